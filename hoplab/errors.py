@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every way a command can end badly, with its exit status (documented in ``docs/exit-status.md``)."""
+
+
+class HoplabError(Exception):
+    """A failure that the user can act on: one line that names the thing and the remedy."""
+
+    exit_status = 1
+
+
+class ScenarioError(HoplabError):
+    """The scenario file or a ``--set`` override is not valid."""
+
+    exit_status = 2
+
+
+class MissingTool(HoplabError):
+    """A program, kernel feature or privilege that the run needs is not there."""
+
+    exit_status = 3
+
+
+class DaemonDied(HoplabError):
+    """A daemon or traffic generator ended in mid-run."""
+
+    exit_status = 4
+
+
+class GuestFailed(HoplabError):
+    """The guest kernel panicked, hung or ended without a verdict."""
+
+    exit_status = 5
+
+
+class ResultsError(HoplabError):
+    """The results folder cannot be written or read."""
+
+    exit_status = 6
+
+
+class NotReproduced(HoplabError):
+    """``hoplab verify`` ran the scenario again and the digest differs."""
+
+    exit_status = 7
+
+
+INTERRUPTED_STATUS = 130
+TERMINATED_STATUS = 143

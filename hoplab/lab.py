@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One run inside a kernel: build the network, start daemons and traffic, measure, stop.
+
+Runs as root in whichever kernel it is started in: ``python -m hoplab.lab FOLDER`` reads
+FOLDER/scenario.json (a resolved scenario) and writes FOLDER/raw and FOLDER/logs. Progress goes
+to stdout as one JSON object a virtual second; the verdict to FOLDER/raw/verdict.json.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import platform
+import signal
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from hoplab import medium_config
+from hoplab.errors import DaemonDied, HoplabError
+from hoplab.measure.records import Records
+from hoplab.measure.sampler import Sampler
+from hoplab.network.build import Network, build
+from hoplab.routing import daemons, static
+from hoplab.routing.daemons import Daemon
+from hoplab.scenario import Scenario
+from hoplab.traffic import flows, tcp_setup
+from hoplab.traffic.flows import Transfer
+
+NANOSECONDS = 1_000_000_000
+STOP_GRACE_S = 2.0
+READY_LIMIT_S = 10.0
+
+
+class Clock:
+    """Scenario time on CLOCK_MONOTONIC; time 0 is a whole second, so that daemons agree on it."""
+
+    def __init__(self, lead_s: float) -> None:
+        start = time.monotonic_ns() + round(lead_s * NANOSECONDS)
+        self.epoch_ns = -(-start // NANOSECONDS) * NANOSECONDS
+
+    def now_s(self) -> float:
+        return (time.monotonic_ns() - self.epoch_ns) / NANOSECONDS
+
+    def sleep_until(self, t_s: float) -> None:
+        delay = t_s - self.now_s()
+        if delay > 0:
+            time.sleep(delay)
+
+
+class Lab:
+    """A run in progress."""
+
+    def __init__(self, scenario: Scenario, out: Path) -> None:
+        self.scenario = scenario
+        self.out = out
+        self.records = Records(out / "raw")
+        self.transfers = [Transfer(i, flow) for i, flow in enumerate(scenario.flow)]
+        self.daemons: list[Daemon] = []
+        self.facts: dict[str, Any] = {"kernel": platform.release()}
+        self.network: Network | None = None
+        self.sampler: Sampler | None = None
+
+    def run(self) -> None:
+        self.network = build(self.scenario)
+        self.facts["tcp_settings"] = tcp_setup.apply(self.scenario, self.network)
+        warm_up = self.scenario.warm_up_s or 0.0
+        clock = Clock(warm_up)
+        self.facts["epoch_ns"] = clock.epoch_ns
+        self._start_medium(clock)
+        self._start_routing(clock)
+        for transfer in self.transfers:
+            flows.start_server(transfer, self.network, self.out)
+        self.sampler = Sampler(self.scenario, self.network, self.transfers, self.records)
+        clock.sleep_until(0.0)
+        for t_s, action in self._agenda():
+            clock.sleep_until(t_s)
+            action(t_s)
+        self.facts["virtual_s"] = self.scenario.duration_s
+
+    def _agenda(self) -> Iterator[tuple[float, Any]]:
+        """Every action of the run in order of time; at equal times starts, samples, stops."""
+        assert self.sampler is not None
+        interval = self.scenario.measure.interval_s
+        steps = round(self.scenario.duration_s / interval)
+        agenda: list[tuple[float, int, int, Any]] = []
+        for transfer in self.transfers:
+            flow = transfer.flow
+            assert flow.stop_s is not None
+            agenda.append((flow.start_s, 0, transfer.index, self._starter(transfer)))
+            agenda.append((flow.stop_s, 2, transfer.index, self._stopper(transfer)))
+        for step in range(1, steps + 1):
+            agenda.append((step * interval, 1, 0, self._sample))
+        agenda.sort(key=lambda entry: entry[:3])
+        for t_s, _, _, action in agenda:
+            yield t_s, action
+
+    def _starter(self, transfer: Transfer) -> Any:
+        def start(t_s: float) -> None:
+            assert self.network is not None
+            flows.start_client(transfer, self.network, self.out)
+            self.records.add(
+                "events", t_s=t_s, node=transfer.flow.source, source="scenario",
+                kind="flow-start", detail=transfer.name,
+            )
+
+        return start
+
+    def _stopper(self, transfer: Transfer) -> Any:
+        def stop(t_s: float) -> None:
+            assert self.sampler is not None
+            self.sampler.finish(transfer, t_s)
+            for process in (transfer.client, transfer.server):
+                if process is not None and process.poll() is None:
+                    process.kill()
+                    process.wait()
+
+        return stop
+
+    def _sample(self, t_s: float) -> None:
+        assert self.sampler is not None
+        self.sampler.sample(t_s)
+        self._check_daemons(t_s)
+        if abs(t_s - round(t_s)) < self.scenario.measure.interval_s / 2:
+            progress = {"t_s": round(t_s, 3), "goodput_kbps": self.sampler.total_goodput_kbps()}
+            print(json.dumps(progress), flush=True)
+
+    def _check_daemons(self, t_s: float) -> None:
+        for daemon in self.daemons:
+            status = daemon.process.poll()
+            if status is not None:
+                last = _last_line(daemon.log)
+                raise DaemonDied(
+                    f"{daemon.name}: ended at {t_s:g} s with status {status}: {last}; "
+                    f"see logs/{daemon.log.name}"
+                )
+
+    def _start_medium(self, clock: Clock) -> None:
+        assert self.network is not None
+        if self.network.radios is None:
+            return
+        config = medium_config.write(self.scenario, self.network, clock.epoch_ns, self.out)
+        log = self.out / "logs" / "medium.log"
+        process = subprocess.Popen(
+            [daemons.program("hoplab-medium"), "--config", str(config)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=log.open("ab"),
+        )
+        daemon = Daemon("medium", process, log)
+        self.daemons.append(daemon)
+        assert process.stdout is not None
+        if process.stdout.readline().strip() != b"ready":
+            process.wait()
+            raise DaemonDied(f"medium: did not start: {_last_line(log)}; see logs/medium.log")
+
+    def _start_routing(self, clock: Clock) -> None:
+        assert self.network is not None
+        if self.scenario.routing.protocol == "static":
+            static.install(self.scenario, self.network)
+        else:
+            self.daemons += daemons.start(
+                self.scenario, self.network, self.out, clock.epoch_ns
+            )
+
+    def close(self) -> None:
+        """Stop what runs, in reverse order of starting, and remove what was built."""
+        for transfer in self.transfers:
+            for process in (transfer.client, transfer.server):
+                if process is not None and process.poll() is None:
+                    process.kill()
+                    process.wait()
+        if self.sampler is not None:
+            self.facts["flows"] = self.sampler.summaries()
+            self.sampler.close()
+        for daemon in reversed(self.daemons):
+            _stop(daemon)
+        self.records.close()
+        if self.network is not None:
+            self.network.close()
+
+
+def _stop(daemon: Daemon) -> None:
+    if daemon.process.poll() is None:
+        daemon.process.terminate()
+        try:
+            daemon.process.wait(STOP_GRACE_S)
+        except subprocess.TimeoutExpired:
+            daemon.process.kill()
+            daemon.process.wait()
+
+
+def _last_line(log: Path) -> str:
+    with contextlib.suppress(OSError):
+        lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        if lines:
+            return lines[-1]
+    return "it said nothing"
+
+
+class Stopped(BaseException):
+    """A signal asked the run to end."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+def _on_signal(number: int, frame: FrameType | None) -> None:
+    raise Stopped(number)
+
+
+def main(arguments: list[str]) -> int:
+    out = Path(arguments[0])
+    scenario = Scenario.model_validate_json((out / "scenario.json").read_text(encoding="utf-8"))
+    for folder in ("raw", "logs"):
+        (out / folder).mkdir(exist_ok=True)
+    signal.signal(signal.SIGTERM, _on_signal)
+    signal.signal(signal.SIGINT, _on_signal)
+    lab = Lab(scenario, out)
+    verdict: dict[str, Any] = {"status": 0, "error": None}
+    try:
+        try:
+            lab.run()
+        finally:
+            lab.close()
+    except HoplabError as error:
+        verdict = {"status": error.exit_status, "error": str(error)}
+    except Stopped as stopped:
+        verdict = {"status": 128 + stopped.number, "error": "stopped by a signal"}
+    except Exception as error:
+        (out / "logs" / "lab.log").write_text(traceback.format_exc(), encoding="utf-8")
+        verdict = {"status": 1, "error": f"lab: {type(error).__name__}: {error}; see logs/lab.log"}
+    (out / "raw" / "verdict.json").write_text(
+        json.dumps({**verdict, **lab.facts}), encoding="utf-8"
+    )
+    return int(verdict["status"])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Find the guest kernel that `kernel-modules/guest/build` made."""
+
+from __future__ import annotations
+
+import subprocess
+from functools import cache
+from pathlib import Path
+
+from hoplab.errors import MissingTool
+from hoplab.paths import PROJECT
+
+BUILD = PROJECT / "kernel-modules" / "guest" / "build"
+
+
+@cache
+def folder() -> Path:
+    """The cache folder that belongs to this checkout's kernel source, options and patches."""
+    answer = subprocess.run(
+        [str(BUILD), "--print-path"], capture_output=True, text=True, check=False
+    )
+    if answer.returncode != 0:
+        raise MissingTool(answer.stderr.strip() or f"{BUILD}: failed; run 'make setup'")
+    return Path(answer.stdout.strip())
+
+
+def path() -> Path:
+    """The guest kernel's executable; raises `MissingTool` where it is not built."""
+    kernel = folder() / "linux"
+    if not kernel.exists():
+        raise MissingTool(f"guest kernel: {kernel} is not there; build it with 'make setup'")
+    return kernel
+
+
+def modules() -> list[Path]:
+    """The TCP variants' modules, built for this kernel."""
+    return sorted((folder() / "modules").glob("*.ko"))

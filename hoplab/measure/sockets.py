@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Read the kernel's own view of a TCP connection through sock_diag (linux/inet_diag.h)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyroute2 import DiagSocket
+
+from hoplab.network.namespaces import inside
+
+AF_INET = 2
+INET_DIAG_INFO = 2
+CA_STATES = ("Open", "Disorder", "CWR", "Recovery", "Loss")
+EXTENSION = 1 << (INET_DIAG_INFO - 1)
+CLOSED_OR_LISTENING = (1 << 7) | (1 << 10)
+CONNECTED_STATES = 0xFFF & ~CLOSED_OR_LISTENING
+
+
+class SocketProbe:
+    """A sock_diag socket inside one station's namespace."""
+
+    def __init__(self, station: str) -> None:
+        with inside(station):
+            self._diag = DiagSocket()
+            self._diag.bind()
+
+    def connections(self) -> dict[tuple[int, int], dict[str, Any]]:
+        """tcp_info of every connection, by (local port, remote port)."""
+        found = {}
+        for message in self._diag.get_sock_stats(
+            family=AF_INET, states=CONNECTED_STATES, extensions=EXTENSION
+        ):
+            info = message.get_attr("INET_DIAG_INFO")
+            if info is not None:
+                found[message["idiag_sport"], message["idiag_dport"]] = info
+        return found
+
+    def close(self) -> None:
+        self._diag.close()
+
+
+def sender_row(info: dict[str, Any]) -> dict[str, Any]:
+    """The columns that the sending socket tells (table `tcp`)."""
+    return {
+        "acked_bytes": info["tcpi_bytes_acked"],
+        "cwnd": info["tcpi_snd_cwnd"],
+        # The kernel's "infinite" start value means that no loss has set ssthresh yet.
+        "ssthresh": None
+        if info["tcpi_snd_ssthresh"] >= 0x7FFFFFFF
+        else info["tcpi_snd_ssthresh"],
+        "rtt_ms": info["tcpi_rtt"] / 1000,
+        "rttvar_ms": info["tcpi_rttvar"] / 1000,
+        "min_rtt_ms": info["tcpi_min_rtt"] / 1000,
+        "rto_ms": info["tcpi_rto"] / 1000,
+        "backoff": info["tcpi_backoff"],
+        "ca_state": CA_STATES[min(info["tcpi_ca_state"], 4)],
+        "retransmits": info["tcpi_total_retrans"],
+        "in_flight": info["tcpi_unacked"],
+        "lost": info["tcpi_lost"],
+    }

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The medium daemon's configuration, from a resolved scenario."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from hoplab.network.build import Network
+from hoplab.scenario import Scenario
+
+
+def write(scenario: Scenario, network: Network, epoch_ns: int, out: Path) -> Path:
+    """Write ``medium.toml`` into ``out``; its keys are described in `docs/medium.md`."""
+    document: dict[str, Any] = {
+        "seed": scenario.seed,
+        "epoch_ns": epoch_ns,
+        "duration_s": scenario.duration_s,
+        "radio": scenario.radio.model_dump(exclude_none=True),
+        "station": [
+            {
+                "name": station.name,
+                "mac": network.mac[station.name],
+                "x_m": station.x_m,
+                "y_m": station.y_m,
+                **({"waypoints": [list(p) for p in station.waypoints]} if station.waypoints else {}),
+            }
+            for station in scenario.station
+            if station.radio
+        ],
+        "loss": [loss.model_dump(exclude_none=True, mode="json") for loss in scenario.loss],
+        "event": [event.model_dump(exclude_none=True) for event in scenario.event],
+        "records": {
+            "dir": str(out / "raw"),
+            "interval_s": scenario.measure.interval_s,
+            "frames": scenario.measure.frames,
+            "pcapng": "air" in scenario.measure.captures,
+        },
+    }
+    path = out / "raw" / "medium.toml"
+    path.write_text(tomli_w.dumps(document), encoding="utf-8")
+    return path

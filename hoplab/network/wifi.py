@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Put radios into namespaces and join them to one IBSS, through nl80211."""
+
+from __future__ import annotations
+
+import os
+import struct
+from pathlib import Path
+from typing import Any
+
+from pyroute2 import IW
+from pyroute2.netlink import NLM_F_ACK, NLM_F_REQUEST
+from pyroute2.netlink.nl80211 import NL80211_NAMES, nl80211cmd
+
+from hoplab.network.namespaces import inside
+from hoplab.scenario import Radio
+
+INTERFACE = "wlan0"
+BSSID = "02:ff:ff:ff:ff:01"
+SSID = "hoplab"
+BEACON_INTERVAL_TU = 10_000
+"""At the usual 100 TU the beacons of 30 stations take a quarter of a 1 Mbit/s channel."""
+MTU = 2304
+"""IEEE 802.11-2020 9.2.4.7: the largest MSDU."""
+NETNS_DIRECTORY = Path("/var/run/netns")
+
+
+def frequency_mhz(channel: int) -> int:
+    """Centre frequency of a channel (IEEE 802.11-2020 15.4.4.3, 17.3.8.4.2)."""
+    if channel == 14:
+        return 2484
+    return 2407 + 5 * channel if channel < 14 else 5000 + 5 * channel
+
+
+def join(namespace: str, phy_index: int, radio: Radio) -> None:
+    """Move the radio into ``namespace`` as ``wlan0`` and join the IBSS, without a scan."""
+    with IW() as iw:
+        _move(iw, phy_index, namespace)
+    with inside(namespace):
+        iw = IW()
+    try:
+        interface = next(
+            entry for entry in iw.get_interfaces_dump() if entry.get_attr("NL80211_ATTR_IFNAME")
+        )
+        index = interface.get_attr("NL80211_ATTR_IFINDEX")
+        _rename_and_set_ibss(iw, namespace, index)
+        _limits(iw, phy_index, radio)
+        _join(iw, index, radio)
+        _fix_rate(iw, index, radio)
+    finally:
+        iw.close()
+
+
+def _request(iw: Any, command: str, attributes: list[tuple[str, Any]]) -> None:
+    message = nl80211cmd()
+    message["cmd"] = NL80211_NAMES[command]
+    message["attrs"] = attributes
+    iw.nlm_request(message, msg_type=iw.prid, msg_flags=NLM_F_REQUEST | NLM_F_ACK)
+
+
+def _move(iw: Any, phy_index: int, namespace: str) -> None:
+    descriptor = os.open(NETNS_DIRECTORY / namespace, os.O_RDONLY)
+    try:
+        iw.set_wiphy_netns_by_fd(phy_index, descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _rename_and_set_ibss(iw: Any, namespace: str, index: int) -> None:
+    from pyroute2 import IPRoute
+
+    with inside(namespace):
+        route = IPRoute()
+    try:
+        route.link("set", index=index, state="down")
+        route.link("set", index=index, ifname=INTERFACE)
+        iw.set_interface_type(index, "adhoc")
+        route.link("set", index=index, mtu=MTU, state="up")
+    finally:
+        route.close()
+
+
+def _limits(iw: Any, phy_index: int, radio: Radio) -> None:
+    """RTS threshold (the kernel's "off" is all ones) and retry limits of the wiphy."""
+    threshold = radio.rts_threshold if radio.rts_threshold is not None else 2347
+    value = 0xFFFFFFFF if threshold >= 2347 else threshold
+    _request(
+        iw,
+        "NL80211_CMD_SET_WIPHY",
+        [
+            ("NL80211_ATTR_WIPHY", phy_index),
+            ("NL80211_ATTR_WIPHY_RTS_THRESHOLD", struct.pack("=I", value)),
+            ("NL80211_ATTR_WIPHY_RETRY_SHORT", radio.retry_short or 7),
+            ("NL80211_ATTR_WIPHY_RETRY_LONG", radio.retry_long or 4),
+        ],
+    )
+
+
+def _join(iw: Any, index: int, radio: Radio) -> None:
+    basic = bytes([round((radio.basic_rate_mbps or 1) * 2)])
+    _request(
+        iw,
+        "NL80211_CMD_JOIN_IBSS",
+        [
+            ("NL80211_ATTR_IFINDEX", index),
+            ("NL80211_ATTR_SSID", SSID),
+            ("NL80211_ATTR_WIPHY_FREQ", frequency_mhz(radio.channel or 1)),
+            ("NL80211_ATTR_FREQ_FIXED", b""),
+            ("NL80211_ATTR_MAC", BSSID),
+            ("NL80211_ATTR_BEACON_INTERVAL", struct.pack("=I", BEACON_INTERVAL_TU)),
+            ("NL80211_ATTR_BSS_BASIC_RATES", basic),
+            ("NL80211_ATTR_MCAST_RATE", struct.pack("=I", round((radio.basic_rate_mbps or 1) * 10))),
+        ],
+    )
+
+
+def _fix_rate(iw: Any, index: int, radio: Radio) -> None:
+    """Allow only ``rate_mbps``; "auto" leaves the kernel's rate control its choice."""
+    if radio.rate_mbps in (None, "auto"):
+        return
+    rate = bytes([round(float(radio.rate_mbps) * 2)])  # type: ignore[arg-type]
+    band = 0 if (radio.channel or 1) <= 14 else 1
+    legacy = struct.pack("=HH", 4 + len(rate), 1) + rate.ljust(4, b"\0")  # NL80211_TXRATE_LEGACY
+    nested = struct.pack("=HH", 4 + len(legacy), band | 0x8000) + legacy
+    _request(
+        iw,
+        "NL80211_CMD_SET_TX_BITRATE_MASK",
+        [("NL80211_ATTR_IFINDEX", index), ("NL80211_ATTR_TX_RATES", nested)],
+    )

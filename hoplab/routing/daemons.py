@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The routing protocols that are programs of their own: how each is started."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from hoplab.errors import MissingTool
+from hoplab.network.build import Network
+from hoplab.network.wifi import INTERFACE
+from hoplab.paths import BINARIES
+from hoplab.scenario import Scenario
+
+
+@dataclass
+class Daemon:
+    """A process that must live as long as the run."""
+
+    name: str
+    process: subprocess.Popen[bytes]
+    log: Path
+
+
+def program(name: str) -> str:
+    """Path of a program: ours from the build folder, others from PATH and the sbin folders."""
+    own = BINARIES / name
+    found = str(own) if own.exists() else shutil.which(name, path="/usr/sbin:/sbin:/usr/bin:/bin")
+    if found is None:
+        package = {"batctl": "batctl"}.get(name, name)
+        remedy = "'make setup'" if name.startswith("hoplab-") else f"'apt-get install {package}'"
+        raise MissingTool(f"{name}: not found; install it with {remedy}")
+    return found
+
+
+def start(scenario: Scenario, network: Network, out: Path, epoch_ns: int) -> list[Daemon]:
+    """Start the scenario's routing daemon at every station."""
+    protocol = scenario.routing.protocol
+    starters = {"batmand": _batmand, "babeld": _babeld, "dsr": _dsr}
+    if protocol == "batman-adv":
+        _batman_adv(network)
+        return []
+    starter = starters[protocol]
+    daemons = []
+    for station in scenario.station:
+        log = out / "logs" / f"{protocol}-{station.name}.log"
+        command = starter(scenario, network, station.name, out, epoch_ns)
+        process = network.namespaces.spawn(station.name, command, log)
+        daemons.append(Daemon(f"{protocol} at {station.name}", process, log))
+    return daemons
+
+
+def _settings(scenario: Scenario) -> list[str]:
+    """Settings of a foreign daemon are its own command-line options: ``o = 500``."""
+    options: list[str] = []
+    for key, value in scenario.routing.settings.items():
+        flag = f"-{key}" if len(key) == 1 else f"--{key}"
+        options += [flag] if value is True else [flag, str(value)]
+    return options
+
+
+def _batmand(
+    scenario: Scenario, network: Network, station: str, out: Path, epoch_ns: int
+) -> list[str]:
+    return [program("batmand"), "-d", "3", *_settings(scenario), INTERFACE]
+
+
+def _babeld(
+    scenario: Scenario, network: Network, station: str, out: Path, epoch_ns: int
+) -> list[str]:
+    state = out / "raw" / f"babeld-{station}"
+    return [
+        program("babeld"),
+        *("-I", f"{state}.pid", "-S", f"{state}.state", "-d", "1"),
+        *("-C", f"redistribute local ip {network.address[station]}/32 allow"),
+        *("-C", "redistribute local deny"),
+        *("-C", "default type wireless"),
+        *_settings(scenario),
+        INTERFACE,
+    ]
+
+
+def _dsr(
+    scenario: Scenario, network: Network, station: str, out: Path, epoch_ns: int
+) -> list[str]:
+    config = out / "raw" / f"dsr-{station}.json"
+    config.write_text(json.dumps(scenario.routing.settings), encoding="utf-8")
+    return [
+        program("hoplab-dsr"),
+        *("--interface", INTERFACE, "--address", f"{network.address[station]}/24"),
+        *("--seed", str(scenario.seed), "--name", station, "--epoch-ns", str(epoch_ns)),
+        *("--events", str(out / "raw" / f"events-dsr-{station}.jsonl")),
+    ]
+
+
+def _batman_adv(network: Network) -> None:
+    """bat0 over wlan0; the station's address moves to bat0."""
+    for station, address in network.address.items():
+        netlink = network.namespaces.netlink(station)
+        wlan = netlink.link_lookup(ifname=INTERFACE)[0]
+        netlink.addr("del", index=wlan, address=address, prefixlen=24)
+        netlink.link("add", ifname="bat0", kind="batadv")
+        bat = netlink.link_lookup(ifname="bat0")[0]
+        netlink.link("set", index=wlan, master=bat)
+        netlink.link("set", index=bat, state="up")
+        netlink.addr("add", index=bat, address=address, prefixlen=24, broadcast="10.0.0.255")

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the studies' names mean in today's kernel: TCP variants and the classic profile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hoplab.scenario import Flow, Tcp
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A congestion-control name of the literature in the kernel's terms."""
+
+    congestion_control: str
+    module: str | None = None
+    sack: bool | None = None
+
+
+VARIANTS = {
+    "tahoe": Variant("tahoe", "tcp_tahoe", False),
+    "reno": Variant("reno_classic", "tcp_reno_classic", False),
+    "newreno": Variant("reno", None, False),
+    "sack": Variant("reno", None, True),
+    "vegas": Variant("vegas"),
+    "westwood": Variant("westwood"),
+    "tcpw": Variant("tcpw", "tcp_tcpw"),
+}
+
+CLASSIC = {
+    "net.ipv4.tcp_recovery": "0",  # RACK (RFC 8985) came in 2021
+    "net.ipv4.tcp_early_retrans": "0",  # tail loss probe and early retransmit
+    "net.ipv4.tcp_frto": "0",  # RFC 5682, 2009
+    "net.ipv4.tcp_ecn": "0",
+    "net.ipv4.tcp_timestamps": "0",
+    "net.ipv4.tcp_window_scaling": "0",
+    "net.ipv4.tcp_dsack": "0",
+    "net.ipv4.tcp_fack": "0",
+    "net.ipv4.tcp_moderate_rcvbuf": "0",  # the window is what the scenario says
+    "net.ipv4.tcp_no_metrics_save": "1",
+    "net.ipv4.tcp_thin_linear_timeouts": "0",
+    "net.ipv4.tcp_autocorking": "0",
+    "net.ipv4.tcp_slow_start_after_idle": "1",
+    "net.ipv4.tcp_fastopen": "0",
+    "net.ipv4.tcp_limit_output_bytes": "1048576",
+    "net.ipv4.tcp_reordering": "3",
+    "net.ipv4.tcp_max_reordering": "3",
+}
+
+CLASSIC_INITIAL_WINDOW = 1
+
+
+def sysctls(tcp: Tcp, sack: bool) -> dict[str, str]:
+    """Settings of one station; ``sack`` is whether its flows use selective acknowledgements."""
+    values = {"net.ipv4.tcp_sack": "1" if sack else "0"}
+    if tcp.profile == "classic":
+        values.update(CLASSIC)
+    if tcp.min_rto_ms is not None:
+        values["net.ipv4.tcp_rto_min_us"] = str(tcp.min_rto_ms * 1000)
+    return values
+
+
+def initial_window(tcp: Tcp) -> int | None:
+    """Initial congestion window in segments; None leaves the kernel's (10)."""
+    if tcp.initial_window is None and tcp.profile == "classic":
+        return CLASSIC_INITIAL_WINDOW
+    return tcp.initial_window
+
+
+def window_bytes(flow: Flow) -> int | None:
+    """Receive window that a flow's window in segments comes to."""
+    if flow.window is None or flow.mss is None:
+        return None
+    return flow.window * flow.mss
