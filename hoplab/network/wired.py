@@ -15,13 +15,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from hoplab.network import qdiscs
 from hoplab.network.namespaces import Namespaces
 from hoplab.scenario import Link
 
 WIRES = "wires"
 """The namespace that holds the links' insides."""
-FRAME_OVERHEAD_BYTES = 14
-"""A veth frame as a qdisc counts it: the packet and its Ethernet header."""
+RED_WEIGHT = 2.0**-9
+"""Of the average queue; Floyd and Jacobson's 0.002."""
+
+qdiscs.register()
 
 
 @dataclass(frozen=True)
@@ -99,18 +102,20 @@ def _red(netlink: Any, index: int, link: Link) -> None:
         min=queue.min_packets * size,
         max=queue.max_packets * size,
         avpkt=size,
-        burst=max(1, (2 * queue.min_packets + queue.max_packets) // 3),
-        bandwidth=round(link.rate_mbps * 1e6 / 8),
+        weight=RED_WEIGHT,
+        rate_bytes=round(link.rate_mbps * 1e6 / 8),
         probability=queue.drop_probability,
     )
 
 
 def _wire(wires: Any, index: int, link: Link) -> None:
-    options: dict[str, Any] = {
-        "delay": round(link.delay_ms * 1000),
-        "rate": f"{round(link.rate_mbps * 1000)}kbit",
-        "limit": 100_000,
-    }
-    if link.loss > 0:
-        options["loss"] = 100 * link.loss
-    wires.tc("add", "netem", index, 0x10000, **options)
+    wires.tc(
+        "add",
+        "netem",
+        index,
+        0x10000,
+        delay_us=link.delay_ms * 1000,
+        rate_bytes=round(link.rate_mbps * 1e6 / 8),
+        loss=link.loss,
+        limit=100_000,
+    )

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Queueing disciplines that pyroute2 lacks (red) or cannot give a rate (netem).
+
+Layouts: linux/pkt_sched.h, struct tc_netem_qopt, tc_netem_rate, tc_red_qopt.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from typing import Any
+
+from pyroute2.netlink import nla
+from pyroute2.netlink.rtnl import TC_H_ROOT
+from pyroute2.netlink.rtnl.tcmsg import plugins
+
+TICKS_PER_US = 15.625
+"""The kernel's packet scheduler counts 64 ns (/proc/net/psched)."""
+RED_CELLS = 256
+
+
+class NetemOptions(nla):  # type: ignore[misc]
+    fields = (
+        ("latency", "I"),
+        ("limit", "I"),
+        ("loss", "I"),
+        ("gap", "I"),
+        ("duplicate", "I"),
+        ("jitter", "I"),
+    )
+    nla_map = ((6, "TCA_NETEM_RATE", "hex"),)
+
+
+class Netem:
+    """delay_us, loss (probability), rate_bytes (per s), limit (packets)."""
+
+    parent = TC_H_ROOT
+    options = NetemOptions
+
+    @staticmethod
+    def get_parameters(values: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "latency": round(values.get("delay_us", 0) * TICKS_PER_US),
+            "limit": values["limit"],
+            "loss": min(0xFFFFFFFF, round(values.get("loss", 0.0) * 0xFFFFFFFF)),
+            "gap": 0,
+            "duplicate": 0,
+            "jitter": 0,
+            "attrs": [
+                ("TCA_NETEM_RATE", struct.pack("=IiIi", values["rate_bytes"], 0, 0, 0)),
+            ],
+        }
+
+
+class RedOptions(nla):  # type: ignore[misc]
+    nla_map = (
+        (1, "TCA_RED_PARMS", "hex"),
+        (2, "TCA_RED_STAB", "hex"),
+        (3, "TCA_RED_MAX_P", "hex"),
+    )
+
+
+class Red:
+    """limit, min, max, avpkt in bytes; weight; probability; rate_bytes per s (Floyd 1993)."""
+
+    parent = TC_H_ROOT
+    options = RedOptions
+
+    @staticmethod
+    def get_parameters(values: dict[str, Any]) -> dict[str, Any]:
+        weight_log = round(-math.log2(values["weight"]))
+        spread = values["max"] - values["min"]
+        probability_log = max(0, round(math.log2(spread / values["probability"])))
+        cell_log, table = _idle_table(weight_log, values["avpkt"], values["rate_bytes"])
+        return {
+            "attrs": [
+                (
+                    "TCA_RED_PARMS",
+                    struct.pack(
+                        "=IIIBBBB",
+                        *(values["limit"], values["min"], values["max"]),
+                        *(weight_log, min(probability_log, 31), cell_log, 0),
+                    ),
+                ),
+                ("TCA_RED_STAB", table),
+                ("TCA_RED_MAX_P", struct.pack("=I", round(values["probability"] * 0xFFFFFFFF))),
+            ]
+        }
+
+
+def _idle_table(weight_log: int, packet_bytes: int, rate_bytes: int) -> tuple[int, bytes]:
+    """By how many halvings the average queue decays in an idle time of i cells.
+
+    Floyd and Jacobson 1993, section 4: while idle, the average decays as if m = idle time /
+    packet time small packets had arrived to an empty queue: (1 - w)^m.
+    """
+    packet_us = packet_bytes * 1e6 / rate_bytes
+    decay = -math.log2(1 - 2.0**-weight_log) / packet_us
+    cell_log = 0
+    while decay * (1 << cell_log) * (RED_CELLS - 1) < 31 and cell_log < 31:
+        cell_log += 1
+    ticks = [min(255, int(decay * (i << cell_log) / TICKS_PER_US)) for i in range(RED_CELLS)]
+    ticks[-1] = 31
+    return cell_log, bytes(ticks)
+
+
+def register() -> None:
+    """Make pyroute2's ``tc`` know both."""
+    plugins["netem"] = Netem
+    plugins["red"] = Red
