@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import time
+from pathlib import Path
+from types import FrameType
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+from rich.table import Table
+
+from hoplab import errors
+from hoplab.errors import HoplabError, NotReproduced
+from hoplab.resolve import resolve
+from hoplab.scenario import Scenario
+from hoplab.scenario_file import load
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    help="A lab for TCP over multi-hop wireless networks: real stack, faithful channel, virtual time.",
+    pretty_exceptions_enable=False,
+)
+output = Console()
+messages = Console(stderr=True)
+
+ScenarioFile = Annotated[Path, typer.Argument(metavar="FILE", help="Scenario in TOML.")]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Override path.to.key, e.g. flow.0.window=8."),
+]
+Seed = Annotated[int | None, typer.Option("--seed", help="Override the scenario's seed.")]
+
+
+def _scenario(path: Path, overrides: list[str] | None, seed: int | None) -> Scenario:
+    extra = [] if seed is None else [f"seed={seed}"]
+    return resolve(load(path, [*(overrides or []), *extra]), path.parent)
+
+
+def _new_folder(path: Path) -> Path:
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    folder = Path("runs") / f"{path.stem}-{stamp}"
+    number = 1
+    while folder.exists():
+        number += 1
+        folder = Path("runs") / f"{path.stem}-{stamp}-{number}"
+    return folder
+
+
+@app.command()
+def run(
+    file: ScenarioFile,
+    overrides: Overrides = None,
+    seed: Seed = None,
+    machine: Annotated[str, typer.Option(help="uml (virtual time) or host (real time).")] = "uml",
+    out: Annotated[Path | None, typer.Option(help="Results folder; must be new.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+    wall_limit: Annotated[
+        float | None, typer.Option(help="Stop a guest that takes longer, in s of wall time.")
+    ] = None,
+) -> None:
+    """Run a scenario and leave a folder with tables, logs and a report."""
+    from hoplab import run as runs
+
+    if machine not in ("uml", "host"):
+        raise errors.ScenarioError(f"--machine: {machine!r} is not known; one of: uml, host")
+    scenario = _scenario(file, overrides, seed)
+    folder = out or _new_folder(file)
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:.0f} of {task.total:.0f} s"),
+        TextColumn("{task.fields[speed]}"),
+        TextColumn("{task.fields[goodput]}"),
+        console=messages,
+        disable=not messages.is_terminal,
+        transient=True,
+    ) as bar:
+        task = bar.add_task(
+            scenario.title or file.stem, total=scenario.duration_s, speed="", goodput=""
+        )
+
+        def on_progress(progress: runs.Progress) -> None:
+            bar.update(
+                task,
+                completed=progress.t_s,
+                speed=f"{progress.t_s / max(progress.wall_s, 1e-9):.1f} virtual s/s",
+                goodput=f"{progress.goodput_kbps:.0f} kbit/s",
+            )
+
+        manifest = runs.run(scenario, file, folder, machine, wall_limit, on_progress)
+    summary = _summary(folder, manifest)
+    if as_json:
+        print(json.dumps(summary))
+        return
+    _show(summary)
+    output.print(f"results: {folder}", soft_wrap=True)
+
+
+def _summary(folder: Path, manifest: dict[str, Any]) -> dict[str, Any]:
+    import pyarrow.parquet as pq
+
+    flows = []
+    path = folder / "tables" / "flows.parquet"
+    for row in pq.read_table(path).to_pylist() if path.exists() else []:
+        keys = ["protocol", "goodput_kbps", "delivered_bytes", "retransmits", "rtt_ms_mean"]
+        if row["protocol"] == "udp":
+            keys += ["sent", "received", "lost", "latency_ms_mean"]
+        flows.append({"name": row["flow"], **{key: row[key] for key in keys}})
+    nodes: dict[str, Any] = {}
+    path = folder / "tables" / "nodes.parquet"
+    for row in pq.read_table(path).to_pylist() if path.exists() else []:
+        nodes[row.pop("node")] = row
+    return {
+        **{key: manifest[key] for key in ("run", "digest", "virtual_s", "wall_s")},
+        "flows": flows,
+        "nodes": [{"name": name, **row} for name, row in sorted(nodes.items())],
+    }
+
+
+def _show(summary: dict[str, Any]) -> None:
+    table = Table(title=f"{summary['run']}  digest {summary['digest'][:12]}")
+    for heading in ("flow", "protocol"):
+        table.add_column(heading)
+    for heading in ("goodput kbit/s", "delivered MB", "retransmits", "mean RTT ms", "lost"):
+        table.add_column(heading, justify="right")
+
+    def cell(value: float | None, form: str = ".1f") -> str:
+        return "" if value is None else format(value, form)
+
+    for flow in summary["flows"]:
+        delivered = flow["delivered_bytes"]
+        table.add_row(
+            flow["name"],
+            flow["protocol"],
+            cell(flow["goodput_kbps"]),
+            cell(None if delivered is None else delivered / 1e6, ".3f"),
+            cell(flow["retransmits"], "d"),
+            cell(flow["rtt_ms_mean"]),
+            cell(flow.get("lost"), "d"),
+        )
+    output.print(table)
+    speed = summary["virtual_s"] / summary["wall_s"]
+    output.print(
+        f"{summary['virtual_s']:g} virtual s in {summary['wall_s']:.1f} s ({speed:.1f} to 1)"
+    )
+
+
+@app.command()
+def check(file: ScenarioFile, overrides: Overrides = None, seed: Seed = None) -> None:
+    """Validate a scenario and print it resolved, as TOML."""
+    import tomli_w
+
+    scenario = _scenario(file, overrides, seed)
+    print(tomli_w.dumps(json.loads(scenario.model_dump_json(exclude_none=True))), end="")
+
+
+@app.command("exec", context_settings={"ignore_unknown_options": True})
+def execute(
+    command: Annotated[list[str], typer.Argument(metavar="COMMAND...")],
+    radios: Annotated[int, typer.Option(min=0, max=100, help="hwsim radios to make.")] = 0,
+    realtime: Annotated[bool, typer.Option(help="Real instead of virtual time.")] = False,
+    seed: Annotated[int, typer.Option(help="Seed of the guest's entropy.")] = 1,
+    writable: Annotated[
+        bool, typer.Option(help="Keep what COMMAND writes below the current folder.")
+    ] = False,
+) -> None:
+    """Run a command as root in a fresh guest; its exit status and output are yours."""
+    from hoplab.machine.uml import run_guest
+
+    result = run_guest(
+        command,
+        seed=seed,
+        virtual=not realtime,
+        radios=radios,
+        cwd=str(Path.cwd()),
+        writable_cwd=writable,
+        stdin=sys.stdin.fileno(),
+    )
+    raise typer.Exit(result.exit_status)
+
+
+@app.command()
+def verify(run_folder: Annotated[Path, typer.Argument(metavar="RUN")]) -> None:
+    """Run a finished run's scenario again and compare the digests."""
+    import tempfile
+
+    from hoplab import run as runs
+
+    manifest = _read_json(run_folder / "manifest.json")
+    scenario = Scenario.model_validate(_read_json(run_folder / "scenario.json"))
+    with tempfile.TemporaryDirectory(prefix="hoplab-verify-") as folder:
+        again = runs.run(scenario, None, Path(folder) / run_folder.name, manifest["machine"])
+    if again["digest"] != manifest["digest"]:
+        raise NotReproduced(
+            f"{run_folder}: digest {manifest['digest'][:16]}… became {again['digest'][:16]}…; "
+            f"kernel then {manifest['kernel_build']}, now {again['kernel_build']}"
+        )
+    output.print(f"{run_folder}: reproduced, digest {again['digest']}", soft_wrap=True)
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise errors.ResultsError(
+            f"{path}: cannot be read: {error.strerror}; name the folder of a finished run"
+        ) from None
+    except ValueError:
+        raise errors.ResultsError(f"{path}: is not JSON; the run did not finish") from None
+
+
+class _Stopped(BaseException):
+    pass
+
+
+def _on_sigterm(number: int, frame: FrameType | None) -> None:
+    raise _Stopped
+
+
+def main() -> None:
+    """Entry point: turn every known failure into one line and its exit status."""
+    debug = "--debug" in sys.argv
+    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    signal.signal(signal.SIGTERM, _on_sigterm)
+    try:
+        status = app(args=arguments, standalone_mode=False)
+        sys.exit(status or 0)
+    except HoplabError as error:
+        if debug:
+            raise
+        messages.print(f"hoplab: {error}", markup=False, highlight=False, soft_wrap=True)
+        sys.exit(error.exit_status)
+    except (KeyboardInterrupt, typer.Abort):
+        messages.print("hoplab: interrupted", markup=False)
+        sys.exit(errors.INTERRUPTED_STATUS)
+    except _Stopped:
+        messages.print("hoplab: terminated", markup=False)
+        sys.exit(errors.TERMINATED_STATUS)
+    except Exception as error:
+        show = getattr(error, "show", None)
+        if debug or show is None:
+            raise
+        show()
+        sys.exit(2)
