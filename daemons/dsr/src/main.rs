@@ -1,1 +1,39 @@
-fn main() {}
+// SPDX-License-Identifier: Apache-2.0
+//! `hoplab-dsr`: the Dynamic Source Routing protocol on a Linux wireless interface.
+
+mod config;
+mod control;
+mod monitor;
+mod netlink;
+mod shell;
+mod sys;
+
+use clap::Parser;
+use config::{Cli, Command, Config};
+use std::io::Write;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = match cli.command {
+        Some(Command::Ctl { control, request }) => {
+            control::ask(&control, request.as_str()).map(|text| print!("{text}"))
+        }
+        None => Config::load(cli.run).and_then(|config| serve(&config)),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("hoplab-dsr: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn serve(config: &Config) -> Result<(), String> {
+    sys::catch_signals();
+    let shell = shell::Shell::set_up(config)?;
+    println!("ready");
+    std::io::stdout().flush().map_err(|e| format!("standard output: {e}"))?;
+    shell.run()
+}

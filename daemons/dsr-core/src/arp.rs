@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Link-layer addresses of neighbours: learned from the DSR frames they send, or by ARP
+//! (RFC 826) with the queue and the timers that differ between systems as settings. A queue of
+//! one packet, the last in wins, is what BSD has and Holland and Vaidya (1999) blame.
+
+use crate::queue::Item;
+use crate::settings::{Resolution, Settings};
+use crate::time::Instant;
+use crate::Mac;
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+/// Length of an ARP packet for IPv4 over Ethernet, octets.
+pub const PACKET_LEN: usize = 28;
+const REQUEST: u16 = 1;
+const REPLY: u16 = 2;
+
+#[derive(Default)]
+struct Entry {
+    mac: Option<Mac>,
+    confirmed: Instant,
+    waiting: VecDeque<Item>,
+    tries: u32,
+    next_try: Instant,
+}
+
+/// The neighbour table.
+#[derive(Default)]
+pub struct Neighbours {
+    entries: BTreeMap<Ipv4Addr, Entry>,
+    /// Reverse direction, for frames whose IP header does not name the transmitter.
+    by_mac: BTreeMap<Mac, Ipv4Addr>,
+}
+
+/// What to do with a packet whose next hop needs an address.
+pub enum Resolved {
+    Known(Mac, Item),
+    /// Queued; the request to broadcast if one is due, and a packet pushed out of the queue.
+    Waiting { ask: bool, dropped: Option<Item> },
+}
+
+impl Neighbours {
+    /// The transmitter of a frame showed its IP address.
+    pub fn learn(&mut self, now: Instant, ip: Ipv4Addr, mac: Mac) {
+        let entry = self.entries.entry(ip).or_default();
+        entry.mac = Some(mac);
+        entry.confirmed = now;
+        entry.tries = 0;
+        self.by_mac.insert(mac, ip);
+    }
+
+    pub fn mac_of(&self, ip: Ipv4Addr) -> Option<Mac> {
+        self.entries.get(&ip)?.mac
+    }
+
+    pub fn ip_of(&self, mac: Mac) -> Option<Ipv4Addr> {
+        self.by_mac.get(&mac).copied()
+    }
+
+    pub fn resolve(&mut self, now: Instant, item: Item, hop: Ipv4Addr, s: &Settings) -> Resolved {
+        let entry = self.entries.entry(hop).or_default();
+        let stale = s.resolution == Resolution::Arp
+            && now.since(entry.confirmed) >= s.arp_timeout_s;
+        if let (Some(mac), false) = (entry.mac, stale) {
+            return Resolved::Known(mac, item);
+        }
+        let ask = entry.waiting.is_empty();
+        let full = entry.waiting.len() >= s.arp_queue_packets.max(1);
+        let dropped = if full { entry.waiting.pop_front() } else { None };
+        entry.waiting.push_back(item);
+        if ask {
+            entry.mac = None;
+            entry.tries = 1;
+            entry.next_try = now + s.arp_retry_s;
+        }
+        Resolved::Waiting { ask, dropped }
+    }
+
+    /// Packets whose next hop is known by now.
+    pub fn take_resolved(&mut self) -> Vec<Item> {
+        let ready = self.entries.values_mut().filter(|e| e.mac.is_some());
+        ready.flat_map(|e| core::mem::take(&mut e.waiting)).collect()
+    }
+
+    /// Packets that wait for the address of `hop`.
+    pub fn pull(&mut self, hop: Ipv4Addr) -> Vec<Item> {
+        let entry = self.entries.get_mut(&hop);
+        entry.map(|e| core::mem::take(&mut e.waiting).into()).unwrap_or_default()
+    }
+
+    /// Requests to repeat now, and next hops that did not answer in time.
+    pub fn poll(&mut self, now: Instant, s: &Settings) -> (Vec<Ipv4Addr>, Vec<Ipv4Addr>) {
+        let (mut ask, mut failed) = (Vec::new(), Vec::new());
+        for (ip, e) in &mut self.entries {
+            if e.waiting.is_empty() || now < e.next_try {
+                continue;
+            }
+            if e.tries >= s.arp_tries {
+                failed.push(*ip);
+            } else {
+                e.tries += 1;
+                e.next_try = now + s.arp_retry_s;
+                ask.push(*ip);
+            }
+        }
+        (ask, failed)
+    }
+
+    /// Packets that wait for an address.
+    pub fn waiting(&self) -> usize {
+        self.entries.values().map(|e| e.waiting.len()).sum()
+    }
+
+    pub fn next_deadline(&self) -> Option<Instant> {
+        let waiting = self.entries.values().filter(|e| !e.waiting.is_empty());
+        waiting.map(|e| e.next_try).min()
+    }
+}
+
+/// An ARP packet: `request` asks who has `target`; otherwise the answer to `to`.
+pub fn emit(own: (Mac, Ipv4Addr), to: Mac, target: Ipv4Addr, request: bool) -> Vec<u8> {
+    let mut out = Vec::with_capacity(PACKET_LEN);
+    out.extend_from_slice(&[0, 1, 8, 0, 6, 4]);
+    out.extend_from_slice(&(if request { REQUEST } else { REPLY }).to_be_bytes());
+    out.extend_from_slice(&own.0 .0);
+    out.extend_from_slice(&own.1.octets());
+    out.extend_from_slice(if request { &[0; 6] } else { &to.0 });
+    out.extend_from_slice(&target.octets());
+    out
+}
+
+/// Sender and target of an ARP packet, and whether it is a request.
+pub fn parse(bytes: &[u8]) -> Option<((Mac, Ipv4Addr), Ipv4Addr, bool)> {
+    let p: &[u8; PACKET_LEN] = bytes.first_chunk()?;
+    if p[..6] != [0, 1, 8, 0, 6, 4] {
+        return None;
+    }
+    let request = match u16::from_be_bytes([p[6], p[7]]) {
+        REQUEST => true,
+        REPLY => false,
+        _ => return None,
+    };
+    let mac = Mac([p[8], p[9], p[10], p[11], p[12], p[13]]);
+    let sender = Ipv4Addr::new(p[14], p[15], p[16], p[17]);
+    let target = Ipv4Addr::new(p[24], p[25], p[26], p[27]);
+    Some(((mac, sender), target, request))
+}

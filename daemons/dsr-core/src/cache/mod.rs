@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The Route Cache (RFC 4728 §4.1): one interface, two structures, and the strategies around
+//! them (timeouts, negative cache) that are the same for both.
+
+pub mod link;
+pub mod path;
+
+use crate::settings::{CacheKind, CacheTimeout, Settings};
+use crate::time::{Duration, Instant};
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+/// A route: this node first, the destination last, no address twice.
+pub type Route = Vec<Ipv4Addr>;
+
+/// How a sequence of hops came to this node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Asked for, or carried by a packet that this node itself handles.
+    Discovered,
+    /// Overheard, or learned from somebody else's packets.
+    Overheard,
+}
+
+/// What a Route Cache structure must do. Node sequences are in travelling order.
+pub trait RouteCache {
+    /// Takes over the hops of `nodes` that are of use to this node.
+    fn learn(&mut self, now: Instant, nodes: &[Ipv4Addr], origin: Origin);
+    /// The best live route to `destination`; `avoid` lists nodes that it must not visit.
+    fn find(&mut self, now: Instant, destination: Ipv4Addr, avoid: &[Ipv4Addr]) -> Option<Route>;
+    /// A packet is being sent along `route`: it counts as used.
+    fn used(&mut self, now: Instant, route: &[Ipv4Addr]);
+    /// Forgets the link; returns how long the routes that used it had lived.
+    fn remove_link(&mut self, now: Instant, from: Ipv4Addr, to: Ipv4Addr) -> Vec<Duration>;
+    /// All live routes, for display.
+    fn routes(&self, now: Instant) -> Vec<Route>;
+    fn flush(&mut self);
+    /// The lifetime that timeouts use from now on; `None`: no timeout.
+    fn set_lifetime(&mut self, lifetime: Option<Duration>);
+}
+
+/// A Route Cache with its strategies.
+pub struct Store {
+    cache: Box<dyn RouteCache>,
+    own: Ipv4Addr,
+    bidirectional: bool,
+    adaptive: Option<Adaptive>,
+    /// Broken links that are refused until the given time.
+    negative: BTreeMap<(Ipv4Addr, Ipv4Addr), Instant>,
+    negative_time: Duration,
+}
+
+/// Timeout from observed breaks: the larger of factor x mean lifetime of broken routes and the
+/// time since the last break (Marina and Das, "Performance of route caching strategies in
+/// Dynamic Source Routing", 2001).
+struct Adaptive {
+    factor: f64,
+    minimum: Duration,
+    mean_s: f64,
+    breaks: u64,
+    last_break: Instant,
+}
+
+impl Store {
+    pub fn new(own: Ipv4Addr, settings: &Settings) -> Self {
+        let cache: Box<dyn RouteCache> = match settings.cache {
+            CacheKind::Path => Box::new(path::PathCache::new(own, settings)),
+            CacheKind::Link => Box::new(link::LinkCache::new(own, settings)),
+        };
+        let adaptive = (settings.cache_timeout == CacheTimeout::Adaptive).then(|| Adaptive {
+            factor: settings.adaptive_factor,
+            minimum: settings.adaptive_minimum_s,
+            mean_s: 0.0,
+            breaks: 0,
+            last_break: Instant::default(),
+        });
+        Store {
+            cache,
+            own,
+            bidirectional: true,
+            adaptive,
+            negative: BTreeMap::new(),
+            negative_time: settings.negative_cache_s,
+        }
+    }
+
+    /// Learns `nodes` in travelling order and, the links being bidirectional (§3.3.1), reversed.
+    pub fn learn(&mut self, now: Instant, nodes: &[Ipv4Addr], origin: Origin) {
+        self.learn_one_way(now, nodes, origin);
+        if self.bidirectional {
+            let reversed: Vec<_> = nodes.iter().rev().copied().collect();
+            self.learn_one_way(now, &reversed, origin);
+        }
+    }
+
+    fn learn_one_way(&mut self, now: Instant, nodes: &[Ipv4Addr], origin: Origin) {
+        if self.negative.is_empty() {
+            return self.cache.learn(now, nodes, origin);
+        }
+        self.negative.retain(|_, until| *until > now);
+        // Only the part up to the first refused link, and the part after each, are news.
+        let mut start = 0;
+        for i in 1..nodes.len() {
+            if self.negative.contains_key(&(nodes[i - 1], nodes[i])) {
+                self.cache.learn(now, &nodes[start..i], origin);
+                start = i;
+            }
+        }
+        self.cache.learn(now, &nodes[start..], origin);
+    }
+
+    pub fn find(&mut self, now: Instant, to: Ipv4Addr, avoid: &[Ipv4Addr]) -> Option<Route> {
+        if let Some(a) = &self.adaptive {
+            let lifetime = a.lifetime(now);
+            self.cache.set_lifetime(lifetime);
+        }
+        self.cache.find(now, to, avoid)
+    }
+
+    pub fn used(&mut self, now: Instant, route: &[Ipv4Addr]) {
+        self.cache.used(now, route);
+    }
+
+    /// Removes a broken link (§8.3.5), both ways when it leads from this node.
+    pub fn remove_link(&mut self, now: Instant, from: Ipv4Addr, to: Ipv4Addr) {
+        let mut lifetimes = self.cache.remove_link(now, from, to);
+        if self.bidirectional && from == self.own {
+            lifetimes.extend(self.cache.remove_link(now, to, from));
+        }
+        if let Some(a) = &mut self.adaptive {
+            a.last_break = now;
+            for life in lifetimes {
+                a.breaks += 1;
+                a.mean_s += (life.as_secs_f64() - a.mean_s) / a.breaks as f64;
+            }
+        }
+        if self.negative_time.0 > 0 {
+            self.negative.insert((from, to), now + self.negative_time);
+        }
+    }
+
+    pub fn routes(&self, now: Instant) -> Vec<Route> {
+        self.cache.routes(now)
+    }
+
+    pub fn flush(&mut self) {
+        self.cache.flush();
+        self.negative.clear();
+    }
+}
+
+impl Adaptive {
+    fn lifetime(&self, now: Instant) -> Option<Duration> {
+        if self.breaks == 0 {
+            return None;
+        }
+        let by_mean = Duration::from_secs_f64(self.factor * self.mean_s);
+        Some(by_mean.max(now.since(self.last_break)).max(self.minimum))
+    }
+}

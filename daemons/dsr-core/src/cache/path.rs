@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The path cache (RFC 4728 §4.1), built as the Monarch project's ns-2 code has it: a primary
+//! part for routes that this node asked for or uses, a secondary part for those it merely heard
+//! of, each first in, first out. A secondary route that gets used moves to the primary part, so
+//! overheard news cannot push out routes in use.
+
+use super::{Origin, Route, RouteCache};
+use crate::settings::{CacheTimeout, Settings};
+use crate::time::{Duration, Instant};
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+struct Path {
+    nodes: Route,
+    learned: Instant,
+    used: Instant,
+}
+
+pub struct PathCache {
+    own: Ipv4Addr,
+    primary: VecDeque<Path>,
+    secondary: VecDeque<Path>,
+    primary_size: usize,
+    secondary_size: usize,
+    lifetime: Option<Duration>,
+    from_learning: bool,
+}
+
+impl PathCache {
+    pub fn new(own: Ipv4Addr, s: &Settings) -> Self {
+        let timed = matches!(s.cache_timeout, CacheTimeout::Unused | CacheTimeout::Fixed);
+        PathCache {
+            own,
+            primary: VecDeque::new(),
+            secondary: VecDeque::new(),
+            primary_size: s.primary_routes.max(1),
+            secondary_size: s.secondary_routes.max(1),
+            lifetime: timed.then_some(s.route_cache_timeout_s),
+            from_learning: s.cache_timeout != CacheTimeout::Unused,
+        }
+    }
+
+    fn alive(&self, now: Instant, p: &Path) -> bool {
+        let since = if self.from_learning { p.learned } else { p.used };
+        self.lifetime.is_none_or(|l| now.since(since) < l)
+    }
+
+    fn expire(&mut self, now: Instant) {
+        let (lifetime, from_learning) = (self.lifetime, self.from_learning);
+        let live = |p: &Path| {
+            let since = if from_learning { p.learned } else { p.used };
+            lifetime.is_none_or(|l| now.since(since) < l)
+        };
+        self.primary.retain(live);
+        self.secondary.retain(live);
+    }
+}
+
+/// Adds `nodes` unless a path of `list` has them as its beginning; a shorter beginning of the
+/// new path is replaced by it.
+fn add(list: &mut VecDeque<Path>, size: usize, now: Instant, nodes: &[Ipv4Addr]) {
+    if let Some(known) = list.iter_mut().find(|p| p.nodes.starts_with(nodes)) {
+        if known.nodes.len() == nodes.len() {
+            known.learned = now;
+            known.used = now;
+        }
+        return;
+    }
+    list.retain(|p| !nodes.starts_with(&p.nodes));
+    if list.len() >= size {
+        list.pop_front();
+    }
+    list.push_back(Path { nodes: nodes.to_vec(), learned: now, used: now });
+}
+
+impl RouteCache for PathCache {
+    fn learn(&mut self, now: Instant, nodes: &[Ipv4Addr], origin: Origin) {
+        let Some(start) = nodes.iter().position(|a| *a == self.own) else { return };
+        let path = &nodes[start..];
+        let looped = path.iter().enumerate().any(|(i, a)| path[..i].contains(a));
+        if path.len() < 2 || looped {
+            return;
+        }
+        if self.primary.iter().any(|p| p.nodes.starts_with(path)) && origin == Origin::Overheard {
+            return;
+        }
+        match origin {
+            Origin::Discovered => add(&mut self.primary, self.primary_size, now, path),
+            Origin::Overheard => add(&mut self.secondary, self.secondary_size, now, path),
+        }
+    }
+
+    fn find(&mut self, now: Instant, to: Ipv4Addr, avoid: &[Ipv4Addr]) -> Option<Route> {
+        self.expire(now);
+        let mut best: Option<&[Ipv4Addr]> = None;
+        for path in self.primary.iter().chain(&self.secondary) {
+            let Some(end) = path.nodes.iter().position(|a| *a == to) else { continue };
+            let route = &path.nodes[..=end];
+            let shorter = best.is_none_or(|b| route.len() < b.len());
+            if shorter && !route[1..].iter().any(|a| avoid.contains(a)) {
+                best = Some(route);
+            }
+        }
+        best.map(<[_]>::to_vec)
+    }
+
+    fn used(&mut self, now: Instant, route: &[Ipv4Addr]) {
+        let mut seen = false;
+        for p in self.primary.iter_mut().filter(|p| p.nodes.starts_with(route)) {
+            p.used = now;
+            seen = true;
+        }
+        if seen {
+            return;
+        }
+        if let Some(i) = self.secondary.iter().position(|p| p.nodes.starts_with(route)) {
+            if let Some(mut p) = self.secondary.remove(i) {
+                p.used = now;
+                if self.primary.len() >= self.primary_size {
+                    self.primary.pop_front();
+                }
+                self.primary.push_back(p);
+            }
+        }
+    }
+
+    fn remove_link(&mut self, now: Instant, from: Ipv4Addr, to: Ipv4Addr) -> Vec<Duration> {
+        let mut lifetimes = Vec::new();
+        for list in [&mut self.primary, &mut self.secondary] {
+            for p in list.iter_mut() {
+                if let Some(i) = p.nodes.windows(2).position(|w| w == [from, to]) {
+                    lifetimes.push(now.since(p.learned));
+                    // What comes before the broken link does not use it and stays.
+                    p.nodes.truncate(i + 1);
+                }
+            }
+            list.retain(|p| p.nodes.len() > 1);
+        }
+        lifetimes
+    }
+
+    fn routes(&self, now: Instant) -> Vec<Route> {
+        let all = self.primary.iter().chain(&self.secondary);
+        all.filter(|p| self.alive(now, p)).map(|p| p.nodes.clone()).collect()
+    }
+
+    fn flush(&mut self) {
+        self.primary.clear();
+        self.secondary.clear();
+    }
+
+    fn set_lifetime(&mut self, lifetime: Option<Duration>) {
+        self.lifetime = lifetime;
+    }
+}

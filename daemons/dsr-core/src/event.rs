@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the protocol did and why, for the structured log: one value per occurrence. Formatting
+//! happens only when a log asks for it.
+
+use crate::wire::{LostSegment, Packet};
+use alloc::vec::Vec;
+use core::fmt;
+use core::net::Ipv4Addr;
+
+/// Why a packet went no further.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DropCause {
+    /// Not a packet that this node can parse.
+    Malformed,
+    /// An unknown option whose type demands it (RFC 4728 §8.1.6).
+    UnknownOption,
+    TtlExpired,
+    /// The packet came back, or its source route names this node twice.
+    Loop,
+    /// The send buffer was full: the oldest packet left it (§4.2).
+    SendBufferFull,
+    /// SendBufferTimeout passed without a route (§4.2).
+    SendBufferTimeout,
+    /// MaxRequestRexmt requests went unanswered.
+    NoRoute,
+    QueueFull,
+    /// The next hop is unreachable and no other route is known.
+    LinkBroken,
+    /// Salvaged MAX_SALVAGE_COUNT times already.
+    SalvageLimit,
+    /// The address of the next hop could not be resolved, or its queue was full.
+    Arp,
+    /// Longer than the link's MTU with its source route, and not to be fragmented.
+    TooBig,
+    /// Multicast or broadcast, which DSR does not route (§8.1.5).
+    Multicast,
+    /// For another node, without a source route.
+    NotForUs,
+    MaintenanceBufferFull,
+}
+
+impl DropCause {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            DropCause::Malformed => "malformed",
+            DropCause::UnknownOption => "unknown-option",
+            DropCause::TtlExpired => "ttl",
+            DropCause::Loop => "loop",
+            DropCause::SendBufferFull => "send-buffer-full",
+            DropCause::SendBufferTimeout => "send-buffer-timeout",
+            DropCause::NoRoute => "no-route",
+            DropCause::QueueFull => "queue-full",
+            DropCause::LinkBroken => "link-broken",
+            DropCause::SalvageLimit => "salvage-limit",
+            DropCause::Arp => "arp",
+            DropCause::TooBig => "too-big",
+            DropCause::Multicast => "multicast",
+            DropCause::NotForUs => "not-for-us",
+            DropCause::MaintenanceBufferFull => "maintenance-buffer-full",
+        }
+    }
+}
+
+/// Enough of a packet to recognise it in another record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Summary {
+    pub source: Ipv4Addr,
+    pub destination: Ipv4Addr,
+    pub protocol: u8,
+    pub identification: u16,
+    pub length: usize,
+    pub segment: Option<LostSegment>,
+}
+
+impl Summary {
+    pub fn of(packet: &Packet) -> Self {
+        Summary {
+            source: packet.ip.source,
+            destination: packet.ip.destination,
+            protocol: packet.ip.protocol,
+            identification: packet.ip.identification,
+            length: packet.payload.len() + packet.ip.len(),
+            segment: LostSegment::of(packet, false),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    Discovery { target: Ipv4Addr, identification: u16, ttl: u8, attempt: u32 },
+    ReplySent { to: Ipv4Addr, route: Vec<Ipv4Addr>, why: &'static str },
+    ReplyReceived { from: Ipv4Addr, route: Vec<Ipv4Addr> },
+    /// A reply was not sent: somebody answered as well or better (§8.2.5).
+    ReplySuppressed { to: Ipv4Addr, target: Ipv4Addr },
+    ErrorSent { to: Ipv4Addr, unreachable: Ipv4Addr, segments: Vec<LostSegment> },
+    ErrorReceived { from: Ipv4Addr, unreachable: Ipv4Addr, segments: Vec<LostSegment> },
+    Salvage { packet: Summary, route: Vec<Ipv4Addr> },
+    Drop { cause: DropCause, packet: Option<Summary> },
+    LinkFailure { next_hop: Ipv4Addr, packet: Summary },
+    Blacklist { node: Ipv4Addr, state: &'static str },
+}
+
+impl Event {
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Event::Discovery { .. } => "discovery",
+            Event::ReplySent { .. } => "reply-sent",
+            Event::ReplyReceived { .. } => "reply",
+            Event::ReplySuppressed { .. } => "reply-suppressed",
+            Event::ErrorSent { .. } => "error-sent",
+            Event::ErrorReceived { .. } => "error",
+            Event::Salvage { .. } => "salvage",
+            Event::Drop { .. } => "drop",
+            Event::LinkFailure { .. } => "link-failure",
+            Event::Blacklist { .. } => "blacklist",
+        }
+    }
+}
+
+struct Hops<'a>(&'a [Ipv4Addr]);
+
+impl fmt::Display for Hops<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, a) in self.0.iter().enumerate() {
+            write!(f, "{}{a}", if i == 0 { "" } else { ">" })?;
+        }
+        Ok(())
+    }
+}
+
+fn segments(f: &mut fmt::Formatter<'_>, list: &[LostSegment]) -> fmt::Result {
+    for s in list {
+        let fate = if s.salvaged { "salvaged" } else { "dropped" };
+        write!(
+            f,
+            " tcp={}:{}>{}:{} seq={} fate={fate}",
+            s.source, s.source_port, s.destination, s.destination_port, s.sequence
+        )?;
+    }
+    Ok(())
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "src={} dst={} protocol={} id={} bytes={}",
+            self.source, self.destination, self.protocol, self.identification, self.length
+        )?;
+        if let Some(s) = self.segment {
+            write!(f, " ports={}>{} seq={}", s.source_port, s.destination_port, s.sequence)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Event::Discovery { target, identification, ttl, attempt } => {
+                write!(f, "target={target} id={identification} ttl={ttl} attempt={attempt}")
+            }
+            Event::ReplySent { to, route, why } => {
+                write!(f, "to={to} route={} why={why}", Hops(route))
+            }
+            Event::ReplyReceived { from, route } => write!(f, "from={from} route={}", Hops(route)),
+            Event::ReplySuppressed { to, target } => write!(f, "to={to} target={target}"),
+            Event::ErrorSent { to, unreachable, segments: list } => {
+                write!(f, "to={to} unreachable={unreachable}")?;
+                segments(f, list)
+            }
+            Event::ErrorReceived { from, unreachable, segments: list } => {
+                write!(f, "from={from} unreachable={unreachable}")?;
+                segments(f, list)
+            }
+            Event::Salvage { packet, route } => write!(f, "{packet} route={}", Hops(route)),
+            Event::Drop { cause, packet: Some(p) } => write!(f, "cause={} {p}", cause.as_str()),
+            Event::Drop { cause, packet: None } => write!(f, "cause={}", cause.as_str()),
+            Event::LinkFailure { next_hop, packet } => write!(f, "next_hop={next_hop} {packet}"),
+            Event::Blacklist { node, state } => write!(f, "address={node} state={state}"),
+        }
+    }
+}

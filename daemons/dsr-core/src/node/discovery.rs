@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Route Discovery (RFC 4728 §8.2): requests, replies from the target and from caches, and the
+//! prevention of reply storms.
+
+use super::{Delayed, Dsr};
+use crate::cache::{Origin, Route};
+use crate::event::{DropCause, Event};
+use crate::queue::Item;
+use crate::tables::Suspicion;
+use crate::time::{Duration, Instant};
+use crate::wire::{
+    options::MAX_ADDRESSES, DsrOption, Ipv4Header, Packet, RouteRequest, SourceRoute,
+    NO_NEXT_HEADER,
+};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+impl Dsr {
+    /// Sends the next Route Request for `target` if the back-off permits (§8.2.1).
+    pub(super) fn pursue(&mut self, now: Instant, target: Ipv4Addr) {
+        if !self.send_buffer.waits_for(target) {
+            return;
+        }
+        if self.requests.attempts(target) > self.s.max_request_rexmt
+            && self.requests.not_before(target).is_none_or(|t| t <= now)
+        {
+            self.requests.give_up(target);
+            for w in self.send_buffer.take_for(target) {
+                self.drop_packet(DropCause::NoRoute, Some(&w.packet));
+            }
+            return;
+        }
+        let Some(next) = self.requests.next(now, target, &self.s) else { return };
+        self.next_request = self.next_request.wrapping_add(1);
+        let identification = self.next_request;
+        let request = RouteRequest { identification, target, addresses: vec![] };
+        let mut options = vec![DsrOption::RouteRequest(request)];
+        if self.s.piggyback_errors {
+            options.extend(self.news.drain(..).map(DsrOption::RouteError));
+        }
+        let attempt = next.attempt;
+        self.event(Event::Discovery { target, identification, ttl: next.ttl, attempt });
+        self.stats.requests_sent += 1;
+        self.requests.seen(now, self.own, identification, target, &self.s);
+        let packet = Packet {
+            ip: Ipv4Header::new(self.own, Ipv4Addr::BROADCAST, NO_NEXT_HEADER, next.ttl),
+            options: Some(options),
+            payload: Vec::new(),
+        };
+        self.broadcast(now, packet);
+    }
+
+    fn broadcast(&mut self, now: Instant, packet: Packet) {
+        self.enqueue(broadcast_item(now, packet));
+    }
+
+    /// §8.2.2. `from` is the neighbour that transmitted the request.
+    pub(super) fn route_request(&mut self, now: Instant, mut packet: Packet, from: Ipv4Addr) {
+        let Some(request) = packet.route_request().cloned() else { return };
+        let initiator = packet.ip.source;
+        let mut path = vec![initiator];
+        path.extend_from_slice(&request.addresses);
+        if path.contains(&self.own) {
+            return;
+        }
+        path.push(self.own);
+        let looped = path.iter().enumerate().any(|(i, a)| path[..i].contains(a));
+        if looped || path.len() > MAX_ADDRESSES {
+            return;
+        }
+        let is_target = request.target == self.own;
+        if !is_target && self.suspicious(now, &packet, from) {
+            return;
+        }
+        let origin = if is_target { Origin::Discovered } else { Origin::Overheard };
+        self.cache.learn(now, &path, origin);
+        if is_target {
+            let route = path[1..].to_vec();
+            self.reply_as_target(now, &path, route);
+            // The rest of the packet is for this node (§8.2.2).
+            packet.ip.destination = self.own;
+            packet.remove_options(|o| matches!(o, DsrOption::RouteRequest(_)));
+            return self.deliver(packet);
+        }
+        if self.requests.seen(now, initiator, request.identification, request.target, &self.s) {
+            return;
+        }
+        if self.s.reply_from_cache && self.reply_from_cache(now, &path, request.target) {
+            return;
+        }
+        if packet.ip.ttl <= 1 {
+            return;
+        }
+        packet.ip.ttl -= 1;
+        for option in packet.options.iter_mut().flatten() {
+            if let DsrOption::RouteRequest(r) = option {
+                r.addresses.push(self.own);
+            }
+        }
+        self.stats.requests_forwarded += 1;
+        let wait = self.jitter();
+        self.send_control_later(now, wait, broadcast_item(now, packet));
+    }
+
+    /// Applies the Blacklist to a request's last forwarder (§8.2.2); true: do not process it.
+    fn suspicious(&mut self, now: Instant, packet: &Packet, from: Ipv4Addr) -> bool {
+        if !self.s.use_blacklist {
+            return false;
+        }
+        match self.blacklist.state(now, from, self.s.blacklist_timeout_s) {
+            None => false,
+            Some(Suspicion::Probable) => true,
+            Some(Suspicion::Questionable) => {
+                // A unicast request for the neighbour itself tests the link.
+                self.event(Event::Blacklist { node: from, state: "questionable" });
+                self.next_request = self.next_request.wrapping_add(1);
+                let identification = self.next_request;
+                let request = RouteRequest { identification, target: from, addresses: vec![] };
+                let mut test =
+                    Packet::control(self.own, Ipv4Addr::BROADCAST, vec![DsrOption::RouteRequest(request)]);
+                test.ip.ttl = 1;
+                let mut item = broadcast_item(now, test);
+                item.next_hop = Some(from);
+                self.enqueue(item);
+                self.held.push((from, packet.clone()));
+                let at = now + self.s.nonprop_request_timeout_s;
+                self.delay(at, Delayed::HeldRequest { from });
+                true
+            }
+        }
+    }
+
+    /// A reply came from `node`, so it hears this one: its held requests are processed.
+    pub(super) fn release_held(&mut self, now: Instant, node: Ipv4Addr) {
+        self.confirmed(node);
+        let (released, kept) =
+            core::mem::take(&mut self.held).into_iter().partition(|(from, _)| *from == node);
+        self.held = kept;
+        let released: Vec<(Ipv4Addr, Packet)> = released;
+        for (from, packet) in released {
+            self.route_request(now, packet, from);
+        }
+    }
+
+    /// §8.2.4: `path` is the request's, initiator first and this node last.
+    fn reply_as_target(&mut self, now: Instant, path: &[Ipv4Addr], route: Vec<Ipv4Addr>) {
+        let back: Vec<_> = path.iter().rev().copied().collect();
+        let item = self.reply(now, &back, route.clone());
+        self.stats.replies_sent += 1;
+        self.event(Event::ReplySent { to: path[0], route, why: "target" });
+        let wait = self.jitter();
+        self.send_control_later(now, wait, item);
+    }
+
+    /// A packet with a Route Reply that returns `route` along `back`.
+    pub(super) fn reply(&mut self, now: Instant, back: &[Ipv4Addr], route: Vec<Ipv4Addr>) -> Item {
+        let to = back[back.len() - 1];
+        let listed = back[1..back.len() - 1].to_vec();
+        let mut options = Vec::new();
+        if !listed.is_empty() {
+            options.push(DsrOption::SourceRoute(SourceRoute {
+                first_hop_external: false,
+                last_hop_external: false,
+                salvage: 0,
+                segments_left: listed.len() as u8,
+                addresses: listed,
+            }));
+        }
+        options.push(DsrOption::RouteReply { last_hop_external: false, addresses: route });
+        Item {
+            packet: Packet::control(self.own, to, options),
+            next_hop: back.get(1).copied(),
+            routing: true,
+            maintained: true,
+            attempts: 0,
+            since: now,
+        }
+    }
+
+    /// §8.2.3: answers for the target from the cache; true when it did.
+    fn reply_from_cache(&mut self, now: Instant, path: &[Ipv4Addr], target: Ipv4Addr) -> bool {
+        // No node may stand in both halves.
+        let Some(known) = self.cache.find(now, target, &path[..path.len() - 1]) else {
+            return false;
+        };
+        let mut route: Route = path[1..].to_vec();
+        route.extend_from_slice(&known[1..]);
+        if route.len() > MAX_ADDRESSES {
+            return false;
+        }
+        let hops = route.len();
+        let initiator = path[0];
+        let back: Vec<_> = path.iter().rev().copied().collect();
+        let item = self.reply(now, &back, route.clone());
+        // d = H x (h - 1 + r), §8.2.5.
+        let wait = if self.s.prevent_reply_storms {
+            let h = (hops - 1) as f64 + self.rng.unit();
+            Duration::from_secs_f64(self.s.reply_hop_delay_s.as_secs_f64() * h)
+        } else {
+            self.jitter()
+        };
+        self.event(Event::ReplySent { to: initiator, route, why: "cache" });
+        self.delay(now + wait, Delayed::CachedReply { item, initiator, target, hops });
+        true
+    }
+
+    /// A data packet from an initiator shows that it has a route: replies of this node that are
+    /// no shorter are not sent (§8.2.5).
+    pub(super) fn suppress_replies(&mut self, from: Ipv4Addr, to: Ipv4Addr, hops_used: usize) {
+        let obsolete = |d: &Delayed| {
+            matches!(d, Delayed::CachedReply { initiator, target, hops, .. }
+                if *initiator == from && *target == to && hops_used <= *hops)
+        };
+        let keys: Vec<_> =
+            self.delayed.iter().filter(|(_, d)| obsolete(d)).map(|(k, _)| *k).collect();
+        for key in keys {
+            self.delayed.remove(&key);
+            self.stats.replies_suppressed += 1;
+            self.event(Event::ReplySuppressed { to: from, target: to });
+        }
+    }
+
+    /// §8.2.6: a reply for this node.
+    pub(super) fn route_reply(&mut self, now: Instant, from: Ipv4Addr, addresses: &[Ipv4Addr]) {
+        let mut route = vec![self.own];
+        route.extend_from_slice(addresses);
+        if let Some(target) = addresses.last() {
+            self.requests.answered(*target);
+            if *target == from && addresses.len() == 1 {
+                self.release_held(now, from);
+            }
+        }
+        self.event(Event::ReplyReceived { from, route });
+    }
+}
+
+fn broadcast_item(now: Instant, packet: Packet) -> Item {
+    Item { packet, next_hop: None, routing: true, maintained: false, attempts: 0, since: now }
+}

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Route Maintenance (RFC 4728 §8.3): handing frames to the link, judging next hops by what the
+//! link reports, Route Errors, and salvaging what a broken link left behind.
+
+use super::{Class, Delayed, Dsr, LinkDestination, Outstanding, Token};
+use crate::arp::Resolved;
+use crate::event::{DropCause, Event, Summary};
+use crate::queue::Item;
+use crate::settings::Acknowledgement;
+use crate::tables::Waiting;
+use crate::time::Instant;
+use crate::wire::{
+    elfn, options::MAX_ADDRESSES, DsrOption, ErrorKind, LostSegment, Packet, RouteError,
+    SourceRoute, ETHERTYPE_IPV4,
+};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+/// Lost segments that fit one Route Error beside its 14 octets (Opt Data Len is 8 bits wide).
+const MAX_SEGMENTS: usize = (255 - 14) / elfn::RECORD_LEN;
+
+/// One Route Error in the making.
+struct Report {
+    to: Ipv4Addr,
+    back: Vec<Ipv4Addr>,
+    salvage: u8,
+    segments: Vec<LostSegment>,
+    carried: Vec<DsrOption>,
+}
+
+impl Dsr {
+    /// Hands packets to the link as long as few enough are outstanding.
+    pub(super) fn pump(&mut self, now: Instant) {
+        for item in self.neighbours.take_resolved() {
+            self.enqueue(item);
+        }
+        while let Some(item) = self.queue.pop(self.outstanding.len() < self.s.outstanding.max(1)) {
+            self.send_item(now, item);
+        }
+    }
+
+    fn send_item(&mut self, now: Instant, mut item: Item) {
+        let class = if item.routing { Class::Routing } else { Class::Data };
+        let Some(hop) = item.next_hop else {
+            let bytes = item.packet.emit();
+            self.transmit(LinkDestination::Broadcast, ETHERTYPE_IPV4, bytes, class);
+            return;
+        };
+        let mac = match self.neighbours.resolve(now, item, hop, &self.s) {
+            Resolved::Known(mac, known) => {
+                item = known;
+                mac
+            }
+            Resolved::Waiting { ask, dropped } => {
+                if let Some(out) = dropped {
+                    self.drop_packet(DropCause::Arp, Some(&out.packet));
+                }
+                if ask {
+                    self.ask_address(hop);
+                }
+                return;
+            }
+        };
+        self.request_ack(now, &mut item, hop);
+        let bytes = item.packet.emit();
+        let token = self.transmit(LinkDestination::Unicast(mac), ETHERTYPE_IPV4, bytes, class);
+        self.outstanding.insert(token, Outstanding { item, sent: now });
+    }
+
+    /// The link reports whether the frame `token` was acknowledged (§8.3.1).
+    pub fn handle_tx_status(&mut self, now: Instant, token: Token, acked: bool) {
+        if let Some(done) = self.outstanding.remove(&token) {
+            self.sent(now, done, acked);
+        }
+        self.pump(now);
+    }
+
+    fn sent(&mut self, now: Instant, done: Outstanding, acked: bool) {
+        let Some(hop) = done.item.next_hop else { return };
+        if acked {
+            self.confirmed(hop);
+        }
+        if self.s.acknowledgement == Acknowledgement::Link {
+            if !acked {
+                self.link_failure(now, hop, done.item);
+            }
+        } else {
+            self.await_confirmation(now, done.item, hop);
+        }
+    }
+
+    /// The neighbour was shown to hear this node (§4.6).
+    pub(super) fn confirmed(&mut self, hop: Ipv4Addr) {
+        if self.blacklist.clear(hop) {
+            self.event(Event::Blacklist { node: hop, state: "cleared" });
+        }
+    }
+
+    /// Frames without any report within the bound count as lost: the kernel drops a frame to a
+    /// station it does not know without a word.
+    pub(super) fn expire_status(&mut self, now: Instant) {
+        let timeout = self.s.status_timeout_s;
+        let late = |o: &Outstanding| now.since(o.sent) >= timeout;
+        let tokens: Vec<_> =
+            self.outstanding.iter().filter(|(_, o)| late(o)).map(|(t, _)| *t).collect();
+        for token in tokens {
+            if let Some(done) = self.outstanding.remove(&token) {
+                self.stats.status_timeouts += 1;
+                self.sent(now, done, false);
+            }
+        }
+    }
+
+    pub(super) fn address_unknown(&mut self, now: Instant, hop: Ipv4Addr) {
+        let mut waiting = self.neighbours.pull(hop).into_iter();
+        let Some(first) = waiting.next() else { return };
+        let rest: Vec<_> = waiting.collect();
+        self.break_link(now, hop, first, rest);
+    }
+
+    /// The next hop is unreachable: `trigger` found out, and everything else queued for it
+    /// shares its fate (§4.5, §8.3).
+    pub(super) fn link_failure(&mut self, now: Instant, hop: Ipv4Addr, trigger: Item) {
+        self.break_link(now, hop, trigger, Vec::new());
+    }
+
+    fn break_link(&mut self, now: Instant, hop: Ipv4Addr, trigger: Item, mut more: Vec<Item>) {
+        self.stats.link_failures += 1;
+        let packet = Summary::of(&trigger.packet);
+        self.event(Event::LinkFailure { next_hop: hop, packet });
+        self.cache.remove_link(now, self.own, hop);
+        more.extend(self.queue.pull(hop));
+        more.extend(self.neighbours.pull(hop));
+        more.extend(self.pull_unconfirmed(hop));
+
+        let mut reports: Vec<Report> = Vec::new();
+        let mut resend: Vec<Item> = Vec::new();
+        for mut item in core::iter::once(trigger).chain(more) {
+            self.note_unidirectional(now, hop, &item.packet);
+            item.packet.remove_options(|o| {
+                matches!(o, DsrOption::RouteReply { .. } | DsrOption::AckRequest { .. })
+            });
+            if item.packet.ip.source == self.own {
+                self.retry_own(now, item);
+                continue;
+            }
+            let travelled = travelled(&item.packet);
+            let salvaged = self.salvage(now, &item, &travelled);
+            report(&mut reports, &item.packet, &travelled, self.own, salvaged.is_some());
+            match salvaged {
+                Some(Ok(again)) => resend.push(again),
+                Some(Err(cause)) => self.drop_packet(cause, Some(&item.packet)),
+                None => self.drop_packet(DropCause::LinkBroken, Some(&item.packet)),
+            }
+        }
+        // Salvaging comes after the Route Error (§8.3.6).
+        for r in reports {
+            self.send_error(now, r, hop);
+        }
+        for item in resend {
+            self.enqueue(item);
+        }
+    }
+
+    /// A reply that cannot go back along the path of its request shows that path's next link to
+    /// be unidirectional (§8.2.6).
+    fn note_unidirectional(&mut self, now: Instant, hop: Ipv4Addr, packet: &Packet) {
+        if self.s.use_blacklist && packet.has_route_reply() {
+            self.blacklist.add(now, hop);
+            self.event(Event::Blacklist { node: hop, state: "probable" });
+        }
+    }
+
+    /// A packet of this node's own met the broken link: another route, or a new discovery.
+    fn retry_own(&mut self, now: Instant, item: Item) {
+        let Item { mut packet, attempts, since, .. } = item;
+        packet.remove_options(|o| matches!(o, DsrOption::SourceRoute(_)));
+        let control = packet.ip.protocol == crate::wire::NO_NEXT_HEADER;
+        if (control && packet.options.is_none()) || attempts >= self.s.max_salvage_count {
+            return self.drop_packet(DropCause::LinkBroken, Some(&packet));
+        }
+        let to = packet.ip.destination;
+        let w = Waiting { packet, since, attempts: attempts + 1 };
+        match self.cache.find(now, to, &[]) {
+            Some(route) => self.send_along(now, w, &route),
+            None if control => self.drop_packet(DropCause::LinkBroken, Some(&w.packet)),
+            None => self.await_route(now, w),
+        }
+    }
+
+    /// §8.3.6. `None`: no other route; `Err`: a rule forbids it.
+    fn salvage(
+        &mut self,
+        now: Instant,
+        item: &Item,
+        travelled: &[Ipv4Addr],
+    ) -> Option<Result<Item, DropCause>> {
+        if !self.s.salvage || item.packet.is_control() {
+            return None;
+        }
+        let old = item.packet.source_route()?;
+        if old.salvage >= self.s.max_salvage_count.min(15) {
+            return Some(Err(DropCause::SalvageLimit));
+        }
+        let route = self.cache.find(now, item.packet.ip.destination, travelled)?;
+        if route.len() > MAX_ADDRESSES {
+            return None;
+        }
+        let salvage = old.salvage + 1;
+        let mut packet = item.packet.clone();
+        // Address[1] is this node (§8.3.6), which has already visited itself.
+        let addresses = route[..route.len() - 1].to_vec();
+        *packet.source_route_mut()? = SourceRoute {
+            first_hop_external: false,
+            last_hop_external: false,
+            salvage,
+            segments_left: (addresses.len() - 1) as u8,
+            addresses,
+        };
+        if packet.wire_len() > self.s.link_mtu {
+            return None;
+        }
+        self.cache.used(now, &route);
+        self.stats.salvaged += 1;
+        let next_hop = route.get(1).copied();
+        self.event(Event::Salvage { packet: Summary::of(&packet), route });
+        Some(Ok(Item { packet, next_hop, attempts: item.attempts + 1, ..item.clone() }))
+    }
+
+    /// §8.3.4: tells the sender, back along the way the packet came.
+    fn send_error(&mut self, now: Instant, r: Report, unreachable: Ipv4Addr) {
+        if r.to == self.own {
+            return;
+        }
+        let mut extension = Vec::new();
+        if self.s.lost_segment_extension {
+            for segment in r.segments.iter().take(MAX_SEGMENTS) {
+                segment.emit(&mut extension);
+            }
+        }
+        let error = RouteError {
+            kind: ErrorKind::NodeUnreachable(unreachable),
+            salvage: r.salvage,
+            source: self.own,
+            destination: r.to,
+            extension,
+        };
+        let mut options = vec![DsrOption::RouteError(error)];
+        options.extend(self.carried_errors(r.salvage, r.carried));
+        self.stats.errors_sent += 1;
+        self.event(Event::ErrorSent { to: r.to, unreachable, segments: r.segments });
+        let packet = Packet::control(self.own, r.to, options);
+        self.send_control(now, packet, r.back);
+    }
+
+    /// Errors and acknowledgements of the failed packet travel on behind the new error, up to
+    /// the total salvage count (§8.3.4).
+    fn carried_errors(&self, salvage: u8, carried: Vec<DsrOption>) -> Vec<DsrOption> {
+        let limit = u32::from(self.s.max_salvage_count);
+        let mut total = 1 + u32::from(salvage);
+        let mut kept = Vec::new();
+        for option in carried {
+            if let DsrOption::RouteError(e) = &option {
+                total += 1 + u32::from(e.salvage);
+                if total > limit {
+                    break;
+                }
+            }
+            kept.push(option);
+        }
+        kept
+    }
+
+    /// Sends a control packet along `back`, or along a cached route when `back` is no route.
+    pub(super) fn send_control(&mut self, now: Instant, packet: Packet, back: Vec<Ipv4Addr>) {
+        let to = packet.ip.destination;
+        let w = Waiting { packet, since: now, attempts: 0 };
+        if back.len() > 1 && back.len() <= MAX_ADDRESSES {
+            self.send_along(now, w, &back);
+        } else if let Some(route) = self.cache.find(now, to, &[]) {
+            self.send_along(now, w, &route);
+        } else {
+            self.await_route(now, w);
+        }
+    }
+
+    /// Sends a control packet along `route` after `wait`.
+    pub(super) fn send_control_later(
+        &mut self,
+        now: Instant,
+        wait: crate::time::Duration,
+        item: Item,
+    ) {
+        self.delay(now + wait, Delayed::Send(item));
+    }
+}
+
+/// The nodes a packet on its way out of this node has visited, oldest first, without this node.
+/// After a salvage the list begins at the first salvaging node (§8.3.6).
+fn travelled(packet: &Packet) -> Vec<Ipv4Addr> {
+    let mut nodes = Vec::new();
+    if let Some(sr) = packet.source_route() {
+        if sr.salvage == 0 {
+            nodes.push(packet.ip.source);
+        }
+        // The receiver stands at `position`, this node one before it.
+        let own = sr.position().unwrap_or(0).saturating_sub(1);
+        nodes.extend_from_slice(&sr.addresses[..own.min(sr.addresses.len())]);
+    }
+    nodes
+}
+
+/// Adds the packet's loss to the error for its sender: one error a sender and break, with all
+/// its lost segments, which satisfies the limit of §8.3 on silent losses.
+fn report(
+    reports: &mut Vec<Report>,
+    packet: &Packet,
+    travelled: &[Ipv4Addr],
+    own: Ipv4Addr,
+    salvaged: bool,
+) {
+    let (salvage, to) = match packet.source_route() {
+        Some(sr) if sr.salvage > 0 => match sr.addresses.first() {
+            Some(first) => (sr.salvage, *first),
+            None => return,
+        },
+        _ => (0, packet.ip.source),
+    };
+    let index = reports.iter().position(|r| r.to == to).unwrap_or_else(|| {
+        let mut back = vec![own];
+        back.extend(travelled.iter().rev());
+        reports.push(Report { to, back, salvage, segments: vec![], carried: vec![] });
+        reports.len() - 1
+    });
+    let r = &mut reports[index];
+    r.segments.extend(LostSegment::of(packet, salvaged));
+    let worth = |o: &&DsrOption| matches!(o, DsrOption::RouteError(_) | DsrOption::Ack { .. });
+    r.carried.extend(packet.options().iter().filter(worth).cloned());
+}

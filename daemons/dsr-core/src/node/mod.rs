@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The station's protocol state machine.
+
+mod acks;
+mod discovery;
+mod icmp;
+mod maintain;
+mod receive;
+
+use crate::arp::{self, Neighbours};
+use crate::cache::{Route, Store};
+use crate::event::{DropCause, Event, Summary};
+use crate::queue::{InterfaceQueue, Item};
+use crate::rng::Rng;
+use crate::settings::Settings;
+use crate::tables::{Blacklist, GratuitousTable, Handled, RequestTable, SendBuffer, Waiting};
+use crate::time::{Duration, Instant};
+use crate::wire::{
+    DsrOption, Packet, RouteError, SourceRoute, ETHERTYPE_ARP, ETHERTYPE_IPV4,
+};
+use crate::Mac;
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+/// Names one transmitted frame when its status comes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Token(pub u64);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    Routing,
+    Data,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkDestination {
+    /// Reported on by `handle_tx_status`.
+    Unicast(Mac),
+    /// Never reported on.
+    Broadcast,
+}
+
+/// What the driver has to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// An IP packet for the local stack.
+    Deliver(Vec<u8>),
+    /// A network-layer packet for the link.
+    Transmit { to: LinkDestination, ethertype: u16, bytes: Vec<u8>, token: Token, class: Class },
+    Event(Event),
+}
+
+/// Counters since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    pub originated: u64,
+    pub delivered: u64,
+    pub forwarded: u64,
+    pub salvaged: u64,
+    pub dropped: u64,
+    pub requests_sent: u64,
+    pub requests_forwarded: u64,
+    pub replies_sent: u64,
+    pub cached_replies_sent: u64,
+    pub gratuitous_replies_sent: u64,
+    pub replies_suppressed: u64,
+    pub errors_sent: u64,
+    pub link_failures: u64,
+    pub status_timeouts: u64,
+    /// Frames handed to the link that carry DSR control only, each hop counted.
+    pub routing_frames: u64,
+    pub data_frames: u64,
+    pub overheard: u64,
+}
+
+struct Outstanding {
+    item: Item,
+    sent: Instant,
+}
+
+enum Delayed {
+    Send(Item),
+    /// A reply from the cache that a better answer may still cancel (§8.2.5).
+    CachedReply { item: Item, initiator: Ipv4Addr, target: Ipv4Addr, hops: usize },
+    /// A request from a questionable neighbour, held until it answers (§8.2.2).
+    HeldRequest { from: Ipv4Addr },
+}
+
+/// One station running DSR.
+///
+/// The driver feeds input through [`handle_ip_packet`](Dsr::handle_ip_packet),
+/// [`handle_frame`](Dsr::handle_frame), [`handle_tx_status`](Dsr::handle_tx_status) and
+/// [`handle_timeout`](Dsr::handle_timeout) with a time that never goes back; after each it
+/// drains [`poll_output`](Dsr::poll_output) until `None`, and then waits for input or for
+/// [`next_deadline`](Dsr::next_deadline), whichever comes first. Inputs may be batched before
+/// draining. Every unicast `Transmit` is answered by one `handle_tx_status`, or the core takes
+/// it as failed after `status_timeout_s`. The same inputs, times and seed give the same outputs.
+pub struct Dsr {
+    s: Settings,
+    own: Ipv4Addr,
+    mac: Mac,
+    rng: Rng,
+    cache: Store,
+    send_buffer: SendBuffer,
+    requests: RequestTable,
+    gratuitous: GratuitousTable,
+    blacklist: Blacklist,
+    handled: Handled,
+    neighbours: Neighbours,
+    queue: InterfaceQueue,
+    outstanding: BTreeMap<Token, Outstanding>,
+    delayed: BTreeMap<(Instant, u64), Delayed>,
+    held: Vec<(Ipv4Addr, Packet)>,
+    maintenance: Vec<acks::Unconfirmed>,
+    ack_state: acks::AckState,
+    signals: BTreeMap<Ipv4Addr, f64>,
+    outputs: VecDeque<Output>,
+    /// Errors to spread with the next own Route Request (§3.4.4).
+    news: Vec<RouteError>,
+    next_token: u64,
+    next_order: u64,
+    next_request: u16,
+    stats: Stats,
+}
+
+impl Dsr {
+    /// A station with the given addresses. `seed` is its own stream's.
+    pub fn new(own: Ipv4Addr, mac: Mac, settings: Settings, seed: u64) -> Self {
+        Dsr {
+            cache: Store::new(own, &settings),
+            s: settings,
+            own,
+            mac,
+            rng: Rng::new(seed),
+            send_buffer: SendBuffer::default(),
+            requests: RequestTable::default(),
+            gratuitous: GratuitousTable::default(),
+            blacklist: Blacklist::default(),
+            handled: Handled::default(),
+            neighbours: Neighbours::default(),
+            queue: InterfaceQueue::default(),
+            outstanding: BTreeMap::new(),
+            delayed: BTreeMap::new(),
+            held: Vec::new(),
+            maintenance: Vec::new(),
+            ack_state: acks::AckState::default(),
+            signals: BTreeMap::new(),
+            outputs: VecDeque::new(),
+            news: Vec::new(),
+            next_token: 0,
+            next_order: 0,
+            next_request: 0,
+            stats: Stats::default(),
+        }
+    }
+
+    /// An IP packet from the local stack.
+    pub fn handle_ip_packet(&mut self, now: Instant, bytes: &[u8]) {
+        match Packet::parse(bytes) {
+            Err(_) => self.drop_packet(DropCause::Malformed, None),
+            Ok(packet) if packet.options.is_some() => {
+                self.drop_packet(DropCause::Malformed, Some(&packet));
+            }
+            Ok(packet) => {
+                self.stats.originated += 1;
+                self.originate(now, Waiting { packet, since: now, attempts: 0 });
+            }
+        }
+        self.pump(now);
+    }
+
+    /// The next thing to do; `None` when nothing is left.
+    pub fn poll_output(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    /// When `handle_timeout` must be called at the latest.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        let delayed = self.delayed.keys().next().map(|k| k.0);
+        let status = self.outstanding.values().map(|o| o.sent).min();
+        let status = status.map(|t| t + self.s.status_timeout_s);
+        let expiry = self.send_buffer.next_expiry(self.s.send_buffer_timeout_s);
+        let targets = self.send_buffer.targets();
+        let request = targets.iter().filter_map(|t| self.requests.not_before(*t)).min();
+        let acks = self.maintenance.iter().map(|m| m.deadline).min();
+        let arp = self.neighbours.next_deadline();
+        [delayed, status, expiry, request, acks, arp].into_iter().flatten().min()
+    }
+
+    /// Time has come to `now`.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        while let Some(key) = self.delayed.keys().next().copied().filter(|k| k.0 <= now) {
+            match self.delayed.remove(&key) {
+                Some(Delayed::Send(item)) => self.enqueue(item),
+                Some(Delayed::CachedReply { item, .. }) => {
+                    self.stats.cached_replies_sent += 1;
+                    self.enqueue(item);
+                }
+                Some(Delayed::HeldRequest { from }) => self.held.retain(|(a, _)| *a != from),
+                None => {}
+            }
+        }
+        self.expire_status(now);
+        self.expire_acks(now);
+        for w in self.send_buffer.take_expired(now, self.s.send_buffer_timeout_s) {
+            self.drop_packet(DropCause::SendBufferTimeout, Some(&w.packet));
+        }
+        for target in self.send_buffer.targets() {
+            self.pursue(now, target);
+        }
+        let (ask, failed) = self.neighbours.poll(now, &self.s);
+        for target in ask {
+            self.ask_address(target);
+        }
+        for hop in failed {
+            self.address_unknown(now, hop);
+        }
+        self.pump(now);
+    }
+
+    pub fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    pub fn routes(&self, now: Instant) -> Vec<Route> {
+        self.cache.routes(now)
+    }
+
+    /// Forgets all routes.
+    pub fn flush(&mut self) {
+        self.cache.flush();
+    }
+
+    pub fn settings(&self) -> &Settings {
+        &self.s
+    }
+
+    /// Packets still inside: waiting for a route, an address, the interface or a confirmation.
+    pub fn pending(&self) -> usize {
+        self.send_buffer.len()
+            + self.queue.len()
+            + self.outstanding.len()
+            + self.maintenance.len()
+            + self.neighbours.waiting()
+    }
+
+    /// §8.1.1: sends a packet of this node along a cached route or starts a discovery.
+    fn originate(&mut self, now: Instant, w: Waiting) {
+        let to = w.packet.ip.destination;
+        if to == self.own {
+            self.stats.delivered += 1;
+            self.outputs.push_back(Output::Deliver(w.packet.emit()));
+        } else if to.is_multicast() || to.is_broadcast() {
+            self.drop_packet(DropCause::Multicast, Some(&w.packet));
+        } else if let Some(route) = self.cache.find(now, to, &[]) {
+            self.send_along(now, w, &route);
+        } else {
+            self.await_route(now, w);
+        }
+    }
+
+    /// Puts the packet into the Send Buffer and asks for a route.
+    fn await_route(&mut self, now: Instant, w: Waiting) {
+        let target = w.packet.ip.destination;
+        if let Some(out) = self.send_buffer.push(w, self.s.send_buffer_packets) {
+            self.drop_packet(DropCause::SendBufferFull, Some(&out.packet));
+        }
+        self.pursue(now, target);
+    }
+
+    /// Sends a packet of this node along `route` (this node first), §8.1.2 and §8.1.3.
+    fn send_along(&mut self, now: Instant, w: Waiting, route: &[Ipv4Addr]) {
+        let Waiting { mut packet, since, attempts } = w;
+        let Some(next_hop) = route.get(1).copied() else { return };
+        self.cache.used(now, route);
+        if route.len() > 2 {
+            let listed = route[1..route.len() - 1].to_vec();
+            let option = DsrOption::SourceRoute(SourceRoute {
+                first_hop_external: false,
+                last_hop_external: false,
+                salvage: 0,
+                segments_left: listed.len() as u8,
+                addresses: listed,
+            });
+            packet.options.get_or_insert_default().insert(0, option);
+        }
+        if packet.wire_len() > self.s.link_mtu {
+            return self.too_big(packet);
+        }
+        self.handled.record(now, &packet);
+        let routing = packet.is_control();
+        let maintained = !has_ack(&packet);
+        let next_hop = Some(next_hop);
+        self.enqueue(Item { packet, next_hop, routing, maintained, attempts, since });
+    }
+
+    fn enqueue(&mut self, item: Item) {
+        if let Some(dropped) = self.queue.push(item, self.s.queue_packets) {
+            self.drop_packet(DropCause::QueueFull, Some(&dropped.packet));
+        }
+    }
+
+    /// Whatever waits for a route that is known by now is sent (§4.1, §8.2.6).
+    fn use_news(&mut self, now: Instant) {
+        if self.send_buffer.is_empty() {
+            return;
+        }
+        for target in self.send_buffer.targets() {
+            if self.cache.find(now, target, &[]).is_none() {
+                continue;
+            }
+            self.requests.answered(target);
+            for w in self.send_buffer.take_for(target) {
+                self.originate(now, w);
+            }
+        }
+    }
+
+    fn delay(&mut self, at: Instant, what: Delayed) {
+        self.next_order += 1;
+        self.delayed.insert((at, self.next_order), what);
+    }
+
+    fn jitter(&mut self) -> Duration {
+        let max = self.s.broadcast_jitter_s;
+        self.rng.jitter(max)
+    }
+
+    fn event(&mut self, event: Event) {
+        self.outputs.push_back(Output::Event(event));
+    }
+
+    fn drop_packet(&mut self, cause: DropCause, packet: Option<&Packet>) {
+        self.stats.dropped += 1;
+        self.event(Event::Drop { cause, packet: packet.map(Summary::of) });
+    }
+
+    fn token(&mut self) -> Token {
+        self.next_token += 1;
+        Token(self.next_token)
+    }
+
+    fn ask_address(&mut self, target: Ipv4Addr) {
+        let bytes = arp::emit((self.mac, self.own), Mac([0; 6]), target, true);
+        self.transmit(LinkDestination::Broadcast, ETHERTYPE_ARP, bytes, Class::Routing);
+    }
+
+    fn transmit(&mut self, to: LinkDestination, ethertype: u16, bytes: Vec<u8>, class: Class) -> Token {
+        debug_assert!(ethertype == ETHERTYPE_ARP || ethertype == ETHERTYPE_IPV4);
+        let token = self.token();
+        match class {
+            Class::Routing => self.stats.routing_frames += 1,
+            Class::Data => self.stats.data_frames += 1,
+        }
+        self.outputs.push_back(Output::Transmit { to, ethertype, bytes, token, class });
+        token
+    }
+}
+
+fn has_ack(packet: &Packet) -> bool {
+    packet.options().iter().any(|o| matches!(o, DsrOption::Ack { .. }))
+}

@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Processing of received packets (RFC 4728 §8.1.4 to §8.1.6): learning from them, forwarding,
+//! delivering, and automatic route shortening from overheard ones.
+
+use super::{Class, Dsr, LinkDestination, Output};
+use crate::arp;
+use crate::cache::Origin;
+use crate::event::{DropCause, Event};
+use crate::queue::Item;
+use crate::time::Instant;
+use crate::wire::{
+    DsrOption, ErrorKind, LostSegment, Packet, RouteError, SourceRoute, ETHERTYPE_ARP,
+};
+use crate::Mac;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+/// How many Route Errors are kept to be spread with the next Route Request (§3.4.4).
+const MAX_NEWS: usize = 3;
+
+impl Dsr {
+    /// A network-layer packet from the link: IPv4 or ARP. `promiscuous`: the frame was addressed
+    /// to somebody else. `signal_dbm`: strength of the frame if known.
+    pub fn handle_frame(
+        &mut self,
+        now: Instant,
+        source: Mac,
+        destination: Mac,
+        bytes: &[u8],
+        signal_dbm: Option<i16>,
+        promiscuous: bool,
+    ) {
+        if source != self.mac {
+            if bytes.first().is_some_and(|b| b >> 4 == 4) {
+                self.handle_ip_frame(now, source, destination, bytes, signal_dbm, promiscuous);
+            } else if !promiscuous {
+                self.handle_arp(now, bytes);
+            }
+        }
+        self.pump(now);
+    }
+
+    fn handle_arp(&mut self, now: Instant, bytes: &[u8]) {
+        let Some(((mac, sender), target, request)) = arp::parse(bytes) else { return };
+        if sender.is_unspecified() || sender == self.own || mac.is_group() {
+            return;
+        }
+        if target == self.own {
+            self.neighbours.learn(now, sender, mac);
+            if request {
+                let bytes = arp::emit((self.mac, self.own), mac, sender, false);
+                let to = LinkDestination::Unicast(mac);
+                self.transmit(to, ETHERTYPE_ARP, bytes, Class::Routing);
+            }
+        }
+    }
+
+    fn handle_ip_frame(
+        &mut self,
+        now: Instant,
+        source: Mac,
+        destination: Mac,
+        bytes: &[u8],
+        signal_dbm: Option<i16>,
+        promiscuous: bool,
+    ) {
+        let packet = match Packet::parse(bytes) {
+            Ok(packet) => packet,
+            Err(_) if promiscuous => return,
+            Err(_) => return self.drop_packet(DropCause::Malformed, None),
+        };
+        let Some(from) = transmitter(&packet) else {
+            if !promiscuous {
+                self.drop_packet(DropCause::Malformed, Some(&packet));
+            }
+            return;
+        };
+        if from == self.own || packet.ip.source.is_multicast() || source.is_group() {
+            return;
+        }
+        self.neighbours.learn(now, from, source);
+        self.note_signal(now, from, signal_dbm);
+        if promiscuous {
+            self.stats.overheard += 1;
+            self.overhear(now, packet, from);
+        } else {
+            self.receive(now, packet, from, destination.is_group());
+        }
+        self.use_news(now);
+    }
+
+    /// A frame meant for this node, or for everybody.
+    fn receive(&mut self, now: Instant, mut packet: Packet, from: Ipv4Addr, group: bool) {
+        match self.unknown_options(now, &mut packet, from) {
+            Ok(()) => {}
+            Err(cause) => return self.drop_packet(cause, Some(&packet)),
+        }
+        if packet.route_request().is_some() {
+            self.learn_errors(now, &packet);
+            return self.route_request(now, packet, from);
+        }
+        let receiver = match packet.source_route() {
+            Some(sr) => sr.receiver().unwrap_or(packet.ip.destination),
+            None => packet.ip.destination,
+        };
+        if receiver != self.own {
+            // Broadcast IP traffic of other kinds is not DSR's; the rest was sent here in error.
+            if !group {
+                self.drop_packet(DropCause::NotForUs, Some(&packet));
+            }
+            return;
+        }
+        self.learn_options(now, &packet, from);
+        self.learn_errors(now, &packet);
+        self.answer_ack_request(now, &packet, from);
+        if packet.ip.destination == self.own {
+            self.deliver(packet);
+        } else {
+            self.forward(now, packet);
+        }
+    }
+
+    /// Removes the DSR Options header and hands the rest up (§8.1.4).
+    pub(super) fn deliver(&mut self, mut packet: Packet) {
+        packet.options = None;
+        if packet.ip.protocol == crate::wire::NO_NEXT_HEADER {
+            return;
+        }
+        self.stats.delivered += 1;
+        self.outputs.push_back(Output::Deliver(packet.emit()));
+    }
+
+    /// §8.1.5, for a packet whose next listed node is this one.
+    fn forward(&mut self, now: Instant, mut packet: Packet) {
+        let own = self.own;
+        let returned = packet.ip.source == own
+            || packet.source_route().is_some_and(|sr| {
+                sr.addresses.iter().filter(|a| **a == own).count() > 1
+                    || sr.salvage > 0 && self.handled.contains(now, &packet)
+            });
+        if returned {
+            return self.drop_packet(DropCause::Loop, Some(&packet));
+        }
+        if packet.ip.ttl <= 1 {
+            return self.drop_packet(DropCause::TtlExpired, Some(&packet));
+        }
+        packet.ip.ttl -= 1;
+        let destination = packet.ip.destination;
+        let Some(sr) = packet.source_route_mut() else {
+            return self.drop_packet(DropCause::NotForUs, Some(&packet));
+        };
+        sr.segments_left = sr.segments_left.saturating_sub(1);
+        let next = sr.receiver().unwrap_or(destination);
+        if next.is_multicast() || next.is_broadcast() || destination.is_multicast() {
+            return self.drop_packet(DropCause::Multicast, Some(&packet));
+        }
+        packet.remove_options(|o| matches!(o, DsrOption::AckRequest { .. }));
+        self.handled.record(now, &packet);
+        self.stats.forwarded += 1;
+        let routing = packet.is_control();
+        let maintained = !super::has_ack(&packet);
+        let next_hop = Some(next);
+        self.enqueue(Item { packet, next_hop, routing, maintained, attempts: 0, since: now });
+    }
+
+    /// A frame for somebody else: learn from it, and see whether it could have come straight here.
+    fn overhear(&mut self, now: Instant, packet: Packet, from: Ipv4Addr) {
+        if packet.route_request().is_some() {
+            return;
+        }
+        self.passive_ack(&packet);
+        self.learn_errors(now, &packet);
+        let hops = packet.source_route().map_or(1, |sr| sr.addresses.len() + 1);
+        if !packet.is_control() {
+            self.suppress_replies(packet.ip.source, packet.ip.destination, hops);
+        }
+        if self.s.overhear_routes {
+            self.learn_overheard(now, &packet, from);
+        }
+        if self.s.gratuitous_replies {
+            self.shorten(now, &packet, from);
+        }
+    }
+
+    /// Automatic route shortening (§3.4.3, §8.1.5).
+    fn shorten(&mut self, now: Instant, packet: &Packet, from: Ipv4Addr) {
+        let Some(sr) = packet.source_route() else { return };
+        let (Some(at), source) = (sr.position(), packet.ip.source) else { return };
+        let nodes = listed_nodes(packet, sr);
+        let offset = nodes.len() - sr.addresses.len() - 1;
+        let receiver = at + offset;
+        // This node stands later in the route than the frame's receiver.
+        let Some(me) = nodes.iter().position(|a| *a == self.own) else { return };
+        if me <= receiver || receiver == 0 || sr.salvage > 0 || packet.is_control() {
+            return;
+        }
+        if !self.gratuitous.admit(now, (source, from), self.s.grat_reply_holdoff_s) {
+            return;
+        }
+        let sender = receiver - 1;
+        let mut route: Vec<_> = nodes[1..=sender].to_vec();
+        route.extend_from_slice(&nodes[me..]);
+        // Back along the hops by which the packet came here.
+        let mut back = vec![self.own];
+        back.extend(nodes[..=sender].iter().rev());
+        let item = self.reply(now, &back, route.clone());
+        self.stats.gratuitous_replies_sent += 1;
+        self.event(Event::ReplySent { to: source, route, why: "shorter" });
+        self.enqueue(item);
+    }
+
+    /// Takes the routes of a packet meant for this node into the cache (§8.1.4).
+    fn learn_options(&mut self, now: Instant, packet: &Packet, from: Ipv4Addr) {
+        let mine = packet.ip.destination == self.own;
+        let origin = if mine { Origin::Discovered } else { Origin::Overheard };
+        match packet.source_route() {
+            Some(sr) => self.cache.learn(now, &listed_nodes(packet, sr), origin),
+            None => self.cache.learn(now, &[from, self.own], origin),
+        }
+        for option in packet.options() {
+            match option {
+                DsrOption::RouteReply { addresses, .. } => {
+                    let mut nodes = vec![packet.ip.destination];
+                    nodes.extend_from_slice(addresses);
+                    self.cache.learn(now, &nodes, origin);
+                    if mine {
+                        self.route_reply(now, packet.ip.source, addresses);
+                    }
+                }
+                DsrOption::Ack { identification, source, destination } => {
+                    self.cache.learn(now, &[*source, *destination], Origin::Overheard);
+                    if *destination == self.own {
+                        self.handle_ack(now, *identification, *source);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The routes of an overheard packet, from the transmitter on and back (§3.3.1).
+    fn learn_overheard(&mut self, now: Instant, packet: &Packet, from: Ipv4Addr) {
+        let mut known = Vec::new();
+        if let Some(sr) = packet.source_route() {
+            known.push(listed_nodes(packet, sr));
+        } else {
+            known.push(vec![packet.ip.source, packet.ip.destination]);
+        }
+        for option in packet.options() {
+            if let DsrOption::RouteReply { addresses, .. } = option {
+                let mut nodes = vec![packet.ip.destination];
+                nodes.extend_from_slice(addresses);
+                known.push(nodes);
+            }
+        }
+        for nodes in known {
+            if nodes.contains(&self.own) {
+                self.cache.learn(now, &nodes, Origin::Overheard);
+            } else if let Some(at) = nodes.iter().position(|a| *a == from) {
+                let mut onward = vec![self.own];
+                onward.extend_from_slice(&nodes[at..]);
+                self.cache.learn(now, &onward, Origin::Overheard);
+                let mut backward = vec![self.own];
+                backward.extend(nodes[..=at].iter().rev());
+                self.cache.learn(now, &backward, Origin::Overheard);
+            }
+        }
+    }
+
+    /// §8.3.5.
+    fn learn_errors(&mut self, now: Instant, packet: &Packet) {
+        let options = packet.options();
+        for (i, option) in options.iter().enumerate() {
+            let DsrOption::RouteError(e) = option else { continue };
+            let ErrorKind::NodeUnreachable(unreachable) = e.kind else { continue };
+            if e.source == self.own {
+                continue;
+            }
+            self.cache.remove_link(now, e.source, unreachable);
+            if e.destination != self.own {
+                continue;
+            }
+            let segments = LostSegment::parse_all(&e.extension);
+            self.event(Event::ErrorReceived { from: e.source, unreachable, segments });
+            if self.s.piggyback_errors {
+                self.news.retain(|n| (n.source, &n.kind) != (e.source, &e.kind));
+                if self.news.len() >= MAX_NEWS {
+                    self.news.remove(0);
+                }
+                self.news.push(RouteError { extension: Vec::new(), ..e.clone() });
+            }
+            if packet.ip.destination == self.own {
+                self.pass_on(now, e.salvage, &options[i + 1..]);
+                break;
+            }
+        }
+    }
+
+    /// What follows an error and was sent by this node goes on to its own destination (§8.3.5).
+    fn pass_on(&mut self, now: Instant, salvage: u8, rest: &[DsrOption]) {
+        let to = match rest.first() {
+            Some(DsrOption::RouteError(e)) if e.source == self.own => e.destination,
+            Some(DsrOption::Ack { source, destination, .. }) if *source == self.own => *destination,
+            _ => return,
+        };
+        if to == self.own {
+            return;
+        }
+        if let Some(route) = self.cache.find(now, to, &[]) {
+            let mut packet = Packet::control(self.own, to, rest.to_vec());
+            packet.remove_options(|o| {
+                matches!(o, DsrOption::SourceRoute(_) | DsrOption::AckRequest { .. })
+            });
+            let w = crate::tables::Waiting { packet, since: now, attempts: salvage };
+            self.send_along(now, w, &route);
+        }
+    }
+
+    /// §8.1.6: treats options this node does not know as their type demands.
+    fn unknown_options(
+        &mut self,
+        now: Instant,
+        packet: &mut Packet,
+        from: Ipv4Addr,
+    ) -> Result<(), DropCause> {
+        let unknown = |o: &DsrOption| match o {
+            DsrOption::Unknown { kind, .. } => Some(*kind),
+            _ => None,
+        };
+        let kinds: Vec<u8> = packet.options().iter().filter_map(unknown).collect();
+        if kinds.is_empty() {
+            return Ok(());
+        }
+        let asks = packet.route_request().is_some();
+        for kind in &kinds {
+            if kind & 0x80 != 0 && !asks {
+                self.refuse_option(now, packet, *kind, from);
+            }
+        }
+        if kinds.iter().any(|k| k & 0x60 == 0x60) {
+            return Err(DropCause::UnknownOption);
+        }
+        packet.remove_options(|o| unknown(o).is_some_and(|k| k & 0x60 == 0x20));
+        for option in packet.options.iter_mut().flatten() {
+            if let DsrOption::Unknown { kind, data } = option {
+                if *kind & 0x60 == 0x40 {
+                    if let Some(first) = data.first_mut() {
+                        *first |= 0x80;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse_option(&mut self, now: Instant, packet: &Packet, kind: u8, from: Ipv4Addr) {
+        let to = packet.ip.source;
+        let mut back = vec![self.own];
+        match packet.source_route() {
+            Some(sr) => {
+                let nodes = listed_nodes(packet, sr);
+                let upto = nodes.iter().position(|a| *a == from).map_or(0, |i| i + 1);
+                back.extend(nodes[..upto].iter().rev());
+            }
+            None => back.push(from),
+        }
+        if back.last() != Some(&to) {
+            back.clear();
+        }
+        let error = RouteError {
+            kind: ErrorKind::OptionNotSupported(kind),
+            salvage: packet.source_route().map_or(0, |sr| sr.salvage),
+            source: self.own,
+            destination: to,
+            extension: Vec::new(),
+        };
+        self.stats.errors_sent += 1;
+        let packet = Packet::control(self.own, to, vec![DsrOption::RouteError(error)]);
+        self.send_control(now, packet, back);
+    }
+}
+
+/// All hops a source route stands for: after a salvage the source is no neighbour of the first
+/// listed node (§8.1.4).
+fn listed_nodes(packet: &Packet, sr: &SourceRoute) -> Vec<Ipv4Addr> {
+    let mut nodes = Vec::with_capacity(sr.addresses.len() + 2);
+    if sr.salvage == 0 {
+        nodes.push(packet.ip.source);
+    }
+    nodes.extend_from_slice(&sr.addresses);
+    nodes.push(packet.ip.destination);
+    nodes
+}
+
+/// Who transmitted the frame, from its routing header; `None` when that is impossible.
+fn transmitter(packet: &Packet) -> Option<Ipv4Addr> {
+    if let Some(r) = packet.route_request() {
+        return Some(r.addresses.last().copied().unwrap_or(packet.ip.source));
+    }
+    match packet.source_route() {
+        None => Some(packet.ip.source),
+        Some(sr) => match sr.position()? {
+            0 if sr.salvage == 0 => Some(packet.ip.source),
+            0 => None,
+            at => Some(sr.addresses[at - 1]),
+        },
+    }
+}

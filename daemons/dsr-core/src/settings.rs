@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Every constant of RFC 4728 §9 and every choice that the text leaves open, as settings. The
+//! defaults are the RFC's. Field names are the configuration file's keys.
+
+use crate::time::Duration;
+
+/// How the reachability of a next hop is confirmed (§8.3.1 to §8.3.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Acknowledgement {
+    /// The link layer tells whether each frame was acknowledged.
+    Link,
+    /// Overhearing the next hop forward; network-layer acknowledgement on the last hop.
+    Passive,
+    /// Acknowledgement Request and Acknowledgement options.
+    Network,
+}
+
+/// Which structure the Route Cache has (§4.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum CacheKind {
+    Path,
+    Link,
+}
+
+/// How long a cached route stays usable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum CacheTimeout {
+    /// Until a Route Error removes it (the Monarch ns-2 code).
+    None,
+    /// `route_cache_timeout_s` after its last use (§4.1, RouteCacheTimeout).
+    Unused,
+    /// `route_cache_timeout_s` after it was learned, used or not.
+    Fixed,
+    /// After a time that follows the observed lifetimes of routes that broke.
+    Adaptive,
+}
+
+/// How a next hop's link-layer address is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Resolution {
+    /// From the frames that DSR neighbours sent; ARP for neighbours never heard.
+    Learned,
+    Arp,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+pub struct Settings {
+    // RFC 4728 §9.
+    pub discovery_hop_limit: u8,
+    pub broadcast_jitter_s: Duration,
+    pub route_cache_timeout_s: Duration,
+    pub send_buffer_timeout_s: Duration,
+    pub send_buffer_packets: usize,
+    pub request_table_size: usize,
+    pub request_table_ids: usize,
+    pub max_request_rexmt: u32,
+    pub max_request_period_s: Duration,
+    pub request_period_s: Duration,
+    pub nonprop_request_timeout_s: Duration,
+    /// RexmtBufferSize: packets in the Maintenance Buffer.
+    pub maintenance_buffer_packets: usize,
+    pub maint_holdoff_s: Duration,
+    pub max_maint_rexmt: u32,
+    pub try_passive_acks: u32,
+    pub passive_ack_timeout_s: Duration,
+    pub grat_reply_holdoff_s: Duration,
+    pub max_salvage_count: u8,
+    // Link-MaxLife, §4.1.
+    pub init_stability_s: Duration,
+    pub stability_incr_factor: f64,
+    pub stability_decr_factor: f64,
+    pub min_lifetime_s: Duration,
+    pub use_extends_s: Duration,
+
+    // Route discovery.
+    pub nonpropagating_first: bool,
+    pub reply_from_cache: bool,
+    /// H of §8.2.5, the delay per hop of a cached reply.
+    pub reply_hop_delay_s: Duration,
+    pub prevent_reply_storms: bool,
+    pub piggyback_errors: bool,
+
+    // Route maintenance.
+    pub acknowledgement: Acknowledgement,
+    pub salvage: bool,
+    pub gratuitous_replies: bool,
+    /// No status for a unicast frame after this long counts as a failure.
+    pub status_timeout_s: Duration,
+    /// First timeout of a network-layer acknowledgement, before a round trip was measured.
+    pub network_ack_timeout_s: Duration,
+    pub lost_segment_extension: bool,
+    /// A "probable" unidirectional link becomes "questionable" after this long (§4.6).
+    pub blacklist_timeout_s: Duration,
+    pub use_blacklist: bool,
+
+    // Route cache.
+    pub cache: CacheKind,
+    pub cache_timeout: CacheTimeout,
+    pub primary_routes: usize,
+    pub secondary_routes: usize,
+    pub overhear_routes: bool,
+    /// How long a broken link is refused when others report it; zero: no negative cache.
+    pub negative_cache_s: Duration,
+    /// Factor on the mean lifetime of broken routes for `CacheTimeout::Adaptive`.
+    pub adaptive_factor: f64,
+    pub adaptive_minimum_s: Duration,
+    /// Links heard weaker than this are used only when no stronger route exists, and are
+    /// dropped from the cache when they fade below it. `None`: signal is not considered.
+    pub signal_threshold_dbm: Option<i16>,
+
+    // Link layer.
+    /// Interface queue, packets (ns-2 and the papers: 50).
+    pub queue_packets: usize,
+    /// Unicast frames handed to the driver and not yet reported on.
+    pub outstanding: usize,
+    pub resolution: Resolution,
+    /// Packets that wait for one address resolution; 1 is the BSD queue.
+    pub arp_queue_packets: usize,
+    pub arp_retry_s: Duration,
+    pub arp_tries: u32,
+    pub arp_timeout_s: Duration,
+    /// Largest IP packet that fits one frame.
+    pub link_mtu: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            discovery_hop_limit: 255,
+            broadcast_jitter_s: Duration::from_millis(10),
+            route_cache_timeout_s: Duration::from_secs(300),
+            send_buffer_timeout_s: Duration::from_secs(30),
+            send_buffer_packets: 64,
+            request_table_size: 64,
+            request_table_ids: 16,
+            max_request_rexmt: 16,
+            max_request_period_s: Duration::from_secs(10),
+            request_period_s: Duration::from_millis(500),
+            nonprop_request_timeout_s: Duration::from_millis(30),
+            maintenance_buffer_packets: 50,
+            maint_holdoff_s: Duration::from_millis(250),
+            max_maint_rexmt: 2,
+            try_passive_acks: 1,
+            passive_ack_timeout_s: Duration::from_millis(100),
+            grat_reply_holdoff_s: Duration::from_secs(1),
+            max_salvage_count: 15,
+            init_stability_s: Duration::from_secs(25),
+            stability_incr_factor: 4.0,
+            stability_decr_factor: 2.0,
+            min_lifetime_s: Duration::from_secs(1),
+            use_extends_s: Duration::from_secs(120),
+            nonpropagating_first: true,
+            reply_from_cache: true,
+            reply_hop_delay_s: Duration::from_millis(1),
+            prevent_reply_storms: true,
+            piggyback_errors: true,
+            acknowledgement: Acknowledgement::Link,
+            salvage: true,
+            gratuitous_replies: true,
+            status_timeout_s: Duration::from_millis(500),
+            network_ack_timeout_s: Duration::from_millis(200),
+            lost_segment_extension: true,
+            blacklist_timeout_s: Duration::from_secs(3),
+            use_blacklist: true,
+            cache: CacheKind::Path,
+            cache_timeout: CacheTimeout::Unused,
+            primary_routes: 30,
+            secondary_routes: 64,
+            overhear_routes: true,
+            negative_cache_s: Duration::ZERO,
+            adaptive_factor: 1.25,
+            adaptive_minimum_s: Duration::from_secs(1),
+            signal_threshold_dbm: None,
+            queue_packets: 50,
+            outstanding: 2,
+            resolution: Resolution::Learned,
+            arp_queue_packets: 101,
+            arp_retry_s: Duration::from_secs(1),
+            arp_tries: 3,
+            arp_timeout_s: Duration::from_secs(30),
+            link_mtu: 2304,
+        }
+    }
+}
+
+#[cfg(feature = "serde")]
+mod seconds {
+    use super::Duration;
+
+    impl serde::Serialize for Duration {
+        fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+            s.serialize_f64(self.as_secs_f64())
+        }
+    }
+
+    impl<'de> serde::Deserialize<'de> for Duration {
+        fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+            let seconds = <f64 as serde::Deserialize>::deserialize(d)?;
+            if !(0.0..=1e9).contains(&seconds) {
+                return Err(serde::de::Error::custom(
+                    "expected a time from 0 to 1e9 seconds, give it as a number of seconds",
+                ));
+            }
+            Ok(Duration::from_secs_f64(seconds))
+        }
+    }
+}

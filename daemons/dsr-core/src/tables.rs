@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The conceptual tables of RFC 4728 §4: Send Buffer, Route Request Table, Gratuitous Route
+//! Reply Table, Blacklist; and the record of packets recently handled that keeps salvaged
+//! packets from coming back.
+
+use crate::settings::Settings;
+use crate::time::{Duration, Instant};
+use crate::wire::Packet;
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+/// Packets that wait for a route (§4.2).
+#[derive(Default)]
+pub struct SendBuffer {
+    packets: VecDeque<Waiting>,
+}
+
+pub struct Waiting {
+    pub packet: Packet,
+    /// When the packet first entered; kept when it has to wait again.
+    pub since: Instant,
+    /// How often it has been sent and came back from a broken link.
+    pub attempts: u8,
+}
+
+impl SendBuffer {
+    /// Adds a packet; returns the one that had to leave a full buffer (the oldest, §4.2).
+    pub fn push(&mut self, waiting: Waiting, capacity: usize) -> Option<Waiting> {
+        let out = if self.packets.len() >= capacity { self.packets.pop_front() } else { None };
+        self.packets.push_back(waiting);
+        out
+    }
+
+    pub fn waits_for(&self, target: Ipv4Addr) -> bool {
+        self.packets.iter().any(|w| w.packet.ip.destination == target)
+    }
+
+    pub fn targets(&self) -> Vec<Ipv4Addr> {
+        let mut list: Vec<_> = self.packets.iter().map(|w| w.packet.ip.destination).collect();
+        list.sort_unstable();
+        list.dedup();
+        list
+    }
+
+    fn take(&mut self, leaves: impl Fn(&Waiting) -> bool) -> Vec<Waiting> {
+        let mut out = Vec::new();
+        for w in core::mem::take(&mut self.packets) {
+            if leaves(&w) {
+                out.push(w);
+            } else {
+                self.packets.push_back(w);
+            }
+        }
+        out
+    }
+
+    pub fn take_for(&mut self, target: Ipv4Addr) -> Vec<Waiting> {
+        self.take(|w| w.packet.ip.destination == target)
+    }
+
+    pub fn take_expired(&mut self, now: Instant, timeout: Duration) -> Vec<Waiting> {
+        self.take(|w| now.since(w.since) >= timeout)
+    }
+
+    pub fn next_expiry(&self, timeout: Duration) -> Option<Instant> {
+        self.packets.iter().map(|w| w.since + timeout).min()
+    }
+
+    pub fn len(&self) -> usize {
+        self.packets.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+}
+
+/// What this node knows of its own discoveries of one target (§4.3, first part).
+pub struct Pursuit {
+    /// Requests since the last valid reply.
+    pub attempts: u32,
+    /// Time after which the next request may be sent.
+    pub not_before: Instant,
+    /// Current back-off period of propagating requests.
+    pub period: Duration,
+    last: Instant,
+}
+
+/// What to send for a target, by the back-off rules (§4.3, §8.2.1).
+pub struct NextRequest {
+    pub ttl: u8,
+    pub attempt: u32,
+}
+
+/// The Route Request Table (§4.3).
+#[derive(Default)]
+pub struct RequestTable {
+    pursuits: BTreeMap<Ipv4Addr, Pursuit>,
+    /// Requests seen: initiator, then (identification, target), oldest first.
+    seen: BTreeMap<Ipv4Addr, Seen>,
+}
+
+#[derive(Default)]
+struct Seen {
+    ids: VecDeque<(u16, Ipv4Addr)>,
+    last: Instant,
+}
+
+impl RequestTable {
+    /// The request to send now for `target`; `None` while the back-off forbids one.
+    pub fn next(&mut self, now: Instant, target: Ipv4Addr, s: &Settings) -> Option<NextRequest> {
+        if let Some(p) = self.pursuits.get(&target) {
+            if now < p.not_before {
+                return None;
+            }
+        } else if self.pursuits.len() >= s.request_table_size {
+            // Least recently used leaves (§4.3).
+            let oldest = self.pursuits.iter().min_by_key(|(a, p)| (p.last, **a)).map(|e| *e.0);
+            oldest.map(|a| self.pursuits.remove(&a));
+        }
+        let p = self.pursuits.entry(target).or_insert(Pursuit {
+            attempts: 0,
+            not_before: now,
+            period: s.request_period_s,
+            last: now,
+        });
+        p.last = now;
+        let ttl = if p.attempts == 0 && s.nonpropagating_first {
+            p.not_before = now + s.nonprop_request_timeout_s;
+            1
+        } else {
+            p.not_before = now + p.period;
+            p.period = p.period.saturating_mul(2).min(s.max_request_period_s);
+            s.discovery_hop_limit
+        };
+        p.attempts = p.attempts.saturating_add(1);
+        Some(NextRequest { ttl, attempt: p.attempts })
+    }
+
+    pub fn attempts(&self, target: Ipv4Addr) -> u32 {
+        self.pursuits.get(&target).map_or(0, |p| p.attempts)
+    }
+
+    pub fn not_before(&self, target: Ipv4Addr) -> Option<Instant> {
+        self.pursuits.get(&target).map(|p| p.not_before)
+    }
+
+    /// A valid route to `target` arrived: its back-off starts anew (§4.3).
+    pub fn answered(&mut self, target: Ipv4Addr) {
+        self.pursuits.remove(&target);
+    }
+
+    /// Restarts counting after MaxRequestRexmt without losing the back-off.
+    pub fn give_up(&mut self, target: Ipv4Addr) {
+        if let Some(p) = self.pursuits.get_mut(&target) {
+            p.attempts = 1;
+        }
+    }
+
+    /// Records a received request; true when it was seen before (§8.2.2).
+    pub fn seen(
+        &mut self,
+        now: Instant,
+        initiator: Ipv4Addr,
+        id: u16,
+        target: Ipv4Addr,
+        s: &Settings,
+    ) -> bool {
+        if !self.seen.contains_key(&initiator) && self.seen.len() >= s.request_table_size {
+            let oldest = self.seen.iter().min_by_key(|(a, e)| (e.last, **a)).map(|e| *e.0);
+            oldest.map(|a| self.seen.remove(&a));
+        }
+        let entry = self.seen.entry(initiator).or_default();
+        entry.last = now;
+        if entry.ids.contains(&(id, target)) {
+            return true;
+        }
+        if entry.ids.len() >= s.request_table_ids {
+            entry.ids.pop_front();
+        }
+        entry.ids.push_back((id, target));
+        false
+    }
+}
+
+/// The Gratuitous Route Reply Table (§4.4): (original sender, overheard transmitter).
+#[derive(Default)]
+pub struct GratuitousTable {
+    entries: BTreeMap<(Ipv4Addr, Ipv4Addr), Instant>,
+}
+
+impl GratuitousTable {
+    /// True when a reply may be sent now; it is then recorded until `holdoff` has passed.
+    pub fn admit(&mut self, now: Instant, key: (Ipv4Addr, Ipv4Addr), holdoff: Duration) -> bool {
+        self.entries.retain(|_, until| *until > now);
+        if self.entries.contains_key(&key) {
+            return false;
+        }
+        self.entries.insert(key, now + holdoff);
+        true
+    }
+}
+
+/// What the Blacklist says of the link from a neighbour (§4.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Suspicion {
+    Probable,
+    Questionable,
+}
+
+/// Neighbours that this node hears and that do not hear it (§4.6).
+#[derive(Default)]
+pub struct Blacklist {
+    since: BTreeMap<Ipv4Addr, Instant>,
+}
+
+impl Blacklist {
+    pub fn add(&mut self, now: Instant, node: Ipv4Addr) {
+        self.since.insert(node, now);
+    }
+
+    /// Bidirectional communication was seen: the entry goes. True when there was one.
+    pub fn clear(&mut self, node: Ipv4Addr) -> bool {
+        self.since.remove(&node).is_some()
+    }
+
+    pub fn state(&self, now: Instant, node: Ipv4Addr, timeout: Duration) -> Option<Suspicion> {
+        let age = now.since(*self.since.get(&node)?);
+        Some(if age < timeout { Suspicion::Probable } else { Suspicion::Questionable })
+    }
+}
+
+/// Packets this node has handled lately. A salvaged packet's source route no longer names the
+/// nodes before the first salvage, so the route alone cannot rule out a second visit.
+#[derive(Default)]
+pub struct Handled {
+    keys: VecDeque<(Instant, u64)>,
+}
+
+/// How many packets are remembered, and how long.
+const HANDLED_PACKETS: usize = 512;
+const HANDLED_TIME: Duration = Duration::from_secs(10);
+
+impl Handled {
+    pub fn record(&mut self, now: Instant, packet: &Packet) {
+        if self.keys.len() >= HANDLED_PACKETS {
+            self.keys.pop_front();
+        }
+        self.keys.push_back((now, fingerprint(packet)));
+    }
+
+    pub fn contains(&self, now: Instant, packet: &Packet) -> bool {
+        let key = fingerprint(packet);
+        self.keys.iter().rev().any(|(t, k)| *k == key && now.since(*t) < HANDLED_TIME)
+    }
+}
+
+/// FNV-1a over the fields that stay the same on the way, and the start of the payload (Linux
+/// sends identification 0 on some sockets).
+fn fingerprint(packet: &Packet) -> u64 {
+    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+    let mut eat = |bytes: &[u8]| {
+        for b in bytes {
+            hash = (hash ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3);
+        }
+    };
+    eat(&packet.ip.source.octets());
+    eat(&packet.ip.destination.octets());
+    eat(&packet.ip.identification.to_be_bytes());
+    eat(&packet.ip.flags_fragment.to_be_bytes());
+    eat(&[packet.ip.protocol]);
+    eat(&(packet.payload.len() as u32).to_be_bytes());
+    eat(&packet.payload[..packet.payload.len().min(48)]);
+    hash
+}

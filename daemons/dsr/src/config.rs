@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Command line and configuration file. Options given on the command line win.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use hoplab_dsr_core::Settings;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+
+/// Where the control socket is unless told otherwise: an abstract name, so that every network
+/// namespace has its own and nothing is left behind.
+pub const DEFAULT_CONTROL: &str = "@hoplab-dsr";
+
+const LONG: &str = "\
+hoplab-dsr runs the Dynamic Source Routing protocol (RFC 4728) on a Linux wireless interface.
+
+It creates a TUN interface that carries the local stack's traffic, sends DSR packets by a packet
+socket on the wireless interface, learns of broken links from the link layer (SO_WIFI_STATUS),
+and overhears its neighbours through a monitor interface that disappears with the process.";
+
+const AFTER: &str = "\
+FILES
+  A configuration file is TOML. Its keys are the long options of `run` (interface, address,
+  name, seed, epoch_ns, events, control, tun, overhear, keep_privileges) and a table [settings]
+  with the protocol's constants; unknown keys are refused. See docs/dsr.md.
+
+SIGNALS
+  SIGTERM, SIGINT   write the remaining records and exit with status 0
+
+EXIT STATUS
+  0 after SIGTERM, 1 when something could not be set up
+
+EXAMPLES
+  hoplab-dsr --interface wlan0 --address 10.0.0.1/24
+  hoplab-dsr --config dsr.toml --events events.jsonl
+  hoplab-dsr ctl routes";
+
+#[derive(Parser)]
+#[command(name = "hoplab-dsr", version, long_about = LONG, after_long_help = AFTER)]
+#[command(about = "Dynamic Source Routing (RFC 4728) daemon")]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Ask a running daemon.
+    Ctl {
+        /// The daemon's control socket; a leading @ means an abstract name.
+        #[arg(long, default_value = DEFAULT_CONTROL)]
+        control: String,
+        request: Request,
+    },
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Request {
+    /// Print the route cache, one route a line.
+    Routes,
+    /// Print the counters, one a line.
+    Stats,
+    /// Forget all routes.
+    Flush,
+    /// Print the settings in force, as TOML.
+    Settings,
+}
+
+impl Request {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Request::Routes => "routes",
+            Request::Stats => "stats",
+            Request::Flush => "flush",
+            Request::Settings => "settings",
+        }
+    }
+}
+
+#[derive(Args)]
+pub struct RunArgs {
+    /// Wireless interface to send and receive DSR packets on.
+    #[arg(long, value_name = "NAME")]
+    interface: Option<String>,
+    /// This station's address and prefix length; it is given to the TUN interface.
+    #[arg(long, value_name = "ADDRESS/LENGTH")]
+    address: Option<String>,
+    /// Configuration file (TOML).
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Seed of the station's random stream "SEED/dsr/NAME".
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Name of this station in records and in its random stream [default: n0].
+    #[arg(long)]
+    name: Option<String>,
+    /// CLOCK_MONOTONIC value, ns, that is time 0 in the records [default: 0].
+    #[arg(long, value_name = "NS")]
+    epoch_ns: Option<u64>,
+    /// Append events to FILE as JSON lines.
+    #[arg(long, value_name = "FILE")]
+    events: Option<PathBuf>,
+    /// Control socket; a leading @ means an abstract name [default: @hoplab-dsr].
+    #[arg(long, value_name = "PATH")]
+    control: Option<String>,
+    /// Name of the TUN interface [default: dsr0].
+    #[arg(long, value_name = "NAME")]
+    tun: Option<String>,
+    /// How to overhear frames for others [default: monitor].
+    #[arg(long, value_enum)]
+    overhear: Option<Overhear>,
+    /// Stay the user who started the daemon instead of becoming `nobody` after set-up.
+    #[arg(long)]
+    keep_privileges: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Overhear {
+    /// A monitor interface beside the wireless one (works with mac80211 in IBSS mode).
+    Monitor,
+    /// The interface itself in promiscuous mode (drivers that pass foreign frames).
+    Promiscuous,
+    /// Not at all: no route shortening, fewer routes learned.
+    Off,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    pub interface: String,
+    pub address: String,
+    pub name: String,
+    pub seed: u64,
+    pub epoch_ns: u64,
+    pub events: Option<PathBuf>,
+    pub control: String,
+    pub tun: String,
+    pub tun_mtu: u32,
+    pub overhear: Overhear,
+    pub keep_privileges: bool,
+    pub settings: Settings,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config {
+            interface: String::new(),
+            address: String::new(),
+            name: "n0".into(),
+            seed: 0,
+            epoch_ns: 0,
+            events: None,
+            control: DEFAULT_CONTROL.into(),
+            tun: "dsr0".into(),
+            tun_mtu: 1500,
+            overhear: Overhear::Monitor,
+            keep_privileges: false,
+            settings: Settings::default(),
+        }
+    }
+}
+
+impl Config {
+    pub fn load(args: RunArgs) -> Result<Self, String> {
+        let mut c = match &args.config {
+            Some(path) => read(path)?,
+            None => Config::default(),
+        };
+        let set = |field: &mut String, value: Option<String>| {
+            if let Some(v) = value {
+                *field = v;
+            }
+        };
+        set(&mut c.interface, args.interface);
+        set(&mut c.address, args.address);
+        set(&mut c.name, args.name);
+        set(&mut c.control, args.control);
+        set(&mut c.tun, args.tun);
+        c.seed = args.seed.unwrap_or(c.seed);
+        c.epoch_ns = args.epoch_ns.unwrap_or(c.epoch_ns);
+        c.events = args.events.or(c.events);
+        c.overhear = args.overhear.unwrap_or(c.overhear);
+        c.keep_privileges |= args.keep_privileges;
+        if c.interface.is_empty() || c.address.is_empty() {
+            return Err("need an interface and an address: give --interface wlan0 \
+                        --address 10.0.0.1/24, or both keys in the --config file"
+                .into());
+        }
+        Ok(c)
+    }
+
+    /// The address and its prefix length.
+    pub fn address(&self) -> Result<(Ipv4Addr, u8), String> {
+        let wrong = || {
+            let text = &self.address;
+            format!("address {text:?}: expected an IPv4 address and a length like 10.0.0.1/24")
+        };
+        let (ip, len) = self.address.split_once('/').ok_or_else(wrong)?;
+        let len: u8 = len.parse().map_err(|_| wrong())?;
+        if len > 32 {
+            return Err(wrong());
+        }
+        Ok((ip.parse().map_err(|_| wrong())?, len))
+    }
+
+    /// The seed of this station's stream: the first 8 octets, little endian, of the SHA-256 of
+    /// "SEED/dsr/NAME".
+    pub fn stream(&self) -> u64 {
+        let digest = Sha256::digest(format!("{}/dsr/{}", self.seed, self.name));
+        u64::from_le_bytes(digest[..8].try_into().expect("a digest has 32 octets"))
+    }
+}
+
+fn read(path: &Path) -> Result<Config, String> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|e| format!("configuration {}: {e}", path.display()))?;
+    toml::from_str(&text).map_err(|e| format!("configuration {}: {e}", path.display()))
+}
