@@ -95,7 +95,7 @@ class Lab:
             agenda.append((flow.start_s, 0, transfer.index, self._starter(transfer)))
             agenda.append((flow.stop_s, 2, transfer.index, self._stopper(transfer)))
         for step in range(1, steps + 1):
-            agenda.append((step * interval, 1, 0, self._sample))
+            agenda.append((round(step * interval, 9), 1, 0, self._sample))
         agenda.sort(key=lambda entry: entry[:3])
         for t_s, _, _, action in agenda:
             yield t_s, action

@@ -63,16 +63,17 @@ class Sampler:
         ports = (transfer.client_port, transfer.server_port)
         sender = seen[transfer.flow.source].get(ports)
         receiver = seen[transfer.flow.destination].get(ports[::-1])
-        if sender is None:
+        previous = self._last.get(transfer.name)
+        if sender is None or (previous is not None and previous["t_s"] == t_s):
             return
         row = sender_row(sender)
-        previous = self._last.get(transfer.name)
+        row["t_s"] = t_s
         row["delivered_bytes"] = (
             receiver["tcpi_bytes_received"]
             if receiver is not None
             else (previous["delivered_bytes"] if previous else 0)
         )
-        self._records.add("tcp", t_s=round(t_s, 6), flow=transfer.name, **row)
+        self._records.add("tcp", flow=transfer.name, **row)
         self._last[transfer.name] = row
         self._rtt.setdefault(transfer.name, []).append(row["rtt_ms"])
 

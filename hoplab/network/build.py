@@ -51,7 +51,7 @@ def build(scenario: Scenario) -> Network:
     try:
         for station in scenario.station:
             namespaces.create(station.name)
-            _base_settings(namespaces, station)
+            _base_settings(namespaces, station, ipv6=scenario.routing.protocol == "babeld")
             if station.radio:
                 _add_radio(network, scenario, station)
             else:
@@ -68,7 +68,7 @@ def build(scenario: Scenario) -> Network:
     return network
 
 
-def _base_settings(namespaces: Namespaces, station: Station) -> None:
+def _base_settings(namespaces: Namespaces, station: Station, ipv6: bool) -> None:
     namespaces.sysctl(
         station.name,
         {
@@ -81,9 +81,10 @@ def _base_settings(namespaces: Namespaces, station: Station) -> None:
             "net.ipv4.conf.default.send_redirects": "0",
             "net.ipv4.conf.all.accept_redirects": "0",
             "net.ipv4.conf.default.accept_redirects": "0",
-            # Router solicitations and duplicate address detection would be traffic that no
-            # study has; IPv6 link-local addresses stay, for babeld.
-            "net.ipv6.conf.all.router_solicitations": "0",
+            # Multicast listener reports and router solicitations would be traffic that no study
+            # has; only babeld speaks IPv6.
+            "net.ipv6.conf.all.disable_ipv6": "0" if ipv6 else "1",
+            "net.ipv6.conf.default.disable_ipv6": "0" if ipv6 else "1",
             "net.ipv6.conf.default.router_solicitations": "0",
             "net.ipv6.conf.default.accept_dad": "0",
         },

@@ -10,6 +10,7 @@ from hoplab.network.build import Network
 from hoplab.network.wifi import INTERFACE
 from hoplab.resolve import reach_m
 from hoplab.scenario import Scenario
+from hoplab.traffic import tcp_setup
 
 
 def neighbours(scenario: Scenario) -> dict[str, list[str]]:
@@ -45,17 +46,25 @@ def next_hops(graph: dict[str, list[str]], destination: str) -> dict[str, str]:
 def install(scenario: Scenario, network: Network) -> None:
     """A host route for every destination at every station."""
     graph = neighbours(scenario)
-    for destination, address in network.address.items():
+    metrics = {s.name: tcp_setup.route_metrics(scenario, s.name) for s in scenario.station}
+    for destination in network.address:
         for station, hop in next_hops(graph, destination).items():
-            _route(network, station, hop, destination, address)
+            _route(network, station, hop, destination, metrics[station].get(destination, {}))
 
 
-def _route(network: Network, station: str, hop: str, destination: str, address: str) -> None:
+def _route(
+    network: Network, station: str, hop: str, destination: str, metrics: dict[str, int]
+) -> None:
     netlink = network.namespaces.netlink(station)
     wired = next(
         (end for end in network.wired_ends.get(station, ()) if end.peer_station == hop), None
     )
-    route: dict[str, object] = {"dst": f"{address}/32", "prefsrc": network.address[station]}
+    route: dict[str, object] = {
+        "dst": f"{network.address[destination]}/32",
+        "prefsrc": network.address[station],
+    }
+    if metrics:
+        route["metrics"] = metrics
     interface = INTERFACE if wired is None else wired.interface
     route["oif"] = netlink.link_lookup(ifname=interface)[0]
     if wired is not None:

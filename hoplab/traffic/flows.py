@@ -17,8 +17,6 @@ SERVER_PORT = 5201
 CLIENT_PORT = 20_001
 """Ports of the first flow's data connection; flow i uses the i-th after them. Fixed ports tell
 the data connection from iperf3's control connection, which picks its own."""
-UDP_TICKS_PER_PACKET = 8
-"""iperf3 paces by waking at a fixed tick; several ticks a packet keep the spacing even."""
 
 
 @dataclass
@@ -104,8 +102,10 @@ def _udp_options(flow: Flow) -> list[str]:
         options += ["--length", str(flow.packet_bytes)]
     if rate_bps:
         assert flow.packet_bytes is not None
+        # iperf3 wakes at this tick and sends when it is behind its rate: a tick a packet spaces
+        # packets evenly, its default of 1 ms sends bursts or wakes for nothing.
         interval_us = flow.packet_bytes * 8e6 / rate_bps
-        options += ["--pacing-timer", str(max(1, round(interval_us / UDP_TICKS_PER_PACKET)))]
+        options += ["--pacing-timer", str(max(1, round(interval_us)))]
     return options
 
 

@@ -7,8 +7,6 @@ from hoplab import tcp_profile
 from hoplab.network.build import Network
 from hoplab.scenario import Scenario
 
-RTAX_QUICKACK = 15
-
 
 def apply(scenario: Scenario, network: Network) -> dict[str, dict[str, str]]:
     """Set every station; returns what was set, for the manifest."""

@@ -657,6 +657,12 @@ impl Medium {
             }
             self.idle_again(radio);
         }
+        if transmission.kind == Kind::Ack {
+            // Before the sender's status, which ends the frame's life.
+            if let Some((sender, frame, dbm, rate)) = self.radios[from].delivering.take() {
+                self.deliver(sender, from, frame, dbm, rate);
+            }
+        }
         for (radio, dbm, intact) in decoded {
             let fate = self.receive(radio, &transmission, dbm, intact);
             self.count_link(&transmission, radio, dbm, fate);
@@ -836,12 +842,7 @@ impl Medium {
                 self.finish(radio, true);
             }
             Kind::Data => self.wait_for(radio, Awaiting::Ack, wait(ACK_BYTES)),
-            Kind::Ack => {
-                if let Some((from, frame, dbm, rate)) = self.radios[radio].delivering.take() {
-                    self.deliver(from, radio, frame, dbm, rate);
-                }
-            }
-            Kind::Cts => {}
+            Kind::Ack | Kind::Cts => {}
         }
     }
 

@@ -158,15 +158,25 @@ fn every_frame_has_one_status() {
         open.insert(id);
         medium.enqueue(from, frame(id, to, 2.0, id % 2 == 0));
         while let Some(output) = medium.poll_output() {
-            if let Output::Status { frame, .. } = output {
-                assert!(open.remove(&frame), "second status of frame {frame}");
+            match output {
+                Output::Status { frame, .. } => {
+                    assert!(open.remove(&frame), "second status of frame {frame}");
+                }
+                Output::Deliver { frame, .. } => {
+                    assert!(open.contains(&frame), "frame {frame} delivered after its status");
+                }
             }
         }
     }
     medium.advance(100_000_000_000);
     while let Some(output) = medium.poll_output() {
-        if let Output::Status { frame, .. } = output {
-            assert!(open.remove(&frame), "second status of frame {frame}");
+        match output {
+            Output::Status { frame, .. } => {
+                assert!(open.remove(&frame), "second status of frame {frame}");
+            }
+            Output::Deliver { frame, .. } => {
+                assert!(open.contains(&frame), "frame {frame} delivered after its status");
+            }
         }
     }
     assert!(open.is_empty(), "frames without status: {open:?}");

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+.PHONY: setup demo test lint bench validate clean
+
+setup:
+	@scripts/setup
+
+demo: setup
+	@.venv/bin/hoplab run experiments/demo.toml
+
+test: setup
+	@.venv/bin/pytest -q
+	@. scripts/rust && cargo test --manifest-path daemons/Cargo.toml --workspace --locked
+
+lint: setup
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy
+	. scripts/rust && cargo fmt --manifest-path daemons/Cargo.toml --all --check
+	. scripts/rust && cargo clippy --manifest-path daemons/Cargo.toml --workspace --all-targets --locked -- -D warnings
+
+bench: setup
+	.venv/bin/python -m tests.bench
+
+clean:
+	rm -rf build .venv daemons/target

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Read a run back: manifest, resolved scenario and tables of a results folder."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hoplab.errors import ResultsError
+from hoplab.tables import SCHEMAS
+
+
+@dataclass(frozen=True)
+class Results:
+    """A finished run. Tables are read from disk when first asked for.
+
+    A table that the run did not record is there with its columns and no rows; columns and units
+    are those of `hoplab.tables.SCHEMAS`.
+    """
+
+    run_dir: Path
+    manifest: dict[str, Any]
+    scenario: dict[str, Any]
+    _tables: dict[str, pa.Table] = field(default_factory=dict, repr=False, compare=False)
+
+    def table(self, name: str) -> pa.Table:
+        """The table ``name``. Raises `ResultsError` for an unknown or damaged one."""
+        if name not in SCHEMAS:
+            raise ResultsError(f"{name!r} is no table; one of: {', '.join(SCHEMAS)}")
+        if name not in self._tables:
+            self._tables[name] = self._read(name)
+        return self._tables[name]
+
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        """The rows of the table ``name``, null as None."""
+        rows: list[dict[str, Any]] = self.table(name).to_pylist()
+        return rows
+
+    def _read(self, name: str) -> pa.Table:
+        path = self.run_dir / "tables" / f"{name}.parquet"
+        if not path.exists():
+            return pa.schema(SCHEMAS[name]).empty_table()
+        try:
+            table = pq.read_table(path)
+        except (OSError, pa.ArrowException) as error:
+            reason = str(error).splitlines()[0]
+            raise ResultsError(f"{path}: cannot be read: {reason}; run it again") from None
+        missing = [column for column, _ in SCHEMAS[name] if column not in table.column_names]
+        if missing:
+            raise ResultsError(
+                f"{path}: lacks {', '.join(missing)}; it is from another version of hoplab"
+            )
+        return table
+
+    @property
+    def flows(self) -> pa.Table:
+        """What each flow came to, a row per flow."""
+        return self.table("flows")
+
+    @property
+    def tcp(self) -> pa.Table:
+        """TCP senders over time."""
+        return self.table("tcp")
+
+    @property
+    def nodes(self) -> pa.Table:
+        """Stations over time, counters cumulative."""
+        return self.table("nodes")
+
+    @property
+    def links(self) -> pa.Table:
+        """Frames between each pair of radios over the whole run, with their fates."""
+        return self.table("links")
+
+    @property
+    def radios(self) -> pa.Table:
+        """Counters, airtime and energy of each radio over the whole run."""
+        return self.table("radios")
+
+    @property
+    def queues(self) -> pa.Table:
+        """Queues of wired interfaces over time."""
+        return self.table("queues")
+
+    @property
+    def packets(self) -> pa.Table:
+        """Each packet of each flow, where the scenario asked for it."""
+        return self.table("packets")
+
+    @property
+    def frames(self) -> pa.Table:
+        """Each frame on the air, where the scenario asked for it."""
+        return self.table("frames")
+
+    @property
+    def events(self) -> pa.Table:
+        """What happened when: scenario events, routing events and the like."""
+        return self.table("events")
+
+
+def load(run_dir: Path | str) -> Results:
+    """Read the run in ``run_dir``. Raises `ResultsError` where that is no finished run."""
+    folder = Path(run_dir)
+    if not folder.is_dir():
+        raise ResultsError(f"{folder}: is no folder; name the folder of a finished run")
+    return Results(folder, _json(folder / "manifest.json"), _json(folder / "scenario.json"))
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ResultsError(
+            f"{path.parent}: is no finished run: it has no {path.name}; name a run's folder"
+        ) from None
+    except OSError as error:
+        raise ResultsError(f"{path}: cannot be read: {error.strerror}; check its rights") from None
+    except ValueError:
+        raise ResultsError(f"{path}: is not JSON; run it again") from None
+    if not isinstance(value, dict):
+        raise ResultsError(f"{path}: is no JSON object; run it again")
+    return value
