@@ -37,7 +37,10 @@ pub struct Neighbours {
 pub enum Resolved {
     Known(Mac, Item),
     /// Queued; the request to broadcast if one is due, and a packet pushed out of the queue.
-    Waiting { ask: bool, dropped: Option<Item> },
+    Waiting {
+        ask: bool,
+        dropped: Option<Item>,
+    },
 }
 
 impl Neighbours {
@@ -60,14 +63,18 @@ impl Neighbours {
 
     pub fn resolve(&mut self, now: Instant, item: Item, hop: Ipv4Addr, s: &Settings) -> Resolved {
         let entry = self.entries.entry(hop).or_default();
-        let stale = s.resolution == Resolution::Arp
-            && now.since(entry.confirmed) >= s.arp_timeout_s;
+        let stale =
+            s.resolution == Resolution::Arp && now.since(entry.confirmed) >= s.arp_timeout_s;
         if let (Some(mac), false) = (entry.mac, stale) {
             return Resolved::Known(mac, item);
         }
         let ask = entry.waiting.is_empty();
         let full = entry.waiting.len() >= s.arp_queue_packets.max(1);
-        let dropped = if full { entry.waiting.pop_front() } else { None };
+        let dropped = if full {
+            entry.waiting.pop_front()
+        } else {
+            None
+        };
         entry.waiting.push_back(item);
         if ask {
             entry.mac = None;
@@ -80,13 +87,17 @@ impl Neighbours {
     /// Packets whose next hop is known by now.
     pub fn take_resolved(&mut self) -> Vec<Item> {
         let ready = self.entries.values_mut().filter(|e| e.mac.is_some());
-        ready.flat_map(|e| core::mem::take(&mut e.waiting)).collect()
+        ready
+            .flat_map(|e| core::mem::take(&mut e.waiting))
+            .collect()
     }
 
     /// Packets that wait for the address of `hop`.
     pub fn pull(&mut self, hop: Ipv4Addr) -> Vec<Item> {
         let entry = self.entries.get_mut(&hop);
-        entry.map(|e| core::mem::take(&mut e.waiting).into()).unwrap_or_default()
+        entry
+            .map(|e| core::mem::take(&mut e.waiting).into())
+            .unwrap_or_default()
     }
 
     /// Requests to repeat now, and next hops that did not answer in time.

@@ -87,17 +87,52 @@ impl Summary {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    Discovery { target: Ipv4Addr, identification: u16, ttl: u8, attempt: u32 },
-    ReplySent { to: Ipv4Addr, route: Vec<Ipv4Addr>, why: &'static str },
-    ReplyReceived { from: Ipv4Addr, route: Vec<Ipv4Addr> },
+    Discovery {
+        target: Ipv4Addr,
+        identification: u16,
+        ttl: u8,
+        attempt: u32,
+    },
+    ReplySent {
+        to: Ipv4Addr,
+        route: Vec<Ipv4Addr>,
+        why: &'static str,
+    },
+    ReplyReceived {
+        from: Ipv4Addr,
+        route: Vec<Ipv4Addr>,
+    },
     /// A reply was not sent: somebody answered as well or better (§8.2.5).
-    ReplySuppressed { to: Ipv4Addr, target: Ipv4Addr },
-    ErrorSent { to: Ipv4Addr, unreachable: Ipv4Addr, segments: Vec<LostSegment> },
-    ErrorReceived { from: Ipv4Addr, unreachable: Ipv4Addr, segments: Vec<LostSegment> },
-    Salvage { packet: Summary, route: Vec<Ipv4Addr> },
-    Drop { cause: DropCause, packet: Option<Summary> },
-    LinkFailure { next_hop: Ipv4Addr, packet: Summary },
-    Blacklist { node: Ipv4Addr, state: &'static str },
+    ReplySuppressed {
+        to: Ipv4Addr,
+        target: Ipv4Addr,
+    },
+    ErrorSent {
+        to: Ipv4Addr,
+        unreachable: Ipv4Addr,
+        segments: Vec<LostSegment>,
+    },
+    ErrorReceived {
+        from: Ipv4Addr,
+        unreachable: Ipv4Addr,
+        segments: Vec<LostSegment>,
+    },
+    Salvage {
+        packet: Summary,
+        route: Vec<Ipv4Addr>,
+    },
+    Drop {
+        cause: DropCause,
+        packet: Option<Summary>,
+    },
+    LinkFailure {
+        next_hop: Ipv4Addr,
+        packet: Summary,
+    },
+    Blacklist {
+        node: Ipv4Addr,
+        state: &'static str,
+    },
 }
 
 impl Event {
@@ -148,7 +183,11 @@ impl fmt::Display for Summary {
             self.source, self.destination, self.protocol, self.identification, self.length
         )?;
         if let Some(s) = self.segment {
-            write!(f, " ports={}>{} seq={}", s.source_port, s.destination_port, s.sequence)?;
+            write!(
+                f,
+                " ports={}>{} seq={}",
+                s.source_port, s.destination_port, s.sequence
+            )?;
         }
         Ok(())
     }
@@ -157,25 +196,47 @@ impl fmt::Display for Summary {
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Event::Discovery { target, identification, ttl, attempt } => {
-                write!(f, "target={target} id={identification} ttl={ttl} attempt={attempt}")
+            Event::Discovery {
+                target,
+                identification,
+                ttl,
+                attempt,
+            } => {
+                write!(
+                    f,
+                    "target={target} id={identification} ttl={ttl} attempt={attempt}"
+                )
             }
             Event::ReplySent { to, route, why } => {
                 write!(f, "to={to} route={} why={why}", Hops(route))
             }
             Event::ReplyReceived { from, route } => write!(f, "from={from} route={}", Hops(route)),
             Event::ReplySuppressed { to, target } => write!(f, "to={to} target={target}"),
-            Event::ErrorSent { to, unreachable, segments: list } => {
+            Event::ErrorSent {
+                to,
+                unreachable,
+                segments: list,
+            } => {
                 write!(f, "to={to} unreachable={unreachable}")?;
                 segments(f, list)
             }
-            Event::ErrorReceived { from, unreachable, segments: list } => {
+            Event::ErrorReceived {
+                from,
+                unreachable,
+                segments: list,
+            } => {
                 write!(f, "from={from} unreachable={unreachable}")?;
                 segments(f, list)
             }
             Event::Salvage { packet, route } => write!(f, "{packet} route={}", Hops(route)),
-            Event::Drop { cause, packet: Some(p) } => write!(f, "cause={} {p}", cause.as_str()),
-            Event::Drop { cause, packet: None } => write!(f, "cause={}", cause.as_str()),
+            Event::Drop {
+                cause,
+                packet: Some(p),
+            } => write!(f, "cause={} {p}", cause.as_str()),
+            Event::Drop {
+                cause,
+                packet: None,
+            } => write!(f, "cause={}", cause.as_str()),
             Event::LinkFailure { next_hop, packet } => write!(f, "next_hop={next_hop} {packet}"),
             Event::Blacklist { node, state } => write!(f, "address={node} state={state}"),
         }

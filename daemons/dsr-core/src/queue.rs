@@ -41,14 +41,22 @@ impl InterfaceQueue {
         } else {
             return Some(item);
         };
-        let list = if item.routing { &mut self.routing } else { &mut self.data };
+        let list = if item.routing {
+            &mut self.routing
+        } else {
+            &mut self.data
+        };
         list.push_back(item);
         dropped
     }
 
     /// Puts back what could not be sent yet, in its old place.
     pub fn unpop(&mut self, item: Item) {
-        let list = if item.routing { &mut self.routing } else { &mut self.data };
+        let list = if item.routing {
+            &mut self.routing
+        } else {
+            &mut self.data
+        };
         list.push_front(item);
     }
 

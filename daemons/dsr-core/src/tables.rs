@@ -27,17 +27,27 @@ pub struct Waiting {
 impl SendBuffer {
     /// Adds a packet; returns the one that had to leave a full buffer (the oldest, §4.2).
     pub fn push(&mut self, waiting: Waiting, capacity: usize) -> Option<Waiting> {
-        let out = if self.packets.len() >= capacity { self.packets.pop_front() } else { None };
+        let out = if self.packets.len() >= capacity {
+            self.packets.pop_front()
+        } else {
+            None
+        };
         self.packets.push_back(waiting);
         out
     }
 
     pub fn waits_for(&self, target: Ipv4Addr) -> bool {
-        self.packets.iter().any(|w| w.packet.ip.destination == target)
+        self.packets
+            .iter()
+            .any(|w| w.packet.ip.destination == target)
     }
 
     pub fn targets(&self) -> Vec<Ipv4Addr> {
-        let mut list: Vec<_> = self.packets.iter().map(|w| w.packet.ip.destination).collect();
+        let mut list: Vec<_> = self
+            .packets
+            .iter()
+            .map(|w| w.packet.ip.destination)
+            .collect();
         list.sort_unstable();
         list.dedup();
         list
@@ -116,7 +126,11 @@ impl RequestTable {
             }
         } else if self.pursuits.len() >= s.request_table_size {
             // Least recently used leaves (§4.3).
-            let oldest = self.pursuits.iter().min_by_key(|(a, p)| (p.last, **a)).map(|e| *e.0);
+            let oldest = self
+                .pursuits
+                .iter()
+                .min_by_key(|(a, p)| (p.last, **a))
+                .map(|e| *e.0);
             oldest.map(|a| self.pursuits.remove(&a));
         }
         let p = self.pursuits.entry(target).or_insert(Pursuit {
@@ -135,7 +149,10 @@ impl RequestTable {
             s.discovery_hop_limit
         };
         p.attempts = p.attempts.saturating_add(1);
-        Some(NextRequest { ttl, attempt: p.attempts })
+        Some(NextRequest {
+            ttl,
+            attempt: p.attempts,
+        })
     }
 
     pub fn attempts(&self, target: Ipv4Addr) -> u32 {
@@ -168,7 +185,11 @@ impl RequestTable {
         s: &Settings,
     ) -> bool {
         if !self.seen.contains_key(&initiator) && self.seen.len() >= s.request_table_size {
-            let oldest = self.seen.iter().min_by_key(|(a, e)| (e.last, **a)).map(|e| *e.0);
+            let oldest = self
+                .seen
+                .iter()
+                .min_by_key(|(a, e)| (e.last, **a))
+                .map(|e| *e.0);
             oldest.map(|a| self.seen.remove(&a));
         }
         let entry = self.seen.entry(initiator).or_default();
@@ -227,7 +248,11 @@ impl Blacklist {
 
     pub fn state(&self, now: Instant, node: Ipv4Addr, timeout: Duration) -> Option<Suspicion> {
         let age = now.since(*self.since.get(&node)?);
-        Some(if age < timeout { Suspicion::Probable } else { Suspicion::Questionable })
+        Some(if age < timeout {
+            Suspicion::Probable
+        } else {
+            Suspicion::Questionable
+        })
     }
 }
 
@@ -252,7 +277,10 @@ impl Handled {
 
     pub fn contains(&self, now: Instant, packet: &Packet) -> bool {
         let key = fingerprint(packet);
-        self.keys.iter().rev().any(|(t, k)| *k == key && now.since(*t) < HANDLED_TIME)
+        self.keys
+            .iter()
+            .rev()
+            .any(|(t, k)| *k == key && now.since(*t) < HANDLED_TIME)
     }
 }
 

@@ -38,7 +38,9 @@ impl Control {
     }
 
     pub fn serve(&self, core: &mut Dsr, now: Instant) {
-        let Ok((mut stream, _)) = self.0.accept() else { return };
+        let Ok((mut stream, _)) = self.0.accept() else {
+            return;
+        };
         let _ = stream.set_nonblocking(false);
         let _ = stream.set_read_timeout(Some(PATIENCE));
         let mut request = [0u8; 64];

@@ -34,6 +34,8 @@ fn serve(config: &Config) -> Result<(), String> {
     sys::catch_signals();
     let shell = shell::Shell::set_up(config)?;
     println!("ready");
-    std::io::stdout().flush().map_err(|e| format!("standard output: {e}"))?;
+    std::io::stdout()
+        .flush()
+        .map_err(|e| format!("standard output: {e}"))?;
     shell.run()
 }

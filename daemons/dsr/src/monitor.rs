@@ -48,7 +48,8 @@ pub fn parse(frame: &[u8]) -> Option<Heard<'_>> {
 
 /// The antenna signal (radiotap field 5), dBm.
 fn signal(header: &[u8]) -> Option<i16> {
-    let word = |at: usize| Some(u32::from(le16(header, at)?) | u32::from(le16(header, at + 2)?) << 16);
+    let word =
+        |at: usize| Some(u32::from(le16(header, at)?) | u32::from(le16(header, at + 2)?) << 16);
     let present = word(4)?;
     let (mut at, mut more) = (8, present);
     while more & 1 << 31 != 0 {
@@ -56,7 +57,10 @@ fn signal(header: &[u8]) -> Option<i16> {
         at += 4;
     }
     // Fields before the signal: (size, alignment) of TSFT, flags, rate, channel, FHSS.
-    for (bit, (size, align)) in [(8, 8), (1, 1), (1, 1), (4, 2), (2, 2)].into_iter().enumerate() {
+    for (bit, (size, align)) in [(8, 8), (1, 1), (1, 1), (4, 2), (2, 2)]
+        .into_iter()
+        .enumerate()
+    {
         if present & 1 << bit != 0 {
             at = at.next_multiple_of(align) + size;
         }
@@ -67,10 +71,17 @@ fn signal(header: &[u8]) -> Option<i16> {
 /// A BPF program that passes unicast data frames between others than `own`.
 pub fn others_only(own: Mac) -> Vec<libc::sock_filter> {
     let tail = u32::from_be_bytes([own.0[2], own.0[3], own.0[4], own.0[5]]);
-    let op = |code: u32, jt: u8, jf: u8, k: u32| libc::sock_filter { code: code as u16, jt, jf, k };
+    let op = |code: u32, jt: u8, jf: u8, k: u32| libc::sock_filter {
+        code: code as u16,
+        jt,
+        jf,
+        k,
+    };
     let (byte, word) = (libc::BPF_LD | libc::BPF_B, libc::BPF_LD | libc::BPF_W);
-    let (equal, set) =
-        (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K);
+    let (equal, set) = (
+        libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K,
+        libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K,
+    );
     vec![
         op(byte | libc::BPF_ABS, 0, 0, 2), // radiotap length, always below 256
         op(libc::BPF_MISC | libc::BPF_TAX, 0, 0, 0),

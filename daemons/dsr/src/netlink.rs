@@ -110,15 +110,26 @@ pub fn monitor(index: i32, name: &str) -> Result<OwnedFd, String> {
     }
     let mut attributes = Vec::new();
     attribute(&mut attributes, CTRL_ATTR_FAMILY_NAME, b"nl80211\0");
-    let answer = exchange(&fd, &message(GENL_CONTROLLER, CTRL_CMD_GETFAMILY, &attributes));
+    let answer = exchange(
+        &fd,
+        &message(GENL_CONTROLLER, CTRL_CMD_GETFAMILY, &attributes),
+    );
     let answer = answer.map_err(fail)?;
     let family = family_id(&answer).ok_or_else(|| fail(io::ErrorKind::Unsupported.into()))?;
     let mut attributes = Vec::new();
     attribute(&mut attributes, NL80211_ATTR_IFINDEX, &index.to_ne_bytes());
     let text = [name.as_bytes(), &[0]].concat();
     attribute(&mut attributes, NL80211_ATTR_IFNAME, &text);
-    attribute(&mut attributes, NL80211_ATTR_IFTYPE, &NL80211_IFTYPE_MONITOR.to_ne_bytes());
+    attribute(
+        &mut attributes,
+        NL80211_ATTR_IFTYPE,
+        &NL80211_IFTYPE_MONITOR.to_ne_bytes(),
+    );
     attribute(&mut attributes, NL80211_ATTR_SOCKET_OWNER, &[]);
-    exchange(&fd, &message(family, NL80211_CMD_NEW_INTERFACE, &attributes)).map_err(fail)?;
+    exchange(
+        &fd,
+        &message(family, NL80211_CMD_NEW_INTERFACE, &attributes),
+    )
+    .map_err(fail)?;
     Ok(fd)
 }

@@ -52,7 +52,11 @@ const RESYNC: u32 = 64;
 impl Clock {
     fn new() -> Self {
         let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-        Clock { now: sys::clock(), cheap: !info.contains("User Mode Linux"), rounds: 0 }
+        Clock {
+            now: sys::clock(),
+            cheap: !info.contains("User Mode Linux"),
+            rounds: 0,
+        }
     }
 
     fn waited(&mut self, ns: u64) {
@@ -93,7 +97,10 @@ impl Shell {
         let index = net.index(interface)?;
         let own = Mac(net.mac(interface)?);
         if net.set_mtu(interface, WLAN_MTU).is_err() {
-            eprintln!("{interface}: MTU stays {}, long routes may not fit", net.mtu(interface)?);
+            eprintln!(
+                "{interface}: MTU stays {}, long routes may not fit",
+                net.mtu(interface)?
+            );
         }
         let mut settings = config.settings.clone();
         settings.link_mtu = settings.link_mtu.min(net.mtu(interface)?);
@@ -125,7 +132,11 @@ impl Shell {
             let file = File::options().create(true).append(true).open(path);
             let file = file.map_err(|e| format!("events {}: {e}", path.display()))?;
             let out = BufWriter::with_capacity(1 << 16, file);
-            Ok::<_, String>(Log { out, node: config.name.clone(), epoch: config.epoch_ns })
+            Ok::<_, String>(Log {
+                out,
+                node: config.name.clone(),
+                epoch: config.epoch_ns,
+            })
         });
         let control = Control::bind(&config.control)?;
         if !config.keep_privileges {
@@ -150,7 +161,11 @@ impl Shell {
     /// Runs until SIGTERM; then writes what is left of the records.
     pub fn run(mut self) -> Result<(), String> {
         let foreign = self.overhear.as_ref().map_or(-1, |fd| fd.as_raw_fd());
-        let poll = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+        let poll = |fd| libc::pollfd {
+            fd,
+            events: libc::POLLIN,
+            revents: 0,
+        };
         let mut fds = [
             poll(self.link.as_raw_fd()),
             poll(self.tun.as_raw_fd()),
@@ -214,13 +229,16 @@ impl Shell {
     fn read_link(&mut self) {
         let now = Instant(self.clock.now);
         for frame in self.batch.frames(&self.link) {
-            let Some((head, packet)) = frame.split_first_chunk::<ETHERNET>() else { continue };
+            let Some((head, packet)) = frame.split_first_chunk::<ETHERNET>() else {
+                continue;
+            };
             let mac = |at: usize| Mac(std::array::from_fn(|i| head[at + i]));
             let (to, from) = (mac(0), mac(6));
             let kind = u16::from_be_bytes([head[12], head[13]]);
             if kind == 0x0800 || kind == 0x0806 {
                 let promiscuous = !to.is_group() && to != self.own;
-                self.core.handle_frame(now, from, to, packet, None, promiscuous);
+                self.core
+                    .handle_frame(now, from, to, packet, None, promiscuous);
             }
         }
     }
@@ -229,7 +247,9 @@ impl Shell {
         let Some(fd) = &self.overhear else { return };
         let now = Instant(self.clock.now);
         for frame in self.batch.frames(fd) {
-            let Some(heard) = monitor::parse(frame) else { continue };
+            let Some(heard) = monitor::parse(frame) else {
+                continue;
+            };
             let (from, to) = (heard.source, heard.destination);
             if from == self.own || to == self.own || to.is_group() {
                 continue;
@@ -239,7 +259,8 @@ impl Shell {
             if heard.retry && last == Some(heard.sequence) {
                 continue;
             }
-            self.core.handle_frame(now, from, to, heard.packet, heard.signal_dbm, true);
+            self.core
+                .handle_frame(now, from, to, heard.packet, heard.signal_dbm, true);
         }
     }
 
@@ -247,7 +268,8 @@ impl Shell {
         let mut packet = [0u8; sys::FRAME];
         if let Ok(len) = self.tun.read(&mut packet) {
             if len > 0 && packet[0] >> 4 == 4 {
-                self.core.handle_ip_packet(Instant(self.clock.now), &packet[..len]);
+                self.core
+                    .handle_ip_packet(Instant(self.clock.now), &packet[..len]);
             }
         }
     }
@@ -263,7 +285,13 @@ impl Shell {
                         log.write(self.clock.now, &event);
                     }
                 }
-                Output::Transmit { to, ethertype, bytes, token, .. } => {
+                Output::Transmit {
+                    to,
+                    ethertype,
+                    bytes,
+                    token,
+                    ..
+                } => {
                     let mac = match to {
                         LinkDestination::Unicast(mac) => mac,
                         LinkDestination::Broadcast => Mac::BROADCAST,

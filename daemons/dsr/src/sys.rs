@@ -45,7 +45,11 @@ fn request(name: &str) -> Result<libc::ifreq, String> {
 
 fn ioctl(fd: RawFd, code: u64, req: &mut libc::ifreq, what: &str) -> Result<(), String> {
     // SAFETY: every code used here takes a pointer to an ifreq that lives through the call.
-    check(unsafe { libc::ioctl(fd, code as _, req as *mut _) }.into(), what).map(|_| ())
+    check(
+        unsafe { libc::ioctl(fd, code as _, req as *mut _) }.into(),
+        what,
+    )
+    .map(|_| ())
 }
 
 /// A socket to configure interfaces with.
@@ -71,7 +75,11 @@ impl Configurator {
 
     pub fn mac(&self, name: &str) -> Result<[u8; 6], String> {
         let mut req = request(name)?;
-        self.run(libc::SIOCGIFHWADDR, &mut req, &format!("address of {name:?}"))?;
+        self.run(
+            libc::SIOCGIFHWADDR,
+            &mut req,
+            &format!("address of {name:?}"),
+        )?;
         // SAFETY: SIOCGIFHWADDR filled this member.
         let data = unsafe { req.ifr_ifru.ifru_hwaddr.sa_data };
         Ok(std::array::from_fn(|i| data[i] as u8))
@@ -87,7 +95,11 @@ impl Configurator {
     pub fn set_mtu(&self, name: &str, mtu: u32) -> Result<(), String> {
         let mut req = request(name)?;
         req.ifr_ifru.ifru_mtu = mtu as i32;
-        self.run(libc::SIOCSIFMTU, &mut req, &format!("MTU {mtu} of {name:?}"))
+        self.run(
+            libc::SIOCSIFMTU,
+            &mut req,
+            &format!("MTU {mtu} of {name:?}"),
+        )
     }
 
     pub fn up(&self, name: &str) -> Result<(), String> {
@@ -96,7 +108,11 @@ impl Configurator {
         // SAFETY: SIOCGIFFLAGS filled this member.
         let flags = unsafe { req.ifr_ifru.ifru_flags };
         req.ifr_ifru.ifru_flags = flags | libc::IFF_UP as i16;
-        self.run(libc::SIOCSIFFLAGS, &mut req, &format!("bringing up {name:?}"))
+        self.run(
+            libc::SIOCSIFFLAGS,
+            &mut req,
+            &format!("bringing up {name:?}"),
+        )
     }
 
     /// The interface's IPv4 address, if it has one.
@@ -105,7 +121,12 @@ impl Configurator {
         self.run(libc::SIOCGIFADDR, &mut req, "").ok()?;
         // SAFETY: SIOCGIFADDR filled this member with a sockaddr_in.
         let data = unsafe { req.ifr_ifru.ifru_addr.sa_data };
-        Some(Ipv4Addr::new(data[2] as u8, data[3] as u8, data[4] as u8, data[5] as u8))
+        Some(Ipv4Addr::new(
+            data[2] as u8,
+            data[3] as u8,
+            data[4] as u8,
+            data[5] as u8,
+        ))
     }
 
     pub fn set_ip(&self, name: &str, ip: Ipv4Addr, prefix: Option<u8>) -> Result<(), String> {
@@ -116,7 +137,10 @@ impl Configurator {
                 *to = from as libc::c_char;
             }
             let sa_family = libc::AF_INET as u16;
-            req.ifr_ifru.ifru_addr = libc::sockaddr { sa_family, sa_data: data };
+            req.ifr_ifru.ifru_addr = libc::sockaddr {
+                sa_family,
+                sa_data: data,
+            };
             self.run(code, &mut req, &format!("{what} {value} of {name:?}"))
         };
         put(libc::SIOCSIFADDR, ip, "address")?;
@@ -132,11 +156,21 @@ impl Configurator {
 pub fn open_tun(name: &str) -> Result<OwnedFd, String> {
     let path = c"/dev/net/tun";
     // SAFETY: `path` is NUL-terminated.
-    let fd = unsafe { libc::open(path.as_ptr(), libc::O_RDWR | libc::O_CLOEXEC | libc::O_NONBLOCK) };
+    let fd = unsafe {
+        libc::open(
+            path.as_ptr(),
+            libc::O_RDWR | libc::O_CLOEXEC | libc::O_NONBLOCK,
+        )
+    };
     let fd = owned(fd, "/dev/net/tun (needs the tun driver and CAP_NET_ADMIN)")?;
     let mut req = request(name)?;
     req.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as i16;
-    ioctl(fd.as_raw_fd(), libc::TUNSETIFF as u64, &mut req, &format!("creating {name:?}"))?;
+    ioctl(
+        fd.as_raw_fd(),
+        libc::TUNSETIFF,
+        &mut req,
+        &format!("creating {name:?}"),
+    )?;
     Ok(fd)
 }
 
@@ -148,10 +182,22 @@ pub fn packet_socket(index: i32) -> Result<OwnedFd, String> {
     let fd = unsafe { libc::socket(libc::AF_PACKET, kind, 0) };
     let fd = owned(fd, "packet socket (needs CAP_NET_RAW)")?;
     const PACKET_IGNORE_OUTGOING: i32 = 23;
-    option(&fd, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &1i32, "PACKET_IGNORE_OUTGOING")?;
+    option(
+        &fd,
+        libc::SOL_PACKET,
+        PACKET_IGNORE_OUTGOING,
+        &1i32,
+        "PACKET_IGNORE_OUTGOING",
+    )?;
     let size = 4 << 20;
     // Works only with CAP_NET_ADMIN; the default size serves otherwise.
-    let _ = option(&fd, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &size, "SO_RCVBUFFORCE");
+    let _ = option(
+        &fd,
+        libc::SOL_SOCKET,
+        libc::SO_RCVBUFFORCE,
+        &size,
+        "SO_RCVBUFFORCE",
+    );
     // SAFETY: an all-zero sockaddr_ll is valid.
     let mut to: libc::sockaddr_ll = unsafe { zeroed() };
     to.sll_family = libc::AF_PACKET as u16;
@@ -168,14 +214,26 @@ pub fn option<T>(fd: &OwnedFd, level: i32, name: i32, value: &T, what: &str) -> 
     let len = size_of::<T>() as u32;
     // SAFETY: the pointer and the length describe `value`.
     let result = unsafe {
-        libc::setsockopt(fd.as_raw_fd(), level, name, std::ptr::from_ref(value).cast(), len)
+        libc::setsockopt(
+            fd.as_raw_fd(),
+            level,
+            name,
+            std::ptr::from_ref(value).cast(),
+            len,
+        )
     };
     check(result.into(), what).map(|_| ())
 }
 
 /// Asks for a report on each frame sent (`SO_WIFI_STATUS`), read by [`Batch::reports`].
 pub fn want_reports(fd: &OwnedFd) -> Result<(), String> {
-    option(fd, libc::SOL_SOCKET, libc::SO_WIFI_STATUS, &1i32, "SO_WIFI_STATUS")
+    option(
+        fd,
+        libc::SOL_SOCKET,
+        libc::SO_WIFI_STATUS,
+        &1i32,
+        "SO_WIFI_STATUS",
+    )
 }
 
 /// Puts the interface into promiscuous mode as long as the socket lives.
@@ -186,13 +244,28 @@ pub fn promiscuous(fd: &OwnedFd, index: i32) -> Result<(), String> {
         mr_alen: 0,
         mr_address: [0; 8],
     };
-    option(fd, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &request, "promiscuous mode")
+    option(
+        fd,
+        libc::SOL_PACKET,
+        libc::PACKET_ADD_MEMBERSHIP,
+        &request,
+        "promiscuous mode",
+    )
 }
 
 /// Lets only frames through that the classic BPF program accepts.
 pub fn filter(fd: &OwnedFd, program: &mut [libc::sock_filter]) -> Result<(), String> {
-    let prog = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
-    option(fd, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &prog, "socket filter")
+    let prog = libc::sock_fprog {
+        len: program.len() as u16,
+        filter: program.as_mut_ptr(),
+    };
+    option(
+        fd,
+        libc::SOL_SOCKET,
+        libc::SO_ATTACH_FILTER,
+        &prog,
+        "socket filter",
+    )
 }
 
 /// Buffers for moving many frames with one system call.
@@ -229,7 +302,13 @@ impl Batch {
         let got = unsafe {
             let none = std::ptr::null_mut();
             let flags = flags | libc::MSG_DONTWAIT;
-            libc::recvmmsg(fd.as_raw_fd(), msgs.as_mut_ptr(), BATCH as u32, flags as _, none)
+            libc::recvmmsg(
+                fd.as_raw_fd(),
+                msgs.as_mut_ptr(),
+                BATCH as u32,
+                flags as _,
+                none,
+            )
         };
         let got = usize::try_from(got).unwrap_or(0);
         for (i, msg) in msgs.iter().enumerate().take(got) {
@@ -242,14 +321,24 @@ impl Batch {
     /// Frames waiting on the socket.
     pub fn frames(&mut self, fd: &OwnedFd) -> impl Iterator<Item = &[u8]> {
         let got = self.receive(fd, 0, FRAME);
-        self.frames.iter().zip(self.lengths).take(got).map(|(f, len)| &f[..len])
+        self.frames
+            .iter()
+            .zip(self.lengths)
+            .take(got)
+            .map(|(f, len)| &f[..len])
     }
 
     /// Reports from the error queue: the start of the frame and whether it was acknowledged.
     pub fn reports(&mut self, fd: &OwnedFd) -> Vec<(Vec<u8>, bool)> {
         let got = self.receive(fd, libc::MSG_ERRQUEUE, 128);
-        let all = self.frames.iter().zip(self.lengths).zip(self.acked).take(got);
-        all.filter_map(|((f, len), acked)| Some((f[..len].to_vec(), acked?))).collect()
+        let all = self
+            .frames
+            .iter()
+            .zip(self.lengths)
+            .zip(self.acked)
+            .take(got);
+        all.filter_map(|((f, len), acked)| Some((f[..len].to_vec(), acked?)))
+            .collect()
     }
 }
 
@@ -282,9 +371,8 @@ pub fn send(fd: &OwnedFd, frames: &[Vec<u8>]) -> usize {
             msgs[i].msg_hdr.msg_iovlen = 1;
         }
         // SAFETY: the kernel only reads the frames, which live through the call.
-        let done = unsafe {
-            libc::sendmmsg(fd.as_raw_fd(), msgs.as_mut_ptr(), chunk.len() as u32, 0)
-        };
+        let done =
+            unsafe { libc::sendmmsg(fd.as_raw_fd(), msgs.as_mut_ptr(), chunk.len() as u32, 0) };
         let done = usize::try_from(done).unwrap_or(0);
         sent += done;
         if done < chunk.len() {
@@ -315,7 +403,14 @@ pub fn wait(fds: &mut [libc::pollfd], timeout_ns: u64) -> u64 {
     // SAFETY: pointers and lengths are right; the raw call takes an 8-octet signal mask.
     let result = unsafe {
         let (p, n) = (fds.as_mut_ptr(), fds.len());
-        libc::syscall(libc::SYS_ppoll, p, n, &raw mut t, &raw const mask, size_of::<u64>())
+        libc::syscall(
+            libc::SYS_ppoll,
+            p,
+            n,
+            &raw mut t,
+            &raw const mask,
+            size_of::<u64>(),
+        )
     };
     if result < 0 {
         fds.iter_mut().for_each(|f| f.revents = 0);

@@ -69,16 +69,23 @@ impl LinkCache {
 }
 
 impl RouteCache for LinkCache {
-    fn learn(&mut self, now: Instant, nodes: &[Ipv4Addr], _: Origin) {
+    fn learn(&mut self, now: Instant, nodes: &[Ipv4Addr], origin: Origin) {
         for pair in nodes.windows(2) {
             let (from, to) = (pair[0], pair[1]);
             if from == to {
                 continue;
             }
             let expires = now + self.lifetime(from, to);
-            let link = self.links.entry((from, to)).or_insert(Link { learned: now, expires });
-            link.learned = now;
+            let link = self.links.entry((from, to)).or_insert(Link {
+                learned: now,
+                expires,
+            });
             link.expires = link.expires.max(expires);
+            // Overhearing one's own news repeated does not make it newer.
+            let live = self.lifetime.is_none_or(|l| now.since(link.learned) < l);
+            if origin == Origin::Discovered || !live {
+                link.learned = now;
+            }
         }
     }
 
@@ -139,7 +146,9 @@ impl RouteCache for LinkCache {
     }
 
     fn remove_link(&mut self, now: Instant, from: Ipv4Addr, to: Ipv4Addr) -> Vec<Duration> {
-        let Some(link) = self.links.remove(&(from, to)) else { return Vec::new() };
+        let Some(link) = self.links.remove(&(from, to)) else {
+            return Vec::new();
+        };
         self.scale(from, 1.0 / self.decr);
         self.scale(to, 1.0 / self.decr);
         vec![now.since(link.learned)]

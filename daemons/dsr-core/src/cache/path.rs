@@ -42,7 +42,11 @@ impl PathCache {
     }
 
     fn alive(&self, now: Instant, p: &Path) -> bool {
-        let since = if self.from_learning { p.learned } else { p.used };
+        let since = if self.from_learning {
+            p.learned
+        } else {
+            p.used
+        };
         self.lifetime.is_none_or(|l| now.since(since) < l)
     }
 
@@ -71,12 +75,18 @@ fn add(list: &mut VecDeque<Path>, size: usize, now: Instant, nodes: &[Ipv4Addr])
     if list.len() >= size {
         list.pop_front();
     }
-    list.push_back(Path { nodes: nodes.to_vec(), learned: now, used: now });
+    list.push_back(Path {
+        nodes: nodes.to_vec(),
+        learned: now,
+        used: now,
+    });
 }
 
 impl RouteCache for PathCache {
     fn learn(&mut self, now: Instant, nodes: &[Ipv4Addr], origin: Origin) {
-        let Some(start) = nodes.iter().position(|a| *a == self.own) else { return };
+        let Some(start) = nodes.iter().position(|a| *a == self.own) else {
+            return;
+        };
         let path = &nodes[start..];
         let looped = path.iter().enumerate().any(|(i, a)| path[..i].contains(a));
         if path.len() < 2 || looped {
@@ -95,7 +105,9 @@ impl RouteCache for PathCache {
         self.expire(now);
         let mut best: Option<&[Ipv4Addr]> = None;
         for path in self.primary.iter().chain(&self.secondary) {
-            let Some(end) = path.nodes.iter().position(|a| *a == to) else { continue };
+            let Some(end) = path.nodes.iter().position(|a| *a == to) else {
+                continue;
+            };
             let route = &path.nodes[..=end];
             let shorter = best.is_none_or(|b| route.len() < b.len());
             if shorter && !route[1..].iter().any(|a| avoid.contains(a)) {
@@ -107,14 +119,22 @@ impl RouteCache for PathCache {
 
     fn used(&mut self, now: Instant, route: &[Ipv4Addr]) {
         let mut seen = false;
-        for p in self.primary.iter_mut().filter(|p| p.nodes.starts_with(route)) {
+        for p in self
+            .primary
+            .iter_mut()
+            .filter(|p| p.nodes.starts_with(route))
+        {
             p.used = now;
             seen = true;
         }
         if seen {
             return;
         }
-        if let Some(i) = self.secondary.iter().position(|p| p.nodes.starts_with(route)) {
+        if let Some(i) = self
+            .secondary
+            .iter()
+            .position(|p| p.nodes.starts_with(route))
+        {
             if let Some(mut p) = self.secondary.remove(i) {
                 p.used = now;
                 if self.primary.len() >= self.primary_size {
@@ -142,7 +162,9 @@ impl RouteCache for PathCache {
 
     fn routes(&self, now: Instant) -> Vec<Route> {
         let all = self.primary.iter().chain(&self.secondary);
-        all.filter(|p| self.alive(now, p)).map(|p| p.nodes.clone()).collect()
+        all.filter(|p| self.alive(now, p))
+            .map(|p| p.nodes.clone())
+            .collect()
     }
 
     fn flush(&mut self) {

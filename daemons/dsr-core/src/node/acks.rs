@@ -46,7 +46,8 @@ impl Dsr {
 
     /// Adds an Acknowledgement Request to a packet about to leave, when one is due.
     pub(super) fn request_ack(&mut self, now: Instant, item: &mut Item, hop: Ipv4Addr) {
-        item.packet.remove_options(|o| matches!(o, DsrOption::AckRequest { .. }));
+        item.packet
+            .remove_options(|o| matches!(o, DsrOption::AckRequest { .. }));
         if self.s.acknowledgement == Acknowledgement::Link || !item.maintained {
             return;
         }
@@ -78,7 +79,8 @@ impl Dsr {
         let (mut passive_tries, mut asked) = before.map_or((0, 0), |b| (b.passive_tries, b.asked));
         let wait = if ack_id.is_some() {
             asked += 1;
-            self.ack_timeout(hop).saturating_mul(1 << (asked - 1).min(6))
+            self.ack_timeout(hop)
+                .saturating_mul(1 << (asked - 1).min(6))
         } else if self.expects_passive(&item) {
             passive_tries += 1;
             self.s.passive_ack_timeout_s
@@ -131,7 +133,11 @@ impl Dsr {
             return self.drop_packet(DropCause::Arp, Some(&item.packet));
         };
         let to = super::LinkDestination::Unicast(mac);
-        let class = if item.routing { super::Class::Routing } else { super::Class::Data };
+        let class = if item.routing {
+            super::Class::Routing
+        } else {
+            super::Class::Data
+        };
         self.transmit(to, crate::wire::ETHERTYPE_IPV4, bytes, class);
         self.await_confirmation(now, item, hop);
     }
@@ -139,13 +145,22 @@ impl Dsr {
     /// §8.3.3: an Acknowledgement for this node.
     pub(super) fn handle_ack(&mut self, now: Instant, id: u16, from: Ipv4Addr) {
         let same = |m: &Unconfirmed| m.hop == from && m.ack_id == Some(id);
-        let Some(m) = self.maintenance.iter().find(|m| same(m)) else { return };
+        let Some(m) = self.maintenance.iter().find(|m| same(m)) else {
+            return;
+        };
         if m.asked == 1 {
             let sample = now.since(m.sent).as_secs_f64();
-            let (srtt, var) = self.ack_state.rtt.get(&from).copied().unwrap_or((sample, sample / 2.0));
+            let (srtt, var) = self
+                .ack_state
+                .rtt
+                .get(&from)
+                .copied()
+                .unwrap_or((sample, sample / 2.0));
             let error = sample - srtt;
             let abs = if error < 0.0 { -error } else { error };
-            self.ack_state.rtt.insert(from, (srtt + error / 8.0, var + (abs - var) / 4.0));
+            self.ack_state
+                .rtt
+                .insert(from, (srtt + error / 8.0, var + (abs - var) / 4.0));
         }
         self.hop_confirmed(now, from);
     }
@@ -159,7 +174,11 @@ impl Dsr {
 
     /// §8.3.2: the next hop was heard forwarding a packet that waits for confirmation.
     pub(super) fn passive_ack(&mut self, packet: &Packet) {
-        let Some(hop) = self.maintenance.iter().find(|m| forwarded(&m.item.packet, packet)) else {
+        let Some(hop) = self
+            .maintenance
+            .iter()
+            .find(|m| forwarded(&m.item.packet, packet))
+        else {
             return;
         };
         let (hop, sent) = (hop.hop, hop.sent);
@@ -167,8 +186,9 @@ impl Dsr {
     }
 
     pub(super) fn pull_unconfirmed(&mut self, hop: Ipv4Addr) -> Vec<Item> {
-        let (out, kept): (Vec<_>, Vec<_>) =
-            core::mem::take(&mut self.maintenance).into_iter().partition(|m| m.hop == hop);
+        let (out, kept): (Vec<_>, Vec<_>) = core::mem::take(&mut self.maintenance)
+            .into_iter()
+            .partition(|m| m.hop == hop);
         self.maintenance = kept;
         out.into_iter().map(|m| m.item).collect()
     }
@@ -177,7 +197,9 @@ impl Dsr {
     pub(super) fn answer_ack_request(&mut self, now: Instant, packet: &Packet, from: Ipv4Addr) {
         let carries_ack = super::has_ack(packet);
         for option in packet.options() {
-            let DsrOption::AckRequest { identification } = option else { continue };
+            let DsrOption::AckRequest { identification } = option else {
+                continue;
+            };
             if carries_ack && packet.ip.destination != self.own {
                 return;
             }
@@ -200,7 +222,9 @@ impl Dsr {
 
     /// Keeps the mean signal of a neighbour and drops the link when it fades (a setting).
     pub(super) fn note_signal(&mut self, now: Instant, from: Ipv4Addr, signal: Option<i16>) {
-        let (Some(threshold), Some(signal)) = (self.s.signal_threshold_dbm, signal) else { return };
+        let (Some(threshold), Some(signal)) = (self.s.signal_threshold_dbm, signal) else {
+            return;
+        };
         let new = f64::from(signal);
         let old = self.signals.get(&from).copied().unwrap_or(new);
         let mean = old + SIGNAL_WEIGHT * (new - old);
@@ -208,7 +232,10 @@ impl Dsr {
         let limit = f64::from(threshold);
         if old >= limit && mean < limit {
             self.cache.remove_link(now, self.own, from);
-            self.event(Event::Blacklist { node: from, state: "fading" });
+            self.event(Event::Blacklist {
+                node: from,
+                state: "fading",
+            });
         }
     }
 }

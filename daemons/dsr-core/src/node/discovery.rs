@@ -31,18 +31,30 @@ impl Dsr {
             }
             return;
         }
-        let Some(next) = self.requests.next(now, target, &self.s) else { return };
+        let Some(next) = self.requests.next(now, target, &self.s) else {
+            return;
+        };
         self.next_request = self.next_request.wrapping_add(1);
         let identification = self.next_request;
-        let request = RouteRequest { identification, target, addresses: vec![] };
+        let request = RouteRequest {
+            identification,
+            target,
+            addresses: vec![],
+        };
         let mut options = vec![DsrOption::RouteRequest(request)];
         if self.s.piggyback_errors {
             options.extend(self.news.drain(..).map(DsrOption::RouteError));
         }
         let attempt = next.attempt;
-        self.event(Event::Discovery { target, identification, ttl: next.ttl, attempt });
+        self.event(Event::Discovery {
+            target,
+            identification,
+            ttl: next.ttl,
+            attempt,
+        });
         self.stats.requests_sent += 1;
-        self.requests.seen(now, self.own, identification, target, &self.s);
+        self.requests
+            .seen(now, self.own, identification, target, &self.s);
         let packet = Packet {
             ip: Ipv4Header::new(self.own, Ipv4Addr::BROADCAST, NO_NEXT_HEADER, next.ttl),
             options: Some(options),
@@ -57,7 +69,9 @@ impl Dsr {
 
     /// §8.2.2. `from` is the neighbour that transmitted the request.
     pub(super) fn route_request(&mut self, now: Instant, mut packet: Packet, from: Ipv4Addr) {
-        let Some(request) = packet.route_request().cloned() else { return };
+        let Some(request) = packet.route_request().cloned() else {
+            return;
+        };
         let initiator = packet.ip.source;
         let mut path = vec![initiator];
         path.extend_from_slice(&request.addresses);
@@ -73,7 +87,11 @@ impl Dsr {
         if !is_target && self.suspicious(now, &packet, from) {
             return;
         }
-        let origin = if is_target { Origin::Discovered } else { Origin::Overheard };
+        let origin = if is_target {
+            Origin::Discovered
+        } else {
+            Origin::Overheard
+        };
         self.cache.learn(now, &path, origin);
         if is_target {
             let route = path[1..].to_vec();
@@ -83,7 +101,13 @@ impl Dsr {
             packet.remove_options(|o| matches!(o, DsrOption::RouteRequest(_)));
             return self.deliver(packet);
         }
-        if self.requests.seen(now, initiator, request.identification, request.target, &self.s) {
+        if self.requests.seen(
+            now,
+            initiator,
+            request.identification,
+            request.target,
+            &self.s,
+        ) {
             return;
         }
         if self.s.reply_from_cache && self.reply_from_cache(now, &path, request.target) {
@@ -113,12 +137,22 @@ impl Dsr {
             Some(Suspicion::Probable) => true,
             Some(Suspicion::Questionable) => {
                 // A unicast request for the neighbour itself tests the link.
-                self.event(Event::Blacklist { node: from, state: "questionable" });
+                self.event(Event::Blacklist {
+                    node: from,
+                    state: "questionable",
+                });
                 self.next_request = self.next_request.wrapping_add(1);
                 let identification = self.next_request;
-                let request = RouteRequest { identification, target: from, addresses: vec![] };
-                let mut test =
-                    Packet::control(self.own, Ipv4Addr::BROADCAST, vec![DsrOption::RouteRequest(request)]);
+                let request = RouteRequest {
+                    identification,
+                    target: from,
+                    addresses: vec![],
+                };
+                let mut test = Packet::control(
+                    self.own,
+                    Ipv4Addr::BROADCAST,
+                    vec![DsrOption::RouteRequest(request)],
+                );
                 test.ip.ttl = 1;
                 let mut item = broadcast_item(now, test);
                 item.next_hop = Some(from);
@@ -134,8 +168,9 @@ impl Dsr {
     /// A reply came from `node`, so it hears this one: its held requests are processed.
     pub(super) fn release_held(&mut self, now: Instant, node: Ipv4Addr) {
         self.confirmed(node);
-        let (released, kept) =
-            core::mem::take(&mut self.held).into_iter().partition(|(from, _)| *from == node);
+        let (released, kept) = core::mem::take(&mut self.held)
+            .into_iter()
+            .partition(|(from, _)| *from == node);
         self.held = kept;
         let released: Vec<(Ipv4Addr, Packet)> = released;
         for (from, packet) in released {
@@ -148,7 +183,11 @@ impl Dsr {
         let back: Vec<_> = path.iter().rev().copied().collect();
         let item = self.reply(now, &back, route.clone());
         self.stats.replies_sent += 1;
-        self.event(Event::ReplySent { to: path[0], route, why: "target" });
+        self.event(Event::ReplySent {
+            to: path[0],
+            route,
+            why: "target",
+        });
         let wait = self.jitter();
         self.send_control_later(now, wait, item);
     }
@@ -167,7 +206,10 @@ impl Dsr {
                 addresses: listed,
             }));
         }
-        options.push(DsrOption::RouteReply { last_hop_external: false, addresses: route });
+        options.push(DsrOption::RouteReply {
+            last_hop_external: false,
+            addresses: route,
+        });
         Item {
             packet: Packet::control(self.own, to, options),
             next_hop: back.get(1).copied(),
@@ -200,8 +242,20 @@ impl Dsr {
         } else {
             self.jitter()
         };
-        self.event(Event::ReplySent { to: initiator, route, why: "cache" });
-        self.delay(now + wait, Delayed::CachedReply { item, initiator, target, hops });
+        self.event(Event::ReplySent {
+            to: initiator,
+            route,
+            why: "cache",
+        });
+        self.delay(
+            now + wait,
+            Delayed::CachedReply {
+                item,
+                initiator,
+                target,
+                hops,
+            },
+        );
         true
     }
 
@@ -212,12 +266,19 @@ impl Dsr {
             matches!(d, Delayed::CachedReply { initiator, target, hops, .. }
                 if *initiator == from && *target == to && hops_used <= *hops)
         };
-        let keys: Vec<_> =
-            self.delayed.iter().filter(|(_, d)| obsolete(d)).map(|(k, _)| *k).collect();
+        let keys: Vec<_> = self
+            .delayed
+            .iter()
+            .filter(|(_, d)| obsolete(d))
+            .map(|(k, _)| *k)
+            .collect();
         for key in keys {
             self.delayed.remove(&key);
             self.stats.replies_suppressed += 1;
-            self.event(Event::ReplySuppressed { to: from, target: to });
+            self.event(Event::ReplySuppressed {
+                to: from,
+                target: to,
+            });
         }
     }
 
@@ -236,5 +297,12 @@ impl Dsr {
 }
 
 fn broadcast_item(now: Instant, packet: Packet) -> Item {
-    Item { packet, next_hop: None, routing: true, maintained: false, attempts: 0, since: now }
+    Item {
+        packet,
+        next_hop: None,
+        routing: true,
+        maintained: false,
+        attempts: 0,
+        since: now,
+    }
 }

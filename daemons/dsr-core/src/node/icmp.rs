@@ -19,7 +19,11 @@ impl Dsr {
             return;
         }
         let header = packet.wire_len() - packet.ip.len() - packet.payload.len();
-        let mtu = self.s.link_mtu.saturating_sub(header).min(usize::from(u16::MAX)) as u16;
+        let mtu = self
+            .s
+            .link_mtu
+            .saturating_sub(header)
+            .min(usize::from(u16::MAX)) as u16;
         packet.options = None;
         let quoted = packet.emit();
         let mut message: Vec<u8> = [3, 4, 0, 0, 0, 0].to_vec();
@@ -28,7 +32,11 @@ impl Dsr {
         let sum = ipv4::checksum(&message);
         message[2..4].copy_from_slice(&sum.to_be_bytes());
         let ip = Ipv4Header::new(self.own, self.own, PROTOCOL_ICMP, DEFAULT_TTL);
-        let reply = Packet { ip, options: None, payload: message };
+        let reply = Packet {
+            ip,
+            options: None,
+            payload: message,
+        };
         self.outputs.push_back(Output::Deliver(reply.emit()));
     }
 }

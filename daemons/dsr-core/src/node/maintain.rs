@@ -35,13 +35,20 @@ impl Dsr {
         for item in self.neighbours.take_resolved() {
             self.enqueue(item);
         }
-        while let Some(item) = self.queue.pop(self.outstanding.len() < self.s.outstanding.max(1)) {
+        while let Some(item) = self
+            .queue
+            .pop(self.outstanding.len() < self.s.outstanding.max(1))
+        {
             self.send_item(now, item);
         }
     }
 
     fn send_item(&mut self, now: Instant, mut item: Item) {
-        let class = if item.routing { Class::Routing } else { Class::Data };
+        let class = if item.routing {
+            Class::Routing
+        } else {
+            Class::Data
+        };
         let Some(hop) = item.next_hop else {
             let bytes = item.packet.emit();
             self.transmit(LinkDestination::Broadcast, ETHERTYPE_IPV4, bytes, class);
@@ -65,7 +72,8 @@ impl Dsr {
         self.request_ack(now, &mut item, hop);
         let bytes = item.packet.emit();
         let token = self.transmit(LinkDestination::Unicast(mac), ETHERTYPE_IPV4, bytes, class);
-        self.outstanding.insert(token, Outstanding { item, sent: now });
+        self.outstanding
+            .insert(token, Outstanding { item, sent: now });
     }
 
     /// The link reports whether the frame `token` was acknowledged (§8.3.1).
@@ -77,7 +85,9 @@ impl Dsr {
     }
 
     fn sent(&mut self, now: Instant, done: Outstanding, acked: bool) {
-        let Some(hop) = done.item.next_hop else { return };
+        let Some(hop) = done.item.next_hop else {
+            return;
+        };
         if acked {
             self.confirmed(hop);
         }
@@ -93,7 +103,10 @@ impl Dsr {
     /// The neighbour was shown to hear this node (§4.6).
     pub(super) fn confirmed(&mut self, hop: Ipv4Addr) {
         if self.blacklist.clear(hop) {
-            self.event(Event::Blacklist { node: hop, state: "cleared" });
+            self.event(Event::Blacklist {
+                node: hop,
+                state: "cleared",
+            });
         }
     }
 
@@ -102,8 +115,12 @@ impl Dsr {
     pub(super) fn expire_status(&mut self, now: Instant) {
         let timeout = self.s.status_timeout_s;
         let late = |o: &Outstanding| now.since(o.sent) >= timeout;
-        let tokens: Vec<_> =
-            self.outstanding.iter().filter(|(_, o)| late(o)).map(|(t, _)| *t).collect();
+        let tokens: Vec<_> = self
+            .outstanding
+            .iter()
+            .filter(|(_, o)| late(o))
+            .map(|(t, _)| *t)
+            .collect();
         for token in tokens {
             if let Some(done) = self.outstanding.remove(&token) {
                 self.stats.status_timeouts += 1;
@@ -128,7 +145,10 @@ impl Dsr {
     fn break_link(&mut self, now: Instant, hop: Ipv4Addr, trigger: Item, mut more: Vec<Item>) {
         self.stats.link_failures += 1;
         let packet = Summary::of(&trigger.packet);
-        self.event(Event::LinkFailure { next_hop: hop, packet });
+        self.event(Event::LinkFailure {
+            next_hop: hop,
+            packet,
+        });
         self.cache.remove_link(now, self.own, hop);
         more.extend(self.queue.pull(hop));
         more.extend(self.neighbours.pull(hop));
@@ -139,7 +159,10 @@ impl Dsr {
         for mut item in core::iter::once(trigger).chain(more) {
             self.note_unidirectional(now, hop, &item.packet);
             item.packet.remove_options(|o| {
-                matches!(o, DsrOption::RouteReply { .. } | DsrOption::AckRequest { .. })
+                matches!(
+                    o,
+                    DsrOption::RouteReply { .. } | DsrOption::AckRequest { .. }
+                )
             });
             if item.packet.ip.source == self.own {
                 self.retry_own(now, item);
@@ -147,7 +170,13 @@ impl Dsr {
             }
             let travelled = travelled(&item.packet);
             let salvaged = self.salvage(now, &item, &travelled);
-            report(&mut reports, &item.packet, &travelled, self.own, salvaged.is_some());
+            report(
+                &mut reports,
+                &item.packet,
+                &travelled,
+                self.own,
+                salvaged.is_some(),
+            );
             match salvaged {
                 Some(Ok(again)) => resend.push(again),
                 Some(Err(cause)) => self.drop_packet(cause, Some(&item.packet)),
@@ -168,20 +197,32 @@ impl Dsr {
     fn note_unidirectional(&mut self, now: Instant, hop: Ipv4Addr, packet: &Packet) {
         if self.s.use_blacklist && packet.has_route_reply() {
             self.blacklist.add(now, hop);
-            self.event(Event::Blacklist { node: hop, state: "probable" });
+            self.event(Event::Blacklist {
+                node: hop,
+                state: "probable",
+            });
         }
     }
 
     /// A packet of this node's own met the broken link: another route, or a new discovery.
     fn retry_own(&mut self, now: Instant, item: Item) {
-        let Item { mut packet, attempts, since, .. } = item;
+        let Item {
+            mut packet,
+            attempts,
+            since,
+            ..
+        } = item;
         packet.remove_options(|o| matches!(o, DsrOption::SourceRoute(_)));
         let control = packet.ip.protocol == crate::wire::NO_NEXT_HEADER;
         if (control && packet.options.is_none()) || attempts >= self.s.max_salvage_count {
             return self.drop_packet(DropCause::LinkBroken, Some(&packet));
         }
         let to = packet.ip.destination;
-        let w = Waiting { packet, since, attempts: attempts + 1 };
+        let w = Waiting {
+            packet,
+            since,
+            attempts: attempts + 1,
+        };
         match self.cache.find(now, to, &[]) {
             Some(route) => self.send_along(now, w, &route),
             None if control => self.drop_packet(DropCause::LinkBroken, Some(&w.packet)),
@@ -203,8 +244,10 @@ impl Dsr {
         if old.salvage >= self.s.max_salvage_count.min(15) {
             return Some(Err(DropCause::SalvageLimit));
         }
-        let route = self.cache.find(now, item.packet.ip.destination, travelled)?;
-        if route.len() > MAX_ADDRESSES {
+        let route = self
+            .cache
+            .find(now, item.packet.ip.destination, travelled)?;
+        if route.len() > MAX_ADDRESSES || travelled.len() > MAX_ADDRESSES {
             return None;
         }
         let salvage = old.salvage + 1;
@@ -218,14 +261,25 @@ impl Dsr {
             segments_left: (addresses.len() - 1) as u8,
             addresses,
         };
+        packet.remove_options(|o| matches!(o, DsrOption::Visited(_)));
+        let options = packet.options.get_or_insert_default();
+        options.push(DsrOption::Visited(travelled.to_vec()));
         if packet.wire_len() > self.s.link_mtu {
             return None;
         }
         self.cache.used(now, &route);
         self.stats.salvaged += 1;
         let next_hop = route.get(1).copied();
-        self.event(Event::Salvage { packet: Summary::of(&packet), route });
-        Some(Ok(Item { packet, next_hop, attempts: item.attempts + 1, ..item.clone() }))
+        self.event(Event::Salvage {
+            packet: Summary::of(&packet),
+            route,
+        });
+        Some(Ok(Item {
+            packet,
+            next_hop,
+            attempts: item.attempts + 1,
+            ..item.clone()
+        }))
     }
 
     /// §8.3.4: tells the sender, back along the way the packet came.
@@ -249,7 +303,11 @@ impl Dsr {
         let mut options = vec![DsrOption::RouteError(error)];
         options.extend(self.carried_errors(r.salvage, r.carried));
         self.stats.errors_sent += 1;
-        self.event(Event::ErrorSent { to: r.to, unreachable, segments: r.segments });
+        self.event(Event::ErrorSent {
+            to: r.to,
+            unreachable,
+            segments: r.segments,
+        });
         let packet = Packet::control(self.own, r.to, options);
         self.send_control(now, packet, r.back);
     }
@@ -275,7 +333,11 @@ impl Dsr {
     /// Sends a control packet along `back`, or along a cached route when `back` is no route.
     pub(super) fn send_control(&mut self, now: Instant, packet: Packet, back: Vec<Ipv4Addr>) {
         let to = packet.ip.destination;
-        let w = Waiting { packet, since: now, attempts: 0 };
+        let w = Waiting {
+            packet,
+            since: now,
+            attempts: 0,
+        };
         if back.len() > 1 && back.len() <= MAX_ADDRESSES {
             self.send_along(now, w, &back);
         } else if let Some(route) = self.cache.find(now, to, &[]) {
@@ -297,12 +359,14 @@ impl Dsr {
 }
 
 /// The nodes a packet on its way out of this node has visited, oldest first, without this node.
-/// After a salvage the list begins at the first salvaging node (§8.3.6).
 fn travelled(packet: &Packet) -> Vec<Ipv4Addr> {
     let mut nodes = Vec::new();
     if let Some(sr) = packet.source_route() {
-        if sr.salvage == 0 {
-            nodes.push(packet.ip.source);
+        nodes.push(packet.ip.source);
+        for option in packet.options() {
+            if let DsrOption::Visited(list) = option {
+                nodes.extend(list.iter().filter(|a| **a != packet.ip.source));
+            }
         }
         // The receiver stands at `position`, this node one before it.
         let own = sr.position().unwrap_or(0).saturating_sub(1);
@@ -329,12 +393,23 @@ fn report(
     };
     let index = reports.iter().position(|r| r.to == to).unwrap_or_else(|| {
         let mut back = vec![own];
-        back.extend(travelled.iter().rev());
-        reports.push(Report { to, back, salvage, segments: vec![], carried: vec![] });
+        let from = travelled
+            .iter()
+            .position(|a| *a == to)
+            .unwrap_or(travelled.len());
+        back.extend(travelled[from..].iter().rev());
+        reports.push(Report {
+            to,
+            back,
+            salvage,
+            segments: vec![],
+            carried: vec![],
+        });
         reports.len() - 1
     });
     let r = &mut reports[index];
     r.segments.extend(LostSegment::of(packet, salvaged));
     let worth = |o: &&DsrOption| matches!(o, DsrOption::RouteError(_) | DsrOption::Ack { .. });
-    r.carried.extend(packet.options().iter().filter(worth).cloned());
+    r.carried
+        .extend(packet.options().iter().filter(worth).cloned());
 }

@@ -15,9 +15,7 @@ use crate::rng::Rng;
 use crate::settings::Settings;
 use crate::tables::{Blacklist, GratuitousTable, Handled, RequestTable, SendBuffer, Waiting};
 use crate::time::{Duration, Instant};
-use crate::wire::{
-    DsrOption, Packet, RouteError, SourceRoute, ETHERTYPE_ARP, ETHERTYPE_IPV4,
-};
+use crate::wire::{DsrOption, Packet, RouteError, SourceRoute, ETHERTYPE_ARP, ETHERTYPE_IPV4};
 use crate::Mac;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
@@ -47,7 +45,13 @@ pub enum Output {
     /// An IP packet for the local stack.
     Deliver(Vec<u8>),
     /// A network-layer packet for the link.
-    Transmit { to: LinkDestination, ethertype: u16, bytes: Vec<u8>, token: Token, class: Class },
+    Transmit {
+        to: LinkDestination,
+        ethertype: u16,
+        bytes: Vec<u8>,
+        token: Token,
+        class: Class,
+    },
     Event(Event),
 }
 
@@ -82,9 +86,16 @@ struct Outstanding {
 enum Delayed {
     Send(Item),
     /// A reply from the cache that a better answer may still cancel (§8.2.5).
-    CachedReply { item: Item, initiator: Ipv4Addr, target: Ipv4Addr, hops: usize },
+    CachedReply {
+        item: Item,
+        initiator: Ipv4Addr,
+        target: Ipv4Addr,
+        hops: usize,
+    },
     /// A request from a questionable neighbour, held until it answers (§8.2.2).
-    HeldRequest { from: Ipv4Addr },
+    HeldRequest {
+        from: Ipv4Addr,
+    },
 }
 
 /// One station running DSR.
@@ -164,7 +175,14 @@ impl Dsr {
             }
             Ok(packet) => {
                 self.stats.originated += 1;
-                self.originate(now, Waiting { packet, since: now, attempts: 0 });
+                self.originate(
+                    now,
+                    Waiting {
+                        packet,
+                        since: now,
+                        attempts: 0,
+                    },
+                );
             }
         }
         self.pump(now);
@@ -182,10 +200,16 @@ impl Dsr {
         let status = status.map(|t| t + self.s.status_timeout_s);
         let expiry = self.send_buffer.next_expiry(self.s.send_buffer_timeout_s);
         let targets = self.send_buffer.targets();
-        let request = targets.iter().filter_map(|t| self.requests.not_before(*t)).min();
+        let request = targets
+            .iter()
+            .filter_map(|t| self.requests.not_before(*t))
+            .min();
         let acks = self.maintenance.iter().map(|m| m.deadline).min();
         let arp = self.neighbours.next_deadline();
-        [delayed, status, expiry, request, acks, arp].into_iter().flatten().min()
+        [delayed, status, expiry, request, acks, arp]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// Time has come to `now`.
@@ -203,7 +227,10 @@ impl Dsr {
         }
         self.expire_status(now);
         self.expire_acks(now);
-        for w in self.send_buffer.take_expired(now, self.s.send_buffer_timeout_s) {
+        for w in self
+            .send_buffer
+            .take_expired(now, self.s.send_buffer_timeout_s)
+        {
             self.drop_packet(DropCause::SendBufferTimeout, Some(&w.packet));
         }
         for target in self.send_buffer.targets() {
@@ -271,8 +298,14 @@ impl Dsr {
 
     /// Sends a packet of this node along `route` (this node first), §8.1.2 and §8.1.3.
     fn send_along(&mut self, now: Instant, w: Waiting, route: &[Ipv4Addr]) {
-        let Waiting { mut packet, since, attempts } = w;
-        let Some(next_hop) = route.get(1).copied() else { return };
+        let Waiting {
+            mut packet,
+            since,
+            attempts,
+        } = w;
+        let Some(next_hop) = route.get(1).copied() else {
+            return;
+        };
         self.cache.used(now, route);
         if route.len() > 2 {
             let listed = route[1..route.len() - 1].to_vec();
@@ -292,7 +325,14 @@ impl Dsr {
         let routing = packet.is_control();
         let maintained = !has_ack(&packet);
         let next_hop = Some(next_hop);
-        self.enqueue(Item { packet, next_hop, routing, maintained, attempts, since });
+        self.enqueue(Item {
+            packet,
+            next_hop,
+            routing,
+            maintained,
+            attempts,
+            since,
+        });
     }
 
     fn enqueue(&mut self, item: Item) {
@@ -333,7 +373,10 @@ impl Dsr {
 
     fn drop_packet(&mut self, cause: DropCause, packet: Option<&Packet>) {
         self.stats.dropped += 1;
-        self.event(Event::Drop { cause, packet: packet.map(Summary::of) });
+        self.event(Event::Drop {
+            cause,
+            packet: packet.map(Summary::of),
+        });
     }
 
     fn token(&mut self) -> Token {
@@ -343,21 +386,41 @@ impl Dsr {
 
     fn ask_address(&mut self, target: Ipv4Addr) {
         let bytes = arp::emit((self.mac, self.own), Mac([0; 6]), target, true);
-        self.transmit(LinkDestination::Broadcast, ETHERTYPE_ARP, bytes, Class::Routing);
+        self.transmit(
+            LinkDestination::Broadcast,
+            ETHERTYPE_ARP,
+            bytes,
+            Class::Routing,
+        );
     }
 
-    fn transmit(&mut self, to: LinkDestination, ethertype: u16, bytes: Vec<u8>, class: Class) -> Token {
+    fn transmit(
+        &mut self,
+        to: LinkDestination,
+        ethertype: u16,
+        bytes: Vec<u8>,
+        class: Class,
+    ) -> Token {
         debug_assert!(ethertype == ETHERTYPE_ARP || ethertype == ETHERTYPE_IPV4);
         let token = self.token();
         match class {
             Class::Routing => self.stats.routing_frames += 1,
             Class::Data => self.stats.data_frames += 1,
         }
-        self.outputs.push_back(Output::Transmit { to, ethertype, bytes, token, class });
+        self.outputs.push_back(Output::Transmit {
+            to,
+            ethertype,
+            bytes,
+            token,
+            class,
+        });
         token
     }
 }
 
 fn has_ack(packet: &Packet) -> bool {
-    packet.options().iter().any(|o| matches!(o, DsrOption::Ack { .. }))
+    packet
+        .options()
+        .iter()
+        .any(|o| matches!(o, DsrOption::Ack { .. }))
 }

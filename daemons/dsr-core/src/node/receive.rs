@@ -42,7 +42,9 @@ impl Dsr {
     }
 
     fn handle_arp(&mut self, now: Instant, bytes: &[u8]) {
-        let Some(((mac, sender), target, request)) = arp::parse(bytes) else { return };
+        let Some(((mac, sender), target, request)) = arp::parse(bytes) else {
+            return;
+        };
         if sender.is_unspecified() || sender == self.own || mac.is_group() {
             return;
         }
@@ -161,7 +163,14 @@ impl Dsr {
         let routing = packet.is_control();
         let maintained = !super::has_ack(&packet);
         let next_hop = Some(next);
-        self.enqueue(Item { packet, next_hop, routing, maintained, attempts: 0, since: now });
+        self.enqueue(Item {
+            packet,
+            next_hop,
+            routing,
+            maintained,
+            attempts: 0,
+            since: now,
+        });
     }
 
     /// A frame for somebody else: learn from it, and see whether it could have come straight here.
@@ -185,17 +194,26 @@ impl Dsr {
 
     /// Automatic route shortening (§3.4.3, §8.1.5).
     fn shorten(&mut self, now: Instant, packet: &Packet, from: Ipv4Addr) {
-        let Some(sr) = packet.source_route() else { return };
-        let (Some(at), source) = (sr.position(), packet.ip.source) else { return };
+        let Some(sr) = packet.source_route() else {
+            return;
+        };
+        let (Some(at), source) = (sr.position(), packet.ip.source) else {
+            return;
+        };
         let nodes = listed_nodes(packet, sr);
         let offset = nodes.len() - sr.addresses.len() - 1;
         let receiver = at + offset;
         // This node stands later in the route than the frame's receiver.
-        let Some(me) = nodes.iter().position(|a| *a == self.own) else { return };
+        let Some(me) = nodes.iter().position(|a| *a == self.own) else {
+            return;
+        };
         if me <= receiver || receiver == 0 || sr.salvage > 0 || packet.is_control() {
             return;
         }
-        if !self.gratuitous.admit(now, (source, from), self.s.grat_reply_holdoff_s) {
+        if !self
+            .gratuitous
+            .admit(now, (source, from), self.s.grat_reply_holdoff_s)
+        {
             return;
         }
         let sender = receiver - 1;
@@ -206,14 +224,22 @@ impl Dsr {
         back.extend(nodes[..=sender].iter().rev());
         let item = self.reply(now, &back, route.clone());
         self.stats.gratuitous_replies_sent += 1;
-        self.event(Event::ReplySent { to: source, route, why: "shorter" });
+        self.event(Event::ReplySent {
+            to: source,
+            route,
+            why: "shorter",
+        });
         self.enqueue(item);
     }
 
     /// Takes the routes of a packet meant for this node into the cache (§8.1.4).
     fn learn_options(&mut self, now: Instant, packet: &Packet, from: Ipv4Addr) {
         let mine = packet.ip.destination == self.own;
-        let origin = if mine { Origin::Discovered } else { Origin::Overheard };
+        let origin = if mine {
+            Origin::Discovered
+        } else {
+            Origin::Overheard
+        };
         match packet.source_route() {
             Some(sr) => self.cache.learn(now, &listed_nodes(packet, sr), origin),
             None => self.cache.learn(now, &[from, self.own], origin),
@@ -228,8 +254,13 @@ impl Dsr {
                         self.route_reply(now, packet.ip.source, addresses);
                     }
                 }
-                DsrOption::Ack { identification, source, destination } => {
-                    self.cache.learn(now, &[*source, *destination], Origin::Overheard);
+                DsrOption::Ack {
+                    identification,
+                    source,
+                    destination,
+                } => {
+                    self.cache
+                        .learn(now, &[*source, *destination], Origin::Overheard);
                     if *destination == self.own {
                         self.handle_ack(now, *identification, *source);
                     }
@@ -272,8 +303,12 @@ impl Dsr {
     fn learn_errors(&mut self, now: Instant, packet: &Packet) {
         let options = packet.options();
         for (i, option) in options.iter().enumerate() {
-            let DsrOption::RouteError(e) = option else { continue };
-            let ErrorKind::NodeUnreachable(unreachable) = e.kind else { continue };
+            let DsrOption::RouteError(e) = option else {
+                continue;
+            };
+            let ErrorKind::NodeUnreachable(unreachable) = e.kind else {
+                continue;
+            };
             if e.source == self.own {
                 continue;
             }
@@ -282,13 +317,21 @@ impl Dsr {
                 continue;
             }
             let segments = LostSegment::parse_all(&e.extension);
-            self.event(Event::ErrorReceived { from: e.source, unreachable, segments });
+            self.event(Event::ErrorReceived {
+                from: e.source,
+                unreachable,
+                segments,
+            });
             if self.s.piggyback_errors {
-                self.news.retain(|n| (n.source, &n.kind) != (e.source, &e.kind));
+                self.news
+                    .retain(|n| (n.source, &n.kind) != (e.source, &e.kind));
                 if self.news.len() >= MAX_NEWS {
                     self.news.remove(0);
                 }
-                self.news.push(RouteError { extension: Vec::new(), ..e.clone() });
+                self.news.push(RouteError {
+                    extension: Vec::new(),
+                    ..e.clone()
+                });
             }
             if packet.ip.destination == self.own {
                 self.pass_on(now, e.salvage, &options[i + 1..]);
@@ -301,7 +344,11 @@ impl Dsr {
     fn pass_on(&mut self, now: Instant, salvage: u8, rest: &[DsrOption]) {
         let to = match rest.first() {
             Some(DsrOption::RouteError(e)) if e.source == self.own => e.destination,
-            Some(DsrOption::Ack { source, destination, .. }) if *source == self.own => *destination,
+            Some(DsrOption::Ack {
+                source,
+                destination,
+                ..
+            }) if *source == self.own => *destination,
             _ => return,
         };
         if to == self.own {
@@ -312,7 +359,11 @@ impl Dsr {
             packet.remove_options(|o| {
                 matches!(o, DsrOption::SourceRoute(_) | DsrOption::AckRequest { .. })
             });
-            let w = crate::tables::Waiting { packet, since: now, attempts: salvage };
+            let w = crate::tables::Waiting {
+                packet,
+                since: now,
+                attempts: salvage,
+            };
             self.send_along(now, w, &route);
         }
     }

@@ -69,7 +69,9 @@ impl LostSegment {
     pub fn parse_all(mut bytes: &[u8]) -> Vec<Self> {
         let mut found = Vec::new();
         while let [kind, len, rest @ ..] = bytes {
-            let Some(data) = rest.get(..usize::from(*len)) else { break };
+            let Some(data) = rest.get(..usize::from(*len)) else {
+                break;
+            };
             bytes = &rest[usize::from(*len)..];
             if *kind == TYPE && data.len() >= LEN && data[1] == PROTOCOL_TCP {
                 found.push(LostSegment {

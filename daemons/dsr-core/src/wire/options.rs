@@ -14,6 +14,9 @@ pub const ACK: u8 = 32;
 pub const SOURCE_ROUTE: u8 = 96;
 pub const PAD1: u8 = 224;
 pub const PADN: u8 = 0;
+/// Not of the RFC: the stations a salvaged packet has been at. Its three high bits are zero, so
+/// nodes that do not know it skip it (§8.1.6).
+pub const VISITED: u8 = 30;
 
 /// Most addresses that one option's 8-bit length allows a source route to carry.
 pub const MAX_ADDRESSES: usize = 62;
@@ -64,17 +67,31 @@ pub struct SourceRoute {
 pub enum DsrOption {
     RouteRequest(RouteRequest),
     /// Route Reply (§6.3): the hops after the initiator, ending with the target.
-    RouteReply { last_hop_external: bool, addresses: Vec<Ipv4Addr> },
+    RouteReply {
+        last_hop_external: bool,
+        addresses: Vec<Ipv4Addr>,
+    },
     RouteError(RouteError),
     /// Acknowledgement Request (§6.5).
-    AckRequest { identification: u16 },
+    AckRequest {
+        identification: u16,
+    },
     /// Acknowledgement (§6.6).
-    Ack { identification: u16, source: Ipv4Addr, destination: Ipv4Addr },
+    Ack {
+        identification: u16,
+        source: Ipv4Addr,
+        destination: Ipv4Addr,
+    },
     SourceRoute(SourceRoute),
+    /// The stations before the salvaging one, which §8.3.6 removes from the source route.
+    Visited(Vec<Ipv4Addr>),
     Pad1,
     /// PadN (§6.9) with this many zero octets of data.
     PadN(u8),
-    Unknown { kind: u8, data: Vec<u8> },
+    Unknown {
+        kind: u8,
+        data: Vec<u8>,
+    },
 }
 
 impl SourceRoute {
@@ -85,12 +102,16 @@ impl SourceRoute {
         if left == 0 {
             return None;
         }
-        self.addresses.get(self.addresses.len().checked_sub(left)?).copied()
+        self.addresses
+            .get(self.addresses.len().checked_sub(left)?)
+            .copied()
     }
 
     /// Index in `addresses` of the receiver; `addresses.len()` stands for the destination.
     pub fn position(&self) -> Option<usize> {
-        self.addresses.len().checked_sub(usize::from(self.segments_left))
+        self.addresses
+            .len()
+            .checked_sub(usize::from(self.segments_left))
     }
 }
 
@@ -114,7 +135,13 @@ impl DsrOption {
         }
         let len = usize::from(*bytes.get(1).ok_or(ParseError::Truncated)?);
         let data = bytes.get(2..2 + len).ok_or(ParseError::Truncated)?;
-        let need = |n: usize| if len < n { Err(ParseError::BadOption) } else { Ok(()) };
+        let need = |n: usize| {
+            if len < n {
+                Err(ParseError::BadOption)
+            } else {
+                Ok(())
+            }
+        };
         let word = || u16::from_be_bytes([data[0], data[1]]);
         let option = match kind {
             PADN => DsrOption::PadN(len as u8),
@@ -137,7 +164,9 @@ impl DsrOption {
             ACK_REQUEST => {
                 // Longer ones carry the previous-hop extension of §7.4.1: skipped.
                 need(2)?;
-                DsrOption::AckRequest { identification: word() }
+                DsrOption::AckRequest {
+                    identification: word(),
+                }
             }
             ACK => {
                 need(10)?;
@@ -158,7 +187,11 @@ impl DsrOption {
                     addresses: addresses(&data[2..])?,
                 })
             }
-            _ => DsrOption::Unknown { kind, data: data.to_vec() },
+            VISITED => DsrOption::Visited(addresses(data)?),
+            _ => DsrOption::Unknown {
+                kind,
+                data: data.to_vec(),
+            },
         };
         Ok((option, 2 + len))
     }
@@ -171,7 +204,10 @@ impl DsrOption {
                 out.extend_from_slice(&r.target.octets());
                 put(out, &r.addresses);
             }
-            DsrOption::RouteReply { last_hop_external, addresses } => {
+            DsrOption::RouteReply {
+                last_hop_external,
+                addresses,
+            } => {
                 let bits = if *last_hop_external { 0x80 } else { 0 };
                 out.extend_from_slice(&[ROUTE_REPLY, (1 + 4 * addresses.len()) as u8, bits]);
                 put(out, addresses);
@@ -181,7 +217,11 @@ impl DsrOption {
                 out.extend_from_slice(&[ACK_REQUEST, 2]);
                 out.extend_from_slice(&identification.to_be_bytes());
             }
-            DsrOption::Ack { identification, source, destination } => {
+            DsrOption::Ack {
+                identification,
+                source,
+                destination,
+            } => {
                 out.extend_from_slice(&[ACK, 10]);
                 out.extend_from_slice(&identification.to_be_bytes());
                 put(out, &[*source, *destination]);
@@ -194,6 +234,10 @@ impl DsrOption {
                     | u16::from(s.segments_left & 0x3f);
                 out.extend_from_slice(&bits.to_be_bytes());
                 put(out, &s.addresses);
+            }
+            DsrOption::Visited(list) => {
+                out.extend_from_slice(&[VISITED, (4 * list.len()) as u8]);
+                put(out, list);
             }
             DsrOption::Pad1 => out.push(PAD1),
             DsrOption::PadN(n) => {

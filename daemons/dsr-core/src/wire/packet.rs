@@ -30,14 +30,20 @@ impl Packet {
     pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         let (mut ip, rest) = Ipv4Header::parse(bytes)?;
         if ip.protocol != PROTOCOL_DSR || !ip.starts_payload() {
-            return Ok(Packet { ip, options: None, payload: rest.to_vec() });
+            return Ok(Packet {
+                ip,
+                options: None,
+                payload: rest.to_vec(),
+            });
         }
         let fixed: &[u8; FIXED_LEN] = rest.first_chunk().ok_or(ParseError::Truncated)?;
         if fixed[1] & 0x80 != 0 {
             return Err(ParseError::FlowState);
         }
         let len = usize::from(u16::from_be_bytes([fixed[2], fixed[3]]));
-        let mut area = rest.get(FIXED_LEN..FIXED_LEN + len).ok_or(ParseError::Truncated)?;
+        let mut area = rest
+            .get(FIXED_LEN..FIXED_LEN + len)
+            .ok_or(ParseError::Truncated)?;
         let mut options = Vec::new();
         while !area.is_empty() {
             let (option, used) = DsrOption::parse(area)?;
@@ -45,7 +51,11 @@ impl Packet {
             area = &area[used..];
         }
         ip.protocol = fixed[0];
-        Ok(Packet { ip, options: Some(options), payload: rest[FIXED_LEN + len..].to_vec() })
+        Ok(Packet {
+            ip,
+            options: Some(options),
+            payload: rest[FIXED_LEN + len..].to_vec(),
+        })
     }
 
     /// The packet's octets. Pads the options to a multiple of 4 octets when anything follows
@@ -118,14 +128,19 @@ impl Packet {
     }
 
     pub fn has_route_reply(&self) -> bool {
-        self.options().iter().any(|o| matches!(o, DsrOption::RouteReply { .. }))
+        self.options()
+            .iter()
+            .any(|o| matches!(o, DsrOption::RouteReply { .. }))
     }
 
     /// Removes the options for which `remove` holds, and the header once it is empty.
     pub fn remove_options(&mut self, remove: impl Fn(&DsrOption) -> bool) {
         if let Some(options) = &mut self.options {
             options.retain(|o| !remove(o));
-            if options.iter().all(|o| matches!(o, DsrOption::Pad1 | DsrOption::PadN(_))) {
+            if options
+                .iter()
+                .all(|o| matches!(o, DsrOption::Pad1 | DsrOption::PadN(_)))
+            {
                 self.options = None;
             }
         }
@@ -140,7 +155,12 @@ impl Packet {
                 for option in options {
                     option.emit(&mut area);
                 }
-                FIXED_LEN + if self.payload.is_empty() { area.len() } else { area.len().next_multiple_of(4) }
+                FIXED_LEN
+                    + if self.payload.is_empty() {
+                        area.len()
+                    } else {
+                        area.len().next_multiple_of(4)
+                    }
             }
         };
         self.ip.len() + header + self.payload.len()

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A network of cores without a kernel: links are ideal while they exist, frames take a
+//! millisecond, and every packet's way and fate is written down.
+#![allow(dead_code)]
+
+use hoplab_dsr_core::wire::{Ipv4Header, Packet, ETHERTYPE_IPV4};
+use hoplab_dsr_core::{
+    Class, Dsr, Duration, Event, Instant, LinkDestination, Mac, Output, Settings, Token,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
+
+pub const FRAME_TIME: Duration = Duration::from_millis(1);
+/// Seven attempts of a frame that nobody acknowledges.
+pub const RETRY_TIME: Duration = Duration::from_millis(8);
+const UDP: u8 = 17;
+
+pub fn ip(node: usize) -> Ipv4Addr {
+    Ipv4Addr::new(10, 0, 0, node as u8 + 1)
+}
+
+pub fn node_of(address: Ipv4Addr) -> usize {
+    usize::from(address.octets()[3]) - 1
+}
+
+fn mac(node: usize) -> Mac {
+    Mac([2, 0, 0, 0, 0, node as u8])
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    Delivered(usize),
+    Dropped(usize, &'static str),
+}
+
+enum Act {
+    Arrive {
+        from: usize,
+        to: LinkDestination,
+        bytes: Vec<u8>,
+        token: Token,
+    },
+    Link(usize, usize, bool),
+    Send {
+        from: usize,
+        to: usize,
+        id: u16,
+    },
+}
+
+pub struct Net {
+    pub now: Instant,
+    pub nodes: Vec<Dsr>,
+    pub links: BTreeSet<(usize, usize)>,
+    pub events: Vec<(Instant, usize, Event)>,
+    pub fates: BTreeMap<u16, Vec<Fate>>,
+    /// Stations that each data packet has been at, in order.
+    pub visits: BTreeMap<u16, Vec<usize>>,
+    pub sent: Vec<u16>,
+    pub frames: u64,
+    pub routing_frames: u64,
+    agenda: BTreeMap<(Instant, u64), Act>,
+    order: u64,
+}
+
+impl Net {
+    pub fn new(count: usize, settings: &Settings) -> Self {
+        let node = |i| Dsr::new(ip(i), mac(i), settings.clone(), 1000 + i as u64);
+        Net {
+            now: Instant(0),
+            nodes: (0..count).map(node).collect(),
+            links: BTreeSet::new(),
+            events: vec![],
+            fates: BTreeMap::new(),
+            visits: BTreeMap::new(),
+            sent: vec![],
+            frames: 0,
+            routing_frames: 0,
+            agenda: BTreeMap::new(),
+            order: 0,
+        }
+    }
+
+    pub fn with(count: usize, links: &[(usize, usize)], settings: &Settings) -> Self {
+        let mut net = Net::new(count, settings);
+        for (a, b) in links {
+            net.link(*a, *b, true);
+        }
+        net
+    }
+
+    pub fn chain(count: usize, settings: &Settings) -> Self {
+        let mut net = Net::new(count, settings);
+        for i in 1..count {
+            net.link(i - 1, i, true);
+        }
+        net
+    }
+
+    /// Makes or breaks the link in both directions, now.
+    pub fn link(&mut self, a: usize, b: usize, up: bool) {
+        self.one_way(a, b, up);
+        self.one_way(b, a, up);
+    }
+
+    pub fn one_way(&mut self, from: usize, to: usize, up: bool) {
+        if up {
+            self.links.insert((from, to));
+        } else {
+            self.links.remove(&(from, to));
+        }
+    }
+
+    fn plan(&mut self, at: Instant, act: Act) {
+        self.order += 1;
+        self.agenda.insert((at, self.order), act);
+    }
+
+    pub fn link_at(&mut self, at: Instant, a: usize, b: usize, up: bool) {
+        self.plan(at, Act::Link(a, b, up));
+    }
+
+    pub fn send_at(&mut self, at: Instant, from: usize, to: usize, id: u16) {
+        self.plan(at, Act::Send { from, to, id });
+    }
+
+    pub fn send(&mut self, from: usize, to: usize, id: u16) {
+        let packet = data(from, to, id);
+        self.sent.push(id);
+        self.visits.insert(id, vec![from]);
+        self.nodes[from].handle_ip_packet(self.now, &packet);
+        self.collect(from);
+    }
+
+    fn collect(&mut self, node: usize) {
+        while let Some(output) = self.nodes[node].poll_output() {
+            match output {
+                Output::Deliver(bytes) => {
+                    let p = Packet::parse(&bytes).expect("what is delivered is a packet");
+                    assert_eq!(p.ip.destination, ip(node));
+                    if p.ip.protocol == UDP {
+                        self.fate(p.ip.identification, Fate::Delivered(node));
+                    }
+                }
+                Output::Event(event) => {
+                    if let Event::Drop {
+                        cause,
+                        packet: Some(p),
+                    } = &event
+                    {
+                        if p.protocol == UDP {
+                            self.fate(p.identification, Fate::Dropped(node, cause.as_str()));
+                        }
+                    }
+                    self.events.push((self.now, node, event));
+                }
+                Output::Transmit {
+                    to,
+                    ethertype,
+                    bytes,
+                    token,
+                    class,
+                } => {
+                    self.frames += 1;
+                    self.routing_frames += u64::from(class == Class::Routing);
+                    assert!(bytes.len() <= 2304);
+                    let reached = match to {
+                        LinkDestination::Unicast(m) => self.acked(node, usize::from(m.0[5])),
+                        LinkDestination::Broadcast => true,
+                    };
+                    let wait = if reached { FRAME_TIME } else { RETRY_TIME };
+                    let bytes = if ethertype == ETHERTYPE_IPV4 {
+                        bytes
+                    } else {
+                        vec![]
+                    };
+                    self.plan(
+                        self.now + wait,
+                        Act::Arrive {
+                            from: node,
+                            to,
+                            bytes,
+                            token,
+                        },
+                    );
+                }
+            }
+        }
+    }
+
+    fn fate(&mut self, id: u16, fate: Fate) {
+        self.fates.entry(id).or_default().push(fate);
+    }
+
+    fn acked(&self, a: usize, b: usize) -> bool {
+        self.links.contains(&(a, b)) && self.links.contains(&(b, a))
+    }
+
+    fn arrive(&mut self, from: usize, to: LinkDestination, bytes: &[u8], token: Token) {
+        let target = match to {
+            LinkDestination::Unicast(m) => Some(usize::from(m.0[5])),
+            LinkDestination::Broadcast => None,
+        };
+        let reached = target.is_some_and(|t| self.acked(from, t));
+        let address = match to {
+            LinkDestination::Unicast(m) => m,
+            LinkDestination::Broadcast => Mac::BROADCAST,
+        };
+        let hearers: Vec<_> = self
+            .links
+            .iter()
+            .filter(|l| l.0 == from)
+            .map(|l| l.1)
+            .collect();
+        for n in hearers {
+            let mine = target.is_none() || target == Some(n);
+            if target == Some(n) && !reached {
+                continue;
+            }
+            if target == Some(n) {
+                self.visit(n, bytes);
+            }
+            self.nodes[n].handle_frame(self.now, mac(from), address, bytes, None, !mine);
+            self.collect(n);
+        }
+        if target.is_some() {
+            self.nodes[from].handle_tx_status(self.now, token, reached);
+            self.collect(from);
+        }
+    }
+
+    fn visit(&mut self, node: usize, bytes: &[u8]) {
+        if let Ok(p) = Packet::parse(bytes) {
+            if p.ip.protocol == UDP {
+                self.visits
+                    .entry(p.ip.identification)
+                    .or_default()
+                    .push(node);
+            }
+        }
+    }
+
+    /// Runs until `end`.
+    pub fn run(&mut self, end: Instant) {
+        loop {
+            let act = self.agenda.keys().next().map(|k| k.0);
+            let timer = self.nodes.iter().filter_map(Dsr::next_deadline).min();
+            let next = [act, timer].into_iter().flatten().min();
+            let Some(at) = next.filter(|t| *t <= end) else {
+                break;
+            };
+            self.now = self.now.max(at);
+            if act == Some(at) {
+                let (_, act) = self.agenda.pop_first().expect("seen above");
+                match act {
+                    Act::Arrive {
+                        from,
+                        to,
+                        bytes,
+                        token,
+                    } => {
+                        self.arrive(from, to, &bytes, token);
+                    }
+                    Act::Link(a, b, up) => self.link(a, b, up),
+                    Act::Send { from, to, id } => self.send(from, to, id),
+                }
+                continue;
+            }
+            for i in 0..self.nodes.len() {
+                if self.nodes[i].next_deadline().is_some_and(|d| d <= self.now) {
+                    self.nodes[i].handle_timeout(self.now);
+                    self.collect(i);
+                    let again = self.nodes[i].next_deadline();
+                    assert!(
+                        again.is_none_or(|d| d > self.now),
+                        "node {i} asks for the past"
+                    );
+                }
+            }
+        }
+        self.now = self.now.max(end);
+    }
+
+    pub fn run_s(&mut self, seconds: f64) {
+        self.run(self.now + Duration::from_secs_f64(seconds));
+    }
+
+    pub fn delivered(&self, id: u16) -> bool {
+        let fates = self.fates.get(&id);
+        fates.is_some_and(|f| f.iter().any(|f| matches!(f, Fate::Delivered(_))))
+    }
+
+    pub fn count(&self, kind: &str) -> usize {
+        self.events.iter().filter(|e| e.2.kind() == kind).count()
+    }
+
+    pub fn count_at(&self, node: usize, kind: &str) -> usize {
+        self.events
+            .iter()
+            .filter(|e| e.1 == node && e.2.kind() == kind)
+            .count()
+    }
+
+    /// Every packet has exactly one fate, and none has been at a station twice.
+    pub fn check(&self) {
+        for id in &self.sent {
+            let fates = self.fates.get(id).map_or(&[][..], Vec::as_slice);
+            assert_eq!(
+                fates.len(),
+                1,
+                "packet {id}: fates {fates:?}, way {:?}",
+                self.visits[id]
+            );
+            let way = &self.visits[id];
+            let distinct: BTreeSet<_> = way.iter().collect();
+            assert_eq!(distinct.len(), way.len(), "packet {id} came back: {way:?}");
+        }
+    }
+}
+
+/// A UDP packet of 64 octets of payload whose IP identification is `id`.
+pub fn data(from: usize, to: usize, id: u16) -> Vec<u8> {
+    let mut header = Ipv4Header::new(ip(from), ip(to), UDP, 64);
+    header.identification = id;
+    let payload = [id.to_be_bytes().as_slice(), &[0; 62]].concat();
+    Packet {
+        ip: header,
+        options: None,
+        payload,
+    }
+    .emit()
+}
