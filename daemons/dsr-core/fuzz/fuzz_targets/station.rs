@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A station fed with arbitrary options in well-formed packets, statuses and time: no panic, no
+//! frame longer than the link, no deadline in the past after a timeout.
+#![no_main]
+
+use hoplab_dsr_core::wire::{ipv4::Ipv4Header, PROTOCOL_DSR};
+use hoplab_dsr_core::{Dsr, Duration, Instant, Mac, Output, Settings, Token};
+use libfuzzer_sys::fuzz_target;
+use std::net::Ipv4Addr;
+
+fuzz_target!(|bytes: &[u8]| {
+    let own = Mac([2, 0, 0, 0, 0, 2]);
+    let mut node = Dsr::new(Ipv4Addr::new(10, 0, 0, 2), own, Settings::default(), 1);
+    let mut now = Instant(0);
+    for chunk in bytes.split(|b| *b == 0xff) {
+        let [kind, source, destination, options @ ..] = chunk else { continue };
+        let address = |n: u8| Ipv4Addr::new(10, 0, 0, n % 6);
+        match kind % 4 {
+            0 | 1 => {
+                let ip = Ipv4Header::new(address(*source), address(*destination), PROTOCOL_DSR, 9);
+                let mut packet = Vec::new();
+                ip.emit(options.len() + 4, &mut packet);
+                packet.extend_from_slice(&[17, 0, 0, options.len() as u8]);
+                packet.extend_from_slice(options);
+                let from = Mac([2, 0, 0, 0, 0, *source]);
+                node.handle_frame(now, from, own, &packet, None, kind & 4 != 0);
+            }
+            2 => {
+                let ip = Ipv4Header::new(address(2), address(*destination), 17, 64);
+                let mut packet = Vec::new();
+                ip.emit(options.len(), &mut packet);
+                packet.extend_from_slice(options);
+                node.handle_ip_packet(now, &packet);
+            }
+            _ => node.handle_tx_status(now, Token(u64::from(*source)), destination & 1 == 1),
+        }
+        while let Some(output) = node.poll_output() {
+            if let Output::Transmit { bytes, .. } = output {
+                assert!(bytes.len() <= 2304);
+            }
+        }
+        now = now + Duration::from_millis(u64::from(*kind));
+        node.handle_timeout(now);
+        assert!(node.next_deadline().is_none_or(|at| at > now));
+    }
+});
