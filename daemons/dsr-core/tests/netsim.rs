@@ -296,13 +296,32 @@ fn without_link_feedback_passive_and_network_acknowledgements_serve() {
 }
 
 #[test]
-fn arp_resolves_next_hops() {
-    let mut s = settings();
-    s.resolution = Resolution::Arp;
-    let mut net = Net::chain(3, &s);
-    net.send(0, 2, 1);
-    net.run_s(1.0);
-    assert!(net.delivered(1));
+fn arp_resolves_next_hops_and_a_short_queue_loses_packets() {
+    for (queue, lost) in [(101, 0), (1, 9)] {
+        let mut s = settings();
+        s.resolution = Resolution::Arp;
+        s.arp_queue_packets = queue;
+        let mut net = Net::chain(3, &s);
+        net.send(0, 2, 900);
+        net.run_s(3.0);
+        assert!(net.delivered(900), "{:?} {:?}", net.events, net.arp_frames);
+        // The neighbour's entry grows stale while the route stays.
+        net.run_s(31.0);
+        for id in 1..=10 {
+            net.send(0, 2, id);
+        }
+        net.run_s(3.0);
+        assert!(
+            net.arp_frames >= 4,
+            "two links need two exchanges: {}",
+            net.arp_frames
+        );
+        let arp = [support::Fate::Dropped(0, "arp")];
+        let dropped = (1..=10).filter(|id| net.fates.get(id).is_some_and(|f| f[..] == arp));
+        assert_eq!(dropped.count(), lost, "queue of {queue}: {:?}", net.fates);
+        // The last packet in is the one that stays (BSD).
+        assert!(net.delivered(10));
+    }
 }
 
 #[test]

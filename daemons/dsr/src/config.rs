@@ -219,5 +219,14 @@ impl Config {
 fn read(path: &Path) -> Result<Config, String> {
     let text = std::fs::read_to_string(path)
         .map_err(|e| format!("configuration {}: {e}", path.display()))?;
-    toml::from_str(&text).map_err(|e| format!("configuration {}: {e}", path.display()))
+    toml::from_str(&text).map_err(|e| {
+        let at = e
+            .span()
+            .map_or(0, |span| text[..span.start].lines().count().max(1));
+        format!(
+            "configuration {}, line {at}: {}",
+            path.display(),
+            e.message()
+        )
+    })
 }

@@ -64,7 +64,8 @@ fn answer(core: &mut Dsr, now: Instant, request: &str) -> String {
             let text = format!("{:#?}", core.stats());
             let lines = text.lines().filter(|l| l.contains(": "));
             let line = |l: &str| l.trim().trim_end_matches(',').replace(": ", " ") + "\n";
-            lines.map(line).collect()
+            let counted = format!("system_calls {}\n", crate::sys::calls());
+            lines.map(line).collect::<String>() + &counted
         }
         "settings" => toml::to_string(core.settings()).unwrap_or_else(|e| format!("{e}\n")),
         "flush" => {

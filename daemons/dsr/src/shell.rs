@@ -266,6 +266,7 @@ impl Shell {
 
     fn read_tun(&mut self) {
         let mut packet = [0u8; sys::FRAME];
+        sys::count_call();
         if let Ok(len) = self.tun.read(&mut packet) {
             if len > 0 && packet[0] >> 4 == 4 {
                 self.core
@@ -279,7 +280,10 @@ impl Shell {
         while let Some(output) = self.core.poll_output() {
             match output {
                 // A full TUN queue is the stack's loss, as on any interface.
-                Output::Deliver(packet) => drop(self.tun.write(&packet)),
+                Output::Deliver(packet) => {
+                    sys::count_call();
+                    drop(self.tun.write(&packet));
+                }
                 Output::Event(event) => {
                     if let Some(log) = &mut self.log {
                         log.write(self.clock.now, &event);

@@ -7,7 +7,7 @@ use std::io;
 use std::mem::{size_of, zeroed};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Most frames moved by one system call.
 pub const BATCH: usize = 32;
@@ -15,6 +15,17 @@ pub const BATCH: usize = 32;
 pub const FRAME: usize = 2560;
 
 static STOP: AtomicBool = AtomicBool::new(false);
+static CALLS: AtomicU64 = AtomicU64::new(0);
+
+/// Counts a system call of the forwarding path.
+pub fn count_call() {
+    CALLS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// System calls of the forwarding path since the start.
+pub fn calls() -> u64 {
+    CALLS.load(Ordering::Relaxed)
+}
 
 fn check(result: i64, what: &str) -> Result<i64, String> {
     if result < 0 {
@@ -298,6 +309,7 @@ impl Batch {
             msgs[i].msg_hdr.msg_control = self.control[i].as_mut_ptr().cast();
             msgs[i].msg_hdr.msg_controllen = size_of::<[u64; 16]>();
         }
+        count_call();
         // SAFETY: every header points to buffers of the lengths given, alive through the call.
         let got = unsafe {
             let none = std::ptr::null_mut();
@@ -370,6 +382,7 @@ pub fn send(fd: &OwnedFd, frames: &[Vec<u8>]) -> usize {
             msgs[i].msg_hdr.msg_iov = &raw mut iov[i];
             msgs[i].msg_hdr.msg_iovlen = 1;
         }
+        count_call();
         // SAFETY: the kernel only reads the frames, which live through the call.
         let done =
             unsafe { libc::sendmmsg(fd.as_raw_fd(), msgs.as_mut_ptr(), chunk.len() as u32, 0) };
@@ -400,6 +413,7 @@ pub fn wait(fds: &mut [libc::pollfd], timeout_ns: u64) -> u64 {
         tv_nsec: (timeout_ns % 1_000_000_000) as i64,
     };
     let mask: u64 = 0;
+    count_call();
     // SAFETY: pointers and lengths are right; the raw call takes an 8-octet signal mask.
     let result = unsafe {
         let (p, n) = (fds.as_mut_ptr(), fds.len());

@@ -7,6 +7,7 @@ use crate::arp;
 use crate::cache::Origin;
 use crate::event::{DropCause, Event};
 use crate::queue::Item;
+use crate::settings::Resolution;
 use crate::time::Instant;
 use crate::wire::{
     DsrOption, ErrorKind, LostSegment, Packet, RouteError, SourceRoute, ETHERTYPE_ARP,
@@ -81,7 +82,9 @@ impl Dsr {
         if from == self.own || packet.ip.source.is_multicast() || source.is_group() {
             return;
         }
-        self.neighbours.learn(now, from, source);
+        if self.s.resolution == Resolution::Learned {
+            self.neighbours.learn(now, from, source);
+        }
         self.note_signal(now, from, signal_dbm);
         if promiscuous {
             self.stats.overheard += 1;

@@ -59,6 +59,7 @@ pub struct Net {
     pub sent: Vec<u16>,
     pub frames: u64,
     pub routing_frames: u64,
+    pub arp_frames: u64,
     agenda: BTreeMap<(Instant, u64), Act>,
     order: u64,
 }
@@ -76,6 +77,7 @@ impl Net {
             sent: vec![],
             frames: 0,
             routing_frames: 0,
+            arp_frames: 0,
             agenda: BTreeMap::new(),
             order: 0,
         }
@@ -169,11 +171,7 @@ impl Net {
                         LinkDestination::Broadcast => true,
                     };
                     let wait = if reached { FRAME_TIME } else { RETRY_TIME };
-                    let bytes = if ethertype == ETHERTYPE_IPV4 {
-                        bytes
-                    } else {
-                        vec![]
-                    };
+                    self.arp_frames += u64::from(ethertype != ETHERTYPE_IPV4);
                     self.plan(
                         self.now + wait,
                         Act::Arrive {

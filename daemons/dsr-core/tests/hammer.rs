@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Many mutated packets against the parser and against a station, without a fuzzing compiler.
+//! `HOPLAB_FUZZ_INPUTS` sets how many (default 200 000).
+
+use hoplab_dsr_core::rng::Rng;
+use hoplab_dsr_core::wire::{options::DsrOption, Ipv4Header, LostSegment, Packet, PROTOCOL_DSR};
+use hoplab_dsr_core::{Dsr, Duration, Instant, Mac, Output, Settings, Token};
+use std::net::Ipv4Addr;
+
+fn inputs() -> u64 {
+    let text = std::env::var("HOPLAB_FUZZ_INPUTS").unwrap_or_else(|_| "200000".into());
+    text.parse()
+        .expect("HOPLAB_FUZZ_INPUTS: expected a number of inputs")
+}
+
+/// Options whose types, lengths and addresses are plausible more often than chance allows.
+fn options(rng: &mut Rng) -> Vec<u8> {
+    const KINDS: [u8; 10] = [1, 2, 3, 32, 96, 96, 160, 224, 0, 30];
+    let mut area = Vec::new();
+    for _ in 0..1 + rng.next_u64() % 4 {
+        let kind = KINDS[(rng.next_u64() % 10) as usize];
+        let addresses = rng.next_u64() % 6;
+        let fixed = match kind {
+            1 => 6,
+            2 => 1,
+            3 | 32 => 10,
+            160 | 96 => 2,
+            _ => 0,
+        };
+        let len = fixed + 4 * addresses as u8;
+        area.push(kind);
+        if kind == 224 {
+            continue;
+        }
+        area.push(len);
+        for i in 0..len {
+            let inner = i.wrapping_sub(fixed) % 4;
+            area.push(if i < fixed {
+                (rng.next_u64() % 8) as u8
+            } else {
+                [10, 0, 0, (rng.next_u64() % 6) as u8][usize::from(inner)]
+            });
+        }
+    }
+    for _ in 0..rng.next_u64() % 3 {
+        let at = (rng.next_u64() % area.len() as u64) as usize;
+        area[at] = rng.next_u64() as u8;
+    }
+    area
+}
+
+fn packet(rng: &mut Rng) -> Vec<u8> {
+    let area = options(rng);
+    let mut address = || Ipv4Addr::new(10, 0, 0, (rng.next_u64() % 6) as u8);
+    let ip = Ipv4Header::new(address(), address(), PROTOCOL_DSR, 5);
+    let mut bytes = Vec::new();
+    ip.emit(area.len() + 4, &mut bytes);
+    bytes.extend_from_slice(&[17, 0, 0, area.len() as u8]);
+    bytes.extend_from_slice(&area);
+    bytes
+}
+
+#[test]
+fn the_parser_and_a_station_survive() {
+    let own = Mac([2, 0, 0, 0, 0, 2]);
+    let mut rng = Rng::new(4728);
+    let mut parsed = 0u64;
+    let mut node = Dsr::new(Ipv4Addr::new(10, 0, 0, 2), own, Settings::default(), 1);
+    let mut now = Instant(0);
+    let mut tokens: Vec<Token> = Vec::new();
+    for round in 0..inputs() {
+        if round % 5000 == 0 {
+            node = Dsr::new(Ipv4Addr::new(10, 0, 0, 2), own, Settings::default(), round);
+        }
+        let bytes = packet(&mut rng);
+        if let Ok(packet) = Packet::parse(&bytes) {
+            parsed += 1;
+            assert_eq!(Packet::parse(&packet.emit()).as_ref(), Ok(&packet));
+        }
+        let _ = DsrOption::parse(&bytes[24..]);
+        let _ = LostSegment::parse_all(&bytes);
+        let from = Mac([2, 0, 0, 0, 0, (rng.next_u64() % 6) as u8]);
+        node.handle_frame(now, from, own, &bytes, Some(-70), rng.next_u64() % 2 == 0);
+        if let Some(token) = tokens.pop() {
+            node.handle_tx_status(now, token, rng.next_u64() % 2 == 0);
+        }
+        while let Some(output) = node.poll_output() {
+            if let Output::Transmit { bytes, token, .. } = output {
+                assert!(bytes.len() <= 2304);
+                tokens.push(token);
+            }
+        }
+        tokens.truncate(64);
+        now = now + Duration(rng.next_u64() % 5_000_000);
+        node.handle_timeout(now);
+        assert!(node.next_deadline().is_none_or(|at| at > now));
+    }
+    assert!(parsed * 3 > inputs(), "only {parsed} inputs were packets");
+}
