@@ -113,6 +113,9 @@ pub struct RunArgs {
     /// How to overhear frames for others [default: monitor].
     #[arg(long, value_enum)]
     overhear: Option<Overhear>,
+    /// One protocol setting, as in the configuration file: --set resolution=arp.
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
     /// Stay the user who started the daemon instead of becoming `nobody` after set-up.
     #[arg(long)]
     keep_privileges: bool,
@@ -171,6 +174,7 @@ impl Config {
             Some(path) => read(path)?,
             None => Config::default(),
         };
+        c.settings = overlay(&c.settings, &args.set)?;
         let set = |field: &mut String, value: Option<String>| {
             if let Some(v) = value {
                 *field = v;
@@ -216,6 +220,27 @@ impl Config {
     }
 }
 
+/// `base` with the settings given as KEY=VALUE; a value that is no TOML value is a string.
+fn overlay(base: &Settings, given: &[String]) -> Result<Settings, String> {
+    let mut table = toml::Table::try_from(base).map_err(|e| format!("settings: {e}"))?;
+    for text in given {
+        let (key, value) = text
+            .split_once('=')
+            .ok_or_else(|| format!("setting {text:?}: expected KEY=VALUE"))?;
+        let line = toml::from_str::<toml::Table>(&format!("v = {value}"));
+        let value = match line.ok().and_then(|mut t| t.remove("v")) {
+            // Times may be given as whole seconds.
+            Some(toml::Value::Integer(n)) if key.ends_with("_s") => toml::Value::Float(n as f64),
+            Some(v) => v,
+            None => toml::Value::String(value.into()),
+        };
+        table.insert(key.into(), value);
+    }
+    table
+        .try_into()
+        .map_err(|e: toml::de::Error| format!("settings: {}", e.message()))
+}
+
 fn read(path: &Path) -> Result<Config, String> {
     let text = std::fs::read_to_string(path)
         .map_err(|e| format!("configuration {}: {e}", path.display()))?;
@@ -229,4 +254,46 @@ fn read(path: &Path) -> Result<Config, String> {
             e.message()
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hoplab_dsr_core::settings::Resolution;
+    use hoplab_dsr_core::Duration;
+
+    #[test]
+    fn single_settings_overlay_the_rest() {
+        let given = ["resolution=arp", "request_period_s=2", "salvage=false"].map(String::from);
+        let s = overlay(&Settings::default(), &given).unwrap();
+        assert_eq!(s.resolution, Resolution::Arp);
+        assert_eq!(s.request_period_s, Duration::from_secs(2));
+        assert!(!s.salvage);
+        assert_eq!(s.queue_packets, 50);
+        let unknown = overlay(&Settings::default(), &["retry=1".into()]).unwrap_err();
+        assert!(unknown.contains("retry"), "{unknown}");
+    }
+
+    #[test]
+    fn whole_seconds_are_times_in_a_file_too() {
+        let text = "interface = \"wlan0\"\n[settings]\nrequest_period_s = 1\n";
+        let c: Config = toml::from_str(text).unwrap();
+        assert_eq!(c.settings.request_period_s, Duration::from_secs(1));
+    }
+
+    #[test]
+    fn the_stream_follows_seed_and_name() {
+        let stream = |seed, name: &str| {
+            Config {
+                seed,
+                name: name.into(),
+                ..Config::default()
+            }
+            .stream()
+        };
+        // First 8 octets of SHA-256("1/dsr/n0"), little endian.
+        assert_ne!(stream(1, "n0"), stream(1, "n1"));
+        assert_ne!(stream(1, "n0"), stream(2, "n0"));
+        assert_eq!(stream(1, "n0"), 0xb772_7377_8643_41fb);
+    }
 }
