@@ -25,7 +25,7 @@ from hoplab.scenario_file import load
 app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
-    help="A lab for TCP over multi-hop wireless networks: real stack, faithful channel, virtual time.",
+    help="A lab for TCP over multi-hop wireless networks, in virtual time.",
     pretty_exceptions_enable=False,
 )
 output = Console()

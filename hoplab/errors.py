@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every way a command can end badly, with its exit status (documented in ``docs/exit-status.md``)."""
+"""Every way a command can end badly, with its exit status (see ``docs/commands.md``)."""
 
 
 class HoplabError(Exception):

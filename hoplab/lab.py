@@ -105,8 +105,12 @@ class Lab:
             assert self.network is not None
             flows.start_client(transfer, self.network, self.out)
             self.records.add(
-                "events", t_s=t_s, node=transfer.flow.source, source="scenario",
-                kind="flow-start", detail=transfer.name,
+                "events",
+                t_s=t_s,
+                node=transfer.flow.source,
+                source="scenario",
+                kind="flow-start",
+                detail=transfer.name,
             )
 
         return start
@@ -164,9 +168,7 @@ class Lab:
         if self.scenario.routing.protocol == "static":
             static.install(self.scenario, self.network)
         else:
-            self.daemons += daemons.start(
-                self.scenario, self.network, self.out, clock.epoch_ns
-            )
+            self.daemons += daemons.start(self.scenario, self.network, self.out, clock.epoch_ns)
 
     def close(self) -> None:
         """Stop what runs, in reverse order of starting, and remove what was built."""

@@ -25,7 +25,9 @@ def write(scenario: Scenario, network: Network, epoch_ns: int, out: Path) -> Pat
                 "mac": network.mac[station.name],
                 "x_m": station.x_m,
                 "y_m": station.y_m,
-                **({"waypoints": [list(p) for p in station.waypoints]} if station.waypoints else {}),
+                **(
+                    {"waypoints": [list(p) for p in station.waypoints]} if station.waypoints else {}
+                ),
             }
             for station in scenario.station
             if station.radio

@@ -88,7 +88,7 @@ def _network(scenario: Scenario, folder: Path) -> tuple[tuple[Station, ...], tup
     if topology.kind == "explicit":
         if not scenario.station:
             raise ScenarioError(
-                'station: none given; write [[station]] tables or choose a topology.kind such as "chain"'
+                'station: none given; write [[station]] tables or set topology.kind, say "chain"'
             )
         return scenario.station, scenario.link
     if scenario.station:
@@ -139,7 +139,9 @@ def _generated(scenario: Scenario, folder: Path) -> tuple[Station, ...]:
     )
 
 
-def _from_file(topology: Topology, extra: tuple[Link, ...]) -> tuple[tuple[Station, ...], tuple[Link, ...]]:
+def _from_file(
+    topology: Topology, extra: tuple[Link, ...]
+) -> tuple[tuple[Station, ...], tuple[Link, ...]]:
     path = TOPOLOGIES / f"{topology.kind}.toml"
     known = sorted([*GENERATED, *(file.stem for file in TOPOLOGIES.glob("*.toml"))])
     if topology.kind not in known:
@@ -189,9 +191,7 @@ def _cross_check(scenario: Scenario) -> None:
         if name is not None and name not in by_name:
             close = difflib.get_close_matches(name, names, n=1)
             hint = f" (did you mean {close[0]!r}?)" if close else ""
-            raise ScenarioError(
-                f"{key}: no station {name!r}{hint}; stations: {', '.join(names)}"
-            )
+            raise ScenarioError(f"{key}: no station {name!r}{hint}; stations: {', '.join(names)}")
 
     for i, link in enumerate(scenario.link):
         for end in link.ends:

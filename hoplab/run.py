@@ -85,9 +85,9 @@ def run(
         raise failure
     verdict = manifest["verdict"]
     if verdict["status"] != 0:
-        error = HoplabError(f"{out.name}: {verdict['error']}; results so far are in {out}")
-        error.exit_status = verdict["status"]
-        raise error
+        ended = HoplabError(f"{out.name}: {verdict['error']}; results so far are in {out}")
+        ended.exit_status = verdict["status"]
+        raise ended
     return manifest
 
 
@@ -185,19 +185,22 @@ def _daemon_versions(scenario: Scenario) -> dict[str, str]:
     """Versions of the programs that took part, as they tell them themselves."""
     from hoplab.routing.daemons import program
 
-    commands = {"iperf3": ["iperf3", "--version"]}
+    commands: dict[str, list[str]] = {"iperf3": ["iperf3", "--version"]}
     if any(station.radio for station in scenario.station):
         commands["hoplab-medium"] = ["hoplab-medium", "--version"]
     protocol = scenario.routing.protocol
     if protocol in ("batmand", "babeld", "dsr"):
-        name = "hoplab-dsr" if protocol == "dsr" else protocol
+        name: str = "hoplab-dsr" if protocol == "dsr" else protocol
         commands[name] = [name, {"batmand": "-v", "babeld": "-V"}.get(protocol, "--version")]
-    versions = {}
+    versions: dict[str, str] = {}
     for name, command in commands.items():
         try:
             answer = subprocess.run(
                 [program(command[0]), *command[1:]],
-                capture_output=True, text=True, timeout=10, check=False,
+                capture_output=True,
+                text=True,
+                timeout=10,
+                check=False,
             )
         except (HoplabError, OSError, subprocess.TimeoutExpired):
             versions[name] = "unknown"

@@ -46,9 +46,7 @@ def sender_row(info: dict[str, Any]) -> dict[str, Any]:
         "acked_bytes": info["tcpi_bytes_acked"],
         "cwnd": info["tcpi_snd_cwnd"],
         # The kernel's "infinite" start value means that no loss has set ssthresh yet.
-        "ssthresh": None
-        if info["tcpi_snd_ssthresh"] >= 0x7FFFFFFF
-        else info["tcpi_snd_ssthresh"],
+        "ssthresh": None if info["tcpi_snd_ssthresh"] >= 0x7FFFFFFF else info["tcpi_snd_ssthresh"],
         "rtt_ms": info["tcpi_rtt"] / 1000,
         "rttvar_ms": info["tcpi_rttvar"] / 1000,
         "min_rtt_ms": info["tcpi_min_rtt"] / 1000,

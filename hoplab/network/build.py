@@ -56,6 +56,8 @@ def build(scenario: Scenario) -> Network:
                 _add_radio(network, scenario, station)
             else:
                 _address(network, station.name, LOOPBACK, 32)
+        if with_radio:
+            wifi.introduce([station.name for station in with_radio])
         if scenario.link:
             namespaces.create(wired.WIRES)
         ports: dict[str, int] = {}

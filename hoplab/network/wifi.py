@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import os
+import socket
 import struct
+import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +25,9 @@ BEACON_INTERVAL_TU = 10_000
 """At the usual 100 TU the beacons of 30 stations take a quarter of a 1 Mbit/s channel."""
 MTU = 2304
 """IEEE 802.11-2020 9.2.4.7: the largest MSDU."""
+ETHERTYPE_EXPERIMENTAL = b"\x88\xb5"
+"""IEEE 802 local experimental: no protocol of any host listens to it."""
+INTRODUCTION_S = 0.05
 NETNS_DIRECTORY = Path("/var/run/netns")
 
 
@@ -49,6 +55,21 @@ def join(namespace: str, phy_index: int, radio: Radio) -> None:
         _fix_rate(iw, index, radio)
     finally:
         iw.close()
+
+
+def introduce(namespaces: Sequence[str]) -> None:
+    """Let all stations hear each other once, before a medium decides who does.
+
+    mac80211 drops a unicast frame to an IBSS station that it has not heard, and learns of one
+    only some time after its first frame, so that the first answer to every neighbour would be
+    lost. Until a medium registers, the kernel delivers every frame to every radio.
+    """
+    for namespace in namespaces:
+        with inside(namespace), socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sock:
+            sock.bind((INTERFACE, 0))
+            source = sock.getsockname()[4]
+            sock.send(b"\xff" * 6 + source + ETHERTYPE_EXPERIMENTAL + bytes(46))
+    time.sleep(INTRODUCTION_S)
 
 
 def _request(iw: Any, command: str, attributes: list[tuple[str, Any]]) -> None:
@@ -109,7 +130,10 @@ def _join(iw: Any, index: int, radio: Radio) -> None:
             ("NL80211_ATTR_MAC", BSSID),
             ("NL80211_ATTR_BEACON_INTERVAL", struct.pack("=I", BEACON_INTERVAL_TU)),
             ("NL80211_ATTR_BSS_BASIC_RATES", basic),
-            ("NL80211_ATTR_MCAST_RATE", struct.pack("=I", round((radio.basic_rate_mbps or 1) * 10))),
+            (
+                "NL80211_ATTR_MCAST_RATE",
+                struct.pack("=I", round((radio.basic_rate_mbps or 1) * 10)),
+            ),
         ],
     )
 
@@ -118,7 +142,7 @@ def _fix_rate(iw: Any, index: int, radio: Radio) -> None:
     """Allow only ``rate_mbps``; "auto" leaves the kernel's rate control its choice."""
     if radio.rate_mbps in (None, "auto"):
         return
-    rate = bytes([round(float(radio.rate_mbps) * 2)])  # type: ignore[arg-type]
+    rate = bytes([round(float(radio.rate_mbps) * 2)])
     band = 0 if (radio.channel or 1) <= 14 else 1
     legacy = struct.pack("=HH", 4 + len(rate), 1) + rate.ljust(4, b"\0")  # NL80211_TXRATE_LEGACY
     nested = struct.pack("=HH", 4 + len(legacy), band | 0x8000) + legacy

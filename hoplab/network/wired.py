@@ -38,7 +38,9 @@ class End:
     peer_address: str
 
 
-def connect(namespaces: Namespaces, number: int, link: Link, ports: dict[str, int]) -> tuple[End, End]:
+def connect(
+    namespaces: Namespaces, number: int, link: Link, ports: dict[str, int]
+) -> tuple[End, End]:
     """Build link ``number``; ``ports`` counts each station's wired interfaces."""
     wires = namespaces.netlink(WIRES)
     bridge = f"link{number}"

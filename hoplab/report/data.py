@@ -86,7 +86,7 @@ def _rate_kbps(t: Sequence[float], total_bytes: Sequence[float]) -> list[float]:
         before = total_bytes[first]
         if span < GOODPUT_WINDOW_S / 2:
             # The start of a flow: it had delivered nothing before.
-            span, before = GOODPUT_WINDOW_S, total_bytes[0] if i else total_bytes[i]
+            span, before = GOODPUT_WINDOW_S, total_bytes[0]
         rates.append((total_bytes[i] - before) * 8e-3 / span)
     return rates
 

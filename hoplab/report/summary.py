@@ -27,9 +27,7 @@ def summary_table(results: Results) -> Table:
     manifest = results.manifest
     title = str(results.scenario.get("title") or manifest.get("run") or results.run_dir.name)
     digest = str(manifest.get("digest") or "")[:12]
-    table = Table(
-        title=Text(title), caption=Text(f"seed {manifest.get('seed')}, digest {digest}")
-    )
+    table = Table(title=Text(title), caption=Text(f"seed {manifest.get('seed')}, digest {digest}"))
     rows = results.rows("flows")
     columns = [column for column in _COLUMNS if any(row[column[0]] is not None for row in rows)]
     table.add_column("flow")
@@ -42,7 +40,7 @@ def summary_table(results: Results) -> Table:
             value = row[key]
             if value is not None and key == "delivered_bytes":
                 value = value / 1000
-            cells.append(Text("–" if value is None else format(value, form)))
+            cells.append(Text("" if value is None else format(value, form)))
         path = f"{row['src']} → {row['dst']} ({row['protocol']})"
         table.add_row(Text(str(row["flow"])), Text(path), *cells)
     return table

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -83,16 +82,14 @@ def _babeld(
     ]
 
 
-def _dsr(
-    scenario: Scenario, network: Network, station: str, out: Path, epoch_ns: int
-) -> list[str]:
-    config = out / "raw" / f"dsr-{station}.json"
-    config.write_text(json.dumps(scenario.routing.settings), encoding="utf-8")
+def _dsr(scenario: Scenario, network: Network, station: str, out: Path, epoch_ns: int) -> list[str]:
+    settings = [f"--set={key}={value}" for key, value in scenario.routing.settings.items()]
     return [
         program("hoplab-dsr"),
         *("--interface", INTERFACE, "--address", f"{network.address[station]}/24"),
         *("--seed", str(scenario.seed), "--name", station, "--epoch-ns", str(epoch_ns)),
         *("--events", str(out / "raw" / f"events-dsr-{station}.jsonl")),
+        *settings,
     ]
 
 

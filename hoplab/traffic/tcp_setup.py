@@ -10,11 +10,7 @@ from hoplab.scenario import Scenario
 
 def apply(scenario: Scenario, network: Network) -> dict[str, dict[str, str]]:
     """Set every station; returns what was set, for the manifest."""
-    off = {
-        flow.source
-        for flow in scenario.flow
-        if flow.protocol == "tcp" and flow.sack is False
-    }
+    off = {flow.source for flow in scenario.flow if flow.protocol == "tcp" and flow.sack is False}
     applied = {}
     for station in scenario.station:
         values = tcp_profile.sysctls(scenario.tcp, sack=station.name not in off)

@@ -72,9 +72,20 @@ pub struct Frame {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Output {
     /// `frame` reached radio `to`.
-    Deliver { frame: FrameId, from: usize, to: usize, signal_dbm: f64, rate_mbps: f64 },
+    Deliver {
+        frame: FrameId,
+        from: usize,
+        to: usize,
+        signal_dbm: f64,
+        rate_mbps: f64,
+    },
     /// The sender is done with `frame`; `tries` per entry of its rate table.
-    Status { frame: FrameId, radio: usize, acked: bool, tries: Vec<u32> },
+    Status {
+        frame: FrameId,
+        radio: usize,
+        acked: bool,
+        tries: Vec<u32>,
+    },
 }
 
 /// What became of one data frame at one receiver.
@@ -294,7 +305,9 @@ impl Medium {
     /// Let everything happen that is due up to `now`.
     pub fn advance(&mut self, now: Nanos) {
         while self.next_deadline().is_some_and(|at| at <= now) {
-            let Some(Reverse((at, event, index, _))) = self.events.pop() else { break };
+            let Some(Reverse((at, event, index, _))) = self.events.pop() else {
+                break;
+            };
             self.now = self.now.max(at);
             match event {
                 Event::End => self.end(index),
@@ -314,7 +327,12 @@ impl Medium {
         if !station.up || station.queue.len() >= limit {
             station.counters.queue_full += u64::from(station.up);
             let tries = vec![0; frame.rates.len()];
-            let status = Output::Status { frame: frame.id, radio, acked: false, tries };
+            let status = Output::Status {
+                frame: frame.id,
+                radio,
+                acked: false,
+                tries,
+            };
             self.outputs.push_back(status);
             return;
         }
@@ -352,7 +370,9 @@ impl Medium {
             return points.first().map_or((0.0, 0.0), |p| (p.1, p.2));
         }
         let (t0, x0, y0) = points[after - 1];
-        let Some(&(t1, x1, y1)) = points.get(after) else { return (x0, y0) };
+        let Some(&(t1, x1, y1)) = points.get(after) else {
+            return (x0, y0);
+        };
         let part = (at - t0) as f64 / (t1 - t0) as f64;
         (x0 + (x1 - x0) * part, y0 + (y1 - y0) * part)
     }
@@ -364,12 +384,16 @@ impl Medium {
 
     fn received_dbm(&self, from: usize, to: usize, at: Nanos) -> f64 {
         let (a, b) = (self.position(from, at), self.position(to, at));
-        self.params.propagation.received_dbm((a.0 - b.0).hypot(a.1 - b.1))
+        self.params
+            .propagation
+            .received_dbm((a.0 - b.0).hypot(a.1 - b.1))
     }
 
     fn all_powers(&self, at: Nanos) -> Vec<f64> {
         let n = self.radios.len();
-        (0..n * n).map(|i| self.received_dbm(i / n, i % n, at)).collect()
+        (0..n * n)
+            .map(|i| self.received_dbm(i / n, i % n, at))
+            .collect()
     }
 
     fn power(&self, from: usize, to: usize) -> f64 {
@@ -387,15 +411,22 @@ impl Medium {
         if station.current.is_some() {
             return;
         }
-        let Some(frame) = station.queue.pop_front() else { return };
+        let Some(frame) = station.queue.pop_front() else {
+            return;
+        };
         station.number += 1;
         station.tries = vec![0; frame.rates.len()];
         station.short_retries = 0;
         station.long_retries = 0;
         station.current = Some(frame);
         if !station.needs_backoff {
-            let idle = station.sensed == 0 && !station.transmitting && station.nav_until <= self.now;
-            let ifs = if station.eifs { self.params.phy.eifs() } else { self.params.phy.difs() };
+            let idle =
+                station.sensed == 0 && !station.transmitting && station.nav_until <= self.now;
+            let ifs = if station.eifs {
+                self.params.phy.eifs()
+            } else {
+                self.params.phy.difs()
+            };
             if self.params.always_backoff || !idle || self.now < station.idle_from + ifs {
                 self.draw_backoff(radio);
             }
@@ -431,9 +462,17 @@ impl Medium {
         let idle_from = station.idle_from.max(station.nav_until);
         let ifs = if station.eifs { eifs } else { difs };
         // A backoff drawn while the medium was already idle starts then; ns-2 defers again first.
-        let drawn = if always { station.drawn_at + difs } else { station.drawn_at };
+        let drawn = if always {
+            station.drawn_at + difs
+        } else {
+            station.drawn_at
+        };
         station.origin = (idle_from + ifs).max(drawn);
-        let slots = if station.needs_backoff { station.slots } else { 0 };
+        let slots = if station.needs_backoff {
+            station.slots
+        } else {
+            0
+        };
         let at = (station.origin + Nanos::from(slots) * slot).max(now);
         station.access_at = Some(at);
         station.generation += 1;
@@ -487,7 +526,9 @@ impl Medium {
     /// Rate entry of the current frame's try after all but the last `back` that were made.
     fn rate_entry(&self, radio: usize, back: u32) -> usize {
         let station = &self.radios[radio];
-        let Some(frame) = &station.current else { return 0 };
+        let Some(frame) = &station.current else {
+            return 0;
+        };
         let done = station.tries.iter().sum::<u32>() - back;
         let mut total = 0;
         for (i, rate) in frame.rates.iter().enumerate() {
@@ -501,7 +542,9 @@ impl Medium {
 
     fn send_current(&mut self, radio: usize) {
         let entry = self.rate_entry(radio, 0);
-        let Some(frame) = self.radios[radio].current.clone() else { return };
+        let Some(frame) = self.radios[radio].current.clone() else {
+            return;
+        };
         let (_, _, rts) = frame.rates[entry];
         if rts && frame.to != To::Everyone && !self.params.no_ack {
             let phy = &self.params.phy;
@@ -525,7 +568,15 @@ impl Medium {
         let ack = phy.sifs + phy.duration(ACK_BYTES, phy.basic_rate_mbps);
         let bytes = frame.bytes;
         let reserve = if expects_ack { ack } else { 0 };
-        self.transmit(radio, Kind::Data, frame.to, Some(frame), rate, bytes, reserve);
+        self.transmit(
+            radio,
+            Kind::Data,
+            frame.to,
+            Some(frame),
+            rate,
+            bytes,
+            reserve,
+        );
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -566,10 +617,14 @@ impl Medium {
             station.counters.tx_bytes += bytes as u64;
         }
         let number = station.number;
-        let tx = self.air.iter().position(Option::is_none).unwrap_or_else(|| {
-            self.air.push(None);
-            self.air.len() - 1
-        });
+        let tx = self
+            .air
+            .iter()
+            .position(Option::is_none)
+            .unwrap_or_else(|| {
+                self.air.push(None);
+                self.air.len() - 1
+            });
         let mut heard = Vec::new();
         for other in 0..self.radios.len() {
             if other == radio || !self.radios[other].up {
@@ -582,8 +637,16 @@ impl Medium {
                 self.arrive(other, tx, dbm, mw);
             }
         }
-        self.air[tx] =
-            Some(Transmission { from: radio, kind, to, frame, number, rate_mbps, reserve, heard });
+        self.air[tx] = Some(Transmission {
+            from: radio,
+            kind,
+            to,
+            frame,
+            number,
+            rate_mbps,
+            reserve,
+            heard,
+        });
         self.push(now + duration, Event::End, tx);
     }
 
@@ -610,8 +673,11 @@ impl Medium {
             }
         } else if decodable {
             let others = station.air.iter().map(|entry| entry.1);
-            let interference_mw =
-                if cumulative { others.sum() } else { others.fold(0.0, f64::max) };
+            let interference_mw = if cumulative {
+                others.sum()
+            } else {
+                others.fold(0.0, f64::max)
+            };
             station.reception = Some(Reception {
                 tx,
                 mw,
@@ -624,7 +690,9 @@ impl Medium {
 
     /// Transmission `tx` ends everywhere at once: propagation delay is not modelled.
     fn end(&mut self, tx: usize) {
-        let Some(transmission) = self.air[tx].take() else { return };
+        let Some(transmission) = self.air[tx].take() else {
+            return;
+        };
         let from = transmission.from;
         self.radios[from].transmitting = false;
         self.idle_again(from);
@@ -684,7 +752,9 @@ impl Medium {
     }
 
     fn count_link(&mut self, transmission: &Transmission, radio: usize, dbm: f64, fate: Fate) {
-        let Some(frame) = &transmission.frame else { return };
+        let Some(frame) = &transmission.frame else {
+            return;
+        };
         let meant = match transmission.to {
             To::Everyone => dbm >= self.params.rx_threshold_dbm,
             To::Radio(to) => to == radio,
@@ -754,7 +824,9 @@ impl Medium {
     }
 
     fn receive_data(&mut self, radio: usize, tx: &Transmission, dbm: f64) -> Fate {
-        let Some(frame) = &tx.frame else { return Fate::Delivered };
+        let Some(frame) = &tx.frame else {
+            return Fate::Delivered;
+        };
         let mine = tx.to == To::Radio(radio);
         if (mine || tx.to == To::Everyone) && !frame.beacon {
             for (rule, random) in &mut self.losses {
@@ -785,7 +857,13 @@ impl Medium {
     }
 
     fn deliver(&mut self, from: usize, to: usize, frame: FrameId, signal_dbm: f64, rate_mbps: f64) {
-        self.outputs.push_back(Output::Deliver { frame, from, to, signal_dbm, rate_mbps });
+        self.outputs.push_back(Output::Deliver {
+            frame,
+            from,
+            to,
+            signal_dbm,
+            rate_mbps,
+        });
     }
 
     /// Answer `to` after a SIFS.
@@ -798,13 +876,20 @@ impl Medium {
         deliver: Option<(FrameId, f64, f64)>,
     ) {
         self.freeze(radio);
-        self.radios[radio].response = Some(Response { kind, to, reserve, deliver });
+        self.radios[radio].response = Some(Response {
+            kind,
+            to,
+            reserve,
+            deliver,
+        });
         self.push(self.now + self.params.phy.sifs, Event::Respond, radio);
     }
 
     fn respond(&mut self, radio: usize) {
         let station = &mut self.radios[radio];
-        let Some(response) = station.response.take() else { return };
+        let Some(response) = station.response.take() else {
+            return;
+        };
         if !station.up || station.transmitting {
             return;
         }
@@ -820,7 +905,15 @@ impl Medium {
                 self.transmit(radio, Kind::Ack, to, None, basic, ACK_BYTES, 0);
             }
             Kind::Cts => {
-                self.transmit(radio, Kind::Cts, to, None, basic, CTS_BYTES, response.reserve);
+                self.transmit(
+                    radio,
+                    Kind::Cts,
+                    to,
+                    None,
+                    basic,
+                    CTS_BYTES,
+                    response.reserve,
+                );
             }
             _ => {
                 // The request to send counted the try, so its rate entry is that of the last one.
@@ -865,7 +958,9 @@ impl Medium {
         if station.generation != generation || station.awaiting == Awaiting::Nothing {
             return;
         }
-        let Some(frame) = &station.current else { return };
+        let Some(frame) = &station.current else {
+            return;
+        };
         let protected = frame.rates.iter().any(|rate| rate.2);
         // Frames above the RTS threshold, which are those that RTS protects, count long retries.
         if station.awaiting == Awaiting::Ack && protected {
@@ -896,10 +991,17 @@ impl Medium {
     fn finish(&mut self, radio: usize, acked: bool) {
         let cw_min = self.params.phy.cw_min;
         let station = &mut self.radios[radio];
-        let Some(frame) = station.current.take() else { return };
+        let Some(frame) = station.current.take() else {
+            return;
+        };
         station.cw = cw_min;
         let tries = std::mem::take(&mut station.tries);
-        self.outputs.push_back(Output::Status { frame: frame.id, radio, acked, tries });
+        self.outputs.push_back(Output::Status {
+            frame: frame.id,
+            radio,
+            acked,
+            tries,
+        });
         self.draw_backoff(radio);
         self.next_frame(radio);
         self.count_down(radio);
@@ -922,10 +1024,20 @@ impl Medium {
             station.idle_from = now;
             return;
         }
-        let lost: Vec<Frame> = station.current.take().into_iter().chain(station.queue.drain(..)).collect();
+        let lost: Vec<Frame> = station
+            .current
+            .take()
+            .into_iter()
+            .chain(station.queue.drain(..))
+            .collect();
         for frame in lost {
             let tries = vec![0; frame.rates.len()];
-            self.outputs.push_back(Output::Status { frame: frame.id, radio, acked: false, tries });
+            self.outputs.push_back(Output::Status {
+                frame: frame.id,
+                radio,
+                acked: false,
+                tries,
+            });
         }
     }
 }

@@ -17,7 +17,9 @@ mod loss;
 mod phy;
 mod rng;
 
-pub use engine::{Counters, Fate, Frame, FrameId, LinkCounters, Medium, Output, Params, Station, To};
+pub use engine::{
+    Counters, Fate, Frame, FrameId, LinkCounters, Medium, Output, Params, Station, To,
+};
 pub use loss::{LossModel, LossRule};
 pub use phy::{Model, Phy, Propagation, Standard};
 pub use rng::Stream;

@@ -9,9 +9,20 @@ pub enum LossModel {
     /// Independent with this probability.
     Uniform { rate: f64 },
     /// Two states, a transition tried before each frame (Gilbert 1960, Elliott 1963).
-    GilbertElliott { to_bad: f64, to_good: f64, good: f64, bad: f64, is_bad: bool },
+    GilbertElliott {
+        to_bad: f64,
+        to_good: f64,
+        good: f64,
+        bad: f64,
+        is_bad: bool,
+    },
     /// Probability `rate` for `on` at the end of every `period`.
-    Burst { rate: f64, on: Nanos, period: Nanos, start: Nanos },
+    Burst {
+        rate: f64,
+        on: Nanos,
+        period: Nanos,
+        start: Nanos,
+    },
     /// The k-th data frames that a station sends first (1 is the first), retries not counted.
     List { frames: Vec<u64> },
 }
@@ -33,14 +44,25 @@ impl LossRule {
     pub(crate) fn loses(&mut self, now: Nanos, number: u64, random: &mut Stream) -> bool {
         match &mut self.model {
             LossModel::Uniform { rate } => random.unit() < *rate,
-            LossModel::GilbertElliott { to_bad, to_good, good, bad, is_bad } => {
+            LossModel::GilbertElliott {
+                to_bad,
+                to_good,
+                good,
+                bad,
+                is_bad,
+            } => {
                 let change = if *is_bad { *to_good } else { *to_bad };
                 if random.unit() < change {
                     *is_bad = !*is_bad;
                 }
                 random.unit() < if *is_bad { *bad } else { *good }
             }
-            LossModel::Burst { rate, on, period, start } => {
+            LossModel::Burst {
+                rate,
+                on,
+                period,
+                start,
+            } => {
                 let phase = now.saturating_sub(*start) % *period;
                 now >= *start && phase >= *period - *on && random.unit() < *rate
             }

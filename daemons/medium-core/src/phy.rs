@@ -93,9 +93,10 @@ impl Propagation {
                     gains + 10.0 * (h * h * h * h / (d * d * d * d)).log10()
                 }
             }
-            Model::LogDistance { exponent, reference_m } => {
-                friis(reference_m) - 10.0 * exponent * (d / reference_m).log10()
-            }
+            Model::LogDistance {
+                exponent,
+                reference_m,
+            } => friis(reference_m) - 10.0 * exponent * (d / reference_m).log10(),
         }
     }
 }

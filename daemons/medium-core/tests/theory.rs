@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The engine against closed formulae.
 
-use hoplab_medium_core::{Frame, Medium, Model, Output, Params, Phy, Propagation, Standard, Station, To};
+use hoplab_medium_core::{
+    Frame, Medium, Model, Output, Params, Phy, Propagation, Standard, Station, To,
+};
 
 fn params() -> Params {
     Params {
@@ -38,15 +40,29 @@ fn params() -> Params {
 }
 
 fn at(name: &str, x_m: f64) -> Station {
-    Station { name: name.into(), waypoints: vec![(0, x_m, 0.0)] }
+    Station {
+        name: name.into(),
+        waypoints: vec![(0, x_m, 0.0)],
+    }
 }
 
 fn frame(id: u64, to: To, rate: f64, rts: bool) -> Frame {
-    Frame { id, to, bytes: 1536, rates: vec![(rate, 7, rts)], beacon: false }
+    Frame {
+        id,
+        to,
+        bytes: 1536,
+        rates: vec![(rate, 7, rts)],
+        beacon: false,
+    }
 }
 
 /// Keep every sender's queue filled for `seconds`; returns (delivered, acked) frames.
-fn saturate(medium: &mut Medium, senders: &[(usize, usize)], seconds: u64, rts: bool) -> (u64, u64) {
+fn saturate(
+    medium: &mut Medium,
+    senders: &[(usize, usize)],
+    seconds: u64,
+    rts: bool,
+) -> (u64, u64) {
     let (mut id, mut delivered, mut acked) = (0, 0, 0);
     for &(from, to) in senders {
         for _ in 0..2 {
@@ -54,12 +70,17 @@ fn saturate(medium: &mut Medium, senders: &[(usize, usize)], seconds: u64, rts: 
             medium.enqueue(from, frame(id, To::Radio(to), 2.0, rts));
         }
     }
-    while let Some(next) = medium.next_deadline().filter(|next| *next < seconds * 1_000_000_000) {
+    while let Some(next) = medium
+        .next_deadline()
+        .filter(|next| *next < seconds * 1_000_000_000)
+    {
         medium.advance(next);
         while let Some(output) = medium.poll_output() {
             match output {
                 Output::Deliver { .. } => delivered += 1,
-                Output::Status { radio, acked: done, .. } => {
+                Output::Status {
+                    radio, acked: done, ..
+                } => {
                     acked += u64::from(done);
                     id += 1;
                     let to = senders.iter().find(|s| s.0 == radio).map_or(0, |s| s.1);
@@ -81,11 +102,18 @@ fn one_sender_reaches_the_theoretical_maximum() {
         let (plcp, sifs) = (192.0, 10.0);
         let control = |bytes: f64| plcp + bytes * 8.0;
         let data = plcp + 1536.0 * 8.0 / 2.0;
-        let handshake = if rts { control(20.0) + control(14.0) + 2.0 * sifs } else { 0.0 };
+        let handshake = if rts {
+            control(20.0) + control(14.0) + 2.0 * sifs
+        } else {
+            0.0
+        };
         let cycle = 50.0 + 15.5 * 20.0 + handshake + data + sifs + control(14.0);
         let expected = 60e6 / cycle;
         let deviation = (delivered as f64 / expected - 1.0).abs();
-        assert!(deviation < 0.015, "rts {rts}: {delivered} frames, theory {expected:.0}");
+        assert!(
+            deviation < 0.015,
+            "rts {rts}: {delivered} frames, theory {expected:.0}"
+        );
     }
 }
 
@@ -93,13 +121,16 @@ fn one_sender_reaches_the_theoretical_maximum() {
 fn bianchi(n: f64) -> (f64, f64) {
     let (w, m) = (32.0, 5.0);
     let tau = |p: f64| {
-        2.0 * (1.0 - 2.0 * p)
-            / ((1.0 - 2.0 * p) * (w + 1.0) + p * w * (1.0 - (2.0f64 * p).powf(m)))
+        2.0 * (1.0 - 2.0 * p) / ((1.0 - 2.0 * p) * (w + 1.0) + p * w * (1.0 - (2.0f64 * p).powf(m)))
     };
     let (mut low, mut high) = (0.0, 0.999);
     for _ in 0..200 {
         let p = (low + high) / 2.0;
-        if 1.0 - (1.0 - tau(p)).powf(n - 1.0) > p { low = p } else { high = p }
+        if 1.0 - (1.0 - tau(p)).powf(n - 1.0) > p {
+            low = p
+        } else {
+            high = p
+        }
     }
     let p = (low + high) / 2.0;
     let t = tau(p);
@@ -116,7 +147,9 @@ fn bianchi(n: f64) -> (f64, f64) {
 #[test]
 fn saturated_stations_follow_bianchi() {
     for n in [5usize, 10, 20] {
-        let stations = (0..=n).map(|i| at(&format!("s{i}"), 0.1 * i as f64)).collect();
+        let stations = (0..=n)
+            .map(|i| at(&format!("s{i}"), 0.1 * i as f64))
+            .collect();
         let mut shared = params();
         shared.retry_short = 1000;
         shared.capture_db = 1000.0;
@@ -126,7 +159,10 @@ fn saturated_stations_follow_bianchi() {
         let (expected, _) = bianchi(n as f64);
         let measured = delivered as f64 / 120.0;
         let deviation = (measured / expected - 1.0).abs();
-        assert!(deviation < 0.03, "n {n}: {measured:.1} frames/s, Bianchi {expected:.1}");
+        assert!(
+            deviation < 0.03,
+            "n {n}: {measured:.1} frames/s, Bianchi {expected:.1}"
+        );
     }
 }
 
@@ -144,7 +180,9 @@ fn rts_helps_hidden_terminals() {
 
 #[test]
 fn every_frame_has_one_status() {
-    let stations = (0..6).map(|i| at(&format!("s{i}"), 180.0 * f64::from(i))).collect();
+    let stations = (0..6)
+        .map(|i| at(&format!("s{i}"), 180.0 * f64::from(i)))
+        .collect();
     let mut medium = Medium::new(params(), stations, vec![]);
     let mut open = std::collections::BTreeSet::new();
     for id in 0..600u64 {
@@ -163,7 +201,10 @@ fn every_frame_has_one_status() {
                     assert!(open.remove(&frame), "second status of frame {frame}");
                 }
                 Output::Deliver { frame, .. } => {
-                    assert!(open.contains(&frame), "frame {frame} delivered after its status");
+                    assert!(
+                        open.contains(&frame),
+                        "frame {frame} delivered after its status"
+                    );
                 }
             }
         }
@@ -175,7 +216,10 @@ fn every_frame_has_one_status() {
                 assert!(open.remove(&frame), "second status of frame {frame}");
             }
             Output::Deliver { frame, .. } => {
-                assert!(open.contains(&frame), "frame {frame} delivered after its status");
+                assert!(
+                    open.contains(&frame),
+                    "frame {frame} delivered after its status"
+                );
             }
         }
     }

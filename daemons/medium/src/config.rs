@@ -3,18 +3,31 @@
 
 use std::path::PathBuf;
 
-use hoplab_medium_core::{
-    LossModel, LossRule, Model, Params, Phy, Propagation, Standard, Station,
-};
+use hoplab_medium_core::{LossModel, LossRule, Model, Params, Phy, Propagation, Standard, Station};
 use serde::Deserialize;
 
 const PROFILES: [(&str, &str); 6] = [
-    ("wavelan", include_str!("../../../hoplab/profiles/wavelan.toml")),
+    (
+        "wavelan",
+        include_str!("../../../hoplab/profiles/wavelan.toml"),
+    ),
     ("hv99", include_str!("../../../hoplab/profiles/hv99.toml")),
-    ("ns2-stock", include_str!("../../../hoplab/profiles/ns2-stock.toml")),
-    ("80211b", include_str!("../../../hoplab/profiles/80211b.toml")),
-    ("80211g", include_str!("../../../hoplab/profiles/80211g.toml")),
-    ("80211a", include_str!("../../../hoplab/profiles/80211a.toml")),
+    (
+        "ns2-stock",
+        include_str!("../../../hoplab/profiles/ns2-stock.toml"),
+    ),
+    (
+        "80211b",
+        include_str!("../../../hoplab/profiles/80211b.toml"),
+    ),
+    (
+        "80211g",
+        include_str!("../../../hoplab/profiles/80211g.toml"),
+    ),
+    (
+        "80211a",
+        include_str!("../../../hoplab/profiles/80211a.toml"),
+    ),
 ];
 
 #[derive(Debug, Deserialize)]
@@ -183,7 +196,11 @@ pub fn parse(text: &str) -> Result<Config, String> {
         (None, Some(dbm)) => Ok(dbm),
         (None, None) => Err(format!("radio: give one of {names}")),
     };
-    let rx = threshold(radio.range_m, radio.rx_threshold_dbm, "range_m, rx_threshold_dbm")?;
+    let rx = threshold(
+        radio.range_m,
+        radio.rx_threshold_dbm,
+        "range_m, rx_threshold_dbm",
+    )?;
     let cs = threshold(
         radio.carrier_sense_m,
         radio.cs_threshold_dbm,
@@ -191,7 +208,10 @@ pub fn parse(text: &str) -> Result<Config, String> {
     )?;
     let names: Vec<String> = document.station.iter().map(|s| s.name.clone()).collect();
     let index = |name: &str, key: &str| {
-        names.iter().position(|n| n == name).ok_or(format!("{key}: no station {name:?}"))
+        names
+            .iter()
+            .position(|n| n == name)
+            .ok_or(format!("{key}: no station {name:?}"))
     };
     let mut losses = Vec::new();
     for loss in &document.loss {
@@ -213,8 +233,12 @@ pub fn parse(text: &str) -> Result<Config, String> {
     Ok(Config {
         epoch_ns,
         params: params(&radio, document.seed, propagation, rx, cs)?,
-        stations: document.station.iter().map(|s| station(s)).collect(),
-        macs: document.station.iter().map(|s| mac(&s.mac)).collect::<Result<_, _>>()?,
+        stations: document.station.iter().map(station).collect(),
+        macs: document
+            .station
+            .iter()
+            .map(|s| mac(&s.mac))
+            .collect::<Result<_, _>>()?,
         losses,
         power,
         energy: radio.energy.map_or(Energy::default(), |e| Energy {
@@ -236,7 +260,11 @@ fn describe(error: &toml::de::Error) -> String {
 
 /// The user's keys over the profile's.
 fn complete(given: toml::Table) -> Result<RadioTable, String> {
-    let name = given.get("profile").and_then(toml::Value::as_str).unwrap_or("wavelan").to_owned();
+    let name = given
+        .get("profile")
+        .and_then(toml::Value::as_str)
+        .unwrap_or("wavelan")
+        .to_owned();
     let text = one_of("radio.profile", &name, &PROFILES)?;
     let profile: toml::Table = toml::from_str(text).map_err(|e| describe(&e))?;
     let mut table = match profile.get("radio") {
@@ -248,10 +276,17 @@ fn complete(given: toml::Table) -> Result<RadioTable, String> {
 }
 
 fn one_of<T: Copy>(key: &str, value: &str, allowed: &[(&str, T)]) -> Result<T, String> {
-    allowed.iter().find(|entry| entry.0 == value).map(|entry| entry.1).ok_or_else(|| {
-        let names: Vec<&str> = allowed.iter().map(|entry| entry.0).collect();
-        format!("{key}: {value:?} is not allowed; one of {}", names.join(", "))
-    })
+    allowed
+        .iter()
+        .find(|entry| entry.0 == value)
+        .map(|entry| entry.1)
+        .ok_or_else(|| {
+            let names: Vec<&str> = allowed.iter().map(|entry| entry.0).collect();
+            format!(
+                "{key}: {value:?} is not allowed; one of {}",
+                names.join(", ")
+            )
+        })
 }
 
 fn model(radio: &RadioTable) -> Result<Model, String> {
@@ -285,11 +320,25 @@ fn params(
         &[
             ("802.11", Standard::Dsss),
             ("802.11b", Standard::Dsss),
-            ("802.11g", Standard::Ofdm { signal_extension: true }),
-            ("802.11a", Standard::Ofdm { signal_extension: false }),
+            (
+                "802.11g",
+                Standard::Ofdm {
+                    signal_extension: true,
+                },
+            ),
+            (
+                "802.11a",
+                Standard::Ofdm {
+                    signal_extension: false,
+                },
+            ),
         ],
     )?;
-    let preamble_bits = one_of("radio.preamble", &radio.preamble, &[("long", 144), ("short", 72)])?;
+    let preamble_bits = one_of(
+        "radio.preamble",
+        &radio.preamble,
+        &[("long", 144), ("short", 72)],
+    )?;
     let follows_ns2 = ["hv99", "ns2-stock"].contains(&radio.profile.as_str());
     Ok(Params {
         seed,
@@ -316,23 +365,34 @@ fn params(
             &[("standard", false), ("kernel", true)],
         )?,
         queue_packets: radio.queue_packets,
-        no_ack: one_of("radio.mac", &radio.mac, &[("80211", false), ("csma-ca-noack", true)])?,
+        no_ack: one_of(
+            "radio.mac",
+            &radio.mac,
+            &[("80211", false), ("csma-ca-noack", true)],
+        )?,
         always_backoff: follows_ns2,
         overhear: true,
     })
 }
 
 fn station(table: &StationTable) -> Station {
-    let mut waypoints: Vec<(u64, f64, f64)> =
-        table.waypoints.iter().map(|p| (nanos(p.0), p.1, p.2)).collect();
+    let mut waypoints: Vec<(u64, f64, f64)> = table
+        .waypoints
+        .iter()
+        .map(|p| (nanos(p.0), p.1, p.2))
+        .collect();
     if waypoints.is_empty() {
         waypoints.push((0, table.x_m, table.y_m));
     }
-    Station { name: table.name.clone(), waypoints }
+    Station {
+        name: table.name.clone(),
+        waypoints,
+    }
 }
 
 fn mac(text: &str) -> Result<[u8; 6], String> {
-    let wrong = || format!("station.mac: {text:?} is not six hexadecimal bytes like 02:00:00:00:00:01");
+    let wrong =
+        || format!("station.mac: {text:?} is not six hexadecimal bytes like 02:00:00:00:00:01");
     let mut bytes = [0u8; 6];
     let parts: Vec<&str> = text.split(':').collect();
     if parts.len() != 6 {
@@ -349,7 +409,9 @@ fn loss_model(table: &LossTable) -> Result<LossModel, String> {
         value.ok_or(format!("loss: kind {:?} needs {key}", table.kind))
     };
     match table.kind.as_str() {
-        "uniform" => Ok(LossModel::Uniform { rate: needs(table.rate, "rate")? }),
+        "uniform" => Ok(LossModel::Uniform {
+            rate: needs(table.rate, "rate")?,
+        }),
         "burst" => Ok(LossModel::Burst {
             rate: needs(table.rate, "rate")?,
             on: nanos(needs(table.on_s, "on_s")?),
@@ -364,7 +426,10 @@ fn loss_model(table: &LossTable) -> Result<LossModel, String> {
             is_bad: false,
         }),
         "list" => Ok(LossModel::List {
-            frames: table.frames.clone().ok_or("loss: kind \"list\" needs frames")?,
+            frames: table
+                .frames
+                .clone()
+                .ok_or("loss: kind \"list\" needs frames")?,
         }),
         other => Err(format!(
             "loss.kind: {other:?} is not allowed; one of uniform, gilbert-elliott, burst, list"

@@ -83,7 +83,9 @@ fn parse_one(kind: u16, payload: &[u8]) -> Message<'_> {
     let (command, attributes) = (payload[0], &payload[4..]);
     if kind == GENL_ID_CTRL {
         let id = find(attributes, CTRL_ATTR_FAMILY_ID).and_then(|v| v.first_chunk::<2>());
-        return id.map_or(Message::Malformed, |id| Message::Family(u16::from_ne_bytes(*id)));
+        return id.map_or(Message::Malformed, |id| {
+            Message::Family(u16::from_ne_bytes(*id))
+        });
     }
     if command != CMD_FRAME {
         return Message::Unknown;
@@ -101,8 +103,12 @@ fn parse_frame(attributes: &[u8]) -> Option<Sent<'_>> {
     let details = find(attributes, TX_INFO_FLAGS).unwrap_or(&[]);
     let mut rates = Vec::new();
     for (i, entry) in table.chunks_exact(2).take(MAX_RATES).enumerate() {
-        let Ok(index) = u8::try_from(i8::from_ne_bytes([entry[0]])) else { break };
-        let flags = details.get(3 * i + 1..3 * i + 3).map_or(0, |f| u16::from_ne_bytes([f[0], f[1]]));
+        let Ok(index) = u8::try_from(i8::from_ne_bytes([entry[0]])) else {
+            break;
+        };
+        let flags = details
+            .get(3 * i + 1..3 * i + 3)
+            .map_or(0, |f| u16::from_ne_bytes([f[0], f[1]]));
         rates.push((index, entry[1].max(1), flags));
     }
     (frame.len() >= 10).then_some(Sent {
@@ -131,7 +137,10 @@ fn find(mut attributes: &[u8], wanted: u16) -> Option<&[u8]> {
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    bytes.get(at..).and_then(|b| b.first_chunk::<4>()).map_or(0, |b| u32::from_ne_bytes(*b))
+    bytes
+        .get(at..)
+        .and_then(|b| b.first_chunk::<4>())
+        .map_or(0, |b| u32::from_ne_bytes(*b))
 }
 
 /// Several messages for one send.

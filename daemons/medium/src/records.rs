@@ -40,7 +40,15 @@ impl Recorder {
     ) -> Result<Self, String> {
         let interval = ((settings.interval_s * 1e9).round() as u64).max(1_000_000);
         let nodes = create(&settings, "nodes.jsonl")?;
-        Ok(Self { nodes, settings, energy, names, interval, next: epoch, epoch })
+        Ok(Self {
+            nodes,
+            settings,
+            energy,
+            names,
+            interval,
+            next: epoch,
+            epoch,
+        })
     }
 
     /// When the next row of every station is due.
@@ -138,7 +146,8 @@ impl Recorder {
             }
         }
         for file in [&mut self.nodes, &mut radios, &mut links] {
-            file.flush().map_err(|e| format!("{}: {e}", self.settings.dir.display()))?;
+            file.flush()
+                .map_err(|e| format!("{}: {e}", self.settings.dir.display()))?;
         }
         Ok(())
     }

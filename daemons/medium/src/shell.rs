@@ -15,7 +15,9 @@ const CLOCK_EVERY: u32 = 64;
 const FCS_BYTES: usize = 4;
 const IDLE_WAIT: u64 = 3_600_000_000_000;
 /// hwsim's rate table: DSSS/CCK, then OFDM; in the 5 GHz band only OFDM.
-const RATES_MBPS: [f64; 12] = [1.0, 2.0, 5.5, 11.0, 6.0, 9.0, 12.0, 18.0, 24.0, 36.0, 48.0, 54.0];
+const RATES_MBPS: [f64; 12] = [
+    1.0, 2.0, 5.5, 11.0, 6.0, 9.0, 12.0, 18.0, 24.0, 36.0, 48.0, 54.0,
+];
 const FIRST_OFDM: usize = 4;
 
 /// A frame that the kernel waits for.
@@ -84,10 +86,14 @@ pub fn run(config: Config) -> Result<(), String> {
 }
 
 fn request(netlink: &Netlink, batch: &mut Batch) -> Result<Vec<u8>, String> {
-    netlink.send(&batch.take()).map_err(|e| format!("netlink send: {e}"))?;
+    netlink
+        .send(&batch.take())
+        .map_err(|e| format!("netlink send: {e}"))?;
     let mut buffer = vec![0u8; 8192];
     netlink.wait(1_000_000_000);
-    let got = netlink.receive(&mut buffer).map_err(|e| format!("netlink: {e}"))?;
+    let got = netlink
+        .receive(&mut buffer)
+        .map_err(|e| format!("netlink: {e}"))?;
     buffer.truncate(got.ok_or("netlink: the kernel did not answer within 1 s")?);
     Ok(buffer)
 }
@@ -121,7 +127,11 @@ impl Shell {
         let mut now = sys::monotonic();
         let mut waits = 0;
         while !sys::stopped() {
-            let deadline = self.medium.next_deadline().unwrap_or(u64::MAX).min(recorder.deadline());
+            let deadline = self
+                .medium
+                .next_deadline()
+                .unwrap_or(u64::MAX)
+                .min(recorder.deadline());
             let timeout = deadline.saturating_sub(now).min(IDLE_WAIT);
             let (ready, left) = self.netlink.wait(timeout);
             now += timeout - left.min(timeout);
@@ -168,7 +178,11 @@ impl Shell {
             self.malformed += 1;
             return;
         };
-        let offset = if sent.frequency_mhz > 4000 { FIRST_OFDM } else { 0 };
+        let offset = if sent.frequency_mhz > 4000 {
+            FIRST_OFDM
+        } else {
+            0
+        };
         let mut rates = Vec::new();
         let mut indexes = Vec::new();
         for &(index, tries, flags) in &sent.rates {
@@ -176,7 +190,9 @@ impl Shell {
                 eprintln!("hoplab-medium: HT and VHT rates are not modelled; frame refused");
                 break;
             }
-            let Some(rate) = RATES_MBPS.get(usize::from(index) + offset) else { break };
+            let Some(rate) = RATES_MBPS.get(usize::from(index) + offset) else {
+                break;
+            };
             rates.push((*rate, u32::from(tries), flags & hwsim::RC_USE_RTS_CTS != 0));
             indexes.push(index);
         }
@@ -226,16 +242,31 @@ impl Shell {
         if address[0] & 1 != 0 {
             return To::Everyone;
         }
-        self.macs.iter().position(|mac| mac == address).map_or(To::Nobody, To::Radio)
+        self.macs
+            .iter()
+            .position(|mac| mac == address)
+            .map_or(To::Nobody, To::Radio)
     }
 
     /// Everything that the engine has decided leaves in one send.
     fn write(&mut self) -> Result<(), String> {
         while let Some(output) = self.medium.poll_output() {
             match output {
-                Output::Deliver { frame, to, signal_dbm, rate_mbps, .. } => {
-                    let Some(pending) = self.pending.get(&frame) else { continue };
-                    let offset = if pending.frequency_mhz > 4000 { FIRST_OFDM } else { 0 };
+                Output::Deliver {
+                    frame,
+                    to,
+                    signal_dbm,
+                    rate_mbps,
+                    ..
+                } => {
+                    let Some(pending) = self.pending.get(&frame) else {
+                        continue;
+                    };
+                    let offset = if pending.frequency_mhz > 4000 {
+                        FIRST_OFDM
+                    } else {
+                        0
+                    };
                     let rate = RATES_MBPS.iter().position(|r| *r == rate_mbps).unwrap_or(0);
                     self.batch.deliver(
                         self.family,
@@ -246,19 +277,29 @@ impl Shell {
                         pending.frequency_mhz,
                     );
                 }
-                Output::Status { frame, radio, acked, tries } => {
-                    let Some(pending) = self.pending.remove(&frame) else { continue };
+                Output::Status {
+                    frame,
+                    radio,
+                    acked,
+                    tries,
+                } => {
+                    let Some(pending) = self.pending.remove(&frame) else {
+                        continue;
+                    };
                     let acked = acked && pending.flags & hwsim::TX_CTL_NO_ACK == 0;
                     let flags = pending.flags | if acked { hwsim::TX_STAT_ACK } else { 0 };
                     let table: Vec<(u8, u32)> = pending.rates.into_iter().zip(tries).collect();
                     let mac = self.addresses[radio];
-                    self.batch.status(self.family, mac, flags, pending.cookie, &table);
+                    self.batch
+                        .status(self.family, mac, flags, pending.cookie, &table);
                 }
             }
         }
         if self.batch.is_empty() {
             return Ok(());
         }
-        self.netlink.send(&self.batch.take()).map_err(|e| format!("netlink send: {e}"))
+        self.netlink
+            .send(&self.batch.take())
+            .map_err(|e| format!("netlink send: {e}"))
     }
 }

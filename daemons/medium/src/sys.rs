@@ -82,8 +82,7 @@ impl Netlink {
 
     pub fn send(&self, bytes: &[u8]) -> io::Result<()> {
         // SAFETY: the pointer and length are those of a live slice.
-        let sent =
-            unsafe { libc::send(self.0.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), 0) };
+        let sent = unsafe { libc::send(self.0.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), 0) };
         if sent < 0 {
             return Err(io::Error::last_os_error());
         }
@@ -94,7 +93,12 @@ impl Netlink {
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         // SAFETY: the pointer and length are those of a live slice.
         let got = unsafe {
-            libc::recv(self.0.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), 0)
+            libc::recv(
+                self.0.as_raw_fd(),
+                buffer.as_mut_ptr().cast(),
+                buffer.len(),
+                0,
+            )
         };
         if got >= 0 {
             return Ok(Some(got as usize));
@@ -112,7 +116,11 @@ impl Netlink {
     pub fn wait(&self, timeout: u64) -> (bool, u64) {
         // SAFETY: all pointers are to live locals; the empty mask lets signals in while waiting.
         unsafe {
-            let mut poll = libc::pollfd { fd: self.0.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+            let mut poll = libc::pollfd {
+                fd: self.0.as_raw_fd(),
+                events: libc::POLLIN,
+                revents: 0,
+            };
             let mut time = libc::timespec {
                 tv_sec: (timeout / 1_000_000_000) as i64,
                 tv_nsec: (timeout % 1_000_000_000) as i64,

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""RUN/report.html: key figures, figures over time, map, tables, and what was run.
+
+Names and texts of a scenario are foreign input: the template escapes all of them, the figures'
+data travel as JSON that cannot end its script element, and the script writes text nodes only.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from hoplab.errors import ResultsError
+from hoplab.report.data import figures, number
+from hoplab.results import Results, load
+
+_HERE = Path(__file__).parent
+MAX_ROWS = 200
+"""Rows of the longest tables; the Parquet files have the rest."""
+AIRTIME = ("data", "ack", "rts", "cts", "beacon", "broadcast")
+
+
+def render(run_dir: Path | str) -> Path:
+    """Write ``report.html`` into the run's folder and return its path.
+
+    Raises `ResultsError` where ``run_dir`` is no run or cannot be written.
+    """
+    results = load(run_dir)
+    path = results.run_dir / "report.html"
+    try:
+        path.write_text(_page(results), encoding="utf-8")
+    except OSError as error:
+        raise ResultsError(f"{path}: cannot be written: {error.strerror}") from None
+    return path
+
+
+def _page(results: Results) -> str:
+    environment = Environment(
+        loader=FileSystemLoader(_HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["num"] = _number
+    environment.globals["own"] = _own
+    manifest, scenario = results.manifest, results.scenario
+    data = figures(results)
+    flows, radios, links = results.rows("flows"), results.rows("radios"), results.rows("links")
+    links.sort(key=lambda row: -(row["frames"] or 0))
+    return environment.get_template("report.html.j2").render(
+        title=str(scenario.get("title") or scenario.get("name") or manifest.get("run") or "Run"),
+        manifest=manifest,
+        scenario=scenario,
+        cards=_cards(manifest, flows, radios, results),
+        flows=flows,
+        radios=radios,
+        airtime=_airtime(radios, data["duration_s"]),
+        airtime_kinds=AIRTIME,
+        links=links[:MAX_ROWS],
+        links_left_out=max(0, len(links) - MAX_ROWS),
+        queues=_queues(results.rows("queues")),
+        event_rows=data["events"][:MAX_ROWS],
+        event_count=len(data["events"]) + data["events_left_out"],
+        max_rows=MAX_ROWS,
+        settings=_settings(manifest.get("tcp_settings")),
+        source=_source(results.run_dir),
+        data=data,
+        json=_json(data),
+    )
+
+
+def _own(name: str) -> Markup:
+    """A file of this package, for inlining."""
+    return Markup((_HERE / name).read_text(encoding="utf-8"))
+
+
+def _json(value: Any) -> Markup:
+    """JSON that neither ends the script element it stands in nor starts a comment there."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return Markup(text)
+
+
+def _number(value: Any, digits: int = 1) -> str:
+    """With thin spaces between thousands; a dash for null and for what is no number."""
+    known = number(value)
+    if known is None:
+        return ""
+    whole = isinstance(value, int)
+    return f"{known:,.{0 if whole else digits}f}".replace(",", "\u202f").replace("-", "\u2212")
+
+
+def _total(rows: list[dict[str, Any]], *keys: str) -> float | None:
+    values = [v for row in rows for key in keys if (v := number(row[key])) is not None]
+    return sum(values) if values else None
+
+
+def _cards(
+    manifest: dict[str, Any],
+    flows: list[dict[str, Any]],
+    radios: list[dict[str, Any]],
+    results: Results,
+) -> list[dict[str, str]]:
+    cards: list[dict[str, str]] = []
+
+    def add(label: str, value: float | None, unit: str, digits: int = 1, note: str = "") -> None:
+        if value is not None:
+            text = _number(round(value, digits) if digits else round(value), digits)
+            cards.append({"label": label, "value": text, "unit": unit, "note": note})
+
+    several = f"sum of {len(flows)} flows" if len(flows) > 1 else ""
+    add("Goodput", _total(flows, "goodput_kbps"), "kbit/s", note=several)
+    delivered = _total(flows, "delivered_bytes")
+    add("Delivered", None if delivered is None else delivered / 1e6, "MB", 2)
+    add("Retransmits", _total(flows, "retransmits"), "segments", 0)
+    rtts = [v for row in flows if (v := number(row["rtt_ms_mean"])) is not None]
+    add("Mean RTT", sum(rtts) / len(rtts) if rtts else None, "ms")
+    sent, lost = _total(flows, "sent"), _total(flows, "lost")
+    if sent and lost is not None:
+        add("Packets lost", 100 * lost / sent, "%", 2, f"{lost:.0f} of {sent:.0f}")
+    latencies = [v for row in flows if (v := number(row["latency_ms_mean"])) is not None]
+    add("Mean delay", sum(latencies) / len(latencies) if latencies else None, "ms")
+    energy = _total(radios, *(f"energy_{state}_j" for state in ("tx", "rx", "idle", "sleep")))
+    if energy is None:
+        last = {row["node"]: row["energy_j"] for row in results.rows("nodes")}
+        energy = _total([{"j": value} for value in last.values()], "j")
+    add("Energy", energy or None, "J", 1, "all radios")
+    virtual, wall = number(manifest.get("virtual_s")), number(manifest.get("wall_s"))
+    note = f"in {wall:.1f} s of wall time" if wall else ""
+    if virtual and wall:
+        note += f", {virtual / wall:.1f} to 1"
+    add("Virtual time", virtual, "s", 1, note)
+    return cards
+
+
+def _airtime(radios: list[dict[str, Any]], duration_s: float) -> list[dict[str, Any]]:
+    """Per radio the share of the run, in percent, that it sent each kind of frame."""
+    shares = []
+    for radio in radios:
+        parts = [
+            {"kind": kind, "percent": 100 * (number(radio[f"airtime_{kind}_s"]) or 0) / duration_s}
+            for kind in AIRTIME
+        ]
+        busy = number(radio["busy_s"])
+        shares.append(
+            {
+                "node": radio["node"],
+                "parts": parts,
+                "total": sum(number(part["percent"]) or 0.0 for part in parts),
+                "busy": None if busy is None else 100 * busy / duration_s,
+            }
+        )
+    widest = max((share["total"] for share in shares), default=0.0)
+    for share in shares:
+        for part in share["parts"]:
+            part["width"] = 100 * part["percent"] / widest if widest else 0.0
+    return shares if widest else []
+
+
+def _queues(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Per wired interface: packets sent, drops, mean and largest backlog."""
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in rows:
+        queue = found.setdefault(
+            (row["node"], row["interface"]), {"count": 0, "sum": 0, "largest": 0}
+        )
+        backlog = row["backlog_packets"] or 0
+        queue["count"] += 1
+        queue["sum"] += backlog
+        queue["largest"] = max(queue["largest"], backlog)
+        queue["sent"], queue["drops"] = row["sent_packets"], row["drops"]
+    return [
+        {"node": node, "interface": interface, "mean": queue["sum"] / queue["count"], **queue}
+        for (node, interface), queue in sorted(found.items())
+    ]
+
+
+def _settings(by_station: Any) -> list[dict[str, Any]]:
+    """Stations with the same sysctls together: ``stations``, ``values``."""
+    groups: dict[str, dict[str, Any]] = {}
+    for station, values in (by_station or {}).items():
+        group = groups.setdefault(
+            json.dumps(values, sort_keys=True), {"stations": [], "values": values}
+        )
+        group["stations"].append(station)
+    return list(groups.values())
+
+
+def _source(run_dir: Path) -> str:
+    """What the user wrote, or the resolved scenario of a run that did not start from a file."""
+    for name in ("scenario.toml", "scenario.json"):
+        try:
+            return (run_dir / name).read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            continue
+    return ""

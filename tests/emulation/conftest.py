@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs in guests, as a user starts them."""
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hoplab.paths import PROJECT
+
+HOPLAB = PROJECT / ".venv" / "bin" / "hoplab"
+
+
+@pytest.fixture
+def hoplab() -> Callable[..., subprocess.CompletedProcess[str]]:
+    def call(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [str(HOPLAB), *arguments], capture_output=True, text=True, timeout=280, **options
+        )
+
+    return call
+
+
+@pytest.fixture
+def run_scenario(
+    tmp_path: Path, hoplab: Callable[..., subprocess.CompletedProcess[str]]
+) -> Callable[..., dict[str, Any]]:
+    """Run a scenario text; returns what --json prints."""
+    count = 0
+
+    def run(text: str, *arguments: str) -> dict[str, Any]:
+        nonlocal count
+        count += 1
+        file = tmp_path / f"scenario{count}.toml"
+        file.write_text(text)
+        done = hoplab(
+            "run", str(file), "--json", "--out", str(tmp_path / f"run{count}"), *arguments
+        )
+        assert done.returncode == 0, done.stderr
+        answer: dict[str, Any] = json.loads(done.stdout)
+        return answer
+
+    return run

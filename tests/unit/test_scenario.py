@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A scenario's mistakes are named in one line each; a good one resolves to itself."""
+
+from pathlib import Path
+
+import pytest
+
+from hoplab.errors import ScenarioError
+from hoplab.paths import PROJECT
+from hoplab.resolve import resolve
+from hoplab.scenario_file import load
+
+CHAIN = """
+duration_s = 5
+[topology]
+kind = "chain"
+[[flow]]
+source = "n0"
+destination = "n3"
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "scenario.toml"
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('titel = "x"', ["titel", "did you mean 'title'"]),
+        ('[topology]\nkind = "chian"', ["topology.kind", "'chian'", "'chain'"]),
+        ("duration_s = -1", ["duration_s", "-1", "greater than 0"]),
+        ('[routing]\nprotocol = "dsrr"', ["routing.protocol", "'dsr'"]),
+        ("[radio]\nrate_mbps = 3", ["radio.rate_mbps", "802.11"]),
+        (CHAIN + "windw = 8", ["flow.0.windw", "'window'"]),
+        (CHAIN.replace('"n3"', '"n9"'), ["flow.0.destination", "n9"]),
+        ("x = ", ["not valid TOML"]),
+    ],
+)
+def test_mistakes_are_named(tmp_path: Path, text: str, words: list[str]) -> None:
+    with pytest.raises(ScenarioError) as error:
+        resolve(load(write(tmp_path, text)))
+    for word in words:
+        assert word in str(error.value)
+    assert len(str(error.value).splitlines()) == 1
+
+
+def test_overrides(tmp_path: Path) -> None:
+    scenario = load(write(tmp_path, CHAIN), ["flow.0.window=8", "routing.protocol=dsr"])
+    assert scenario.flow[0].window == 8
+    assert scenario.routing.protocol == "dsr"
+    with pytest.raises(ScenarioError, match="index must be 0 to 0"):
+        load(write(tmp_path, CHAIN), ["flow.3.window=8"])
+
+
+def test_resolved_scenario_resolves_to_itself(tmp_path: Path) -> None:
+    once = resolve(load(write(tmp_path, CHAIN)))
+    assert len(once.station) == 4
+    assert resolve(once) == once
+
+
+@pytest.mark.parametrize("path", sorted((PROJECT / "experiments").glob("**/*.toml")))
+def test_every_experiment_is_valid(path: Path) -> None:
+    resolve(load(path), path.parent)
