@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-.PHONY: setup demo test lint bench validate clean
+.PHONY: setup demo test lint clean
 
 setup:
 	@scripts/setup
@@ -17,9 +17,6 @@ lint: setup
 	.venv/bin/mypy
 	. scripts/rust && cargo fmt --manifest-path daemons/Cargo.toml --all --check
 	. scripts/rust && cargo clippy --manifest-path daemons/Cargo.toml --workspace --all-targets --locked -- -D warnings
-
-bench: setup
-	.venv/bin/python -m tests.bench
 
 clean:
 	rm -rf build .venv daemons/target

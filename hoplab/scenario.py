@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 NAME_PATTERN = r"^[a-z][a-z0-9]{0,7}$"
 """Station names become namespace and, with a suffix, interface names (IFNAMSIZ is 16)."""
@@ -26,16 +26,21 @@ RATES_MBPS = (1, 2, 5.5, 11, 6, 9, 12, 18, 24, 36, 48, 54)
 """DSSS/CCK (IEEE 802.11-2020 clauses 15, 16) and OFDM (clause 17) rates in Mbit/s."""
 
 
-def _known_rate(value: float) -> float:
+def _known_rate(value: object) -> object:
     if value not in RATES_MBPS:
         raise ValueError(
-            f"{value} Mbit/s is no rate of 802.11a/b/g; one of "
+            f"{value!r} Mbit/s is no rate of 802.11a/b/g; one of "
             + ", ".join(str(rate) for rate in sorted(RATES_MBPS))
         )
     return value
 
 
-Rate = Annotated[float, AfterValidator(_known_rate)]
+def _known_rate_or_auto(value: object) -> object:
+    return value if value == "auto" else _known_rate(value)
+
+
+Rate = Annotated[float, BeforeValidator(_known_rate)]
+RateOrAuto = Annotated[float | str, BeforeValidator(_known_rate_or_auto)]
 
 
 class Table(BaseModel):
@@ -163,7 +168,7 @@ class Radio(Table):
     profile: Literal["wavelan", "hv99", "ns2-stock", "80211b", "80211g", "80211a"] = "wavelan"
     standard: Literal["802.11", "802.11b", "802.11g", "802.11a"] | None = None
     channel: Annotated[int, Field(ge=1, le=165)] | None = None
-    rate_mbps: Rate | Literal["auto"] | None = None
+    rate_mbps: RateOrAuto | None = None
     basic_rate_mbps: Rate | None = None
     plcp_rate_mbps: Literal[1, 2, 6] | None = None
     preamble: Literal["long", "short"] | None = None
