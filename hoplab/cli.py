@@ -14,7 +14,6 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
-from rich.table import Table
 
 from hoplab import errors
 from hoplab.errors import HoplabError, NotReproduced
@@ -22,13 +21,16 @@ from hoplab.resolve import resolve
 from hoplab.scenario import Scenario
 from hoplab.scenario_file import load
 
+PLAIN_WIDTH = 120
+"""Columns of what goes to a file or a pipe."""
+
 app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     help="A lab for TCP over multi-hop wireless networks, in virtual time.",
     pretty_exceptions_enable=False,
 )
-output = Console()
+output = Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH)
 messages = Console(stderr=True)
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="FILE", help="Scenario in TOML.")]
@@ -67,6 +69,8 @@ def run(
     ] = None,
 ) -> None:
     """Run a scenario and leave a folder with tables, logs and a report."""
+    from hoplab import report as reports
+    from hoplab import results
     from hoplab import run as runs
 
     if machine not in ("uml", "host"):
@@ -95,13 +99,20 @@ def run(
                 goodput=f"{progress.goodput_kbps:.0f} kbit/s",
             )
 
-        manifest = runs.run(scenario, file, folder, machine, wall_limit, on_progress)
-    summary = _summary(folder, manifest)
+        try:
+            manifest = runs.run(scenario, file, folder, machine, wall_limit, on_progress)
+        finally:
+            if (folder / "manifest.json").exists():
+                page = reports.render(folder)
     if as_json:
-        print(json.dumps(summary))
+        print(json.dumps(_summary(folder, manifest)))
         return
-    _show(summary)
-    output.print(f"results: {folder}", soft_wrap=True)
+    output.print(reports.summary_table(results.load(folder)))
+    speed = manifest["virtual_s"] / manifest["wall_s"]
+    output.print(
+        f"{manifest['virtual_s']:g} virtual s in {manifest['wall_s']:.1f} s ({speed:.1f} to 1)"
+    )
+    output.print(f"report: {page}", soft_wrap=True)
 
 
 def _summary(folder: Path, manifest: dict[str, Any]) -> dict[str, Any]:
@@ -123,34 +134,6 @@ def _summary(folder: Path, manifest: dict[str, Any]) -> dict[str, Any]:
         "flows": flows,
         "nodes": [{"name": name, **row} for name, row in sorted(nodes.items())],
     }
-
-
-def _show(summary: dict[str, Any]) -> None:
-    table = Table(title=f"{summary['run']}  digest {summary['digest'][:12]}")
-    for heading in ("flow", "protocol"):
-        table.add_column(heading)
-    for heading in ("goodput kbit/s", "delivered MB", "retransmits", "mean RTT ms", "lost"):
-        table.add_column(heading, justify="right")
-
-    def cell(value: float | None, form: str = ".1f") -> str:
-        return "" if value is None else format(value, form)
-
-    for flow in summary["flows"]:
-        delivered = flow["delivered_bytes"]
-        table.add_row(
-            flow["name"],
-            flow["protocol"],
-            cell(flow["goodput_kbps"]),
-            cell(None if delivered is None else delivered / 1e6, ".3f"),
-            cell(flow["retransmits"], "d"),
-            cell(flow["rtt_ms_mean"]),
-            cell(flow.get("lost"), "d"),
-        )
-    output.print(table)
-    speed = summary["virtual_s"] / summary["wall_s"]
-    output.print(
-        f"{summary['virtual_s']:g} virtual s in {summary['wall_s']:.1f} s ({speed:.1f} to 1)"
-    )
 
 
 @app.command()
@@ -185,6 +168,14 @@ def execute(
         stdin=sys.stdin.fileno(),
     )
     raise typer.Exit(result.exit_status)
+
+
+@app.command()
+def report(run_folder: Annotated[Path, typer.Argument(metavar="RUN")]) -> None:
+    """Write the report of a finished run again."""
+    from hoplab import report as reports
+
+    output.print(f"report: {reports.render(run_folder)}", soft_wrap=True)
 
 
 @app.command()
@@ -246,7 +237,11 @@ def main() -> None:
         sys.exit(errors.TERMINATED_STATUS)
     except Exception as error:
         show = getattr(error, "show", None)
-        if debug or show is None:
+        if debug:
             raise
-        show()
-        sys.exit(2)
+        if show is not None:  # a mistake on the command line
+            show()
+            sys.exit(2)
+        text = f"hoplab: {type(error).__name__}: {error}; this is a bug, --debug shows where"
+        messages.print(text, markup=False, highlight=False, soft_wrap=True)
+        sys.exit(1)

@@ -236,7 +236,7 @@ class Flow(Table):
     congestion_control: Annotated[str, Field(pattern=r"^[a-z0-9_]{1,15}$")] | None = None
     mss: Annotated[int, Field(ge=88, le=9000)] | None = None
     window: Annotated[int, Field(ge=1, le=40_000)] | None = None
-    """Advertised window in segments."""
+    """Limit of the sender's window in segments, as ns-2's ``window_``."""
     sack: bool | None = None
 
     @model_validator(mode="after")

@@ -44,6 +44,7 @@ SCHEMAS: dict[str, list[tuple[str, pa.DataType]]] = {
         ("backoff", pa.int64()),
         ("ca_state", pa.string()),
         ("retransmits", pa.int64()),
+        ("timeouts", pa.int64()),
         ("in_flight", pa.int64()),
         ("lost", pa.int64()),
         ("min_rtt_ms", pa.float64()),
