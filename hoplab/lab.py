@@ -9,7 +9,9 @@ to stdout as one JSON object a virtual second; the verdict to FOLDER/raw/verdict
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
+import heapq
 import json
 import platform
 import signal
@@ -37,6 +39,7 @@ from hoplab.traffic.flows import Transfer
 from hoplab.traffic.socket_settings import Group
 
 REAL_TIME = "--real-time"
+PR_SET_TIMERSLACK = 29
 NANOSECONDS = 1_000_000_000
 STOP_GRACE_S = 2.0
 REAL_TIME_LEAD_S = (2.0, 0.5)
@@ -123,17 +126,18 @@ class Lab:
         """Every action of the run in order of time; at equal times starts, samples, stops."""
         assert self.sampler is not None
         interval = self.scenario.measure.interval_s
-        steps = round(self.scenario.duration_s / interval)
-        agenda: list[tuple[float, int, int, Any]] = []
+        flow_actions: list[tuple[float, int, int, Any]] = []
         for transfer in self.transfers:
             flow = transfer.flow
             assert flow.stop_s is not None
-            agenda.append((flow.start_s, 0, transfer.index, self._starter(transfer)))
-            agenda.append((flow.stop_s, 2, transfer.index, self._stopper(transfer)))
-        for step in range(1, steps + 1):
-            agenda.append((round(step * interval, 9), 1, 0, self._sample))
-        agenda.sort(key=lambda entry: entry[:3])
-        for t_s, _, _, action in agenda:
+            flow_actions.append((flow.start_s, 0, transfer.index, self._starter(transfer)))
+            flow_actions.append((flow.stop_s, 2, transfer.index, self._stopper(transfer)))
+        flow_actions.sort(key=lambda entry: entry[:3])
+        samples = (
+            (round(step * interval, 9), 1, 0, self._sample)
+            for step in range(1, round(self.scenario.duration_s / interval) + 1)
+        )
+        for t_s, _, _, action in heapq.merge(flow_actions, samples, key=lambda entry: entry[:3]):
             yield t_s, action
 
     def _starter(self, transfer: Transfer) -> Any:
@@ -250,12 +254,19 @@ def _on_signal(number: int, frame: FrameType | None) -> None:
     raise Stopped(number)
 
 
+def prepare(out: Path) -> Scenario:
+    """The scenario of the folder ``out``, with its places for records and logs made."""
+    for folder in ("raw", "logs"):
+        (out / folder).mkdir(exist_ok=True)
+    return Scenario.model_validate_json((out / "scenario.json").read_text(encoding="utf-8"))
+
+
 def main(arguments: list[str]) -> int:
     """``FOLDER [--real-time]``; returns the exit status."""
     out = Path(arguments[0])
-    scenario = Scenario.model_validate_json((out / "scenario.json").read_text(encoding="utf-8"))
-    for folder in ("raw", "logs"):
-        (out / folder).mkdir(exist_ok=True)
+    scenario = prepare(out)
+    # Else the kernel wakes every process up to 50 us late; what is started inherits it.
+    ctypes.CDLL(None).prctl(PR_SET_TIMERSLACK, 1)
     signal.signal(signal.SIGTERM, _on_signal)
     signal.signal(signal.SIGINT, _on_signal)
     lab = Lab(scenario, out, REAL_TIME in arguments)

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import compileall
 import json
 import os
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,10 +19,13 @@ from hoplab import __version__, tables
 from hoplab.errors import GuestFailed, HoplabError, ResultsError
 from hoplab.machine import host, kernel, uml
 from hoplab.measure import captures
+from hoplab.paths import PROJECT
 from hoplab.processes import program
 from hoplab.scenario import Scenario
 
 LOCK = "running.pid"
+GUEST_PYTHON = ("env", "PYTHONPATH=/hoplab", "/hoplab/.venv/bin/python", "-s", "-P", "-m")
+"""The checkout as the guest sees it, wherever it lies: a run must not depend on that."""
 WALL_LIMIT_FACTOR = 60.0
 """Wall seconds a virtual second may take before the watchdog calls the guest hung."""
 
@@ -69,7 +74,7 @@ def run(
     try:
         if machine == "uml":
             status = uml.run_guest(
-                ["/hoplab/.venv/bin/python", "-I", "-m", "hoplab.lab", "/out"],
+                [*GUEST_PYTHON, "hoplab.lab", "/out"],
                 writable=out,
                 seed=scenario.seed,
                 wall_limit_s=limit,
@@ -99,10 +104,28 @@ def run(
     return manifest
 
 
+def shell(scenario: Scenario, folder: Path, machine: str) -> int:
+    """A prompt on the scenario's network, with ``folder`` for its logs; returns its status."""
+    require(scenario, machine)
+    _prepare(folder, scenario, None)
+    if machine == "host":
+        return host.shell(folder)
+    return uml.run_guest(
+        [*GUEST_PYTHON, "hoplab.shell", "/out"],
+        writable=folder,
+        seed=scenario.seed,
+        virtual=False,
+        stdin=sys.stdin.fileno(),
+        terminal=sys.stdin.isatty(),
+    ).exit_status
+
+
 def require(scenario: Scenario, machine: str) -> None:
     """Raise `MissingTool` for the first thing that the run needs and this machine lacks."""
     if machine == "uml":
         uml.require()
+        # A guest that has to compile the lab itself takes another course.
+        compileall.compile_dir(PROJECT / "hoplab", quiet=2)
     for name in _programs(scenario):
         program(name)
 
@@ -159,7 +182,7 @@ def gather(
     if "realtime_epoch_ns" in verdict:
         summaries |= captures.gather(out, scenario, verdict.pop("realtime_epoch_ns"))
     _flow_rows(out, scenario, summaries)
-    made = tables.convert(out)
+    made = tables.convert(out, scenario.duration_s)
     manifest = {
         "run": out.name,
         "digest": tables.digest(out, made),

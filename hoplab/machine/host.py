@@ -32,10 +32,7 @@ def run_lab(out: Path, on_line: Callable[[str], None]) -> int:
 
     Raises `MissingTool` without root.
     """
-    if os.geteuid() != 0:
-        raise MissingTool(
-            "--machine host: needs root for namespaces and radios; use sudo, or --machine uml"
-        )
+    _require_root()
     process = subprocess.Popen(
         [sys.executable, "-I", "-m", "hoplab.lab", str(out.resolve()), "--real-time"],
         stdin=subprocess.DEVNULL,
@@ -54,6 +51,19 @@ def run_lab(out: Path, on_line: Callable[[str], None]) -> int:
         process.terminate()
         process.wait()
         raise
+
+
+def shell(folder: Path) -> int:
+    """The prompt of `hoplab.shell` on this kernel; returns its exit status."""
+    _require_root()
+    return subprocess.call([sys.executable, "-I", "-m", "hoplab.shell", str(folder.resolve())])
+
+
+def _require_root() -> None:
+    if os.geteuid() != 0:
+        raise MissingTool(
+            "--machine host: needs root for namespaces and radios; use sudo, or --machine uml"
+        )
 
 
 class Note:

@@ -52,34 +52,36 @@ def start(
             for end in (transfer.flow.source, transfer.flow.destination):
                 path = out / "raw" / f"packets-{transfer.name}-{end}.pcap"
                 ports = f"src port {transfer.client_port} and dst port {transfer.server_port}"
-                command = ["-i", "any", "-s", str(HEADERS_BYTES), "-w", str(path)]
+                command = ["-i", "any", "-s", str(HEADERS_BYTES)]
                 command.append(f"{transfer.flow.protocol} and {ports}")
-                daemons.append(_tcpdump(network, end, command, out, path.stem))
+                daemons.append(_tcpdump(network, end, command, out, path))
     for target in scenario.measure.captures:
         if target == AIR:
             continue
         station, _, interface = target.partition(":")
         interface = interface or "any"
         path = out / "raw" / f"capture-{station}-{interface}.pcap"
-        command = ["-i", interface, "-w", str(path)]
-        daemons.append(_tcpdump(network, station, command, out, path.stem))
+        daemons.append(_tcpdump(network, station, ["-i", interface], out, path))
     for daemon in daemons:
         wait_until(daemon, b"listening on")
     return daemons
 
 
-def _tcpdump(network: Network, station: str, command: list[str], out: Path, name: str) -> Daemon:
-    log = out / "logs" / f"{name}.log"
-    process = network.namespaces.spawn(
-        station,
-        [
-            program("tcpdump"),
-            *("-n", "-Z", "root", "-B", str(RING_KIB), "--time-stamp-precision=nano"),
-            *command,
-        ],
-        log,
-    )
-    return Daemon(name, process, log)
+def _tcpdump(network: Network, station: str, command: list[str], out: Path, path: Path) -> Daemon:
+    log = out / "logs" / f"{path.stem}.log"
+    # Into a descriptor: tcpdump wants to own the files that it opens, which not every guest may.
+    with path.open("wb") as file:
+        process = network.namespaces.spawn(
+            station,
+            [
+                program("tcpdump"),
+                *("-n", "-Z", "root", "-B", str(RING_KIB), "--time-stamp-precision=nano"),
+                *("-w", "-", *command),
+            ],
+            log,
+            stdout=file,
+        )
+    return Daemon(path.stem, process, log)
 
 
 def check_complete(daemons: list[Daemon]) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pyroute2 import IW
+from pyroute2 import IW, IPRoute
 from pyroute2.netlink import NLM_F_ACK, NLM_F_REQUEST
 from pyroute2.netlink.nl80211 import NL80211_NAMES, nl80211cmd
 
@@ -53,8 +53,10 @@ def join(namespace: str, phy_index: int, radio: Radio) -> None:
         index = interface.get_attr("NL80211_ATTR_IFINDEX")
         _rename_and_set_ibss(iw, namespace, index)
         _limits(iw, phy_index, radio)
-        _join(iw, index, radio)
+        # Before joining: an IBSS that is up refuses to do without its basic rate, which only
+        # broadcasts use here.
         _fix_rate(iw, index, radio)
+        _join(iw, index, radio)
     finally:
         iw.close()
 
@@ -113,8 +115,6 @@ def _move(iw: Any, phy_index: int, namespace: str) -> None:
 
 
 def _rename_and_set_ibss(iw: Any, namespace: str, index: int) -> None:
-    from pyroute2 import IPRoute
-
     with inside(namespace):
         route = IPRoute()
     try:
