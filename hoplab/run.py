@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,8 +25,6 @@ from hoplab.processes import program
 from hoplab.scenario import Scenario
 
 LOCK = "running.pid"
-GUEST_PYTHON = ("env", "PYTHONPATH=/hoplab", "/hoplab/.venv/bin/python", "-s", "-P", "-m")
-"""The checkout as the guest sees it, wherever it lies: a run must not depend on that."""
 WALL_LIMIT_FACTOR = 60.0
 """Wall seconds a virtual second may take before the watchdog calls the guest hung."""
 
@@ -74,7 +73,7 @@ def run(
     try:
         if machine == "uml":
             status = uml.run_guest(
-                [*GUEST_PYTHON, "hoplab.lab", "/out"],
+                [*_guest_python(), "-m", "hoplab.lab", "/out"],
                 writable=out,
                 seed=scenario.seed,
                 wall_limit_s=limit,
@@ -111,13 +110,21 @@ def shell(scenario: Scenario, folder: Path, machine: str) -> int:
     if machine == "host":
         return host.shell(folder)
     return uml.run_guest(
-        [*GUEST_PYTHON, "hoplab.shell", "/out"],
+        [*_guest_python(), "-m", "hoplab.shell", "/out"],
         writable=folder,
         seed=scenario.seed,
         virtual=False,
         stdin=sys.stdin.fileno(),
         terminal=sys.stdin.isatty(),
     ).exit_status
+
+
+def _guest_python() -> list[str]:
+    """The interpreter as a guest sees it, without site: that would look at the checkout's own
+    path, and a run's course must not depend on where the checkout lies."""
+    packages = Path(sysconfig.get_path("purelib")).relative_to(PROJECT)
+    path = f"/hoplab:/hoplab/{packages}"
+    return ["env", f"PYTHONPATH={path}", "/hoplab/.venv/bin/python", "-S", "-P"]
 
 
 def require(scenario: Scenario, machine: str) -> None:
