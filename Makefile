@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-.PHONY: setup demo test lint validate clean
+.PHONY: setup demo test lint validate bench clean
 
 setup:
 	@scripts/setup
@@ -21,6 +21,9 @@ lint: setup
 # make validate ONLY=medium
 validate: setup
 	@.venv/bin/python -m tests.validate $(ONLY)
+
+bench: setup
+	@.venv/bin/python -m tests.bench
 
 clean:
 	rm -rf build .venv daemons/target

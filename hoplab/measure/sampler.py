@@ -8,6 +8,7 @@ from typing import Any
 from hoplab.measure.records import Records
 from hoplab.measure.sockets import SocketProbe, sender_row
 from hoplab.network.build import Network
+from hoplab.network.wired import End
 from hoplab.scenario import Scenario
 from hoplab.traffic.flows import Transfer
 
@@ -35,7 +36,11 @@ class Sampler:
         self._per_second = max(1, round(1.0 / scenario.measure.interval_s))
         self._count = 0
         self._wired = [
-            (end.station, end.interface, network.namespaces.netlink(end.station))
+            (
+                end,
+                network.namespaces.index(end.station, end.interface),
+                network.namespaces.netlink(end.station),
+            )
             for ends_of in network.wired_ends.values()
             for end in ends_of
         ]
@@ -45,8 +50,8 @@ class Sampler:
         for transfer in self._tcp:
             if transfer.name not in self._summary and transfer.client is not None:
                 self._sample_flow(transfer, t_s, seen)
-        for station, interface, netlink in self._wired:
-            self._sample_queue(station, interface, netlink, t_s)
+        for end, index, netlink in self._wired:
+            self._sample_queue(end, index, netlink, t_s)
         self._count += 1
         if self._count % self._per_second == 0:
             total = sum(row["delivered_bytes"] for row in self._last.values())
@@ -77,8 +82,7 @@ class Sampler:
         self._last[transfer.name] = row
         self._rtt.setdefault(transfer.name, []).append(row["rtt_ms"])
 
-    def _sample_queue(self, station: str, interface: str, netlink: Any, t_s: float) -> None:
-        index = netlink.link_lookup(ifname=interface)[0]
+    def _sample_queue(self, end: End, index: int, netlink: Any, t_s: float) -> None:
         root: Any = None
         leaf: Any = None
         for qdisc in netlink.get_qdiscs(index):
@@ -93,8 +97,8 @@ class Sampler:
         self._records.add(
             "queues",
             t_s=round(t_s, 6),
-            node=station,
-            interface=interface,
+            node=end.station,
+            interface=end.interface,
             backlog_packets=queue["qlen"],
             backlog_bytes=queue["backlog"],
             drops=queue["drops"],

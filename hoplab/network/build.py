@@ -105,7 +105,7 @@ def _add_radio(network: Network, scenario: Scenario, station: Station) -> None:
 
 def _address(network: Network, station: str, interface: str, prefix: int) -> None:
     netlink = network.namespaces.netlink(station)
-    index = netlink.link_lookup(ifname=interface)[0]
+    index = network.namespaces.index(station, interface)
     arguments = {"index": index, "address": network.address[station], "prefixlen": prefix}
     if prefix == SUBNET:
         arguments["broadcast"] = BROADCAST

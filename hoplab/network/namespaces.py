@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
+import socket
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,6 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from pyroute2 import IPRoute, netns
+
+from hoplab.errors import MissingTool
+
+CLONE_NEWNET = 0x40000000
 
 
 @contextmanager
@@ -22,19 +29,31 @@ def inside(name: str) -> Iterator[None]:
         netns.popns()
 
 
+def _create(name: str) -> None:
+    """As `pyroute2.netns.create`, without the process that it forks for each namespace."""
+    netns.pushns()
+    try:
+        if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET) < 0:
+            error = ctypes.get_errno()
+            raise MissingTool(f"namespace {name}: {os.strerror(error)}; this needs root")
+        netns.attach(name, os.getpid())
+    finally:
+        netns.popns()
+
+
 class Namespaces:
     """The namespaces of one run; removes exactly what it created."""
 
     def __init__(self) -> None:
         self._netlink: dict[str, Any] = {}
+        self._index: dict[tuple[str, str], int] = {}
 
     def create(self, name: str) -> None:
-        netns.create(name)
+        _create(name)
         with inside(name):
             netlink = IPRoute()
         self._netlink[name] = netlink
-        loopback = netlink.link_lookup(ifname="lo")[0]
-        netlink.link("set", index=loopback, state="up")
+        netlink.link("set", index=self.index(name, "lo"), state="up")
 
     def names(self) -> list[str]:
         return list(self._netlink)
@@ -42,6 +61,14 @@ class Namespaces:
     def netlink(self, name: str) -> Any:
         """The rtnetlink socket (`pyroute2.IPRoute`) of namespace ``name``."""
         return self._netlink[name]
+
+    def index(self, name: str, interface: str) -> int:
+        """Index of an interface in namespace ``name``."""
+        key = name, interface
+        if key not in self._index:
+            with inside(name):
+                self._index[key] = socket.if_nametoindex(interface)
+        return self._index[key]
 
     def sysctl(self, name: str, values: dict[str, str]) -> None:
         """Write sysctls such as ``net.ipv4.tcp_sack`` in namespace ``name``."""

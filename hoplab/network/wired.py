@@ -45,7 +45,7 @@ def connect(
     wires = namespaces.netlink(WIRES)
     bridge = f"link{number}"
     wires.link("add", ifname=bridge, kind="bridge", br_mcast_snooping=0)
-    bridge_index = wires.link_lookup(ifname=bridge)[0]
+    bridge_index = namespaces.index(WIRES, bridge)
     wires.link("set", index=bridge_index, state="up")
     ends = []
     base = f"10.1.{number // 64}."
@@ -57,10 +57,10 @@ def connect(
         offset = number % 64 * 4
         address, peer = f"{base}{offset + 1 + side}", f"{base}{offset + 2 - side}"
         netlink = namespaces.netlink(station)
-        index = netlink.link_lookup(ifname=interface)[0]
+        index = namespaces.index(station, interface)
         netlink.addr("add", index=index, address=address, prefixlen=30)
         _sending_end(netlink, index, link)
-        _wire(wires, wires.link_lookup(ifname=inner)[0], link)
+        _wire(wires, namespaces.index(WIRES, inner), link)
         ends.append(End(station, interface, address, link.ends[1 - side], peer))
     return ends[0], ends[1]
 
@@ -73,8 +73,8 @@ def _veth(namespaces: Namespaces, station: str, interface: str, inner: str, brid
         kind="veth",
         peer={"ifname": interface, "net_ns_fd": station},
     )
-    inner_index = wires.link_lookup(ifname=inner)[0]
-    index = netlink.link_lookup(ifname=interface)[0]
+    inner_index = namespaces.index(WIRES, inner)
+    index = namespaces.index(station, interface)
     # One packet is one packet in every queue: a super-packet of segmentation offload would
     # count as one in a queue whose limit is in packets.
     netlink.link("set", index=index, gso_max_segs=1, state="up")

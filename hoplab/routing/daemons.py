@@ -43,7 +43,7 @@ def _through_dsr(network: Network, station: str, metrics: dict[str, dict[str, in
         netlink.route(
             "add",
             dst=f"{network.address[destination]}/32",
-            oif=netlink.link_lookup(ifname=DSR_INTERFACE)[0],
+            oif=network.namespaces.index(station, DSR_INTERFACE),
             prefsrc=network.address[station],
             scope=253,
             metrics=values,
@@ -100,10 +100,10 @@ def _batman_adv(network: Network) -> None:
     """bat0 over wlan0; the station's address moves to bat0."""
     for station, address in network.address.items():
         netlink = network.namespaces.netlink(station)
-        wlan = netlink.link_lookup(ifname=INTERFACE)[0]
+        wlan = network.namespaces.index(station, INTERFACE)
         netlink.addr("del", index=wlan, address=address, prefixlen=SUBNET)
         netlink.link("add", ifname="bat0", kind="batadv")
-        bat = netlink.link_lookup(ifname="bat0")[0]
+        bat = network.namespaces.index(station, "bat0")
         netlink.link("set", index=wlan, master=bat)
         netlink.link("set", index=bat, state="up")
         netlink.addr("add", index=bat, address=address, prefixlen=SUBNET, broadcast=BROADCAST)

@@ -52,7 +52,7 @@ def install(scenario: Scenario, network: Network) -> None:
     radios = {station.name for station in scenario.station if station.radio}
     for station in radios:
         netlink = network.namespaces.netlink(station)
-        index = netlink.link_lookup(ifname=INTERFACE)[0]
+        index = network.namespaces.index(station, INTERFACE)
         for other in graph[station]:
             if other in radios:
                 netlink.neigh(
@@ -82,7 +82,7 @@ def _route(
     if metrics:
         route["metrics"] = metrics
     interface = INTERFACE if wired is None else wired.interface
-    route["oif"] = netlink.link_lookup(ifname=interface)[0]
+    route["oif"] = network.namespaces.index(station, interface)
     if wired is not None:
         route["gateway"] = wired.peer_address
     elif hop != destination:

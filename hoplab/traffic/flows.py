@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -85,7 +86,11 @@ def start_client(transfer: Transfer, network: Network, out: Path) -> None:
     else:
         command += _udp_options(flow)
     transfer.client = network.namespaces.spawn(
-        flow.source, command, out / "logs" / f"flow-{transfer.name}-client.log"
+        flow.source,
+        command,
+        out / "logs" / f"flow-{transfer.name}-client.log",
+        # Else the client spins for a round trip (daemons/patience).
+        env={**os.environ, "LD_PRELOAD": program("libhoplab_patience.so")},
     )
 
 

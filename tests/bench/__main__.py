@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Print one line a figure: name, measured, what was aimed at. Nothing is asserted.
+
+Figures in wall seconds are for a machine of two cores; the ratios hold more widely.
+"""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from hoplab import report
+from hoplab.paths import PROJECT
+from hoplab.resolve import resolve
+from hoplab.run import Progress, run
+from hoplab.scenario import Scenario
+from hoplab.scenario_file import load, parse
+
+REPEATS = 3
+
+
+def _document(stations: int, duration_s: float, **more: Any) -> Scenario:
+    return resolve(
+        parse(
+            {
+                "duration_s": duration_s,
+                "topology": {"kind": "chain", "stations": stations},
+                "flow": [{"source": "n0", "destination": f"n{stations - 1}"}],
+                **more,
+            },
+            "bench",
+        )
+    )
+
+
+def _mobile(duration_s: float) -> Scenario:
+    """30 stations on 1500 m x 300 m at about 10 m/s, DSR, one saturating flow."""
+    return _document(
+        30,
+        duration_s,
+        topology={
+            "kind": "random-waypoint",
+            "stations": 30,
+            "min_speed_mps": 9,
+            "max_speed_mps": 11,
+        },
+        routing={"protocol": "dsr"},
+    )
+
+
+def _saturated(duration_s: float) -> Scenario:
+    """30 stations in five rows, a TCP flow along each row, static routes."""
+    return _document(
+        30,
+        duration_s,
+        topology={"kind": "grid", "rows": 5, "columns": 6, "spacing_m": 200},
+        flow=[{"source": f"n{6 * row}", "destination": f"n{6 * row + 5}"} for row in range(5)],
+    )
+
+
+def _run(scenario: Scenario, **options: Any) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(prefix="hoplab-bench-") as folder:
+        return run(scenario, None, Path(folder) / "run", **options)
+
+
+def _wall_s(action: Callable[[], Any]) -> float:
+    """Median wall time of the action."""
+    times = []
+    for _ in range(REPEATS):
+        started = time.monotonic()
+        action()
+        times.append(time.monotonic() - started)
+    return statistics.median(times)
+
+
+def _speed(scenario: Scenario) -> float:
+    """Virtual seconds a wall second, boot and all."""
+    walls = [_run(scenario)["wall_s"] for _ in range(REPEATS)]
+    return (scenario.duration_s + (scenario.warm_up_s or 0)) / statistics.median(walls)
+
+
+def _demo() -> None:
+    with tempfile.TemporaryDirectory(prefix="hoplab-bench-") as folder:
+        file = PROJECT / "experiments" / "demo.toml"
+        run(resolve(load(file)), file, Path(folder) / "run")
+        report.render(Path(folder) / "run")
+
+
+def _first_sample_s() -> float:
+    """Boot to the first virtual second of 30 stations with a flow from the start."""
+    first: list[float] = []
+
+    def on_progress(progress: Progress) -> None:
+        first.append(progress.wall_s)
+
+    scenario = _document(30, 1.0)
+    started = []
+    for _ in range(REPEATS):
+        first.clear()
+        _run(scenario, on_progress=on_progress)
+        started.append(first[0])
+    return statistics.median(started)
+
+
+def _side_by_side() -> float:
+    scenario = _document(3, 40)
+
+    def both() -> None:
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(lambda _: _run(scenario), range(2)))
+
+    return _wall_s(both) / _wall_s(lambda: _run(scenario))
+
+
+def main() -> None:
+    """Every figure, a line each."""
+    for name, measure, aim in (
+        ("demo_to_report_wall_s", lambda: _wall_s(_demo), "<= 10"),
+        ("boot_to_first_second_30_stations_wall_s", _first_sample_s, "<= 5"),
+        ("chain_of_3_virtual_per_wall", lambda: _speed(_document(3, 120)), ">= 12"),
+        ("30_stations_saturated_virtual_per_wall", lambda: _speed(_saturated(60)), ">= 8"),
+        ("30_stations_dsr_virtual_per_wall", lambda: _speed(_mobile(60)), ">= 5"),
+        ("two_runs_side_by_side_over_one", _side_by_side, "<= 1.25"),
+    ):
+        print(f"{name} {measure():.2f} (aim {aim})", flush=True)
+
+
+if __name__ == "__main__":
+    main()
