@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-.PHONY: setup demo test lint clean
+.PHONY: setup demo test lint validate clean
 
 setup:
 	@scripts/setup
@@ -17,6 +17,10 @@ lint: setup
 	.venv/bin/mypy
 	. scripts/rust && cargo fmt --manifest-path daemons/Cargo.toml --all --check
 	. scripts/rust && cargo clippy --manifest-path daemons/Cargo.toml --workspace --all-targets --locked -- -D warnings
+
+# make validate ONLY=medium
+validate: setup
+	@.venv/bin/python -m tests.validate $(ONLY)
 
 clean:
 	rm -rf build .venv daemons/target

@@ -15,6 +15,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
+from rich.text import Text
 
 from hoplab import errors
 from hoplab.errors import HoplabError, NotReproduced
@@ -22,13 +23,16 @@ from hoplab.resolve import resolve
 from hoplab.scenario import Scenario
 from hoplab.scenario_file import load
 
+PLAIN_WIDTH = 120
+"""Columns of what goes to a file or a pipe."""
+
 app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     help="A lab for TCP over multi-hop wireless networks, in virtual time.",
     pretty_exceptions_enable=False,
 )
-output = Console()
+output = Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH)
 messages = Console(stderr=True)
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="FILE", help="Scenario in TOML.")]
@@ -36,12 +40,18 @@ Overrides = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Override path.to.key, e.g. flow.0.window=8."),
 ]
+Machine = Annotated[str, typer.Option(help="uml (a guest) or host (this kernel, real time).")]
 Seed = Annotated[int | None, typer.Option("--seed", help="Override the scenario's seed.")]
 
 
 def _scenario(path: Path, overrides: list[str] | None, seed: int | None) -> Scenario:
     extra = [] if seed is None else [f"seed={seed}"]
     return resolve(load(path, [*(overrides or []), *extra]), path.parent)
+
+
+def _known_machine(name: str) -> None:
+    if name not in ("uml", "host"):
+        raise errors.ScenarioError(f"--machine: {name!r} is not known; one of: uml, host")
 
 
 def _new_folder(path: Path) -> Path:
@@ -59,7 +69,7 @@ def run(
     file: ScenarioFile,
     overrides: Overrides = None,
     seed: Seed = None,
-    machine: Annotated[str, typer.Option(help="uml (virtual time) or host (real time).")] = "uml",
+    machine: Machine = "uml",
     out: Annotated[Path | None, typer.Option(help="Results folder; must be new.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
     wall_limit: Annotated[
@@ -67,10 +77,11 @@ def run(
     ] = None,
 ) -> None:
     """Run a scenario and leave a folder with tables, logs and a report."""
+    from hoplab import report as reports
+    from hoplab import results
     from hoplab import run as runs
 
-    if machine not in ("uml", "host"):
-        raise errors.ScenarioError(f"--machine: {machine!r} is not known; one of: uml, host")
+    _known_machine(machine)
     scenario = _scenario(file, overrides, seed)
     folder = out or _new_folder(file)
     with Progress(
@@ -80,7 +91,7 @@ def run(
         TextColumn("{task.fields[speed]}"),
         TextColumn("{task.fields[goodput]}"),
         console=messages,
-        disable=not messages.is_terminal,
+        disable=not messages.is_terminal or messages.is_dumb_terminal,
         transient=True,
     ) as bar:
         task = bar.add_task(
@@ -95,13 +106,20 @@ def run(
                 goodput=f"{progress.goodput_kbps:.0f} kbit/s",
             )
 
-        manifest = runs.run(scenario, file, folder, machine, wall_limit, on_progress)
-    summary = _summary(folder, manifest)
+        try:
+            manifest = runs.run(scenario, file, folder, machine, wall_limit, on_progress)
+        finally:
+            if (folder / "manifest.json").exists():
+                page = reports.render(folder)
     if as_json:
-        print(json.dumps(summary))
+        print(json.dumps(_summary(folder, manifest)))
         return
-    _show(summary)
-    output.print(f"results: {folder}", soft_wrap=True)
+    output.print(reports.summary_table(results.load(folder)))
+    speed = manifest["virtual_s"] / manifest["wall_s"]
+    output.print(
+        f"{manifest['virtual_s']:g} virtual s in {manifest['wall_s']:.1f} s ({speed:.1f} to 1)"
+    )
+    output.print(f"report: {page}", soft_wrap=True)
 
 
 def _summary(folder: Path, manifest: dict[str, Any]) -> dict[str, Any]:
@@ -125,34 +143,6 @@ def _summary(folder: Path, manifest: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _show(summary: dict[str, Any]) -> None:
-    table = Table(title=f"{summary['run']}  digest {summary['digest'][:12]}")
-    for heading in ("flow", "protocol"):
-        table.add_column(heading)
-    for heading in ("goodput kbit/s", "delivered MB", "retransmits", "mean RTT ms", "lost"):
-        table.add_column(heading, justify="right")
-
-    def cell(value: float | None, form: str = ".1f") -> str:
-        return "" if value is None else format(value, form)
-
-    for flow in summary["flows"]:
-        delivered = flow["delivered_bytes"]
-        table.add_row(
-            flow["name"],
-            flow["protocol"],
-            cell(flow["goodput_kbps"]),
-            cell(None if delivered is None else delivered / 1e6, ".3f"),
-            cell(flow["retransmits"], "d"),
-            cell(flow["rtt_ms_mean"]),
-            cell(flow.get("lost"), "d"),
-        )
-    output.print(table)
-    speed = summary["virtual_s"] / summary["wall_s"]
-    output.print(
-        f"{summary['virtual_s']:g} virtual s in {summary['wall_s']:.1f} s ({speed:.1f} to 1)"
-    )
-
-
 @app.command()
 def check(file: ScenarioFile, overrides: Overrides = None, seed: Seed = None) -> None:
     """Validate a scenario and print it resolved, as TOML."""
@@ -166,7 +156,7 @@ def check(file: ScenarioFile, overrides: Overrides = None, seed: Seed = None) ->
 def execute(
     command: Annotated[list[str], typer.Argument(metavar="COMMAND...")],
     radios: Annotated[int, typer.Option(min=0, max=100, help="hwsim radios to make.")] = 0,
-    realtime: Annotated[bool, typer.Option(help="Real instead of virtual time.")] = False,
+    realtime: Annotated[bool, typer.Option(help="Real time; needed to type to COMMAND.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of the guest's entropy.")] = 1,
     writable: Annotated[
         bool, typer.Option(help="Keep what COMMAND writes below the current folder.")
@@ -183,8 +173,63 @@ def execute(
         cwd=str(Path.cwd()),
         writable_cwd=writable,
         stdin=sys.stdin.fileno(),
+        # In virtual time a guest does not wait for a person to type.
+        terminal=realtime and sys.stdin.isatty() and sys.stdout.isatty(),
     )
     raise typer.Exit(result.exit_status)
+
+
+@app.command()
+def shell(
+    file: ScenarioFile,
+    overrides: Overrides = None,
+    seed: Seed = None,
+    machine: Machine = "uml",
+) -> None:
+    """Bring the network up in real time and open a prompt: n0 ping n3."""
+    import tempfile
+
+    from hoplab import run as runs
+
+    _known_machine(machine)
+    scenario = _scenario(file, overrides, seed)
+    with tempfile.TemporaryDirectory(prefix="hoplab-shell-") as folder:
+        raise typer.Exit(runs.shell(scenario, Path(folder), machine))
+
+
+@app.command()
+def clean() -> None:
+    """Remove namespaces and processes that a crashed host run left, and only those."""
+    from hoplab.machine import host
+
+    removed = host.clean()
+    for thing in removed:
+        output.print(f"removed {thing}", soft_wrap=True)
+    if not removed:
+        output.print("nothing was left behind")
+
+
+@app.command()
+def doctor() -> None:
+    """Tell what this machine can run and what is missing."""
+    from hoplab import doctor as examination
+
+    table = Table("", "what", "for", "found")
+    results = list(examination.checks())
+    for check in results:
+        sign = "[green]ok[/]" if check.ok else "[red]missing[/]"
+        table.add_row(sign, check.subject, check.purpose, Text(check.found))
+    output.print(table)
+    if not all(check.ok for check in results if check.purpose != "--machine host"):
+        raise typer.Exit(errors.MissingTool.exit_status)
+
+
+@app.command()
+def report(run_folder: Annotated[Path, typer.Argument(metavar="RUN")]) -> None:
+    """Write the report of a finished run again."""
+    from hoplab import report as reports
+
+    output.print(f"report: {reports.render(run_folder)}", soft_wrap=True)
 
 
 @app.command()
@@ -218,18 +263,22 @@ def _read_json(path: Path) -> Any:
 
 
 class _Stopped(BaseException):
-    pass
+    """A signal asked the command to end; not KeyboardInterrupt, which Typer takes for itself."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
 
 
-def _on_sigterm(number: int, frame: FrameType | None) -> None:
-    raise _Stopped
+def _on_signal(number: int, frame: FrameType | None) -> None:
+    raise _Stopped(number)
 
 
 def main() -> None:
     """Entry point: turn every known failure into one line and its exit status."""
     debug = "--debug" in sys.argv
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
-    signal.signal(signal.SIGTERM, _on_sigterm)
+    signal.signal(signal.SIGTERM, _on_signal)
+    signal.signal(signal.SIGINT, _on_signal)
     try:
         status = app(args=arguments, standalone_mode=False)
         sys.exit(status or 0)
@@ -238,15 +287,17 @@ def main() -> None:
             raise
         messages.print(f"hoplab: {error}", markup=False, highlight=False, soft_wrap=True)
         sys.exit(error.exit_status)
-    except (KeyboardInterrupt, typer.Abort):
-        messages.print("hoplab: interrupted", markup=False)
-        sys.exit(errors.INTERRUPTED_STATUS)
-    except _Stopped:
-        messages.print("hoplab: terminated", markup=False)
-        sys.exit(errors.TERMINATED_STATUS)
+    except _Stopped as stopped:
+        word = "interrupted" if stopped.number == signal.SIGINT else "terminated"
+        messages.print(f"hoplab: {word}", markup=False)
+        sys.exit(128 + stopped.number)
     except Exception as error:
         show = getattr(error, "show", None)
-        if debug or show is None:
+        if debug:
             raise
-        show()
-        sys.exit(2)
+        if show is not None:  # a mistake on the command line
+            show()
+            sys.exit(2)
+        text = f"hoplab: {type(error).__name__}: {error}; this is a bug, --debug shows where"
+        messages.print(text, markup=False, highlight=False, soft_wrap=True)
+        sys.exit(1)

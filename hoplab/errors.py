@@ -42,7 +42,3 @@ class NotReproduced(HoplabError):
     """``hoplab verify`` ran the scenario again and the digest differs."""
 
     exit_status = 7
-
-
-INTERRUPTED_STATUS = 130
-TERMINATED_STATUS = 143

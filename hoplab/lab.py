@@ -9,6 +9,9 @@ to stdout as one JSON object a virtual second; the verdict to FOLDER/raw/verdict
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import errno
+import heapq
 import json
 import platform
 import signal
@@ -22,19 +25,26 @@ from types import FrameType
 from typing import Any
 
 from hoplab import medium_config
-from hoplab.errors import DaemonDied, HoplabError
+from hoplab.errors import DaemonDied, HoplabError, ResultsError
+from hoplab.machine.host import Note
+from hoplab.measure import captures
 from hoplab.measure.records import Records
 from hoplab.measure.sampler import Sampler
 from hoplab.network.build import Network, build
+from hoplab.processes import Daemon, last_line, program
 from hoplab.routing import daemons, static
-from hoplab.routing.daemons import Daemon
 from hoplab.scenario import Scenario
 from hoplab.traffic import flows, tcp_setup
 from hoplab.traffic.flows import Transfer
+from hoplab.traffic.socket_settings import Group
 
+REAL_TIME = "--real-time"
+PR_SET_TIMERSLACK = 29
 NANOSECONDS = 1_000_000_000
 STOP_GRACE_S = 2.0
-READY_LIMIT_S = 10.0
+REAL_TIME_LEAD_S = (2.0, 0.5)
+"""In real time starting takes time: at least this much, and this much a station."""
+DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
 class Clock:
@@ -43,6 +53,10 @@ class Clock:
     def __init__(self, lead_s: float) -> None:
         start = time.monotonic_ns() + round(lead_s * NANOSECONDS)
         self.epoch_ns = -(-start // NANOSECONDS) * NANOSECONDS
+
+    def realtime_epoch_ns(self) -> int:
+        """Date of time 0."""
+        return time.time_ns() - time.monotonic_ns() + self.epoch_ns
 
     def now_s(self) -> float:
         return (time.monotonic_ns() - self.epoch_ns) / NANOSECONDS
@@ -56,48 +70,74 @@ class Clock:
 class Lab:
     """A run in progress."""
 
-    def __init__(self, scenario: Scenario, out: Path) -> None:
+    def __init__(self, scenario: Scenario, out: Path, real_time: bool) -> None:
         self.scenario = scenario
         self.out = out
+        self.real_time = real_time
+        self._undo = contextlib.ExitStack()
         self.records = Records(out / "raw")
         self.transfers = [Transfer(i, flow) for i, flow in enumerate(scenario.flow)]
         self.daemons: list[Daemon] = []
+        self.captures: list[Daemon] = []
         self.facts: dict[str, Any] = {"kernel": platform.release()}
         self.network: Network | None = None
         self.sampler: Sampler | None = None
 
     def run(self) -> None:
-        self.network = build(self.scenario)
-        self.facts["tcp_settings"] = tcp_setup.apply(self.scenario, self.network)
-        warm_up = self.scenario.warm_up_s or 0.0
-        clock = Clock(warm_up)
-        self.facts["epoch_ns"] = clock.epoch_ns
-        self._start_medium(clock)
-        self._start_routing(clock)
+        """The whole run."""
+        clock = self.start_network()
+        assert self.network is not None
+        self._undo.callback(self._stop_captures)
+        self.captures = captures.start(self.scenario, self.network, self.transfers, self.out)
         for transfer in self.transfers:
             flows.start_server(transfer, self.network, self.out)
+        self._undo.callback(self._stop_transfers)
         self.sampler = Sampler(self.scenario, self.network, self.transfers, self.records)
+        late_s = clock.now_s()
+        if self.real_time and late_s > 0:
+            raise HoplabError(f"set-up: took {late_s:.1f} s too long; raise warm_up_s")
         clock.sleep_until(0.0)
         for t_s, action in self._agenda():
             clock.sleep_until(t_s)
             action(t_s)
         self.facts["virtual_s"] = self.scenario.duration_s
 
+    def start_network(self) -> Clock:
+        """Stations, channel and routing, without traffic."""
+        self._undo.callback(self.records.close)
+        self.network = build(self.scenario)
+        self._undo.callback(self.network.close)
+        self.facts["tcp_settings"] = tcp_setup.apply(self.scenario, self.network)
+        group = Group(tcp_setup.socket_settings(self.scenario, self.transfers))
+        self._undo.callback(group.close)
+        note = Note(self.network.namespaces.names(), group.folder)
+        self._undo.callback(note.close)
+        lead_s = self.scenario.warm_up_s or 0.0
+        if self.real_time:
+            lead_s += REAL_TIME_LEAD_S[0] + REAL_TIME_LEAD_S[1] * len(self.scenario.station)
+        clock = Clock(lead_s)
+        self.facts["realtime_epoch_ns"] = clock.realtime_epoch_ns()
+        self._undo.callback(self._stop_daemons)
+        self._start_medium(clock)
+        self._start_routing(clock)
+        return clock
+
     def _agenda(self) -> Iterator[tuple[float, Any]]:
         """Every action of the run in order of time; at equal times starts, samples, stops."""
         assert self.sampler is not None
         interval = self.scenario.measure.interval_s
-        steps = round(self.scenario.duration_s / interval)
-        agenda: list[tuple[float, int, int, Any]] = []
+        flow_actions: list[tuple[float, int, int, Any]] = []
         for transfer in self.transfers:
             flow = transfer.flow
             assert flow.stop_s is not None
-            agenda.append((flow.start_s, 0, transfer.index, self._starter(transfer)))
-            agenda.append((flow.stop_s, 2, transfer.index, self._stopper(transfer)))
-        for step in range(1, steps + 1):
-            agenda.append((round(step * interval, 9), 1, 0, self._sample))
-        agenda.sort(key=lambda entry: entry[:3])
-        for t_s, _, _, action in agenda:
+            flow_actions.append((flow.start_s, 0, transfer.index, self._starter(transfer)))
+            flow_actions.append((flow.stop_s, 2, transfer.index, self._stopper(transfer)))
+        flow_actions.sort(key=lambda entry: entry[:3])
+        samples = (
+            (round(step * interval, 9), 1, 0, self._sample)
+            for step in range(1, round(self.scenario.duration_s / interval) + 1)
+        )
+        for t_s, _, _, action in heapq.merge(flow_actions, samples, key=lambda entry: entry[:3]):
             yield t_s, action
 
     def _starter(self, transfer: Transfer) -> Any:
@@ -132,13 +172,14 @@ class Lab:
         self._check_daemons(t_s)
         if abs(t_s - round(t_s)) < self.scenario.measure.interval_s / 2:
             progress = {"t_s": round(t_s, 3), "goodput_kbps": self.sampler.total_goodput_kbps()}
+            self.records.flush()
             print(json.dumps(progress), flush=True)
 
     def _check_daemons(self, t_s: float) -> None:
-        for daemon in self.daemons:
+        for daemon in (*self.daemons, *self.captures):
             status = daemon.process.poll()
             if status is not None:
-                last = _last_line(daemon.log)
+                last = last_line(daemon.log)
                 raise DaemonDied(
                     f"{daemon.name}: ended at {t_s:g} s with status {status}: {last}; "
                     f"see logs/{daemon.log.name}"
@@ -151,7 +192,7 @@ class Lab:
         config = medium_config.write(self.scenario, self.network, clock.epoch_ns, self.out)
         log = self.out / "logs" / "medium.log"
         process = subprocess.Popen(
-            [daemons.program("hoplab-medium"), "--config", str(config)],
+            [program("hoplab-medium"), "--config", str(config)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=log.open("ab"),
@@ -161,7 +202,7 @@ class Lab:
         assert process.stdout is not None
         if process.stdout.readline().strip() != b"ready":
             process.wait()
-            raise DaemonDied(f"medium: did not start: {_last_line(log)}; see logs/medium.log")
+            raise DaemonDied(f"medium: did not start: {last_line(log)}; see logs/medium.log")
 
     def _start_routing(self, clock: Clock) -> None:
         assert self.network is not None
@@ -172,6 +213,9 @@ class Lab:
 
     def close(self) -> None:
         """Stop what runs, in reverse order of starting, and remove what was built."""
+        self._undo.close()
+
+    def _stop_transfers(self) -> None:
         for transfer in self.transfers:
             for process in (transfer.client, transfer.server):
                 if process is not None and process.poll() is None:
@@ -180,11 +224,13 @@ class Lab:
         if self.sampler is not None:
             self.facts["flows"] = self.sampler.summaries()
             self.sampler.close()
+
+    def _stop_captures(self) -> None:
+        captures.stop(self.captures)
+
+    def _stop_daemons(self) -> None:
         for daemon in reversed(self.daemons):
             _stop(daemon)
-        self.records.close()
-        if self.network is not None:
-            self.network.close()
 
 
 def _stop(daemon: Daemon) -> None:
@@ -195,14 +241,6 @@ def _stop(daemon: Daemon) -> None:
         except subprocess.TimeoutExpired:
             daemon.process.kill()
             daemon.process.wait()
-
-
-def _last_line(log: Path) -> str:
-    with contextlib.suppress(OSError):
-        lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        if lines:
-            return lines[-1]
-    return "it said nothing"
 
 
 class Stopped(BaseException):
@@ -216,30 +254,45 @@ def _on_signal(number: int, frame: FrameType | None) -> None:
     raise Stopped(number)
 
 
-def main(arguments: list[str]) -> int:
-    out = Path(arguments[0])
-    scenario = Scenario.model_validate_json((out / "scenario.json").read_text(encoding="utf-8"))
+def prepare(out: Path) -> Scenario:
+    """The scenario of the folder ``out``, with its places for records and logs made."""
     for folder in ("raw", "logs"):
         (out / folder).mkdir(exist_ok=True)
+    return Scenario.model_validate_json((out / "scenario.json").read_text(encoding="utf-8"))
+
+
+def main(arguments: list[str]) -> int:
+    """``FOLDER [--real-time]``; returns the exit status."""
+    out = Path(arguments[0])
+    scenario = prepare(out)
+    # Else the kernel wakes every process up to 50 us late; what is started inherits it.
+    ctypes.CDLL(None).prctl(PR_SET_TIMERSLACK, 1)
     signal.signal(signal.SIGTERM, _on_signal)
     signal.signal(signal.SIGINT, _on_signal)
-    lab = Lab(scenario, out)
+    lab = Lab(scenario, out, REAL_TIME in arguments)
     verdict: dict[str, Any] = {"status": 0, "error": None}
     try:
         try:
             lab.run()
         finally:
             lab.close()
+        captures.check_complete(lab.captures)
     except HoplabError as error:
         verdict = {"status": error.exit_status, "error": str(error)}
     except Stopped as stopped:
         verdict = {"status": 128 + stopped.number, "error": "stopped by a signal"}
     except Exception as error:
-        (out / "logs" / "lab.log").write_text(traceback.format_exc(), encoding="utf-8")
-        verdict = {"status": 1, "error": f"lab: {type(error).__name__}: {error}; see logs/lab.log"}
-    (out / "raw" / "verdict.json").write_text(
-        json.dumps({**verdict, **lab.facts}), encoding="utf-8"
-    )
+        if isinstance(error, OSError) and error.errno in DISK_ERRORS:
+            full = ResultsError(f"results: cannot be written: {error.strerror}; free some space")
+            verdict = {"status": full.exit_status, "error": str(full)}
+        else:
+            cause = f"lab: {type(error).__name__}: {error}; see logs/lab.log"
+            verdict = {"status": 1, "error": cause}
+            (out / "logs" / "lab.log").write_text(traceback.format_exc(), encoding="utf-8")
+    with contextlib.suppress(OSError):  # the exit status tells too
+        (out / "raw" / "verdict.json").write_text(
+            json.dumps({**verdict, **lab.facts}), encoding="utf-8"
+        )
     return int(verdict["status"])
 
 

@@ -226,6 +226,11 @@ def _cross_check(scenario: Scenario) -> None:
                     f"flow.{i}.sack: {flow.name} and {other[0]} leave the same station "
                     f"{flow.source}, and SACK is a setting of the station; use two stations"
                 )
+    if scenario.tcp.delayed_ack is False and scenario.routing.protocol in ("batmand", "babeld"):
+        raise ScenarioError(
+            f"tcp.delayed_ack: false is a property of routes, and {scenario.routing.protocol} "
+            "makes its own; use routing.protocol static, dsr or batman-adv"
+        )
     if scenario.routing.protocol != "static" and any(not s.radio for s in scenario.station):
         raise ScenarioError(
             f"routing.protocol: {scenario.routing.protocol!r} needs a radio at every station; "

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import compileall
 import json
 import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,8 +18,10 @@ from typing import Any
 
 from hoplab import __version__, tables
 from hoplab.errors import GuestFailed, HoplabError, ResultsError
-from hoplab.machine import kernel, uml
+from hoplab.machine import host, kernel, uml
+from hoplab.measure import captures
 from hoplab.paths import PROJECT
+from hoplab.processes import program
 from hoplab.scenario import Scenario
 
 LOCK = "running.pid"
@@ -47,6 +51,7 @@ def run(
     Results so far are kept and turned into tables when the run fails. Raises the `HoplabError`
     of what went wrong.
     """
+    require(scenario, machine)
     _prepare(out, scenario, source)
     started = time.monotonic()
 
@@ -60,27 +65,34 @@ def run(
             return
         on_progress(progress)
 
-    failure: HoplabError | None = None
+    failure: BaseException | None = None
+    status = GuestFailed.exit_status
     limit = wall_limit_s
     if limit is None:
         limit = 60.0 + WALL_LIMIT_FACTOR * (scenario.duration_s + (scenario.warm_up_s or 0.0))
     try:
         if machine == "uml":
-            uml.run_guest(
-                ["/hoplab/.venv/bin/python", "-I", "-m", "hoplab.lab", "/out"],
+            status = uml.run_guest(
+                [*_guest_python(), "-m", "hoplab.lab", "/out"],
                 writable=out,
                 seed=scenario.seed,
                 wall_limit_s=limit,
                 on_line=on_line,
                 stderr=subprocess.DEVNULL,
-            )
+            ).exit_status
         else:
-            _run_here(out, on_line)
-    except GuestFailed as error:
+            status = host.run_lab(out, on_line)
+    except BaseException as error:  # Ctrl-C and SIGTERM too: results so far are kept
         failure = error
+    try:
+        manifest = gather(out, scenario, machine, time.monotonic() - started, status)
+    except OSError as error:
+        raise ResultsError(
+            f"{out}: cannot be written: {error.strerror}; free some space or choose another "
+            "folder with --out"
+        ) from None
     finally:
         (out / LOCK).unlink(missing_ok=True)
-    manifest = gather(out, scenario, machine, time.monotonic() - started)
     if failure is not None:
         raise failure
     verdict = manifest["verdict"]
@@ -89,6 +101,52 @@ def run(
         ended.exit_status = verdict["status"]
         raise ended
     return manifest
+
+
+def shell(scenario: Scenario, folder: Path, machine: str) -> int:
+    """A prompt on the scenario's network, with ``folder`` for its logs; returns its status."""
+    require(scenario, machine)
+    _prepare(folder, scenario, None)
+    if machine == "host":
+        return host.shell(folder)
+    return uml.run_guest(
+        [*_guest_python(), "-m", "hoplab.shell", "/out"],
+        writable=folder,
+        seed=scenario.seed,
+        virtual=False,
+        stdin=sys.stdin.fileno(),
+        terminal=sys.stdin.isatty(),
+    ).exit_status
+
+
+def _guest_python() -> list[str]:
+    """The interpreter as a guest sees it, without site: that would look at the checkout's own
+    path, and a run's course must not depend on where the checkout lies."""
+    packages = Path(sysconfig.get_path("purelib")).relative_to(PROJECT)
+    path = f"/hoplab:/hoplab/{packages}"
+    return ["env", f"PYTHONPATH={path}", "/hoplab/.venv/bin/python", "-S", "-P"]
+
+
+def require(scenario: Scenario, machine: str) -> None:
+    """Raise `MissingTool` for the first thing that the run needs and this machine lacks."""
+    if machine == "uml":
+        uml.require()
+        # A guest that has to compile the lab itself takes another course.
+        compileall.compile_dir(PROJECT / "hoplab", quiet=2)
+    for name in _programs(scenario):
+        program(name)
+
+
+def _programs(scenario: Scenario) -> list[str]:
+    names = ["iperf3"]
+    if any(station.radio for station in scenario.station):
+        names.append("hoplab-medium")
+    protocol = scenario.routing.protocol
+    if protocol in ("batmand", "babeld", "dsr"):
+        names.append("hoplab-dsr" if protocol == "dsr" else protocol)
+    if scenario.measure.captures or captures.observed(scenario):
+        names.append("tcpdump")
+    return names
 
 
 def _prepare(out: Path, scenario: Scenario, source: Path | None) -> None:
@@ -114,44 +172,31 @@ def _prepare(out: Path, scenario: Scenario, source: Path | None) -> None:
         ) from None
 
 
-def _run_here(out: Path, on_line: Callable[[str], None]) -> None:
-    """Run the lab on this kernel, in real time."""
-    if os.geteuid() != 0:
-        raise HoplabError("--machine host: needs root for namespaces and radios; use sudo")
-    process = subprocess.Popen(
-        [sys.executable, "-I", "-m", "hoplab.lab", str(out.resolve())],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        cwd=PROJECT,
-        text=True,
-    )
-    try:
-        assert process.stdout is not None
-        for line in process.stdout:
-            on_line(line)
-        process.wait()
-    except BaseException:
-        process.terminate()
-        process.wait()
-        raise
-
-
-def gather(out: Path, scenario: Scenario, machine: str, wall_s: float) -> dict[str, Any]:
+def gather(
+    out: Path,
+    scenario: Scenario,
+    machine: str,
+    wall_s: float,
+    status: int,
+) -> dict[str, Any]:
     """Tables, digest and manifest from what the lab left in ``out``."""
     try:
         verdict = json.loads((out / "raw" / "verdict.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        verdict = {"status": 5, "error": "the lab ended without a verdict"}
+        verdict = {"status": status, "error": f"the lab ended early, with status {status}"}
     (out / "raw").mkdir(exist_ok=True)
-    _flow_rows(out, scenario, verdict.get("flows", {}))
-    made = tables.convert(out)
+    summaries = verdict.pop("flows", {})
+    if "realtime_epoch_ns" in verdict:
+        summaries |= captures.gather(out, scenario, verdict.pop("realtime_epoch_ns"))
+    _flow_rows(out, scenario, summaries)
+    made = tables.convert(out, scenario.duration_s)
     manifest = {
         "run": out.name,
         "digest": tables.digest(out, made),
         "hoplab_version": __version__,
         "kernel": verdict.pop("kernel", None),
         "kernel_build": kernel.folder().name if machine == "uml" else None,
-        "daemons": _daemon_versions(scenario),
+        "daemons": _versions(scenario),
         "seed": scenario.seed,
         "machine": machine,
         "virtual_s": verdict.pop("virtual_s", None),
@@ -181,26 +226,14 @@ def _flow_rows(out: Path, scenario: Scenario, summaries: dict[str, Any]) -> None
             file.write(json.dumps(row) + "\n")
 
 
-def _daemon_versions(scenario: Scenario) -> dict[str, str]:
+def _versions(scenario: Scenario) -> dict[str, str]:
     """Versions of the programs that took part, as they tell them themselves."""
-    from hoplab.routing.daemons import program
-
-    commands: dict[str, list[str]] = {"iperf3": ["iperf3", "--version"]}
-    if any(station.radio for station in scenario.station):
-        commands["hoplab-medium"] = ["hoplab-medium", "--version"]
-    protocol = scenario.routing.protocol
-    if protocol in ("batmand", "babeld", "dsr"):
-        name: str = "hoplab-dsr" if protocol == "dsr" else protocol
-        commands[name] = [name, {"batmand": "-v", "babeld": "-V"}.get(protocol, "--version")]
     versions: dict[str, str] = {}
-    for name, command in commands.items():
+    for name in _programs(scenario):
+        option = {"batmand": "-v", "babeld": "-V"}.get(name, "--version")
         try:
             answer = subprocess.run(
-                [program(command[0]), *command[1:]],
-                capture_output=True,
-                text=True,
-                timeout=10,
-                check=False,
+                [program(name), option], capture_output=True, text=True, timeout=10, check=False
             )
         except (HoplabError, OSError, subprocess.TimeoutExpired):
             versions[name] = "unknown"

@@ -44,6 +44,7 @@ SCHEMAS: dict[str, list[tuple[str, pa.DataType]]] = {
         ("backoff", pa.int64()),
         ("ca_state", pa.string()),
         ("retransmits", pa.int64()),
+        ("timeouts", pa.int64()),
         ("in_flight", pa.int64()),
         ("lost", pa.int64()),
         ("min_rtt_ms", pa.float64()),
@@ -127,17 +128,21 @@ SCHEMAS: dict[str, list[tuple[str, pa.DataType]]] = {
 }
 
 
-def convert(run: Path) -> dict[str, pa.Table]:
-    """Read ``raw/*.jsonl``, write ``tables/*.parquet``, return the tables."""
+def convert(run: Path, duration_s: float) -> dict[str, pa.Table]:
+    """Read ``raw/*.jsonl``, write ``tables/*.parquet``, return the tables.
+
+    What daemons saw while the run was taken down, after ``duration_s``, is left out.
+    """
     folder = run / "tables"
     folder.mkdir(exist_ok=True)
     tables = {}
     for name, schema in SCHEMAS.items():
         rows = _rows(run / "raw", name)
+        if schema[0] == TIMED:
+            rows = [row for row in rows if row["t_s"] <= duration_s]
+            rows.sort(key=lambda row: float(row["t_s"]))
         if not rows:
             continue
-        if schema[0] == TIMED:
-            rows.sort(key=lambda row: float(row["t_s"]))
         columns = {
             column: pa.array([row.get(column) for row in rows], type=kind)
             for column, kind in schema

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hoplab.scenario import Flow, Tcp
+from hoplab.scenario import Tcp
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,3 @@ def initial_window(tcp: Tcp) -> int | None:
     if tcp.initial_window is None and tcp.profile == "classic":
         return CLASSIC_INITIAL_WINDOW
     return tcp.initial_window
-
-
-def window_bytes(flow: Flow) -> int | None:
-    """Receive window that a flow's window in segments comes to."""
-    if flow.window is None or flow.mss is None:
-        return None
-    return flow.window * flow.mss

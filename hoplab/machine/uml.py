@@ -15,7 +15,9 @@ import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
+import termios
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -59,18 +61,21 @@ def run_guest(
     stdout: int | IO[bytes] | None = None,
     stderr: int | IO[bytes] | None = None,
     on_line: Callable[[str], None] | None = None,
+    terminal: bool = False,
 ) -> GuestResult:
     """Run ``argv`` in a guest and wait for it.
 
     ``writable`` appears as /out, the checkout as /hoplab; everything else that the command
-    writes vanishes. ``on_line`` receives each line of standard output as it comes. Raises
+    writes vanishes. ``on_line`` receives each line of standard output as it comes. With
+    ``terminal`` the caller's terminal is the command's: job control, Ctrl-C, its size. Raises
     `GuestFailed` when the kernel panics or runs past ``wall_limit_s`` of wall time.
     """
     binary = kernel.path()
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hoplab-guest-")))
         core = stack.enter_context(_own_core())
-        _write_job(folder, argv, writable, cwd, writable_cwd)
+        size = stack.enter_context(_lent_terminal()) if terminal else ""
+        _write_job(folder, argv, writable, cwd, writable_cwd, size)
         command = [
             str(binary),
             f"mem={MEMORY_MB}M",
@@ -117,8 +122,24 @@ def run_guest(
         return GuestResult(int(status.read_text().strip() or "1"), wall_s)
 
 
+@contextlib.contextmanager
+def _lent_terminal() -> Iterator[str]:
+    """The terminal's size as ``rows columns``; its settings, which the guest changes, come back."""
+    size = os.get_terminal_size(sys.stdin.fileno())
+    settings = termios.tcgetattr(sys.stdin)
+    try:
+        yield f"{size.lines} {size.columns}"
+    finally:
+        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, settings)
+
+
 def _write_job(
-    folder: Path, argv: Sequence[str], writable: Path | None, cwd: str, writable_cwd: bool
+    folder: Path,
+    argv: Sequence[str],
+    writable: Path | None,
+    cwd: str,
+    writable_cwd: bool,
+    terminal: str,
 ) -> None:
     shutil.copy(INIT, folder / "init")
     values = {
@@ -127,6 +148,8 @@ def _write_job(
         "cwd": cwd,
         "writable_cwd": "1" if writable_cwd else "",
         "status_folder": str(folder),
+        "terminal": terminal,
+        "terminal_type": os.environ.get("TERM", "dumb"),
         "modules": " ".join(str(path) for path in kernel.modules()),
     }
     lines = [f"{key}={shlex.quote(value)}" for key, value in values.items()]

@@ -22,6 +22,11 @@ class Records:
             file = self._files[table] = path.open("a", encoding="utf-8", buffering=1 << 16)
         file.write(json.dumps(row, separators=(",", ":")) + "\n")
 
+    def flush(self) -> None:
+        """So much is there when the run is stopped from outside."""
+        for file in self._files.values():
+            file.flush()
+
     def close(self) -> None:
         for file in self._files.values():
             file.close()

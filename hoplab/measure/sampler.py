@@ -116,6 +116,7 @@ class Sampler:
         self._summary[transfer.name] = {
             "delivered_bytes": delivered,
             "retransmits": last.get("retransmits"),
+            "timeouts": last.get("timeouts"),
             "rtt_ms_mean": round(sum(rtts) / len(rtts), 3) if rtts else None,
             "goodput_kbps": round(delivered * 8e-3 / (t_s - transfer.flow.start_s), 3),
         }

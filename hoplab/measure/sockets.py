@@ -3,11 +3,23 @@
 
 from __future__ import annotations
 
+import platform
 from typing import Any
 
 from pyroute2 import DiagSocket
+from pyroute2.netlink.diag import inet_diag_msg
 
 from hoplab.network.namespaces import inside
+
+if tuple(int(part) for part in platform.release().split(".")[:2]) >= (6, 7):
+    # struct tcp_info grew by these in 6.7 (linux/tcp.h); pyroute2 knows it up to 5.x.
+    inet_diag_msg.tcp_info.fields += (
+        ("tcpi_rcv_wnd", "I"),
+        ("tcpi_rehash", "I"),
+        ("tcpi_total_rto", "H"),
+        ("tcpi_total_rto_recoveries", "H"),
+        ("tcpi_total_rto_time", "I"),
+    )
 
 AF_INET = 2
 INET_DIAG_INFO = 2
@@ -54,6 +66,7 @@ def sender_row(info: dict[str, Any]) -> dict[str, Any]:
         "backoff": info["tcpi_backoff"],
         "ca_state": CA_STATES[min(info["tcpi_ca_state"], 4)],
         "retransmits": info["tcpi_total_retrans"],
+        "timeouts": info.get("tcpi_total_rto"),
         "in_flight": info["tcpi_unacked"],
         "lost": info["tcpi_lost"],
     }

@@ -11,6 +11,8 @@ from hoplab.network.namespaces import Namespaces
 from hoplab.scenario import Scenario, Station
 
 LOOPBACK = "lo"
+SUBNET = 24
+BROADCAST = "10.0.0.255"
 
 
 def station_address(index: int) -> str:
@@ -100,13 +102,13 @@ def _add_radio(network: Network, scenario: Scenario, station: Station) -> None:
     phy = network.radios.create(f"radio-{station.name}", network.mac[station.name])
     wifi.join(station.name, phy, scenario.radio)
     needs_subnet = scenario.routing.protocol in ("batmand", "batman-adv")
-    _address(network, station.name, wifi.INTERFACE, 24 if needs_subnet else 32)
+    _address(network, station.name, wifi.INTERFACE, SUBNET if needs_subnet else 32)
 
 
 def _address(network: Network, station: str, interface: str, prefix: int) -> None:
     netlink = network.namespaces.netlink(station)
     index = netlink.link_lookup(ifname=interface)[0]
     arguments = {"index": index, "address": network.address[station], "prefixlen": prefix}
-    if prefix == 24:
-        arguments["broadcast"] = "10.0.0.255"
+    if prefix == SUBNET:
+        arguments["broadcast"] = BROADCAST
     netlink.addr("add", **arguments)

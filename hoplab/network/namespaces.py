@@ -36,6 +36,9 @@ class Namespaces:
         loopback = netlink.link_lookup(ifname="lo")[0]
         netlink.link("set", index=loopback, state="up")
 
+    def names(self) -> list[str]:
+        return list(self._netlink)
+
     def netlink(self, name: str) -> Any:
         """The rtnetlink socket (`pyroute2.IPRoute`) of namespace ``name``."""
         return self._netlink[name]

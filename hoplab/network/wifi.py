@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pyroute2 import IW
+from pyroute2 import IW, IPRoute
 from pyroute2.netlink import NLM_F_ACK, NLM_F_REQUEST
 from pyroute2.netlink.nl80211 import NL80211_NAMES, nl80211cmd
 
+from hoplab.errors import HoplabError
 from hoplab.network.namespaces import inside
 from hoplab.scenario import Radio
 
@@ -28,6 +29,7 @@ MTU = 2304
 ETHERTYPE_EXPERIMENTAL = b"\x88\xb5"
 """IEEE 802 local experimental: no protocol of any host listens to it."""
 INTRODUCTION_S = 0.05
+INTRODUCTION_LIMIT_S = 20.0
 NETNS_DIRECTORY = Path("/var/run/netns")
 
 
@@ -51,8 +53,10 @@ def join(namespace: str, phy_index: int, radio: Radio) -> None:
         index = interface.get_attr("NL80211_ATTR_IFINDEX")
         _rename_and_set_ibss(iw, namespace, index)
         _limits(iw, phy_index, radio)
-        _join(iw, index, radio)
+        # Before joining: an IBSS that is up refuses to do without its basic rate, which only
+        # broadcasts use here.
         _fix_rate(iw, index, radio)
+        _join(iw, index, radio)
     finally:
         iw.close()
 
@@ -64,12 +68,35 @@ def introduce(namespaces: Sequence[str]) -> None:
     only some time after its first frame, so that the first answer to every neighbour would be
     lost. Until a medium registers, the kernel delivers every frame to every radio.
     """
-    for namespace in namespaces:
-        with inside(namespace), socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sock:
-            sock.bind((INTERFACE, 0))
-            source = sock.getsockname()[4]
-            sock.send(b"\xff" * 6 + source + ETHERTYPE_EXPERIMENTAL + bytes(46))
-    time.sleep(INTRODUCTION_S)
+    deadline = time.monotonic() + INTRODUCTION_LIMIT_S
+    strangers = set(namespaces)
+    while strangers:
+        if time.monotonic() > deadline:
+            raise HoplabError(
+                f"radios: {', '.join(sorted(strangers))} did not hear the others within "
+                f"{INTRODUCTION_LIMIT_S:g} s; see dmesg"
+            )
+        for namespace in namespaces:
+            _greet(namespace)
+        time.sleep(INTRODUCTION_S)
+        strangers = {name for name in strangers if _known(name) < len(namespaces) - 1}
+
+
+def _greet(namespace: str) -> None:
+    with inside(namespace), socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sock:
+        sock.bind((INTERFACE, 0))
+        source = sock.getsockname()[4]
+        sock.send(b"\xff" * 6 + source + ETHERTYPE_EXPERIMENTAL + bytes(46))
+
+
+def _known(namespace: str) -> int:
+    """How many other stations the radio's driver knows."""
+    with inside(namespace):
+        iw, index = IW(), socket.if_nametoindex(INTERFACE)
+    try:
+        return sum(1 for _ in iw.get_stations(index))
+    finally:
+        iw.close()
 
 
 def _request(iw: Any, command: str, attributes: list[tuple[str, Any]]) -> None:
@@ -88,8 +115,6 @@ def _move(iw: Any, phy_index: int, namespace: str) -> None:
 
 
 def _rename_and_set_ibss(iw: Any, namespace: str, index: int) -> None:
-    from pyroute2 import IPRoute
-
     with inside(namespace):
         route = IPRoute()
     try:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """RUN/report.html: key figures, figures over time, map, tables, and what was run.
 
-Names and texts of a scenario are foreign input: the template escapes all of them, the figures'
-data travel as JSON that cannot end its script element, and the script writes text nodes only.
+Names and texts of a scenario are foreign input: the template escapes all of them, and Plotly
+escapes what it embeds as JSON.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from markupsafe import Markup
 
 from hoplab.errors import ResultsError
 from hoplab.report.data import figures, number
+from hoplab.report.figures import library, over_time, station_map
 from hoplab.results import Results, load
 
 _HERE = Path(__file__).parent
@@ -70,21 +71,15 @@ def _page(results: Results) -> str:
         settings=_settings(manifest.get("tcp_settings")),
         source=_source(results.run_dir),
         data=data,
-        json=_json(data),
+        plotly=library(),
+        over_time=over_time(data),
+        station_map=station_map(data),
     )
 
 
 def _own(name: str) -> Markup:
     """A file of this package, for inlining."""
     return Markup((_HERE / name).read_text(encoding="utf-8"))
-
-
-def _json(value: Any) -> Markup:
-    """JSON that neither ends the script element it stands in nor starts a comment there."""
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    for character in "<>&":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return Markup(text)
 
 
 def _number(value: Any, digits: int = 1) -> str:

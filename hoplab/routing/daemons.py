@@ -3,36 +3,15 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 
-from hoplab.errors import MissingTool
-from hoplab.network.build import Network
+from hoplab.network.build import BROADCAST, SUBNET, Network
 from hoplab.network.wifi import INTERFACE
-from hoplab.paths import BINARIES
+from hoplab.processes import Daemon, program, wait_until
 from hoplab.scenario import Scenario
+from hoplab.traffic import tcp_setup
 
-
-@dataclass
-class Daemon:
-    """A process that must live as long as the run."""
-
-    name: str
-    process: subprocess.Popen[bytes]
-    log: Path
-
-
-def program(name: str) -> str:
-    """Path of a program: ours from the build folder, others from PATH and the sbin folders."""
-    own = BINARIES / name
-    found = str(own) if own.exists() else shutil.which(name, path="/usr/sbin:/sbin:/usr/bin:/bin")
-    if found is None:
-        package = {"batctl": "batctl"}.get(name, name)
-        remedy = "'make setup'" if name.startswith("hoplab-") else f"'apt-get install {package}'"
-        raise MissingTool(f"{name}: not found; install it with {remedy}")
-    return found
+DSR_INTERFACE = "dsr0"
 
 
 def start(scenario: Scenario, network: Network, out: Path, epoch_ns: int) -> list[Daemon]:
@@ -49,7 +28,26 @@ def start(scenario: Scenario, network: Network, out: Path, epoch_ns: int) -> lis
         command = starter(scenario, network, station.name, out, epoch_ns)
         process = network.namespaces.spawn(station.name, command, log)
         daemons.append(Daemon(f"{protocol} at {station.name}", process, log))
+    if protocol == "dsr":
+        for daemon in daemons:
+            wait_until(daemon, b"ready")
+        for station in scenario.station:
+            _through_dsr(network, station.name, tcp_setup.route_metrics(scenario, station.name))
     return daemons
+
+
+def _through_dsr(network: Network, station: str, metrics: dict[str, dict[str, int]]) -> None:
+    """Routes with metrics beside the one to the network that the daemon's interface brought."""
+    netlink = network.namespaces.netlink(station)
+    for destination, values in metrics.items():
+        netlink.route(
+            "add",
+            dst=f"{network.address[destination]}/32",
+            oif=netlink.link_lookup(ifname=DSR_INTERFACE)[0],
+            prefsrc=network.address[station],
+            scope=253,
+            metrics=values,
+        )
 
 
 def _settings(scenario: Scenario) -> list[str]:
@@ -83,10 +81,15 @@ def _babeld(
 
 
 def _dsr(scenario: Scenario, network: Network, station: str, out: Path, epoch_ns: int) -> list[str]:
-    settings = [f"--set={key}={value}" for key, value in scenario.routing.settings.items()]
+    settings = [
+        # Booleans as TOML writes them.
+        f"--set={key}={str(value).lower() if isinstance(value, bool) else value}"
+        for key, value in scenario.routing.settings.items()
+    ]
     return [
         program("hoplab-dsr"),
-        *("--interface", INTERFACE, "--address", f"{network.address[station]}/24"),
+        *("--interface", INTERFACE, "--address", f"{network.address[station]}/{SUBNET}"),
+        *("--tun", DSR_INTERFACE),
         *("--seed", str(scenario.seed), "--name", station, "--epoch-ns", str(epoch_ns)),
         *("--events", str(out / "raw" / f"events-dsr-{station}.jsonl")),
         *settings,
@@ -98,9 +101,9 @@ def _batman_adv(network: Network) -> None:
     for station, address in network.address.items():
         netlink = network.namespaces.netlink(station)
         wlan = netlink.link_lookup(ifname=INTERFACE)[0]
-        netlink.addr("del", index=wlan, address=address, prefixlen=24)
+        netlink.addr("del", index=wlan, address=address, prefixlen=SUBNET)
         netlink.link("add", ifname="bat0", kind="batadv")
         bat = netlink.link_lookup(ifname="bat0")[0]
         netlink.link("set", index=wlan, master=bat)
         netlink.link("set", index=bat, state="up")
-        netlink.addr("add", index=bat, address=address, prefixlen=24, broadcast="10.0.0.255")
+        netlink.addr("add", index=bat, address=address, prefixlen=SUBNET, broadcast=BROADCAST)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Static shortest paths in hops, from the stations' places at time 0."""
+"""Static shortest paths in hops, from the stations' places at time 0.
+
+Neighbours are static too: a study of fixed routes has no address resolution in it.
+"""
 
 from __future__ import annotations
 
@@ -46,6 +49,19 @@ def next_hops(graph: dict[str, list[str]], destination: str) -> dict[str, str]:
 def install(scenario: Scenario, network: Network) -> None:
     """A host route for every destination at every station."""
     graph = neighbours(scenario)
+    radios = {station.name for station in scenario.station if station.radio}
+    for station in radios:
+        netlink = network.namespaces.netlink(station)
+        index = netlink.link_lookup(ifname=INTERFACE)[0]
+        for other in graph[station]:
+            if other in radios:
+                netlink.neigh(
+                    "add",
+                    dst=network.address[other],
+                    lladdr=network.mac[other],
+                    ifindex=index,
+                    state="permanent",
+                )
     metrics = {s.name: tcp_setup.route_metrics(scenario, s.name) for s in scenario.station}
     for destination in network.address:
         for station, hop in next_hops(graph, destination).items():

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hoplab.network.build import Network
-from hoplab.routing.daemons import program
+from hoplab.processes import program
 from hoplab.scenario import Flow
 from hoplab.tcp_profile import VARIANTS
 

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Apply the scenario's TCP settings: sysctls of a station, metrics of its routes."""
+"""Apply the scenario's TCP settings: sysctls of a station, metrics of its routes, windows."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 from hoplab import tcp_profile
 from hoplab.network.build import Network
 from hoplab.scenario import Scenario
+from hoplab.traffic.flows import Transfer
+from hoplab.traffic.socket_settings import SocketSettings
 
 
 def apply(scenario: Scenario, network: Network) -> dict[str, dict[str, str]]:
@@ -21,29 +25,32 @@ def apply(scenario: Scenario, network: Network) -> dict[str, dict[str, str]]:
 
 
 def _exists(key: str) -> bool:
-    from pathlib import Path
-
     return Path("/proc/sys", *key.split(".")).exists()
+
+
+def socket_settings(scenario: Scenario, transfers: list[Transfer]) -> list[SocketSettings]:
+    """Windows of every TCP flow."""
+    return [
+        SocketSettings(
+            transfer.client_port,
+            tcp_profile.initial_window(scenario.tcp),
+            transfer.flow.window,
+        )
+        for transfer in transfers
+        if transfer.flow.protocol == "tcp"
+    ]
 
 
 def route_metrics(scenario: Scenario, station: str) -> dict[str, dict[str, int]]:
     """Per destination station, the metrics of the routes that leave ``station``.
 
-    The sender's initial window and the receiver's window and acknowledgement policy are
-    properties of the route towards the other end (RTAX_INITCWND, RTAX_WINDOW, RTAX_QUICKACK).
+    The receiver's acknowledgement policy is a property of the route towards the sender
+    (RTAX_QUICKACK).
     """
-    metrics: dict[str, dict[str, int]] = {}
-    initial = tcp_profile.initial_window(scenario.tcp)
-    for flow in scenario.flow:
-        if flow.protocol != "tcp":
-            continue
-        if flow.source == station and initial is not None:
-            metrics.setdefault(flow.destination, {})["initcwnd"] = initial
-        if flow.destination == station:
-            towards = metrics.setdefault(flow.source, {})
-            window = tcp_profile.window_bytes(flow)
-            if window is not None:
-                towards["window"] = window
-            if scenario.tcp.delayed_ack is False:
-                towards["quickack"] = 1
-    return metrics
+    if scenario.tcp.delayed_ack is not False:
+        return {}
+    return {
+        flow.source: {"quickack": 1}
+        for flow in scenario.flow
+        if flow.protocol == "tcp" and flow.destination == station
+    }

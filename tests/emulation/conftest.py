@@ -12,6 +12,22 @@ import pytest
 from hoplab.paths import PROJECT
 
 HOPLAB = PROJECT / ".venv" / "bin" / "hoplab"
+CHAIN = """
+duration_s = 10
+[topology]
+kind = "chain"
+stations = {stations}
+[tcp]
+profile = "classic"
+[[flow]]
+source = "n0"
+destination = "n{last}"
+window = 8
+"""
+
+
+def chain(stations: int) -> str:
+    return CHAIN.format(stations=stations, last=stations - 1)
 
 
 @pytest.fixture

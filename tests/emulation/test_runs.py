@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs through the real kernel, held against physics, and their repeatability."""
 
+import statistics
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -9,21 +10,10 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from tests.emulation.conftest import chain
+
 Run = Callable[..., dict[str, Any]]
 Hoplab = Callable[..., subprocess.CompletedProcess[str]]
-
-CHAIN = """
-duration_s = 10
-[topology]
-kind = "chain"
-stations = {stations}
-[tcp]
-profile = "classic"
-[[flow]]
-source = "n0"
-destination = "n{last}"
-window = 8
-"""
 
 DUMBBELL = """
 duration_s = 10
@@ -33,10 +23,6 @@ kind = "dumbbell"
 source = "n1"
 destination = "n4"
 """
-
-
-def chain(stations: int) -> str:
-    return CHAIN.format(stations=stations, last=stations - 1)
 
 
 def test_one_hop_uses_the_channel(tmp_path: Path, run_scenario: Run) -> None:
@@ -65,30 +51,6 @@ def test_wired_bottleneck(run_scenario: Run) -> None:
     """10 Mbit/s Ethernet: 1448 bytes of 1514 with timestamps are payload."""
     goodput = run_scenario(DUMBBELL)["flows"][0]["goodput_kbps"]
     assert 8000 < goodput < 10_000 * 1448 / 1514
-
-
-def test_same_seed_same_digest_another_seed_another(run_scenario: Run) -> None:
-    digests = [run_scenario(chain(3), "--seed", seed)["digest"] for seed in ("1", "1", "2")]
-    assert digests[0] == digests[1]
-    assert digests[0] != digests[2]
-
-
-def test_busy_machine_and_parallel_runs_change_nothing(tmp_path: Path, hoplab: Hoplab) -> None:
-    from concurrent.futures import ThreadPoolExecutor
-
-    file = tmp_path / "chain.toml"
-    file.write_text(chain(3))
-
-    def digest(number: int) -> str:
-        import json
-
-        done = hoplab("run", str(file), "--json", "--out", str(tmp_path / f"r{number}"))
-        assert done.returncode == 0, done.stderr
-        return str(json.loads(done.stdout)["digest"])
-
-    alone = digest(0)
-    with ThreadPoolExecutor(4) as pool:
-        assert set(pool.map(digest, range(1, 5))) == {alone}
 
 
 @pytest.mark.parametrize(
@@ -128,3 +90,57 @@ def test_a_folder_in_use_is_refused(tmp_path: Path, hoplab: Hoplab) -> None:
     assert done.returncode == 6
     assert "is not empty" in done.stderr
     assert (tmp_path / "out" / "precious").read_text() == "x"
+
+
+UDP = """
+duration_s = 10
+[topology]
+kind = "chain"
+stations = {stations}
+[measure]
+packets = true
+captures = ["n0", "n1:wlan0"]
+[[flow]]
+protocol = "udp"
+rate_kbps = 100
+packet_bytes = 500
+source = "n0"
+destination = "n{last}"
+"""
+
+
+def test_udp_is_counted_and_timed(tmp_path: Path, run_scenario: Run) -> None:
+    """500 bytes and 28 of headers, 8 of LLC and 28 of MAC at 2 Mbit/s, after 192 us of preamble:
+    2448 us, and SIFS and the ACK's 304 us before the host has it. At 25 packets a second the
+    channel has been idle for more than DIFS, so the frame goes at once (10.3.4.3)."""
+    flow = run_scenario(UDP.format(stations=2, last=1))["flows"][0]
+    assert flow["sent"] == pytest.approx(250, abs=3)
+    assert (flow["received"], flow["lost"]) == (flow["sent"], 0)
+    assert flow["goodput_kbps"] == pytest.approx(100, rel=0.02)
+    rows = pq.read_table(tmp_path / "run1" / "tables" / "packets.parquet").to_pylist()
+    delays = [row["received_s"] - row["sent_s"] for row in rows]
+    least = (2448 + 10 + 304) * 1e-6
+    assert least <= min(delays)
+    assert statistics.median(delays) < least + 20e-6
+    assert 1e-3 * flow["latency_ms_mean"] == pytest.approx(sum(delays) / len(delays))
+
+
+def test_captures_are_pcapng(tmp_path: Path, run_scenario: Run) -> None:
+    run_scenario(UDP.format(stations=2, last=1))
+    for name in ("n0-any", "n1-wlan0"):
+        path = tmp_path / "run1" / "captures" / f"{name}.pcapng"
+        read = subprocess.run(
+            ["tcpdump", "-n", "-r", str(path), "udp port 20001"], capture_output=True, text=True
+        )
+        assert "reading from file" in read.stderr
+        assert 245 < len(read.stdout.splitlines()) < 255
+        assert path.read_bytes()[:4] == b"\x0a\x0d\x0d\x0a"
+
+
+def test_a_flow_keeps_its_window_and_initial_window(tmp_path: Path, run_scenario: Run) -> None:
+    run_scenario(chain(2), "--set", "tcp.initial_window=2", "--set", "measure.packets=true")
+    rows = pq.read_table(tmp_path / "run1" / "tables" / "tcp.parquet").to_pylist()
+    assert max(row["in_flight"] for row in rows) == 8
+    packets = pq.read_table(tmp_path / "run1" / "tables" / "packets.parquet").to_pylist()
+    data = [packet["sent_s"] for packet in packets if packet["bytes"] == 1460]
+    assert data[1] - data[0] < 1e-4 < data[2] - data[1]

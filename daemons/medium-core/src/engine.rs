@@ -36,6 +36,10 @@ pub struct Params {
     pub no_ack: bool,
     /// Back off even when a frame finds the medium idle (as ns-2.35); the standard lets it go.
     pub always_backoff: bool,
+    /// Receive as ns-2.35's Mac802_11 does: a radio locks on the first frame that it senses, one
+    /// too weak to decode included, and what comes later can only spoil it; a reception with
+    /// errors reserves the medium for EIFS; CTS, and data after CTS, wait for an idle medium.
+    pub ns2_reception: bool,
     /// Hand unicast frames also to other radios that decoded them.
     pub overhear: bool,
 }
@@ -155,6 +159,7 @@ struct Reception {
     mw: f64,
     interference_mw: f64,
     spoiled: bool,
+    ends: Nanos,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -634,7 +639,7 @@ impl Medium {
             if dbm >= self.params.cs_threshold_dbm {
                 let mw = 10f64.powf(dbm / 10.0);
                 heard.push((other, dbm, mw));
-                self.arrive(other, tx, dbm, mw);
+                self.arrive(other, tx, dbm, mw, now + duration);
             }
         }
         self.air[tx] = Some(Transmission {
@@ -651,7 +656,7 @@ impl Medium {
     }
 
     /// A transmission begins to be sensed at `radio`.
-    fn arrive(&mut self, radio: usize, tx: usize, dbm: f64, mw: f64) {
+    fn arrive(&mut self, radio: usize, tx: usize, dbm: f64, mw: f64, ends: Nanos) {
         self.freeze(radio);
         let now = self.now;
         let capture = 10f64.powf(self.params.capture_db / 10.0);
@@ -662,7 +667,28 @@ impl Medium {
             station.busy_since = now;
         }
         station.sensed += 1;
-        if let Some(reception) = &mut station.reception {
+        if self.params.ns2_reception {
+            match &mut station.reception {
+                None => {
+                    station.reception = Some(Reception {
+                        tx,
+                        mw,
+                        interference_mw: 0.0,
+                        spoiled: station.transmitting || !decodable,
+                        ends,
+                    });
+                }
+                Some(first) if first.mw >= capture * mw => {
+                    station.nav_until = station.nav_until.max(ends + self.params.phy.eifs());
+                }
+                Some(first) => {
+                    first.spoiled = true;
+                    if ends > first.ends {
+                        (first.tx, first.mw, first.ends) = (tx, mw, ends);
+                    }
+                }
+            }
+        } else if let Some(reception) = &mut station.reception {
             reception.interference_mw = if cumulative {
                 reception.interference_mw + mw
             } else {
@@ -683,6 +709,7 @@ impl Medium {
                 mw,
                 interference_mw,
                 spoiled: station.transmitting || mw < capture * interference_mw,
+                ends,
             });
         }
         station.air.push((tx, mw));
@@ -705,7 +732,12 @@ impl Medium {
             match station.reception {
                 Some(reception) if reception.tx == tx => {
                     station.reception = None;
-                    station.eifs = reception.spoiled;
+                    if !self.params.ns2_reception {
+                        station.eifs = reception.spoiled;
+                    } else if reception.spoiled && !station.transmitting {
+                        let until = self.now + self.params.phy.eifs();
+                        station.nav_until = station.nav_until.max(until);
+                    }
                     decoded.push((radio, dbm, !reception.spoiled));
                 }
                 Some(_) => {
@@ -717,6 +749,7 @@ impl Medium {
                     }
                     decoded.push((radio, dbm, false));
                 }
+                None if self.params.ns2_reception => decoded.push((radio, dbm, false)),
                 None => {
                     // Sensed but not decodable: a frame with errors (10.3.4.3.5 wants EIFS).
                     station.eifs = true;
@@ -891,6 +924,15 @@ impl Medium {
             return;
         };
         if !station.up || station.transmitting {
+            return;
+        }
+        let busy = station.sensed > 0 || station.nav_until > self.now;
+        if self.params.ns2_reception && busy && response.kind != Kind::Ack {
+            if response.kind == Kind::Data {
+                station.cw = (2 * station.cw + 1).min(self.params.phy.cw_max);
+                self.draw_backoff(radio);
+            }
+            self.count_down(radio);
             return;
         }
         let basic = self.params.phy.basic_rate_mbps;

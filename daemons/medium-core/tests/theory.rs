@@ -35,6 +35,7 @@ fn params() -> Params {
         queue_packets: 50,
         no_ack: false,
         always_backoff: false,
+        ns2_reception: false,
         overhear: false,
     }
 }

@@ -371,6 +371,7 @@ fn params(
             &[("80211", false), ("csma-ca-noack", true)],
         )?,
         always_backoff: follows_ns2,
+        ns2_reception: follows_ns2,
         overhear: true,
     })
 }

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run the lab on this kernel, in real time, and clear up after a lab that crashed.
+
+Every lab notes what it owns in ``/run/hoplab/PID.json``; a note whose process has gone is a
+crashed run's. Radios need no note: the kernel removes them with the socket that made them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from pyroute2 import netns
+
+from hoplab.errors import MissingTool
+from hoplab.paths import PROJECT
+
+NOTES = Path("/run/hoplab")
+NETNS_DIRECTORY = Path("/var/run/netns")
+TERM_GRACE_S = 2.0
+
+
+def run_lab(out: Path, on_line: Callable[[str], None]) -> int:
+    """Run the lab in ``out`` as a process of its own; returns its exit status.
+
+    Raises `MissingTool` without root.
+    """
+    _require_root()
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-m", "hoplab.lab", str(out.resolve()), "--real-time"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        cwd=PROJECT,
+        text=True,
+        # A Ctrl-C goes to this process, which tells the lab; both at once would end it half-way.
+        start_new_session=True,
+    )
+    try:
+        assert process.stdout is not None
+        for line in process.stdout:
+            on_line(line)
+        return process.wait()
+    except BaseException:
+        process.terminate()
+        process.wait()
+        raise
+
+
+def shell(folder: Path) -> int:
+    """The prompt of `hoplab.shell` on this kernel; returns its exit status."""
+    _require_root()
+    return subprocess.call([sys.executable, "-I", "-m", "hoplab.shell", str(folder.resolve())])
+
+
+def _require_root() -> None:
+    if os.geteuid() != 0:
+        raise MissingTool(
+            "--machine host: needs root for namespaces and radios; use sudo, or --machine uml"
+        )
+
+
+class Note:
+    """The namespaces and the control group of this process's run, for `clean`."""
+
+    def __init__(self, namespaces: list[str], group: Path | None) -> None:
+        NOTES.mkdir(mode=0o700, exist_ok=True)
+        self._path = NOTES / f"{os.getpid()}.json"
+        content = {
+            "started": _start_time(os.getpid()),
+            "namespaces": {name: _inode(NETNS_DIRECTORY / name) for name in namespaces},
+            "group": None if group is None else str(group),
+        }
+        self._path.write_text(json.dumps(content), encoding="utf-8")
+
+    def close(self) -> None:
+        self._path.unlink(missing_ok=True)
+
+
+def clean() -> list[str]:
+    """Remove what crashed runs left, and only that; returns a line for each thing removed."""
+    if os.geteuid() != 0:
+        raise MissingTool("hoplab clean: needs root to remove namespaces; use sudo")
+    removed = []
+    for path in sorted(NOTES.glob("*.json")) if NOTES.is_dir() else []:
+        try:
+            note = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError:
+            note = {"started": None, "namespaces": {}, "group": None}
+        pid = int(path.stem)
+        if note["started"] is not None and _start_time(pid) == note["started"]:
+            continue  # that run is still going
+        for process in _members(set(note["namespaces"].values()), note["group"]):
+            _end(process)
+            removed.append(f"process {process}")
+        for name, inode in note["namespaces"].items():
+            # A namespace of this name that someone made since has another inode.
+            if _inode(NETNS_DIRECTORY / name) == inode:
+                netns.remove(name)
+                removed.append(f"namespace {name}")
+        if note["group"] is not None and Path(note["group"]).is_dir():
+            Path(note["group"]).rmdir()
+            removed.append(f"control group {note['group']}")
+        path.unlink()
+    return removed
+
+
+def _inode(path: Path) -> int | None:
+    try:
+        return path.stat().st_ino
+    except OSError:
+        return None
+
+
+def _start_time(pid: int) -> str | None:
+    """Field 22 of /proc/PID/stat: with the number it names a process for good."""
+    try:
+        text = Path("/proc", str(pid), "stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    return text.rpartition(")")[2].split()[19]
+
+
+def _members(namespaces: set[int], group: str | None) -> Iterator[int]:
+    """Processes inside the namespaces or the control group."""
+    found = set()
+    for path in Path("/proc").glob("[0-9]*/ns/net"):
+        if _inode(path) in namespaces:
+            found.add(int(path.parts[2]))
+    if group is not None:
+        with contextlib.suppress(OSError):
+            text = (Path(group) / "cgroup.procs").read_text(encoding="ascii")
+            found |= {int(word) for word in text.split()}
+    yield from sorted(found - {os.getpid()})
+
+
+def _end(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGTERM)
+        deadline = time.monotonic() + TERM_GRACE_S
+        while time.monotonic() < deadline:
+            os.kill(pid, 0)
+            time.sleep(0.05)
+        os.kill(pid, signal.SIGKILL)

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Packet captures: tcpdump inside the stations, then pcapng files and the table `packets`.
+
+tcpdump reads the kernel's ring, so it costs a few system calls a second, not one a packet.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import dpkt
+
+from hoplab.errors import HoplabError
+from hoplab.network.build import Network
+from hoplab.processes import Daemon, program, wait_until
+from hoplab.scenario import Flow, Scenario
+from hoplab.traffic.flows import Transfer
+
+AIR = "air"
+HEADERS_BYTES = 128
+"""Enough of a packet to know it by: cooked header, IP, TCP with options or UDP, iperf3's count."""
+RING_KIB = 8192
+RING_HANDOVER_S = 1.1
+STOP_GRACE_S = 10.0
+SLL2_BYTES = 20
+UDP_BYTES = 8
+IPERF3_HEADER_BYTES = 12
+PROTOCOL_UDP = 17
+
+
+def observed(scenario: Scenario) -> list[Flow]:
+    """Flows whose packets are followed: every UDP flow, and all where the scenario asks for it."""
+    return [flow for flow in scenario.flow if flow.protocol == "udp" or scenario.measure.packets]
+
+
+def start(
+    scenario: Scenario, network: Network, transfers: list[Transfer], out: Path
+) -> list[Daemon]:
+    """Start every capture that the scenario needs; returns when all of them listen."""
+    (out / "captures").mkdir(exist_ok=True)
+    followed = {flow.name for flow in observed(scenario)}
+    daemons = []
+    for transfer in transfers:
+        if transfer.name in followed:
+            for end in (transfer.flow.source, transfer.flow.destination):
+                path = out / "raw" / f"packets-{transfer.name}-{end}.pcap"
+                ports = f"src port {transfer.client_port} and dst port {transfer.server_port}"
+                command = ["-i", "any", "-s", str(HEADERS_BYTES)]
+                command.append(f"{transfer.flow.protocol} and {ports}")
+                daemons.append(_tcpdump(network, end, command, out, path))
+    for target in scenario.measure.captures:
+        if target == AIR:
+            continue
+        station, _, interface = target.partition(":")
+        interface = interface or "any"
+        path = out / "raw" / f"capture-{station}-{interface}.pcap"
+        daemons.append(_tcpdump(network, station, ["-i", interface], out, path))
+    for daemon in daemons:
+        wait_until(daemon, b"listening on")
+    return daemons
+
+
+def _tcpdump(network: Network, station: str, command: list[str], out: Path, path: Path) -> Daemon:
+    log = out / "logs" / f"{path.stem}.log"
+    # Into a descriptor: tcpdump wants to own the files that it opens, which not every guest may.
+    with path.open("wb") as file:
+        process = network.namespaces.spawn(
+            station,
+            [
+                program("tcpdump"),
+                *("-n", "-Z", "root", "-B", str(RING_KIB), "--time-stamp-precision=nano"),
+                *("-w", "-", *command),
+            ],
+            log,
+            stdout=file,
+        )
+    return Daemon(path.stem, process, log)
+
+
+def check_complete(daemons: list[Daemon]) -> None:
+    """Raise `HoplabError` where a capture that has ended lost packets."""
+    for daemon in daemons:
+        for line in daemon.log.read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.endswith("dropped by kernel") and not line.startswith("0 "):
+                raise HoplabError(f"{daemon.name}: {line}; the capture is not complete")
+
+
+def gather(out: Path, scenario: Scenario, realtime_epoch_ns: int) -> dict[str, dict[str, Any]]:
+    """On the host, after the run: write ``captures/*.pcapng`` and ``raw/packets.jsonl``.
+
+    Returns what each UDP flow came to, by name. ``realtime_epoch_ns`` is the date of scenario
+    time 0, by which tcpdump's time stamps become scenario time.
+    """
+    for path in sorted((out / "raw").glob("capture-*.pcap")):
+        _to_pcapng(path, out / "captures" / f"{path.stem.removeprefix('capture-')}.pcapng")
+    summaries = {}
+    for flow in observed(scenario):
+        packets = _match(out / "raw", flow, realtime_epoch_ns)
+        if scenario.measure.packets:
+            with (out / "raw" / "packets.jsonl").open("a", encoding="utf-8") as file:
+                for packet in packets:
+                    file.write(json.dumps(packet._asdict()) + "\n")
+        if flow.protocol == "udp":
+            summaries[str(flow.name)] = _summary(flow, packets)
+    return summaries
+
+
+def _to_pcapng(source: Path, target: Path) -> None:
+    with source.open("rb") as file, target.open("wb") as output:
+        reader = dpkt.pcap.Reader(file)
+        description = dpkt.pcapng.InterfaceDescriptionBlockLE(
+            linktype=reader.datalink(),
+            opts=[
+                dpkt.pcapng.PcapngOptionLE(code=dpkt.pcapng.PCAPNG_OPT_IF_TSRESOL, data=b"\x09"),
+                dpkt.pcapng.PcapngOptionLE(),
+            ],
+        )
+        output.write(bytes(dpkt.pcapng.SectionHeaderBlockLE()) + bytes(description))
+        for stamp, data in reader:
+            when = round(stamp * 1_000_000_000)
+            block = dpkt.pcapng.EnhancedPacketBlockLE(
+                ts_high=when >> 32,
+                ts_low=when & 0xFFFFFFFF,
+                caplen=len(data),
+                pkt_len=len(data),
+                pkt_data=data,
+            )
+            output.write(bytes(block))
+
+
+class Packet(NamedTuple):
+    """A packet of a flow; times in scenario seconds, ``received_s`` None when it got lost."""
+
+    flow: str
+    seq: int
+    bytes: int
+    sent_s: float
+    received_s: float | None
+
+
+@dataclass(frozen=True)
+class _Seen:
+    key: tuple[int, int]
+    seq: int
+    payload: int
+    time_s: float
+
+
+def _read(path: Path, epoch_ns: int) -> Iterator[_Seen]:
+    """The flow's packets with payload in a capture, by what identifies them at both ends."""
+    with path.open("rb") as file:
+        try:
+            reader = dpkt.pcap.Reader(file)
+        except (ValueError, dpkt.dpkt.NeedData):
+            return  # a capture that was cut before its first packet
+        for stamp, data in reader:
+            packet = data[SLL2_BYTES:]
+            header = (packet[0] & 15) * 4
+            total, identification = struct.unpack_from("!HH", packet, 2)
+            time_s = float(stamp * 1_000_000_000 - epoch_ns) / 1e9
+            if packet[9] == PROTOCOL_UDP:
+                payload = total - header - UDP_BYTES
+                if payload < IPERF3_HEADER_BYTES:
+                    continue  # iperf3's greeting
+                # iperf3 numbers its datagrams in the third word of the payload, after the time.
+                (number,) = struct.unpack_from("!I", packet, header + UDP_BYTES + 8)
+                yield _Seen((number, 0), number, payload, time_s)
+            else:
+                (sequence,) = struct.unpack_from("!I", packet, header + 4)
+                payload = total - header - (packet[header + 12] >> 4) * 4
+                if payload > 0:
+                    # A retransmission has the sequence number, not the identification, again.
+                    yield _Seen((sequence, identification), sequence, payload, time_s)
+
+
+def _match(raw: Path, flow: Flow, epoch_ns: int) -> list[Packet]:
+    ends = [raw / f"packets-{flow.name}-{end}.pcap" for end in (flow.source, flow.destination)]
+    if not all(path.exists() for path in ends):
+        return []
+    assert flow.stop_s is not None
+    received: dict[tuple[int, int], float] = {}
+    for seen in _read(ends[1], epoch_ns):
+        received.setdefault(seen.key, seen.time_s)
+    return [
+        Packet(
+            str(flow.name),
+            seen.seq,
+            seen.payload,
+            round(seen.time_s, 9),
+            None if (at := received.get(seen.key)) is None else round(at, 9),
+        )
+        for seen in _read(ends[0], epoch_ns)
+        if flow.start_s <= seen.time_s <= flow.stop_s
+    ]
+
+
+def _summary(flow: Flow, packets: list[Packet]) -> dict[str, Any]:
+    assert flow.stop_s is not None
+    arrived = [p for p in packets if p.received_s is not None and p.received_s <= flow.stop_s]
+    delivered = sum(packet.bytes for packet in arrived)
+    delays = [(p.received_s - p.sent_s) * 1e3 for p in arrived if p.received_s is not None]
+    return {
+        "sent": len(packets),
+        "received": len(arrived),
+        "lost": len(packets) - len(arrived),
+        "delivered_bytes": delivered,
+        "goodput_kbps": round(delivered * 8e-3 / (flow.stop_s - flow.start_s), 3),
+        "latency_ms_mean": round(sum(delays) / len(delays), 6) if delays else None,
+    }
+
+
+def stop(daemons: list[Daemon]) -> None:
+    """Let every tcpdump write what it has; the kernel's ring hands over once a second."""
+    if daemons:
+        time.sleep(RING_HANDOVER_S)
+    for daemon in daemons:
+        if daemon.process.poll() is None:
+            daemon.process.terminate()
+    for daemon in daemons:
+        try:
+            daemon.process.wait(STOP_GRACE_S)
+        except subprocess.TimeoutExpired:
+            daemon.process.kill()
+            daemon.process.wait()

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A prompt on a scenario's running network, in real time: ``n0 ping n3``, ``n2 iw dev``.
+
+``python -m hoplab.shell FOLDER`` runs as root in whichever kernel it is started in, as
+`hoplab.lab` does.
+"""
+
+from __future__ import annotations
+
+import cmd
+import readline
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+from hoplab.errors import HoplabError
+from hoplab.lab import Lab, prepare
+from hoplab.network.namespaces import inside
+from hoplab.routing import static
+from hoplab.scenario import Scenario
+
+SEARCHED = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
+
+
+class Prompt(cmd.Cmd):
+    """``STATION COMMAND…`` runs a command at a station; names in it become addresses."""
+
+    prompt = "hoplab> "
+    intro = "Type 'STATION COMMAND', 'nodes', 'links', 'help' or 'exit'."
+
+    def __init__(self, scenario: Scenario, addresses: dict[str, str]) -> None:
+        super().__init__()
+        self._scenario = scenario
+        self._addresses = addresses
+        self._graph = static.neighbours(scenario)
+
+    def do_nodes(self, line: str) -> None:
+        """nodes: every station with its address and place."""
+        for station in self._scenario.station:
+            kind = "radio" if station.radio else "wired"
+            place = f"{station.x_m:g} m, {station.y_m:g} m"
+            print(f"{station.name:8} {self._addresses[station.name]:12} {kind}  {place}")
+
+    def do_links(self, line: str) -> None:
+        """links: who reaches whom directly, by place at time 0 and by wire."""
+        for name, others in self._graph.items():
+            print(f"{name:8} {' '.join(others) or '(nobody)'}")
+
+    def do_exit(self, line: str) -> bool:
+        """exit: take the network down and leave; so does Ctrl-D."""
+        return True
+
+    def get_names(self) -> list[str]:
+        """What help and completion offer."""
+        return [name for name in super().get_names() if name != "do_EOF"]
+
+    def do_EOF(self, line: str) -> bool:
+        print()
+        return True
+
+    def emptyline(self) -> bool:
+        return False
+
+    def default(self, line: str) -> None:
+        try:
+            station, *command = shlex.split(line)
+        except ValueError as error:
+            print(f"{line}: {error}")
+            return
+        if station not in self._addresses:
+            names = ", ".join(self._addresses)
+            print(f"{station}: no such station or command; stations: {names}; or help, exit")
+            return
+        if not command:
+            print(f"{station}: no command given; try '{station} ip address'")
+            return
+        program, *arguments = command
+        arguments = [self._addresses.get(argument, argument) for argument in arguments]
+        try:
+            with inside(station):
+                process = subprocess.Popen([program, *arguments])
+        except OSError as error:
+            print(f"{program}: {error.strerror}")
+            return
+        try:
+            process.wait()
+        except KeyboardInterrupt:
+            # The terminal has told the command too.
+            process.wait()
+
+    def completenames(self, text: str, *ignored: object) -> list[str]:
+        stations = [name for name in self._addresses if name.startswith(text)]
+        return [*stations, *super().completenames(text)]
+
+    def completedefault(self, *arguments: object) -> list[str]:
+        text, line, begin = str(arguments[0]), str(arguments[1]), int(str(arguments[2]))
+        if len(line[:begin].split()) == 1:
+            return sorted(
+                {
+                    entry.name
+                    for folder in SEARCHED
+                    if Path(folder).is_dir()
+                    for entry in Path(folder).glob(f"{text}*")
+                }
+            )
+        return [name for name in self._addresses if name.startswith(text)]
+
+    def run(self) -> None:
+        """Until exit; Ctrl-C at the prompt clears the line."""
+        readline.set_completer_delims(" \t\n")
+        while True:
+            try:
+                self.cmdloop()
+                return
+            except KeyboardInterrupt:
+                print()
+                self.intro = ""
+
+
+def main(arguments: list[str]) -> int:
+    """Bring the network up, prompt, take it down; returns the exit status."""
+    out = Path(arguments[0])
+    scenario = prepare(out)
+    lab = Lab(scenario, out, real_time=True)
+    try:
+        try:
+            lab.start_network()
+            assert lab.network is not None
+            Prompt(scenario, lab.network.address).run()
+        finally:
+            lab.close()
+    except HoplabError as error:
+        print(f"hoplab: {error}", file=sys.stderr)
+        return error.exit_status
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

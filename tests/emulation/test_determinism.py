@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The same scenario and seed give the same digest, wherever, whenever and by whomever run."""
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from hoplab.machine import kernel
+from hoplab.paths import PROJECT
+from tests.emulation.conftest import HOPLAB
+
+Hoplab = Callable[..., subprocess.CompletedProcess[str]]
+NOBODY = 65534
+SCENARIO = """
+duration_s = 5
+[topology]
+kind = "chain"
+stations = 3
+[routing]
+protocol = "dsr"
+[measure]
+captures = ["n1:wlan0"]
+[[flow]]
+source = "n0"
+destination = "n2"
+[[flow]]
+protocol = "udp"
+rate_kbps = 50
+source = "n2"
+destination = "n0"
+"""
+
+
+@pytest.fixture(scope="module")
+def scenario() -> Iterator[Path]:
+    """A scenario file in a folder that everyone may write to."""
+    folder = Path(tempfile.mkdtemp(prefix="hoplab-test-"))
+    folder.chmod(0o777)
+    (folder / "scenario.toml").write_text(SCENARIO)
+    yield folder / "scenario.toml"
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def digest(scenario: Path, name: str, prefix: tuple[str, ...] = (), **options: object) -> str:
+    arguments = ["run", str(scenario), "--json", "--out", str(scenario.parent / name)]
+    program = str(options.pop("program", HOPLAB))
+    done = subprocess.run(
+        [*prefix, program, *arguments, *(str(o) for o in options.pop("extra", ()))],  # type: ignore[attr-defined]
+        capture_output=True,
+        text=True,
+        timeout=280,
+        env={**os.environ, **options.pop("env", {})},  # type: ignore[dict-item]
+    )
+    assert done.returncode == 0, done.stderr
+    return str(json.loads(done.stdout)["digest"])
+
+
+@pytest.fixture(scope="module")
+def expected(scenario: Path) -> str:
+    return digest(scenario, "first")
+
+
+def test_again(scenario: Path, expected: str) -> None:
+    assert digest(scenario, "second") == expected
+
+
+def test_another_seed(scenario: Path, expected: str) -> None:
+    assert digest(scenario, "other-seed", extra=("--seed", "2")) != expected
+
+
+def test_on_a_busy_machine(scenario: Path, expected: str) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        found = pool.map(lambda i: digest(scenario, f"busy-{i}"), range(4))
+        assert set(found) == {expected}
+
+
+def test_with_another_hostname(scenario: Path, expected: str) -> None:
+    own = ("unshare", "--uts") if os.geteuid() == 0 else ("unshare", "-r", "--uts")
+    other = (*own, "sh", "-c", 'hostname elsewhere; exec "$@"', "sh")
+    assert digest(scenario, "hostname", other) == expected
+
+
+def test_as_another_user(scenario: Path, expected: str) -> None:
+    if os.geteuid() == 0:
+        become = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
+    else:
+        become = ("unshare", "--user", f"--map-user={NOBODY}")
+    # The kernel's cache is the invoking user's own.
+    cache = scenario.parent / "cache"
+    source = kernel.folder()
+    shutil.copytree(source, cache / "kernel" / source.name)
+    environment = {"HOPLAB_CACHE": str(cache), "HOME": str(scenario.parent)}
+    assert digest(scenario, "user", become, env=environment) == expected
+
+
+def test_from_a_fresh_copy_in_another_folder(scenario: Path, expected: str) -> None:
+    copy = scenario.parent / "copy"
+    listed = subprocess.run(
+        ["git", "ls-files", "-coz", "--exclude-standard"],
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for name in filter(None, listed.stdout.split("\0")):
+        if (PROJECT / name).is_file():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(PROJECT / name, copy / name)
+    subprocess.run(["make", "-s", "setup"], cwd=copy, check=True, timeout=280)
+    assert digest(scenario, "copy-run", program=copy / ".venv" / "bin" / "hoplab") == expected

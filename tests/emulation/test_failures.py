@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every way a run can end badly: one line, its own exit status, results kept, nothing left."""
+
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.emulation.conftest import CHAIN, HOPLAB, chain
+
+Hoplab = Callable[..., subprocess.CompletedProcess[str]]
+LONG = CHAIN.format(stations=3, last=2).replace("duration_s = 10", "duration_s = 80000")
+"""Goes on for hours of wall time."""
+PRIVATE_MOUNTS = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "-r", "--mount"]
+
+
+def children(pid: int) -> list[int]:
+    """Processes whose ancestor is ``pid``, nearest first."""
+    found = [pid]
+    for parent in found:
+        for status in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                fields = status.read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            if int(fields[1]) == parent:
+                found.append(int(status.parent.name))
+    return found[1:]
+
+
+def start(tmp_path: Path, text: str = LONG) -> tuple[subprocess.Popen[str], Path]:
+    file = tmp_path / "scenario.toml"
+    file.write_text(text)
+    out = tmp_path / "out"
+    process = subprocess.Popen(
+        [str(HOPLAB), "run", str(file), "--out", str(out)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    return process, out
+
+
+def wait_for_samples(process: subprocess.Popen[str], out: Path) -> None:
+    deadline = time.monotonic() + 60
+    path = out / "raw" / "tcp.jsonl"
+    while not (path.exists() and path.stat().st_size > 0):
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def all_gone(pids: list[int]) -> bool:
+    deadline = time.monotonic() + 5
+    while any(Path("/proc", str(pid)).exists() for pid in pids):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def guest_folders() -> set[Path]:
+    return set(Path(tempfile.gettempdir()).glob("hoplab-guest-*"))
+
+
+@pytest.mark.parametrize(
+    ("number", "status", "word"),
+    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
+)
+def test_a_signal_in_mid_run_keeps_results(
+    tmp_path: Path, number: signal.Signals, status: int, word: str
+) -> None:
+    process, out = start(tmp_path)
+    wait_for_samples(process, out)
+    below = children(process.pid)
+    assert below
+    process.send_signal(number)
+    _, message = process.communicate(timeout=30)
+    assert process.returncode == status
+    assert message.splitlines() == [f"hoplab: {word}"]
+    assert (out / "tables" / "tcp.parquet").exists()
+    assert (out / "report.html").exists()
+    assert not (out / "running.pid").exists()
+    assert all_gone(below)
+
+
+@pytest.mark.parametrize("delay_s", [0.0, 0.3, 0.6, 0.9, 1.2])
+def test_a_signal_at_any_moment_leaves_nothing(tmp_path: Path, delay_s: float) -> None:
+    before = guest_folders()
+    process, _ = start(tmp_path)
+    time.sleep(delay_s)
+    below = children(process.pid)
+    process.send_signal(signal.SIGTERM)
+    _, message = process.communicate(timeout=30)
+    assert process.returncode in (143, -signal.SIGTERM)
+    assert "Traceback" not in message
+    assert all_gone(below)
+    assert guest_folders() <= before
+
+
+def test_a_guest_killed_from_outside(tmp_path: Path) -> None:
+    process, out = start(tmp_path)
+    wait_for_samples(process, out)
+    below = children(process.pid)
+    os.kill(below[0], signal.SIGKILL)
+    _, message = process.communicate(timeout=30)
+    assert process.returncode == 5
+    assert len(message.splitlines()) == 1
+    assert "guest kernel" in message
+    assert (out / "tables" / "tcp.parquet").exists()
+    assert all_gone(below)
+
+
+def test_a_guest_that_takes_too_long(tmp_path: Path, hoplab: Hoplab) -> None:
+    file = tmp_path / "scenario.toml"
+    file.write_text(LONG)
+    out = tmp_path / "out"
+    done = hoplab("run", str(file), "--out", str(out), "--wall-limit", "4")
+    assert done.returncode == 5
+    assert "within 4 s" in done.stderr and "--wall-limit" in done.stderr
+    assert (out / "tables" / "tcp.parquet").exists()
+
+
+def test_two_runs_into_one_folder(tmp_path: Path, hoplab: Hoplab) -> None:
+    file = tmp_path / "scenario.toml"
+    file.write_text(chain(2))
+
+    def run(_: int) -> subprocess.CompletedProcess[str]:
+        return hoplab("run", str(file), "--out", str(tmp_path / "out"))
+
+    with ThreadPoolExecutor(2) as pool:
+        both = list(pool.map(run, range(2)))
+    assert sorted(done.returncode for done in both) == [0, 6]
+    refused = next(done for done in both if done.returncode == 6)
+    assert len(refused.stderr.splitlines()) == 1
+
+
+def in_private_mounts(script: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*PRIVATE_MOUNTS, "sh", "-c", script],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def test_a_full_disk(tmp_path: Path) -> None:
+    (tmp_path / "scenario.toml").write_text(chain(3))
+    done = in_private_mounts(
+        "mkdir small && mount -t tmpfs -o size=64k none small && "
+        f"{HOPLAB} run scenario.toml --out small/out; s=$?; ls small/out >&2; exit $s",
+        tmp_path,
+    )
+    assert done.returncode == 6, done.stderr
+    first, *kept = done.stderr.splitlines()
+    assert "No space left on device" in first
+    assert "scenario.json" in kept
+
+
+def test_a_read_only_folder(tmp_path: Path) -> None:
+    (tmp_path / "scenario.toml").write_text(chain(2))
+    done = in_private_mounts(
+        "mkdir fixed && mount -t tmpfs -o ro none fixed && "
+        f"{HOPLAB} run scenario.toml --out fixed/out",
+        tmp_path,
+    )
+    assert done.returncode == 6
+    assert len(done.stderr.splitlines()) == 1
+    assert "Read-only file system" in done.stderr
+
+
+def test_a_file_that_is_no_scenario(tmp_path: Path, hoplab: Hoplab) -> None:
+    file = tmp_path / "scenario.toml"
+    file.write_text("duration_s = 'long'")
+    done = hoplab("run", str(file))
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert "duration_s" in done.stderr and "'long'" in done.stderr

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every routing protocol carries traffic in the same scenario; DSR repairs what breaks."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hoplab import results
+from tests.emulation.conftest import CHAIN
+
+Run = Callable[..., dict[str, Any]]
+
+DIAMOND = """
+duration_s = 12
+[routing]
+protocol = "dsr"
+[tcp]
+profile = "classic"
+[[station]]
+name = "n0"
+[[station]]
+name = "n1"
+x_m = 200
+y_m = 60
+[[station]]
+name = "n2"
+x_m = 200
+y_m = -60
+[[station]]
+name = "n3"
+x_m = 400
+[[flow]]
+source = "n0"
+destination = "n3"
+window = 8
+"""
+"""n0 reaches n3 through n1 or n2, 209 m away from either."""
+
+OUTAGE = """
+duration_s = {duration}
+[topology]
+kind = "chain"
+stations = 3
+[routing]
+protocol = "dsr"
+[measure]
+packets = true
+[[event]]
+at_s = 5
+kind = "down"
+station = "n1"
+[[event]]
+at_s = {back}
+kind = "up"
+station = "n1"
+[[flow]]
+source = "n0"
+destination = "n2"
+{flow}
+"""
+
+
+@pytest.mark.parametrize("protocol", ["static", "dsr", "batmand", "babeld", "batman-adv"])
+def test_every_protocol_carries_tcp_over_two_hops(
+    tmp_path: Path, run_scenario: Run, protocol: str
+) -> None:
+    """Two hops share a channel that gives one hop 1538 kbit/s (test_runs.py)."""
+    text = CHAIN.format(stations=3, last=2)
+    goodput = run_scenario(text, "--set", f"routing.protocol={protocol}")["flows"][0]
+    assert 0.35 * 1538 < goodput["goodput_kbps"] < 0.52 * 1538
+    manifest = json.loads((tmp_path / "run1" / "manifest.json").read_text())
+    daemon = {"dsr": "hoplab-dsr", "batmand": "batmand", "babeld": "babeld"}.get(protocol)
+    assert daemon is None or manifest["daemons"][daemon] not in ("", "unknown")
+    assert manifest["routing"]["protocol"] == protocol
+
+
+def test_dsr_discovers_and_delivers_over_four_stations(tmp_path: Path, run_scenario: Run) -> None:
+    run_scenario(CHAIN.format(stations=4, last=3), "--set", "routing.protocol=dsr")
+    run = results.load(tmp_path / "run1")
+    kinds = [event["kind"] for event in run.rows("events") if event["source"] == "dsr"]
+    assert kinds.index("discovery") < kinds.index("reply")
+    (flow,) = run.rows("flows")
+    assert flow["goodput_kbps"] > 0.2 * 1538
+
+
+def test_tcp_goes_on_by_another_relay(tmp_path: Path, run_scenario: Run) -> None:
+    """Within 1 s of the link layer's report that the relay is gone."""
+    run_scenario(DIAMOND, "--set", "duration_s=4")
+    links = {
+        (r["src"], r["dst"]): r["delivered"] for r in results.load(tmp_path / "run1").rows("links")
+    }
+    relay = max(("n1", "n2"), key=lambda name: links["n0", name])
+    event = f'[[event]]\nat_s = 5\nkind = "down"\nstation = "{relay}"\n'
+    run_scenario(DIAMOND + event)
+    run = results.load(tmp_path / "run2")
+    detected = next(
+        event["t_s"]
+        for event in run.rows("events")
+        if event["kind"] == "link-failure" and event["t_s"] >= 5
+    )
+    samples = [(row["t_s"], row["delivered_bytes"]) for row in run.rows("tcp")]
+    before = max(delivered for t_s, delivered in samples if t_s <= detected)
+    resumed = next(
+        t_s for t_s, delivered in samples if t_s > detected and delivered > before + 3000
+    )
+    assert resumed - detected <= 1.0
+    assert samples[-1][1] > before + 500_000
+
+
+def test_a_station_that_returns_is_found_with_the_next_packets(
+    tmp_path: Path, run_scenario: Run
+) -> None:
+    flow = 'protocol = "udp"\nrate_kbps = 40\npacket_bytes = 500'
+    run_scenario(OUTAGE.format(duration=15, back=8, flow=flow))
+    packets = results.load(tmp_path / "run1").rows("packets")
+    next_sent = min(p["sent_s"] for p in packets if p["sent_s"] > 8)
+    arrived = min(p["received_s"] for p in packets if p["received_s"] and p["received_s"] > 8)
+    assert arrived - next_sent <= 2.0
+    assert not [p for p in packets if p["received_s"] and 5.1 < p["received_s"] < 8]
+
+
+def test_a_connection_survives_a_partition_of_20_s(tmp_path: Path, run_scenario: Run) -> None:
+    run_scenario(OUTAGE.format(duration=60, back=25, flow=""))
+    samples = results.load(tmp_path / "run1").rows("tcp")
+    during = [row["delivered_bytes"] for row in samples if 6 < row["t_s"] < 25]
+    assert max(during) == min(during)
+    assert samples[-1]["delivered_bytes"] > max(during) + 500_000

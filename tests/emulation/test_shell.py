@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The prompt on a running network, as a person at a terminal uses it."""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from tests.emulation.conftest import HOPLAB, chain
+
+PROMPT = "hoplab> "
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> pexpect.spawn:
+    file = tmp_path / "chain.toml"
+    file.write_text(chain(3))
+    child = pexpect.spawn(str(HOPLAB), ["shell", str(file)], encoding="utf-8", timeout=60)
+    child.expect_exact(PROMPT)
+    return child
+
+
+def answer(child: pexpect.spawn, line: str) -> str:
+    child.sendline(line)
+    child.expect_exact(PROMPT)
+    return str(child.before)
+
+
+def test_a_session(shell: pexpect.spawn) -> None:
+    assert "2 received" in answer(shell, "n0 ping -c 2 n2")
+    assert "type IBSS" in answer(shell, "n2 iw dev")
+    assert "10.0.0.2" in answer(shell, "nodes")
+    assert "n1       n0 n2" in answer(shell, "links")
+    assert "no such station" in answer(shell, "n7 ls")
+    shell.send("n0 tcpdum\t")
+    shell.expect_exact("tcpdump")
+    shell.sendline(" --version")
+    shell.expect_exact(PROMPT)
+    assert "libpcap" in str(shell.before)
+    shell.sendline("n0 ping n1")
+    shell.expect_exact("icmp_seq=2")
+    shell.sendintr()
+    shell.expect_exact(PROMPT)
+    shell.sendline("exit")
+    shell.expect(pexpect.EOF)
+    shell.close()
+    assert shell.exitstatus == 0
+
+
+def test_exec_in_a_terminal_is_interactive() -> None:
+    child = pexpect.spawn(
+        str(HOPLAB), ["exec", "--realtime", "--", "bash", "--norc"], encoding="utf-8", timeout=60
+    )
+    child.expect_exact("# ")
+    assert "no job control" not in str(child.before)
+    child.sendline("tty; echo $((6 * 7))")
+    child.expect_exact("42")
+    child.sendline("exit 9")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 9
+
+
+def test_doctor(hoplab: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+    done = hoplab("doctor")
+    assert done.returncode == 0, done.stdout
+    assert "boots and ends in" in done.stdout
