@@ -14,7 +14,7 @@ from hoplab.results import Results
 from hoplab.traffic.flows import CLIENT_PORT
 
 SLL2_BYTES = 20
-SYN, ACK = 0x02, 0x10
+SYN, PSH = 0x02, 0x08
 PROTOCOL_TCP = 6
 KINDS = {2: "mss", 3: "window-scale", 4: "sack-permitted", 5: "sack", 8: "timestamps"}
 
