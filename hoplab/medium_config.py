@@ -9,6 +9,7 @@ from typing import Any
 import tomli_w
 
 from hoplab.network.build import Network
+from hoplab.network.wired_loss import is_wired
 from hoplab.scenario import Scenario
 
 
@@ -32,7 +33,11 @@ def write(scenario: Scenario, network: Network, epoch_ns: int, out: Path) -> Pat
             for station in scenario.station
             if station.radio
         ],
-        "loss": [loss.model_dump(exclude_none=True, mode="json") for loss in scenario.loss],
+        "loss": [
+            loss.model_dump(exclude_none=True, mode="json")
+            for loss in scenario.loss
+            if not is_wired(loss, scenario.link)
+        ],
         "event": [event.model_dump(exclude_none=True) for event in scenario.event],
         "records": {
             "dir": str(out / "raw"),

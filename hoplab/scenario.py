@@ -260,7 +260,11 @@ class Flow(Table):
 
 
 class Loss(Table):
-    """Frames lost at the receiver, on top of what the channel does (`docs/medium.md`)."""
+    """Frames lost at the receiver, on top of what the channel does (`docs/medium.md`).
+
+    Where a wired link joins ``src`` and ``dst``, data packets lost on it in that direction:
+    uniform ``rate``, or a list of ``frames`` counted from 1 (`hoplab.network.wired_loss`).
+    """
 
     kind: Literal["uniform", "gilbert-elliott", "burst", "list"] = "uniform"
     src: Name | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from hoplab.network import wifi, wired
+from hoplab.network import wifi, wired, wired_loss
 from hoplab.network.hwsim import Radios
 from hoplab.network.namespaces import Namespaces
 from hoplab.scenario import Scenario, Station
@@ -66,6 +66,8 @@ def build(scenario: Scenario) -> Network:
         for number, link in enumerate(scenario.link):
             for end in wired.connect(namespaces, number, link, ports):
                 network.wired_ends.setdefault(end.station, []).append(end)
+        ends = [end for ends_of in network.wired_ends.values() for end in ends_of]
+        wired_loss.install(scenario, {(e.station, e.peer_station): e.interface for e in ends})
     except BaseException:
         network.close()
         raise

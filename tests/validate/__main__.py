@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-PARTS = ("medium", "dsr")
+PARTS = ("medium", "dsr", "tcp")
 
 
 def main(parts: list[str]) -> int:

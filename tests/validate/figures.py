@@ -8,7 +8,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Figure:
-    """``limit`` is the largest relative deviation from ``reference`` that is ok."""
+    """``limit`` is the largest relative deviation from ``reference`` that is ok.
+
+    From a reference of 0, a count that must be none, the deviation is the measured value itself.
+    """
 
     name: str
     measured: float
@@ -18,7 +21,7 @@ class Figure:
     @property
     def deviation(self) -> float:
         """Relative, signed."""
-        return (self.measured - self.reference) / self.reference
+        return (self.measured - self.reference) / (self.reference or 1.0)
 
     @property
     def ok(self) -> bool:
