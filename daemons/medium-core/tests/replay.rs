@@ -3,42 +3,18 @@
 //! either a mistake or changes every result that users have kept.
 
 use hoplab_medium_core::{
-    Frame, LossModel, LossRule, Medium, Model, Output, Params, Phy, Propagation, Standard, Station,
-    Stream, To,
+    Class, Frame, LossModel, LossRule, Medium, Output, Params, Station, Stream, To,
 };
 use sha2::{Digest, Sha256};
 
 fn params(ns2: bool) -> Params {
     Params {
         seed: 7,
-        phy: Phy {
-            standard: Standard::Dsss,
-            preamble_bits: 144,
-            plcp_rate_mbps: 1.0,
-            basic_rate_mbps: 1.0,
-            slot: 20_000,
-            sifs: 10_000,
-            cw_min: 31,
-            cw_max: 1023,
-        },
-        propagation: Propagation {
-            model: Model::TwoRay,
-            tx_power_dbm: 24.5,
-            frequency_mhz: 914.0,
-            antenna_height_m: 1.5,
-            antenna_gain_dbi: 0.0,
-        },
-        rx_threshold_dbm: -64.37,
-        cs_threshold_dbm: -78.07,
-        capture_db: 10.0,
         cumulative_interference: !ns2,
-        retry_short: 7,
-        retry_long: 4,
-        kernel_retries: false,
         queue_packets: 5,
-        no_ack: false,
         always_backoff: ns2,
         overhear: true,
+        ..Params::default()
     }
 }
 
@@ -59,22 +35,18 @@ fn digest(params: Params, moving: bool) -> String {
         })
         .collect();
     let losses = vec![
-        LossRule {
-            src: Some(1),
-            dst: None,
-            model: LossModel::Uniform { rate: 0.2 },
-        },
-        LossRule {
-            src: None,
-            dst: Some(4),
-            model: LossModel::GilbertElliott {
+        LossRule::always(Some(1), None, LossModel::Uniform { rate: 0.2 }),
+        LossRule::always(
+            None,
+            Some(4),
+            LossModel::GilbertElliott {
                 to_bad: 0.1,
                 to_good: 0.3,
                 good: 0.01,
                 bad: 0.8,
                 is_bad: false,
             },
-        },
+        ),
     ];
     let mut medium = Medium::new(params, stations, losses);
     let mut random = Stream::new(3, "load");
@@ -108,7 +80,12 @@ fn digest(params: Params, moving: bool) -> String {
                 to,
                 bytes,
                 rates,
-                beacon: id % 17 == 0,
+                class: if id % 17 == 0 {
+                    Class::Beacon
+                } else {
+                    Class::Data
+                },
+                routing: false,
             },
         );
         drain(&mut medium, now, &mut hash);
@@ -134,11 +111,17 @@ fn drain(medium: &mut Medium, now: u64, hash: &mut Sha256) {
             Output::Status {
                 frame,
                 radio,
-                acked,
+                outcome,
                 tries,
+                ..
             } => {
-                format!("{now} status {frame} {radio} {acked} {:?}", &tries[..2])
+                format!(
+                    "{now} status {frame} {radio} {} {:?}",
+                    outcome.succeeded(),
+                    &tries[..2]
+                )
             }
+            _ => continue,
         };
         hash.update(text);
     }

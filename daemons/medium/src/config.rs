@@ -3,7 +3,9 @@
 
 use std::path::PathBuf;
 
-use hoplab_medium_core::{LossModel, LossRule, Model, Params, Phy, Propagation, Standard, Station};
+use hoplab_medium_core::{
+    Energy, LossModel, LossRule, Model, Params, Phy, Propagation, Standard, Station,
+};
 use serde::Deserialize;
 
 const PROFILES: [(&str, &str); 6] = [
@@ -153,14 +155,6 @@ fn tenth() -> f64 {
     0.1
 }
 
-/// Power draw in W.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Energy {
-    pub tx_w: f64,
-    pub rx_w: f64,
-    pub idle_w: f64,
-}
-
 /// A validated configuration.
 #[derive(Debug)]
 pub struct Config {
@@ -172,7 +166,6 @@ pub struct Config {
     pub losses: Vec<LossRule>,
     /// (time in ns after the epoch, radio, on).
     pub power: Vec<(u64, usize, bool)>,
-    pub energy: Energy,
     pub records: Records,
 }
 
@@ -216,11 +209,11 @@ pub fn parse(text: &str) -> Result<Config, String> {
     let mut losses = Vec::new();
     for loss in &document.loss {
         let end = |name: &Option<String>, key| name.as_ref().map(|n| index(n, key)).transpose();
-        losses.push(LossRule {
-            src: end(&loss.src, "loss.src")?,
-            dst: end(&loss.dst, "loss.dst")?,
-            model: loss_model(loss)?,
-        });
+        losses.push(LossRule::always(
+            end(&loss.src, "loss.src")?,
+            end(&loss.dst, "loss.dst")?,
+            loss_model(loss)?,
+        ));
     }
     let mut power = Vec::new();
     for event in &document.event {
@@ -228,11 +221,17 @@ pub fn parse(text: &str) -> Result<Config, String> {
         let on = one_of("event.kind", &event.kind, &[("up", true), ("down", false)])?;
         power.push((nanos(event.at_s), index(name, "event.station")?, on));
     }
+    let energy = radio.energy.as_ref().map_or(Energy::default(), |e| Energy {
+        tx_w: e.tx_w,
+        rx_w: e.rx_w,
+        idle_w: e.idle_w,
+        ..Energy::default()
+    });
     let epoch_ns = document.epoch_ns;
     let _ = document.duration_s;
     Ok(Config {
         epoch_ns,
-        params: params(&radio, document.seed, propagation, rx, cs)?,
+        params: params(&radio, document.seed, propagation, rx, cs, energy)?,
         stations: document.station.iter().map(station).collect(),
         macs: document
             .station
@@ -241,11 +240,6 @@ pub fn parse(text: &str) -> Result<Config, String> {
             .collect::<Result<_, _>>()?,
         losses,
         power,
-        energy: radio.energy.map_or(Energy::default(), |e| Energy {
-            tx_w: e.tx_w,
-            rx_w: e.rx_w,
-            idle_w: e.idle_w,
-        }),
         records: document.records,
     })
 }
@@ -313,6 +307,7 @@ fn params(
     propagation: Propagation,
     rx_threshold_dbm: f64,
     cs_threshold_dbm: f64,
+    energy: Energy,
 ) -> Result<Params, String> {
     let standard = one_of(
         "radio.standard",
@@ -372,6 +367,8 @@ fn params(
         )?,
         always_backoff: follows_ns2,
         overhear: true,
+        energy,
+        ..Params::default()
     })
 }
 

@@ -8,12 +8,11 @@ use std::io::{BufWriter, Write};
 use hoplab_medium_core::Medium;
 use serde_json::{json, Value};
 
-use crate::config::{Energy, Records};
+use crate::config::Records;
 
 pub struct Recorder {
     nodes: BufWriter<File>,
     settings: Records,
-    energy: Energy,
     names: Vec<String>,
     interval: u64,
     next: u64,
@@ -32,18 +31,12 @@ fn seconds(nanos: u64) -> f64 {
 
 impl Recorder {
     /// Times of the engine count from the kernel's boot; `epoch` is scenario time 0.
-    pub fn new(
-        settings: Records,
-        energy: Energy,
-        names: Vec<String>,
-        epoch: u64,
-    ) -> Result<Self, String> {
+    pub fn new(settings: Records, names: Vec<String>, epoch: u64) -> Result<Self, String> {
         let interval = ((settings.interval_s * 1e9).round() as u64).max(1_000_000);
         let nodes = create(&settings, "nodes.jsonl")?;
         Ok(Self {
             nodes,
             settings,
-            energy,
             names,
             interval,
             next: epoch,
@@ -78,8 +71,8 @@ impl Recorder {
                     "failed": counters.retry_limit,
                     "queue_len": medium.queue_len(radio),
                     "queue_drops": counters.queue_full,
-                    "busy_fraction": counters.busy_time as f64 / elapsed as f64,
-                    "energy_j": self.joules(medium, radio, at).iter().sum::<f64>(),
+                    "busy_fraction": counters.busy_time() as f64 / elapsed as f64,
+                    "energy_j": medium.joules(radio).iter().sum::<f64>(),
                 });
                 line(&mut self.nodes, &row)?;
             }
@@ -87,26 +80,14 @@ impl Recorder {
         Ok(())
     }
 
-    /// Transmit, receive (channel busy, own or overheard) and idle energy since the epoch.
-    fn joules(&self, medium: &Medium, radio: usize, at: u64) -> [f64; 3] {
-        let counters = medium.counters(radio);
-        let total = at.saturating_sub(self.epoch);
-        let idle = total.saturating_sub(counters.busy_time);
-        [
-            self.energy.tx_w * seconds(counters.tx_time),
-            self.energy.rx_w * seconds(counters.busy_time.saturating_sub(counters.tx_time)),
-            self.energy.idle_w * seconds(idle),
-        ]
-    }
-
     /// Write the tables of the whole run.
-    pub fn finish(mut self, medium: &Medium, now: u64) -> Result<(), String> {
+    pub fn finish(mut self, medium: &Medium) -> Result<(), String> {
         let mut radios = create(&self.settings, "radios.jsonl")?;
         let mut links = create(&self.settings, "links.jsonl")?;
         for (radio, name) in self.names.iter().enumerate() {
             let counters = medium.counters(radio);
             let air = counters.airtime.map(seconds);
-            let [tx, rx, idle] = self.joules(medium, radio, now);
+            let [tx, rx, idle, sleep] = medium.joules(radio);
             let row = json!({
                 "node": name,
                 "tx_frames": counters.tx_frames,
@@ -120,11 +101,11 @@ impl Recorder {
                 "airtime_cts_s": air[3],
                 "airtime_beacon_s": air[4],
                 "airtime_broadcast_s": air[5],
-                "busy_s": seconds(counters.busy_time),
+                "busy_s": seconds(counters.busy_time()),
                 "energy_tx_j": tx,
                 "energy_rx_j": rx,
                 "energy_idle_j": idle,
-                "energy_sleep_j": 0.0,
+                "energy_sleep_j": sleep,
             });
             line(&mut radios, &row)?;
             for (other, other_name) in self.names.iter().enumerate() {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use hoplab_medium_core::{Frame, Medium, Output, To};
+use hoplab_medium_core::{Class, Frame, Medium, Output, To};
 
 use crate::config::Config;
 use crate::hwsim::{self, Batch, Message, Sent};
@@ -54,7 +54,7 @@ pub fn run(config: Config) -> Result<(), String> {
             point.0 += epoch;
         }
     }
-    let mut recorder = Recorder::new(config.records, config.energy, names, epoch)?;
+    let mut recorder = Recorder::new(config.records, names, epoch)?;
     let netlink = Netlink::open().map_err(|e| format!("netlink socket: {e}"))?;
     let mut medium = Medium::new(config.params, stations, config.losses);
     for (at, radio, on) in config.power {
@@ -75,14 +75,14 @@ pub fn run(config: Config) -> Result<(), String> {
     shell.register()?;
     sys::catch_signals();
     println!("ready");
-    let now = shell.serve(&mut recorder)?;
+    shell.serve(&mut recorder)?;
     if shell.malformed + shell.lost > 0 {
         eprintln!(
             "hoplab-medium: {} messages of the kernel were malformed, {} receive overruns",
             shell.malformed, shell.lost
         );
     }
-    recorder.finish(&shell.medium, now)
+    recorder.finish(&shell.medium)
 }
 
 fn request(netlink: &Netlink, batch: &mut Batch) -> Result<Vec<u8>, String> {
@@ -122,7 +122,7 @@ impl Shell {
         }
     }
 
-    fn serve(&mut self, recorder: &mut Recorder) -> Result<u64, String> {
+    fn serve(&mut self, recorder: &mut Recorder) -> Result<(), String> {
         let mut buffer = vec![0u8; 1 << 18];
         let mut now = sys::monotonic();
         let mut waits = 0;
@@ -147,7 +147,7 @@ impl Shell {
             self.write()?;
             recorder.due(&self.medium, now)?;
         }
-        Ok(now)
+        Ok(())
     }
 
     fn read(&mut self, buffer: &mut [u8]) -> Result<(), String> {
@@ -207,7 +207,12 @@ impl Shell {
             to: self.destination(sent.frame),
             bytes: sent.frame.len() + FCS_BYTES,
             rates,
-            beacon: sent.frame[0] == 0x80,
+            class: match sent.frame[0] & 0xfc {
+                0x80 => Class::Beacon,
+                kind if kind & 0x0c == 0x08 => Class::Data,
+                _ => Class::Management,
+            },
+            routing: false,
         };
         self.pending.insert(
             id,
@@ -280,19 +285,21 @@ impl Shell {
                 Output::Status {
                     frame,
                     radio,
-                    acked,
+                    outcome,
                     tries,
+                    ..
                 } => {
                     let Some(pending) = self.pending.remove(&frame) else {
                         continue;
                     };
-                    let acked = acked && pending.flags & hwsim::TX_CTL_NO_ACK == 0;
+                    let acked = outcome.succeeded() && pending.flags & hwsim::TX_CTL_NO_ACK == 0;
                     let flags = pending.flags | if acked { hwsim::TX_STAT_ACK } else { 0 };
                     let table: Vec<(u8, u32)> = pending.rates.into_iter().zip(tries).collect();
                     let mac = self.addresses[radio];
                     self.batch
                         .status(self.family, mac, flags, pending.cookie, &table);
                 }
+                Output::Released { .. } | Output::Aired(_) | Output::Exhausted { .. } => {}
             }
         }
         if self.batch.is_empty() {
