@@ -78,7 +78,7 @@ impl Phy {
     pub fn duration(&self, bytes: usize, rate_mbps: f64) -> Nanos {
         if is_dsss(rate_mbps) {
             // The PLCP header tells the length in whole microseconds (16.3.4).
-            let body = (bytes as f64 * 8.0 / rate_mbps * 1000.0).round() as Nanos;
+            let body = (bytes as f64 * 8.0 / rate_mbps).ceil() as Nanos * 1000;
             return self.preamble(rate_mbps) + body;
         }
         // 16 service and 6 tail bits, padded to whole 4 us symbols (17.4.3).
@@ -88,6 +88,13 @@ impl Phy {
             _ => 0,
         };
         OFDM_PREAMBLE + 4_000 * symbols + extension
+    }
+
+    /// No frame is shorter on the air.
+    pub fn shortest(&self) -> Nanos {
+        let rates = [1.0, 2.0, 5.5, 11.0, 54.0].into_iter();
+        let times = rates.filter(|rate| self.supports(*rate));
+        times.map(|rate| self.duration(1, rate)).min().unwrap_or(0)
     }
 
     /// DIFS = SIFS + 2 slots (10.3.7).

@@ -142,12 +142,12 @@ fn decisions_stay_as_they_were() {
         digest(no_ack, true),
     ];
     let kept = [
-        "9246a26d52fb8dcd",
-        "ed5fcd971b801d81",
-        "0d63681ea75d700a",
-        "c802620f93fef03d",
-        "e569e8a61a8cdc3a",
-        "4b91ae3999c5543f",
+        "174d17597b82e1e3",
+        "f472445c6e21eb62",
+        "04309742684f3acb",
+        "0ed88501d3fcb6df",
+        "966dd5f3bb386818",
+        "bd9f99c1723b4a65",
     ];
     assert_eq!(found, kept);
 }

@@ -260,6 +260,9 @@ impl Medium {
                     self.hand_up(from, arrived);
                 }
             }
+            if let To::Radio(sender) = transmission.to {
+                self.hand_up_overheard(sender);
+            }
         }
         let mut worst = None;
         for (radio, dbm, fate, noise_mw) in decoded.drain(..) {

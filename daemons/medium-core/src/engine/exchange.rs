@@ -130,10 +130,21 @@ impl Medium {
         self.push(self.now + wait, Event::Timeout(generation), radio);
     }
 
+    /// Hosts of bystanders get a frame together with its receiver's: what is due at one instant
+    /// costs a driver one system call.
+    pub(super) fn hand_up_overheard(&mut self, sender: usize) {
+        let mut overheard = std::mem::take(&mut self.radios[sender].overheard);
+        for (radio, arrived) in overheard.drain(..) {
+            if self.radios[radio].up {
+                self.hand_up(radio, arrived);
+            }
+        }
+        self.radios[sender].overheard = overheard;
+    }
+
     /// No CTS or ACK came: retry with a doubled window, or give up (10.3.4.4).
     pub(super) fn timeout(&mut self, radio: usize, generation: u64) {
         let cw_max = self.params.phy.cw_max;
-        let params = &self.params;
         let station = &mut self.radios[radio];
         if station.generation != generation || station.awaiting == Awaiting::Nothing {
             return;
@@ -149,6 +160,11 @@ impl Medium {
             station.short_retries += 1;
         }
         station.awaiting = Awaiting::Nothing;
+        self.hand_up_overheard(radio);
+        let (station, params) = (&mut self.radios[radio], &self.params);
+        let Some(frame) = &station.current else {
+            return;
+        };
         let tried: u32 = station.tries.iter().sum();
         let allowed: u32 = frame.rates.iter().map(|rate| rate.1).sum();
         let over = if params.kernel_retries {

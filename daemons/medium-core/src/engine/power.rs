@@ -2,7 +2,7 @@
 //! Power draw over time, batteries, and switching radios off and on.
 
 use super::counters::{Counters, Outcome, StateTimes};
-use super::radio::Awaiting;
+use super::radio::{Arrived, Awaiting};
 use super::{Event, Medium, Output};
 use crate::Nanos;
 
@@ -158,6 +158,8 @@ impl Medium {
             }
             self.end(tx);
         }
+        self.hand_up_unacknowledged(radio);
+        self.hand_up_overheard(radio);
         self.drop_receive_buffer(radio);
         let station = &mut self.radios[radio];
         let lost: Vec<_> = station
@@ -172,5 +174,21 @@ impl Medium {
             self.report(radio, frame.id, Outcome::Off, Default::default());
         }
         self.drain(radio);
+    }
+
+    /// A frame of `sender` that was received, and whose acknowledgement nobody awaits any more,
+    /// reaches the receiver's host now, before its sender's status.
+    fn hand_up_unacknowledged(&mut self, sender: usize) {
+        for radio in 0..self.radios.len() {
+            let station = &mut self.radios[radio];
+            let ours = |arrived: &mut Arrived| arrived.from == sender;
+            let planned = station.response.as_mut();
+            let arrived = planned
+                .and_then(|response| response.deliver.take_if(ours))
+                .or_else(|| station.delivering.take_if(ours));
+            if let Some(arrived) = arrived {
+                self.hand_up(radio, arrived);
+            }
+        }
     }
 }

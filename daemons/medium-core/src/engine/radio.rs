@@ -141,6 +141,8 @@ pub(super) struct Radio {
     pub response: Option<Response>,
     /// Received frame whose acknowledgement is on the air.
     pub delivering: Option<Arrived>,
+    /// Radios that overheard the frame in service and get it when its exchange is over.
+    pub overheard: Vec<(usize, Arrived)>,
     /// Received frames that wait for the host.
     pub receive_buffer: VecDeque<Arrived>,
     pub serving: u64,
@@ -190,6 +192,7 @@ impl Radio {
             awaiting: Awaiting::Nothing,
             response: None,
             delivering: None,
+            overheard: Vec::new(),
             receive_buffer: VecDeque::new(),
             serving: 0,
             sensed: 0,

@@ -98,8 +98,10 @@ impl Medium {
         if wanted && !repeat {
             station.counters.rx_frames += 1;
             station.counters.rx_bytes += tx.bytes as u64;
-            if !acknowledged {
+            if tx.to == To::Everyone || self.params.no_ack {
                 self.hand_up(radio, arrived);
+            } else if !mine {
+                self.radios[tx.from].overheard.push((radio, arrived));
             }
         }
         if acknowledged {
