@@ -72,22 +72,26 @@ impl Medium {
             }
             Event::Access(generation) => {
                 let station = &self.radios[index];
-                let frame = station.current.as_ref()?;
                 let live = station.generation == generation && station.access_at.is_some();
-                let (rate, _, rts) = frame.rates[self.rate_entry(index, 0)];
-                let (phy, acked) = (
-                    &self.params.phy,
-                    frame.to != To::Everyone && !self.params.no_ack,
-                );
-                let time = if acked && rts {
-                    self.cts_time
-                } else if acked {
-                    phy.duration(frame.bytes, rate) + phy.sifs + self.ack_time
-                } else {
-                    phy.duration(frame.bytes, rate)
-                };
-                live.then_some(at + time)
+                let exchange = self.exchange(index).filter(|_| live);
+                exchange.map(|time| at + time)
             }
+        }
+    }
+
+    /// From a radio's access to the channel to the first output that can come of it; none if it
+    /// has nothing to send.
+    fn exchange(&self, radio: usize) -> Option<Nanos> {
+        let frame = self.radios[radio].current.as_ref()?;
+        let (rate, _, rts) = frame.rates[self.rate_entry(radio, 0)];
+        let phy = &self.params.phy;
+        if frame.to == To::Everyone || self.params.no_ack {
+            Some(phy.duration(frame.bytes, rate))
+        } else if rts {
+            // Longer than a CTS, after which the sender may give up.
+            Some(self.cts_time)
+        } else {
+            Some(phy.duration(frame.bytes, rate) + phy.sifs + self.ack_time)
         }
     }
 
@@ -100,12 +104,12 @@ impl Medium {
             Kind::Rts => sifs + self.cts_time,
             Kind::Cts => sifs + self.shortest,
         };
-        // Whoever has something to send may begin a DIFS later.
-        let waiting = |radio: usize| self.radios[radio].current.is_some();
-        if tx.heard.iter().any(|heard| waiting(heard.radio)) {
-            own.min(self.difs + self.shortest)
-        } else {
-            own
-        }
+        // Whoever has something to send waits for a DIFS and its backoff first.
+        let others = tx.heard.iter().filter_map(|heard| {
+            let slots = Nanos::from(self.radios[heard.radio].slots) * self.params.phy.slot;
+            let exchange = self.exchange(heard.radio)?;
+            Some(self.difs + slots + exchange)
+        });
+        others.fold(own, Nanos::min)
     }
 }
