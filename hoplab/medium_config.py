@@ -43,7 +43,11 @@ def write(scenario: Scenario, network: Network, epoch_ns: int, out: Path) -> Pat
             "dir": str(out / "raw"),
             "interval_s": scenario.measure.interval_s,
             "frames": scenario.measure.frames,
-            "pcapng": "air" in scenario.measure.captures,
+            **(
+                {"air_capture": str(out / "captures" / "air.pcapng")}
+                if "air" in scenario.measure.captures
+                else {}
+            ),
         },
     }
     path = out / "raw" / "medium.toml"

@@ -54,6 +54,14 @@ def radio_with_profile(radio: Radio) -> Radio:
         document = tomllib.load(file)
     document = document.get("radio", document)
     given = radio.model_dump(exclude_none=True)
+    for distance, power in (
+        ("range_m", "rx_threshold_dbm"),
+        ("carrier_sense_m", "cs_threshold_dbm"),
+    ):
+        if distance in given and power in given:
+            raise ScenarioError(f"radio: {distance} and {power} give the same; remove one")
+        if power in given:
+            document = {key: value for key, value in document.items() if key != distance}
     return Radio.model_validate({**document, **given})
 
 

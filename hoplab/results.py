@@ -83,6 +83,12 @@ class Results:
         return self.table("radios")
 
     @property
+    def signals(self) -> pa.Table:
+        """Histograms of each link, in bins of 1 dB from ``dbm`` up: ``quantity`` is "signal" (the
+        frames' power) or "noise" (noise and interference while they lasted)."""
+        return self.table("signals")
+
+    @property
     def queues(self) -> pa.Table:
         """Queues of wired interfaces over time."""
         return self.table("queues")

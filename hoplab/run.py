@@ -204,10 +204,20 @@ def gather(
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "routing": scenario.routing.model_dump(),
         "tcp_settings": verdict.pop("tcp_settings", {}),
+        "medium": _medium_account(out),
         "verdict": verdict,
     }
     (out / "manifest.json").write_text(json.dumps(manifest, indent=1), encoding="utf-8")
     return manifest
+
+
+def _medium_account(out: Path) -> dict[str, Any] | None:
+    """What the medium says of itself: the audit of frames, system calls, whether to trust it."""
+    try:
+        account: dict[str, Any] = json.loads((out / "raw" / "medium.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    return account
 
 
 def _flow_rows(out: Path, scenario: Scenario, summaries: dict[str, Any]) -> None:

@@ -145,9 +145,9 @@ class Link(Table):
 
 
 class Energy(Table):
-    """Power draw of a radio in W; the battery, where given, in J."""
+    """Power draw of a radio in W; the battery, where given, in J. Keys go over the preset's."""
 
-    preset: str | None = None
+    preset: Literal["ns2", "lucent-bronze", "lucent-silver"] | None = None
     tx_w: NonNegative | None = None
     rx_w: NonNegative | None = None
     idle_w: NonNegative | None = None
@@ -156,7 +156,7 @@ class Energy(Table):
 
 
 class Nic(Table):
-    """Transmit ring and receive path of the network card; 0 means unlimited."""
+    """Transmit ring and receive path of the network card; 0 means not modelled."""
 
     tx_ring: Annotated[int, Field(ge=0)] = 0
     rx_service_mbps: NonNegative = 0.0
@@ -167,6 +167,7 @@ class Radio(Table):
     """The 802.11 channel and the stations' radios; every key not given comes from the profile."""
 
     profile: Literal["wavelan", "hv99", "ns2-stock", "80211b", "80211g", "80211a"] = "wavelan"
+    rules: Literal["802.11", "ns-2"] | None = None
     standard: Literal["802.11", "802.11b", "802.11g", "802.11a"] | None = None
     channel: Annotated[int, Field(ge=1, le=165)] | None = None
     rate_mbps: RateOrAuto | None = None
@@ -179,6 +180,8 @@ class Radio(Table):
     retry_long: Annotated[int, Field(ge=1, le=255)] | None = None
     retry_rules: Literal["standard", "kernel"] | None = None
     queue_packets: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    routing_priority: bool | None = None
+    """Whether routing messages go before all others in the interface queue."""
     cw_min: Annotated[int, Field(ge=0, le=1023)] | None = None
     cw_max: Annotated[int, Field(ge=0, le=32_767)] | None = None
     slot_us: Positive | None = None
@@ -198,6 +201,8 @@ class Radio(Table):
     rx_threshold_dbm: Coordinate | None = None
     cs_threshold_dbm: Coordinate | None = None
     capture_db: NonNegative | None = None
+    capture_later: bool | None = None
+    """Whether a receiver changes to a later frame that is stronger by ``capture_db``."""
     noise_dbm: Coordinate | None = None
     reception: Literal["threshold", "error-rate"] | None = None
     nic: Nic | None = None

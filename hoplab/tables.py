@@ -74,6 +74,8 @@ SCHEMAS: dict[str, list[tuple[str, pa.DataType]]] = {
         ("weak", pa.int64()),
         ("capture_lost", pa.int64()),
         ("error_model", pa.int64()),
+        ("deaf", pa.int64()),
+        ("off", pa.int64()),
         ("bytes", pa.int64()),
         ("signal_dbm_mean", pa.float64()),
     ],
@@ -84,12 +86,20 @@ SCHEMAS: dict[str, list[tuple[str, pa.DataType]]] = {
         ("retries", pa.int64()),
         ("retry_limit", pa.int64()),
         ("queue_full", pa.int64()),
+        ("rx_overrun", pa.int64()),
         *(
             (f"airtime_{kind}_s", pa.float64())
             for kind in ("data", "ack", "rts", "cts", "beacon", "broadcast")
         ),
         ("busy_s", pa.float64()),
         *((f"energy_{state}_j", pa.float64()) for state in ("tx", "rx", "idle", "sleep")),
+    ],
+    "signals": [
+        ("src", pa.string()),
+        ("dst", pa.string()),
+        ("quantity", pa.string()),
+        ("dbm", pa.int64()),
+        ("frames", pa.int64()),
     ],
     "queues": [
         TIMED,

@@ -17,9 +17,10 @@ from pyroute2.netlink.nl80211 import NL80211_NAMES, nl80211cmd
 
 from hoplab.errors import HoplabError
 from hoplab.network.namespaces import inside
-from hoplab.scenario import Radio
+from hoplab.scenario import RATES_MBPS, Radio
 
 INTERFACE = "wlan0"
+DSSS_MBPS = (1, 2, 5.5, 11)
 BSSID = "02:ff:ff:ff:ff:01"
 SSID = "hoplab"
 BEACON_INTERVAL_TU = 10_000
@@ -163,12 +164,19 @@ def _join(iw: Any, index: int, radio: Radio) -> None:
 
 
 def _fix_rate(iw: Any, index: int, radio: Radio) -> None:
-    """Allow only ``rate_mbps``; "auto" leaves the kernel's rate control its choice."""
+    """Allow only ``rate_mbps``; "auto" leaves the kernel its choice of the standard's rates."""
     if radio.rate_mbps in (None, "auto"):
-        return
-    rate = bytes([round(float(radio.rate_mbps) * 2)])
+        rates: Sequence[float] = RATES_MBPS
+        if radio.standard in ("802.11", "802.11b"):
+            rates = DSSS_MBPS
+        elif radio.standard == "802.11a":
+            rates = [rate for rate in RATES_MBPS if rate not in DSSS_MBPS]
+    else:
+        rates = [float(radio.rate_mbps)]
+    rate = bytes(round(mbps * 2) for mbps in rates)
     band = 0 if (radio.channel or 1) <= 14 else 1
-    legacy = struct.pack("=HH", 4 + len(rate), 1) + rate.ljust(4, b"\0")  # NL80211_TXRATE_LEGACY
+    legacy = struct.pack("=HH", 4 + len(rate), 1)  # NL80211_TXRATE_LEGACY
+    legacy += rate.ljust(-(-len(rate) // 4) * 4, b"\0")
     nested = struct.pack("=HH", 4 + len(legacy), band | 0x8000) + legacy
     _request(
         iw,

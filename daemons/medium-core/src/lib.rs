@@ -13,15 +13,19 @@
 #![forbid(unsafe_code)]
 
 mod engine;
+mod error_rate;
 mod loss;
 mod phy;
 mod rng;
 
 pub use engine::{
-    Counters, Fate, Frame, FrameId, LinkCounters, Medium, Output, Params, Station, To,
+    position, AirKind, Aired, Audit, Class, Counters, Energy, Fate, Frame, FrameId, Histogram,
+    LinkCounters, Medium, Nic, Outcome, Output, Params, Signals, StateTimes, Station, To,
+    MAX_RATES,
 };
+pub use error_rate::bit_error_rate;
 pub use loss::{LossModel, LossRule};
-pub use phy::{Model, Phy, Propagation, Standard};
+pub use phy::{Fading, Model, Phy, Propagation, Reception, Standard};
 pub use rng::Stream;
 
 /// Nanoseconds since the driver's epoch.

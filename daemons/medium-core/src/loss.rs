@@ -23,7 +23,7 @@ pub enum LossModel {
         period: Nanos,
         start: Nanos,
     },
-    /// The k-th data frames that a station sends first (1 is the first), retries not counted.
+    /// The k-th data frames of a station (1 is the first since measuring began), all tries.
     List { frames: Vec<u64> },
 }
 
@@ -33,11 +33,25 @@ pub struct LossRule {
     pub src: Option<usize>,
     pub dst: Option<usize>,
     pub model: LossModel,
+    /// From when until when it applies.
+    pub active: std::ops::Range<Nanos>,
 }
 
 impl LossRule {
-    pub(crate) fn applies(&self, src: usize, dst: usize) -> bool {
-        self.src.is_none_or(|s| s == src) && self.dst.is_none_or(|d| d == dst)
+    /// A rule for the whole run.
+    pub fn always(src: Option<usize>, dst: Option<usize>, model: LossModel) -> Self {
+        Self {
+            src,
+            dst,
+            model,
+            active: 0..Nanos::MAX,
+        }
+    }
+
+    pub(crate) fn applies(&self, src: usize, dst: usize, now: Nanos) -> bool {
+        self.active.contains(&now)
+            && self.src.is_none_or(|s| s == src)
+            && self.dst.is_none_or(|d| d == dst)
     }
 
     /// Whether the frame that is the `number`-th of its sender is lost at `now`.

@@ -43,4 +43,29 @@ impl Stream {
     pub fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
+
+    /// Normal with mean 0 and variance 1 (Box, Muller 1958).
+    pub fn gaussian(&mut self) -> f64 {
+        let radius = libm::sqrt(-2.0 * libm::log(1.0 - self.unit()));
+        radius * libm::cos(2.0 * std::f64::consts::PI * self.unit())
+    }
+
+    /// Gamma with shape `k` and scale 1 (Marsaglia, Tsang 2000).
+    pub fn gamma(&mut self, k: f64) -> f64 {
+        if k < 1.0 {
+            return self.gamma(k + 1.0) * libm::pow(1.0 - self.unit(), 1.0 / k);
+        }
+        let d = k - 1.0 / 3.0;
+        let c = 1.0 / libm::sqrt(9.0 * d);
+        loop {
+            let x = self.gaussian();
+            let v = 1.0 + c * x;
+            if v > 0.0 {
+                let v = v * v * v;
+                if libm::log(1.0 - self.unit()) < 0.5 * x * x + d - d * v + d * libm::log(v) {
+                    return d * v;
+                }
+            }
+        }
+    }
 }

@@ -1,43 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The engine against closed formulae.
 
-use hoplab_medium_core::{
-    Frame, Medium, Model, Output, Params, Phy, Propagation, Standard, Station, To,
-};
+use hoplab_medium_core::{Class, Frame, Medium, Output, Params, Station, To};
 
 fn params() -> Params {
-    Params {
-        seed: 1,
-        phy: Phy {
-            standard: Standard::Dsss,
-            preamble_bits: 144,
-            plcp_rate_mbps: 1.0,
-            basic_rate_mbps: 1.0,
-            slot: 20_000,
-            sifs: 10_000,
-            cw_min: 31,
-            cw_max: 1023,
-        },
-        propagation: Propagation {
-            model: Model::TwoRay,
-            tx_power_dbm: 24.5,
-            frequency_mhz: 914.0,
-            antenna_height_m: 1.5,
-            antenna_gain_dbi: 0.0,
-        },
-        rx_threshold_dbm: -64.37,
-        cs_threshold_dbm: -78.07,
-        capture_db: 10.0,
-        cumulative_interference: true,
-        retry_short: 7,
-        retry_long: 4,
-        kernel_retries: false,
-        queue_packets: 50,
-        no_ack: false,
-        always_backoff: false,
-        ns2_reception: false,
-        overhear: false,
-    }
+    Params::default()
 }
 
 fn at(name: &str, x_m: f64) -> Station {
@@ -53,7 +20,8 @@ fn frame(id: u64, to: To, rate: f64, rts: bool) -> Frame {
         to,
         bytes: 1536,
         rates: vec![(rate, 7, rts)],
-        beacon: false,
+        class: Class::Data,
+        routing: false,
     }
 }
 
@@ -79,14 +47,13 @@ fn saturate(
         while let Some(output) = medium.poll_output() {
             match output {
                 Output::Deliver { .. } => delivered += 1,
-                Output::Status {
-                    radio, acked: done, ..
-                } => {
-                    acked += u64::from(done);
+                Output::Status { radio, outcome, .. } => {
+                    acked += u64::from(outcome.succeeded());
                     id += 1;
                     let to = senders.iter().find(|s| s.0 == radio).map_or(0, |s| s.1);
                     medium.enqueue(radio, frame(id, To::Radio(to), 2.0, rts));
                 }
+                _ => {}
             }
         }
     }
@@ -207,6 +174,7 @@ fn every_frame_has_one_status() {
                         "frame {frame} delivered after its status"
                     );
                 }
+                _ => {}
             }
         }
     }
@@ -222,6 +190,7 @@ fn every_frame_has_one_status() {
                     "frame {frame} delivered after its status"
                 );
             }
+            _ => {}
         }
     }
     assert!(open.is_empty(), "frames without status: {open:?}");

@@ -1,29 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `hoplab-medium`: decide the fate of every frame that leaves a `mac80211_hwsim` radio.
-#![deny(unsafe_op_in_unsafe_fn)]
 
-mod config;
-mod hwsim;
-mod records;
-mod shell;
-mod sys;
+mod help;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
+use hoplab_medium::{config, shell};
 
 /// An 802.11 channel for simulated radios.
-///
-/// Registers with the kernel's mac80211_hwsim and decides, by carrier sense, backoff, collisions,
-/// capture and distance, when each frame is on the air and who receives it. Prints `ready` when
-/// registered; ends on SIGTERM with its records written. Needs CAP_NET_ADMIN.
 #[derive(Parser)]
-#[command(version)]
+#[command(version, about, long_about = help::DESCRIPTION, after_long_help = help::MANUAL)]
 struct Options {
-    /// Channel, stations and records, in TOML.
+    /// Channel, stations and records, in TOML; keys are described below.
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
+
+    /// Read and check the file, tell what is wrong with it, and do nothing else.
+    #[arg(long)]
+    check: bool,
 }
 
 fn main() -> ExitCode {
@@ -40,6 +36,10 @@ fn main() -> ExitCode {
 fn run(options: &Options) -> Result<(), String> {
     let name = options.config.display();
     let text = std::fs::read_to_string(&options.config).map_err(|e| format!("{name}: {e}"))?;
-    let config = config::parse(&text).map_err(|e| format!("{name}: {e}"))?;
+    let config = config::parse(&text, shell::monotonic()).map_err(|e| format!("{name}: {e}"))?;
+    if options.check {
+        println!("{name}: {} stations, no mistakes", config.stations.len());
+        return Ok(());
+    }
     shell::run(config)
 }

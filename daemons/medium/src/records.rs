@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Counters as JSON lines: `nodes.jsonl` at every interval, `radios.jsonl` and `links.jsonl` at
-//! the end.
+//! Records as JSON lines: `nodes.jsonl` at every interval; `radios.jsonl`, `links.jsonl` and
+//! `signals.jsonl` at the end; on request `frames.jsonl` and a capture of the air; the daemon's own
+//! account of itself in `medium.json`.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
 
-use hoplab_medium_core::Medium;
+use hoplab_medium_core::{AirKind, Aired, Medium, To};
 use serde_json::{json, Value};
 
-use crate::config::{Energy, Records};
+use crate::config::{Config, Records};
+use crate::dot11;
+use crate::pcapng::{Capture, Captured};
 
 pub struct Recorder {
     nodes: BufWriter<File>,
+    frames: Option<BufWriter<File>>,
+    capture: Option<Capture>,
+    events: Option<BufWriter<File>>,
     settings: Records,
-    energy: Energy,
     names: Vec<String>,
+    macs: Vec<[u8; 6]>,
     interval: u64,
     next: u64,
     epoch: u64,
@@ -31,23 +37,29 @@ fn seconds(nanos: u64) -> f64 {
 }
 
 impl Recorder {
-    /// Times of the engine count from the kernel's boot; `epoch` is scenario time 0.
-    pub fn new(
-        settings: Records,
-        energy: Energy,
-        names: Vec<String>,
-        epoch: u64,
-    ) -> Result<Self, String> {
-        let interval = ((settings.interval_s * 1e9).round() as u64).max(1_000_000);
-        let nodes = create(&settings, "nodes.jsonl")?;
+    /// Times of the engine count from the kernel's boot; the configuration's epoch is time 0.
+    pub fn new(config: &Config) -> Result<Self, String> {
+        let settings = config.records.clone();
+        let capture = settings.air_capture.as_ref().map(|path| {
+            let short = config.params.phy.preamble_bits < 144;
+            Capture::create(path, config.channel_mhz, config.noise_dbm, short)
+                .map_err(|e| format!("{}: {e}", path.display()))
+        });
+        let frames = settings
+            .frames
+            .then(|| create(&settings, "frames.jsonl"))
+            .transpose()?;
         Ok(Self {
-            nodes,
+            nodes: create(&settings, "nodes.jsonl")?,
+            frames,
+            capture: capture.transpose()?,
+            events: None,
+            names: config.stations.iter().map(|s| s.name.clone()).collect(),
+            macs: config.macs.clone(),
+            interval: (settings.interval_s * 1e9).round() as u64,
+            next: config.epoch_ns,
+            epoch: config.epoch_ns,
             settings,
-            energy,
-            names,
-            interval,
-            next: epoch,
-            epoch,
         })
     }
 
@@ -56,15 +68,16 @@ impl Recorder {
         self.next
     }
 
-    /// Write the rows that are due at or before `now`; the engine has been advanced to `now`.
-    pub fn due(&mut self, medium: &Medium, now: u64) -> Result<(), String> {
+    /// Write the rows that are due at or before `now`; the engine is advanced to each.
+    pub fn due(&mut self, medium: &mut Medium, now: u64) -> Result<(), String> {
         while self.next <= now {
             let at = self.next;
             self.next += self.interval;
+            medium.advance(at);
             for (radio, name) in self.names.iter().enumerate() {
                 let counters = medium.counters(radio);
-                let (x, y) = medium.position(radio, at.saturating_sub(self.epoch));
-                let elapsed = at.max(1);
+                let (x, y) = medium.position(radio, at);
+                let elapsed = (at - self.epoch).max(1);
                 let row = json!({
                     "t_s": seconds(at - self.epoch),
                     "node": name,
@@ -78,8 +91,8 @@ impl Recorder {
                     "failed": counters.retry_limit,
                     "queue_len": medium.queue_len(radio),
                     "queue_drops": counters.queue_full,
-                    "busy_fraction": counters.busy_time as f64 / elapsed as f64,
-                    "energy_j": self.joules(medium, radio, at).iter().sum::<f64>(),
+                    "busy_fraction": counters.busy_time() as f64 / elapsed as f64,
+                    "energy_j": medium.joules(radio).iter().sum::<f64>(),
                 });
                 line(&mut self.nodes, &row)?;
             }
@@ -87,70 +100,153 @@ impl Recorder {
         Ok(())
     }
 
-    /// Transmit, receive (channel busy, own or overheard) and idle energy since the epoch.
-    fn joules(&self, medium: &Medium, radio: usize, at: u64) -> [f64; 3] {
-        let counters = medium.counters(radio);
-        let total = at.saturating_sub(self.epoch);
-        let idle = total.saturating_sub(counters.busy_time);
-        [
-            self.energy.tx_w * seconds(counters.tx_time),
-            self.energy.rx_w * seconds(counters.busy_time.saturating_sub(counters.tx_time)),
-            self.energy.idle_w * seconds(idle),
-        ]
+    /// Something was on the air; `bytes` is the host's frame that it carried.
+    pub fn aired(&mut self, aired: &Aired, bytes: Option<&[u8]>) -> Result<(), String> {
+        if aired.at < self.epoch {
+            return Ok(());
+        }
+        if let Some(file) = &mut self.frames {
+            let to = match aired.to {
+                To::Everyone => Some("*"),
+                To::Radio(radio) => self.names.get(radio).map(String::as_str),
+                To::Nobody => None,
+            };
+            let row = json!({
+                "t_s": seconds(aired.at - self.epoch),
+                "src": self.names[aired.from],
+                "dst": to,
+                "kind": aired.kind.name(),
+                "bytes": aired.bytes,
+                "rate_mbps": aired.rate_mbps,
+                "attempt": aired.attempt,
+                "fate": aired.fate.name(),
+                "signal_dbm": aired.signal_dbm,
+            });
+            line(file, &row)?;
+        }
+        if let Some(capture) = &mut self.capture {
+            let reserve_us = u16::try_from(aired.reserve.div_ceil(1000)).unwrap_or(u16::MAX);
+            let bytes = match (bytes, aired.kind, aired.to) {
+                (Some(bytes), ..) => dot11::on_air(bytes, aired.attempt > 1, reserve_us),
+                (None, AirKind::Ack | AirKind::Rts | AirKind::Cts, To::Radio(to)) => {
+                    let (to, from) = (self.macs[to], self.macs[aired.from]);
+                    dot11::control(aired.kind, reserve_us, to, from)
+                }
+                // The host was told long ago: it took the frame back when its radio went off.
+                _ => return Ok(()),
+            };
+            let captured = Captured {
+                at_ns: aired.at - self.epoch,
+                rate_mbps: aired.rate_mbps,
+                signal_dbm: aired.signal_dbm,
+                bytes,
+            };
+            let result = capture.add(captured.at_ns, captured);
+            result.map_err(|e| format!("capture of the air: {e}"))?;
+        }
+        Ok(())
     }
 
-    /// Write the tables of the whole run.
-    pub fn finish(mut self, medium: &Medium, now: u64) -> Result<(), String> {
+    /// A battery is empty.
+    pub fn exhausted(&mut self, radio: usize, at: u64) -> Result<(), String> {
+        let row = json!({
+            "t_s": seconds(at.saturating_sub(self.epoch)),
+            "node": self.names[radio],
+            "source": "medium",
+            "kind": "battery-empty",
+            "detail": "",
+        });
+        let file = match &mut self.events {
+            Some(file) => file,
+            None => self
+                .events
+                .insert(create(&self.settings, "events-medium.jsonl")?),
+        };
+        line(file, &row)
+    }
+
+    /// Write the tables of the whole run, and `account`.
+    pub fn finish(mut self, medium: &Medium, account: &Value) -> Result<(), String> {
         let mut radios = create(&self.settings, "radios.jsonl")?;
         let mut links = create(&self.settings, "links.jsonl")?;
+        let mut signals = create(&self.settings, "signals.jsonl")?;
         for (radio, name) in self.names.iter().enumerate() {
-            let counters = medium.counters(radio);
-            let air = counters.airtime.map(seconds);
-            let [tx, rx, idle] = self.joules(medium, radio, now);
-            let row = json!({
-                "node": name,
-                "tx_frames": counters.tx_frames,
-                "rx_frames": counters.rx_frames,
-                "retries": counters.retries,
-                "retry_limit": counters.retry_limit,
-                "queue_full": counters.queue_full,
-                "airtime_data_s": air[0],
-                "airtime_ack_s": air[1],
-                "airtime_rts_s": air[2],
-                "airtime_cts_s": air[3],
-                "airtime_beacon_s": air[4],
-                "airtime_broadcast_s": air[5],
-                "busy_s": seconds(counters.busy_time),
-                "energy_tx_j": tx,
-                "energy_rx_j": rx,
-                "energy_idle_j": idle,
-                "energy_sleep_j": 0.0,
-            });
-            line(&mut radios, &row)?;
-            for (other, other_name) in self.names.iter().enumerate() {
-                let link = medium.link(radio, other);
-                if link.frames > 0 {
-                    let row = json!({
-                        "src": name,
-                        "dst": other_name,
-                        "frames": link.frames,
-                        "delivered": link.delivered,
-                        "collided": link.collided,
-                        "weak": link.weak,
-                        "error_model": link.error_model,
-                        "bytes": link.bytes,
-                        "signal_dbm_mean": link.signal_sum_dbm / link.frames as f64,
-                    });
-                    line(&mut links, &row)?;
+            line(&mut radios, &radio_row(medium, radio, name))?;
+            for (other, link, histograms) in medium.links(radio) {
+                let other_name = &self.names[other];
+                let row = json!({
+                    "src": name,
+                    "dst": other_name,
+                    "frames": link.frames,
+                    "delivered": link.delivered,
+                    "collided": link.collided,
+                    "weak": link.weak,
+                    "capture_lost": link.capture_lost,
+                    "error_model": link.error_model,
+                    "deaf": link.deaf,
+                    "off": link.off,
+                    "bytes": link.bytes,
+                    "signal_dbm_mean": link.signal_sum_dbm / link.frames as f64,
+                });
+                line(&mut links, &row)?;
+                let Some(histograms) = histograms else {
+                    continue;
+                };
+                for (quantity, histogram) in
+                    [("signal", &histograms.signal), ("noise", &histograms.noise)]
+                {
+                    for (dbm, frames) in histogram.bins() {
+                        let row = json!({
+                            "src": name,
+                            "dst": other_name,
+                            "quantity": quantity,
+                            "dbm": dbm,
+                            "frames": frames,
+                        });
+                        line(&mut signals, &row)?;
+                    }
                 }
             }
         }
-        for file in [&mut self.nodes, &mut radios, &mut links] {
+        let mut own = create(&self.settings, "medium.json")?;
+        line(&mut own, account)?;
+        if let Some(capture) = self.capture.take() {
+            let result = capture.finish();
+            result.map_err(|e| format!("capture of the air: {e}"))?;
+        }
+        let files = [self.nodes, radios, links, signals, own].into_iter();
+        for mut file in files.chain(self.frames).chain(self.events) {
             file.flush()
                 .map_err(|e| format!("{}: {e}", self.settings.dir.display()))?;
         }
         Ok(())
     }
+}
+
+fn radio_row(medium: &Medium, radio: usize, name: &str) -> Value {
+    let counters = medium.counters(radio);
+    let air = counters.airtime.map(seconds);
+    let [tx, rx, idle, sleep] = medium.joules(radio);
+    json!({
+        "node": name,
+        "tx_frames": counters.tx_frames,
+        "rx_frames": counters.rx_frames,
+        "retries": counters.retries,
+        "retry_limit": counters.retry_limit,
+        "queue_full": counters.queue_full,
+        "rx_overrun": counters.rx_overrun,
+        "airtime_data_s": air[0],
+        "airtime_ack_s": air[1],
+        "airtime_rts_s": air[2],
+        "airtime_cts_s": air[3],
+        "airtime_beacon_s": air[4],
+        "airtime_broadcast_s": air[5],
+        "busy_s": seconds(counters.busy_time()),
+        "energy_tx_j": tx,
+        "energy_rx_j": rx,
+        "energy_idle_j": idle,
+        "energy_sleep_j": sleep,
+    })
 }
 
 fn line(file: &mut BufWriter<File>, row: &Value) -> Result<(), String> {

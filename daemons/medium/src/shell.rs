@@ -3,22 +3,27 @@
 
 use std::collections::BTreeMap;
 
-use hoplab_medium_core::{Frame, Medium, Output, To};
+use hoplab_medium_core::{Class, Frame, Medium, Outcome, Output, To};
+use serde_json::{json, Value};
 
 use crate::config::Config;
+use crate::dot11;
 use crate::hwsim::{self, Batch, Message, Sent};
+use crate::lateness::Lateness;
 use crate::records::Recorder;
-use crate::sys::{self, Netlink};
+use crate::sys::{self, Inbox, Netlink};
 
 const FCS_BYTES: usize = 4;
 const IDLE_WAIT: u64 = 3_600_000_000_000;
+/// Bytes from which a batch is sent: the kernel copies a send into one buffer.
+const BATCH_BYTES: usize = 1 << 18;
 /// hwsim's rate table: DSSS/CCK, then OFDM; in the 5 GHz band only OFDM.
 const RATES_MBPS: [f64; 12] = [
     1.0, 2.0, 5.5, 11.0, 6.0, 9.0, 12.0, 18.0, 24.0, 36.0, 48.0, 54.0,
 ];
 const FIRST_OFDM: usize = 4;
 
-/// A frame that the kernel waits for.
+/// A frame that the kernel, or a delivery, waits for.
 struct Pending {
     cookie: u64,
     flags: u32,
@@ -27,73 +32,103 @@ struct Pending {
     rates: Vec<u8>,
 }
 
+/// What came from and went to the kernel.
+#[derive(Default)]
+struct Traffic {
+    frames: u64,
+    unicasts: u64,
+    statuses: u64,
+    deliveries: u64,
+    malformed: u64,
+    overruns: u64,
+    /// Frames of radios that the configuration does not name.
+    unknown_radios: u64,
+    refused_rates: u64,
+    refused_statuses: u64,
+    refused_deliveries: u64,
+    clock_readings: u64,
+}
+
 struct Shell {
     netlink: Netlink,
     family: u16,
-    macs: Vec<[u8; 6]>,
+    /// Radio of each address that frames are sent to.
+    radios: BTreeMap<[u8; 6], usize>,
+    /// Radio of each address that hwsim knows it by.
+    senders: BTreeMap<[u8; 6], usize>,
     /// What hwsim calls each radio.
     addresses: Vec<[u8; 6]>,
     medium: Medium,
     pending: BTreeMap<u64, Pending>,
     next_id: u64,
     batch: Batch,
-    malformed: u64,
-    lost: u64,
+    traffic: Traffic,
+    lateness: Lateness,
+    virtual_time: bool,
+}
+
+/// Whether this kernel's time stands still while programs compute (User-Mode Linux,
+/// `time-travel=inf-cpu`): deliveries are then never late.
+fn in_virtual_time() -> bool {
+    let arguments = std::fs::read_to_string("/proc/cmdline").unwrap_or_default();
+    arguments
+        .split_whitespace()
+        .any(|word| word.starts_with("time-travel"))
+}
+
+/// CLOCK_MONOTONIC in nanoseconds.
+pub fn monotonic() -> u64 {
+    sys::monotonic()
 }
 
 /// Register and serve until SIGTERM.
 pub fn run(config: Config) -> Result<(), String> {
-    let names: Vec<String> = config.stations.iter().map(|s| s.name.clone()).collect();
-    let epoch = config.epoch_ns;
-    // The engine counts from boot like the clock; waypoints count from the epoch.
-    let mut stations = config.stations;
-    for station in &mut stations {
-        for point in &mut station.waypoints {
-            point.0 += epoch;
-        }
-    }
-    let mut recorder = Recorder::new(config.records, config.energy, names, epoch)?;
+    let mut recorder = Recorder::new(&config)?;
     let netlink = Netlink::open().map_err(|e| format!("netlink socket: {e}"))?;
-    let mut medium = Medium::new(config.params, stations, config.losses);
+    let mut medium = Medium::new(config.params, config.stations, config.losses);
     for (at, radio, on) in config.power {
-        medium.schedule_power(epoch + at, radio, on);
+        medium.schedule_power(at, radio, on);
     }
+    medium.schedule_measure(config.epoch_ns);
+    let radios: BTreeMap<[u8; 6], usize> = config.macs.iter().copied().zip(0..).collect();
     let mut shell = Shell {
         family: find_family(&netlink)?,
         netlink,
-        addresses: config.macs.clone(),
-        macs: config.macs,
+        senders: radios.clone(),
+        radios,
+        addresses: config.macs,
         medium,
         pending: BTreeMap::new(),
         next_id: 0,
         batch: Batch::default(),
-        malformed: 0,
-        lost: 0,
+        traffic: Traffic::default(),
+        lateness: Lateness::default(),
+        virtual_time: in_virtual_time(),
     };
     shell.register()?;
     sys::catch_signals();
     println!("ready");
-    let now = shell.serve(&mut recorder)?;
-    if shell.malformed + shell.lost > 0 {
-        eprintln!(
-            "hoplab-medium: {} messages of the kernel were malformed, {} receive overruns",
-            shell.malformed, shell.lost
-        );
+    shell.serve(&mut recorder)?;
+    let doubts = shell.doubts();
+    for doubt in &doubts {
+        eprintln!("hoplab-medium: do not trust this run: {doubt}");
     }
-    recorder.finish(&shell.medium, now)
+    recorder.finish(&shell.medium, &shell.account(&doubts))
 }
 
 fn request(netlink: &Netlink, batch: &mut Batch) -> Result<Vec<u8>, String> {
     netlink
         .send(&batch.take())
         .map_err(|e| format!("netlink send: {e}"))?;
-    let mut buffer = vec![0u8; 8192];
+    let mut inbox = Inbox::new();
     netlink.wait(1_000_000_000);
-    let got = netlink
-        .receive(&mut buffer)
+    netlink
+        .receive(&mut inbox)
         .map_err(|e| format!("netlink: {e}"))?;
-    buffer.truncate(got.ok_or("netlink: the kernel did not answer within 1 s")?);
-    Ok(buffer)
+    let answer = inbox.datagrams().next().flatten();
+    Ok(answer
+        .ok_or("netlink: the kernel did not answer within 1 s")?
+        .to_vec())
 }
 
 fn find_family(netlink: &Netlink) -> Result<u16, String> {
@@ -111,103 +146,108 @@ impl Shell {
         self.batch.register(self.family);
         let answer = request(&self.netlink, &mut self.batch)?;
         match hwsim::parse(&answer).first() {
-            Some(Message::Ack(0)) => Ok(()),
-            Some(Message::Ack(code)) => Err(format!(
+            Some(Message::Ack(0, _)) => Ok(()),
+            Some(Message::Ack(code, _)) => Err(format!(
                 "registering with mac80211_hwsim failed: {}; another medium may be registered",
-                std::io::Error::from_raw_os_error(-code)
+                std::io::Error::from_raw_os_error(code.saturating_neg())
             )),
             _ => Err("registering with mac80211_hwsim: unexpected answer".into()),
         }
     }
 
-    fn serve(&mut self, recorder: &mut Recorder) -> Result<u64, String> {
-        let mut buffer = vec![0u8; 1 << 18];
+    fn serve(&mut self, recorder: &mut Recorder) -> Result<(), String> {
+        let mut inbox = Inbox::new();
         let mut now = sys::monotonic();
         while !sys::stopped() {
-            let deadline = self
-                .medium
-                .next_deadline()
-                .unwrap_or(u64::MAX)
-                .min(recorder.deadline());
+            // The engine is behind while nothing that a host could notice happens in it.
+            let due = self.medium.next_output().unwrap_or(u64::MAX);
+            let deadline = if self.virtual_time {
+                due
+            } else {
+                // Who follows the records as they come must not wait for the next frame.
+                due.min(recorder.deadline())
+            };
             let timeout = deadline.saturating_sub(now).min(IDLE_WAIT);
             let (ready, left) = self.netlink.wait(timeout);
             now += timeout - left.min(timeout);
-            if ready {
+            if ready || !self.virtual_time {
                 // The wait tells the time to within what other processes took since the last one;
-                // a frame's start must not be before its arrival.
+                // a frame must not start before its arrival.
+                self.traffic.clock_readings += 1;
                 now = now.max(sys::monotonic());
             }
+            recorder.due(&mut self.medium, now)?;
             self.medium.advance(now);
             if ready {
-                self.read(&mut buffer)?;
+                self.read(&mut inbox)?;
             }
-            self.write()?;
-            recorder.due(&self.medium, now)?;
+            let deliveries = self.write(recorder)?;
+            if !self.virtual_time && deliveries > 0 {
+                self.lateness.add(now.saturating_sub(due), deliveries);
+            }
         }
-        Ok(now)
+        recorder.due(&mut self.medium, now)
     }
 
-    fn read(&mut self, buffer: &mut [u8]) -> Result<(), String> {
-        match self.netlink.receive(buffer) {
-            Ok(Some(length)) => {
-                for message in hwsim::parse(&buffer[..length]) {
-                    match message {
-                        Message::Frame(sent) => self.accept(&sent),
-                        Message::Malformed => self.malformed += 1,
-                        // A radio that has gone, or is down, refuses its frame: not an error.
-                        Message::Ack(_) | Message::Family(_) | Message::Unknown => {}
-                    }
-                }
-                Ok(())
-            }
-            Ok(None) => Ok(()),
+    fn read(&mut self, inbox: &mut Inbox) -> Result<(), String> {
+        match self.netlink.receive(inbox) {
+            Ok(()) => {}
             Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => {
-                self.lost += 1;
-                Ok(())
+                self.traffic.overruns += 1;
+                return Ok(());
             }
-            Err(error) => Err(format!("netlink receive: {error}")),
+            Err(error) => return Err(format!("netlink receive: {error}")),
         }
+        for datagram in inbox.datagrams() {
+            let Some(bytes) = datagram else {
+                self.traffic.malformed += 1;
+                continue;
+            };
+            for message in hwsim::parse(bytes) {
+                match message {
+                    Message::Frame(sent) => self.accept(&sent),
+                    Message::Malformed => self.traffic.malformed += 1,
+                    // A radio that has gone, or is down, refuses its frame: not an error.
+                    Message::Ack(_, hwsim::SEQUENCE_DELIVER) => {
+                        self.traffic.refused_deliveries += 1;
+                    }
+                    Message::Ack(_, hwsim::SEQUENCE_STATUS) => self.traffic.refused_statuses += 1,
+                    Message::Ack(..) | Message::Family(_) | Message::Unknown => {}
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Hand a frame of the kernel to the engine.
     fn accept(&mut self, sent: &Sent<'_>) {
         let Some(radio) = self.radio_of(sent.transmitter) else {
-            self.malformed += 1;
+            self.traffic.unknown_radios += 1;
             return;
         };
-        let offset = if sent.frequency_mhz > 4000 {
-            FIRST_OFDM
-        } else {
-            0
+        let header = dot11::parse(sent.frame);
+        let to = match header.map(|header| header.receiver) {
+            None => To::Nobody,
+            Some(receiver) if receiver[0] & 1 != 0 => To::Everyone,
+            Some(receiver) => self
+                .radios
+                .get(&receiver)
+                .map_or(To::Nobody, |radio| To::Radio(*radio)),
         };
-        let mut rates = Vec::new();
-        let mut indexes = Vec::new();
-        for &(index, tries, flags) in &sent.rates {
-            if flags & hwsim::RC_MCS != 0 {
-                eprintln!("hoplab-medium: HT and VHT rates are not modelled; frame refused");
-                break;
-            }
-            let Some(rate) = RATES_MBPS.get(usize::from(index) + offset) else {
-                break;
-            };
-            rates.push((*rate, u32::from(tries), flags & hwsim::RC_USE_RTS_CTS != 0));
-            indexes.push(index);
-        }
-        if rates.is_empty() {
-            rates.push((RATES_MBPS[offset], 1, false));
-            indexes.push(0);
-        }
+        self.traffic.frames += 1;
+        self.traffic.unicasts += u64::from(to != To::Everyone);
+        let (rates, indexes) = rate_table(sent);
         self.next_id += 1;
-        let id = self.next_id;
         let frame = Frame {
-            id,
-            to: self.destination(sent.frame),
+            id: self.next_id,
+            to,
             bytes: sent.frame.len() + FCS_BYTES,
             rates,
-            beacon: sent.frame[0] == 0x80,
+            class: header.map_or(Class::Management, |header| header.class),
+            routing: header.is_some_and(|header| header.routing),
         };
         self.pending.insert(
-            id,
+            self.next_id,
             Pending {
                 cookie: sent.cookie,
                 flags: sent.flags,
@@ -222,31 +262,20 @@ impl Shell {
     /// Which radio has this hwsim address: its own, or for a radio that was made without a given
     /// address, its own with the bit 0x40 set.
     fn radio_of(&mut self, address: [u8; 6]) -> Option<usize> {
-        if let Some(radio) = self.addresses.iter().position(|known| *known == address) {
-            return Some(radio);
+        if let Some(radio) = self.senders.get(&address) {
+            return Some(*radio);
         }
         let mut plain = address;
         plain[0] &= !0x40;
-        let radio = self.macs.iter().position(|mac| *mac == plain)?;
+        let radio = *self.radios.get(&plain)?;
         self.addresses[radio] = address;
+        self.senders.insert(address, radio);
         Some(radio)
     }
 
-    fn destination(&self, frame: &[u8]) -> To {
-        let Some(address) = frame.get(4..).and_then(|a| a.first_chunk::<6>()) else {
-            return To::Nobody;
-        };
-        if address[0] & 1 != 0 {
-            return To::Everyone;
-        }
-        self.macs
-            .iter()
-            .position(|mac| mac == address)
-            .map_or(To::Nobody, To::Radio)
-    }
-
-    /// Everything that the engine has decided leaves in one send.
-    fn write(&mut self) -> Result<(), String> {
+    /// Everything that the engine has decided leaves in one send; returns how many messages.
+    fn write(&mut self, recorder: &mut Recorder) -> Result<u64, String> {
+        let before = self.traffic.deliveries + self.traffic.statuses;
         while let Some(output) = self.medium.poll_output() {
             match output {
                 Output::Deliver {
@@ -255,43 +284,74 @@ impl Shell {
                     signal_dbm,
                     rate_mbps,
                     ..
-                } => {
-                    let Some(pending) = self.pending.get(&frame) else {
-                        continue;
-                    };
-                    let offset = if pending.frequency_mhz > 4000 {
-                        FIRST_OFDM
-                    } else {
-                        0
-                    };
-                    let rate = RATES_MBPS.iter().position(|r| *r == rate_mbps).unwrap_or(0);
-                    self.batch.deliver(
-                        self.family,
-                        self.addresses[to],
-                        &pending.bytes,
-                        rate.saturating_sub(offset) as u32,
-                        signal_dbm.round() as i32,
-                        pending.frequency_mhz,
-                    );
-                }
+                } => self.deliver(frame, to, signal_dbm, rate_mbps),
                 Output::Status {
                     frame,
                     radio,
-                    acked,
+                    outcome,
                     tries,
-                } => {
-                    let Some(pending) = self.pending.remove(&frame) else {
-                        continue;
-                    };
-                    let acked = acked && pending.flags & hwsim::TX_CTL_NO_ACK == 0;
-                    let flags = pending.flags | if acked { hwsim::TX_STAT_ACK } else { 0 };
-                    let table: Vec<(u8, u32)> = pending.rates.into_iter().zip(tries).collect();
-                    let mac = self.addresses[radio];
-                    self.batch
-                        .status(self.family, mac, flags, pending.cookie, &table);
+                    kept,
+                } => self.status(frame, radio, outcome, &tries, kept),
+                Output::Released { frame } => {
+                    self.pending.remove(&frame);
                 }
+                Output::Aired(aired) => {
+                    let pending = aired.frame.and_then(|frame| self.pending.get(&frame));
+                    recorder.aired(&aired, pending.map(|pending| &pending.bytes[..]))?;
+                }
+                Output::Exhausted { radio, at } => recorder.exhausted(radio, at)?,
+            }
+            if self.batch.len() > BATCH_BYTES {
+                self.flush()?;
             }
         }
+        self.flush()?;
+        Ok(self.traffic.deliveries + self.traffic.statuses - before)
+    }
+
+    fn deliver(&mut self, frame: u64, to: usize, signal_dbm: f64, rate_mbps: f64) {
+        let Some(pending) = self.pending.get(&frame) else {
+            return;
+        };
+        self.traffic.deliveries += 1;
+        let rate = RATES_MBPS.iter().position(|r| *r == rate_mbps).unwrap_or(0);
+        self.batch.deliver(
+            self.family,
+            self.addresses[to],
+            &pending.bytes,
+            rate.saturating_sub(first_rate(pending.frequency_mhz)) as u32,
+            signal_dbm.round() as i32,
+            pending.frequency_mhz,
+        );
+    }
+
+    fn status(&mut self, frame: u64, radio: usize, outcome: Outcome, tries: &[u32], kept: bool) {
+        let Some(pending) = self.pending.get(&frame) else {
+            return;
+        };
+        if outcome == Outcome::Refused {
+            self.traffic.refused_rates += 1;
+            if self.traffic.refused_rates == 1 {
+                eprintln!(
+                    "hoplab-medium: a frame's rate is none of the channel's standard (HT and VHT \
+                     are not modelled): frames at such rates are refused"
+                );
+            }
+        }
+        self.traffic.statuses += 1;
+        let acked = outcome.succeeded() && pending.flags & hwsim::TX_CTL_NO_ACK == 0;
+        let flags = pending.flags | if acked { hwsim::TX_STAT_ACK } else { 0 };
+        let rates = pending.rates.iter().copied();
+        let table: Vec<(u8, u32)> = rates.zip(tries.iter().copied()).collect();
+        let mac = self.addresses[radio];
+        self.batch
+            .status(self.family, mac, flags, pending.cookie, &table);
+        if !kept {
+            self.pending.remove(&frame);
+        }
+    }
+
+    fn flush(&mut self) -> Result<(), String> {
         if self.batch.is_empty() {
             return Ok(());
         }
@@ -299,4 +359,92 @@ impl Shell {
             .send(&self.batch.take())
             .map_err(|e| format!("netlink send: {e}"))
     }
+
+    /// Reasons not to trust the run.
+    fn doubts(&self) -> Vec<String> {
+        let audit = self.medium.audit();
+        let traffic = &self.traffic;
+        let mut doubts: Vec<String> = self.lateness.verdict().into_iter().collect();
+        if traffic.overruns > 0 {
+            doubts.push(format!(
+                "messages of the kernel were lost {} times: the receive buffer was full",
+                traffic.overruns
+            ));
+        }
+        if !audit.holds() || traffic.frames != traffic.statuses + audit.open {
+            doubts.push(format!(
+                "{} frames came, {} statuses went and {} are open: {audit:?}",
+                traffic.frames, traffic.statuses, audit.open
+            ));
+        }
+        doubts
+    }
+
+    /// The daemon's account of itself.
+    fn account(&self, doubts: &[String]) -> Value {
+        let (audit, traffic) = (self.medium.audit(), &self.traffic);
+        let calls = self.netlink.calls();
+        let each =
+            (calls.wait + calls.receive + calls.send) as f64 / traffic.unicasts.max(1) as f64;
+        json!({
+            "trustworthy": doubts.is_empty(),
+            "doubts": doubts,
+            "frames": {
+                "accepted": audit.accepted,
+                "acked": audit.acked,
+                "sent": audit.sent,
+                "retry_limit": audit.retry_limit,
+                "queue_full": audit.queue_full,
+                "off": audit.off,
+                "refused": audit.refused,
+                "open": audit.open,
+            },
+            "kernel": {
+                "frames": traffic.frames,
+                "unicasts": traffic.unicasts,
+                "statuses": traffic.statuses,
+                "deliveries": traffic.deliveries,
+                "malformed": traffic.malformed,
+                "unknown_radios": traffic.unknown_radios,
+                "overruns": traffic.overruns,
+                "refused_statuses": traffic.refused_statuses,
+                "refused_deliveries": traffic.refused_deliveries,
+            },
+            "system_calls": {
+                "wait": calls.wait,
+                "receive": calls.receive,
+                "send": calls.send,
+                "clock": traffic.clock_readings,
+                "per_unicast_frame": each,
+            },
+            "virtual_time": self.virtual_time,
+            "lateness": if self.virtual_time { Value::Null } else { self.lateness.report() },
+            "engine_events": self.medium.handled(),
+        })
+    }
+}
+
+fn first_rate(frequency_mhz: u32) -> usize {
+    if frequency_mhz > 4000 {
+        FIRST_OFDM
+    } else {
+        0
+    }
+}
+
+/// The frame's rates for the engine, and the kernel's indexes of them; none if one of them is of
+/// another table (HT, VHT) or unknown.
+fn rate_table(sent: &Sent<'_>) -> (Vec<(f64, u32, bool)>, Vec<u8>) {
+    let offset = first_rate(sent.frequency_mhz);
+    let mut rates = Vec::new();
+    let mut indexes = Vec::new();
+    for &(index, tries, flags) in &sent.rates {
+        let rate = RATES_MBPS.get(usize::from(index) + offset);
+        let Some(rate) = rate.filter(|_| flags & hwsim::RC_MCS == 0) else {
+            return (Vec::new(), indexes);
+        };
+        rates.push((*rate, u32::from(tries), flags & hwsim::RC_USE_RTS_CTS != 0));
+        indexes.push(index);
+    }
+    (rates, indexes)
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The few system calls that need `unsafe`: netlink socket, ppoll, clock, signals.
 
+use std::cell::Cell;
 use std::io;
 use std::mem;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -45,8 +46,49 @@ pub fn monotonic() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
+/// System calls made so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Calls {
+    pub wait: u64,
+    pub receive: u64,
+    pub send: u64,
+}
+
 /// A generic netlink socket.
-pub struct Netlink(OwnedFd);
+pub struct Netlink {
+    socket: OwnedFd,
+    calls: Cell<Calls>,
+}
+
+/// Datagrams that one call can bring.
+const DATAGRAMS: usize = 16;
+/// hwsim's largest message is a frame of 2352 bytes and its attributes; an error repeats one.
+const DATAGRAM_BYTES: usize = 8192;
+
+/// Room for what one [`Netlink::receive`] brings.
+pub struct Inbox {
+    bytes: Vec<u8>,
+    /// Length of each datagram; none if it did not fit.
+    lengths: Vec<Option<usize>>,
+}
+
+impl Inbox {
+    pub fn new() -> Self {
+        Self {
+            bytes: vec![0; DATAGRAMS * DATAGRAM_BYTES],
+            lengths: Vec::with_capacity(DATAGRAMS),
+        }
+    }
+
+    /// The datagrams; none for one that was cut off.
+    pub fn datagrams(&self) -> impl Iterator<Item = Option<&[u8]>> {
+        let rooms = self.bytes.chunks(DATAGRAM_BYTES);
+        let lengths = self.lengths.iter();
+        rooms
+            .zip(lengths)
+            .map(|(room, length)| length.and_then(|length| room.get(..length)))
+    }
+}
 
 impl Netlink {
     pub fn open() -> io::Result<Self> {
@@ -60,16 +102,21 @@ impl Netlink {
             if fd < 0 {
                 return Err(io::Error::last_os_error());
             }
-            let socket = Self(OwnedFd::from_raw_fd(fd));
+            let socket = Self {
+                socket: OwnedFd::from_raw_fd(fd),
+                calls: Cell::default(),
+            };
             // hwsim sends without waiting, so what does not fit the buffer is lost.
             let size: libc::c_int = 64 << 20;
-            libc::setsockopt(
-                fd,
-                libc::SOL_SOCKET,
-                libc::SO_RCVBUFFORCE,
-                std::ptr::from_ref(&size).cast(),
-                mem::size_of_val(&size) as u32,
-            );
+            for option in [libc::SO_RCVBUFFORCE, libc::SO_SNDBUFFORCE] {
+                libc::setsockopt(
+                    fd,
+                    libc::SOL_SOCKET,
+                    option,
+                    std::ptr::from_ref(&size).cast(),
+                    mem::size_of_val(&size) as u32,
+                );
+            }
             let mut address: libc::sockaddr_nl = mem::zeroed();
             address.nl_family = libc::AF_NETLINK as u16;
             let length = mem::size_of_val(&address) as u32;
@@ -80,44 +127,87 @@ impl Netlink {
         }
     }
 
+    pub fn calls(&self) -> Calls {
+        self.calls.get()
+    }
+
+    fn count(&self, add: impl Fn(&mut Calls)) {
+        let mut calls = self.calls.get();
+        add(&mut calls);
+        self.calls.set(calls);
+    }
+
     pub fn send(&self, bytes: &[u8]) -> io::Result<()> {
+        self.count(|calls| calls.send += 1);
         // SAFETY: the pointer and length are those of a live slice.
-        let sent = unsafe { libc::send(self.0.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), 0) };
+        let sent = unsafe {
+            libc::send(
+                self.socket.as_raw_fd(),
+                bytes.as_ptr().cast(),
+                bytes.len(),
+                0,
+            )
+        };
         if sent < 0 {
             return Err(io::Error::last_os_error());
         }
         Ok(())
     }
 
-    /// Receive one datagram; `None` when there is none.
-    pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-        // SAFETY: the pointer and length are those of a live slice.
-        let got = unsafe {
-            libc::recv(
-                self.0.as_raw_fd(),
-                buffer.as_mut_ptr().cast(),
-                buffer.len(),
-                0,
-            )
+    /// Receive what is there, up to a limit, without waiting.
+    pub fn receive(&self, inbox: &mut Inbox) -> io::Result<()> {
+        self.count(|calls| calls.receive += 1);
+        inbox.lengths.clear();
+        let mut rooms: Vec<libc::iovec> = inbox
+            .bytes
+            .chunks_mut(DATAGRAM_BYTES)
+            .map(|room| libc::iovec {
+                iov_base: room.as_mut_ptr().cast(),
+                iov_len: room.len(),
+            })
+            .collect();
+        // SAFETY: each header points at one live iovec, which points at its own part of `bytes`;
+        // none of them moves before the call has returned.
+        let (got, headers) = unsafe {
+            let mut headers: Vec<libc::mmsghdr> = Vec::with_capacity(rooms.len());
+            for room in &mut rooms {
+                let mut header: libc::mmsghdr = mem::zeroed();
+                header.msg_hdr.msg_iov = room;
+                header.msg_hdr.msg_iovlen = 1;
+                headers.push(header);
+            }
+            let got = libc::recvmmsg(
+                self.socket.as_raw_fd(),
+                headers.as_mut_ptr(),
+                headers.len() as u32,
+                libc::MSG_DONTWAIT,
+                std::ptr::null_mut(),
+            );
+            (got, headers)
         };
-        if got >= 0 {
-            return Ok(Some(got as usize));
+        if got < 0 {
+            let error = io::Error::last_os_error();
+            if error.kind() == io::ErrorKind::WouldBlock {
+                return Ok(());
+            }
+            return Err(error);
         }
-        let error = io::Error::last_os_error();
-        if error.kind() == io::ErrorKind::WouldBlock {
-            return Ok(None);
+        for header in headers.iter().take(got as usize) {
+            let whole = header.msg_hdr.msg_flags & libc::MSG_TRUNC == 0;
+            inbox.lengths.push(whole.then_some(header.msg_len as usize));
         }
-        Err(error)
+        Ok(())
     }
 
     /// Wait for input, a signal or `timeout` ns; returns (input is there, ns that remained).
     ///
     /// The raw system call writes the remaining time back, which saves reading the clock.
     pub fn wait(&self, timeout: u64) -> (bool, u64) {
+        self.count(|calls| calls.wait += 1);
         // SAFETY: all pointers are to live locals; the empty mask lets signals in while waiting.
         unsafe {
             let mut poll = libc::pollfd {
-                fd: self.0.as_raw_fd(),
+                fd: self.socket.as_raw_fd(),
                 events: libc::POLLIN,
                 revents: 0,
             };

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What must hold in any run: random networks, random models, random load, long.
+//! `HOPLAB_RANDOM_RUNS` sets how many (default 60).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hoplab_medium_core::{
+    AirKind, Class, Energy, Fading, Fate, Frame, FrameId, LossModel, LossRule, Medium, Nanos, Nic,
+    Output, Params, Reception, Station, Stream, To,
+};
+
+const SECOND: Nanos = 1_000_000_000;
+
+fn runs() -> u64 {
+    let text = std::env::var("HOPLAB_RANDOM_RUNS").unwrap_or_else(|_| "60".into());
+    text.parse()
+        .expect("HOPLAB_RANDOM_RUNS: expected a number of runs")
+}
+
+/// A network of which every property is drawn.
+struct Drawn {
+    params: Params,
+    stations: Vec<Station>,
+    losses: Vec<LossRule>,
+    power: Vec<(Nanos, usize, bool)>,
+    load: Vec<(Nanos, usize, Frame)>,
+}
+
+fn draw(run: u64) -> Drawn {
+    let mut random = Stream::new(run, "properties");
+    let mut chance = |one_in: u32| random.below(one_in) == 0;
+    let mut params = Params {
+        seed: run,
+        cumulative_interference: !chance(4),
+        capture_later: chance(3),
+        kernel_retries: chance(3),
+        routing_priority: chance(2),
+        no_ack: chance(6),
+        always_backoff: chance(4),
+        overhear: chance(2),
+        trace: true,
+        histograms: true,
+        queue_packets: 4,
+        ..Params::default()
+    };
+    if chance(3) {
+        params.reception = Reception::ErrorRate;
+        params.noise_dbm = Some(-90.0);
+    }
+    if chance(3) {
+        params.fading = Fading::Nakagami { m: 1.5 };
+    }
+    if chance(3) {
+        params.shadowing_db = 4.0;
+    }
+    if chance(2) {
+        params.nic = Nic {
+            tx_ring: 3,
+            rx_service_mbps: 1.0,
+            rx_buffer_packets: 2,
+        };
+    }
+    if chance(3) {
+        params.energy = Energy {
+            tx_w: 1.3,
+            rx_w: 0.9,
+            idle_w: 0.7,
+            sleep_w: 0.05,
+            battery_j: Some(4.0),
+        };
+    }
+    let count = 2 + random.below(12) as usize;
+    let moving = random.below(2) == 0;
+    let place = |random: &mut Stream| (random.unit() * 900.0, random.unit() * 400.0);
+    let stations = (0..count)
+        .map(|i| {
+            let (x, y) = place(&mut random);
+            let mut waypoints = vec![(0, x, y)];
+            for step in 1..=u64::from(moving) * 3 {
+                let (x, y) = place(&mut random);
+                // Two points at one time are a jump.
+                let repeat = random.below(3) == 0;
+                let at = (step - u64::from(repeat && step > 1)) * 2 * SECOND;
+                waypoints.push((at, x, y));
+            }
+            Station {
+                name: format!("n{i}"),
+                waypoints,
+            }
+        })
+        .collect();
+    let losses = vec![
+        LossRule::always(Some(0), None, LossModel::Uniform { rate: 0.1 }),
+        LossRule::always(Some(1), Some(0), LossModel::List { frames: vec![2, 5] }),
+    ];
+    let mut power = Vec::new();
+    for _ in 0..random.below(6) {
+        let at = u64::from(random.below(6_000)) * 1_000_000;
+        let radio = random.below(count as u32) as usize;
+        power.push((at, radio, random.below(2) == 0));
+    }
+    let mean_gap = 500_000 + random.below(6_000_000);
+    let mut load = Vec::new();
+    let mut now = 0;
+    for id in 1..1500 {
+        now += u64::from(random.below(2 * mean_gap));
+        let from = random.below(count as u32) as usize;
+        let to = match random.below(8) {
+            0 => To::Everyone,
+            1 => To::Nobody,
+            _ => To::Radio((from + 1 + random.below(count as u32 - 1) as usize) % count),
+        };
+        let rate = [1.0, 2.0, 5.5, 11.0][random.below(4) as usize];
+        let frame = Frame {
+            id,
+            to,
+            bytes: 30 + random.below(1500) as usize,
+            rates: vec![
+                (rate, 1 + random.below(4), random.below(3) == 0),
+                (1.0, 2, false),
+            ],
+            class: [Class::Data, Class::Data, Class::Management, Class::Beacon]
+                [random.below(4) as usize],
+            routing: random.below(4) == 0,
+        };
+        load.push((now, from, frame));
+    }
+    Drawn {
+        params,
+        stations,
+        losses,
+        power,
+        load,
+    }
+}
+
+/// Feed the load; wake at every event, or only when an output may come. Returns what came when.
+fn play(drawn: &Drawn, every_event: bool) -> (Vec<(Nanos, Output)>, Medium) {
+    let mut medium = Medium::new(
+        drawn.params.clone(),
+        drawn.stations.clone(),
+        drawn.losses.clone(),
+    );
+    for &(at, radio, up) in &drawn.power {
+        medium.schedule_power(at, radio, up);
+    }
+    let mut found = Vec::new();
+    let end = drawn.load.last().map_or(0, |entry| entry.0) + 60 * SECOND;
+    let mut inputs = drawn.load.iter().peekable();
+    loop {
+        let wake = if every_event {
+            medium.next_deadline()
+        } else {
+            medium.next_output()
+        };
+        let input = inputs.peek().map(|entry| entry.0);
+        let next = [wake, input].into_iter().flatten().min();
+        let Some(now) = next.filter(|now| *now < end) else {
+            break;
+        };
+        medium.advance(now);
+        let mut take = |medium: &mut Medium| {
+            while let Some(output) = medium.poll_output() {
+                found.push((now, output));
+            }
+        };
+        take(&mut medium);
+        while inputs.peek().is_some_and(|entry| entry.0 == now) {
+            if let Some((_, from, frame)) = inputs.next() {
+                medium.enqueue(*from, frame.clone());
+                take(&mut medium);
+            }
+        }
+    }
+    medium.advance(end);
+    while let Some(output) = medium.poll_output() {
+        found.push((end, output));
+    }
+    (found, medium)
+}
+
+#[test]
+fn every_frame_has_one_fate_and_one_status() {
+    let mut seen = BTreeSet::new();
+    for run in 0..runs() {
+        let drawn = draw(run);
+        let (found, medium) = play(&drawn, true);
+        let mut open: BTreeSet<FrameId> = drawn.load.iter().map(|entry| entry.2.id).collect();
+        let mut kept = BTreeSet::new();
+        let mut unicasts: BTreeMap<(usize, usize), u64> = BTreeMap::new();
+        for (_, output) in &found {
+            match output {
+                Output::Status { frame, kept: k, .. } => {
+                    assert!(open.remove(frame), "run {run}: second status of {frame}");
+                    if *k {
+                        kept.insert(*frame);
+                    }
+                }
+                Output::Deliver { frame, .. } => {
+                    let known = open.contains(frame) || kept.contains(frame);
+                    assert!(known, "run {run}: {frame} delivered after its end");
+                }
+                Output::Released { frame } => {
+                    assert!(kept.remove(frame), "run {run}: {frame} was not kept");
+                }
+                Output::Aired(aired) => {
+                    seen.insert(aired.fate.name());
+                    if let (To::Radio(to), Some(id)) = (aired.to, aired.frame) {
+                        assert!(
+                            open.contains(&id),
+                            "run {run}: {id} on the air after its end"
+                        );
+                        *unicasts.entry((aired.from, to)).or_default() += 1;
+                    }
+                    let control = [AirKind::Ack, AirKind::Rts, AirKind::Cts];
+                    assert_eq!(aired.frame.is_none(), control.contains(&aired.kind));
+                }
+                Output::Exhausted { .. } => {}
+            }
+        }
+        assert!(open.is_empty(), "run {run}: without status: {open:?}");
+        assert!(kept.is_empty(), "run {run}: never released: {kept:?}");
+        let audit = medium.audit();
+        assert!(audit.holds() && audit.open == 0, "run {run}: {audit:?}");
+        assert_eq!(audit.accepted, drawn.load.len() as u64);
+        for from in 0..drawn.stations.len() {
+            for (to, link, _) in medium.links(from) {
+                let fates = [
+                    link.delivered,
+                    link.collided,
+                    link.weak,
+                    link.capture_lost,
+                    link.error_model,
+                    link.deaf,
+                    link.off,
+                ];
+                let sum: u64 = fates.iter().sum();
+                assert_eq!(sum, link.frames, "run {run}: {from} to {to}: {link:?}");
+                let sent = unicasts.get(&(from, to)).copied().unwrap_or(0);
+                assert!(link.frames >= sent, "run {run}: {from} to {to}: {sent}");
+            }
+        }
+    }
+    for fate in [
+        Fate::Delivered,
+        Fate::Collided,
+        Fate::Weak,
+        Fate::CaptureLost,
+        Fate::ErrorModel,
+        Fate::Deaf,
+        Fate::Off,
+        Fate::Nobody,
+    ] {
+        assert!(seen.contains(fate.name()), "no frame was {}", fate.name());
+    }
+}
+
+/// A driver that sleeps until [`Medium::next_output`] misses nothing.
+#[test]
+fn waking_only_for_outputs_changes_nothing() {
+    let outputs = |found: Vec<(Nanos, Output)>| -> Vec<(Nanos, Output)> {
+        let told = |entry: &(Nanos, Output)| !matches!(entry.1, Output::Aired(_));
+        found.into_iter().filter(told).collect()
+    };
+    let (mut wakes, mut events) = (0, 0);
+    for run in 0..runs() {
+        let drawn = draw(run);
+        let (each, medium) = play(&drawn, true);
+        let (rare, _) = play(&drawn, false);
+        events += medium.handled();
+        wakes += rare.len() as u64;
+        let (each, rare) = (outputs(each), outputs(rare));
+        for (a, b) in each.iter().zip(&rare) {
+            assert_eq!(a, b, "run {run}");
+        }
+        assert_eq!(each.len(), rare.len(), "run {run}");
+    }
+    assert!(wakes < events);
+}
+
+/// Time in the states of power adds up to the time that has passed.
+#[test]
+fn no_time_is_lost() {
+    for run in 0..runs() {
+        let mut drawn = draw(run);
+        drawn.params.energy.battery_j = None;
+        let (_, medium) = play(&drawn, true);
+        let end = drawn.load.last().map_or(0, |entry| entry.0) + 60 * SECOND;
+        for radio in 0..drawn.stations.len() {
+            let times = medium.counters(radio).times;
+            assert_eq!(times.tx + times.rx + times.idle + times.sleep, end);
+        }
+    }
+}

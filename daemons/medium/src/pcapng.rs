@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A capture of what was on the air: pcapng (draft-ietf-opsawg-pcapng) of 802.11 frames with
+//! radiotap headers (radiotap.org).
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+const LINKTYPE_IEEE802_11_RADIOTAP: u16 = 127;
+/// A frame can begin before one that ended earlier, but by no more than the longest lasts.
+const LONGEST_NS: u64 = 40_000_000;
+
+/// A frame and what radiotap tells of it.
+#[derive(Clone, Debug, PartialEq, PartialOrd)]
+pub struct Captured {
+    pub at_ns: u64,
+    pub rate_mbps: f64,
+    pub signal_dbm: Option<f64>,
+    pub bytes: Vec<u8>,
+}
+
+pub struct Capture {
+    file: BufWriter<File>,
+    channel_mhz: u16,
+    noise_dbm: f64,
+    short_preamble: bool,
+    /// Frames come in order of their ends and are written in order of their beginnings.
+    waiting: BinaryHeap<Reverse<(u64, u64)>>,
+    frames: std::collections::BTreeMap<u64, Captured>,
+    count: u64,
+}
+
+impl Capture {
+    pub fn create(
+        path: &Path,
+        channel_mhz: u16,
+        noise_dbm: f64,
+        short_preamble: bool,
+    ) -> io::Result<Self> {
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        let mut file = BufWriter::with_capacity(1 << 16, File::create(path)?);
+        // Section header: byte order, version 1.0, unknown length.
+        let mut section = Vec::new();
+        section.extend(0x1a2b_3c4du32.to_le_bytes());
+        section.extend([1, 0, 0, 0]);
+        section.extend([0xff; 8]);
+        block(&mut file, 0x0a0d_0d0a, &section)?;
+        // Interface: no snap length; times in nanoseconds (option if_tsresol 9).
+        let mut interface = Vec::new();
+        interface.extend(LINKTYPE_IEEE802_11_RADIOTAP.to_le_bytes());
+        interface.extend([0; 6]);
+        interface.extend([9, 0, 1, 0, 9, 0, 0, 0]);
+        interface.extend([0; 4]);
+        block(&mut file, 1, &interface)?;
+        Ok(Self {
+            file,
+            channel_mhz,
+            noise_dbm,
+            short_preamble,
+            waiting: BinaryHeap::new(),
+            frames: std::collections::BTreeMap::new(),
+            count: 0,
+        })
+    }
+
+    /// Take a frame that has ended by `now_ns`.
+    pub fn add(&mut self, now_ns: u64, captured: Captured) -> io::Result<()> {
+        self.count += 1;
+        self.waiting.push(Reverse((captured.at_ns, self.count)));
+        self.frames.insert(self.count, captured);
+        self.write_before(now_ns.saturating_sub(LONGEST_NS))
+    }
+
+    pub fn finish(mut self) -> io::Result<()> {
+        self.write_before(u64::MAX)?;
+        self.file.flush()
+    }
+
+    fn write_before(&mut self, time_ns: u64) -> io::Result<()> {
+        while let Some(Reverse((at_ns, number))) = self.waiting.peek().copied() {
+            if at_ns >= time_ns {
+                break;
+            }
+            self.waiting.pop();
+            if let Some(captured) = self.frames.remove(&number) {
+                let packet = packet(&self.radiotap(&captured), &captured);
+                block(&mut self.file, 6, &packet)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn radiotap(&self, captured: &Captured) -> Vec<u8> {
+        let dbm = |value: f64| (value.round().clamp(-127.0, 127.0) as i8).to_le_bytes();
+        // TSFT, flags, rate, channel, noise; signal where somebody received it.
+        let signal = u32::from(captured.signal_dbm.is_some()) << 5;
+        let present: u32 = 0b100_1111 | signal;
+        let dsss = [1.0, 2.0, 5.5, 11.0].contains(&captured.rate_mbps);
+        let modulation = if dsss { 0x20 } else { 0x40 };
+        let band = if self.channel_mhz < 4000 { 0x80 } else { 0x100 };
+        let mut head = vec![0, 0, 0, 0];
+        head.extend(present.to_le_bytes());
+        head.extend((captured.at_ns / 1000).to_le_bytes());
+        head.push(if self.short_preamble && dsss { 2 } else { 0 });
+        head.push((captured.rate_mbps * 2.0).round() as u8);
+        head.extend(self.channel_mhz.to_le_bytes());
+        head.extend((modulation | band as u16).to_le_bytes());
+        if let Some(signal) = captured.signal_dbm {
+            head.extend(dbm(signal));
+        }
+        head.extend(dbm(self.noise_dbm));
+        let length = head.len() as u16;
+        head[2..4].copy_from_slice(&length.to_le_bytes());
+        head
+    }
+}
+
+/// An enhanced packet block's body.
+fn packet(radiotap: &[u8], captured: &Captured) -> Vec<u8> {
+    let length = (radiotap.len() + captured.bytes.len()) as u32;
+    let mut body = Vec::new();
+    body.extend([0; 4]);
+    body.extend(((captured.at_ns >> 32) as u32).to_le_bytes());
+    body.extend((captured.at_ns as u32).to_le_bytes());
+    body.extend(length.to_le_bytes());
+    body.extend(length.to_le_bytes());
+    body.extend(radiotap);
+    body.extend(&captured.bytes);
+    body.resize(body.len().next_multiple_of(4), 0);
+    body
+}
+
+fn block(file: &mut impl Write, kind: u32, body: &[u8]) -> io::Result<()> {
+    let length = (body.len() as u32 + 12).to_le_bytes();
+    file.write_all(&kind.to_le_bytes())?;
+    file.write_all(&length)?;
+    file.write_all(body)?;
+    file.write_all(&length)
+}
