@@ -33,7 +33,13 @@ def scenario(profile: str, hops: int, protocol: str) -> dict[str, Any]:
             "initial_window": 1 if profile == "hv99" else 2,
         },
         "flow": [
-            {"source": "n0", "destination": f"n{hops}", "window": 8, "mss": mss},
+            {
+                "source": "n0",
+                "destination": f"n{hops}",
+                "window": 8,
+                "mss": mss,
+                "congestion_control": "reno",
+            },
         ],
     }
 
