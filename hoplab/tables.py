@@ -48,6 +48,7 @@ SCHEMAS: dict[str, list[tuple[str, pa.DataType]]] = {
         ("in_flight", pa.int64()),
         ("lost", pa.int64()),
         ("min_rtt_ms", pa.float64()),
+        ("estimate_kbps", pa.float64()),
     ],
     "nodes": [
         TIMED,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hoplab.scenario import Tcp
+from hoplab.scenario import Flow, Tcp
 
 
 @dataclass(frozen=True)
@@ -48,16 +48,34 @@ CLASSIC = {
 }
 
 CLASSIC_INITIAL_WINDOW = 1
+LARGEST_UNSCALED_WINDOW = 65_535
+BUFFER_OVERHEAD = 4
+"""Buffer bytes for a byte of window: half is kept for overhead, and small packets cost more."""
 
 
-def sysctls(tcp: Tcp, sack: bool) -> dict[str, str]:
-    """Settings of one station; ``sack`` is whether its flows use selective acknowledgements."""
+def sysctls(tcp: Tcp, sack: bool, window_bytes: int = 0) -> dict[str, str]:
+    """Settings of one station.
+
+    ``sack`` is whether its flows use selective acknowledgements, ``window_bytes`` the largest
+    window that one of its flows is to reach.
+    """
     values = {"net.ipv4.tcp_sack": "1" if sack else "0"}
     if tcp.profile == "classic":
         values.update(CLASSIC)
+        if window_bytes > LARGEST_UNSCALED_WINDOW:
+            # Simulators have no 16-bit window field; on a wire only scaling (RFC 7323) makes such
+            # a window true, and the receiver's buffer must hold it with the kernel's overhead.
+            buffer = BUFFER_OVERHEAD * window_bytes
+            values["net.ipv4.tcp_window_scaling"] = "1"
+            values["net.ipv4.tcp_rmem"] = f"4096 {buffer} {max(buffer, 6 << 20)}"
     if tcp.min_rto_ms is not None:
         values["net.ipv4.tcp_rto_min_us"] = str(tcp.min_rto_ms * 1000)
     return values
+
+
+def window_bytes(flow: Flow) -> int:
+    """Bytes of the window that the flow asks for; 0 where it asks for none."""
+    return (flow.window or 0) * (flow.mss or 0)
 
 
 def initial_window(tcp: Tcp) -> int | None:

@@ -23,8 +23,10 @@ if tuple(int(part) for part in platform.release().split(".")[:2]) >= (6, 7):
 
 AF_INET = 2
 INET_DIAG_INFO = 2
+INET_DIAG_VEGASINFO = 3
+"""Asks for whatever the congestion control tells, in a layout of its choice."""
 CA_STATES = ("Open", "Disorder", "CWR", "Recovery", "Loss")
-EXTENSION = 1 << (INET_DIAG_INFO - 1)
+EXTENSIONS = 1 << (INET_DIAG_INFO - 1) | 1 << (INET_DIAG_VEGASINFO - 1)
 CLOSED_OR_LISTENING = (1 << 7) | (1 << 10)
 CONNECTED_STATES = 0xFFF & ~CLOSED_OR_LISTENING
 
@@ -41,15 +43,25 @@ class SocketProbe:
         """tcp_info of every connection, by (local port, remote port)."""
         found = {}
         for message in self._diag.get_sock_stats(
-            family=AF_INET, states=CONNECTED_STATES, extensions=EXTENSION
+            family=AF_INET, states=CONNECTED_STATES, extensions=EXTENSIONS
         ):
             info = message.get_attr("INET_DIAG_INFO")
             if info is not None:
+                info["estimate_kbps"] = _estimate_kbps(message)
                 found[message["idiag_sport"], message["idiag_dport"]] = info
         return found
 
     def close(self) -> None:
         self._diag.close()
+
+
+def _estimate_kbps(message: Any) -> float | None:
+    """The congestion control's own estimate of the path's rate: BBR's and tcpw's tell one."""
+    told = message.get_attr("INET_DIAG_BBRINFO")
+    if told is None:
+        return None
+    bytes_per_s = int(told["bbr_bw_hi"]) << 32 | int(told["bbr_bw_lo"])
+    return round(bytes_per_s * 8e-3, 3)
 
 
 def sender_row(info: dict[str, Any]) -> dict[str, Any]:
@@ -69,4 +81,5 @@ def sender_row(info: dict[str, Any]) -> dict[str, Any]:
         "timeouts": info.get("tcpi_total_rto"),
         "in_flight": info["tcpi_unacked"],
         "lost": info["tcpi_lost"],
+        "estimate_kbps": info["estimate_kbps"],
     }

@@ -17,7 +17,14 @@ def apply(scenario: Scenario, network: Network) -> dict[str, dict[str, str]]:
     off = {flow.source for flow in scenario.flow if flow.protocol == "tcp" and flow.sack is False}
     applied = {}
     for station in scenario.station:
-        values = tcp_profile.sysctls(scenario.tcp, sack=station.name not in off)
+        windows = [
+            tcp_profile.window_bytes(flow)
+            for flow in scenario.flow
+            if station.name in (flow.source, flow.destination)
+        ]
+        values = tcp_profile.sysctls(
+            scenario.tcp, sack=station.name not in off, window_bytes=max(windows, default=0)
+        )
         values = {k: v for k, v in values.items() if _exists(k)}
         network.namespaces.sysctl(station.name, values)
         applied[station.name] = values
