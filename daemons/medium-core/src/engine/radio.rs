@@ -65,6 +65,7 @@ pub(super) struct Signal {
 pub(super) struct Reception {
     pub tx: usize,
     pub mw: f64,
+    pub began: Nanos,
     pub interference_mw: f64,
     /// What has already spoiled it.
     pub spoiled: Option<Fate>,
