@@ -103,7 +103,7 @@ fn mistakes_are_told_with_line_key_and_what_is_allowed() {
     );
     refused_head(
         "seed = \n",
-        "line 1: seed: string values must be quoted, expected literal string",
+        "line 1: seed: invalid string; expected `\"`, `'`",
     );
 }
 

@@ -49,7 +49,12 @@ fn frame(random: &mut Stream) -> Vec<u8> {
 }
 
 fn message(random: &mut Stream) -> Vec<u8> {
-    let mut body = vec![[2u8, 2, 2, 3, 1][random.below(5) as usize], 1, 0, 0];
+    let mut body = vec![
+        [2u8, 2, 2, 2, 2, 2, 3, 1][random.below(8) as usize],
+        1,
+        0,
+        0,
+    ];
     let frame = frame(random);
     let cookie = u64::from(random.below(1000));
     let rates: Vec<u8> = (0..8).map(|_| random.below(16) as u8).collect();
@@ -57,7 +62,7 @@ fn message(random: &mut Stream) -> Vec<u8> {
     let address = [[2, 0x42][random.below(2) as usize], 0, 0, 0, 0, 1];
     for part in 0..7 {
         // Any of them may be missing.
-        if random.below(12) == 0 {
+        if random.below(20) == 0 {
             continue;
         }
         match part {
@@ -70,7 +75,7 @@ fn message(random: &mut Stream) -> Vec<u8> {
             _ => attribute(&mut body, 21, &flags),
         }
     }
-    let kind = [30u16, 30, 30, 2, 16][random.below(5) as usize];
+    let kind = [30u16, 30, 30, 30, 30, 30, 2, 16][random.below(8) as usize];
     let mut bytes = Vec::new();
     bytes.extend((body.len() as u32 + 16).to_ne_bytes());
     bytes.extend(kind.to_ne_bytes());

@@ -411,7 +411,7 @@ impl Medium {
     }
 }
 
-fn air_kind(tx: &Transmission) -> AirKind {
+pub(super) fn air_kind(tx: &Transmission) -> AirKind {
     match (tx.kind, tx.payload) {
         (Kind::Ack, _) => AirKind::Ack,
         (Kind::Rts, _) => AirKind::Rts,
