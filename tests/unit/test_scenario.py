@@ -64,3 +64,11 @@ def test_resolved_scenario_resolves_to_itself(tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", sorted((PROJECT / "experiments").glob("**/*.toml")))
 def test_every_experiment_is_valid(path: Path) -> None:
     resolve(load(path), path.parent)
+
+
+def test_a_threshold_in_dbm_replaces_the_profiles_distance(tmp_path: Path) -> None:
+    text = CHAIN + "[radio]\nrx_threshold_dbm = -70\n"
+    radio = resolve(load(write(tmp_path, text))).radio
+    assert (radio.range_m, radio.rx_threshold_dbm, radio.carrier_sense_m) == (None, -70, 550)
+    with pytest.raises(ScenarioError, match="remove one"):
+        resolve(load(write(tmp_path, text + "range_m = 100\n")))

@@ -289,6 +289,8 @@ fn no_time_is_lost() {
         for radio in 0..drawn.stations.len() {
             let times = medium.counters(radio).times;
             assert_eq!(times.tx + times.rx + times.idle + times.sleep, end);
+            let airtime: Nanos = medium.counters(radio).airtime.iter().sum();
+            assert_eq!(times.tx, airtime, "run {run}: radio {radio}");
         }
     }
 }

@@ -143,9 +143,9 @@ fn decisions_stay_as_they_were() {
     ];
     let kept = [
         "174d17597b82e1e3",
-        "f472445c6e21eb62",
+        "7b73d64e06a259b5",
         "04309742684f3acb",
-        "0ed88501d3fcb6df",
+        "ea0753d499c0d7d8",
         "966dd5f3bb386818",
         "bd9f99c1723b4a65",
     ];

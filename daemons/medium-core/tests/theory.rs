@@ -1,197 +1,183 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The engine against closed formulae.
+//! The engine's throughput against closed formulae. `--nocapture` prints the tables of
+//! `docs/medium.md`.
 
-use hoplab_medium_core::{Class, Frame, Medium, Output, Params, Station, To};
+mod common;
 
-fn params() -> Params {
-    Params::default()
+use common::{at, saturate, Load};
+use hoplab_medium_core::{Medium, Params, Phy, Standard};
+
+fn dsss(rate_mbps: f64) -> (Params, f64) {
+    (Params::default(), rate_mbps)
 }
 
-fn at(name: &str, x_m: f64) -> Station {
-    Station {
-        name: name.into(),
-        waypoints: vec![(0, x_m, 0.0)],
+fn ofdm(rate_mbps: f64) -> (Params, f64) {
+    let params = Params {
+        phy: Phy {
+            standard: Standard::Ofdm {
+                signal_extension: false,
+            },
+            preamble_bits: 144,
+            plcp_rate_mbps: 6.0,
+            basic_rate_mbps: 6.0,
+            slot: 9_000,
+            sifs: 16_000,
+            cw_min: 15,
+            cw_max: 1023,
+        },
+        ..Params::default()
+    };
+    (params, rate_mbps)
+}
+
+/// Microseconds on the air: DSSS with long preamble, OFDM (Jun, Peddabachagari, Sichitiu 2003,
+/// section 3: T_DATA, T_ACK).
+fn air_us(bytes: f64, rate_mbps: f64) -> f64 {
+    if [1.0, 2.0, 5.5, 11.0].contains(&rate_mbps) {
+        192.0 + (8.0 * bytes / rate_mbps).ceil()
+    } else {
+        20.0 + 4.0 * ((22.0 + 8.0 * bytes) / (4.0 * rate_mbps)).ceil()
     }
 }
 
-fn frame(id: u64, to: To, rate: f64, rts: bool) -> Frame {
-    Frame {
-        id,
-        to,
-        bytes: 1536,
-        rates: vec![(rate, 7, rts)],
-        class: Class::Data,
-        routing: false,
-    }
-}
-
-/// Keep every sender's queue filled for `seconds`; returns (delivered, acked) frames.
-fn saturate(
-    medium: &mut Medium,
-    senders: &[(usize, usize)],
-    seconds: u64,
-    rts: bool,
-) -> (u64, u64) {
-    let (mut id, mut delivered, mut acked) = (0, 0, 0);
-    for &(from, to) in senders {
-        for _ in 0..2 {
-            id += 1;
-            medium.enqueue(from, frame(id, To::Radio(to), 2.0, rts));
-        }
-    }
-    while let Some(next) = medium
-        .next_deadline()
-        .filter(|next| *next < seconds * 1_000_000_000)
-    {
-        medium.advance(next);
-        while let Some(output) = medium.poll_output() {
-            match output {
-                Output::Deliver { .. } => delivered += 1,
-                Output::Status { radio, outcome, .. } => {
-                    acked += u64::from(outcome.succeeded());
-                    id += 1;
-                    let to = senders.iter().find(|s| s.0 == radio).map_or(0, |s| s.1);
-                    medium.enqueue(radio, frame(id, To::Radio(to), 2.0, rts));
+/// Jun, Peddabachagari, Sichitiu 2003, equation 2: one sender's cycle is DIFS, the mean backoff and
+/// the exchange. MSDU to frame: 24 bytes of header, 4 of FCS; here 8 of LLC/SNAP, 28 of IP and UDP.
+#[test]
+fn one_sender_reaches_the_theoretical_maximum() {
+    println!("rate payload rts measured_mbps theory_mbps deviation");
+    let cases = [
+        dsss(1.0),
+        dsss(2.0),
+        dsss(5.5),
+        dsss(11.0),
+        ofdm(6.0),
+        ofdm(24.0),
+        ofdm(54.0),
+    ];
+    for (params, rate) in cases {
+        for payload in [100usize, 500, 1000, 1472] {
+            for rts in [false, true] {
+                let bytes = payload + 28 + 8 + 28;
+                let phy = &params.phy;
+                let basic = phy.basic_rate_mbps;
+                let (sifs, slot) = (phy.sifs as f64 / 1e3, phy.slot as f64 / 1e3);
+                let mut cycle = sifs + 2.0 * slot + f64::from(phy.cw_min) / 2.0 * slot;
+                cycle += air_us(bytes as f64, rate) + sifs + air_us(14.0, basic);
+                if rts {
+                    cycle += air_us(20.0, basic) + air_us(14.0, basic) + 2.0 * sifs;
                 }
-                _ => {}
+                let theory = payload as f64 * 8.0 / cycle;
+                let mut medium =
+                    Medium::new(params.clone(), vec![at("a", 0.0), at("b", 100.0)], vec![]);
+                let load = Load {
+                    bytes,
+                    rate_mbps: rate,
+                    rts,
+                };
+                let done = saturate(&mut medium, &[(0, 1)], 30, load)[0];
+                assert_eq!(done.delivered, done.acked);
+                let measured = done.delivered as f64 * payload as f64 * 8.0 / 30e6;
+                let deviation = measured / theory - 1.0;
+                println!(
+                    "{rate} {payload} {rts} {measured:.4} {theory:.4} {:+.2} %",
+                    100.0 * deviation
+                );
+                assert!(deviation.abs() < 0.01, "{rate} {payload} {rts}");
             }
         }
     }
-    (delivered, acked)
 }
 
-/// Jun, Peddabachagari, Sichitiu 2003: DIFS + mean backoff + exchange, no collisions.
-#[test]
-fn one_sender_reaches_the_theoretical_maximum() {
-    for rts in [false, true] {
-        let mut medium = Medium::new(params(), vec![at("a", 0.0), at("b", 100.0)], vec![]);
-        let (delivered, acked) = saturate(&mut medium, &[(0, 1)], 60, rts);
-        assert_eq!(delivered, acked);
-        let (plcp, sifs) = (192.0, 10.0);
-        let control = |bytes: f64| plcp + bytes * 8.0;
-        let data = plcp + 1536.0 * 8.0 / 2.0;
-        let handshake = if rts {
-            control(20.0) + control(14.0) + 2.0 * sifs
-        } else {
-            0.0
-        };
-        let cycle = 50.0 + 15.5 * 20.0 + handshake + data + sifs + control(14.0);
-        let expected = 60e6 / cycle;
-        let deviation = (delivered as f64 / expected - 1.0).abs();
-        assert!(
-            deviation < 0.015,
-            "rts {rts}: {delivered} frames, theory {expected:.0}"
-        );
-    }
+struct Model {
+    frames_per_s: f64,
+    collision: f64,
 }
 
-/// Bianchi 2000, equations 7 and 9: fixed point of tau and p; throughput from them.
-fn bianchi(n: f64) -> (f64, f64) {
-    let (w, m) = (32.0, 5.0);
+/// Bianchi 2000: the fixed point of tau (equation 7) and p (equation 9), throughput from it
+/// (equation 13) with E[P] of one frame.
+fn bianchi(n: f64, success_us: f64, collision_us: f64) -> Model {
+    let (w, m) = (32.0f64, 5.0f64);
     let tau = |p: f64| {
-        2.0 * (1.0 - 2.0 * p) / ((1.0 - 2.0 * p) * (w + 1.0) + p * w * (1.0 - (2.0f64 * p).powf(m)))
+        2.0 * (1.0 - 2.0 * p) / ((1.0 - 2.0 * p) * (w + 1.0) + p * w * (1.0 - (2.0 * p).powf(m)))
     };
     let (mut low, mut high) = (0.0, 0.999);
     for _ in 0..200 {
         let p = (low + high) / 2.0;
         if 1.0 - (1.0 - tau(p)).powf(n - 1.0) > p {
-            low = p
+            low = p;
         } else {
-            high = p
+            high = p;
         }
     }
-    let p = (low + high) / 2.0;
+    let p = if n == 1.0 { 0.0 } else { low };
     let t = tau(p);
-    let ptr = 1.0 - (1.0 - t).powf(n);
-    let ps = n * t * (1.0 - t).powf(n - 1.0) / ptr;
-    let data = 192.0 + 1536.0 * 8.0 / 2.0;
-    let success = data + 10.0 + 192.0 + 112.0 + 50.0;
-    // The sender waits for the ACK's time and a slot; the others for EIFS: the same length.
-    let collision = data + 10.0 + 192.0 + 112.0 + 50.0;
-    let slot = (1.0 - ptr) * 20.0 + ptr * ps * success + ptr * (1.0 - ps) * collision;
-    (ptr * ps / slot * 1e6, p)
+    let some = 1.0 - (1.0 - t).powf(n);
+    let one = n * t * (1.0 - t).powf(n - 1.0) / some;
+    let slot = (1.0 - some) * 20.0 + some * one * success_us + some * (1.0 - one) * collision_us;
+    Model {
+        frames_per_s: some * one / slot * 1e6,
+        collision: p,
+    }
 }
 
+/// Bianchi's stations: no retry limit (his chain stays at stage m), no capture.
+fn saturated(n: usize, rts: bool, seconds: u64) -> (f64, f64) {
+    let stations = (0..=n).map(|i| at(&format!("s{i}"), 0.1 * i as f64));
+    let params = Params {
+        retry_short: u32::MAX,
+        retry_long: u32::MAX,
+        capture_db: 1000.0,
+        ..Params::default()
+    };
+    let mut medium = Medium::new(params, stations.collect(), vec![]);
+    let pairs: Vec<_> = (1..=n).map(|i| (i, 0)).collect();
+    let load = Load {
+        bytes: 1536,
+        rate_mbps: 2.0,
+        rts,
+    };
+    let done = saturate(&mut medium, &pairs, seconds, load);
+    let delivered: u64 = done.iter().map(|d| d.delivered).sum();
+    let retries: u64 = (1..=n).map(|i| medium.counters(i).retries).sum();
+    let acked: u64 = done.iter().map(|d| d.acked).sum();
+    (
+        delivered as f64 / seconds as f64,
+        retries as f64 / (retries + acked) as f64,
+    )
+}
+
+/// Throughput and collision probability of n stations, basic access and RTS.
 #[test]
 fn saturated_stations_follow_bianchi() {
-    for n in [5usize, 10, 20] {
-        let stations = (0..=n)
-            .map(|i| at(&format!("s{i}"), 0.1 * i as f64))
-            .collect();
-        let mut shared = params();
-        shared.retry_short = 1000;
-        shared.capture_db = 1000.0;
-        let mut medium = Medium::new(shared, stations, vec![]);
-        let senders: Vec<_> = (1..=n).map(|i| (i, 0)).collect();
-        let (delivered, _) = saturate(&mut medium, &senders, 120, false);
-        let (expected, _) = bianchi(n as f64);
-        let measured = delivered as f64 / 120.0;
-        let deviation = (measured / expected - 1.0).abs();
-        assert!(
-            deviation < 0.03,
-            "n {n}: {measured:.1} frames/s, Bianchi {expected:.1}"
-        );
-    }
-}
-
-#[test]
-fn rts_helps_hidden_terminals() {
-    let goodput = |rts| {
-        let mut shared = params();
-        shared.cs_threshold_dbm = shared.rx_threshold_dbm;
-        let stations = vec![at("a", 0.0), at("b", 200.0), at("c", 400.0)];
-        let mut medium = Medium::new(shared, stations, vec![]);
-        saturate(&mut medium, &[(0, 1), (2, 1)], 60, rts).0
-    };
-    assert!(goodput(true) as f64 > 1.5 * goodput(false) as f64);
-}
-
-#[test]
-fn every_frame_has_one_status() {
-    let stations = (0..6)
-        .map(|i| at(&format!("s{i}"), 180.0 * f64::from(i)))
-        .collect();
-    let mut medium = Medium::new(params(), stations, vec![]);
-    let mut open = std::collections::BTreeSet::new();
-    for id in 0..600u64 {
-        medium.advance(id * 3_000_000);
-        let from = (id % 6) as usize;
-        let to = match id % 7 {
-            0 => To::Everyone,
-            1 => To::Nobody,
-            k => To::Radio((from + k as usize - 1) % 6),
-        };
-        open.insert(id);
-        medium.enqueue(from, frame(id, to, 2.0, id % 2 == 0));
-        while let Some(output) = medium.poll_output() {
-            match output {
-                Output::Status { frame, .. } => {
-                    assert!(open.remove(&frame), "second status of frame {frame}");
-                }
-                Output::Deliver { frame, .. } => {
-                    assert!(
-                        open.contains(&frame),
-                        "frame {frame} delivered after its status"
-                    );
-                }
-                _ => {}
-            }
+    let (data, ack, rts_us) = (192.0 + 1536.0 * 4.0, 304.0, 352.0);
+    let (sifs, difs) = (10.0, 50.0);
+    println!("n rts measured_per_s bianchi deviation measured_p bianchi_p deviation");
+    for rts in [false, true] {
+        for n in [1usize, 2, 5, 10, 20, 50] {
+            // After a collision the others defer for EIFS = SIFS + ACK + DIFS.
+            let (success, collision) = if rts {
+                (
+                    rts_us + 3.0 * sifs + ack + data + ack + difs,
+                    rts_us + sifs + ack + difs,
+                )
+            } else {
+                (data + sifs + ack + difs, data + sifs + ack + difs)
+            };
+            let model = bianchi(n as f64, success, collision);
+            let (rate, p) = saturated(n, rts, 300);
+            let (off, off_p) = (
+                rate / model.frames_per_s - 1.0,
+                if n > 1 { p / model.collision - 1.0 } else { p },
+            );
+            println!(
+                "{n} {rts} {rate:.2} {:.2} {:+.2} % {p:.4} {:.4} {:+.2} %",
+                model.frames_per_s,
+                100.0 * off,
+                model.collision,
+                100.0 * off_p
+            );
+            assert!(off.abs() < 0.03, "n {n} rts {rts}: {rate} frames/s");
+            assert!(off_p.abs() < 0.03, "n {n} rts {rts}: collisions {p}");
         }
     }
-    medium.advance(100_000_000_000);
-    while let Some(output) = medium.poll_output() {
-        match output {
-            Output::Status { frame, .. } => {
-                assert!(open.remove(&frame), "second status of frame {frame}");
-            }
-            Output::Deliver { frame, .. } => {
-                assert!(
-                    open.contains(&frame),
-                    "frame {frame} delivered after its status"
-                );
-            }
-            _ => {}
-        }
-    }
-    assert!(open.is_empty(), "frames without status: {open:?}");
 }

@@ -415,7 +415,7 @@ impl Shell {
                 "receive": calls.receive,
                 "send": calls.send,
                 "clock": traffic.clock_readings,
-                "per_unicast_frame": each,
+                "per_frame": each,
             },
             "virtual_time": self.virtual_time,
             "lateness": if self.virtual_time { Value::Null } else { self.lateness.report() },

@@ -76,8 +76,19 @@ impl Medium {
         let at = (station.origin + Nanos::from(slots) * slot).max(now);
         station.access_at = Some(at);
         station.generation += 1;
-        let generation = station.generation;
-        self.push(at, Event::Access(generation), radio);
+        self.queue_access(radio);
+    }
+
+    /// See that an event comes for `access_at`. Backoffs freeze and resume far more often than they
+    /// end, so an event that is due earlier is left to find out that it must come again.
+    fn queue_access(&mut self, radio: usize) {
+        let station = &mut self.radios[radio];
+        let Some(at) = station.access_at else { return };
+        if station.queued_at.is_none_or(|queued| queued > at) {
+            station.queued_at = Some(at);
+            let generation = station.generation;
+            self.push(at, Event::Access(generation), radio);
+        }
     }
 
     /// Stop counting and keep the slots that have not elapsed.
@@ -104,8 +115,13 @@ impl Medium {
     }
 
     pub(super) fn access(&mut self, radio: usize, generation: u64) {
+        let now = self.now;
         let station = &mut self.radios[radio];
+        if station.queued_at == Some(now) {
+            station.queued_at = None;
+        }
         if station.generation != generation || station.access_at.is_none() {
+            self.queue_access(radio);
             return;
         }
         station.access_at = None;

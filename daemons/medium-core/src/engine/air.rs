@@ -167,9 +167,12 @@ impl Medium {
             if decodable && reception.spoiled.is_none() {
                 cause = Fate::CaptureLost;
             }
-            // A receiver that restarts on a much stronger preamble.
+            // Of frames that begin together the strongest is received, whatever their order here;
+            // later, only a receiver that restarts on a much stronger preamble changes over.
+            let together = reception.began == now && mw > reception.mw;
             let stronger = mw >= capture * (others(&station.air) + noise_mw);
-            if self.params.capture_later && decodable && stronger && !station.transmitting {
+            let later = self.params.capture_later && stronger && !station.transmitting;
+            if decodable && (together || later) {
                 let loser = reception.tx;
                 if let Some(entry) = station.air.iter_mut().find(|entry| entry.tx == loser) {
                     entry.cause = reception.spoiled.unwrap_or(Fate::Collided);
@@ -191,6 +194,7 @@ impl Medium {
             station.reception = Some(Reception {
                 tx,
                 mw,
+                began: now,
                 interference_mw,
                 spoiled,
                 accounted: now,
@@ -422,7 +426,7 @@ impl Medium {
     }
 }
 
-fn air_kind(tx: &Transmission) -> AirKind {
+pub(super) fn air_kind(tx: &Transmission) -> AirKind {
     match (tx.kind, tx.payload) {
         (Kind::Ack, _) => AirKind::Ack,
         (Kind::Rts, _) => AirKind::Rts,

@@ -70,11 +70,10 @@ impl Medium {
                     station.generation == generation && station.awaiting != Awaiting::Nothing;
                 live.then_some(at)
             }
-            Event::Access(generation) => {
-                let station = &self.radios[index];
-                let live = station.generation == generation && station.access_at.is_some();
-                let exchange = self.exchange(index).filter(|_| live);
-                exchange.map(|time| at + time)
+            // The event may be due before the access that it stands for.
+            Event::Access(_) => {
+                let access_at = self.radios[index].access_at?;
+                self.exchange(index).map(|time| access_at + time)
             }
         }
     }

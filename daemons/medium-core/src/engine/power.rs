@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Power draw over time, batteries, and switching radios off and on.
 
-use super::counters::{Counters, Outcome, StateTimes};
-use super::radio::{Arrived, Awaiting};
+use super::air::air_kind;
+use super::counters::{AirKind, Counters, Outcome, StateTimes};
+use super::radio::{Arrived, Awaiting, Radio};
 use super::{Event, Medium, Output};
 use crate::Nanos;
 
@@ -29,14 +30,44 @@ impl Energy {
     }
 }
 
+impl Radio {
+    /// The account of its present state; none once its battery is empty.
+    fn state_time<'a>(&self, times: &'a mut StateTimes) -> Option<&'a mut Nanos> {
+        if self.exhausted {
+            None
+        } else if !self.up {
+            Some(&mut times.sleep)
+        } else if self.transmitting {
+            Some(&mut times.tx)
+        } else if self.sensed > 0 {
+            Some(&mut times.rx)
+        } else {
+            Some(&mut times.idle)
+        }
+    }
+}
+
 impl Medium {
     pub fn counters(&self, radio: usize) -> Counters {
         let station = &self.radios[radio];
         let mut counters = station.counters;
-        if !station.exhausted {
-            *self.state_time(radio, &mut counters.times) += self.now - station.since;
+        if let Some(time) = station.state_time(&mut counters.times) {
+            *time += self.now - station.since;
+        }
+        if let Some((kind, left)) = self.ongoing(radio) {
+            counters.airtime[kind as usize] -= left;
         }
         counters
+    }
+
+    /// What the radio is transmitting, and for how long it will.
+    fn ongoing(&self, radio: usize) -> Option<(AirKind, Nanos)> {
+        if !self.radios[radio].transmitting {
+            return None;
+        }
+        let mut air = self.air.iter().flatten();
+        let tx = air.find(|tx| tx.from == radio)?;
+        Some((air_kind(tx), tx.end - self.now))
     }
 
     /// Joules spent transmitting, receiving, idle and asleep since measuring began.
@@ -49,23 +80,16 @@ impl Medium {
         self.push(at, Event::Power(up), radio);
     }
 
-    fn state_time<'a>(&self, radio: usize, times: &'a mut StateTimes) -> &'a mut Nanos {
-        let station = &self.radios[radio];
-        if !station.up {
-            &mut times.sleep
-        } else if station.transmitting {
-            &mut times.tx
-        } else if station.sensed > 0 {
-            &mut times.rx
-        } else {
-            &mut times.idle
-        }
-    }
-
     /// Account the time in the present state; to be called before it changes.
     pub(super) fn settle(&mut self, radio: usize) {
-        self.radios[radio].counters = self.counters(radio);
-        self.radios[radio].since = self.now;
+        let now = self.now;
+        let station = &mut self.radios[radio];
+        let mut times = station.counters.times;
+        if let Some(time) = station.state_time(&mut times) {
+            *time += now - station.since;
+        }
+        station.counters.times = times;
+        station.since = now;
     }
 
     /// Foresee when the battery is empty; to be called after the state has changed.
@@ -113,8 +137,12 @@ impl Medium {
     /// Forget what was counted, as if the run began now.
     pub(super) fn measure_from_now(&mut self) {
         for radio in 0..self.radios.len() {
+            let ongoing = self.ongoing(radio);
             let station = &mut self.radios[radio];
             station.counters = Counters::default();
+            if let Some((kind, left)) = ongoing {
+                station.counters.airtime[kind as usize] = left;
+            }
             station.since = self.now;
             station.data_number = 0;
             for link in &mut station.links {
@@ -155,6 +183,9 @@ impl Medium {
         if let Some(tx) = cut {
             if let Some(transmission) = &mut self.air[tx] {
                 transmission.cut = true;
+                let left = transmission.end - now;
+                let kind = air_kind(transmission) as usize;
+                self.radios[radio].counters.airtime[kind] -= left;
             }
             self.end(tx);
         }

@@ -65,6 +65,7 @@ pub(super) struct Signal {
 pub(super) struct Reception {
     pub tx: usize,
     pub mw: f64,
+    pub began: Nanos,
     pub interference_mw: f64,
     /// What has already spoiled it.
     pub spoiled: Option<Fate>,
@@ -134,6 +135,8 @@ pub(super) struct Radio {
     /// Start of the slot count; slots elapse from here.
     pub origin: Nanos,
     pub access_at: Option<Nanos>,
+    /// When the earliest access event of this radio is due: at or before `access_at`.
+    pub queued_at: Option<Nanos>,
     pub drawn_at: Nanos,
     pub generation: u64,
     pub transmitting: bool,
@@ -186,6 +189,7 @@ impl Radio {
             needs_backoff: false,
             origin: 0,
             access_at: None,
+            queued_at: None,
             drawn_at: 0,
             generation: 0,
             transmitting: false,

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Arbitrary bytes as an 802.11 frame: no panic, and what goes on the air keeps its addresses.
+#![no_main]
+
+use hoplab_medium::dot11;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let header = dot11::parse(bytes);
+    let aired = dot11::on_air(bytes, true, 44);
+    assert_eq!(aired.len(), bytes.len());
+    if let (Some(before), Some(after)) = (header, dot11::parse(&aired)) {
+        assert_eq!(before, after);
+    }
+});

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Configuration files, right and wrong.
+
+use hoplab_medium::config::{parse, Config};
+use hoplab_medium_core::{Fading, Reception};
+
+const STATIONS: &str = r#"
+[[station]]
+name = "a"
+mac = "02:00:00:00:00:01"
+x_m = 0
+y_m = 0
+[[station]]
+name = "b"
+mac = "02:00:00:00:00:02"
+x_m = 100
+y_m = 0
+[records]
+dir = "/tmp"
+"#;
+
+fn read(head: &str) -> Config {
+    let text = format!("{head}{STATIONS}");
+    parse(&text, 0).unwrap_or_else(|mistake| panic!("{mistake}\n{text}"))
+}
+
+#[track_caller]
+fn refused(text: &str, expected: &str) {
+    let Err(mistake) = parse(text, 0) else {
+        panic!("accepted:\n{text}");
+    };
+    assert_eq!(mistake.to_string(), expected, "\n{text}");
+}
+
+#[track_caller]
+fn refused_head(head: &str, expected: &str) {
+    refused(&format!("{head}{STATIONS}"), expected);
+}
+
+#[test]
+fn mistakes_are_told_with_line_key_and_what_is_allowed() {
+    refused_head(
+        "[radio]\nprofile = \"wavelam\"\n",
+        "line 2: radio.profile: \"wavelam\" is not allowed; one of wavelan, hv99, ns2-stock, \
+         80211b, 80211g, 80211a",
+    );
+    refused_head(
+        "\n\n[radio]\nchannel = 1\npropagation = \"three-ray\"\n",
+        "line 5: radio.propagation: \"three-ray\" is not allowed; one of two-ray, friis, \
+         log-distance",
+    );
+    refused_head(
+        "[radio]\nrange_m = 250\ncapture_db = \"ten\"\n",
+        "line 3: capture_db: invalid type: string \"ten\", expected f64",
+    );
+    refused_head(
+        "[radio]\nshadowing_db = -1\n",
+        "line 2: radio.shadowing_db: -1 is out of range; 0 to 30 is allowed",
+    );
+    refused_head(
+        "[radio]\nnoise_dbm = nan\n",
+        "line 2: radio.noise_dbm: NaN is out of range; -200 to 100 is allowed",
+    );
+    refused_head(
+        "[radio]\nenergy = { preset = \"diesel\" }\n",
+        "line 2: radio.energy.preset: \"diesel\" is not allowed; one of ns2, lucent-bronze, \
+         lucent-silver",
+    );
+    refused_head(
+        "[radio]\nrange_m = 100\nrx_threshold_dbm = -70\n",
+        "line 3: radio.rx_threshold_dbm: gives what range_m or carrier_sense_m gives too; remove \
+         one",
+    );
+    refused_head(
+        "[radio]\nbasic_rate_mbps = 6\n",
+        "line 2: radio.basic_rate_mbps: 6 Mbit/s is no rate of 802.11; one of 1, 2, 5.5, 11",
+    );
+    refused_head(
+        "[radio]\nnic = { rx_buffer_packets = 3 }\n",
+        "line 2: radio.nic.rx_buffer_packets: needs rx_service_mbps: a host that takes frames at \
+         once needs no buffer",
+    );
+    refused_head(
+        "[[loss]]\nkind = \"uniform\"\nrate = 1.5\n",
+        "line 3: loss.rate: 1.5 is no probability; 0 to 1 is allowed",
+    );
+    refused_head(
+        "[[loss]]\nkind = \"uniform\"\nrate = 0.1\n[[loss]]\nkind = \"burst\"\nrate = 0.5\n",
+        "line 4: loss.on_s: loss of kind \"burst\" needs it, in s and above 0",
+    );
+    refused_head(
+        "[[event]]\nat_s = 1\nkind = \"move\"\nstation = \"a\"\nx_m = 1\n",
+        "line 1: event.y_m: missing; an event of kind \"move\" needs it",
+    );
+    refused_head(
+        "[[event]]\nat_s = 1\nkind = \"down\"\nstation = \"z\"\n",
+        "line 4: event.station: no station \"z\"; one of a, b",
+    );
+    refused(
+        "[[station]]\nname = \"a\"\nmac = \"02:00\"\nx_m = 0\ny_m = 0\n[records]\ndir = \"/\"\n",
+        "line 3: station.mac: \"02:00\" is not six hexadecimal bytes with colons, as \
+         02:00:00:00:00:01",
+    );
+    refused_head(
+        "seed = \n",
+        "line 1: seed: invalid string; expected `\"`, `'`",
+    );
+}
+
+#[test]
+fn an_unknown_key_is_told_with_those_that_exist() {
+    let text = format!("[radio]\nrange = 250\n{STATIONS}");
+    let mistake = parse(&text, 0).expect_err("no such key").to_string();
+    assert!(mistake.starts_with("line 2: unknown field `range`, expected one of `profile`"));
+    assert!(mistake.contains("`range_m`"));
+}
+
+#[test]
+fn every_profile_is_complete() {
+    for name in ["wavelan", "hv99", "ns2-stock", "80211b", "80211g", "80211a"] {
+        let config = read(&format!("[radio]\nprofile = \"{name}\"\n"));
+        assert!(config.params.rx_threshold_dbm > config.params.cs_threshold_dbm);
+    }
+}
+
+#[test]
+fn every_key_acts() {
+    let config = read(
+        r#"
+seed = 5
+[radio]
+profile = "80211g"
+channel = 14
+rate_mbps = "auto"
+preamble = "short"
+mac = "csma-ca-noack"
+retry_rules = "standard"
+queue_packets = 7
+routing_priority = true
+propagation = "log-distance"
+exponent = 3.3
+reference_m = 2
+shadowing_db = 5
+fading = "nakagami"
+nakagami_m = 3
+rx_threshold_dbm = -80
+cs_threshold_dbm = -85
+capture_later = true
+noise_dbm = -95
+reception = "error-rate"
+nic = { tx_ring = 4, rx_service_mbps = 2, rx_buffer_packets = 9 }
+energy = { preset = "lucent-silver", idle_w = 0.5, battery_j = 100 }
+"#,
+    );
+    let params = config.params;
+    assert_eq!((params.seed, config.channel_mhz), (5, 2484));
+    assert_eq!(params.phy.preamble_bits, 72);
+    assert!(params.no_ack && !params.kernel_retries && params.routing_priority);
+    assert!(params.capture_later);
+    assert_eq!(params.queue_packets, 7);
+    assert_eq!(params.shadowing_db, 5.0);
+    assert_eq!(params.fading, Fading::Nakagami { m: 3.0 });
+    assert_eq!(params.reception, Reception::ErrorRate);
+    assert_eq!(params.rx_threshold_dbm, -80.0);
+    assert_eq!(params.cs_threshold_dbm, -85.0);
+    assert_eq!(params.noise_dbm, Some(-95.0));
+    assert_eq!((params.nic.tx_ring, params.nic.rx_buffer_packets), (4, 9));
+    assert_eq!(params.nic.rx_service_mbps, 2.0);
+    let energy = params.energy;
+    assert_eq!((energy.tx_w, energy.idle_w), (1.346, 0.5));
+    assert_eq!((energy.sleep_w, energy.battery_j), (0.047, Some(100.0)));
+    // 30 dB below 1 m at 3.3 a decade: 2 m further.
+    let loss = params.propagation.received_dbm(2.0) - params.propagation.received_dbm(20.0);
+    assert!((loss - 33.0).abs() < 1e-9);
+}
+
+#[test]
+fn noise_counts_where_it_is_given_or_bits_are() {
+    assert_eq!(read("").params.noise_dbm, None);
+    assert_eq!(
+        read("[radio]\nnoise_dbm = -90\n").params.noise_dbm,
+        Some(-90.0)
+    );
+    let by_bits = read("[radio]\nreception = \"error-rate\"\n");
+    // -113.975 dBm/MHz over 22 MHz and 7 dB: the figure of ns-3's validation.
+    let noise = by_bits.params.noise_dbm.expect("counts");
+    assert!((noise + 93.5523).abs() < 0.01, "{noise}");
+}
+
+#[test]
+fn events_become_places_losses_and_power() {
+    let head = r#"
+epoch_ns = 1000
+[[event]]
+at_s = 4
+kind = "loss"
+src = "a"
+dst = "b"
+rate = 0.0
+[[event]]
+at_s = 2
+kind = "loss"
+src = "a"
+dst = "b"
+rate = 0.5
+[[event]]
+at_s = 3
+kind = "move"
+station = "b"
+x_m = 7
+y_m = 8
+[[event]]
+at_s = 5
+kind = "down"
+station = "a"
+[[event]]
+at_s = 6
+kind = "up"
+station = "a"
+"#;
+    let config = read(head);
+    let second = 1_000_000_000;
+    let active: Vec<_> = config.losses.iter().map(|l| l.active.clone()).collect();
+    assert_eq!(
+        active,
+        [
+            2 * second + 1000..4 * second + 1000,
+            4 * second + 1000..u64::MAX
+        ]
+    );
+    let jump = 3 * second + 1000;
+    let expected = [(0, 100.0, 0.0), (jump, 100.0, 0.0), (jump, 7.0, 8.0)];
+    assert_eq!(config.stations[1].waypoints, expected);
+    let expected = [(5 * second + 1000, 0, false), (6 * second + 1000, 0, true)];
+    assert_eq!(config.power, expected);
+}
+
+#[test]
+fn a_move_interrupts_a_walk() {
+    let text = STATIONS.replace(
+        "x_m = 100\n",
+        "x_m = 100\nwaypoints = [[0, 100.0, 0.0], [10, 200.0, 0.0]]\n",
+    );
+    let event = "[[event]]\nat_s = 4\nkind = \"move\"\nstation = \"b\"\nx_m = 0\ny_m = 50\n";
+    let config = parse(&format!("epoch_ns = 0\n{event}{text}"), 0).expect("right");
+    let at = 4_000_000_000;
+    let expected = [(0, 100.0, 0.0), (at, 140.0, 0.0), (at, 0.0, 50.0)];
+    assert_eq!(config.stations[1].waypoints, expected);
+}

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The medium through the real kernel: its records against each other and against physics."""
+
+import json
+import subprocess
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hoplab import results
+
+Run = Callable[..., dict[str, Any]]
+
+PAIR = """
+duration_s = 6
+[topology]
+kind = "pair"
+[tcp]
+profile = "classic"
+[[flow]]
+source = "n0"
+destination = "n1"
+window = 8
+"""
+
+RECORDED = """
+[measure]
+frames = true
+captures = ["air"]
+[radio]
+rts_threshold = 500
+energy = { preset = "lucent-bronze" }
+[[loss]]
+kind = "uniform"
+rate = 0.05
+"""
+
+LOW_LOAD = """
+duration_s = 20
+[topology]
+kind = "pair"
+[[flow]]
+protocol = "udp"
+source = "n0"
+destination = "n1"
+rate_kbps = 8
+packet_bytes = 100
+"""
+
+AIR_S = ("data", "ack", "rts", "cts", "beacon", "broadcast")
+
+
+def packets(capture: Path) -> list[str]:
+    done = subprocess.run(
+        ["tcpdump", "-ner", str(capture)], capture_output=True, text=True, check=True
+    )
+    return done.stdout.splitlines()
+
+
+def account(run: Path) -> dict[str, Any]:
+    manifest = json.loads((run / "manifest.json").read_text())
+    medium: dict[str, Any] = manifest["medium"]
+    return medium
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with everything recorded."""
+    from hoplab.paths import PROJECT
+
+    folder = tmp_path_factory.mktemp("recorded")
+    (folder / "pair.toml").write_text(PAIR + RECORDED)
+    command = [str(PROJECT / ".venv" / "bin" / "hoplab"), "run", str(folder / "pair.toml")]
+    subprocess.run([*command, "--out", str(folder / "run")], check=True, capture_output=True)
+    return folder / "run"
+
+
+def test_no_frame_is_invented_or_lost(recorded: Path) -> None:
+    medium = account(recorded)
+    assert medium["trustworthy"] and medium["doubts"] == []
+    frames, kernel = medium["frames"], medium["kernel"]
+    outcomes = ("acked", "sent", "retry_limit", "queue_full", "off", "refused")
+    assert frames["accepted"] == sum(frames[key] for key in outcomes) + frames["open"]
+    assert kernel["frames"] == frames["accepted"]
+    assert kernel["statuses"] == kernel["frames"] - frames["open"]
+    for key in ("malformed", "overruns", "unknown_radios", "refused_statuses"):
+        assert kernel[key] == 0
+
+
+def test_frames_links_and_capture_tell_the_same(recorded: Path) -> None:
+    run = results.load(recorded)
+    frames = run.rows("frames")
+    kinds = Counter(row["kind"] for row in frames)
+    assert kinds["rts"] > 100 and kinds["cts"] > 100 and kinds["ack"] > 100
+    assert {row["fate"] for row in frames} >= {"delivered", "error-model"}
+    for link in run.rows("links"):
+        fates = Counter(
+            row["fate"]
+            for row in frames
+            if row["kind"] == "data" and (row["src"], row["dst"]) == (link["src"], link["dst"])
+        )
+        for fate in ("delivered", "collided", "weak", "error-model", "deaf", "off"):
+            # The link also counts the few broadcasts that it carried.
+            broadcasts = kinds["broadcast"] + kinds["beacon"]
+            assert 0 <= link[fate.replace("-", "_")] - fates[fate] <= broadcasts
+    captured = packets(recorded / "captures" / "air.pcapng")
+    assert len(captured) == len(frames)
+    assert sum("Acknowledgment" in line for line in captured) == kinds["ack"]
+    assert sum("Request-To-Send" in line for line in captured) == kinds["rts"]
+    assert sum("Clear-To-Send" in line for line in captured) == kinds["cts"]
+    assert all("MHz" in line and "dBm noise" in line and "Mb/s" in line for line in captured)
+    times = [line.split()[0] for line in captured]
+    assert times == sorted(times)
+
+
+def test_energy_is_power_times_time(recorded: Path) -> None:
+    rows = results.load(recorded).rows("radios")
+    for row in rows:
+        sent = sum(row[f"airtime_{kind}_s"] for kind in AIR_S)
+        assert row["energy_tx_j"] == pytest.approx(1.327 * sent, rel=1e-3)
+        assert row["energy_rx_j"] == pytest.approx(0.967 * (row["busy_s"] - sent), rel=1e-3)
+        assert row["energy_idle_j"] == pytest.approx(0.844 * (6 - row["busy_s"]), rel=2e-3)
+
+
+def test_signals_are_where_the_stations_are(recorded: Path) -> None:
+    """200 m at 24.5 dBm, two-ray: 24.5 + 40 log10(1.5) - 40 log10(200) = -60.5 dBm."""
+    rows = [row for row in results.load(recorded).rows("signals") if row["quantity"] == "signal"]
+    assert {row["dbm"] for row in rows} == {-61}
+    links = results.load(recorded).rows("links")
+    assert sum(row["frames"] for row in rows) == sum(link["frames"] for link in links)
+
+
+def test_few_system_calls_at_low_load(tmp_path: Path, run_scenario: Run) -> None:
+    run_scenario(LOW_LOAD)
+    calls = account(tmp_path / "run1")["system_calls"]
+    assert calls["per_frame"] <= 4.0
+
+
+def test_a_station_that_moves_away_is_gone(tmp_path: Path, run_scenario: Run) -> None:
+    event = '[[event]]\nat_s = 3\nkind = "move"\nstation = "n1"\nx_m = 2000\ny_m = 0\n'
+    run_scenario(PAIR + event)
+    run = results.load(tmp_path / "run1")
+    received = {row["t_s"]: row["rx_frames"] for row in run.rows("nodes") if row["node"] == "n1"}
+    assert received[2.9] > 100
+    assert received[5.9] == received[3.1]
+    places = {row["t_s"]: row["x_m"] for row in run.rows("nodes") if row["node"] == "n1"}
+    assert (places[2.9], places[3.0]) == (200.0, 2000.0)
+
+
+def test_a_loss_event_holds_from_then_on(tmp_path: Path, run_scenario: Run) -> None:
+    events = """
+[measure]
+frames = true
+[[event]]
+at_s = 3
+kind = "loss"
+src = "n0"
+dst = "n1"
+rate = 0.5
+"""
+    run_scenario(PAIR + events)
+    rows = results.load(tmp_path / "run1").rows("frames")
+    data = [row for row in rows if (row["kind"], row["src"]) == ("data", "n0")]
+    before = [row["fate"] for row in data if row["t_s"] < 3]
+    after = [row["fate"] for row in data if row["t_s"] > 3]
+    assert "error-model" not in before
+    share = after.count("error-model") / len(after)
+    assert abs(share - 0.5) < 5 * (0.25 / len(after)) ** 0.5
+
+
+def test_an_empty_battery_is_told(tmp_path: Path, run_scenario: Run) -> None:
+    """2 J at 0.844 W idle and more otherwise last less than 2.37 s."""
+    radio = '[radio]\nenergy = { preset = "lucent-bronze", battery_j = 2 }\n'
+    run_scenario(PAIR + radio)
+    run = results.load(tmp_path / "run1")
+    ends = {r["node"]: r["t_s"] for r in run.rows("events") if r["kind"] == "battery-empty"}
+    assert set(ends) == {"n0", "n1"}
+    assert all(2 / 1.327 < t_s < 2 / 0.844 for t_s in ends.values())
+    for row in run.rows("radios"):
+        spent = sum(row[f"energy_{state}_j"] for state in ("tx", "rx", "idle", "sleep"))
+        assert spent == pytest.approx(2, rel=1e-3)
