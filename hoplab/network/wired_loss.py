@@ -35,6 +35,7 @@ NFT_META_MARK, NFT_META_IIFNAME = 3, 6
 NETWORK_HEADER, TRANSPORT_HEADER = 1, 2
 EQUAL, LESS, GREATER_OR_EQUAL = 0, 2, 5
 INCREMENTAL, RANDOM = 0, 1
+HOST_TO_NETWORK = 1
 COUNTS = 0xFFFFFFFE
 
 
@@ -73,7 +74,9 @@ def _install(filters: Any, loss: Loss, interface: str) -> None:
     flows = [*_from_interface(interface), *_data_of_flows()]
     if loss.kind == "uniform":
         limit = round((loss.rate or 0.0) * COUNTS)
-        _rule(filters, [*flows, *_number(RANDOM), *_compare(LESS, _host32(limit))], drop=True)
+        # Order is decided byte by byte from the first, so the number must be big-endian.
+        drawn = [*_number(RANDOM), _TO_NETWORK_ORDER]
+        _rule(filters, [*flows, *drawn, *_compare(LESS, struct.pack(">I", limit))], drop=True)
         return
     # The number travels in the packet's mark from the rule that counts to those that drop.
     mark = {"key": NFT_META_MARK, "sreg": REGISTER}
@@ -116,6 +119,11 @@ def _number(kind: int) -> list[Any]:
     ]
     # The attributes' prefix is not the expression's name, as `genex` would have it.
     return [{"attrs": [("NFTA_EXPR_NAME", "numgen"), ("NFTA_EXPR_DATA", {"attrs": attributes})]}]
+
+
+_TO_NETWORK_ORDER = genex(
+    "byteorder", {"sreg": REGISTER, "dreg": REGISTER, "op": HOST_TO_NETWORK, "len": 4, "size": 4}
+)
 
 
 def _payload(base: int, offset: int) -> list[Any]:

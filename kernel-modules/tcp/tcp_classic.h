@@ -27,6 +27,13 @@
 	void name(struct sock *sk, const struct rate_sample *rs)
 #endif
 
+/* From 7.1 the start of sending has a hook of its own. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 1, 0)
+#define CLASSIC_TX_START	.cwnd_event_tx_start = classic_restart_after_idle
+#else
+#define CLASSIC_TX_START	.cwnd_event = classic_cwnd_event
+#endif
+
 /* First member of each module's private state. */
 struct classic {
 	u32	una;		/* snd_una after the last acknowledgement */
@@ -146,11 +153,13 @@ static inline void classic_restart_after_idle(struct sock *sk)
 		tcp_snd_cwnd_set(tp, min(tcp_snd_cwnd(tp), max(initial, 1U)));
 }
 
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 1, 0)
 static inline void classic_cwnd_event(struct sock *sk, enum tcp_ca_event event)
 {
 	if (event == CA_EVENT_TX_START)
 		classic_restart_after_idle(sk);
 }
+#endif
 
 /* F-RTO (RFC 5682) sends new segments after a timeout; its state is read after this hook. */
 static inline void classic_in_ack_event(struct sock *sk, u32 flags)

@@ -107,7 +107,7 @@ static struct tcp_congestion_ops tahoe __read_mostly = {
 	.ssthresh	= classic_half_window,
 	.cong_control	= tahoe_cong_control,
 	.set_state	= tahoe_set_state,
-	.cwnd_event	= classic_cwnd_event,
+	CLASSIC_TX_START,
 	.in_ack_event	= classic_in_ack_event,
 	.undo_cwnd	= tcp_reno_undo_cwnd,
 	.owner		= THIS_MODULE,

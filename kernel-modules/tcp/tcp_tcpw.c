@@ -155,7 +155,7 @@ static struct tcp_congestion_ops tcpw __read_mostly = {
 	.ssthresh	= tcpw_ssthresh,
 	.cong_control	= tcpw_cong_control,
 	.pkts_acked	= tcpw_pkts_acked,
-	.cwnd_event	= classic_cwnd_event,
+	CLASSIC_TX_START,
 	.in_ack_event	= classic_in_ack_event,
 	.undo_cwnd	= tcp_reno_undo_cwnd,
 	.get_info	= tcpw_get_info,

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The modules under many sockets at once, unloaded and loaded again; building for this host."""
+
+import json
+import subprocess
+from collections.abc import Callable
+
+from hoplab.machine import kernel
+from hoplab.paths import PROJECT
+
+Hoplab = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def test_many_sockets_loss_and_unloading(hoplab: Hoplab) -> None:
+    """144 transfers over 3 % loss with packets out of order arrive; the kernel warns of nothing."""
+    done = hoplab(
+        "exec",
+        "--",
+        str(PROJECT / ".venv" / "bin" / "python"),
+        str(PROJECT / "tests" / "emulation" / "guest" / "modules.py"),
+        *(str(path) for path in kernel.modules()),
+        stdin=subprocess.DEVNULL,
+    )
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["complaints"] == []
+    assert answer["intact"] == answer["expected"]
+    assert answer["again"] == 3
+    assert answer["unloaded_in_use"] is False
+    assert answer["unloaded"] == [True, True, True]
+    assert answer["told"][0] > 0 and answer["told"][-1] < 2**32
+
+
+def test_missing_headers_are_one_clear_line() -> None:
+    done = subprocess.run(
+        ["make", "-s", "-C", str(PROJECT / "kernel-modules"), "KERNEL=0.0.0-none"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode != 0
+    message = done.stderr.splitlines()[0]
+    assert "no headers of kernel 0.0.0-none" in message
+    assert "apt-get install linux-headers-0.0.0-none" in message
