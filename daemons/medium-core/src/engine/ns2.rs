@@ -36,6 +36,7 @@ impl Medium {
             station.reception = Some(Reception {
                 tx,
                 mw,
+                began: now,
                 interference_mw: 0.0,
                 spoiled,
                 accounted: now,
