@@ -156,6 +156,26 @@ def capture_model() -> tuple[float, float]:
     return near / slot_us * 1e6, far * (1 - near) / slot_us * 1e6
 
 
+def two_tcp(title: str, places: tuple[float, ...], ends: tuple[str, ...]) -> dict[str, Any]:
+    """Two TCP flows, one hop each, RTS on."""
+    return {
+        "title": title,
+        "duration_s": 60,
+        "station": [station(f"n{i}", x_m) for i, x_m in enumerate(places)],
+        "radio": {"rts_threshold": 0},
+        "tcp": {"profile": "classic", "delayed_ack": False},
+        "flow": [
+            {"source": a, "destination": b, "window": 32, "congestion_control": "reno"}
+            for a, b in (end.split("-") for end in ends)
+        ],
+    }
+
+
+NEAR_AND_FAR = two_tcp("TCP from near and far", (0, 50, -180), ("n1-n0", "n2-n0"))
+CHANNEL_CAPTURE = two_tcp("TCP side by side", (0, 200, 400, 600), ("n0-n1", "n2-n3"))
+"""The first flow's receiver is in reach of the second one's sender, which cannot hear the first."""
+
+
 def frames_per_s(results: Results) -> list[float]:
     """Of each flow, once settled."""
     return [mbps / FRAME_MBIT for mbps in received_mbps(results, SETTLED_S).values()]
@@ -166,7 +186,10 @@ def items() -> Iterator[Figure]:
     cases = [hidden(False), hidden(True), exposed(False), exposed(True), capture()]
     found = measure_all(cases, lambda results: (frames_per_s(results), collided(results)))
     rates = [rate for rate, _ in found]
-    for name, pair, model in (("hidden", rates[0:2], hidden_model), ("exposed", rates[2:4], exposed_model)):
+    for name, pair, model in (
+        ("hidden", rates[0:2], hidden_model),
+        ("exposed", rates[2:4], exposed_model),
+    ):
         totals = [sum(rate) for rate in pair]
         for rts, total in zip((False, True), totals, strict=True):
             kind = "rts" if rts else "basic"
@@ -179,6 +202,14 @@ def items() -> Iterator[Figure]:
     yield Figure("medium/capture/far_frames/s", far, model_far, 0.05)
     yield Figure("medium/capture/jain", jain([near, far]), jain([model_near, model_far]), 0.01)
     yield Figure("medium/capture/near_collided", found[4][1]["near"], 0, 0)
+    fair, captured = measure_all([NEAR_AND_FAR, CHANNEL_CAPTURE], tcp_jain)
+    # TCP's window evens out what capture takes; side by side one flow takes all, so 1/2.
+    yield Figure("medium/capture/tcp-near-and-far_jain", fair, 1.0, 0.01)
+    yield Figure("medium/capture/tcp-side-by-side_jain", captured, 0.5, 0.05)
+
+
+def tcp_jain(results: Results) -> float:
+    return jain([flow["goodput_kbps"] for flow in results.rows("flows")])
 
 
 def collided(results: Results) -> dict[str, int]:
