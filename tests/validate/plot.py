@@ -16,6 +16,9 @@ STYLES = {
     "lost": ("#c0182b", "cross"),
     "measured": ("#1f5fa8", "dot"),
     "reference": ("#d95f02", "cross"),
+    "model": ("#9aa5b1", "small"),
+    "engine": ("#d95f02", "square"),
+    "kernel": ("#1f5fa8", "dot"),
 }
 
 
