@@ -22,7 +22,7 @@ from hoplab.results import Results
 from tests.validate import plot
 from tests.validate.figures import Figure
 from tests.validate.runs import measure_all
-from tests.validate.saturation import DSSS, air_us, sender, station
+from tests.validate.saturation import DSSS, air_us, received_mbps, sender, station
 
 PAYLOAD = 1472
 FRAME_BYTES = 1536
@@ -95,28 +95,21 @@ def scenario(n: int, rts: bool) -> dict[str, Any]:
             "capture_db": 1000,
         },
         "flow": [sender(f"s{i}", "r", PAYLOAD, mbps) for i in range(n)],
-        "measure": {"interval_s": 1},
+        "measure": {"interval_s": 1, "packets": True},
     }
 
 
 def share(results: Results) -> Share:
-    """From the counters of the radios once all are saturated."""
-    rows = results.rows("nodes")
+    """Once all are saturated: what arrived, and the tries that the radios repeated."""
     senders = {flow["source"] for flow in results.scenario["flow"]}
-    rts = results.scenario["radio"]["rts_threshold"] == 0
     end_s = results.scenario["duration_s"]
-
-    def change(key: str) -> int:
-        at = [
-            sum(row[key] for row in rows if row["t_s"] == t_s and row["node"] in senders)
-            for t_s in (SETTLED_S, end_s)
-        ]
-        return int(at[1] - at[0])
-
-    retries, data = change("retries"), change("tx_frames")
-    # A try that collides ends with the RTS, so that data frames are the tries that did not.
-    tries = data + retries if rts else data
-    return Share((tries - retries) / (end_s - SETTLED_S), retries / tries)
+    at = {SETTLED_S: 0, end_s: 0}
+    for row in results.rows("nodes"):
+        if row["t_s"] in at and row["node"] in senders:
+            at[row["t_s"]] += row["retries"]
+    retries_per_s = (at[end_s] - at[SETTLED_S]) / (end_s - SETTLED_S)
+    frames_per_s = sum(received_mbps(results, SETTLED_S).values()) / (PAYLOAD * 8e-6)
+    return Share(frames_per_s, retries_per_s / (retries_per_s + frames_per_s))
 
 
 def kernel() -> dict[tuple[int, bool], Share]:
