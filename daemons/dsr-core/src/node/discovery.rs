@@ -60,11 +60,13 @@ impl Dsr {
             options: Some(options),
             payload: Vec::new(),
         };
-        self.broadcast(now, packet);
-    }
-
-    fn broadcast(&mut self, now: Instant, packet: Packet) {
-        self.enqueue(broadcast_item(now, packet));
+        // Nodes that collided with their first requests must not stay in step with the later ones.
+        if attempt > 1 {
+            let wait = self.jitter();
+            self.send_control_later(now, wait, broadcast_item(now, packet));
+        } else {
+            self.enqueue(broadcast_item(now, packet));
+        }
     }
 
     /// §8.2.2. `from` is the neighbour that transmitted the request.
