@@ -108,6 +108,8 @@ pub struct Settings {
     pub cache_timeout: CacheTimeout,
     pub primary_routes: usize,
     pub secondary_routes: usize,
+    /// Learn the reverse of what packets show; ns-2's caches learn the way ahead only.
+    pub learn_reverse: bool,
     pub overhear_routes: bool,
     /// How long a broken link is refused when others report it; zero: no negative cache.
     pub negative_cache_s: Duration,
@@ -176,6 +178,7 @@ impl Default for Settings {
             cache_timeout: CacheTimeout::Unused,
             primary_routes: 30,
             secondary_routes: 64,
+            learn_reverse: true,
             overhear_routes: true,
             negative_cache_s: Duration::ZERO,
             adaptive_factor: 1.25,

@@ -79,14 +79,14 @@ impl Store {
         Store {
             cache,
             own,
-            bidirectional: true,
+            bidirectional: settings.learn_reverse,
             adaptive,
             negative: BTreeMap::new(),
             negative_time: settings.negative_cache_s,
         }
     }
 
-    /// Learns `nodes` in travelling order and, the links being bidirectional (§3.3.1), reversed.
+    /// Learns `nodes` in travelling order and, where links work both ways (§3.3.1), reversed.
     pub fn learn(&mut self, now: Instant, nodes: &[Ipv4Addr], origin: Origin) {
         self.learn_one_way(now, nodes, origin);
         if self.bidirectional {

@@ -43,7 +43,11 @@ impl Dsr {
         };
         let mut options = vec![DsrOption::RouteRequest(request)];
         if self.s.piggyback_errors {
-            options.extend(self.news.drain(..).map(DsrOption::RouteError));
+            options.extend(self.news.iter().cloned().map(DsrOption::RouteError));
+            // A request that only neighbours see has not spread the news.
+            if next.ttl > 1 {
+                self.news.clear();
+            }
         }
         let attempt = next.attempt;
         self.event(Event::Discovery {

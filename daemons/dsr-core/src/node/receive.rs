@@ -312,9 +312,6 @@ impl Dsr {
             let ErrorKind::NodeUnreachable(unreachable) = e.kind else {
                 continue;
             };
-            if e.source == self.own {
-                continue;
-            }
             self.cache.remove_link(now, e.source, unreachable);
             if e.destination != self.own {
                 continue;
