@@ -295,6 +295,9 @@ impl Dsr {
                 let mut onward = vec![self.own];
                 onward.extend_from_slice(&nodes[at..]);
                 self.cache.learn(now, &onward, Origin::Overheard);
+                if !self.s.learn_reverse {
+                    continue;
+                }
                 let mut backward = vec![self.own];
                 backward.extend(nodes[..=at].iter().rev());
                 self.cache.learn(now, &backward, Origin::Overheard);
