@@ -52,6 +52,16 @@ static inline void classic_init(struct sock *sk)
 }
 
 /*
+ * The kernel calls the hooks before .init, with a private state of zeros: for the acknowledgement
+ * of a SYN, and when a SYN's timer runs out. There is nothing to control yet, and what these calls
+ * leave in cwnd and ssthresh is set anew when the connection is there (tcp_init_transfer).
+ */
+static inline bool classic_began(const struct sock *sk)
+{
+	return inet_csk(sk)->icsk_ca_initialized;
+}
+
+/*
  * These algorithms know cumulative acknowledgements only. Where the connection agreed on SACK
  * (RFC 2018), the sender forgets it, so a flow can be Tahoe although its station has SACK on.
  * A connection that switches algorithm while segments are out keeps SACK: its scoreboard is in
