@@ -190,7 +190,12 @@ class Lab:
         assert self.network is not None
         if self.network.radios is None:
             return
-        config = medium_config.write(self.scenario, self.network, clock.epoch_ns, self.out)
+        # mac80211 keeps frames for others from an IBSS interface, promiscuous or not: only monitor
+        # interfaces show them. DSR opens one, and in real time anybody may.
+        overhear = self.real_time or self.scenario.routing.protocol == "dsr"
+        config = medium_config.write(
+            self.scenario, self.network, clock.epoch_ns, self.out, overhear
+        )
         log = self.out / "logs" / "medium.log"
         process = subprocess.Popen(
             [program("hoplab-medium"), "--config", str(config)],

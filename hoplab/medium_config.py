@@ -13,12 +13,13 @@ from hoplab.network.wired_loss import is_wired
 from hoplab.scenario import Scenario
 
 
-def write(scenario: Scenario, network: Network, epoch_ns: int, out: Path) -> Path:
+def write(scenario: Scenario, network: Network, epoch_ns: int, out: Path, overhear: bool) -> Path:
     """Write ``medium.toml`` into ``out``; its keys are described in `docs/medium.md`."""
     document: dict[str, Any] = {
         "seed": scenario.seed,
         "epoch_ns": epoch_ns,
         "duration_s": scenario.duration_s,
+        "overhear": overhear,
         "radio": scenario.radio.model_dump(exclude_none=True),
         "station": [
             {

@@ -74,7 +74,7 @@ class Sampler:
         row = sender_row(sender)
         row["t_s"] = t_s
         row["delivered_bytes"] = (
-            receiver["tcpi_bytes_received"]
+            receiver["bytes_received"]
             if receiver is not None
             else (previous["delivered_bytes"] if previous else 0)
         )

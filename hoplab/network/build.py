@@ -59,7 +59,7 @@ def build(scenario: Scenario) -> Network:
             else:
                 _address(network, station.name, LOOPBACK, 32)
         if with_radio:
-            wifi.introduce([station.name for station in with_radio])
+            wifi.introduce([station.name for station in with_radio], scenario.radio)
         if scenario.link:
             namespaces.create(wired.WIRES)
         ports: dict[str, int] = {}
@@ -99,7 +99,9 @@ def _base_settings(namespaces: Namespaces, station: Station, ipv6: bool) -> None
 
 def _add_radio(network: Network, scenario: Scenario, station: Station) -> None:
     assert network.radios is not None
-    phy = network.radios.create(f"radio-{station.name}", network.mac[station.name])
+    phy = network.radios.create(
+        f"radio-{station.name}", network.mac[station.name], scenario.radio.channel or 1
+    )
     wifi.join(station.name, phy, scenario.radio)
     needs_subnet = scenario.routing.protocol in ("batmand", "batman-adv")
     _address(network, station.name, wifi.INTERFACE, SUBNET if needs_subnet else 32)

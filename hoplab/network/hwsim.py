@@ -12,6 +12,10 @@ from pyroute2.netlink.generic import GenericNetlinkSocket
 from hoplab.errors import MissingTool
 
 CMD_NEW_RADIO = 4
+LAST_2_GHZ_CHANNEL = 14
+REGULATORY_WITH_5_GHZ = 0
+"""The first of hwsim's own regulatory domains: channels 1 to 11, 36 to 48 and 149 to 165. Without
+one, the kernel's world domain lets nobody begin to send at 5 GHz."""
 
 
 class hwsim_msg(genlmsg):  # type: ignore[misc]
@@ -20,6 +24,7 @@ class hwsim_msg(genlmsg):  # type: ignore[misc]
     prefix = "HWSIM_ATTR_"
     nla_map = (
         (9, "HWSIM_ATTR_CHANNELS", "uint32"),
+        (12, "HWSIM_ATTR_REG_CUSTOM_REG", "uint32"),
         (16, "HWSIM_ATTR_DESTROY_RADIO_ON_CLOSE", "flag"),
         (17, "HWSIM_ATTR_RADIO_NAME", "asciiz"),
         (22, "HWSIM_ATTR_PERM_ADDR", "l2addr"),
@@ -41,8 +46,9 @@ class Radios:
                 "'modprobe mac80211_hwsim radios=0', or run with --machine uml"
             ) from None
 
-    def create(self, name: str, mac: str) -> int:
-        """Make a radio called ``name`` with address ``mac``; returns its wiphy index."""
+    def create(self, name: str, mac: str, channel: int) -> int:
+        """Make a radio called ``name`` with address ``mac`` that may use ``channel``; returns its
+        wiphy index."""
         message = hwsim_msg()
         message["cmd"] = CMD_NEW_RADIO
         message["version"] = 1
@@ -51,6 +57,8 @@ class Radios:
             ("HWSIM_ATTR_PERM_ADDR", mac),
             ("HWSIM_ATTR_DESTROY_RADIO_ON_CLOSE", True),
         ]
+        if channel > LAST_2_GHZ_CHANNEL:
+            message["attrs"].append(("HWSIM_ATTR_REG_CUSTOM_REG", REGULATORY_WITH_5_GHZ))
         phy = Path("/sys/class/ieee80211", name)
         try:
             self._socket.nlm_request(

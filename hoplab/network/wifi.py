@@ -29,6 +29,10 @@ MTU = 2304
 """IEEE 802.11-2020 9.2.4.7: the largest MSDU."""
 ETHERTYPE_EXPERIMENTAL = b"\x88\xb5"
 """IEEE 802 local experimental: no protocol of any host listens to it."""
+IBSS_CAPABILITY = 0x0002
+ELEMENT_SSID, ELEMENT_RATES, ELEMENT_MORE_RATES = 0, 1, 50
+"""IEEE 802.11-2020 9.4.1.4, 9.4.2."""
+MOST_RETRIES = 31
 INTRODUCTION_S = 0.05
 INTRODUCTION_LIMIT_S = 20.0
 NETNS_DIRECTORY = Path("/var/run/netns")
@@ -62,12 +66,14 @@ def join(namespace: str, phy_index: int, radio: Radio) -> None:
         iw.close()
 
 
-def introduce(namespaces: Sequence[str]) -> None:
+def introduce(namespaces: Sequence[str], radio: Radio) -> None:
     """Let all stations hear each other once, before a medium decides who does.
 
     mac80211 drops a unicast frame to an IBSS station that it has not heard, and learns of one
     only some time after its first frame, so that the first answer to every neighbour would be
-    lost. Until a medium registers, the kernel delivers every frame to every radio.
+    lost. Until a beacon comes it credits the station with the mandatory rates alone, which of
+    OFDM's are 6, 12 and 24 Mbit/s at 5 GHz and none at 2.4. Until a medium registers, the kernel
+    delivers every frame to every radio.
     """
     deadline = time.monotonic() + INTRODUCTION_LIMIT_S
     # Who has heard all the others has been heard by them: all hear the same frames.
@@ -80,6 +86,10 @@ def introduce(namespaces: Sequence[str]) -> None:
         for namespace in namespaces:
             _greet(namespace)
         time.sleep(INTRODUCTION_S)
+    if radio.standard in ("802.11a", "802.11g"):
+        for namespace in namespaces:
+            _tell_rates(namespace, radio)
+        time.sleep(INTRODUCTION_S)
 
 
 def _greet(namespace: str) -> None:
@@ -87,6 +97,38 @@ def _greet(namespace: str) -> None:
         sock.bind((INTERFACE, 0))
         source = sock.getsockname()[4]
         sock.send(b"\xff" * 6 + source + ETHERTYPE_EXPERIMENTAL + bytes(46))
+
+
+def _tell_rates(namespace: str, radio: Radio) -> None:
+    """Send one beacon (IEEE 802.11-2020 9.3.3.2), as those of the interface are seconds apart."""
+    with inside(namespace):
+        iw, index = IW(), socket.if_nametoindex(INTERFACE)
+        with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sock:
+            sock.bind((INTERFACE, 0))
+            mac = sock.getsockname()[4]
+    bssid = bytes.fromhex(BSSID.replace(":", ""))
+    header = struct.pack("<HH", 0x0080, 0) + b"\xff" * 6 + mac + bssid + bytes(2)
+    body = struct.pack("<QHH", 0, BEACON_INTERVAL_TU, IBSS_CAPABILITY)
+    rates = bytes(round(mbps * 2) for mbps in _rates(radio))
+    for number, content in (
+        (ELEMENT_SSID, SSID.encode()),
+        (ELEMENT_RATES, rates[:8]),
+        (ELEMENT_MORE_RATES, rates[8:]),
+    ):
+        body += bytes([number, len(content)]) + content if content else b""
+    try:
+        _request(
+            iw,
+            "NL80211_CMD_FRAME",
+            [
+                ("NL80211_ATTR_IFINDEX", index),
+                ("NL80211_ATTR_WIPHY_FREQ", frequency_mhz(radio.channel or 1)),
+                ("NL80211_ATTR_FRAME", header + body),
+                ("NL80211_ATTR_DONT_WAIT_FOR_ACK", b""),
+            ],
+        )
+    finally:
+        iw.close()
 
 
 def _known(namespace: str) -> int:
@@ -127,7 +169,10 @@ def _rename_and_set_ibss(iw: Any, namespace: str, index: int) -> None:
 
 
 def _limits(iw: Any, phy_index: int, radio: Radio) -> None:
-    """RTS threshold (the kernel's "off" is all ones) and retry limits of the wiphy."""
+    """RTS threshold (the kernel's "off" is all ones) and retry limits of the wiphy.
+
+    The kernel takes no limit above 31; by ``retry_rules = "standard"`` only the medium's count.
+    """
     threshold = radio.rts_threshold if radio.rts_threshold is not None else 2347
     value = 0xFFFFFFFF if threshold >= 2347 else threshold
     _request(
@@ -136,8 +181,8 @@ def _limits(iw: Any, phy_index: int, radio: Radio) -> None:
         [
             ("NL80211_ATTR_WIPHY", phy_index),
             ("NL80211_ATTR_WIPHY_RTS_THRESHOLD", struct.pack("=I", value)),
-            ("NL80211_ATTR_WIPHY_RETRY_SHORT", radio.retry_short or 7),
-            ("NL80211_ATTR_WIPHY_RETRY_LONG", radio.retry_long or 4),
+            ("NL80211_ATTR_WIPHY_RETRY_SHORT", min(radio.retry_short or 7, MOST_RETRIES)),
+            ("NL80211_ATTR_WIPHY_RETRY_LONG", min(radio.retry_long or 4, MOST_RETRIES)),
         ],
     )
 
@@ -163,16 +208,18 @@ def _join(iw: Any, index: int, radio: Radio) -> None:
     )
 
 
+def _rates(radio: Radio) -> Sequence[float]:
+    """Every rate of the radio's standard, in Mbit/s."""
+    if radio.standard in ("802.11", "802.11b"):
+        return DSSS_MBPS
+    if radio.standard == "802.11a":
+        return [rate for rate in RATES_MBPS if rate not in DSSS_MBPS]
+    return RATES_MBPS
+
+
 def _fix_rate(iw: Any, index: int, radio: Radio) -> None:
     """Allow only ``rate_mbps``; "auto" leaves the kernel its choice of the standard's rates."""
-    if radio.rate_mbps in (None, "auto"):
-        rates: Sequence[float] = RATES_MBPS
-        if radio.standard in ("802.11", "802.11b"):
-            rates = DSSS_MBPS
-        elif radio.standard == "802.11a":
-            rates = [rate for rate in RATES_MBPS if rate not in DSSS_MBPS]
-    else:
-        rates = [float(radio.rate_mbps)]
+    rates = _rates(radio) if radio.rate_mbps in (None, "auto") else [float(str(radio.rate_mbps))]
     rate = bytes(round(mbps * 2) for mbps in rates)
     band = 0 if (radio.channel or 1) <= 14 else 1
     legacy = struct.pack("=HH", 4 + len(rate), 1)  # NL80211_TXRATE_LEGACY

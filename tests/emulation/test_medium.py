@@ -182,3 +182,56 @@ def test_an_empty_battery_is_told(tmp_path: Path, run_scenario: Run) -> None:
     for row in run.rows("radios"):
         spent = sum(row[f"energy_{state}_j"] for state in ("tx", "rx", "idle", "sleep"))
         assert spent == pytest.approx(2, rel=1e-3)
+
+
+@pytest.mark.parametrize("profile", ["80211a", "80211g"])
+def test_ofdm_runs_at_its_rate_from_the_start(
+    profile: str, tmp_path: Path, run_scenario: Run
+) -> None:
+    """A neighbour's rates are known before its first beacon, and 5 GHz may be used."""
+    run_scenario(
+        f"""
+duration_s = 1
+[topology]
+kind = "pair"
+spacing_m = 50
+[radio]
+profile = "{profile}"
+rate_mbps = 54
+[measure]
+frames = true
+[[flow]]
+source = "n0"
+destination = "n1"
+"""
+    )
+    rows = results.load(tmp_path / "run1").rows("frames")
+    data = [row for row in rows if row["kind"] == "data"]
+    assert len(data) > 1000
+    assert {row["rate_mbps"] for row in data} == {54}
+
+
+def test_without_rts_nothing_asks_for_it(tmp_path: Path, run_scenario: Run) -> None:
+    """Not even a retry, although the kernel's rate table does (`retry_rules = "standard"`)."""
+    loss = '[measure]\nframes = true\n[[loss]]\nkind = "uniform"\nrate = 0.2\n'
+    run_scenario(PAIR + loss)
+    rows = results.load(tmp_path / "run1").rows("frames")
+    assert {row["attempt"] for row in rows} >= {1, 2, 3}
+    assert "rts" not in {row["kind"] for row in rows}
+
+
+def test_bystanders_are_told_only_where_somebody_listens(tmp_path: Path, run_scenario: Run) -> None:
+    scenario = """
+duration_s = 2
+[topology]
+kind = "grid"
+[[flow]]
+source = "n0"
+destination = "n1"
+window = 8
+"""
+    run_scenario(scenario)
+    run_scenario(scenario + '[routing]\nprotocol = "dsr"\n')
+    plain, listening = (account(tmp_path / run)["kernel"] for run in ("run1", "run2"))
+    assert plain["deliveries"] <= plain["frames"]
+    assert listening["deliveries"] > 1.5 * listening["frames"]

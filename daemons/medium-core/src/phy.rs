@@ -90,13 +90,6 @@ impl Phy {
         OFDM_PREAMBLE + 4_000 * symbols + extension
     }
 
-    /// No frame is shorter on the air.
-    pub fn shortest(&self) -> Nanos {
-        let rates = [1.0, 2.0, 5.5, 11.0, 54.0].into_iter();
-        let times = rates.filter(|rate| self.supports(*rate));
-        times.map(|rate| self.duration(1, rate)).min().unwrap_or(0)
-    }
-
     /// DIFS = SIFS + 2 slots (10.3.7).
     pub fn difs(&self) -> Nanos {
         self.sifs + 2 * self.slot

@@ -142,10 +142,10 @@ fn decisions_stay_as_they_were() {
         digest(no_ack, true),
     ];
     let kept = [
-        "174d17597b82e1e3",
-        "7b73d64e06a259b5",
-        "04309742684f3acb",
-        "ea0753d499c0d7d8",
+        "38be0f2cd817c45b",
+        "e71d94143ea3eaa9",
+        "3de9737df703819d",
+        "1ee64a9b35931556",
         "966dd5f3bb386818",
         "bd9f99c1723b4a65",
     ];

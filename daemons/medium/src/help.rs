@@ -14,6 +14,8 @@ FILE
   seed = 1                 all randomness derives from it
   epoch_ns = N             CLOCK_MONOTONIC of time 0, in ns; without it, the time of the start
   duration_s = S           for the reader; the daemon runs until it is told to stop
+  overhear = true          hand frames also to bystanders, whose monitor interfaces show them;
+                           false saves most of the work where nobody listens
 
   [radio]                  any key that is not given comes from the profile
     profile                wavelan (default), hv99, ns2-stock, 80211b, 80211g, 80211a

@@ -12,6 +12,7 @@ use serde_json::{json, Value};
 use crate::config::{Config, Records};
 use crate::dot11;
 use crate::pcapng::{Capture, Captured};
+use crate::sys::LONGEST_WAIT;
 
 pub struct Recorder {
     nodes: BufWriter<File>,
@@ -23,6 +24,8 @@ pub struct Recorder {
     macs: Vec<[u8; 6]>,
     interval: u64,
     next: u64,
+    /// When the rows so far were last given to whoever follows them.
+    shown: u64,
     epoch: u64,
 }
 
@@ -58,14 +61,21 @@ impl Recorder {
             macs: config.macs.clone(),
             interval: (settings.interval_s * 1e9).round() as u64,
             next: config.epoch_ns,
+            shown: 0,
             epoch: config.epoch_ns,
             settings,
         })
     }
 
-    /// When the next row of every station is due.
-    pub fn deadline(&self) -> u64 {
-        self.next
+    /// Let those who follow a run see the rows of every station, at most a second late.
+    pub fn show(&mut self, now: u64) -> Result<(), String> {
+        if now < self.shown.saturating_add(LONGEST_WAIT) {
+            return Ok(());
+        }
+        self.shown = now;
+        self.nodes
+            .flush()
+            .map_err(|e| format!("{}: {e}", self.settings.dir.display()))
     }
 
     /// Write the rows that are due at or before `now`; the engine is advanced to each.

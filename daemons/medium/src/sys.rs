@@ -18,20 +18,17 @@ pub fn stopped() -> bool {
     STOP.load(Ordering::Relaxed)
 }
 
-/// Note SIGTERM and SIGINT; both stay blocked except while waiting in [`Netlink::wait`].
+/// Note SIGTERM and SIGINT, which interrupt a wait; one that comes just before a wait is seen when
+/// that ends, so no wait may be longer than [`LONGEST_WAIT`].
 pub fn catch_signals() {
-    // SAFETY: the handler only stores to an atomic; the sets are initialised by sigemptyset.
+    // SAFETY: the handler only stores to an atomic; the set is initialised by sigemptyset.
     unsafe {
         let mut action: libc::sigaction = mem::zeroed();
         action.sa_sigaction = on_signal as *const () as usize;
         libc::sigemptyset(&mut action.sa_mask);
-        let mut blocked: libc::sigset_t = mem::zeroed();
-        libc::sigemptyset(&mut blocked);
         for signal in [libc::SIGTERM, libc::SIGINT] {
             libc::sigaction(signal, &action, std::ptr::null_mut());
-            libc::sigaddset(&mut blocked, signal);
         }
-        libc::sigprocmask(libc::SIG_BLOCK, &blocked, std::ptr::null_mut());
     }
 }
 
@@ -60,6 +57,9 @@ pub struct Netlink {
     calls: Cell<Calls>,
 }
 
+/// In ns.
+pub const LONGEST_WAIT: u64 = 1_000_000_000;
+
 /// Datagrams that one call can bring.
 const DATAGRAMS: usize = 16;
 /// hwsim's largest message is a frame of 2352 bytes and its attributes; an error repeats one.
@@ -80,6 +80,14 @@ impl Inbox {
         }
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.lengths.is_empty()
+    }
+
+    pub fn clear(&mut self) {
+        self.lengths.clear();
+    }
+
     /// The datagrams; none for one that was cut off.
     pub fn datagrams(&self) -> impl Iterator<Item = Option<&[u8]>> {
         let rooms = self.bytes.chunks(DATAGRAM_BYTES);
@@ -96,7 +104,7 @@ impl Netlink {
         unsafe {
             let fd = libc::socket(
                 libc::AF_NETLINK,
-                libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK,
+                libc::SOCK_RAW | libc::SOCK_CLOEXEC,
                 libc::NETLINK_GENERIC,
             );
             if fd < 0 {
@@ -116,6 +124,20 @@ impl Netlink {
                     std::ptr::from_ref(&size).cast(),
                     mem::size_of_val(&size) as u32,
                 );
+            }
+            let longest = libc::timeval {
+                tv_sec: (LONGEST_WAIT / 1_000_000_000) as i64,
+                tv_usec: 0,
+            };
+            let set = libc::setsockopt(
+                fd,
+                libc::SOL_SOCKET,
+                libc::SO_RCVTIMEO,
+                std::ptr::from_ref(&longest).cast(),
+                mem::size_of_val(&longest) as u32,
+            );
+            if set < 0 {
+                return Err(io::Error::last_os_error());
             }
             let mut address: libc::sockaddr_nl = mem::zeroed();
             address.nl_family = libc::AF_NETLINK as u16;
@@ -154,9 +176,15 @@ impl Netlink {
         Ok(())
     }
 
-    /// Receive what is there, up to a limit, without waiting.
-    pub fn receive(&self, inbox: &mut Inbox) -> io::Result<()> {
+    /// Receive what is there, up to a limit; with `wait`, until something is, a signal comes or
+    /// [`LONGEST_WAIT`] has passed.
+    pub fn receive(&self, inbox: &mut Inbox, wait: bool) -> io::Result<()> {
         self.count(|calls| calls.receive += 1);
+        let how = if wait {
+            libc::MSG_WAITFORONE
+        } else {
+            libc::MSG_DONTWAIT
+        };
         inbox.lengths.clear();
         let mut rooms: Vec<libc::iovec> = inbox
             .bytes
@@ -180,17 +208,17 @@ impl Netlink {
                 self.socket.as_raw_fd(),
                 headers.as_mut_ptr(),
                 headers.len() as u32,
-                libc::MSG_DONTWAIT,
+                how,
                 std::ptr::null_mut(),
             );
             (got, headers)
         };
         if got < 0 {
             let error = io::Error::last_os_error();
-            if error.kind() == io::ErrorKind::WouldBlock {
-                return Ok(());
-            }
-            return Err(error);
+            return match error.kind() {
+                io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(()),
+                _ => Err(error),
+            };
         }
         for header in headers.iter().take(got as usize) {
             let whole = header.msg_hdr.msg_flags & libc::MSG_TRUNC == 0;
@@ -204,7 +232,7 @@ impl Netlink {
     /// The raw system call writes the remaining time back, which saves reading the clock.
     pub fn wait(&self, timeout: u64) -> (bool, u64) {
         self.count(|calls| calls.wait += 1);
-        // SAFETY: all pointers are to live locals; the empty mask lets signals in while waiting.
+        // SAFETY: all pointers are to live locals; a null mask leaves the signals as they are.
         unsafe {
             let mut poll = libc::pollfd {
                 fd: self.socket.as_raw_fd(),
@@ -215,14 +243,13 @@ impl Netlink {
                 tv_sec: (timeout / 1_000_000_000) as i64,
                 tv_nsec: (timeout % 1_000_000_000) as i64,
             };
-            let mask: u64 = 0;
             let ready = libc::syscall(
                 libc::SYS_ppoll,
                 &mut poll,
                 1,
                 &mut time,
-                std::ptr::from_ref(&mask),
-                mem::size_of_val(&mask),
+                std::ptr::null::<u64>(),
+                mem::size_of::<u64>(),
             );
             let left = time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64;
             (ready > 0, if ready == 0 { 0 } else { left })

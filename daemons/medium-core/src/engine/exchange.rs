@@ -8,7 +8,7 @@ use crate::Nanos;
 
 pub(super) const ACK_BYTES: usize = 14;
 pub(super) const CTS_BYTES: usize = 14;
-const RTS_BYTES: usize = 20;
+pub(super) const RTS_BYTES: usize = 20;
 
 impl Medium {
     /// Rate entry of the current frame's try after all but the last `back` that were made.
@@ -17,7 +17,7 @@ impl Medium {
         let Some(frame) = &station.current else {
             return 0;
         };
-        let done = station.tries.iter().sum::<u32>() - back;
+        let done = station.tries.iter().sum::<u32>().saturating_sub(back);
         let mut total = 0;
         for (i, rate) in frame.rates.iter().enumerate() {
             total += rate.1;
@@ -153,29 +153,16 @@ impl Medium {
         if station.generation != generation || station.awaiting == Awaiting::Nothing {
             return;
         }
-        let Some(frame) = &station.current else {
+        if station.current.is_none() {
             return;
-        };
-        let protected = frame.rates.iter().any(|rate| rate.2);
-        // Frames above the RTS threshold, which are those that RTS protects, count long retries.
-        if station.awaiting == Awaiting::Ack && protected {
-            station.long_retries += 1;
-        } else {
-            station.short_retries += 1;
         }
-        station.awaiting = Awaiting::Nothing;
+        let awaiting = std::mem::replace(&mut station.awaiting, Awaiting::Nothing);
+        let over = self.gives_up(radio, awaiting);
+        let (short, long) = self.retries_after(radio, awaiting);
+        let station = &mut self.radios[radio];
+        (station.short_retries, station.long_retries) = (short, long);
         self.hand_up_overheard(radio);
-        let (station, params) = (&mut self.radios[radio], &self.params);
-        let Some(frame) = &station.current else {
-            return;
-        };
-        let tried: u32 = station.tries.iter().sum();
-        let allowed: u32 = frame.rates.iter().map(|rate| rate.1).sum();
-        let over = if params.kernel_retries {
-            tried >= allowed
-        } else {
-            station.short_retries >= params.retry_short || station.long_retries >= params.retry_long
-        };
+        let station = &mut self.radios[radio];
         if over {
             station.counters.retry_limit += 1;
             self.finish(radio, Outcome::RetryLimit);
@@ -185,6 +172,34 @@ impl Medium {
         station.cw = (2 * station.cw + 1).min(cw_max);
         self.draw_backoff(radio);
         self.count_down(radio);
+    }
+
+    /// Short and long retries once an answer has not come. Frames above the RTS threshold, which
+    /// are those that RTS protects, count long retries.
+    fn retries_after(&self, radio: usize, awaited: Awaiting) -> (u32, u32) {
+        let station = &self.radios[radio];
+        let current = station.current.as_ref();
+        let protected = current.is_some_and(|frame| frame.rates.iter().any(|rate| rate.2));
+        let long = awaited == Awaiting::Ack && protected;
+        (
+            station.short_retries + u32::from(!long),
+            station.long_retries + u32::from(long),
+        )
+    }
+
+    /// Whether the current frame is given up if the answer to this try does not come.
+    pub(super) fn gives_up(&self, radio: usize, awaited: Awaiting) -> bool {
+        let station = &self.radios[radio];
+        let Some(frame) = &station.current else {
+            return true;
+        };
+        if self.params.kernel_retries {
+            let tried: u32 = station.tries.iter().sum();
+            let allowed: u32 = frame.rates.iter().map(|rate| rate.1).sum();
+            return tried >= allowed;
+        }
+        let (short, long) = self.retries_after(radio, awaited);
+        short >= self.params.retry_short || long >= self.params.retry_long
     }
 
     /// The current frame is done; the next one waits for a backoff in any case (post-backoff).

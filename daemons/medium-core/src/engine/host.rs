@@ -29,6 +29,12 @@ impl Medium {
             self.report(radio, frame.id, Outcome::Refused, Default::default());
             return;
         }
+        if !self.params.kernel_retries {
+            // The first entry's RTS is the threshold's. minstrel asks for RTS at every further one,
+            // which the standard does not know (10.3.2.9).
+            let protected = frame.rates[0].2;
+            frame.rates.iter_mut().for_each(|rate| rate.2 = protected);
+        }
         let station = &mut self.radios[radio];
         if !station.up {
             self.report(radio, frame.id, Outcome::Off, Default::default());

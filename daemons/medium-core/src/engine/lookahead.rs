@@ -7,6 +7,7 @@
 
 use std::cmp::Reverse;
 
+use super::exchange::RTS_BYTES;
 use super::radio::{Awaiting, Kind, Transmission};
 use super::{Event, Medium, To};
 use crate::Nanos;
@@ -52,7 +53,7 @@ impl Medium {
         match event {
             Event::End => {
                 let tx = self.air[index].as_ref().filter(|tx| tx.end == at)?;
-                Some(at + self.after_end(tx))
+                Some(at + self.after_end(tx, index))
             }
             Event::Measure | Event::Empty(_) => None,
             Event::Power(_) | Event::Served(_) => Some(at),
@@ -61,14 +62,14 @@ impl Medium {
                 Some(match response.kind {
                     Kind::Ack => at + self.ack_time,
                     Kind::Cts => at + self.cts_time,
-                    Kind::Data | Kind::Rts => at + self.shortest,
+                    Kind::Data | Kind::Rts => at + self.answered_data(index),
                 })
             }
             Event::Timeout(generation) => {
                 let station = &self.radios[index];
                 let live =
                     station.generation == generation && station.awaiting != Awaiting::Nothing;
-                live.then_some(at)
+                live.then(|| at + self.after_timeout(index, station.awaiting))
             }
             // The event may be due before the access that it stands for.
             Event::Access(_) => {
@@ -87,27 +88,68 @@ impl Medium {
         if frame.to == To::Everyone || self.params.no_ack {
             Some(phy.duration(frame.bytes, rate))
         } else if rts {
-            // Longer than a CTS, after which the sender may give up.
-            Some(self.cts_time)
+            // With no CTS by then, the sender may give up.
+            Some(phy.duration(RTS_BYTES, phy.basic_rate_mbps) + phy.sifs + self.cts_time)
         } else {
             Some(phy.duration(frame.bytes, rate) + phy.sifs + self.ack_time)
         }
     }
 
-    fn after_end(&self, tx: &Transmission) -> Nanos {
-        let sifs = self.params.phy.sifs;
+    /// From the start of the data that answers a CTS to the first output.
+    fn answered_data(&self, radio: usize) -> Nanos {
+        let Some(frame) = &self.radios[radio].current else {
+            return 0;
+        };
+        let (rate, ..) = frame.rates[self.rate_entry(radio, 1)];
+        let phy = &self.params.phy;
+        let data = phy.duration(frame.bytes, rate) + phy.sifs + self.ack_time;
+        // By ns-2's rules it may have to start over.
+        self.exchange(radio).map_or(data, |again| data.min(again))
+    }
+
+    /// From a timeout to the first output: at once if hosts learn of it, else the next try.
+    fn after_timeout(&self, radio: usize, awaiting: Awaiting) -> Nanos {
+        if self.gives_up(radio, awaiting) || !self.radios[radio].overheard.is_empty() {
+            return 0;
+        }
+        self.exchange(radio).unwrap_or(0)
+    }
+
+    fn after_end(&self, tx: &Transmission, index: usize) -> Nanos {
+        let (sifs, slot) = (self.params.phy.sifs, self.params.phy.slot);
+        let To::Radio(to) = tx.to else {
+            // Group frames are over; a timeout follows a frame to nobody.
+            return 0;
+        };
+        let reception = self.radios[to].reception.as_ref();
+        let lost = !reception.is_some_and(|r| r.tx == index && r.spoiled.is_none());
+        let without =
+            |awaiting, answer| sifs + answer + slot + self.after_timeout(tx.from, awaiting);
         let own = match tx.kind {
             Kind::Ack => return 0,
-            Kind::Data if tx.to == To::Everyone || self.params.no_ack => return 0,
+            Kind::Data if self.params.no_ack => return 0,
+            // Bystanders may have got it: their hosts learn of it at the timeout.
+            Kind::Data if lost && self.params.overhear => sifs + self.ack_time + slot,
+            Kind::Data if lost => without(Awaiting::Ack, self.ack_time),
             Kind::Data => sifs + self.ack_time,
-            Kind::Rts => sifs + self.cts_time,
-            Kind::Cts => sifs + self.shortest,
+            Kind::Rts => {
+                let without = without(Awaiting::Cts, self.cts_time);
+                if lost {
+                    without
+                } else {
+                    let with = sifs + self.cts_time + sifs + self.answered_data(tx.from);
+                    with.min(without)
+                }
+            }
+            Kind::Cts if lost => Nanos::MAX,
+            Kind::Cts => sifs + self.answered_data(to),
         };
         // Whoever has something to send waits for a DIFS and its backoff first.
-        let others = tx.heard.iter().filter_map(|heard| {
-            let slots = Nanos::from(self.radios[heard.radio].slots) * self.params.phy.slot;
-            let exchange = self.exchange(heard.radio)?;
-            Some(self.difs + slots + exchange)
+        let heard = tx.heard.iter().map(|heard| heard.radio);
+        let others = heard.chain([tx.from]).filter_map(|radio| {
+            let station = &self.radios[radio];
+            let slots = u64::from(station.needs_backoff) * u64::from(station.slots);
+            Some(self.difs + slots * slot + self.exchange(radio)?)
         });
         others.fold(own, Nanos::min)
     }

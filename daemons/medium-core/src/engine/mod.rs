@@ -259,7 +259,6 @@ pub struct Medium {
     eifs: Nanos,
     ack_time: Nanos,
     cts_time: Nanos,
-    shortest: Nanos,
     capture_ratio: f64,
     noise_mw: f64,
     // Memory that is used again.
@@ -284,7 +283,6 @@ impl Medium {
             eifs: phy.eifs(),
             ack_time: phy.duration(ACK_BYTES, basic),
             cts_time: phy.duration(CTS_BYTES, basic),
-            shortest: phy.shortest(),
             capture_ratio: 10f64.powf(params.capture_db / 10.0),
             noise_mw: params.noise_dbm.map_or(0.0, |dbm| 10f64.powf(dbm / 10.0)),
             radios: radios

@@ -81,7 +81,7 @@ impl Medium {
         }
         let acknowledged = mine && !self.params.no_ack;
         let station = &mut self.radios[radio];
-        let wanted = mine || tx.to == To::Everyone || self.params.overhear;
+        let for_host = mine || tx.to == To::Everyone;
         let mut repeat = false;
         if mine {
             let link = station.link_mut(tx.from);
@@ -95,13 +95,17 @@ impl Medium {
             dbm,
             rate_mbps: tx.rate_mbps,
         };
-        if wanted && !repeat {
+        if !for_host && self.params.overhear {
+            if self.params.no_ack {
+                self.hand_up(radio, arrived);
+            } else {
+                self.radios[tx.from].overheard.push((radio, arrived));
+            }
+        } else if for_host && !repeat {
             station.counters.rx_frames += 1;
             station.counters.rx_bytes += tx.bytes as u64;
             if tx.to == To::Everyone || self.params.no_ack {
                 self.hand_up(radio, arrived);
-            } else if !mine {
-                self.radios[tx.from].overheard.push((radio, arrived));
             }
         }
         if acknowledged {

@@ -24,6 +24,9 @@ struct Document {
     /// For the reader of the file; the daemon runs until it is told to stop.
     #[serde(default)]
     duration_s: f64,
+    /// Whether hosts listen to frames for others (monitor interfaces).
+    #[serde(default = "yes")]
+    overhear: bool,
     #[serde(default)]
     radio: radio::RadioTable,
     station: Vec<StationTable>,
@@ -36,6 +39,10 @@ struct Document {
 
 fn one() -> u64 {
     1
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// A validated configuration. Times count from the kernel's boot, as the engine's do.
@@ -115,6 +122,7 @@ fn check(document: Document, start_ns: u64) -> Result<Config, At> {
     document.records.check()?;
     radio.params.trace = document.records.frames || document.records.air_capture.is_some();
     radio.params.histograms = true;
+    radio.params.overhear = document.overhear;
     Ok(Config {
         epoch_ns,
         params: radio.params,

@@ -304,7 +304,6 @@ impl RadioTable {
             )?,
             always_backoff: follows_ns2,
             ns2_reception: follows_ns2,
-            overhear: true,
             phy,
             ..Params::default()
         };

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Saturated stations that share a receiver, against Bianchi's Markov chain.
+
+G. Bianchi, "Performance Analysis of the IEEE 802.11 Distributed Coordination Function", IEEE JSAC
+18(3), 2000. The engine's figures, up to 50 stations, are those of its own tests.
+"""
+
+from __future__ import annotations
+
+import math
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from hoplab.paths import PROJECT
+from hoplab.results import Results
+from tests.validate.figures import Figure
+from tests.validate.runs import measure_all
+from tests.validate.saturation import DSSS, air_us, sender, station
+
+PAYLOAD = 1472
+FRAME_BYTES = 1536
+RATE_MBPS = 2.0
+DATA_US = air_us(FRAME_BYTES, RATE_MBPS)
+ACK_US, RTS_US, CTS_US = DSSS.control_us(14), DSSS.control_us(20), DSSS.control_us(14)
+WINDOW, STAGES = 32, 5
+SETTLED_S = 10.0
+DURATION_S = {1: 40.0, 2: 310.0, 5: 160.0, 10: 130.0, 20: 110.0}
+"""So long that chance deviates the collision probability by some 2 %."""
+OFFERED = 1.6
+"""Times what the channel carries: every queue is full before `SETTLED_S`."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """Frames a second of all stations together, and the probability that a try collides."""
+
+    frames_per_s: float
+    collisions: float
+
+
+def bianchi(n: int, rts: bool) -> Share:
+    """Fixed point of his equations 7 and 9, throughput by equation 13.
+
+    After a collision the others wait for EIFS = SIFS + ACK + DIFS.
+    """
+    sifs, difs = DSSS.sifs_us, DSSS.difs_us
+    success_us = DATA_US + sifs + ACK_US + difs
+    collision_us = success_us
+    if rts:
+        success_us += RTS_US + sifs + CTS_US + sifs
+        collision_us = RTS_US + sifs + ACK_US + difs
+
+    def tau(p: float) -> float:
+        stages = p * WINDOW * (1 - (2 * p) ** STAGES)
+        return 2 * (1 - 2 * p) / ((1 - 2 * p) * (WINDOW + 1) + stages)
+
+    low, high = 0.0, 0.999
+    for _ in range(100):
+        p = (low + high) / 2
+        if 1 - (1 - tau(p)) ** (n - 1) > p:
+            low = p
+        else:
+            high = p
+    p = low if n > 1 else 0.0
+    t = tau(p)
+    some = 1 - (1 - t) ** n
+    one = n * t * (1 - t) ** (n - 1)
+    slot = (1 - some) * DSSS.slot_us + one * success_us + (some - one) * collision_us
+    return Share(one / slot * 1e6, p)
+
+
+def scenario(n: int, rts: bool) -> dict[str, Any]:
+    """Senders on a circle about their receiver; no capture, and practically no retry limit."""
+    mbps = OFFERED * bianchi(n, rts).frames_per_s / n * PAYLOAD * 8e-6
+    circle = [
+        station(f"s{i}", 50 * math.cos(2 * math.pi * i / n), 50 * math.sin(2 * math.pi * i / n))
+        for i in range(n)
+    ]
+    return {
+        "title": f"{n} saturated stations, RTS {'on' if rts else 'off'}",
+        "duration_s": DURATION_S[n],
+        "station": [station("r", 0.0), *circle],
+        "radio": {
+            "profile": "wavelan",
+            "rts_threshold": 0 if rts else 2347,
+            "retry_short": 255,
+            "retry_long": 255,
+            "capture_db": 1000,
+        },
+        "flow": [sender(f"s{i}", "r", PAYLOAD, mbps) for i in range(n)],
+        "measure": {"interval_s": 1},
+    }
+
+
+def share(results: Results) -> Share:
+    """From the counters of the radios once all are saturated."""
+    rows = results.rows("nodes")
+    senders = {flow["source"] for flow in results.scenario["flow"]}
+    rts = results.scenario["radio"]["rts_threshold"] == 0
+    end_s = results.scenario["duration_s"]
+
+    def change(key: str) -> int:
+        at = [
+            sum(row[key] for row in rows if row["t_s"] == t_s and row["node"] in senders)
+            for t_s in (SETTLED_S, end_s)
+        ]
+        return at[1] - at[0]
+
+    retries, data = change("retries"), change("tx_frames")
+    # A try that collides ends with the RTS, so that data frames are the tries that did not.
+    tries = data + retries if rts else data
+    return Share((tries - retries) / (end_s - SETTLED_S), retries / tries)
+
+
+def items() -> Iterator[Figure]:
+    """Kernel within 5 %, engine within 3 %."""
+    cases = [(n, rts) for n in sorted(DURATION_S, reverse=True) for rts in (False, True)]
+    found = measure_all([scenario(n, rts) for n, rts in cases], share)
+    kernel = dict(zip(cases, found, strict=True))
+    for (n, rts), measured in sorted(kernel.items(), key=lambda entry: (entry[0][1], entry[0][0])):
+        yield from _figures("kernel", n, rts, measured, 0.05)
+    for (n, rts), measured in engine().items():
+        yield from _figures("engine", n, rts, measured, 0.03)
+
+
+def _figures(where: str, n: int, rts: bool, measured: Share, limit: float) -> Iterator[Figure]:
+    model = bianchi(n, rts)
+    name = f"medium/bianchi/{where}/{'rts' if rts else 'basic'}/{n}-stations"
+    yield Figure(f"{name}_frames/s", measured.frames_per_s, model.frames_per_s, limit)
+    yield Figure(f"{name}_collisions", measured.collisions, model.collisions, limit)
+
+
+def engine() -> dict[tuple[int, bool], Share]:
+    """What the engine's own test prints: n, RTS, frames a second, …, collisions, …"""
+    command = (
+        ". scripts/rust && cargo test --quiet --locked --manifest-path daemons/Cargo.toml "
+        "--package hoplab-medium-core --test theory bianchi -- --nocapture"
+    )
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=PROJECT, capture_output=True, text=True, check=True
+    )
+    found = {}
+    for line in done.stdout.splitlines():
+        words = line.split()
+        if len(words) == 10 and words[1] in ("true", "false"):
+            found[int(words[0]), words[1] == "true"] = Share(float(words[2]), float(words[6]))
+    return found

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Saturated UDP senders through the kernel, and the formulas of their throughput."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hoplab.results import Results
+
+HEADERS_BYTES = 28 + 8 + 28
+"""UDP and IP, LLC and SNAP, MAC header and FCS."""
+RTS_BYTES, CTS_BYTES, ACK_BYTES = 20, 14, 14
+DSSS_MBPS = (1.0, 2.0, 5.5, 11.0)
+
+
+@dataclass(frozen=True)
+class Timing:
+    """A standard's constants; times in us, rate of control frames in Mbit/s."""
+
+    slot_us: float
+    sifs_us: float
+    cw_min: int
+    basic_mbps: float
+
+    @property
+    def difs_us(self) -> float:
+        """IEEE 802.11-2020 10.3.7."""
+        return self.sifs_us + 2 * self.slot_us
+
+    def control_us(self, size: int) -> float:
+        return air_us(size, self.basic_mbps)
+
+
+DSSS = Timing(20, 10, 31, 1)
+OFDM = Timing(9, 16, 15, 6)
+
+
+def air_us(frame_bytes: int, rate_mbps: float) -> float:
+    """Time on the air: DSSS and CCK with long preamble, or 802.11a (Jun et al. 2003, section 3)."""
+    if rate_mbps in DSSS_MBPS:
+        return 192 + math.ceil(8 * frame_bytes / rate_mbps)
+    return 20 + 4 * math.ceil((22 + 8 * frame_bytes) / (4 * rate_mbps))
+
+
+def maximum_mbps(timing: Timing, payload: int, rate_mbps: float, rts: bool) -> float:
+    """One sender's theoretical maximum throughput (Jun et al. 2003, equation 2)."""
+    sifs = timing.sifs_us
+    cycle = timing.difs_us + timing.cw_min / 2 * timing.slot_us
+    cycle += air_us(payload + HEADERS_BYTES, rate_mbps) + sifs + timing.control_us(ACK_BYTES)
+    if rts:
+        cycle += timing.control_us(RTS_BYTES) + timing.control_us(CTS_BYTES) + 2 * sifs
+    return payload * 8 / cycle
+
+
+def station(name: str, x_m: float, y_m: float = 0.0) -> dict[str, Any]:
+    return {"name": name, "x_m": x_m, "y_m": y_m}
+
+
+def sender(source: str, destination: str, payload: int, mbps: float) -> dict[str, Any]:
+    """A UDP flow; above what it gets of the channel it keeps its interface queue full."""
+    return {
+        "name": f"{source}-{destination}",
+        "protocol": "udp",
+        "source": source,
+        "destination": destination,
+        "packet_bytes": payload,
+        "rate_kbps": round(1000 * mbps, 3),
+    }
+
+
+def received_mbps(results: Results, from_s: float) -> dict[str, float]:
+    """Payload of each UDP flow that its receiver's socket side saw, from ``from_s`` on."""
+    duration_s = results.scenario["duration_s"]
+    sums = {flow["name"]: 0 for flow in results.scenario["flow"]}
+    packets = results.packets.select(["flow", "bytes", "received_s"])
+    for packet in packets.to_pylist():
+        at_s = packet["received_s"]
+        if at_s is not None and from_s <= at_s < duration_s:
+            sums[packet["flow"]] += packet["bytes"]
+    return {name: 8e-6 * total / (duration_s - from_s) for name, total in sums.items()}
+
+
+def jain(rates: Sequence[float]) -> float:
+    """Jain, Chiu, Hawe 1984: (sum x)^2 / (n sum x^2)."""
+    squares = sum(rate * rate for rate in rates)
+    return sum(rates) ** 2 / (len(rates) * squares) if squares else 1.0
