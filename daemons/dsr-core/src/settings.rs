@@ -46,7 +46,8 @@ pub enum CacheTimeout {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Resolution {
-    /// From the frames that DSR neighbours sent; ARP for neighbours never heard.
+    /// From the frames that DSR neighbours sent to this node or to all; ARP for neighbours that
+    /// sent none for `neighbour_timeout_s`.
     Learned,
     Arp,
 }
@@ -126,6 +127,9 @@ pub struct Settings {
     /// Unicast frames handed to the driver and not yet reported on.
     pub outstanding: usize,
     pub resolution: Resolution,
+    /// A learned address serves this long. Linux forgets an IBSS neighbour that was silent for
+    /// 60 s and then drops without a word what is sent to it.
+    pub neighbour_timeout_s: Duration,
     /// Packets that wait for one address resolution; 1 is the BSD queue.
     pub arp_queue_packets: usize,
     pub arp_retry_s: Duration,
@@ -187,6 +191,7 @@ impl Default for Settings {
             queue_packets: 50,
             outstanding: 2,
             resolution: Resolution::Learned,
+            neighbour_timeout_s: Duration::from_secs(55),
             arp_queue_packets: 101,
             arp_retry_s: Duration::from_secs(1),
             arp_tries: 3,

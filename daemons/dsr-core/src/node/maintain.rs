@@ -4,7 +4,7 @@
 
 use super::{Class, Delayed, Dsr, LinkDestination, Outstanding, Token};
 use crate::arp::Resolved;
-use crate::event::{DropCause, Event, Summary};
+use crate::event::{DropCause, Event, Summary, Unconfirmed};
 use crate::queue::Item;
 use crate::settings::Acknowledgement;
 use crate::tables::Waiting;
@@ -32,7 +32,7 @@ struct Report {
 impl Dsr {
     /// Hands packets to the link as long as few enough are outstanding.
     pub(super) fn pump(&mut self, now: Instant) {
-        for item in self.neighbours.take_resolved() {
+        for item in self.neighbours.take_resolved(now) {
             self.enqueue(item);
         }
         while let Some(item) = self
@@ -79,21 +79,27 @@ impl Dsr {
     /// The link reports whether the frame `token` was acknowledged (§8.3.1).
     pub fn handle_tx_status(&mut self, now: Instant, token: Token, acked: bool) {
         if let Some(done) = self.outstanding.remove(&token) {
-            self.sent(now, done, acked);
+            let failed = (!acked).then_some(Unconfirmed::NotAcknowledged);
+            self.sent(now, done, failed);
         }
         self.pump(now);
     }
 
-    fn sent(&mut self, now: Instant, done: Outstanding, acked: bool) {
+    fn sent(&mut self, now: Instant, done: Outstanding, failed: Option<Unconfirmed>) {
         let Some(hop) = done.item.next_hop else {
             return;
         };
-        if acked {
-            self.confirmed(hop);
+        match failed {
+            None => {
+                self.neighbours.confirm(now, hop);
+                self.confirmed(hop);
+            }
+            Some(Unconfirmed::NoReport) => self.neighbours.forget(hop),
+            Some(_) => {}
         }
         if self.s.acknowledgement == Acknowledgement::Link {
-            if !acked {
-                self.link_failure(now, hop, done.item);
+            if let Some(why) = failed {
+                self.link_failure(now, hop, why, done.item);
             }
         } else {
             self.await_confirmation(now, done.item, hop);
@@ -124,7 +130,7 @@ impl Dsr {
         for token in tokens {
             if let Some(done) = self.outstanding.remove(&token) {
                 self.stats.status_timeouts += 1;
-                self.sent(now, done, false);
+                self.sent(now, done, Some(Unconfirmed::NoReport));
             }
         }
     }
@@ -133,21 +139,35 @@ impl Dsr {
         let mut waiting = self.neighbours.pull(hop).into_iter();
         let Some(first) = waiting.next() else { return };
         let rest: Vec<_> = waiting.collect();
-        self.break_link(now, hop, first, rest);
+        self.break_link(now, hop, Unconfirmed::NoAddress, first, rest);
     }
 
     /// The next hop is unreachable: `trigger` found out, and everything else queued for it
     /// shares its fate (§4.5, §8.3).
-    pub(super) fn link_failure(&mut self, now: Instant, hop: Ipv4Addr, trigger: Item) {
-        self.break_link(now, hop, trigger, Vec::new());
+    pub(super) fn link_failure(
+        &mut self,
+        now: Instant,
+        hop: Ipv4Addr,
+        why: Unconfirmed,
+        trigger: Item,
+    ) {
+        self.break_link(now, hop, why, trigger, Vec::new());
     }
 
-    fn break_link(&mut self, now: Instant, hop: Ipv4Addr, trigger: Item, mut more: Vec<Item>) {
+    fn break_link(
+        &mut self,
+        now: Instant,
+        hop: Ipv4Addr,
+        why: Unconfirmed,
+        trigger: Item,
+        mut more: Vec<Item>,
+    ) {
         self.stats.link_failures += 1;
         let packet = Summary::of(&trigger.packet);
         self.event(Event::LinkFailure {
             next_hop: hop,
             packet,
+            why,
         });
         self.cache.remove_link(now, self.own, hop);
         more.extend(self.queue.pull(hop));

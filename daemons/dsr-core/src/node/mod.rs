@@ -18,6 +18,7 @@ use crate::time::{Duration, Instant};
 use crate::wire::{DsrOption, Packet, RouteError, SourceRoute, ETHERTYPE_ARP, ETHERTYPE_IPV4};
 use crate::Mac;
 use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
@@ -55,27 +56,44 @@ pub enum Output {
     Event(Event),
 }
 
-/// Counters since the start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stats {
-    pub originated: u64,
-    pub delivered: u64,
-    pub forwarded: u64,
-    pub salvaged: u64,
-    pub dropped: u64,
-    pub requests_sent: u64,
-    pub requests_forwarded: u64,
-    pub replies_sent: u64,
-    pub cached_replies_sent: u64,
-    pub gratuitous_replies_sent: u64,
-    pub replies_suppressed: u64,
-    pub errors_sent: u64,
-    pub link_failures: u64,
-    pub status_timeouts: u64,
+/// Declares [`Stats`] once: its fields are also the counters' names.
+macro_rules! counters {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// Counters since the start.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct Stats {
+            $($(#[$doc])* pub $name: u64,)*
+        }
+
+        impl Stats {
+            /// Every counter with its name.
+            pub fn counters(&self) -> Vec<(&'static str, u64)> {
+                vec![$((stringify!($name), self.$name),)*]
+            }
+        }
+    };
+}
+
+counters! {
+    originated,
+    delivered,
+    forwarded,
+    salvaged,
+    dropped,
+    requests_sent,
+    requests_forwarded,
+    replies_sent,
+    cached_replies_sent,
+    gratuitous_replies_sent,
+    replies_suppressed,
+    errors_sent,
+    link_failures,
+    status_timeouts,
     /// Frames handed to the link that carry DSR control only, each hop counted.
-    pub routing_frames: u64,
-    pub data_frames: u64,
-    pub overheard: u64,
+    routing_frames,
+    arp_frames,
+    data_frames,
+    overheard,
 }
 
 struct Outstanding {
@@ -95,6 +113,11 @@ enum Delayed {
     /// A request from a questionable neighbour, held until it answers (§8.2.2).
     HeldRequest {
         from: Ipv4Addr,
+    },
+    /// An ARP reply, when the link layer knows who asked.
+    ArpAnswer {
+        mac: Mac,
+        ip: Ipv4Addr,
     },
 }
 
@@ -220,6 +243,11 @@ impl Dsr {
                 Some(Delayed::CachedReply { item, .. }) => {
                     self.stats.cached_replies_sent += 1;
                     self.enqueue(item);
+                }
+                Some(Delayed::ArpAnswer { mac, ip }) => {
+                    let bytes = arp::emit((self.mac, self.own), mac, ip, false);
+                    let to = LinkDestination::Unicast(mac);
+                    self.transmit(to, ETHERTYPE_ARP, bytes, Class::Routing);
                 }
                 Some(Delayed::HeldRequest { from }) => self.held.retain(|(a, _)| *a != from),
                 None => {}
@@ -404,6 +432,7 @@ impl Dsr {
         debug_assert!(ethertype == ETHERTYPE_ARP || ethertype == ETHERTYPE_IPV4);
         let token = self.token();
         match class {
+            _ if ethertype == ETHERTYPE_ARP => self.stats.arp_frames += 1,
             Class::Routing => self.stats.routing_frames += 1,
             Class::Data => self.stats.data_frames += 1,
         }

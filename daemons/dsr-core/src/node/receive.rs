@@ -2,16 +2,14 @@
 //! Processing of received packets (RFC 4728 §8.1.4 to §8.1.6): learning from them, forwarding,
 //! delivering, and automatic route shortening from overheard ones.
 
-use super::{Class, Dsr, LinkDestination, Output};
+use super::{Delayed, Dsr, Output};
 use crate::arp;
 use crate::cache::Origin;
 use crate::event::{DropCause, Event};
 use crate::queue::Item;
 use crate::settings::Resolution;
 use crate::time::Instant;
-use crate::wire::{
-    DsrOption, ErrorKind, LostSegment, Packet, RouteError, SourceRoute, ETHERTYPE_ARP,
-};
+use crate::wire::{DsrOption, ErrorKind, LostSegment, Packet, RouteError, SourceRoute};
 use crate::Mac;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -50,11 +48,9 @@ impl Dsr {
             return;
         }
         if target == self.own {
-            self.neighbours.learn(now, sender, mac);
+            let usable = self.neighbours.learn(now, sender, mac, &self.s);
             if request {
-                let bytes = arp::emit((self.mac, self.own), mac, sender, false);
-                let to = LinkDestination::Unicast(mac);
-                self.transmit(to, ETHERTYPE_ARP, bytes, Class::Routing);
+                self.delay(usable.max(now), Delayed::ArpAnswer { mac, ip: sender });
             }
         }
     }
@@ -82,8 +78,9 @@ impl Dsr {
         if from == self.own || packet.ip.source.is_multicast() || source.is_group() {
             return;
         }
-        if self.s.resolution == Resolution::Learned {
-            self.neighbours.learn(now, from, source);
+        // What the monitor interface overhears tells the link layer nothing of its sender.
+        if self.s.resolution == Resolution::Learned && !promiscuous {
+            self.neighbours.learn(now, from, source, &self.s);
         }
         self.note_signal(now, from, signal_dbm);
         if promiscuous {
