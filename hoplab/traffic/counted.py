@@ -17,6 +17,7 @@ import signal
 import socket
 import sys
 import time
+from pathlib import Path
 
 CHUNK_BYTES = 1 << 20
 
@@ -31,8 +32,8 @@ def receive(address: str, port: str, size: str, report: str) -> None:
             if not data:
                 return
             left -= len(data)
-        with open(report, "w", encoding="utf-8") as file:
-            json.dump({"end_ns": time.monotonic_ns()}, file)
+        answer = json.dumps({"end_ns": time.monotonic_ns()})
+        Path(report).write_text(answer, encoding="utf-8")
         signal.pause()
 
 
@@ -64,4 +65,5 @@ def send(
 
 
 if __name__ == "__main__":
-    {"receive": receive, "send": send}[sys.argv[1]](*sys.argv[2:])
+    role = receive if sys.argv[1] == "receive" else send
+    role(*sys.argv[2:])

@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from hoplab.network.build import Network
@@ -31,7 +31,7 @@ class Transfer:
     flow: Flow
     server: subprocess.Popen[bytes] | None = None
     client: subprocess.Popen[bytes] | None = None
-    reports: dict[str, Path] = field(default_factory=dict)
+    server_report: Path | None = None
 
     @property
     def name(self) -> str:
@@ -76,7 +76,7 @@ def start_server(transfer: Transfer, network: Network, out: Path) -> None:
             *("--server", "--one-off", "--port", str(transfer.server_port)),
             *("--bind", address, "--json", "--logfile", str(report)),
         ]
-    transfer.reports["server"] = report
+    transfer.server_report = report
     log = out / "logs" / f"flow-{transfer.name}-server.log"
     transfer.server = network.namespaces.spawn(flow.destination, command, log)
 
@@ -107,7 +107,6 @@ def _counted_client(transfer: Transfer, network: Network) -> list[str]:
 def _iperf3_client(transfer: Transfer, network: Network, out: Path) -> list[str]:
     flow = transfer.flow
     report = out / "raw" / f"iperf3-{transfer.name}-client.json"
-    transfer.reports["client"] = report
     command = [
         program("iperf3"),
         *("--client", network.address[flow.destination]),
@@ -148,8 +147,10 @@ def _udp_options(flow: Flow) -> list[str]:
 
 def counted_end_ns(transfer: Transfer) -> int | None:
     """When a counted transfer's last byte arrived, by CLOCK_MONOTONIC; None before that."""
+    if not transfer.counted or transfer.server_report is None:
+        return None
     try:
-        answer = json.loads(transfer.reports["server"].read_text(encoding="utf-8"))
-    except (KeyError, OSError, ValueError):
+        answer = json.loads(transfer.server_report.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
         return None
     return int(answer["end_ns"])
