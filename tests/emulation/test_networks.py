@@ -24,6 +24,7 @@ source = "srv"
 destination = "n0"
 packets = 1000
 packet_bytes = 1400
+window = 20
 """
 BOTTLENECK = """
 duration_s = 15
