@@ -41,6 +41,11 @@ struct classic {
 	bool	recovering;	/* the state Recovery has been entered and seen */
 };
 
+/*
+ * TCP small queues (2012) let a socket have a millisecond's worth of its pacing rate in the queue
+ * of its own interface, but two segments at least. The pacing rate is up to modules with
+ * .cong_control; without one, sysctl tcp_limit_output_bytes is the limit.
+ */
 static inline void classic_init(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -49,6 +54,7 @@ static inline void classic_init(struct sock *sk)
 	ca->una = tp->snd_una;
 	ca->held = 0;
 	ca->recovering = false;
+	WRITE_ONCE(sk->sk_pacing_rate, READ_ONCE(sk->sk_max_pacing_rate));
 }
 
 /*

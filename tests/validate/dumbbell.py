@@ -39,23 +39,30 @@ NS2_MBPS = {
     "reno": (8.48, 3.74, 1.60, 0.93, 0.04),
     "newreno": (8.48, 4.33, 1.89, 0.99, 0.04),
     "vegas": (6.64, 4.56, 1.89, 0.96, 0.02),
+    "vegas-2-4": (8.19, 4.79, 1.97, 1.01, 0.02),
 }
-"""ns-2.35, 20 s, its Vegas with thresholds 1 and 3."""
+"""ns-2.35, 20 s. Its Vegas has the thresholds 1 and 3; `vegas-2-4` has the kernel's."""
 NS2_LOSS_PERCENT = {
     "tahoe": (0.0, 0.251, 1.547, 4.097, 30.4),
     "reno": (0.0, 0.260, 1.446, 4.382, 29.4),
     "newreno": (0.0, 0.242, 1.366, 3.930, 29.9),
     "vegas": (0.0, 0.0, 0.0, 0.0, 30.6),
+    "vegas-2-4": (0.0, 0.0, 0.0, 0.0, 30.6),
 }
 NS2_DELAY_MS = {
     "tahoe": (62.2, 50.8, 52.0, 57.7, 62.6),
     "reno": (62.2, 48.0, 49.5, 50.5, 62.6),
     "newreno": (62.2, 50.2, 55.3, 54.7, 62.6),
     "vegas": (33.0, 34.4, 38.3, 44.8, 52.2),
+    "vegas-2-4": (34.5, 38.4, 46.7, 65.4, 52.2),
 }
 """Both: TCP's own segments, means of five starts."""
-NS2_VEGAS_2_4 = ((8.19, 4.79, 1.97, 1.01, 0.02), (0.0, 0.0, 0.0, 0.0, 30.6))
-"""Mbit/s and lost percents of ns-2's Vegas with the kernel's thresholds, 2 and 4."""
+NS2_OF = {
+    "tahoe": ("tahoe",),
+    "reno": ("reno",),
+    "newreno": ("newreno",),
+    "vegas": ("vegas", "vegas-2-4"),
+}
 PAIRS = (("reno", "reno"), ("newreno", "reno"), ("vegas", "vegas"), ("newreno", "vegas"))
 NS2_PAIRS_MBPS = ((1.96, 2.05), (2.69, 1.73), (2.34, 2.37), (3.72, 0.91))
 """ns-2.35 at 5 Mbit/s of constant-rate traffic."""
@@ -147,7 +154,7 @@ def jain(rates: list[float]) -> float:
     return sum(rates) ** 2 / (len(rates) * squares) if squares else 1.0
 
 
-def alone(variants: tuple[str, ...] = tuple(NS2_MBPS)) -> dict[tuple[str, float], Share]:
+def alone(variants: tuple[str, ...] = tuple(NS2_OF)) -> dict[tuple[str, float], Share]:
     """One TCP flow of each variant beside each constant rate."""
     keys = [(variant, cbr) for variant in variants for cbr in CBR_MBPS]
     found = measure_all([scenario((variant,), cbr) for variant, cbr in keys], shares)
@@ -172,12 +179,12 @@ def items() -> Iterator[Figure]:
     """Throughput, loss and delay beside ns-2's; who takes from whom."""
     for (variant, cbr), share in alone().items():
         at = CBR_MBPS.index(cbr)
-        name = f"tcp/dumbbell/{variant}/cbr{cbr:g}"
-        yield Figure(f"{name}_mbps", share.mbps, NS2_MBPS[variant][at], 0.15)
-        if variant == "vegas":
-            yield Figure(f"{name}_mbps-ns2-2-4", share.mbps, NS2_VEGAS_2_4[0][at], 0.15)
-        yield Figure(f"{name}_lost-percent", 100 * share.loss, NS2_LOSS_PERCENT[variant][at], 0.15)
-        yield Figure(f"{name}_delay-ms", share.delay_ms, NS2_DELAY_MS[variant][at], 0.15)
+        for key in NS2_OF[variant]:
+            name = f"tcp/dumbbell/{key}/cbr{cbr:g}"
+            yield Figure(f"{name}_mbps", share.mbps, NS2_MBPS[key][at], 0.15)
+            lost = 100 * share.loss
+            yield Figure(f"{name}_lost-percent", lost, NS2_LOSS_PERCENT[key][at], 0.15)
+            yield Figure(f"{name}_delay-ms", share.delay_ms, NS2_DELAY_MS[key][at], 0.15)
     for (pair, cbr), (first, second) in pairs((PAIRS_CBR_MBPS,)).items():
         expected = NS2_PAIRS_MBPS[PAIRS.index(pair)]
         name = f"tcp/dumbbell/{pair[0]}-{pair[1]}/cbr{cbr:g}"

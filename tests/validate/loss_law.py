@@ -130,20 +130,21 @@ def items() -> Iterator[Figure]:
 
 
 def draw(folder: Path, found: dict[tuple[str, float], Point]) -> None:
-    """Reno beside the formulas, and all variants."""
-    law = plot.Panel("reno, sent, beside the formulas", (1e-4, 1e-1), (10.0, 1e4), True)
-    every = plot.Panel("goodput of all variants", (1e-4, 1e-1), (10.0, 1e4), True)
+    """Reno beside the formulas, and all variants as multiples of PFTK."""
+    law = plot.Panel("reno, sent, beside the formulas", (1e-5, 1.0), (10.0, 1e4), True)
+    every = plot.Panel("goodput of all variants, PFTK for Reno = 1", (1e-5, 1.0), (0.1, 100), True)
     reno = {loss: seen for (variant, loss), seen in found.items() if variant == "reno"}
-    law.add(
-        "PFTK",
-        [(p, pftk(p, seen.round_trip_s, seen.timeout_s, WINDOW)) for p, seen in reno.items()],
-    )
+    expected = {p: pftk(p, seen.round_trip_s, seen.timeout_s, WINDOW) for p, seen in reno.items()}
+    law.add("PFTK", list(expected.items()))
     law.add("square root", [(p, square_root(p, seen.round_trip_s)) for p, seen in reno.items()])
     law.add("reno", [(p, seen.sent) for p, seen in reno.items()])
-    for variant in VARIANTS:
-        every.add(variant, [(p, seen.goodput) for (v, p), seen in found.items() if v == variant])
+    for i, variant in enumerate(VARIANTS):
+        # Side by side, in the order of the legend.
+        aside = 10 ** (0.07 * (i - len(VARIANTS) // 2))
+        points = [(p * aside, found[variant, p].goodput / expected[p]) for p in LOSSES]
+        every.add(variant, points)
     (folder / "loss-law.svg").write_text(
-        plot.svg([law, every], "loss", "segments/s", "one flow, 50 ms, uniform loss"),
+        plot.svg([law, every], "loss", "segments/s, or ratio", "one flow, 50 ms, uniform loss"),
         encoding="utf-8",
     )
 

@@ -55,7 +55,7 @@ def svg(panels: list[Panel], x_label: str, y_label: str, title: str) -> str:
         f'<text x="8" y="16" font-size="13">{escape(title)}</text>',
     ]
     kinds = list(dict.fromkeys(kind for panel in panels for kind, _ in panel.points))
-    spacing = min(110, (width - 16) / len(kinds))
+    spacing = min(125, (width - 16) / len(kinds))
     for i, kind in enumerate(kinds):
         parts += [_mark(kind, 16 + spacing * i, 31), _text(24 + spacing * i, 35, kind)]
     for i, panel in enumerate(panels):
