@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-.PHONY: setup demo test lint validate bench clean
+.PHONY: setup demo test lint validate bench fuzz clean
 
 setup:
 	@scripts/setup
@@ -24,6 +24,10 @@ validate: setup
 
 bench: setup
 	@.venv/bin/python -m tests.bench
+
+# make fuzz SECONDS=600 TARGET=netlink
+fuzz: setup
+	@scripts/fuzz $(or $(SECONDS),10) $(TARGET)
 
 clean:
 	rm -rf build .venv daemons/target

@@ -46,10 +46,9 @@ class Sampler:
         ]
 
     def sample(self, t_s: float) -> None:
-        seen = {name: probe.connections() for name, probe in self._probes.items()}
         for transfer in self._tcp:
             if transfer.name not in self._summary and transfer.client is not None:
-                self._sample_flow(transfer, t_s, seen)
+                self._sample_flow(transfer, t_s)
         for end, index, netlink in self._wired:
             self._sample_queue(end, index, netlink, t_s)
         self._count += 1
@@ -62,15 +61,17 @@ class Sampler:
         """Goodput of all TCP flows together over the last second, in kbit/s."""
         return round(self._rate_kbps, 1)
 
-    def _sample_flow(
-        self, transfer: Transfer, t_s: float, seen: dict[str, dict[tuple[int, int], Any]]
-    ) -> None:
-        ports = (transfer.client_port, transfer.server_port)
-        sender = seen[transfer.flow.source].get(ports)
-        receiver = seen[transfer.flow.destination].get(ports[::-1])
+    def _sample_flow(self, transfer: Transfer, t_s: float) -> None:
         previous = self._last.get(transfer.name)
-        if sender is None or (previous is not None and previous["t_s"] == t_s):
+        if previous is not None and previous["t_s"] == t_s:
             return
+        flow, address = transfer.flow, self._network.address
+        near = (address[flow.source], transfer.client_port)
+        far = (address[flow.destination], transfer.server_port)
+        sender = self._probes[flow.source].connection(near, far)
+        if sender is None:
+            return
+        receiver = self._probes[flow.destination].connection(far, near)
         row = sender_row(sender)
         row["t_s"] = t_s
         row["delivered_bytes"] = (
@@ -109,11 +110,7 @@ class Sampler:
         """Read the flow for the last time, at its stop; a counted one was complete before."""
         if transfer.flow.protocol != "tcp":
             return
-        seen = {
-            name: self._probes[name].connections()
-            for name in (transfer.flow.source, transfer.flow.destination)
-        }
-        self._sample_flow(transfer, t_s, seen)
+        self._sample_flow(transfer, t_s)
         last = self._last.get(transfer.name, {})
         end_s = t_s if complete_s is None else complete_s
         rtts = [rtt for at_s, rtt in self._rtt.get(transfer.name, []) if at_s <= end_s]

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import socket
 import struct
 from typing import Any
@@ -12,22 +14,22 @@ from hoplab.network.namespaces import inside
 
 NETLINK_SOCK_DIAG = 4
 SOCK_DIAG_BY_FAMILY = 20
-NLM_F_REQUEST, NLM_F_DUMP = 0x1, 0x300
-NLMSG_ERROR, NLMSG_DONE = 2, 3
+NLM_F_REQUEST = 1
+NLMSG_ERROR = 2
 INET_DIAG_INFO = 2
 INET_DIAG_VEGASINFO = 3
 """Asks for whatever the congestion control tells, in a layout of its choice."""
 INET_DIAG_BBRINFO = 16
 CA_STATES = ("Open", "Disorder", "CWR", "Recovery", "Loss")
 EXTENSIONS = 1 << (INET_DIAG_INFO - 1) | 1 << (INET_DIAG_VEGASINFO - 1)
-CLOSED_OR_LISTENING = (1 << 7) | (1 << 10)
-CONNECTED_STATES = 0xFFF & ~CLOSED_OR_LISTENING
+LISTENING = 10
 
 HEADER = struct.Struct("=IHHII")
-REQUEST = struct.Struct("=BBBxI48x")
-"""inet_diag_req_v2: family, protocol, extensions, states, any socket."""
-PORTS = struct.Struct("!4xHH")
+REQUEST = struct.Struct("!BBBxIHH4s12x4s12xIII")
+"""inet_diag_req_v2: family, protocol, extensions, states, ports, addresses, interface, cookie."""
+NO_COOKIE = 0xFFFFFFFF
 MESSAGE_BYTES = 72
+"""struct inet_diag_msg, whose second byte is the socket's state."""
 ATTRIBUTE = struct.Struct("=HH")
 BANDWIDTH = struct.Struct("=II")
 INFO = struct.Struct("=8B24I4Q4I")
@@ -54,8 +56,9 @@ TOTAL_RTO_AT = 240
 class SocketProbe:
     """A sock_diag socket inside one station's namespace.
 
-    Ten flows sampled ten times a second cost more than their packets where a general netlink
-    library takes every answer apart, so only what the tables keep is read here.
+    Ten flows sampled ten times a second cost more than their packets where the kernel walks its
+    whole table of sockets for each and a general netlink library takes every answer apart, so
+    one socket is asked for, and only what the tables keep is read.
     """
 
     def __init__(self, station: str) -> None:
@@ -64,31 +67,35 @@ class SocketProbe:
                 socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, NETLINK_SOCK_DIAG
             )
         self._diag.bind((0, 0))
-        request = REQUEST.pack(socket.AF_INET, socket.IPPROTO_TCP, EXTENSIONS, CONNECTED_STATES)
-        length = HEADER.size + len(request)
-        flags = NLM_F_REQUEST | NLM_F_DUMP
-        self._request = HEADER.pack(length, SOCK_DIAG_BY_FAMILY, flags, 0, 0) + request
 
-    def connections(self) -> dict[tuple[int, int], dict[str, Any]]:
-        """What `FIELDS` names of every connection's tcp_info, its ``total_rto`` and
-        ``estimate_kbps``, by (local port, remote port)."""
-        found: dict[tuple[int, int], dict[str, Any]] = {}
-        self._diag.send(self._request)
-        while True:
-            answer = self._diag.recv(1 << 16)
-            at = 0
-            while at + HEADER.size <= len(answer):
-                length, kind, *_ = HEADER.unpack_from(answer, at)
-                if kind == NLMSG_DONE:
-                    return found
-                if kind == NLMSG_ERROR:
-                    code = struct.unpack_from("=i", answer, at + HEADER.size)[0]
-                    raise HoplabError(f"sock_diag: the kernel refuses with error {-code}")
-                body = at + HEADER.size
-                info = _info(answer, body + MESSAGE_BYTES, at + length)
-                if info:
-                    found[PORTS.unpack_from(answer, body)] = info
-                at += _aligned(length)
+    def connection(self, local: tuple[str, int], remote: tuple[str, int]) -> dict[str, Any] | None:
+        """What `FIELDS` names of the connection's tcp_info, its ``total_rto`` and
+        ``estimate_kbps``; None where there is no such connection. Ends are (address, port)."""
+        request = REQUEST.pack(
+            socket.AF_INET,
+            socket.IPPROTO_TCP,
+            EXTENSIONS,
+            0,
+            local[1],
+            remote[1],
+            socket.inet_aton(local[0]),
+            socket.inet_aton(remote[0]),
+            0,
+            NO_COOKIE,
+            NO_COOKIE,
+        )
+        header = HEADER.pack(HEADER.size + len(request), SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST, 0, 0)
+        self._diag.send(header + request)
+        answer = self._diag.recv(1 << 13)
+        length, kind, *_ = HEADER.unpack_from(answer)
+        if kind == NLMSG_ERROR:
+            code = -struct.unpack_from("=i", answer, HEADER.size)[0]
+            if code == errno.ENOENT:
+                return None
+            raise HoplabError(f"sock_diag: the kernel refuses: {os.strerror(code)}")
+        if answer[HEADER.size + 1] == LISTENING:
+            return None
+        return _info(answer, HEADER.size + MESSAGE_BYTES, length) or None
 
     def close(self) -> None:
         self._diag.close()

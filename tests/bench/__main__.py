@@ -6,7 +6,10 @@ Figures in wall seconds are for a machine of two cores; the ratios hold more wid
 
 from __future__ import annotations
 
+import os
+import re
 import statistics
+import subprocess
 import tempfile
 import time
 from collections.abc import Callable
@@ -81,7 +84,32 @@ def _wall_s(action: Callable[[], Any]) -> float:
 def _speed(scenario: Scenario) -> float:
     """Virtual seconds a wall second, boot and all."""
     walls = [_run(scenario)["wall_s"] for _ in range(REPEATS)]
-    return (scenario.duration_s + (scenario.warm_up_s or 0)) / statistics.median(walls)
+    return float((scenario.duration_s + (scenario.warm_up_s or 0)) / statistics.median(walls))
+
+
+def _speed_of_cpu(scenario: Scenario) -> float:
+    """Virtual seconds a second of processor time, boot and tables and all: what one core gives
+    when nothing else runs."""
+    before = os.times()
+    _run(scenario)
+    after = os.times()
+    # User and system time, of this process and of those that it started.
+    spent_s = sum(after[:4]) - sum(before[:4])
+    return (scenario.duration_s + (scenario.warm_up_s or 0)) / spent_s
+
+
+def _engine() -> float:
+    """Million events a second of the medium's engine with 10 radios."""
+    command = (
+        ". scripts/rust && cargo bench --quiet --locked --manifest-path daemons/Cargo.toml "
+        "--package hoplab-medium-core -- --quick static/10$"
+    )
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=PROJECT, capture_output=True, text=True, check=True
+    )
+    found = re.search(r"^static 10: .* ([0-9.]+) M events/s$", done.stdout, re.MULTILINE)
+    assert found is not None, done.stdout
+    return float(found[1])
 
 
 def _demo() -> None:
@@ -124,6 +152,8 @@ def main() -> None:
         ("boot_to_first_second_30_stations_wall_s", _first_sample_s, "<= 5"),
         ("chain_of_3_virtual_per_wall", lambda: _speed(_document(3, 120)), ">= 12"),
         ("30_stations_saturated_virtual_per_wall", lambda: _speed(_saturated(60)), ">= 8"),
+        ("30_stations_saturated_virtual_per_cpu", lambda: _speed_of_cpu(_saturated(60)), ">= 8"),
+        ("medium_engine_10_radios_million_events_per_s", _engine, ">= 1.5"),
         ("30_stations_dsr_virtual_per_wall", lambda: _speed(_mobile(60)), ">= 5"),
         ("two_runs_side_by_side_over_one", _side_by_side, "<= 1.25"),
     ):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Saturated stations that share a receiver, against Bianchi's Markov chain.
 
+``python -m tests.validate.contention FILE`` draws the figure of `docs/medium.md`.
+
 G. Bianchi, "Performance Analysis of the IEEE 802.11 Distributed Coordination Function", IEEE JSAC
 18(3), 2000. The engine's figures, up to 50 stations, are those of its own tests.
 """
@@ -9,12 +11,15 @@ from __future__ import annotations
 
 import math
 import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from hoplab.paths import PROJECT
 from hoplab.results import Results
+from tests.validate import plot
 from tests.validate.figures import Figure
 from tests.validate.runs import measure_all
 from tests.validate.saturation import DSSS, air_us, sender, station
@@ -106,7 +111,7 @@ def share(results: Results) -> Share:
             sum(row[key] for row in rows if row["t_s"] == t_s and row["node"] in senders)
             for t_s in (SETTLED_S, end_s)
         ]
-        return at[1] - at[0]
+        return int(at[1] - at[0])
 
     retries, data = change("retries"), change("tx_frames")
     # A try that collides ends with the RTS, so that data frames are the tries that did not.
@@ -114,12 +119,16 @@ def share(results: Results) -> Share:
     return Share((tries - retries) / (end_s - SETTLED_S), retries / tries)
 
 
+def kernel() -> dict[tuple[int, bool], Share]:
+    """Through the kernel, by number of stations and RTS."""
+    cases = [(n, rts) for n in sorted(DURATION_S, reverse=True) for rts in (False, True)]
+    found = dict(zip(cases, measure_all([scenario(*case) for case in cases], share), strict=True))
+    return {case: found[case] for case in sorted(cases, key=lambda case: (case[1], case[0]))}
+
+
 def items() -> Iterator[Figure]:
     """Kernel within 5 %, engine within 3 %."""
-    cases = [(n, rts) for n in sorted(DURATION_S, reverse=True) for rts in (False, True)]
-    found = measure_all([scenario(n, rts) for n, rts in cases], share)
-    kernel = dict(zip(cases, found, strict=True))
-    for (n, rts), measured in sorted(kernel.items(), key=lambda entry: (entry[0][1], entry[0][0])):
+    for (n, rts), measured in kernel().items():
         yield from _figures("kernel", n, rts, measured, 0.05)
     for (n, rts), measured in engine().items():
         yield from _figures("engine", n, rts, measured, 0.03)
@@ -147,3 +156,27 @@ def engine() -> dict[tuple[int, bool], Share]:
         if len(words) == 10 and words[1] in ("true", "false"):
             found[int(words[0]), words[1] == "true"] = Share(float(words[2]), float(words[6]))
     return found
+
+
+def draw(file: Path) -> None:
+    """Frames a second and collisions by number of stations, kernel and engine beside the model."""
+    runs = {"kernel": kernel(), "engine": engine()}
+    panels = []
+    for rts in (False, True):
+        access = "RTS" if rts else "basic access"
+        rates = plot.Panel(f"{access}: frames/s", (0.0, 50.0), (90.0, 150.0))
+        collisions = plot.Panel(f"{access}: share of tries that collide", (0.0, 50.0), (0.0, 0.6))
+        model = [(n, bianchi(n, rts)) for n in range(1, 51)]
+        rates.add("model", [(n, one.frames_per_s) for n, one in model])
+        collisions.add("model", [(n, one.collisions) for n, one in model])
+        for kind, found in reversed(runs.items()):
+            points = [(n, one) for (n, with_rts), one in found.items() if with_rts == rts]
+            rates.add(kind, [(n, one.frames_per_s) for n, one in points])
+            collisions.add(kind, [(n, one.collisions) for n, one in points])
+        panels += [rates, collisions]
+    title = "Saturated stations at 2 Mbit/s, 1536 octets, beside Bianchi 2000"
+    file.write_text(plot.svg(panels, "stations", "", title), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    draw(Path(sys.argv[1]))

@@ -24,6 +24,11 @@ STYLES = {
     "vegas": ("#c0182b", "cross"),
     "westwood": ("#5b8c2a", "square"),
     "tcpw": ("#111111", "cross"),
+    "measured": ("#1f5fa8", "dot"),
+    "reference": ("#d95f02", "cross"),
+    "model": ("#9aa5b1", "small"),
+    "engine": ("#d95f02", "square"),
+    "kernel": ("#1f5fa8", "dot"),
 }
 
 
