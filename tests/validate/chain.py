@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from tests.validate import mobile
 from tests.validate.figures import Figure
 from tests.validate.runs import goodput_kbps, measure_all
 
@@ -16,9 +17,6 @@ STOCK_KBPS = (1233.0, 618.0, 261.0, 149.0, 118.0, 108.0, 110.0, 113.0, 113.0, 11
 HV99_PACKET_BYTES = 1460
 """In ns-2 of 1999 a packet's size was all of it, and goodput counted all of it."""
 TCP_IP_HEADER_BYTES = 40
-DSR_OF_1999 = {"learn_reverse": False, "request_period_s": 2.0}
-"""Where the DSR that the study used differs from RFC 4728: its caches learn only the way ahead, and
-after a lost request it waits 2 s (then 8 and 10, where ours doubles)."""
 
 
 def scenario(profile: str, hops: int, protocol: str) -> dict[str, Any]:
@@ -31,7 +29,7 @@ def scenario(profile: str, hops: int, protocol: str) -> dict[str, Any]:
         "radio": {"profile": profile},
         "routing": {
             "protocol": protocol,
-            "settings": DSR_OF_1999 if protocol == "dsr" else {},
+            "settings": mobile.SETTINGS if protocol == "dsr" else {},
         },
         "tcp": {
             "profile": "classic",

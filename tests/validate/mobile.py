@@ -19,11 +19,20 @@ from hoplab.results import Results
 STATIONS = 30
 WIDTH_M, HEIGHT_M = 1500.0, 300.0
 FLOWS = 10
-PACKETS_PER_S = 4
+PACKETS_PER_S = 2
 UDP_HEADER_BYTES = 8
 SETTINGS = {
     "cache_timeout": "none",
     "prevent_reply_storms": False,
+    "learning": "onward",
+    "overhear_every_hop": False,
+    "visited_option": False,
+    "salvage_discovery": True,
+    "nonpropagating_every_time": True,
+    "request_period_s": 2.0,
+    "request_backoff": 4,
+    "use_blacklist": False,
+    "grat_reply_holdoff_s": 0.0,
 }
 """What the Monarch code in ns-2.35 does where RFC 4728 leaves a choice, or came later."""
 

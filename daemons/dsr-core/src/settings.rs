@@ -41,6 +41,18 @@ pub enum CacheTimeout {
     Adaptive,
 }
 
+/// What a node learns from packets that it forwards or overhears.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Learning {
+    /// Their whole route in both directions, the way of Route Requests, and what Route Replies
+    /// say (§3.3.1, for bidirectional links).
+    Full,
+    /// The way still before them, as the Monarch ns-2 code does. Replies teach those who asked.
+    Onward,
+}
+
 /// How a next hop's link-layer address is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -85,15 +97,27 @@ pub struct Settings {
 
     // Route discovery.
     pub nonpropagating_first: bool,
+    /// A non-propagating request before each propagating one, not before the first only (the
+    /// Monarch ns-2 code).
+    pub nonpropagating_every_time: bool,
+    /// Factor from one request period to the next (RFC: doubling; Monarch: 4).
+    pub request_backoff: u64,
     pub reply_from_cache: bool,
     /// H of §8.2.5, the delay per hop of a cached reply.
     pub reply_hop_delay_s: Duration,
     pub prevent_reply_storms: bool,
     pub piggyback_errors: bool,
+    /// Errors older than this are not spread any more (Monarch: 1 s).
+    pub error_news_s: Duration,
 
     // Route maintenance.
     pub acknowledgement: Acknowledgement,
     pub salvage: bool,
+    /// Salvaged packets say where they have been and do not return there.
+    pub visited_option: bool,
+    /// A packet of another node that cannot be salvaged waits for `request_period_s` in the Send
+    /// Buffer, and neighbours are asked for a route (the Monarch ns-2 code).
+    pub salvage_discovery: bool,
     pub gratuitous_replies: bool,
     /// No status for a unicast frame after this long counts as a failure.
     pub status_timeout_s: Duration,
@@ -109,9 +133,11 @@ pub struct Settings {
     pub cache_timeout: CacheTimeout,
     pub primary_routes: usize,
     pub secondary_routes: usize,
-    /// Learn the reverse of what packets show; ns-2's caches learn the way ahead only.
-    pub learn_reverse: bool,
     pub overhear_routes: bool,
+    pub learning: Learning,
+    /// A data packet is overheard at each of its hops, not at the first only (the Monarch ns-2
+    /// code).
+    pub overhear_every_hop: bool,
     /// How long a broken link is refused when others report it; zero: no negative cache.
     pub negative_cache_s: Duration,
     /// Factor on the mean lifetime of broken routes for `CacheTimeout::Adaptive`.
@@ -166,12 +192,17 @@ impl Default for Settings {
             min_lifetime_s: Duration::from_secs(1),
             use_extends_s: Duration::from_secs(120),
             nonpropagating_first: true,
+            nonpropagating_every_time: false,
+            request_backoff: 2,
             reply_from_cache: true,
             reply_hop_delay_s: Duration::from_millis(1),
             prevent_reply_storms: true,
             piggyback_errors: true,
+            error_news_s: Duration::from_secs(1),
             acknowledgement: Acknowledgement::Link,
             salvage: true,
+            visited_option: true,
+            salvage_discovery: false,
             gratuitous_replies: true,
             status_timeout_s: Duration::from_millis(500),
             network_ack_timeout_s: Duration::from_millis(200),
@@ -182,8 +213,9 @@ impl Default for Settings {
             cache_timeout: CacheTimeout::Unused,
             primary_routes: 30,
             secondary_routes: 64,
-            learn_reverse: true,
             overhear_routes: true,
+            learning: Learning::Full,
+            overhear_every_hop: true,
             negative_cache_s: Duration::ZERO,
             adaptive_factor: 1.25,
             adaptive_minimum_s: Duration::from_secs(1),

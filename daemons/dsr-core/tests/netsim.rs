@@ -231,27 +231,6 @@ fn a_unidirectional_link_is_blacklisted_and_avoided() {
 }
 
 #[test]
-fn the_way_back_is_known_only_where_it_is_learned() {
-    for learn_reverse in [true, false] {
-        let mut net = Net::chain(
-            3,
-            &Settings {
-                learn_reverse,
-                // Its own reply, forwarded in its hearing, would show it the way.
-                overhear_routes: false,
-                ..settings()
-            },
-        );
-        net.send(0, 2, 1);
-        net.run_s(1.0);
-        net.send(2, 0, 2);
-        net.run_s(1.0);
-        assert!(net.delivered(1) && net.delivered(2));
-        assert_eq!(net.count_at(2, "discovery") == 0, learn_reverse);
-    }
-}
-
-#[test]
 fn an_error_reaches_every_cache_with_the_next_request() {
     // A ring would let others answer with the dead link: the error rides on the next request.
     let mut net = Net::chain(5, &settings());

@@ -5,7 +5,7 @@
 pub mod link;
 pub mod path;
 
-use crate::settings::{CacheKind, CacheTimeout, Settings};
+use crate::settings::{CacheKind, CacheTimeout, Learning, Settings};
 use crate::time::{Duration, Instant};
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -79,7 +79,7 @@ impl Store {
         Store {
             cache,
             own,
-            bidirectional: settings.learn_reverse,
+            bidirectional: settings.learning == Learning::Full,
             adaptive,
             negative: BTreeMap::new(),
             negative_time: settings.negative_cache_s,
@@ -90,9 +90,14 @@ impl Store {
     pub fn learn(&mut self, now: Instant, nodes: &[Ipv4Addr], origin: Origin) {
         self.learn_one_way(now, nodes, origin);
         if self.bidirectional {
-            let reversed: Vec<_> = nodes.iter().rev().copied().collect();
-            self.learn_one_way(now, &reversed, origin);
+            self.learn_back(now, nodes, origin);
         }
+    }
+
+    /// Learns the way back along `nodes`.
+    pub fn learn_back(&mut self, now: Instant, nodes: &[Ipv4Addr], origin: Origin) {
+        let reversed: Vec<_> = nodes.iter().rev().copied().collect();
+        self.learn_one_way(now, &reversed, origin);
     }
 
     fn learn_one_way(&mut self, now: Instant, nodes: &[Ipv4Addr], origin: Origin) {

@@ -176,6 +176,7 @@ impl Dsr {
 
         let mut reports: Vec<Report> = Vec::new();
         let mut resend: Vec<Item> = Vec::new();
+        let mut waiting: Vec<Item> = Vec::new();
         for mut item in core::iter::once(trigger).chain(more) {
             self.note_unidirectional(now, hop, &item.packet);
             item.packet.remove_options(|o| {
@@ -200,6 +201,7 @@ impl Dsr {
             match salvaged {
                 Some(Ok(again)) => resend.push(again),
                 Some(Err(cause)) => self.drop_packet(cause, Some(&item.packet)),
+                None if self.s.salvage_discovery && !item.packet.is_control() => waiting.push(item),
                 None => self.drop_packet(DropCause::LinkBroken, Some(&item.packet)),
             }
         }
@@ -209,6 +211,36 @@ impl Dsr {
         }
         for item in resend {
             self.enqueue(item);
+        }
+        self.stats.salvage_waits += waiting.len() as u64;
+        for item in waiting {
+            let (packet, attempts) = (item.packet, item.attempts);
+            self.await_route(
+                now,
+                Waiting {
+                    packet,
+                    since: now,
+                    attempts,
+                },
+            );
+        }
+    }
+
+    /// A route came for a packet of another node that could not be salvaged at once.
+    pub(super) fn salvage_waiting(&mut self, now: Instant, w: Waiting) {
+        let item = Item {
+            next_hop: None,
+            routing: false,
+            maintained: true,
+            attempts: w.attempts,
+            since: w.since,
+            packet: w.packet,
+        };
+        let travelled = travelled(&item.packet);
+        match self.salvage(now, &item, &travelled) {
+            Some(Ok(again)) => self.enqueue(again),
+            Some(Err(cause)) => self.drop_packet(cause, Some(&item.packet)),
+            None => self.drop_packet(DropCause::LinkBroken, Some(&item.packet)),
         }
     }
 
@@ -264,9 +296,12 @@ impl Dsr {
         if old.salvage >= self.s.max_salvage_count.min(15) {
             return Some(Err(DropCause::SalvageLimit));
         }
-        let route = self
-            .cache
-            .find(now, item.packet.ip.destination, travelled)?;
+        let avoid = if self.s.visited_option {
+            travelled
+        } else {
+            &[]
+        };
+        let route = self.cache.find(now, item.packet.ip.destination, avoid)?;
         if route.len() > MAX_ADDRESSES || travelled.len() > MAX_ADDRESSES {
             return None;
         }
@@ -282,8 +317,10 @@ impl Dsr {
             addresses,
         };
         packet.remove_options(|o| matches!(o, DsrOption::Visited(_)));
-        let options = packet.options.get_or_insert_default();
-        options.push(DsrOption::Visited(travelled.to_vec()));
+        if self.s.visited_option {
+            let options = packet.options.get_or_insert_default();
+            options.push(DsrOption::Visited(travelled.to_vec()));
+        }
         if packet.wire_len() > self.s.link_mtu {
             return None;
         }

@@ -79,6 +79,8 @@ counters! {
     delivered,
     forwarded,
     salvaged,
+    /// Packets of others that were put into the Send Buffer because no route could save them.
+    salvage_waits,
     dropped,
     requests_sent,
     requests_forwarded,
@@ -141,6 +143,7 @@ pub struct Dsr {
     gratuitous: GratuitousTable,
     blacklist: Blacklist,
     handled: Handled,
+    overheard: Handled,
     neighbours: Neighbours,
     queue: InterfaceQueue,
     outstanding: BTreeMap<Token, Outstanding>,
@@ -150,8 +153,8 @@ pub struct Dsr {
     ack_state: acks::AckState,
     signals: BTreeMap<Ipv4Addr, f64>,
     outputs: VecDeque<Output>,
-    /// Errors to spread with the next own Route Request (§3.4.4).
-    news: Vec<RouteError>,
+    /// Errors to spread with the next own Route Request (§3.4.4), and since when.
+    news: Vec<(Instant, RouteError)>,
     next_token: u64,
     next_order: u64,
     next_request: u16,
@@ -172,6 +175,7 @@ impl Dsr {
             gratuitous: GratuitousTable::default(),
             blacklist: Blacklist::default(),
             handled: Handled::default(),
+            overheard: Handled::default(),
             neighbours: Neighbours::default(),
             queue: InterfaceQueue::default(),
             outstanding: BTreeMap::new(),
@@ -221,8 +225,8 @@ impl Dsr {
         let delayed = self.delayed.keys().next().map(|k| k.0);
         let status = self.outstanding.values().map(|o| o.sent).min();
         let status = status.map(|t| t + self.s.status_timeout_s);
-        let expiry = self.send_buffer.next_expiry(self.s.send_buffer_timeout_s);
-        let targets = self.send_buffer.targets();
+        let expiry = self.send_buffer.next_expiry(|w| self.patience(w));
+        let targets = self.send_buffer.targets(Some(self.own));
         let request = targets
             .iter()
             .filter_map(|t| self.requests.not_before(*t))
@@ -255,13 +259,12 @@ impl Dsr {
         }
         self.expire_status(now);
         self.expire_acks(now);
-        for w in self
-            .send_buffer
-            .take_expired(now, self.s.send_buffer_timeout_s)
-        {
+        let (own, s) = (self.own, &self.s);
+        let expired = self.send_buffer.take_expired(now, |w| patience(w, own, s));
+        for w in expired {
             self.drop_packet(DropCause::SendBufferTimeout, Some(&w.packet));
         }
-        for target in self.send_buffer.targets() {
+        for target in self.send_buffer.targets(Some(self.own)) {
             self.pursue(now, target);
         }
         let (ask, failed) = self.neighbours.poll(now, &self.s);
@@ -313,6 +316,10 @@ impl Dsr {
         } else {
             self.await_route(now, w);
         }
+    }
+
+    fn patience(&self, w: &Waiting) -> Duration {
+        patience(w, self.own, &self.s)
     }
 
     /// Puts the packet into the Send Buffer and asks for a route.
@@ -374,13 +381,17 @@ impl Dsr {
         if self.send_buffer.is_empty() {
             return;
         }
-        for target in self.send_buffer.targets() {
+        for target in self.send_buffer.targets(None) {
             if self.cache.find(now, target, &[]).is_none() {
                 continue;
             }
             self.requests.answered(target);
             for w in self.send_buffer.take_for(target) {
-                self.originate(now, w);
+                if w.packet.ip.source == self.own {
+                    self.originate(now, w);
+                } else {
+                    self.salvage_waiting(now, w);
+                }
             }
         }
     }
@@ -444,6 +455,15 @@ impl Dsr {
             class,
         });
         token
+    }
+}
+
+/// How long a packet may stay in the Send Buffer (§4.2); what was not this node's own, less long.
+fn patience(w: &Waiting, own: Ipv4Addr, s: &Settings) -> Duration {
+    if w.packet.ip.source == own {
+        s.send_buffer_timeout_s
+    } else {
+        s.request_period_s
     }
 }
 
