@@ -144,11 +144,24 @@ def _summary(folder: Path, manifest: dict[str, Any]) -> dict[str, Any]:
 
 
 @app.command()
-def check(file: ScenarioFile, overrides: Overrides = None, seed: Seed = None) -> None:
+def check(
+    file: ScenarioFile,
+    overrides: Overrides = None,
+    seed: Seed = None,
+    movement: Annotated[
+        Path | None,
+        typer.Option(help="Also write the movement: .ns2, .tcl, .ns_movements or .movements."),
+    ] = None,
+) -> None:
     """Validate a scenario and print it resolved, as TOML."""
     import tomli_w
 
+    from hoplab.movement import Trace, save
+
     scenario = _scenario(file, overrides, seed)
+    if movement is not None:
+        places = {s.name: s.waypoints or ((0.0, s.x_m, s.y_m),) for s in scenario.station}
+        save({name: Trace.of(points) for name, points in places.items()}, movement)
     print(tomli_w.dumps(json.loads(scenario.model_dump_json(exclude_none=True))), end="")
 
 

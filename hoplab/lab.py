@@ -97,9 +97,10 @@ class Lab:
         if self.real_time and late_s > 0:
             raise HoplabError(f"set-up: took {late_s:.1f} s too long; raise warm_up_s")
         clock.sleep_until(0.0)
-        for t_s, action in self._agenda():
+        for t_s, action in self._agenda(clock.epoch_ns):
             clock.sleep_until(t_s)
-            action(t_s)
+            # A host acts a little late; what is measured then bears the time at which it was.
+            action(round(clock.now_s(), 6) if self.real_time else t_s)
         self.facts["virtual_s"] = self.scenario.duration_s
 
     def start_network(self) -> Clock:
@@ -122,7 +123,7 @@ class Lab:
         self._start_routing(clock)
         return clock
 
-    def _agenda(self) -> Iterator[tuple[float, Any]]:
+    def _agenda(self, epoch_ns: int) -> Iterator[tuple[float, Any]]:
         """Every action of the run in order of time; at equal times starts, samples, stops."""
         assert self.sampler is not None
         interval = self.scenario.measure.interval_s
@@ -131,7 +132,7 @@ class Lab:
             flow = transfer.flow
             assert flow.stop_s is not None
             flow_actions.append((flow.start_s, 0, transfer.index, self._starter(transfer)))
-            flow_actions.append((flow.stop_s, 2, transfer.index, self._stopper(transfer)))
+            flow_actions.append((flow.stop_s, 2, transfer.index, self._stopper(transfer, epoch_ns)))
         flow_actions.sort(key=lambda entry: entry[:3])
         samples = (
             (round(step * interval, 9), 1, 0, self._sample)
@@ -155,10 +156,12 @@ class Lab:
 
         return start
 
-    def _stopper(self, transfer: Transfer) -> Any:
+    def _stopper(self, transfer: Transfer, epoch_ns: int) -> Any:
         def stop(t_s: float) -> None:
             assert self.sampler is not None
-            self.sampler.finish(transfer, t_s)
+            end_ns = flows.counted_end_ns(transfer)
+            complete_s = None if end_ns is None else (end_ns - epoch_ns) / NANOSECONDS
+            self.sampler.finish(transfer, t_s, complete_s)
             for process in (transfer.client, transfer.server):
                 if process is not None and process.poll() is None:
                     process.kill()

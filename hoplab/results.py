@@ -94,6 +94,11 @@ class Results:
         return self.table("queues")
 
     @property
+    def routing(self) -> pa.Table:
+        """Counters of each station's routing daemon over the whole run; DSR has them."""
+        return self.table("routing")
+
+    @property
     def packets(self) -> pa.Table:
         """Each packet of each flow, where the scenario asked for it."""
         return self.table("packets")

@@ -162,7 +162,7 @@ def _prepare(out: Path, scenario: Scenario, source: Path | None) -> None:
         (out / "scenario.json").write_text(
             scenario.model_dump_json(exclude_none=True, indent=1), encoding="utf-8"
         )
-        if source is not None:
+        if source is not None and source.is_file():  # not a pipe, which has been read
             shutil.copy(source, out / "scenario.toml")
     except FileExistsError:
         raise ResultsError(f"{out}: another run is using it; name another with --out") from None

@@ -111,6 +111,11 @@ SCHEMAS: dict[str, list[tuple[str, pa.DataType]]] = {
         ("drops", pa.int64()),
         ("sent_packets", pa.int64()),
     ],
+    "routing": [
+        ("node", pa.string()),
+        ("counter", pa.string()),
+        ("value", pa.int64()),
+    ],
     "packets": [
         ("flow", pa.string()),
         ("seq", pa.int64()),

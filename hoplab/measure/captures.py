@@ -188,6 +188,10 @@ def _match(raw: Path, flow: Flow, epoch_ns: int) -> list[Packet]:
     received: dict[tuple[int, int], float] = {}
     for seen in _read(ends[1], epoch_ns):
         received.setdefault(seen.key, seen.time_s)
+    # Of a packet that several interfaces show, as a tunnel and the one below it do, the first.
+    sent: dict[tuple[int, int], _Seen] = {}
+    for seen in _read(ends[0], epoch_ns):
+        sent.setdefault(seen.key, seen)
     return [
         Packet(
             str(flow.name),
@@ -196,7 +200,7 @@ def _match(raw: Path, flow: Flow, epoch_ns: int) -> list[Packet]:
             round(seen.time_s, 9),
             None if (at := received.get(seen.key)) is None else round(at, 9),
         )
-        for seen in _read(ends[0], epoch_ns)
+        for seen in sent.values()
         if flow.start_s <= seen.time_s <= flow.stop_s
     ]
 

@@ -30,7 +30,7 @@ class Sampler:
         self._probes = {name: SocketProbe(name) for name in sorted(ends)}
         self._last: dict[str, dict[str, Any]] = {}
         self._summary: dict[str, dict[str, Any]] = {}
-        self._rtt: dict[str, list[float]] = {}
+        self._rtt: dict[str, list[tuple[float, float]]] = {}
         self._second_ago = 0
         self._rate_kbps = 0.0
         self._per_second = max(1, round(1.0 / scenario.measure.interval_s))
@@ -81,7 +81,7 @@ class Sampler:
         )
         self._records.add("tcp", flow=transfer.name, **row)
         self._last[transfer.name] = row
-        self._rtt.setdefault(transfer.name, []).append(row["rtt_ms"])
+        self._rtt.setdefault(transfer.name, []).append((t_s, row["rtt_ms"]))
 
     def _sample_queue(self, end: End, index: int, netlink: Any, t_s: float) -> None:
         root: Any = None
@@ -106,20 +106,22 @@ class Sampler:
             sent_packets=basic["packets"],
         )
 
-    def finish(self, transfer: Transfer, t_s: float) -> None:
-        """Read the flow for the last time, at its stop."""
+    def finish(self, transfer: Transfer, t_s: float, complete_s: float | None = None) -> None:
+        """Read the flow for the last time, at its stop; a counted one was complete before."""
         if transfer.flow.protocol != "tcp":
             return
         self._sample_flow(transfer, t_s)
         last = self._last.get(transfer.name, {})
-        rtts = self._rtt.get(transfer.name, [])
+        end_s = t_s if complete_s is None else complete_s
+        rtts = [rtt for at_s, rtt in self._rtt.get(transfer.name, []) if at_s <= end_s]
         delivered = last.get("delivered_bytes", 0)
         self._summary[transfer.name] = {
             "delivered_bytes": delivered,
             "retransmits": last.get("retransmits"),
             "timeouts": last.get("timeouts"),
             "rtt_ms_mean": round(sum(rtts) / len(rtts), 3) if rtts else None,
-            "goodput_kbps": round(delivered * 8e-3 / (t_s - transfer.flow.start_s), 3),
+            "goodput_kbps": round(delivered * 8e-3 / (end_s - transfer.flow.start_s), 3),
+            "stop_s": end_s,
         }
 
     def summaries(self) -> dict[str, dict[str, Any]]:

@@ -57,7 +57,10 @@ def save(traces: Mapping[str, Trace], path: Path) -> None:
     except ValueError as error:
         raise ScenarioError(f"{path}: {error}; use .movements") from None
     data = text.encode()
-    path.write_bytes(gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
+    try:
+        path.write_bytes(gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
+    except OSError as error:
+        raise ScenarioError(f"{path}: cannot be written: {error.strerror}") from None
 
 
 def _suffix(path: Path) -> str:

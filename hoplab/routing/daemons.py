@@ -92,6 +92,7 @@ def _dsr(scenario: Scenario, network: Network, station: str, out: Path, epoch_ns
         *("--tun", DSR_INTERFACE),
         *("--seed", str(scenario.seed), "--name", station, "--epoch-ns", str(epoch_ns)),
         *("--events", str(out / "raw" / f"events-dsr-{station}.jsonl")),
+        *("--counters", str(out / "raw" / f"routing-{station}.jsonl")),
         *settings,
     ]
 

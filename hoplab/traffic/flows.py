@@ -1,23 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TCP and UDP flows through iperf3: commands, ports and what its own report adds."""
+"""TCP and UDP flows: iperf3, and counted TCP transfers of our own."""
 
 from __future__ import annotations
 
 import json
 import os
 import subprocess
-from dataclasses import dataclass, field
+import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 from hoplab.network.build import Network
 from hoplab.processes import program
 from hoplab.scenario import Flow
 from hoplab.tcp_profile import VARIANTS
+from hoplab.traffic import counted
 
 SERVER_PORT = 5201
 CLIENT_PORT = 20_001
 """Ports of the first flow's data connection; flow i uses the i-th after them. Fixed ports tell
 the data connection from iperf3's control connection, which picks its own."""
+COUNTED = (sys.executable, "-S", "-E", str(counted.__file__))
 
 
 @dataclass
@@ -28,11 +31,20 @@ class Transfer:
     flow: Flow
     server: subprocess.Popen[bytes] | None = None
     client: subprocess.Popen[bytes] | None = None
-    reports: dict[str, Path] = field(default_factory=dict)
+    server_report: Path | None = None
 
     @property
     def name(self) -> str:
         return str(self.flow.name)
+
+    @property
+    def counted(self) -> bool:
+        """Whether it is a TCP transfer of so many packets."""
+        return self.flow.protocol == "tcp" and self.flow.packets is not None
+
+    @property
+    def counted_bytes(self) -> int:
+        return (self.flow.packets or 0) * (self.flow.packet_bytes or 0)
 
     @property
     def server_port(self) -> int:
@@ -52,24 +64,49 @@ def kernel_congestion_control(flow: Flow) -> str:
 
 def start_server(transfer: Transfer, network: Network, out: Path) -> None:
     flow = transfer.flow
-    report = out / "raw" / f"iperf3-{transfer.name}-server.json"
-    transfer.reports["server"] = report
-    transfer.server = network.namespaces.spawn(
-        flow.destination,
-        [
+    address = network.address[flow.destination]
+    if transfer.counted:
+        report = out / "raw" / f"counted-{transfer.name}.json"
+        ends = (address, str(transfer.server_port))
+        command = [*COUNTED, "receive", *ends, str(transfer.counted_bytes), str(report)]
+    else:
+        report = out / "raw" / f"iperf3-{transfer.name}-server.json"
+        command = [
             program("iperf3"),
             *("--server", "--one-off", "--port", str(transfer.server_port)),
-            *("--bind", network.address[flow.destination]),
-            *("--json", "--logfile", str(report)),
-        ],
-        out / "logs" / f"flow-{transfer.name}-server.log",
-    )
+            *("--bind", address, "--json", "--logfile", str(report)),
+        ]
+    transfer.server_report = report
+    log = out / "logs" / f"flow-{transfer.name}-server.log"
+    transfer.server = network.namespaces.spawn(flow.destination, command, log)
 
 
 def start_client(transfer: Transfer, network: Network, out: Path) -> None:
+    log = out / "logs" / f"flow-{transfer.name}-client.log"
+    source = transfer.flow.source
+    if transfer.counted:
+        command = _counted_client(transfer, network)
+        transfer.client = network.namespaces.spawn(source, command, log)
+        return
+    # Else the client spins for a round trip (daemons/patience).
+    environment = {**os.environ, "LD_PRELOAD": program("libhoplab_patience.so")}
+    command = _iperf3_client(transfer, network, out)
+    transfer.client = network.namespaces.spawn(source, command, log, env=environment)
+
+
+def _counted_client(transfer: Transfer, network: Network) -> list[str]:
+    flow = transfer.flow
+    return [
+        *(*COUNTED, "send", network.address[flow.destination], str(transfer.server_port)),
+        *(network.address[flow.source], str(transfer.client_port)),
+        *(str(flow.packets), str(flow.packet_bytes)),
+        *(str(flow.mss), kernel_congestion_control(flow)),
+    ]
+
+
+def _iperf3_client(transfer: Transfer, network: Network, out: Path) -> list[str]:
     flow = transfer.flow
     report = out / "raw" / f"iperf3-{transfer.name}-client.json"
-    transfer.reports["client"] = report
     command = [
         program("iperf3"),
         *("--client", network.address[flow.destination]),
@@ -85,13 +122,7 @@ def start_client(transfer: Transfer, network: Network, out: Path) -> None:
         command += ["--congestion", kernel_congestion_control(flow), "--set-mss", str(flow.mss)]
     else:
         command += _udp_options(flow)
-    transfer.client = network.namespaces.spawn(
-        flow.source,
-        command,
-        out / "logs" / f"flow-{transfer.name}-client.log",
-        # Else the client spins for a round trip (daemons/patience).
-        env={**os.environ, "LD_PRELOAD": program("libhoplab_patience.so")},
-    )
+    return command
 
 
 def _whole_seconds(flow: Flow) -> int:
@@ -114,11 +145,12 @@ def _udp_options(flow: Flow) -> list[str]:
     return options
 
 
-def client_report(transfer: Transfer) -> dict[str, object]:
-    """iperf3's own JSON of the sending side; empty when the flow was cut before it wrote one."""
-    path = transfer.reports.get("client")
+def counted_end_ns(transfer: Transfer) -> int | None:
+    """When a counted transfer's last byte arrived, by CLOCK_MONOTONIC; None before that."""
+    if not transfer.counted or transfer.server_report is None:
+        return None
     try:
-        loaded = json.loads(path.read_text(encoding="utf-8")) if path is not None else {}
+        answer = json.loads(transfer.server_report.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return {}
-    return loaded if isinstance(loaded, dict) else {}
+        return None
+    return int(answer["end_ns"])

@@ -41,6 +41,11 @@ struct classic {
 	bool	recovering;	/* the state Recovery has been entered and seen */
 };
 
+/*
+ * TCP small queues (2012) let a socket have a millisecond's worth of its pacing rate in the queue
+ * of its own interface, but two segments at least. The pacing rate is up to modules with
+ * .cong_control; without one, sysctl tcp_limit_output_bytes is the limit.
+ */
 static inline void classic_init(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -49,6 +54,17 @@ static inline void classic_init(struct sock *sk)
 	ca->una = tp->snd_una;
 	ca->held = 0;
 	ca->recovering = false;
+	WRITE_ONCE(sk->sk_pacing_rate, READ_ONCE(sk->sk_max_pacing_rate));
+}
+
+/*
+ * The kernel calls the hooks before .init, with a private state of zeros: for the acknowledgement
+ * of a SYN, and when a SYN's timer runs out. There is nothing to control yet, and what these calls
+ * leave in cwnd and ssthresh is set anew when the connection is there (tcp_init_transfer).
+ */
+static inline bool classic_began(const struct sock *sk)
+{
+	return inet_csk(sk)->icsk_ca_initialized;
 }
 
 /*

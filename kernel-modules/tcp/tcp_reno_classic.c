@@ -29,8 +29,11 @@ static CLASSIC_CONG_CONTROL(reno_cong_control)
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct classic *ca = inet_csk_ca(sk);
 	u8 state = inet_csk(sk)->icsk_ca_state;
-	bool advanced = classic_advanced(sk);
+	bool advanced;
 
+	if (!classic_began(sk))
+		return;
+	advanced = classic_advanced(sk);
 	classic_release(sk);
 	if (ca->recovering && state != TCP_CA_Recovery) {
 		/* RFC 2001 section 4, step 3: the window goes back to ssthresh. */

@@ -69,8 +69,11 @@ static void tahoe_fast_retransmit(struct sock *sk)
 static CLASSIC_CONG_CONTROL(tahoe_cong_control)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
-	bool advanced = classic_advanced(sk);
+	bool advanced;
 
+	if (!classic_began(sk))
+		return;
+	advanced = classic_advanced(sk);
 	classic_release(sk);
 	switch (inet_csk(sk)->icsk_ca_state) {
 	case TCP_CA_Recovery:

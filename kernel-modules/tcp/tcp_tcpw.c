@@ -92,6 +92,8 @@ static u32 tcpw_ssthresh(struct sock *sk)
 	struct tcpw *ca = inet_csk_ca(sk);
 	u64 bytes;
 
+	if (!classic_began(sk))
+		return classic_half_window(sk);
 	tcpw_idle(&ca->filter, ca->tau_us, ca->m, tp->tcp_mstamp);
 	/* At most 2^32 byte/s and, without loss of anything real, 2^27 us (134 s). */
 	bytes = (ca->filter.estimate >> TCPW_UNIT_SHIFT) * min(ca->rtt_min_us, 1U << 27);
@@ -104,8 +106,11 @@ static CLASSIC_CONG_CONTROL(tcpw_cong_control)
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct tcpw *ca = inet_csk_ca(sk);
 	u8 state = inet_csk(sk)->icsk_ca_state;
-	bool advanced = classic_advanced(sk);
+	bool advanced;
 
+	if (!classic_began(sk))
+		return;
+	advanced = classic_advanced(sk);
 	/*
 	 * No new data and nothing delivered: not a duplicate but an acknowledgement that came with
 	 * the other side's data. In Loss the kernel does not count duplicates as delivered.

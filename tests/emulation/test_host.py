@@ -30,8 +30,8 @@ def on_a_host(tmp_path: Path, hoplab: Hoplab) -> Callable[..., subprocess.Comple
 
 
 def test_the_same_scenario_in_real_time(tmp_path: Path, on_a_host: Hoplab) -> None:
-    """A hop of 2 Mbit/s carries at most 1538 kbit/s (test_runs.py), and more than half of it
-    even on a machine that has to compete for its processor."""
+    """A hop of 2 Mbit/s carries 1538 kbit/s (test_runs.py, with its 2 % for the backoffs drawn),
+    and more than half of it even on a machine that has to compete for its processor."""
     (tmp_path / "chain.toml").write_text(chain(2))
     done = on_a_host(
         "hoplab run chain.toml --machine host --out out --json && "
@@ -39,7 +39,7 @@ def test_the_same_scenario_in_real_time(tmp_path: Path, on_a_host: Hoplab) -> No
     )
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
-    assert 0.5 * 1538 < answer["flows"][0]["goodput_kbps"] < 1538
+    assert 0.5 * 1538 < answer["flows"][0]["goodput_kbps"] < 1.02 * 1538
     assert (tmp_path / "out" / "report.html").exists()
     assert (tmp_path / "left").read_text() == ""
 

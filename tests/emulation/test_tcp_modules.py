@@ -24,6 +24,7 @@ def test_many_sockets_loss_and_unloading(hoplab: Hoplab) -> None:
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
     assert answer["complaints"] == []
+    assert answer["timed_out"] == [True, True, True]
     assert answer["intact"] == answer["expected"]
     assert answer["again"] == 3
     assert answer["unloaded_in_use"] is False

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A scenario's mistakes are named in one line each; a good one resolves to itself."""
 
+import tomllib
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from hoplab import scenario
+from hoplab.cli import app
 from hoplab.errors import ScenarioError
+from hoplab.movement import Trace
 from hoplab.paths import PROJECT
 from hoplab.resolve import resolve
 from hoplab.scenario_file import load
@@ -72,3 +77,31 @@ def test_a_threshold_in_dbm_replaces_the_profiles_distance(tmp_path: Path) -> No
     assert (radio.range_m, radio.rx_threshold_dbm, radio.carrier_sense_m) == (None, -70, 550)
     with pytest.raises(ScenarioError, match="remove one"):
         resolve(load(write(tmp_path, text + "range_m = 100\n")))
+
+
+@pytest.mark.parametrize("name", ["walk.ns2", "walk.movements.gz"])
+def test_movement_leaves_and_comes_back(tmp_path: Path, name: str) -> None:
+    walk = 'duration_s = 50\n[topology]\nkind = "random-waypoint"\nstations = 3\n'
+    arguments = ["check", str(write(tmp_path, walk)), "--movement", str(tmp_path / name)]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0, done.output
+    trace = f'duration_s = 50\n[topology]\nkind = "trace"\nstations = 3\nmovement = "{name}"\n'
+    again = resolve(load(write(tmp_path, trace)), tmp_path)
+    written = tomllib.loads(done.output)["station"]
+    assert [station.name for station in again.station] == [one["name"] for one in written]
+    for station, one in zip(again.station, written, strict=True):
+        for t_s in (0.0, 12.5, 49.0):
+            assert Trace.of(station.waypoints).at(t_s) == pytest.approx(
+                Trace.of(one["waypoints"]).at(t_s), abs=1e-3
+            )
+
+
+def test_the_page_of_the_scenario_names_every_key() -> None:
+    page = (PROJECT / "docs" / "scenario.md").read_text()
+    for table in (
+        *(scenario.Scenario, scenario.Topology, scenario.Station, scenario.Link, scenario.Queue),
+        *(scenario.Radio, scenario.Nic, scenario.Energy, scenario.Routing, scenario.Tcp),
+        *(scenario.Flow, scenario.Loss, scenario.Event, scenario.Measure),
+    ):
+        missing = [key for key in table.model_fields if f"`{key}`" not in page]
+        assert not missing, f"{table.__name__}: {missing}"

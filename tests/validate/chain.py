@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from tests.validate import mobile
 from tests.validate.figures import Figure
 from tests.validate.runs import goodput_kbps, measure_all
 
@@ -26,7 +27,10 @@ def scenario(profile: str, hops: int, protocol: str) -> dict[str, Any]:
         "duration_s": 100,
         "topology": {"kind": "chain", "stations": hops + 1, "spacing_m": 200},
         "radio": {"profile": profile},
-        "routing": {"protocol": protocol},
+        "routing": {
+            "protocol": protocol,
+            "settings": mobile.SETTINGS if protocol == "dsr" else {},
+        },
         "tcp": {
             "profile": "classic",
             "delayed_ack": False,

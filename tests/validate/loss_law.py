@@ -1,20 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Goodput against uniform loss, beside PFTK and the square-root law.
+"""Rates against uniform loss, beside PFTK and the square-root law.
 
 PFTK: Padhye, Firoiu, Towsley, Kurose, "Modeling TCP Reno Performance", IEEE/ACM ToN 8(2), 2000,
-equation 30. Square root: Mathis, Semke, Mahdavi, Ott, CCR 27(3), 1997. Segments are lost one by
-one and independently; acknowledgements are not lost and not delayed (b = 1).
+the approximation of the full model, which tells the send rate, retransmissions included. Square
+root: Mathis, Semke, Mahdavi, Ott, CCR 27(3), 1997. Segments are lost one by one and
+independently; acknowledgements are not lost and not delayed (b = 1).
+
+``python -m tests.validate.loss_law FOLDER`` draws the figure of `docs/tcp.md`, prints its table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import sqrt
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from hoplab.results import Results
+from tests.validate import plot
+from tests.validate.figures import Figure
 from tests.validate.runs import measure_all
 
 MSS = 1000
@@ -29,7 +36,7 @@ SEGMENTS_PER_ACK = 1
 
 
 def pftk(loss: float, round_trip_s: float, timeout_s: float, window: float) -> float:
-    """Equation 30, in segments a second; ``timeout_s`` is T0, the first timeout's mean length."""
+    """Segments sent a second; ``timeout_s`` is T0, the first timeout's mean length."""
     b = SEGMENTS_PER_ACK
     per_segment_s = round_trip_s * sqrt(2 * b * loss / 3) + timeout_s * min(
         1.0, 3 * sqrt(3 * b * loss / 8)
@@ -79,9 +86,10 @@ def scenario(variant: str, loss: float) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Point:
-    """Goodput in segments/s, mean round trip and mean first timeout in s, timeouts."""
+    """Segments/s that arrived and that were sent, mean round trip and first timeout in s."""
 
     goodput: float
+    sent: float
     round_trip_s: float
     timeout_s: float
     timeouts: int
@@ -91,13 +99,17 @@ class Point:
 def point(results: Results) -> Point:
     rows = [row for row in results.rows("tcp") if row["t_s"] >= STARTED_S]
     first, last = rows[0], rows[-1]
+    seconds = last["t_s"] - first["t_s"]
+    goodput = (last["delivered_bytes"] - first["delivered_bytes"]) / MSS / seconds
+    retransmits = last["retransmits"] - first["retransmits"]
     return Point(
-        (last["delivered_bytes"] - first["delivered_bytes"]) / MSS / (last["t_s"] - first["t_s"]),
+        goodput,
+        goodput + retransmits / seconds,
         fmean(row["rtt_ms"] for row in rows) / 1000,
         # The timer's value doubles with each timeout in a row; backed off once per doubling.
         fmean(row["rto_ms"] / 2 ** row["backoff"] for row in rows) / 1000,
         last["timeouts"] - first["timeouts"],
-        last["retransmits"] - first["retransmits"],
+        retransmits,
     )
 
 
@@ -108,3 +120,48 @@ def table(
     keys = [(variant, loss) for loss in losses for variant in variants]
     found = measure_all([scenario(*key) for key in keys], point)
     return dict(zip(keys, found, strict=True))
+
+
+def items() -> Iterator[Figure]:
+    """Reno's send rate beside PFTK."""
+    for (_, loss), seen in table(("reno",)).items():
+        expected = pftk(loss, seen.round_trip_s, seen.timeout_s, WINDOW)
+        yield Figure(f"tcp/loss-law/reno/{loss:g}_segments-per-s", seen.sent, expected, 0.15)
+
+
+def draw(folder: Path, found: dict[tuple[str, float], Point]) -> None:
+    """Reno beside the formulas, and all variants as multiples of PFTK."""
+    law = plot.Panel("reno, sent, beside the formulas", (1e-5, 1.0), (10.0, 1e4), True)
+    every = plot.Panel("goodput of all variants, PFTK for Reno = 1", (1e-5, 1.0), (0.1, 100), True)
+    reno = {loss: seen for (variant, loss), seen in found.items() if variant == "reno"}
+    expected = {p: pftk(p, seen.round_trip_s, seen.timeout_s, WINDOW) for p, seen in reno.items()}
+    law.add("PFTK", list(expected.items()))
+    law.add("square root", [(p, square_root(p, seen.round_trip_s)) for p, seen in reno.items()])
+    law.add("reno", [(p, seen.sent) for p, seen in reno.items()])
+    for i, variant in enumerate(VARIANTS):
+        # Side by side, in the order of the legend.
+        aside = 10 ** (0.07 * (i - len(VARIANTS) // 2))
+        points = [(p * aside, found[variant, p].goodput / expected[p]) for p in LOSSES]
+        every.add(variant, points)
+    (folder / "loss-law.svg").write_text(
+        plot.svg([law, every], "loss", "segments/s, or ratio", "one flow, 50 ms, uniform loss"),
+        encoding="utf-8",
+    )
+
+
+def lines(found: dict[tuple[str, float], Point]) -> Iterator[str]:
+    """The table of `docs/tcp.md`: goodput of each variant, Reno's sending, the formulas."""
+    for loss in LOSSES:
+        reno = found["reno", loss]
+        cells = [f"{found[variant, loss].goodput:.0f}" for variant in VARIANTS]
+        cells.append(f"{reno.sent:.0f}")
+        cells.append(f"{pftk(loss, reno.round_trip_s, reno.timeout_s, WINDOW):.0f}")
+        cells.append(f"{square_root(loss, reno.round_trip_s):.0f}")
+        yield f"| {100 * loss:g} % | {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    measured = table()
+    draw(Path(sys.argv[1]), measured)
+    for line in lines(measured):
+        print(line)

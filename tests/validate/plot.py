@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from html import escape
+from math import log10
 
 WIDTH, HEIGHT = 440, 260
 LEFT, TOP, RIGHT, BOTTOM = 48, 34, 12, 38
@@ -14,6 +15,15 @@ STYLES = {
     "sent again": ("#d95f02", "square"),
     "acknowledgement": ("#9aa5b1", "small"),
     "lost": ("#c0182b", "cross"),
+    "PFTK": ("#d95f02", "cross"),
+    "square root": ("#9aa5b1", "square"),
+    "tahoe": ("#7a4fa3", "square"),
+    "reno": ("#1f5fa8", "dot"),
+    "newreno": ("#2a9d8f", "dot"),
+    "sack": ("#d95f02", "dot"),
+    "vegas": ("#c0182b", "cross"),
+    "westwood": ("#5b8c2a", "square"),
+    "tcpw": ("#111111", "cross"),
     "measured": ("#1f5fa8", "dot"),
     "reference": ("#d95f02", "cross"),
     "model": ("#9aa5b1", "small"),
@@ -24,11 +34,15 @@ STYLES = {
 
 @dataclass
 class Panel:
-    """One plot: ranges of x and y, and points by the kind that `STYLES` knows."""
+    """One plot: ranges of x and y, and points by the kind that `STYLES` knows.
+
+    Logarithmic axes begin and end at powers of ten.
+    """
 
     title: str
     x: tuple[float, float]
     y: tuple[float, float]
+    logarithmic: bool = False
     points: list[tuple[str, list[tuple[float, float]]]] = field(default_factory=list)
 
     def add(self, kind: str, points: list[tuple[float, float]]) -> None:
@@ -46,8 +60,9 @@ def svg(panels: list[Panel], x_label: str, y_label: str, title: str) -> str:
         f'<text x="8" y="16" font-size="13">{escape(title)}</text>',
     ]
     kinds = list(dict.fromkeys(kind for panel in panels for kind, _ in panel.points))
+    spacing = min(125, (width - 16) / len(kinds))
     for i, kind in enumerate(kinds):
-        parts += [_mark(kind, 16 + 110 * i, 31), _text(24 + 110 * i, 35, kind)]
+        parts += [_mark(kind, 16 + spacing * i, 31), _text(24 + spacing * i, 35, kind)]
     for i, panel in enumerate(panels):
         left, top = WIDTH * (i % COLUMNS), 44 + HEIGHT * (i // COLUMNS)
         parts.append(
@@ -61,8 +76,8 @@ def _panel(panel: Panel, x_label: str, y_label: str) -> str:
 
     def place(x: float, y: float) -> tuple[float, float]:
         return (
-            LEFT + (x - panel.x[0]) / (panel.x[1] - panel.x[0]) * inner_width,
-            HEIGHT - BOTTOM - (y - panel.y[0]) / (panel.y[1] - panel.y[0]) * inner_height,
+            LEFT + _fraction(panel, x, panel.x) * inner_width,
+            HEIGHT - BOTTOM - _fraction(panel, y, panel.y) * inner_height,
         )
 
     parts = [
@@ -73,16 +88,29 @@ def _panel(panel: Panel, x_label: str, y_label: str) -> str:
         f'<text transform="translate(12 {TOP + inner_height / 2}) rotate(-90)" '
         f'text-anchor="middle">{escape(y_label)}</text>',
     ]
-    for step in range(6):
-        x = panel.x[0] + (panel.x[1] - panel.x[0]) * step / 5
-        y = panel.y[0] + (panel.y[1] - panel.y[0]) * step / 5
-        parts.append(_text(place(x, 0)[0], HEIGHT - BOTTOM + 14, f"{x:g}", "middle"))
-        parts.append(_text(LEFT - 5, place(0, y)[1] + 4, f"{y:g}", "end"))
+    for x in _ticks(panel, panel.x):
+        parts.append(_text(place(x, panel.y[0])[0], HEIGHT - BOTTOM + 14, f"{x:g}", "middle"))
+    for y in _ticks(panel, panel.y):
+        parts.append(_text(LEFT - 5, place(panel.x[0], y)[1] + 4, f"{y:g}", "end"))
     for kind, points in panel.points:
         for x, y in points:
             if panel.x[0] <= x <= panel.x[1] and panel.y[0] <= y <= panel.y[1]:
                 parts.append(_mark(kind, *place(x, y)))
     return "\n".join(parts)
+
+
+def _fraction(panel: Panel, value: float, ends: tuple[float, float]) -> float:
+    low, high = ends
+    if panel.logarithmic:
+        return log10(value / low) / log10(high / low)
+    return (value - low) / (high - low)
+
+
+def _ticks(panel: Panel, ends: tuple[float, float]) -> list[float]:
+    low, high = ends
+    if panel.logarithmic:
+        return [low * 10**i for i in range(round(log10(high / low)) + 1)]
+    return [low + (high - low) * step / 5 for step in range(6)]
 
 
 def _mark(kind: str, x: float, y: float) -> str:

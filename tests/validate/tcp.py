@@ -5,10 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.validate import fall_floyd
+from tests.validate import dumbbell, estimates, fall_floyd, loss_law
 from tests.validate.figures import Figure
 
 
 def items() -> Iterator[Figure]:
     """Every figure of TCP."""
     yield from fall_floyd.items()
+    yield from estimates.items()
+    yield from loss_law.items()
+    yield from dumbbell.items()

@@ -61,6 +61,30 @@ impl DropCause {
     }
 }
 
+/// What showed that a next hop is unreachable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unconfirmed {
+    /// The link layer got no acknowledgement (RFC 4728 §8.3.1).
+    NotAcknowledged,
+    /// The link layer said nothing: it does not know the station.
+    NoReport,
+    /// No passive or network-layer acknowledgement came (§8.3.2, §8.3.3).
+    NoAnswer,
+    /// Its link-layer address could not be resolved.
+    NoAddress,
+}
+
+impl Unconfirmed {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Unconfirmed::NotAcknowledged => "not-acknowledged",
+            Unconfirmed::NoReport => "no-report",
+            Unconfirmed::NoAnswer => "no-answer",
+            Unconfirmed::NoAddress => "no-address",
+        }
+    }
+}
+
 /// Enough of a packet to recognise it in another record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Summary {
@@ -128,6 +152,7 @@ pub enum Event {
     LinkFailure {
         next_hop: Ipv4Addr,
         packet: Summary,
+        why: Unconfirmed,
     },
     Blacklist {
         node: Ipv4Addr,
@@ -237,7 +262,11 @@ impl fmt::Display for Event {
                 cause,
                 packet: None,
             } => write!(f, "cause={}", cause.as_str()),
-            Event::LinkFailure { next_hop, packet } => write!(f, "next_hop={next_hop} {packet}"),
+            Event::LinkFailure {
+                next_hop,
+                packet,
+                why,
+            } => write!(f, "next_hop={next_hop} {packet} why={}", why.as_str()),
             Event::Blacklist { node, state } => write!(f, "address={node} state={state}"),
         }
     }

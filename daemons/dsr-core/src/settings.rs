@@ -41,12 +41,25 @@ pub enum CacheTimeout {
     Adaptive,
 }
 
+/// What a node learns from packets that it forwards or overhears.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Learning {
+    /// Their whole route in both directions, the way of Route Requests, and what Route Replies
+    /// say (§3.3.1, for bidirectional links).
+    Full,
+    /// The way still before them, as the Monarch ns-2 code does. Replies teach those who asked.
+    Onward,
+}
+
 /// How a next hop's link-layer address is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Resolution {
-    /// From the frames that DSR neighbours sent; ARP for neighbours never heard.
+    /// From the frames that DSR neighbours sent to this node or to all; ARP for neighbours that
+    /// sent none for `neighbour_timeout_s`.
     Learned,
     Arp,
 }
@@ -84,15 +97,27 @@ pub struct Settings {
 
     // Route discovery.
     pub nonpropagating_first: bool,
+    /// A non-propagating request before each propagating one, not before the first only (the
+    /// Monarch ns-2 code).
+    pub nonpropagating_every_time: bool,
+    /// Factor from one request period to the next (RFC: doubling; Monarch: 4).
+    pub request_backoff: u64,
     pub reply_from_cache: bool,
     /// H of §8.2.5, the delay per hop of a cached reply.
     pub reply_hop_delay_s: Duration,
     pub prevent_reply_storms: bool,
     pub piggyback_errors: bool,
+    /// Errors older than this are not spread any more (Monarch: 1 s).
+    pub error_news_s: Duration,
 
     // Route maintenance.
     pub acknowledgement: Acknowledgement,
     pub salvage: bool,
+    /// Salvaged packets say where they have been and do not return there.
+    pub visited_option: bool,
+    /// A packet of another node that cannot be salvaged waits for `request_period_s` in the Send
+    /// Buffer, and neighbours are asked for a route (the Monarch ns-2 code).
+    pub salvage_discovery: bool,
     pub gratuitous_replies: bool,
     /// No status for a unicast frame after this long counts as a failure.
     pub status_timeout_s: Duration,
@@ -109,6 +134,10 @@ pub struct Settings {
     pub primary_routes: usize,
     pub secondary_routes: usize,
     pub overhear_routes: bool,
+    pub learning: Learning,
+    /// A data packet is overheard at each of its hops, not at the first only (the Monarch ns-2
+    /// code).
+    pub overhear_every_hop: bool,
     /// How long a broken link is refused when others report it; zero: no negative cache.
     pub negative_cache_s: Duration,
     /// Factor on the mean lifetime of broken routes for `CacheTimeout::Adaptive`.
@@ -124,6 +153,9 @@ pub struct Settings {
     /// Unicast frames handed to the driver and not yet reported on.
     pub outstanding: usize,
     pub resolution: Resolution,
+    /// A learned address serves this long. Linux forgets an IBSS neighbour that was silent for
+    /// 60 s and then drops without a word what is sent to it.
+    pub neighbour_timeout_s: Duration,
     /// Packets that wait for one address resolution; 1 is the BSD queue.
     pub arp_queue_packets: usize,
     pub arp_retry_s: Duration,
@@ -160,12 +192,17 @@ impl Default for Settings {
             min_lifetime_s: Duration::from_secs(1),
             use_extends_s: Duration::from_secs(120),
             nonpropagating_first: true,
+            nonpropagating_every_time: false,
+            request_backoff: 2,
             reply_from_cache: true,
             reply_hop_delay_s: Duration::from_millis(1),
             prevent_reply_storms: true,
             piggyback_errors: true,
+            error_news_s: Duration::from_secs(1),
             acknowledgement: Acknowledgement::Link,
             salvage: true,
+            visited_option: true,
+            salvage_discovery: false,
             gratuitous_replies: true,
             status_timeout_s: Duration::from_millis(500),
             network_ack_timeout_s: Duration::from_millis(200),
@@ -177,6 +214,8 @@ impl Default for Settings {
             primary_routes: 30,
             secondary_routes: 64,
             overhear_routes: true,
+            learning: Learning::Full,
+            overhear_every_hop: true,
             negative_cache_s: Duration::ZERO,
             adaptive_factor: 1.25,
             adaptive_minimum_s: Duration::from_secs(1),
@@ -184,6 +223,7 @@ impl Default for Settings {
             queue_packets: 50,
             outstanding: 2,
             resolution: Resolution::Learned,
+            neighbour_timeout_s: Duration::from_secs(55),
             arp_queue_packets: 101,
             arp_retry_s: Duration::from_secs(1),
             arp_tries: 3,

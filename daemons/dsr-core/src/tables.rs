@@ -36,16 +36,19 @@ impl SendBuffer {
         out
     }
 
-    pub fn waits_for(&self, target: Ipv4Addr) -> bool {
-        self.packets
-            .iter()
-            .any(|w| w.packet.ip.destination == target)
+    /// Whether packets for `target` wait, of `source` if one is given.
+    pub fn waits_for(&self, target: Ipv4Addr, source: Option<Ipv4Addr>) -> bool {
+        self.packets.iter().any(|w| {
+            w.packet.ip.destination == target && source.is_none_or(|s| s == w.packet.ip.source)
+        })
     }
 
-    pub fn targets(&self) -> Vec<Ipv4Addr> {
+    /// Destinations of the packets of `source`, or of all.
+    pub fn targets(&self, source: Option<Ipv4Addr>) -> Vec<Ipv4Addr> {
         let mut list: Vec<_> = self
             .packets
             .iter()
+            .filter(|w| source.is_none_or(|s| s == w.packet.ip.source))
             .map(|w| w.packet.ip.destination)
             .collect();
         list.sort_unstable();
@@ -69,12 +72,17 @@ impl SendBuffer {
         self.take(|w| w.packet.ip.destination == target)
     }
 
-    pub fn take_expired(&mut self, now: Instant, timeout: Duration) -> Vec<Waiting> {
-        self.take(|w| now.since(w.since) >= timeout)
+    /// Packets that have waited as long as `timeout` says.
+    pub fn take_expired(
+        &mut self,
+        now: Instant,
+        timeout: impl Fn(&Waiting) -> Duration,
+    ) -> Vec<Waiting> {
+        self.take(|w| now.since(w.since) >= timeout(w))
     }
 
-    pub fn next_expiry(&self, timeout: Duration) -> Option<Instant> {
-        self.packets.iter().map(|w| w.since + timeout).min()
+    pub fn next_expiry(&self, timeout: impl Fn(&Waiting) -> Duration) -> Option<Instant> {
+        self.packets.iter().map(|w| w.since + timeout(w)).min()
     }
 
     pub fn len(&self) -> usize {
@@ -94,6 +102,8 @@ pub struct Pursuit {
     pub not_before: Instant,
     /// Current back-off period of propagating requests.
     pub period: Duration,
+    /// The last request was a non-propagating one.
+    nonpropagating: bool,
     last: Instant,
 }
 
@@ -137,15 +147,19 @@ impl RequestTable {
             attempts: 0,
             not_before: now,
             period: s.request_period_s,
+            nonpropagating: false,
             last: now,
         });
         p.last = now;
-        let ttl = if p.attempts == 0 && s.nonpropagating_first {
+        let again = s.nonpropagating_every_time && !p.nonpropagating;
+        p.nonpropagating = s.nonpropagating_first && (p.attempts == 0 || again);
+        let ttl = if p.nonpropagating {
             p.not_before = now + s.nonprop_request_timeout_s;
             1
         } else {
             p.not_before = now + p.period;
-            p.period = p.period.saturating_mul(2).min(s.max_request_period_s);
+            let longer = p.period.saturating_mul(s.request_backoff.max(1));
+            p.period = longer.min(s.max_request_period_s);
             s.discovery_hop_limit
         };
         p.attempts = p.attempts.saturating_add(1);

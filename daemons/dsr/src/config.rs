@@ -22,7 +22,7 @@ and overhears its neighbours through a monitor interface that disappears with th
 const AFTER: &str = "\
 FILES
   A configuration file is TOML. Its keys are the long options of `run` (interface, address,
-  name, seed, epoch_ns, events, control, tun, overhear, keep_privileges) and a table [settings]
+  name, seed, epoch_ns, events, counters, control, tun, overhear, keep_privileges) and a table [settings]
   with the protocol's constants; unknown keys are refused. See docs/dsr.md.
 
 SIGNALS
@@ -104,6 +104,9 @@ pub struct RunArgs {
     /// Append events to FILE as JSON lines.
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
+    /// Write the counters to FILE as JSON lines at the end.
+    #[arg(long, value_name = "FILE")]
+    counters: Option<PathBuf>,
     /// Control socket; a leading @ means an abstract name [default: @hoplab-dsr].
     #[arg(long, value_name = "PATH")]
     control: Option<String>,
@@ -141,6 +144,7 @@ pub struct Config {
     pub seed: u64,
     pub epoch_ns: u64,
     pub events: Option<PathBuf>,
+    pub counters: Option<PathBuf>,
     pub control: String,
     pub tun: String,
     pub tun_mtu: u32,
@@ -158,6 +162,7 @@ impl Default for Config {
             seed: 0,
             epoch_ns: 0,
             events: None,
+            counters: None,
             control: DEFAULT_CONTROL.into(),
             tun: "dsr0".into(),
             tun_mtu: 1500,
@@ -188,6 +193,7 @@ impl Config {
         c.seed = args.seed.unwrap_or(c.seed);
         c.epoch_ns = args.epoch_ns.unwrap_or(c.epoch_ns);
         c.events = args.events.or(c.events);
+        c.counters = args.counters.or(c.counters);
         c.overhear = args.overhear.unwrap_or(c.overhear);
         c.keep_privileges |= args.keep_privileges;
         if c.interface.is_empty() || c.address.is_empty() {

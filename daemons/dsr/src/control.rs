@@ -51,6 +51,13 @@ impl Control {
     }
 }
 
+/// The protocol's counters and the shell's own.
+pub fn counters(core: &Dsr) -> Vec<(&'static str, u64)> {
+    let mut all = core.stats().counters();
+    all.push(("system_calls", crate::sys::calls()));
+    all
+}
+
 fn answer(core: &mut Dsr, now: Instant, request: &str) -> String {
     match request {
         "routes" => {
@@ -61,11 +68,8 @@ fn answer(core: &mut Dsr, now: Instant, request: &str) -> String {
             core.routes(now).into_iter().map(line).collect()
         }
         "stats" => {
-            let text = format!("{:#?}", core.stats());
-            let lines = text.lines().filter(|l| l.contains(": "));
-            let line = |l: &str| l.trim().trim_end_matches(',').replace(": ", " ") + "\n";
-            let counted = format!("system_calls {}\n", crate::sys::calls());
-            lines.map(line).collect::<String>() + &counted
+            let line = |(name, value)| format!("{name} {value}\n");
+            counters(core).into_iter().map(line).collect()
         }
         "settings" => toml::to_string(core.settings()).unwrap_or_else(|e| format!("{e}\n")),
         "flush" => {

@@ -3,7 +3,7 @@
 //! one `ppoll`; frames move in batches.
 
 use crate::config::{Config, Overhear};
-use crate::control::Control;
+use crate::control::{self, Control};
 use crate::sys::{self, Batch, Configurator};
 use crate::{monitor, netlink};
 use hoplab_dsr_core::{Dsr, Event, Instant, LinkDestination, Mac, Output, Token};
@@ -35,7 +35,9 @@ pub struct Shell {
     /// Unicast frames whose report is outstanding, oldest first.
     awaited: VecDeque<(Token, Vec<u8>)>,
     heard: BTreeMap<Mac, u16>,
+    name: String,
     log: Option<Log>,
+    counters: Option<File>,
 }
 
 /// The time without a system call a round: `ppoll` tells how long it waited. Where the clock is
@@ -138,6 +140,9 @@ impl Shell {
                 epoch: config.epoch_ns,
             })
         });
+        let counters = config.counters.as_ref().map(|path| {
+            File::create(path).map_err(|e| format!("counters {}: {e}", path.display()))
+        });
         let control = Control::bind(&config.control)?;
         if !config.keep_privileges {
             sys::drop_privileges();
@@ -154,7 +159,9 @@ impl Shell {
             batch: Batch::new(),
             awaited: VecDeque::new(),
             heard: BTreeMap::new(),
+            name: config.name.clone(),
             log: log.transpose()?,
+            counters: counters.transpose()?,
         })
     }
 
@@ -181,6 +188,10 @@ impl Shell {
             let left = sys::wait(&mut fds, until);
             self.clock.waited(until - left.min(until));
             self.round(&fds);
+        }
+        if let Some(mut file) = self.counters {
+            write_counters(&mut file, &self.name, &self.core)
+                .map_err(|e| format!("counters: {e}"))?;
         }
         match self.log.map(|mut log| log.out.flush()) {
             Some(Err(e)) => Err(format!("events: {e}")),
@@ -321,6 +332,13 @@ impl Shell {
             sys::send(&self.link, &frames);
         }
     }
+}
+
+fn write_counters(file: &mut File, node: &str, core: &Dsr) -> std::io::Result<()> {
+    let line =
+        |(name, value)| format!("{{\"node\":{node:?},\"counter\":\"{name}\",\"value\":{value}}}\n");
+    let text: String = control::counters(core).into_iter().map(line).collect();
+    file.write_all(text.as_bytes())
 }
 
 /// Keeps the kernel's own IP layer off the wireless interface: its address moves to the TUN

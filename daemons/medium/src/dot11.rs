@@ -43,6 +43,11 @@ pub fn parse(frame: &[u8]) -> Option<Header> {
     })
 }
 
+/// A deauthentication (type management, subtype 1100), whoever it is for.
+pub fn is_deauthentication(frame: &[u8]) -> bool {
+    frame.first() == Some(&0xc0)
+}
+
 fn is_routing(control: [u8; 2], frame: &[u8]) -> Option<bool> {
     let four_addresses = control[1] & 3 == 3;
     let qos = control[0] & 0x80 != 0;

@@ -42,6 +42,8 @@ struct Traffic {
     overruns: u64,
     /// Frames of radios that the configuration does not name.
     unknown_radios: u64,
+    /// Deauthentications between IBSS stations, which stay off the air.
+    deauthentications: u64,
     refused_rates: u64,
     refused_statuses: u64,
     refused_deliveries: u64,
@@ -230,6 +232,9 @@ impl Shell {
             self.traffic.unknown_radios += 1;
             return;
         };
+        if dot11::is_deauthentication(sent.frame) {
+            return self.keep_off_the_air(radio, sent);
+        }
         let header = dot11::parse(sent.frame);
         let to = match header.map(|header| header.receiver) {
             None => To::Nobody,
@@ -262,6 +267,19 @@ impl Shell {
             },
         );
         self.medium.enqueue(radio, frame);
+    }
+
+    /// Linux deauthenticates every IBSS station that was silent for 60 s when it forgets it. Here all
+    /// stations have once heard all others, far ones included, before time 0: a minute later
+    /// these frames, tried over and over, would fill the channel for seconds.
+    fn keep_off_the_air(&mut self, radio: usize, sent: &Sent<'_>) {
+        self.traffic.deauthentications += 1;
+        let (_, indexes) = rate_table(sent);
+        let table: Vec<(u8, u32)> = indexes.first().map(|rate| (*rate, 1)).into_iter().collect();
+        let flags = sent.flags | hwsim::TX_STAT_ACK;
+        let mac = self.addresses[radio];
+        self.batch
+            .status(self.family, mac, flags, sent.cookie, &table);
     }
 
     /// Which radio has this hwsim address: its own, or for a radio that was made without a given
@@ -416,6 +434,7 @@ impl Shell {
                 "malformed": traffic.malformed,
                 "unknown_radios": traffic.unknown_radios,
                 "overruns": traffic.overruns,
+                "deauthentications": traffic.deauthentications,
                 "refused_statuses": traffic.refused_statuses,
                 "refused_deliveries": traffic.refused_deliveries,
             },

@@ -5,7 +5,7 @@
 pub mod link;
 pub mod path;
 
-use crate::settings::{CacheKind, CacheTimeout, Settings};
+use crate::settings::{CacheKind, CacheTimeout, Learning, Settings};
 use crate::time::{Duration, Instant};
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -79,20 +79,25 @@ impl Store {
         Store {
             cache,
             own,
-            bidirectional: true,
+            bidirectional: settings.learning == Learning::Full,
             adaptive,
             negative: BTreeMap::new(),
             negative_time: settings.negative_cache_s,
         }
     }
 
-    /// Learns `nodes` in travelling order and, the links being bidirectional (§3.3.1), reversed.
+    /// Learns `nodes` in travelling order and, where links work both ways (§3.3.1), reversed.
     pub fn learn(&mut self, now: Instant, nodes: &[Ipv4Addr], origin: Origin) {
         self.learn_one_way(now, nodes, origin);
         if self.bidirectional {
-            let reversed: Vec<_> = nodes.iter().rev().copied().collect();
-            self.learn_one_way(now, &reversed, origin);
+            self.learn_back(now, nodes, origin);
         }
+    }
+
+    /// Learns the way back along `nodes`.
+    pub fn learn_back(&mut self, now: Instant, nodes: &[Ipv4Addr], origin: Origin) {
+        let reversed: Vec<_> = nodes.iter().rev().copied().collect();
+        self.learn_one_way(now, &reversed, origin);
     }
 
     fn learn_one_way(&mut self, now: Instant, nodes: &[Ipv4Addr], origin: Origin) {

@@ -4,7 +4,7 @@
 //! of this runs, except that requests of others are answered. Also the signal of neighbours.
 
 use super::Dsr;
-use crate::event::{DropCause, Event};
+use crate::event::{self, DropCause, Event};
 use crate::queue::Item;
 use crate::settings::Acknowledgement;
 use crate::time::{Duration, Instant};
@@ -115,7 +115,7 @@ impl Dsr {
         while let Some(i) = self.maintenance.iter().position(|m| m.deadline <= now) {
             let m = self.maintenance.remove(i);
             if m.asked > self.s.max_maint_rexmt {
-                self.link_failure(now, m.hop, m.item);
+                self.link_failure(now, m.hop, event::Unconfirmed::NoAnswer, m.item);
                 continue;
             }
             let (item, hop) = (m.item.clone(), m.hop);

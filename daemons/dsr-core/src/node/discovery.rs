@@ -19,7 +19,12 @@ use core::net::Ipv4Addr;
 impl Dsr {
     /// Sends the next Route Request for `target` if the back-off permits (§8.2.1).
     pub(super) fn pursue(&mut self, now: Instant, target: Ipv4Addr) {
-        if !self.send_buffer.waits_for(target) {
+        if !self.send_buffer.waits_for(target, None) {
+            return;
+        }
+        // Neighbours are asked once for the sake of packets of others.
+        let foreign = !self.send_buffer.waits_for(target, Some(self.own));
+        if foreign && self.requests.attempts(target) > 0 {
             return;
         }
         if self.requests.attempts(target) > self.s.max_request_rexmt
@@ -43,7 +48,14 @@ impl Dsr {
         };
         let mut options = vec![DsrOption::RouteRequest(request)];
         if self.s.piggyback_errors {
-            options.extend(self.news.drain(..).map(DsrOption::RouteError));
+            let limit = self.s.error_news_s;
+            self.news.retain(|(since, _)| now.since(*since) < limit);
+            let errors = self.news.iter().map(|(_, error)| error.clone());
+            options.extend(errors.map(DsrOption::RouteError));
+            // All should hear of them, not only the neighbours.
+            if next.ttl > 1 {
+                self.news.clear();
+            }
         }
         let attempt = next.attempt;
         self.event(Event::Discovery {
@@ -60,11 +72,13 @@ impl Dsr {
             options: Some(options),
             payload: Vec::new(),
         };
-        self.broadcast(now, packet);
-    }
-
-    fn broadcast(&mut self, now: Instant, packet: Packet) {
-        self.enqueue(broadcast_item(now, packet));
+        // Nodes that collided with their first requests must not stay in step with the later ones.
+        if attempt > 1 {
+            let wait = self.jitter();
+            self.send_control_later(now, wait, broadcast_item(now, packet));
+        } else {
+            self.enqueue(broadcast_item(now, packet));
+        }
     }
 
     /// §8.2.2. `from` is the neighbour that transmitted the request.
@@ -94,6 +108,7 @@ impl Dsr {
         };
         self.cache.learn(now, &path, origin);
         if is_target {
+            self.cache.learn_back(now, &path, Origin::Discovered);
             let route = path[1..].to_vec();
             self.reply_as_target(now, &path, route);
             // The rest of the packet is for this node (§8.2.2).
@@ -231,6 +246,7 @@ impl Dsr {
         if route.len() > MAX_ADDRESSES {
             return false;
         }
+        self.cache.learn_back(now, path, Origin::Discovered);
         let hops = route.len();
         let initiator = path[0];
         let back: Vec<_> = path.iter().rev().copied().collect();
@@ -240,7 +256,7 @@ impl Dsr {
             let h = (hops - 1) as f64 + self.rng.unit();
             Duration::from_secs_f64(self.s.reply_hop_delay_s.as_secs_f64() * h)
         } else {
-            self.jitter()
+            Duration::ZERO
         };
         self.event(Event::ReplySent {
             to: initiator,

@@ -4,7 +4,7 @@
 
 use super::{Class, Delayed, Dsr, LinkDestination, Outstanding, Token};
 use crate::arp::Resolved;
-use crate::event::{DropCause, Event, Summary};
+use crate::event::{DropCause, Event, Summary, Unconfirmed};
 use crate::queue::Item;
 use crate::settings::Acknowledgement;
 use crate::tables::Waiting;
@@ -32,7 +32,7 @@ struct Report {
 impl Dsr {
     /// Hands packets to the link as long as few enough are outstanding.
     pub(super) fn pump(&mut self, now: Instant) {
-        for item in self.neighbours.take_resolved() {
+        for item in self.neighbours.take_resolved(now) {
             self.enqueue(item);
         }
         while let Some(item) = self
@@ -79,21 +79,27 @@ impl Dsr {
     /// The link reports whether the frame `token` was acknowledged (§8.3.1).
     pub fn handle_tx_status(&mut self, now: Instant, token: Token, acked: bool) {
         if let Some(done) = self.outstanding.remove(&token) {
-            self.sent(now, done, acked);
+            let failed = (!acked).then_some(Unconfirmed::NotAcknowledged);
+            self.sent(now, done, failed);
         }
         self.pump(now);
     }
 
-    fn sent(&mut self, now: Instant, done: Outstanding, acked: bool) {
+    fn sent(&mut self, now: Instant, done: Outstanding, failed: Option<Unconfirmed>) {
         let Some(hop) = done.item.next_hop else {
             return;
         };
-        if acked {
-            self.confirmed(hop);
+        match failed {
+            None => {
+                self.neighbours.confirm(now, hop);
+                self.confirmed(hop);
+            }
+            Some(Unconfirmed::NoReport) => self.neighbours.forget(hop),
+            Some(_) => {}
         }
         if self.s.acknowledgement == Acknowledgement::Link {
-            if !acked {
-                self.link_failure(now, hop, done.item);
+            if let Some(why) = failed {
+                self.link_failure(now, hop, why, done.item);
             }
         } else {
             self.await_confirmation(now, done.item, hop);
@@ -124,7 +130,7 @@ impl Dsr {
         for token in tokens {
             if let Some(done) = self.outstanding.remove(&token) {
                 self.stats.status_timeouts += 1;
-                self.sent(now, done, false);
+                self.sent(now, done, Some(Unconfirmed::NoReport));
             }
         }
     }
@@ -133,21 +139,35 @@ impl Dsr {
         let mut waiting = self.neighbours.pull(hop).into_iter();
         let Some(first) = waiting.next() else { return };
         let rest: Vec<_> = waiting.collect();
-        self.break_link(now, hop, first, rest);
+        self.break_link(now, hop, Unconfirmed::NoAddress, first, rest);
     }
 
     /// The next hop is unreachable: `trigger` found out, and everything else queued for it
     /// shares its fate (§4.5, §8.3).
-    pub(super) fn link_failure(&mut self, now: Instant, hop: Ipv4Addr, trigger: Item) {
-        self.break_link(now, hop, trigger, Vec::new());
+    pub(super) fn link_failure(
+        &mut self,
+        now: Instant,
+        hop: Ipv4Addr,
+        why: Unconfirmed,
+        trigger: Item,
+    ) {
+        self.break_link(now, hop, why, trigger, Vec::new());
     }
 
-    fn break_link(&mut self, now: Instant, hop: Ipv4Addr, trigger: Item, mut more: Vec<Item>) {
+    fn break_link(
+        &mut self,
+        now: Instant,
+        hop: Ipv4Addr,
+        why: Unconfirmed,
+        trigger: Item,
+        mut more: Vec<Item>,
+    ) {
         self.stats.link_failures += 1;
         let packet = Summary::of(&trigger.packet);
         self.event(Event::LinkFailure {
             next_hop: hop,
             packet,
+            why,
         });
         self.cache.remove_link(now, self.own, hop);
         more.extend(self.queue.pull(hop));
@@ -156,6 +176,7 @@ impl Dsr {
 
         let mut reports: Vec<Report> = Vec::new();
         let mut resend: Vec<Item> = Vec::new();
+        let mut waiting: Vec<Item> = Vec::new();
         for mut item in core::iter::once(trigger).chain(more) {
             self.note_unidirectional(now, hop, &item.packet);
             item.packet.remove_options(|o| {
@@ -180,6 +201,7 @@ impl Dsr {
             match salvaged {
                 Some(Ok(again)) => resend.push(again),
                 Some(Err(cause)) => self.drop_packet(cause, Some(&item.packet)),
+                None if self.s.salvage_discovery && !item.packet.is_control() => waiting.push(item),
                 None => self.drop_packet(DropCause::LinkBroken, Some(&item.packet)),
             }
         }
@@ -189,6 +211,36 @@ impl Dsr {
         }
         for item in resend {
             self.enqueue(item);
+        }
+        self.stats.salvage_waits += waiting.len() as u64;
+        for item in waiting {
+            let (packet, attempts) = (item.packet, item.attempts);
+            self.await_route(
+                now,
+                Waiting {
+                    packet,
+                    since: now,
+                    attempts,
+                },
+            );
+        }
+    }
+
+    /// A route came for a packet of another node that could not be salvaged at once.
+    pub(super) fn salvage_waiting(&mut self, now: Instant, w: Waiting) {
+        let item = Item {
+            next_hop: None,
+            routing: false,
+            maintained: true,
+            attempts: w.attempts,
+            since: w.since,
+            packet: w.packet,
+        };
+        let travelled = travelled(&item.packet);
+        match self.salvage(now, &item, &travelled) {
+            Some(Ok(again)) => self.enqueue(again),
+            Some(Err(cause)) => self.drop_packet(cause, Some(&item.packet)),
+            None => self.drop_packet(DropCause::LinkBroken, Some(&item.packet)),
         }
     }
 
@@ -244,9 +296,12 @@ impl Dsr {
         if old.salvage >= self.s.max_salvage_count.min(15) {
             return Some(Err(DropCause::SalvageLimit));
         }
-        let route = self
-            .cache
-            .find(now, item.packet.ip.destination, travelled)?;
+        let avoid = if self.s.visited_option {
+            travelled
+        } else {
+            &[]
+        };
+        let route = self.cache.find(now, item.packet.ip.destination, avoid)?;
         if route.len() > MAX_ADDRESSES || travelled.len() > MAX_ADDRESSES {
             return None;
         }
@@ -262,8 +317,10 @@ impl Dsr {
             addresses,
         };
         packet.remove_options(|o| matches!(o, DsrOption::Visited(_)));
-        let options = packet.options.get_or_insert_default();
-        options.push(DsrOption::Visited(travelled.to_vec()));
+        if self.s.visited_option {
+            let options = packet.options.get_or_insert_default();
+            options.push(DsrOption::Visited(travelled.to_vec()));
+        }
         if packet.wire_len() > self.s.link_mtu {
             return None;
         }

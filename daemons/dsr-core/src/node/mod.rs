@@ -18,6 +18,7 @@ use crate::time::{Duration, Instant};
 use crate::wire::{DsrOption, Packet, RouteError, SourceRoute, ETHERTYPE_ARP, ETHERTYPE_IPV4};
 use crate::Mac;
 use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
@@ -55,27 +56,46 @@ pub enum Output {
     Event(Event),
 }
 
-/// Counters since the start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stats {
-    pub originated: u64,
-    pub delivered: u64,
-    pub forwarded: u64,
-    pub salvaged: u64,
-    pub dropped: u64,
-    pub requests_sent: u64,
-    pub requests_forwarded: u64,
-    pub replies_sent: u64,
-    pub cached_replies_sent: u64,
-    pub gratuitous_replies_sent: u64,
-    pub replies_suppressed: u64,
-    pub errors_sent: u64,
-    pub link_failures: u64,
-    pub status_timeouts: u64,
+/// Declares [`Stats`] once: its fields are also the counters' names.
+macro_rules! counters {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// Counters since the start.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct Stats {
+            $($(#[$doc])* pub $name: u64,)*
+        }
+
+        impl Stats {
+            /// Every counter with its name.
+            pub fn counters(&self) -> Vec<(&'static str, u64)> {
+                vec![$((stringify!($name), self.$name),)*]
+            }
+        }
+    };
+}
+
+counters! {
+    originated,
+    delivered,
+    forwarded,
+    salvaged,
+    /// Packets of others that were put into the Send Buffer because no route could save them.
+    salvage_waits,
+    dropped,
+    requests_sent,
+    requests_forwarded,
+    replies_sent,
+    cached_replies_sent,
+    gratuitous_replies_sent,
+    replies_suppressed,
+    errors_sent,
+    link_failures,
+    status_timeouts,
     /// Frames handed to the link that carry DSR control only, each hop counted.
-    pub routing_frames: u64,
-    pub data_frames: u64,
-    pub overheard: u64,
+    routing_frames,
+    arp_frames,
+    data_frames,
+    overheard,
 }
 
 struct Outstanding {
@@ -95,6 +115,11 @@ enum Delayed {
     /// A request from a questionable neighbour, held until it answers (§8.2.2).
     HeldRequest {
         from: Ipv4Addr,
+    },
+    /// An ARP reply, when the link layer knows who asked.
+    ArpAnswer {
+        mac: Mac,
+        ip: Ipv4Addr,
     },
 }
 
@@ -118,6 +143,7 @@ pub struct Dsr {
     gratuitous: GratuitousTable,
     blacklist: Blacklist,
     handled: Handled,
+    overheard: Handled,
     neighbours: Neighbours,
     queue: InterfaceQueue,
     outstanding: BTreeMap<Token, Outstanding>,
@@ -127,8 +153,8 @@ pub struct Dsr {
     ack_state: acks::AckState,
     signals: BTreeMap<Ipv4Addr, f64>,
     outputs: VecDeque<Output>,
-    /// Errors to spread with the next own Route Request (§3.4.4).
-    news: Vec<RouteError>,
+    /// Errors to spread with the next own Route Request (§3.4.4), and since when.
+    news: Vec<(Instant, RouteError)>,
     next_token: u64,
     next_order: u64,
     next_request: u16,
@@ -149,6 +175,7 @@ impl Dsr {
             gratuitous: GratuitousTable::default(),
             blacklist: Blacklist::default(),
             handled: Handled::default(),
+            overheard: Handled::default(),
             neighbours: Neighbours::default(),
             queue: InterfaceQueue::default(),
             outstanding: BTreeMap::new(),
@@ -198,8 +225,8 @@ impl Dsr {
         let delayed = self.delayed.keys().next().map(|k| k.0);
         let status = self.outstanding.values().map(|o| o.sent).min();
         let status = status.map(|t| t + self.s.status_timeout_s);
-        let expiry = self.send_buffer.next_expiry(self.s.send_buffer_timeout_s);
-        let targets = self.send_buffer.targets();
+        let expiry = self.send_buffer.next_expiry(|w| self.patience(w));
+        let targets = self.send_buffer.targets(Some(self.own));
         let request = targets
             .iter()
             .filter_map(|t| self.requests.not_before(*t))
@@ -221,19 +248,23 @@ impl Dsr {
                     self.stats.cached_replies_sent += 1;
                     self.enqueue(item);
                 }
+                Some(Delayed::ArpAnswer { mac, ip }) => {
+                    let bytes = arp::emit((self.mac, self.own), mac, ip, false);
+                    let to = LinkDestination::Unicast(mac);
+                    self.transmit(to, ETHERTYPE_ARP, bytes, Class::Routing);
+                }
                 Some(Delayed::HeldRequest { from }) => self.held.retain(|(a, _)| *a != from),
                 None => {}
             }
         }
         self.expire_status(now);
         self.expire_acks(now);
-        for w in self
-            .send_buffer
-            .take_expired(now, self.s.send_buffer_timeout_s)
-        {
+        let (own, s) = (self.own, &self.s);
+        let expired = self.send_buffer.take_expired(now, |w| patience(w, own, s));
+        for w in expired {
             self.drop_packet(DropCause::SendBufferTimeout, Some(&w.packet));
         }
-        for target in self.send_buffer.targets() {
+        for target in self.send_buffer.targets(Some(self.own)) {
             self.pursue(now, target);
         }
         let (ask, failed) = self.neighbours.poll(now, &self.s);
@@ -285,6 +316,10 @@ impl Dsr {
         } else {
             self.await_route(now, w);
         }
+    }
+
+    fn patience(&self, w: &Waiting) -> Duration {
+        patience(w, self.own, &self.s)
     }
 
     /// Puts the packet into the Send Buffer and asks for a route.
@@ -346,13 +381,17 @@ impl Dsr {
         if self.send_buffer.is_empty() {
             return;
         }
-        for target in self.send_buffer.targets() {
+        for target in self.send_buffer.targets(None) {
             if self.cache.find(now, target, &[]).is_none() {
                 continue;
             }
             self.requests.answered(target);
             for w in self.send_buffer.take_for(target) {
-                self.originate(now, w);
+                if w.packet.ip.source == self.own {
+                    self.originate(now, w);
+                } else {
+                    self.salvage_waiting(now, w);
+                }
             }
         }
     }
@@ -404,6 +443,7 @@ impl Dsr {
         debug_assert!(ethertype == ETHERTYPE_ARP || ethertype == ETHERTYPE_IPV4);
         let token = self.token();
         match class {
+            _ if ethertype == ETHERTYPE_ARP => self.stats.arp_frames += 1,
             Class::Routing => self.stats.routing_frames += 1,
             Class::Data => self.stats.data_frames += 1,
         }
@@ -415,6 +455,15 @@ impl Dsr {
             class,
         });
         token
+    }
+}
+
+/// How long a packet may stay in the Send Buffer (§4.2); what was not this node's own, less long.
+fn patience(w: &Waiting, own: Ipv4Addr, s: &Settings) -> Duration {
+    if w.packet.ip.source == own {
+        s.send_buffer_timeout_s
+    } else {
+        s.request_period_s
     }
 }
 

@@ -2,16 +2,14 @@
 //! Processing of received packets (RFC 4728 §8.1.4 to §8.1.6): learning from them, forwarding,
 //! delivering, and automatic route shortening from overheard ones.
 
-use super::{Class, Dsr, LinkDestination, Output};
+use super::{Delayed, Dsr, Output};
 use crate::arp;
 use crate::cache::Origin;
 use crate::event::{DropCause, Event};
 use crate::queue::Item;
-use crate::settings::Resolution;
+use crate::settings::{Learning, Resolution};
 use crate::time::Instant;
-use crate::wire::{
-    DsrOption, ErrorKind, LostSegment, Packet, RouteError, SourceRoute, ETHERTYPE_ARP,
-};
+use crate::wire::{DsrOption, ErrorKind, LostSegment, Packet, RouteError, SourceRoute};
 use crate::Mac;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -50,11 +48,9 @@ impl Dsr {
             return;
         }
         if target == self.own {
-            self.neighbours.learn(now, sender, mac);
+            let usable = self.neighbours.learn(now, sender, mac, &self.s);
             if request {
-                let bytes = arp::emit((self.mac, self.own), mac, sender, false);
-                let to = LinkDestination::Unicast(mac);
-                self.transmit(to, ETHERTYPE_ARP, bytes, Class::Routing);
+                self.delay(usable.max(now), Delayed::ArpAnswer { mac, ip: sender });
             }
         }
     }
@@ -82,8 +78,9 @@ impl Dsr {
         if from == self.own || packet.ip.source.is_multicast() || source.is_group() {
             return;
         }
-        if self.s.resolution == Resolution::Learned {
-            self.neighbours.learn(now, from, source);
+        // What the monitor interface overhears tells the link layer nothing of its sender.
+        if self.s.resolution == Resolution::Learned && !promiscuous {
+            self.neighbours.learn(now, from, source, &self.s);
         }
         self.note_signal(now, from, signal_dbm);
         if promiscuous {
@@ -139,11 +136,14 @@ impl Dsr {
     /// §8.1.5, for a packet whose next listed node is this one.
     fn forward(&mut self, now: Instant, mut packet: Packet) {
         let own = self.own;
-        let returned = packet.ip.source == own
-            || packet.source_route().is_some_and(|sr| {
-                sr.addresses.iter().filter(|a| **a == own).count() > 1
-                    || sr.salvage > 0 && self.handled.contains(now, &packet)
-            });
+        // Without the Visited option a salvaged packet may come back; §8.3.6 lets it.
+        let salvaged = packet.source_route().is_some_and(|sr| sr.salvage > 0);
+        let may_return = salvaged && !self.s.visited_option;
+        let listed_twice =
+            |sr: &SourceRoute| sr.addresses.iter().filter(|a| **a == own).count() > 1;
+        let returned = packet.source_route().is_some_and(listed_twice)
+            || packet.ip.source == own && !may_return
+            || salvaged && !may_return && self.handled.contains(now, &packet);
         if returned {
             return self.drop_packet(DropCause::Loop, Some(&packet));
         }
@@ -182,9 +182,15 @@ impl Dsr {
             return;
         }
         self.passive_ack(&packet);
+        if !self.s.overhear_every_hop && !packet.is_control() {
+            if self.overheard.contains(now, &packet) {
+                return;
+            }
+            self.overheard.record(now, &packet);
+        }
         self.learn_errors(now, &packet);
         let hops = packet.source_route().map_or(1, |sr| sr.addresses.len() + 1);
-        if !packet.is_control() {
+        if self.s.prevent_reply_storms && !packet.is_control() {
             self.suppress_replies(packet.ip.source, packet.ip.destination, hops);
         }
         if self.s.overhear_routes {
@@ -252,7 +258,9 @@ impl Dsr {
                 DsrOption::RouteReply { addresses, .. } => {
                     let mut nodes = vec![packet.ip.destination];
                     nodes.extend_from_slice(addresses);
-                    self.cache.learn(now, &nodes, origin);
+                    if mine || self.s.learning == Learning::Full {
+                        self.cache.learn(now, &nodes, origin);
+                    }
                     if mine {
                         self.route_reply(now, packet.ip.source, addresses);
                     }
@@ -275,30 +283,36 @@ impl Dsr {
 
     /// The routes of an overheard packet, from the transmitter on and back (§3.3.1).
     fn learn_overheard(&mut self, now: Instant, packet: &Packet, from: Ipv4Addr) {
-        let mut known = Vec::new();
-        if let Some(sr) = packet.source_route() {
-            known.push(listed_nodes(packet, sr));
-        } else {
-            known.push(vec![packet.ip.source, packet.ip.destination]);
-        }
+        let full = self.s.learning == Learning::Full;
+        let way = match packet.source_route() {
+            Some(sr) => listed_nodes(packet, sr),
+            None => vec![packet.ip.source, packet.ip.destination],
+        };
+        self.learn_through(now, &way, from, true);
         for option in packet.options() {
             if let DsrOption::RouteReply { addresses, .. } = option {
                 let mut nodes = vec![packet.ip.destination];
                 nodes.extend_from_slice(addresses);
-                known.push(nodes);
+                self.learn_through(now, &nodes, from, full);
             }
         }
-        for nodes in known {
-            if nodes.contains(&self.own) {
-                self.cache.learn(now, &nodes, Origin::Overheard);
-            } else if let Some(at) = nodes.iter().position(|a| *a == from) {
-                let mut onward = vec![self.own];
-                onward.extend_from_slice(&nodes[at..]);
-                self.cache.learn(now, &onward, Origin::Overheard);
-                let mut backward = vec![self.own];
-                backward.extend(nodes[..=at].iter().rev());
-                self.cache.learn(now, &backward, Origin::Overheard);
-            }
+    }
+
+    /// Learns `nodes`; if this node is not among them, as reached through `from` if that is to be.
+    fn learn_through(&mut self, now: Instant, nodes: &[Ipv4Addr], from: Ipv4Addr, through: bool) {
+        if nodes.contains(&self.own) {
+            return self.cache.learn(now, nodes, Origin::Overheard);
+        }
+        let Some(at) = nodes.iter().position(|a| *a == from).filter(|_| through) else {
+            return;
+        };
+        let mut onward = vec![self.own];
+        onward.extend_from_slice(&nodes[at..]);
+        self.cache.learn(now, &onward, Origin::Overheard);
+        if self.s.learning == Learning::Full {
+            let mut backward = vec![self.own];
+            backward.extend(nodes[..=at].iter().rev());
+            self.cache.learn(now, &backward, Origin::Overheard);
         }
     }
 
@@ -312,11 +326,9 @@ impl Dsr {
             let ErrorKind::NodeUnreachable(unreachable) = e.kind else {
                 continue;
             };
-            if e.source == self.own {
-                continue;
-            }
             self.cache.remove_link(now, e.source, unreachable);
-            if e.destination != self.own {
+            // What a Route Request spreads was dealt with before it was attached.
+            if e.destination != self.own || packet.route_request().is_some() {
                 continue;
             }
             let segments = LostSegment::parse_all(&e.extension);
@@ -327,14 +339,15 @@ impl Dsr {
             });
             if self.s.piggyback_errors {
                 self.news
-                    .retain(|n| (n.source, &n.kind) != (e.source, &e.kind));
+                    .retain(|(_, n)| (n.source, &n.kind) != (e.source, &e.kind));
                 if self.news.len() >= MAX_NEWS {
                     self.news.remove(0);
                 }
-                self.news.push(RouteError {
+                let bare = RouteError {
                     extension: Vec::new(),
                     ..e.clone()
-                });
+                };
+                self.news.push((now, bare));
             }
             if packet.ip.destination == self.own {
                 self.pass_on(now, e.salvage, &options[i + 1..]);

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A counted TCP transfer: N packets, and the time at which the last byte of them arrived.
+
+iperf3 counts what it hands to its kernel and ends the test then, with bytes still on their way.
+
+    counted.py receive ADDRESS PORT BYTES REPORT
+    counted.py send ADDRESS PORT OWN_ADDRESS OWN_PORT PACKETS PACKET_BYTES MSS CONGESTION_CONTROL
+
+Both stay, connected, until they are killed, so that the connection can be measured to the end.
+Run by path, on the standard library alone: a run's course must not depend on what is installed.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import sys
+import time
+from pathlib import Path
+
+CHUNK_BYTES = 1 << 20
+
+
+def receive(address: str, port: str, size: str, report: str) -> None:
+    """Take in one transfer; write its end in ns of CLOCK_MONOTONIC to ``report``."""
+    with socket.create_server((address, int(port))) as server:
+        connection, _ = server.accept()
+        left = int(size)
+        while left > 0:
+            data = connection.recv(CHUNK_BYTES)
+            if not data:
+                return
+            left -= len(data)
+        answer = json.dumps({"end_ns": time.monotonic_ns()})
+        Path(report).write_text(answer, encoding="utf-8")
+        signal.pause()
+
+
+def send(
+    address: str,
+    port: str,
+    own_address: str,
+    own_port: str,
+    packets: str,
+    packet_bytes: str,
+    mss: str,
+    congestion_control: str,
+) -> None:
+    """Write packet after packet."""
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, int(mss))
+        connection.setsockopt(
+            socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion_control.encode()
+        )
+        # A packet of the scenario is a packet on the wire, as long as the window lets it leave.
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.bind((own_address, int(own_port)))
+        connection.connect((address, int(port)))
+        packet = bytes(int(packet_bytes))
+        for _ in range(int(packets)):
+            connection.sendall(packet)
+        signal.pause()
+
+
+if __name__ == "__main__":
+    role = receive if sys.argv[1] == "receive" else send
+    role(*sys.argv[2:])

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Networks other than the chain: wired queues, wired and wireless together, movement."""
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import pytest
+
+from hoplab import results
+from hoplab.movement import random_waypoint, save
+
+Run = Callable[..., dict[str, Any]]
+Hoplab = Callable[..., subprocess.CompletedProcess[str]]
+HYBRID = """
+duration_s = 10
+[topology]
+kind = "hybrid"
+[[flow]]
+source = "srv"
+destination = "n0"
+packets = 1000
+packet_bytes = 1400
+window = 20
+"""
+BOTTLENECK = """
+duration_s = 15
+[topology]
+kind = "dumbbell"
+[topology.queue]
+kind = "{kind}"
+packets = 50
+[tcp]
+profile = "classic"
+[[flow]]
+source = "n1"
+destination = "n4"
+[[flow]]
+source = "n5"
+destination = "n6"
+"""
+MOVING = """
+duration_s = 20
+[topology]
+kind = "trace"
+movement = "walk.ns2"
+stations = 5
+[routing]
+protocol = "dsr"
+[[flow]]
+source = "n0"
+destination = "n4"
+"""
+
+
+def test_a_counted_transfer_from_a_wired_server(tmp_path: Path, run_scenario: Run) -> None:
+    """A hop of 2 Mbit/s takes 7010 + 585 us for 1460 bytes (test_runs.py); timestamps take 12 of
+    those and 12 bytes, 48 us, of every second segment's acknowledgement. Every byte arrives; the
+    round trips of slow start cost some of a transfer of 7 s."""
+    flow = run_scenario(HYBRID)["flows"][0]
+    assert flow["delivered_bytes"] == 1_400_000
+    expected_kbps = 1448 * 8 / (7010 + 585 + 24) * 1000
+    assert 0.95 * expected_kbps < flow["goodput_kbps"] < 1.02 * expected_kbps
+    row = results.load(tmp_path / "run1").rows("flows")[0]
+    assert row["stop_s"] == pytest.approx(1_400_000 * 8e-3 / flow["goodput_kbps"])
+
+
+def backlog(run: Path) -> tuple[float, int]:
+    """Mean packets in the bottleneck's queue once it is settled, and all its drops."""
+    rows = [row for row in results.load(run).rows("queues") if row["node"] == "n2"]
+    by_interface: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        by_interface.setdefault(row["interface"], []).append(row)
+    busiest = max(by_interface.values(), key=lambda of: of[-1]["sent_packets"])
+    settled = [row["backlog_packets"] for row in busiest if row["t_s"] >= 5]
+    return fmean(settled), busiest[-1]["drops"]
+
+
+def test_red_keeps_the_queue_short(tmp_path: Path, run_scenario: Run) -> None:
+    """RED holds the average below its upper threshold of 15 packets by early drops; in DropTail
+    the windows of 45 segments that 64 KiB allow, less 51 packets on the way, stand."""
+    run_scenario(BOTTLENECK.format(kind="red"))
+    run_scenario(BOTTLENECK.format(kind="droptail"))
+    red, red_drops = backlog(tmp_path / "run1")
+    droptail, droptail_drops = backlog(tmp_path / "run2")
+    assert red < 15 < droptail
+    assert red_drops > 0
+    assert droptail_drops == 0
+
+
+def test_stations_are_where_the_movement_file_says(tmp_path: Path, run_scenario: Run) -> None:
+    """At 10 m/s and 1 mm of a file's rounding, and TCP crosses the moving network."""
+    traces = random_waypoint(
+        stations=[f"n{i}" for i in range(5)],
+        width_m=350,
+        height_m=350,
+        min_speed_mps=9,
+        max_speed_mps=11,
+        pause_s=0,
+        duration_s=20,
+        seed=3,
+    )
+    save(traces, tmp_path / "walk.ns2")
+    flows = run_scenario(MOVING)["flows"]
+    for row in results.load(tmp_path / "run1").rows("nodes"):
+        x_m, y_m = traces[row["node"]].at(row["t_s"])
+        assert (row["x_m"], row["y_m"]) == pytest.approx((x_m, y_m), abs=0.05)
+    assert flows[0]["goodput_kbps"] > 100
+
+
+def test_verify(tmp_path: Path, run_scenario: Run, hoplab: Hoplab) -> None:
+    run_scenario(HYBRID, "--set", "duration_s=2")
+    same = hoplab("verify", str(tmp_path / "run1"))
+    assert same.returncode == 0, same.stderr
+    manifest = tmp_path / "run1" / "manifest.json"
+    told = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps({**told, "digest": "0" * 64}))
+    other = hoplab("verify", str(tmp_path / "run1"))
+    assert other.returncode == 7
+    assert len(other.stderr.splitlines()) == 1

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the scripts for ns-2.35 share: options, the 914 MHz WaveLAN as ns-2 ships it, DSR, stations.
+# Sourced. Every option is "-name value" on the command line.
+
+array set opt {stations 2 seed 1 time 100 rts 0 trace /dev/null moves "" width 1500 height 300}
+
+proc read_options {arguments} {
+    global opt
+    foreach {name value} $arguments {
+        set name [string trimleft $name -]
+        if {![info exists opt($name)]} {
+            puts stderr "unknown option -$name; one of: [lsort [array names opt]]"
+            exit 2
+        }
+        set opt($name) $value
+    }
+}
+
+# The simulator and as many stations as opt(stations) says, at (1, 1), as $node_(I).
+# Traced are what applications send and receive (AGT) and what DSR hands down (RTR).
+proc make_network {width height} {
+    global opt ns_ node_
+    ns-random $opt(seed)
+    set ns_ [new Simulator]
+    $ns_ trace-all [open $opt(trace) w]
+    set plane [new Topography]
+    $plane load_flatgrid $width $height
+    create-god $opt(stations)
+    Mac/802_11 set RTSThreshold_ $opt(rts)
+    $ns_ node-config -adhocRouting DSR -llType LL -macType Mac/802_11 -ifqType CMUPriQueue \
+        -ifqLen 50 -antType Antenna/OmniAntenna -propType Propagation/TwoRayGround \
+        -phyType Phy/WirelessPhy -channel [new Channel/WirelessChannel] -topoInstance $plane \
+        -agentTrace ON -routerTrace ON -macTrace OFF
+    for {set i 0} {$i < $opt(stations)} {incr i} {
+        set node_($i) [$ns_ node]
+        $node_($i) random-motion 0
+        place $i 1 1
+    }
+}
+
+proc place {station x y} {
+    global node_
+    $node_($station) set X_ $x
+    $node_($station) set Y_ $y
+    $node_($station) set Z_ 0
+}
