@@ -15,10 +15,6 @@ MONARCH: dict[str, bool | int | float | str] = {
     "use_blacklist": False,
     "visited_option": False,
     "salvage_discovery": True,
-    "resolution": "arp",
-    "arp_queue_packets": 1,
-    "arp_retry_s": 0.5,
-    "arp_timeout_s": 55.0,
 }
-"""Where RFC 4728 leaves a choice or came later, and the ARP below: one packet waits for an
-address, and the fourth packet to come gives up, which at 2 packets/s is 1.5 s."""
+"""Where RFC 4728 leaves a choice or came later. The hold-down of gratuitous replies is there in
+ns-2, but its time is written into the wrong entry."""
