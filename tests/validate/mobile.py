@@ -22,6 +22,8 @@ WIDTH_M, HEIGHT_M = 1500.0, 300.0
 FLOWS = 10
 PACKETS_PER_S = 2
 UDP_HEADER_BYTES = 8
+
+
 @dataclass(frozen=True)
 class Tally:
     """What a run came to, summed over its flows or stations."""
