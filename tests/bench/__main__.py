@@ -102,7 +102,7 @@ def _engine() -> float:
     """Million events a second of the medium's engine with 10 radios."""
     command = (
         ". scripts/rust && cargo bench --quiet --locked --manifest-path daemons/Cargo.toml "
-        "--package hoplab-medium-core -- --quick static/10$"
+        "--package hoplab-medium-core --bench engine -- --quick static/10$"
     )
     done = subprocess.run(
         ["bash", "-c", command], cwd=PROJECT, capture_output=True, text=True, check=True
