@@ -15,6 +15,7 @@ MONARCH: dict[str, bool | int | float | str] = {
     "use_blacklist": False,
     "visited_option": False,
     "salvage_discovery": True,
+    "arp_queue_packets": 1,
 }
 """Where RFC 4728 leaves a choice or came later. The hold-down of gratuitous replies is there in
 ns-2, but its time is written into the wrong entry."""

@@ -77,8 +77,9 @@ impl Ring {
         self.fd.as_raw_fd()
     }
 
-    /// Hands every waiting frame to `take`.
-    pub fn read(&mut self, mut take: impl FnMut(&[u8])) {
+    /// Hands every waiting frame to `take`; false if there was none.
+    pub fn read(&mut self, mut take: impl FnMut(&[u8])) -> bool {
+        let mut any = false;
         loop {
             // SAFETY: `next` is below SLOTS, so the slot lies in the mapping, whose start and
             // slots are aligned for the header (packet_mmap.rst).
@@ -87,8 +88,9 @@ impl Ring {
             // SAFETY: as above; the kernel writes this word too, hence volatile.
             let status = unsafe { (&raw const (*header).tp_status).read_volatile() };
             if status & libc::TP_STATUS_USER == 0 {
-                return;
+                return any;
             }
+            any = true;
             fence(Ordering::Acquire);
             // SAFETY: the slot is ours until its status is given back.
             let (at, len) = unsafe {

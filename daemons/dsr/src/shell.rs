@@ -20,10 +20,9 @@ const IDLE_NS: u64 = 3_600_000_000_000;
 /// Octets of a sent frame that identify it when its report comes back.
 const PREFIX: usize = 72;
 const ETHERNET: usize = 14;
-/// How long after they were read last reports and overheard frames may wait for another wake-up,
-/// ns. Reports do not wait while one of them would let the next frame go.
-const REPORTS_GATHER_NS: u64 = 20_000_000;
-const FOREIGN_GATHER_NS: u64 = 20_000_000;
+/// How long reports of frames sent and overheard frames may wait for a wake-up that comes for
+/// another reason, ns. Reports do not wait while one of them would let the next frame go.
+const GATHER_NS: u64 = 20_000_000;
 /// Largest payload of an IEEE 802.11 frame (aMSDU aside), octets.
 const WLAN_MTU: u32 = 2304;
 
@@ -43,6 +42,8 @@ pub struct Shell {
     /// Until when reports and overheard frames are gathered.
     reports_due: u64,
     foreign_due: u64,
+    /// When a frame was overheard last.
+    foreign_read: u64,
     /// Unicast frames whose report is outstanding, oldest first.
     awaited: VecDeque<(Token, Vec<u8>)>,
     heard: BTreeMap<Mac, u16>,
@@ -178,6 +179,7 @@ impl Shell {
             batch: Batch::new(),
             reports_due: 0,
             foreign_due: 0,
+            foreign_read: 0,
             awaited: VecDeque::new(),
             heard: BTreeMap::new(),
             signals: BTreeMap::new(),
@@ -237,18 +239,24 @@ impl Shell {
 
     fn round(&mut self, fds: &[libc::pollfd; 5]) {
         let now = self.clock.now;
+        let waited_for = fds[4].fd >= 0;
+        let reported = fds[4].revents & libc::POLLERR != 0;
         // A report that is there lets what arrives go on at once.
-        let wanted = fds[4].revents & libc::POLLERR != 0 || self.reports_due <= now;
-        if self.core.outstanding() > 0 && (wanted || self.core.full()) {
+        let gathered = !waited_for && (self.reports_due <= now || self.core.full());
+        if self.core.outstanding() > 0 && (reported || gathered) {
             self.read_reports();
-            self.reports_due = now + REPORTS_GATHER_NS;
+            self.reports_due = now + GATHER_NS;
         }
         // Any wake-up serves to read what costs no call; and signals are known before frames.
-        self.read_foreign();
-        self.read_link();
-        if fds[2].revents & libc::POLLIN != 0 {
-            self.foreign_due = now + FOREIGN_GATHER_NS;
+        let heard = self.read_foreign();
+        let others = [0, 1, 3, 4].iter().any(|i| fds[*i].revents != 0);
+        if others || heard && now - self.foreign_read < GATHER_NS / 3 {
+            self.foreign_due = now + GATHER_NS;
         }
+        if heard {
+            self.foreign_read = now;
+        }
+        self.read_link();
         if fds[1].revents & libc::POLLIN != 0 {
             self.read_tun();
         }
@@ -295,9 +303,10 @@ impl Shell {
         });
     }
 
-    fn read_foreign(&mut self) {
+    /// Whether there was anything to read.
+    fn read_foreign(&mut self) -> bool {
         let Some(ring) = &mut self.overhear else {
-            return;
+            return false;
         };
         let (now, own, core) = (Instant(self.clock.now), self.own, &mut self.core);
         let (last_heard, signals) = (&mut self.heard, &mut self.signals);
@@ -319,12 +328,12 @@ impl Shell {
                 return;
             }
             core.handle_frame(now, from, to, heard.packet, heard.signal_dbm, true);
-        });
+        })
     }
 
     fn read_tun(&mut self) {
         let mut packet = [0u8; sys::FRAME];
-        sys::count_call();
+        sys::count(sys::Call::Tun);
         if let Ok(len) = self.tun.read(&mut packet) {
             if len > 0 && packet[0] >> 4 == 4 {
                 self.core
@@ -339,7 +348,7 @@ impl Shell {
             match output {
                 // A full TUN queue is the stack's loss, as on any interface.
                 Output::Deliver(packet) => {
-                    sys::count_call();
+                    sys::count(sys::Call::Tun);
                     drop(self.tun.write(&packet));
                 }
                 Output::Event(event) => {
@@ -377,7 +386,7 @@ impl Shell {
         }
         if !frames.is_empty() {
             if self.core.outstanding() == frames.len() {
-                self.reports_due = self.clock.now + REPORTS_GATHER_NS;
+                self.reports_due = self.clock.now + GATHER_NS;
             }
             sys::send(&self.sender, &frames);
         }

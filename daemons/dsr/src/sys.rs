@@ -17,16 +17,25 @@ const REPORT: usize = 128;
 pub const FRAME: usize = 2560;
 
 static STOP: AtomicBool = AtomicBool::new(false);
-static CALLS: AtomicU64 = AtomicU64::new(0);
+static CALLS: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
 
-/// Counts a system call of the forwarding path.
-pub fn count_call() {
-    CALLS.fetch_add(1, Ordering::Relaxed);
+/// The system calls of the forwarding path.
+#[derive(Clone, Copy)]
+pub enum Call {
+    Wait,
+    Send,
+    Reports,
+    Tun,
 }
 
-/// System calls of the forwarding path since the start.
-pub fn calls() -> u64 {
-    CALLS.load(Ordering::Relaxed)
+pub fn count(call: Call) {
+    CALLS[call as usize].fetch_add(1, Ordering::Relaxed);
+}
+
+/// How often each was made since the start, by the counter's name.
+pub fn calls() -> [(&'static str, u64); 4] {
+    let names = ["calls_wait", "calls_send", "calls_reports", "calls_tun"];
+    std::array::from_fn(|i| (names[i], CALLS[i].load(Ordering::Relaxed)))
 }
 
 fn check(result: i64, what: &str) -> Result<i64, String> {
@@ -319,7 +328,7 @@ impl Batch {
             msgs[i].msg_hdr.msg_control = self.control[i].as_mut_ptr().cast();
             msgs[i].msg_hdr.msg_controllen = size_of::<[u64; 16]>();
         }
-        count_call();
+        count(Call::Reports);
         // SAFETY: every header points to buffers of the lengths given, alive through the call.
         let got = unsafe {
             let none = std::ptr::null_mut();
@@ -370,7 +379,7 @@ pub fn send(fd: &OwnedFd, frames: &[Vec<u8>]) -> usize {
             msgs[i].msg_hdr.msg_iov = &raw mut iov[i];
             msgs[i].msg_hdr.msg_iovlen = 1;
         }
-        count_call();
+        count(Call::Send);
         // SAFETY: the kernel only reads the frames, which live through the call.
         let done =
             unsafe { libc::sendmmsg(fd.as_raw_fd(), msgs.as_mut_ptr(), chunk.len() as u32, 0) };
@@ -401,7 +410,7 @@ pub fn wait(fds: &mut [libc::pollfd], timeout_ns: u64) -> u64 {
         tv_nsec: (timeout_ns % 1_000_000_000) as i64,
     };
     let mask: u64 = 0;
-    count_call();
+    count(Call::Wait);
     // SAFETY: pointers and lengths are right; the raw call takes an 8-octet signal mask.
     let result = unsafe {
         let (p, n) = (fds.as_mut_ptr(), fds.len());
