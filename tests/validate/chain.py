@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.validate import mobile, plot
+from tests.validate import plot
 from tests.validate.figures import Figure
+from tests.validate.monarch import MONARCH
 from tests.validate.runs import goodput_kbps, measure_all
 
 HOPS = range(1, 11)
@@ -36,7 +37,7 @@ def scenario(profile: str, hops: int, protocol: str) -> dict[str, Any]:
         "radio": {"profile": profile},
         "routing": {
             "protocol": protocol,
-            "settings": mobile.SETTINGS if protocol == "dsr" else {},
+            "settings": MONARCH if protocol == "dsr" else {},
         },
         "tcp": {
             "profile": "classic",
