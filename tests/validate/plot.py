@@ -16,6 +16,8 @@ STYLES = {
     "lost": ("#c0182b", "cross"),
     "measured": ("#1f5fa8", "dot"),
     "reference": ("#d95f02", "cross"),
+    "Hoplab": ("#1f5fa8", "square"),
+    "ns-2.35": ("#d95f02", "cross"),
 }
 
 
