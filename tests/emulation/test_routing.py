@@ -128,3 +128,47 @@ def test_a_connection_survives_a_partition_of_20_s(tmp_path: Path, run_scenario:
     during = [row["delivered_bytes"] for row in samples if 6 < row["t_s"] < 25]
     assert max(during) == min(during)
     assert samples[-1]["delivered_bytes"] > max(during) + 500_000
+
+
+def test_arp_resolves_next_hops_and_the_bsd_queue_keeps_the_last_packet(
+    tmp_path: Path, run_scenario: Run
+) -> None:
+    """The relay's address is unknown for a moment at the start, and again after the outage."""
+    settings = ("--set", 'routing.settings.resolution="arp"')
+    text = CHAIN.format(stations=3, last=2)
+    goodput = run_scenario(text, *settings, "--set", "routing.protocol=dsr")["flows"][0]
+    assert 0.35 * 1538 < goodput["goodput_kbps"] < 0.52 * 1538
+    counters = _counters(tmp_path / "run1")
+    # A request and a reply for each direction of each hop at most, and few repetitions.
+    assert 4 <= sum(row["arp_frames"] for row in counters.values()) <= 40
+    flow = 'protocol = "udp"\nrate_kbps = 40\npacket_bytes = 500'
+    lost = []
+    for number, queue in enumerate((101, 1), 2):
+        short = ("--set", f"routing.settings.arp_queue_packets={queue}")
+        run_scenario(
+            OUTAGE.format(duration=15, back=8, flow=flow),
+            *settings,
+            *short,
+            *("--set", "routing.settings.arp_timeout_s=0.5"),
+        )
+        events = results.load(tmp_path / f"run{number}").rows("events")
+        lost.append(sum("cause=arp" in event["detail"] for event in events))
+    assert lost[0] == 0 < lost[1]
+
+
+def test_a_relay_makes_few_system_calls_for_a_packet(tmp_path: Path, run_scenario: Run) -> None:
+    """At load: a wait, a send, and about one more wait and one read for reports of frames sent."""
+    run_scenario(CHAIN.format(stations=4, last=3), "--set", "routing.protocol=dsr")
+    for relay in ("n1", "n2"):
+        counted = _counters(tmp_path / "run1")[relay]
+        calls = sum(value for name, value in counted.items() if name.startswith("calls_"))
+        assert counted["forwarded"] > 100
+        assert calls / counted["forwarded"] < 4.5
+
+
+def _counters(run: Path) -> dict[str, dict[str, int]]:
+    """By station and name."""
+    counted: dict[str, dict[str, int]] = {}
+    for row in results.load(run).rows("routing"):
+        counted.setdefault(row["node"], {})[row["counter"]] = row["value"]
+    return counted

@@ -34,6 +34,8 @@ STYLES = {
     "ns-2, no link fails": ("#f2b26b", "s"),
     "static routes": ("#7fb0e0", "o"),
     "DSR": ("#1f5fa8", "o"),
+    "ns-2.35": ("#d95f02", "x"),
+    "Hoplab": ("#1f5fa8", "s"),
 }
 """Colour and marker by kind of point."""
 matplotlib.rcParams.update(

@@ -241,9 +241,10 @@ impl Shell {
         let now = self.clock.now;
         let waited_for = fds[4].fd >= 0;
         let reported = fds[4].revents & libc::POLLERR != 0;
-        // A report that is there lets what arrives go on at once.
+        // A report that is there lets what arrives go on at once. Some are of frames that the
+        // core does not follow (ARP), and must be taken out all the same.
         let gathered = !waited_for && (self.reports_due <= now || self.core.full());
-        if self.core.outstanding() > 0 && (reported || gathered) {
+        if reported || gathered && self.core.outstanding() > 0 {
             self.read_reports();
             self.reports_due = now + GATHER_NS;
         }
