@@ -26,6 +26,8 @@ proc make_network {width height} {
     set plane [new Topography]
     $plane load_flatgrid $width $height
     create-god $opt(stations)
+    # ns-2.35 would send data at 1 Mbit/s; the rest of its defaults is the WaveLAN.
+    Mac/802_11 set dataRate_ 2Mb
     Mac/802_11 set RTSThreshold_ $opt(rts)
     $ns_ node-config -adhocRouting DSR -llType LL -macType Mac/802_11 -ifqType CMUPriQueue \
         -ifqLen 50 -antType Antenna/OmniAntenna -propType Propagation/TwoRayGround \

@@ -94,6 +94,8 @@ class Point:
     timeout_s: float
     timeouts: int
     retransmits: int
+    told: float | None
+    """The congestion control's own mean estimate, segments/s."""
 
 
 def point(results: Results) -> Point:
@@ -102,6 +104,7 @@ def point(results: Results) -> Point:
     seconds = last["t_s"] - first["t_s"]
     goodput = (last["delivered_bytes"] - first["delivered_bytes"]) / MSS / seconds
     retransmits = last["retransmits"] - first["retransmits"]
+    told = [row["estimate_kbps"] for row in rows if row["estimate_kbps"] is not None]
     return Point(
         goodput,
         goodput + retransmits / seconds,
@@ -110,6 +113,7 @@ def point(results: Results) -> Point:
         fmean(row["rto_ms"] / 2 ** row["backoff"] for row in rows) / 1000,
         last["timeouts"] - first["timeouts"],
         retransmits,
+        fmean(told) * 125 / MSS if told else None,
     )
 
 
@@ -158,6 +162,8 @@ def lines(found: dict[tuple[str, float], Point]) -> Iterator[str]:
         cells.append(f"{pftk(loss, reno.round_trip_s, reno.timeout_s, WINDOW):.0f}")
         cells.append(f"{square_root(loss, reno.round_trip_s):.0f}")
         yield f"| {100 * loss:g} % | {' | '.join(cells)} |"
+    over = [(found["tcpw", loss].told or 0.0) / found["tcpw", loss].goodput for loss in LOSSES]
+    yield f"tcpw's mean estimate over its goodput: {', '.join(f'{ratio:.2f}' for ratio in over)}"
 
 
 if __name__ == "__main__":

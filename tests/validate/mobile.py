@@ -8,33 +8,20 @@ when DSR hands them to the link, per delivered packet.
 
 from __future__ import annotations
 
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hoplab import movement
 from hoplab.results import Results
+from tests.validate import ns2
+from tests.validate.monarch import MONARCH
 
 STATIONS = 30
 WIDTH_M, HEIGHT_M = 1500.0, 300.0
 FLOWS = 10
 PACKETS_PER_S = 2
 UDP_HEADER_BYTES = 8
-SETTINGS = {
-    "cache_timeout": "none",
-    "prevent_reply_storms": False,
-    "learning": "onward",
-    "overhear_every_hop": False,
-    "visited_option": False,
-    "salvage_discovery": True,
-    "nonpropagating_every_time": True,
-    "request_period_s": 2.0,
-    "request_backoff": 4,
-    "use_blacklist": False,
-    "grat_reply_holdoff_s": 0.0,
-}
-"""What the Monarch code in ns-2.35 does where RFC 4728 leaves a choice, or came later."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +73,7 @@ def scenario(movement_file: Path, duration_s: float, seed: int) -> dict[str, Any
         "seed": seed,
         "topology": {"kind": "trace", "movement": str(movement_file)},
         "radio": {"profile": "ns2-stock"},
-        "routing": {"protocol": "dsr", "settings": SETTINGS},
+        "routing": {"protocol": "dsr", "settings": MONARCH},
         "measure": {"interval_s": 1.0},
         "flow": [
             {
@@ -114,34 +101,22 @@ def read(results: Results) -> Tally:
     return Tally(sum(f["sent"] for f in flows), sum(f["received"] for f in flows), routing)
 
 
-def ns2(movement_file: Path, duration_s: float, seed: int) -> Tally:
-    """The same in ns-2.35, from its trace."""
+def in_ns2(movement_file: Path, duration_s: float, seed: int) -> Tally:
+    """The same in ns-2.35."""
     flows = " ".join(
         f"{i} {i + FLOWS} {payload_bytes(i) + UDP_HEADER_BYTES} {start_s(i)}" for i in range(FLOWS)
     )
-    trace = movement_file.with_suffix(".trace")
-    subprocess.run(
-        [
-            *("ns", str(Path(__file__).parents[1] / "ns2" / "mobile.tcl")),
-            *("-stations", str(STATIONS), "-moves", str(movement_file), "-seed", str(seed)),
-            *("-time", str(duration_s), "-rate", str(PACKETS_PER_S)),
-            *("-trace", str(trace), "-flows", flows),
-        ],
-        check=True,
-        capture_output=True,
-    )
-    counts = {("s", "AGT", "cbr"): 0, ("r", "AGT", "cbr"): 0, ("s", "RTR", "DSR"): 0}
-    counts["f", "RTR", "DSR"] = 0
-    with trace.open(encoding="ascii", errors="replace") as lines:
-        for line in lines:
-            # Kind, time, station, layer, flags, packet number, type and so on.
-            words = line.split(maxsplit=7)
-            key = (words[0], words[3], words[6]) if len(words) > 6 else None
-            if key in counts:
-                counts[key] += 1
-    trace.unlink()
+    events = ns2.run(
+        "mobile.tcl",
+        stations=STATIONS,
+        moves=movement_file,
+        seed=seed,
+        time=duration_s,
+        rate=PACKETS_PER_S,
+        flows=flows,
+    ).events
     return Tally(
-        counts["s", "AGT", "cbr"],
-        counts["r", "AGT", "cbr"],
-        counts["s", "RTR", "DSR"] + counts["f", "RTR", "DSR"],
+        events["s", "AGT", "cbr"],
+        events["r", "AGT", "cbr"],
+        events["s", "RTR", "DSR"] + events["f", "RTR", "DSR"],
     )

@@ -147,6 +147,7 @@ fn padding_and_the_rest() {
         "45 02 0102",
     );
     both_ways(DsrOption::Visited(vec![a(1)]), "1e 04 0a000001");
+    both_ways(DsrOption::Signals(vec![-70, 127]), "1d 02 ba7f");
 }
 
 /// A whole packet: TCP's first octets behind a source route of one hop and a request for an

@@ -54,7 +54,7 @@ impl Control {
 /// The protocol's counters and the shell's own.
 pub fn counters(core: &Dsr) -> Vec<(&'static str, u64)> {
     let mut all = core.stats().counters();
-    all.push(("system_calls", crate::sys::calls()));
+    all.extend(crate::sys::calls());
     all
 }
 

@@ -5,6 +5,7 @@ mod config;
 mod control;
 mod monitor;
 mod netlink;
+mod ring;
 mod shell;
 mod sys;
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Connects the protocol core to the system: TUN, packet sockets, clock, records. One thread,
-//! one `ppoll`; frames move in batches.
+//! one `ppoll`. Frames come through rings without a call of their own and leave in batches; what
+//! need not be known at once (reports of frames sent, overheard frames) is gathered for a while.
 
 use crate::config::{Config, Overhear};
 use crate::control::{self, Control};
-use crate::sys::{self, Batch, Configurator};
+use crate::ring::Ring;
+use crate::sys::{self, Batch, Configurator, Receives};
 use crate::{monitor, netlink};
 use hoplab_dsr_core::{Dsr, Event, Instant, LinkDestination, Mac, Output, Token};
 use std::collections::{BTreeMap, VecDeque};
@@ -18,6 +20,9 @@ const IDLE_NS: u64 = 3_600_000_000_000;
 /// Octets of a sent frame that identify it when its report comes back.
 const PREFIX: usize = 72;
 const ETHERNET: usize = 14;
+/// How long reports of frames sent and overheard frames may wait for a wake-up that comes for
+/// another reason, ns. Reports do not wait while one of them would let the next frame go.
+const GATHER_NS: u64 = 20_000_000;
 /// Largest payload of an IEEE 802.11 frame (aMSDU aside), octets.
 const WLAN_MTU: u32 = 2304;
 
@@ -26,15 +31,24 @@ pub struct Shell {
     own: Mac,
     clock: Clock,
     tun: File,
-    link: OwnedFd,
-    overhear: Option<OwnedFd>,
+    /// Receives; `sender` sends and gets the reports.
+    link: Ring,
+    sender: OwnedFd,
+    overhear: Option<Ring>,
     /// Keeps the monitor interface alive.
     _monitor: Option<OwnedFd>,
     control: Control,
     batch: Batch,
+    /// Until when reports and overheard frames are gathered.
+    reports_due: u64,
+    foreign_due: u64,
+    /// When a frame was overheard last.
+    foreign_read: u64,
     /// Unicast frames whose report is outstanding, oldest first.
     awaited: VecDeque<(Token, Vec<u8>)>,
     heard: BTreeMap<Mac, u16>,
+    /// Signal of the latest frame of each neighbour that was for this station or for all, dBm.
+    signals: BTreeMap<Mac, i16>,
     name: String,
     log: Option<Log>,
     counters: Option<File>,
@@ -113,8 +127,9 @@ impl Shell {
         net.set_mtu(&config.tun, config.tun_mtu)?;
         net.up(&config.tun)?;
         net.up(interface)?;
-        let link = sys::packet_socket(index)?;
-        sys::want_reports(&link)?;
+        let link = sys::packet_socket(index, Receives::All)?;
+        let sender = sys::packet_socket(index, Receives::Nothing)?;
+        sys::want_reports(&sender)?;
         let (monitor, overhear) = match config.overhear {
             Overhear::Off => (None, None),
             Overhear::Promiscuous => {
@@ -125,9 +140,13 @@ impl Shell {
                 let name = format!("mon{index}");
                 let owner = netlink::monitor(index, &name)?;
                 net.up(&name)?;
-                let socket = sys::packet_socket(net.index(&name)?)?;
-                sys::filter(&socket, &mut monitor::others_only(own))?;
-                (Some(owner), Some(socket))
+                let socket = sys::packet_socket(net.index(&name)?, Receives::All)?;
+                // Frames for this station are of use only for their signal, which the interface
+                // itself does not tell.
+                if settings.signal_threshold_dbm.is_none() {
+                    sys::filter(&socket, &mut monitor::others_only(own))?;
+                }
+                (Some(owner), Some(Ring::new(socket)?))
             }
         };
         let log = config.events.as_ref().map(|path| {
@@ -152,13 +171,18 @@ impl Shell {
             own,
             clock: Clock::new(),
             tun: File::from(tun),
-            link,
+            link: Ring::new(link)?,
+            sender,
             overhear,
             _monitor: monitor,
             control,
             batch: Batch::new(),
+            reports_due: 0,
+            foreign_due: 0,
+            foreign_read: 0,
             awaited: VecDeque::new(),
             heard: BTreeMap::new(),
+            signals: BTreeMap::new(),
             name: config.name.clone(),
             log: log.transpose()?,
             counters: counters.transpose()?,
@@ -167,24 +191,8 @@ impl Shell {
 
     /// Runs until SIGTERM; then writes what is left of the records.
     pub fn run(mut self) -> Result<(), String> {
-        let foreign = self.overhear.as_ref().map_or(-1, |fd| fd.as_raw_fd());
-        let poll = |fd| libc::pollfd {
-            fd,
-            events: libc::POLLIN,
-            revents: 0,
-        };
-        let mut fds = [
-            poll(self.link.as_raw_fd()),
-            poll(self.tun.as_raw_fd()),
-            poll(foreign),
-            poll(self.control.fd()),
-        ];
         while !sys::stopped() {
-            let until = match self.core.next_deadline() {
-                // Never zero: in virtual time only waiting lets time pass.
-                Some(Instant(at)) => at.saturating_sub(self.clock.now).clamp(1_000, IDLE_NS),
-                None => IDLE_NS,
-            };
+            let (mut fds, until) = self.interests();
             let left = sys::wait(&mut fds, until);
             self.clock.waited(until - left.min(until));
             self.round(&fds);
@@ -199,16 +207,56 @@ impl Shell {
         }
     }
 
-    fn round(&mut self, fds: &[libc::pollfd; 4]) {
-        if fds[0].revents & libc::POLLERR != 0 {
+    /// What to wait for, and how long at most, ns. What is being gathered is left out until its
+    /// time has come; after that it is waited for, so that silence costs nothing.
+    fn interests(&self) -> ([libc::pollfd; 5], u64) {
+        let now = self.clock.now;
+        let poll = |fd, wanted: bool| libc::pollfd {
+            fd: if wanted { fd } else { -1 },
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        let gather_reports = self.reports_due > now && !self.core.blocked();
+        let gather_foreign = self.foreign_due > now;
+        let foreign = self.overhear.as_ref().map_or(-1, Ring::fd);
+        let fds = [
+            poll(self.link.fd(), true),
+            poll(self.tun.as_raw_fd(), true),
+            poll(foreign, !gather_foreign),
+            poll(self.control.fd(), true),
+            poll(self.sender.as_raw_fd(), !gather_reports),
+        ];
+        let mut at = self.core.next_deadline().map_or(u64::MAX, |i| i.0);
+        if gather_reports && self.core.outstanding() > 0 {
+            at = at.min(self.reports_due);
+        }
+        if gather_foreign && self.overhear.is_some() {
+            at = at.min(self.foreign_due);
+        }
+        // Never zero: in virtual time only waiting lets time pass.
+        (fds, at.saturating_sub(now).clamp(1_000, IDLE_NS))
+    }
+
+    fn round(&mut self, fds: &[libc::pollfd; 5]) {
+        let now = self.clock.now;
+        let waited_for = fds[4].fd >= 0;
+        let reported = fds[4].revents & libc::POLLERR != 0;
+        // A report that is there lets what arrives go on at once.
+        let gathered = !waited_for && (self.reports_due <= now || self.core.full());
+        if self.core.outstanding() > 0 && (reported || gathered) {
             self.read_reports();
+            self.reports_due = now + GATHER_NS;
         }
-        if fds[0].revents & libc::POLLIN != 0 {
-            self.read_link();
+        // Any wake-up serves to read what costs no call; and signals are known before frames.
+        let heard = self.read_foreign();
+        let others = [0, 1, 3, 4].iter().any(|i| fds[*i].revents != 0);
+        if others || heard && now - self.foreign_read < GATHER_NS / 3 {
+            self.foreign_due = now + GATHER_NS;
         }
-        if fds[2].revents & libc::POLLIN != 0 {
-            self.read_foreign();
+        if heard {
+            self.foreign_read = now;
         }
+        self.read_link();
         if fds[1].revents & libc::POLLIN != 0 {
             self.read_tun();
         }
@@ -224,7 +272,7 @@ impl Shell {
 
     fn read_reports(&mut self) {
         let now = Instant(self.clock.now);
-        for (start, acked) in self.batch.reports(&self.link) {
+        for (start, acked) in self.batch.reports(&self.sender) {
             let same = |sent: &Vec<u8>| {
                 let n = sent.len().min(start.len());
                 n > ETHERNET && sent[ETHERNET..n] == start[ETHERNET..n]
@@ -238,46 +286,54 @@ impl Shell {
     }
 
     fn read_link(&mut self) {
-        let now = Instant(self.clock.now);
-        for frame in self.batch.frames(&self.link) {
+        let (now, own, core) = (Instant(self.clock.now), self.own, &mut self.core);
+        let signals = &self.signals;
+        self.link.read(|frame| {
             let Some((head, packet)) = frame.split_first_chunk::<ETHERNET>() else {
-                continue;
+                return;
             };
             let mac = |at: usize| Mac(std::array::from_fn(|i| head[at + i]));
             let (to, from) = (mac(0), mac(6));
             let kind = u16::from_be_bytes([head[12], head[13]]);
             if kind == 0x0800 || kind == 0x0806 {
-                let promiscuous = !to.is_group() && to != self.own;
-                self.core
-                    .handle_frame(now, from, to, packet, None, promiscuous);
+                let promiscuous = !to.is_group() && to != own;
+                let signal = signals.get(&from).copied();
+                core.handle_frame(now, from, to, packet, signal, promiscuous);
             }
-        }
+        });
     }
 
-    fn read_foreign(&mut self) {
-        let Some(fd) = &self.overhear else { return };
-        let now = Instant(self.clock.now);
-        for frame in self.batch.frames(fd) {
+    /// Whether there was anything to read.
+    fn read_foreign(&mut self) -> bool {
+        let Some(ring) = &mut self.overhear else {
+            return false;
+        };
+        let (now, own, core) = (Instant(self.clock.now), self.own, &mut self.core);
+        let (last_heard, signals) = (&mut self.heard, &mut self.signals);
+        ring.read(|frame| {
             let Some(heard) = monitor::parse(frame) else {
-                continue;
+                return;
             };
             let (from, to) = (heard.source, heard.destination);
-            if from == self.own || to == self.own || to.is_group() {
-                continue;
+            if from == own {
+                return;
+            }
+            if to == own || to.is_group() {
+                signals.extend(heard.signal_dbm.map(|dbm| (from, dbm)));
+                return;
             }
             // A repeated frame was heard already (IEEE 802.11-2020 10.3.2.14).
-            let last = self.heard.insert(from, heard.sequence);
+            let last = last_heard.insert(from, heard.sequence);
             if heard.retry && last == Some(heard.sequence) {
-                continue;
+                return;
             }
-            self.core
-                .handle_frame(now, from, to, heard.packet, heard.signal_dbm, true);
-        }
+            core.handle_frame(now, from, to, heard.packet, heard.signal_dbm, true);
+        })
     }
 
     fn read_tun(&mut self) {
         let mut packet = [0u8; sys::FRAME];
-        sys::count_call();
+        sys::count(sys::Call::Tun);
         if let Ok(len) = self.tun.read(&mut packet) {
             if len > 0 && packet[0] >> 4 == 4 {
                 self.core
@@ -292,7 +348,7 @@ impl Shell {
             match output {
                 // A full TUN queue is the stack's loss, as on any interface.
                 Output::Deliver(packet) => {
-                    sys::count_call();
+                    sys::count(sys::Call::Tun);
                     drop(self.tun.write(&packet));
                 }
                 Output::Event(event) => {
@@ -329,7 +385,10 @@ impl Shell {
             }
         }
         if !frames.is_empty() {
-            sys::send(&self.link, &frames);
+            if self.core.outstanding() == frames.len() {
+                self.reports_due = self.clock.now + GATHER_NS;
+            }
+            sys::send(&self.sender, &frames);
         }
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The system calls that std does not offer: all `unsafe` of the daemon is in this file and in
-//! `netlink.rs`. Every function checks its result and names what failed.
+//! The system calls that std does not offer: all `unsafe` of the daemon is in this file, in
+//! `ring.rs` and in `netlink.rs`. Every function checks its result and names what failed.
 
 use std::ffi::CString;
 use std::io;
@@ -11,20 +11,31 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Most frames moved by one system call.
 pub const BATCH: usize = 32;
+/// Octets of a sent frame that its report brings back.
+const REPORT: usize = 128;
 /// Longest frame: 2304 octets of 802.11 payload, its headers, and a radiotap header.
 pub const FRAME: usize = 2560;
 
 static STOP: AtomicBool = AtomicBool::new(false);
-static CALLS: AtomicU64 = AtomicU64::new(0);
+static CALLS: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
 
-/// Counts a system call of the forwarding path.
-pub fn count_call() {
-    CALLS.fetch_add(1, Ordering::Relaxed);
+/// The system calls of the forwarding path.
+#[derive(Clone, Copy)]
+pub enum Call {
+    Wait,
+    Send,
+    Reports,
+    Tun,
 }
 
-/// System calls of the forwarding path since the start.
-pub fn calls() -> u64 {
-    CALLS.load(Ordering::Relaxed)
+pub fn count(call: Call) {
+    CALLS[call as usize].fetch_add(1, Ordering::Relaxed);
+}
+
+/// How often each was made since the start, by the counter's name.
+pub fn calls() -> [(&'static str, u64); 4] {
+    let names = ["calls_wait", "calls_send", "calls_reports", "calls_tun"];
+    std::array::from_fn(|i| (names[i], CALLS[i].load(Ordering::Relaxed)))
 }
 
 fn check(result: i64, what: &str) -> Result<i64, String> {
@@ -185,8 +196,17 @@ pub fn open_tun(name: &str) -> Result<OwnedFd, String> {
     Ok(fd)
 }
 
-/// A packet socket for all protocols on one interface, without its own frames.
-pub fn packet_socket(index: i32) -> Result<OwnedFd, String> {
+/// What a packet socket receives.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Receives {
+    /// All protocols, without the host's own frames.
+    All,
+    /// Nothing: it serves to send.
+    Nothing,
+}
+
+/// A packet socket on one interface.
+pub fn packet_socket(index: i32, receives: Receives) -> Result<OwnedFd, String> {
     let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
     // Protocol 0: nothing is received before bind() names the interface.
     // SAFETY: plain system call.
@@ -212,7 +232,9 @@ pub fn packet_socket(index: i32) -> Result<OwnedFd, String> {
     // SAFETY: an all-zero sockaddr_ll is valid.
     let mut to: libc::sockaddr_ll = unsafe { zeroed() };
     to.sll_family = libc::AF_PACKET as u16;
-    to.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+    if receives == Receives::All {
+        to.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+    }
     to.sll_ifindex = index;
     let len = size_of::<libc::sockaddr_ll>() as u32;
     // SAFETY: the pointer and the length describe `to`.
@@ -279,41 +301,38 @@ pub fn filter(fd: &OwnedFd, program: &mut [libc::sock_filter]) -> Result<(), Str
     )
 }
 
-/// Buffers for moving many frames with one system call.
+/// Buffers for reading many reports with one system call.
 pub struct Batch {
-    frames: Vec<[u8; FRAME]>,
+    frames: Vec<[u8; REPORT]>,
     control: Vec<[u64; 16]>,
-    lengths: [usize; BATCH],
-    acked: [Option<bool>; BATCH],
 }
 
 impl Batch {
     pub fn new() -> Self {
         Batch {
-            frames: vec![[0; FRAME]; BATCH],
+            frames: vec![[0; REPORT]; BATCH],
             control: vec![[0; 16]; BATCH],
-            lengths: [0; BATCH],
-            acked: [None; BATCH],
         }
     }
 
-    fn receive(&mut self, fd: &OwnedFd, flags: i32, len: usize) -> usize {
+    /// Reports from the error queue: the start of the frame and whether it was acknowledged.
+    pub fn reports(&mut self, fd: &OwnedFd) -> Vec<(&[u8], bool)> {
         // SAFETY: all-zero iovec and mmsghdr are valid.
         let (mut iov, mut msgs): ([libc::iovec; BATCH], [libc::mmsghdr; BATCH]) =
             unsafe { (zeroed(), zeroed()) };
         for i in 0..BATCH {
             iov[i].iov_base = self.frames[i].as_mut_ptr().cast();
-            iov[i].iov_len = len;
+            iov[i].iov_len = REPORT;
             msgs[i].msg_hdr.msg_iov = &raw mut iov[i];
             msgs[i].msg_hdr.msg_iovlen = 1;
             msgs[i].msg_hdr.msg_control = self.control[i].as_mut_ptr().cast();
             msgs[i].msg_hdr.msg_controllen = size_of::<[u64; 16]>();
         }
-        count_call();
+        count(Call::Reports);
         // SAFETY: every header points to buffers of the lengths given, alive through the call.
         let got = unsafe {
             let none = std::ptr::null_mut();
-            let flags = flags | libc::MSG_DONTWAIT;
+            let flags = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;
             libc::recvmmsg(
                 fd.as_raw_fd(),
                 msgs.as_mut_ptr(),
@@ -323,34 +342,12 @@ impl Batch {
             )
         };
         let got = usize::try_from(got).unwrap_or(0);
-        for (i, msg) in msgs.iter().enumerate().take(got) {
-            self.lengths[i] = (msg.msg_len as usize).min(len);
-            self.acked[i] = wifi_status(&msg.msg_hdr);
-        }
-        got
-    }
-
-    /// Frames waiting on the socket.
-    pub fn frames(&mut self, fd: &OwnedFd) -> impl Iterator<Item = &[u8]> {
-        let got = self.receive(fd, 0, FRAME);
-        self.frames
-            .iter()
-            .zip(self.lengths)
-            .take(got)
-            .map(|(f, len)| &f[..len])
-    }
-
-    /// Reports from the error queue: the start of the frame and whether it was acknowledged.
-    pub fn reports(&mut self, fd: &OwnedFd) -> Vec<(Vec<u8>, bool)> {
-        let got = self.receive(fd, libc::MSG_ERRQUEUE, 128);
-        let all = self
-            .frames
-            .iter()
-            .zip(self.lengths)
-            .zip(self.acked)
-            .take(got);
-        all.filter_map(|((f, len), acked)| Some((f[..len].to_vec(), acked?)))
-            .collect()
+        let all = msgs.iter().zip(&self.frames).take(got);
+        all.filter_map(|(msg, frame)| {
+            let len = (msg.msg_len as usize).min(REPORT);
+            Some((&frame[..len], wifi_status(&msg.msg_hdr)?))
+        })
+        .collect()
     }
 }
 
@@ -382,7 +379,7 @@ pub fn send(fd: &OwnedFd, frames: &[Vec<u8>]) -> usize {
             msgs[i].msg_hdr.msg_iov = &raw mut iov[i];
             msgs[i].msg_hdr.msg_iovlen = 1;
         }
-        count_call();
+        count(Call::Send);
         // SAFETY: the kernel only reads the frames, which live through the call.
         let done =
             unsafe { libc::sendmmsg(fd.as_raw_fd(), msgs.as_mut_ptr(), chunk.len() as u32, 0) };
@@ -413,7 +410,7 @@ pub fn wait(fds: &mut [libc::pollfd], timeout_ns: u64) -> u64 {
         tv_nsec: (timeout_ns % 1_000_000_000) as i64,
     };
     let mask: u64 = 0;
-    count_call();
+    count(Call::Wait);
     // SAFETY: pointers and lengths are right; the raw call takes an 8-octet signal mask.
     let result = unsafe {
         let (p, n) = (fds.as_mut_ptr(), fds.len());

@@ -89,7 +89,13 @@ impl RouteCache for LinkCache {
         }
     }
 
-    fn find(&mut self, now: Instant, to: Ipv4Addr, avoid: &[Ipv4Addr]) -> Option<Route> {
+    fn find(
+        &mut self,
+        now: Instant,
+        to: Ipv4Addr,
+        avoid: &[Ipv4Addr],
+        admits: &dyn Fn(Ipv4Addr, Ipv4Addr) -> bool,
+    ) -> Option<Route> {
         // Breadth first, layer by layer; per node the predecessor whose route's earliest expiry
         // is latest. Ordered maps make ties fall the same way in every run.
         let mut reached: BTreeMap<Ipv4Addr, (Ipv4Addr, Instant)> = BTreeMap::new();
@@ -101,7 +107,8 @@ impl RouteCache for LinkCache {
                 let high = (*node, Ipv4Addr::BROADCAST);
                 for ((_, hop), link) in self.links.range(low..=high) {
                     let known = *hop == self.own || reached.contains_key(hop);
-                    if known || avoid.contains(hop) || !self.alive(now, link) {
+                    let barred = avoid.contains(hop) || !admits(*node, *hop);
+                    if known || barred || !self.alive(now, link) {
                         continue;
                     }
                     let life = (*life).min(link.expires);

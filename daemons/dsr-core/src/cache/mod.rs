@@ -28,8 +28,15 @@ pub enum Origin {
 pub trait RouteCache {
     /// Takes over the hops of `nodes` that are of use to this node.
     fn learn(&mut self, now: Instant, nodes: &[Ipv4Addr], origin: Origin);
-    /// The best live route to `destination`; `avoid` lists nodes that it must not visit.
-    fn find(&mut self, now: Instant, destination: Ipv4Addr, avoid: &[Ipv4Addr]) -> Option<Route>;
+    /// The best live route to `destination` over hops that `admits` lets pass; `avoid` lists
+    /// nodes that it must not visit.
+    fn find(
+        &mut self,
+        now: Instant,
+        destination: Ipv4Addr,
+        avoid: &[Ipv4Addr],
+        admits: &dyn Fn(Ipv4Addr, Ipv4Addr) -> bool,
+    ) -> Option<Route>;
     /// A packet is being sent along `route`: it counts as used.
     fn used(&mut self, now: Instant, route: &[Ipv4Addr]);
     /// Forgets the link; returns how long the routes that used it had lived.
@@ -50,6 +57,16 @@ pub struct Store {
     /// Broken links that are refused until the given time.
     negative: BTreeMap<(Ipv4Addr, Ipv4Addr), Instant>,
     negative_time: Duration,
+    /// Signal of each link, lower address first, and when it was measured or told.
+    signals: BTreeMap<(Ipv4Addr, Ipv4Addr), (Instant, i8)>,
+    threshold: Option<i16>,
+}
+
+/// A signal older than this says nothing of a link any more.
+const SIGNAL_LIFETIME: Duration = Duration::from_secs(10);
+
+fn pair(a: Ipv4Addr, b: Ipv4Addr) -> (Ipv4Addr, Ipv4Addr) {
+    (a.min(b), a.max(b))
 }
 
 /// Timeout from observed breaks: the larger of factor x mean lifetime of broken routes and the
@@ -83,6 +100,8 @@ impl Store {
             adaptive,
             negative: BTreeMap::new(),
             negative_time: settings.negative_cache_s,
+            signals: BTreeMap::new(),
+            threshold: settings.signal_threshold_dbm,
         }
     }
 
@@ -121,7 +140,30 @@ impl Store {
             let lifetime = a.lifetime(now);
             self.cache.set_lifetime(lifetime);
         }
-        self.cache.find(now, to, avoid)
+        if let Some(threshold) = self.threshold {
+            let signals = &self.signals;
+            let strong = |a, b| match signals.get(&pair(a, b)) {
+                Some((at, dbm)) => {
+                    now.since(*at) >= SIGNAL_LIFETIME || i16::from(*dbm) >= threshold
+                }
+                None => true,
+            };
+            let route = self.cache.find(now, to, avoid, &strong);
+            if route.is_some() {
+                return route;
+            }
+        }
+        self.cache.find(now, to, avoid, &|_, _| true)
+    }
+
+    /// The signal of the link between two nodes, taken as the same both ways.
+    pub fn note_signal(&mut self, now: Instant, a: Ipv4Addr, b: Ipv4Addr, dbm: i8) {
+        self.signals.insert(pair(a, b), (now, dbm));
+    }
+
+    pub fn signal(&self, now: Instant, a: Ipv4Addr, b: Ipv4Addr) -> Option<i8> {
+        let (at, dbm) = self.signals.get(&pair(a, b))?;
+        (now.since(*at) < SIGNAL_LIFETIME).then_some(*dbm)
     }
 
     pub fn used(&mut self, now: Instant, route: &[Ipv4Addr]) {

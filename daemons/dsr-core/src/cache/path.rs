@@ -101,7 +101,13 @@ impl RouteCache for PathCache {
         }
     }
 
-    fn find(&mut self, now: Instant, to: Ipv4Addr, avoid: &[Ipv4Addr]) -> Option<Route> {
+    fn find(
+        &mut self,
+        now: Instant,
+        to: Ipv4Addr,
+        avoid: &[Ipv4Addr],
+        admits: &dyn Fn(Ipv4Addr, Ipv4Addr) -> bool,
+    ) -> Option<Route> {
         self.expire(now);
         let mut best: Option<&[Ipv4Addr]> = None;
         for path in self.primary.iter().chain(&self.secondary) {
@@ -110,7 +116,8 @@ impl RouteCache for PathCache {
             };
             let route = &path.nodes[..=end];
             let shorter = best.is_none_or(|b| route.len() < b.len());
-            if shorter && !route[1..].iter().any(|a| avoid.contains(a)) {
+            let admitted = |route: &[Ipv4Addr]| route.windows(2).all(|w| admits(w[0], w[1]));
+            if shorter && !route[1..].iter().any(|a| avoid.contains(a)) && admitted(route) {
                 best = Some(route);
             }
         }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Confirmation of next hops without the link's help: passive acknowledgements (RFC 4728
 //! §8.3.2) and network-layer acknowledgements (§8.3.3). With link-layer feedback (§8.3.1) none
-//! of this runs, except that requests of others are answered. Also the signal of neighbours.
+//! of this runs, except that requests of others are answered.
 
 use super::Dsr;
-use crate::event::{self, DropCause, Event};
+use crate::event::{self, DropCause};
 use crate::queue::Item;
 use crate::settings::Acknowledgement;
 use crate::time::{Duration, Instant};
@@ -13,9 +13,6 @@ use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
-
-/// Weight of a new frame in the mean signal of a neighbour.
-const SIGNAL_WEIGHT: f64 = 0.25;
 
 /// A packet of the Maintenance Buffer (§4.5).
 pub(super) struct Unconfirmed {
@@ -217,25 +214,6 @@ impl Dsr {
                 since: now,
             });
             return;
-        }
-    }
-
-    /// Keeps the mean signal of a neighbour and drops the link when it fades (a setting).
-    pub(super) fn note_signal(&mut self, now: Instant, from: Ipv4Addr, signal: Option<i16>) {
-        let (Some(threshold), Some(signal)) = (self.s.signal_threshold_dbm, signal) else {
-            return;
-        };
-        let new = f64::from(signal);
-        let old = self.signals.get(&from).copied().unwrap_or(new);
-        let mean = old + SIGNAL_WEIGHT * (new - old);
-        self.signals.insert(from, mean);
-        let limit = f64::from(threshold);
-        if old >= limit && mean < limit {
-            self.cache.remove_link(now, self.own, from);
-            self.event(Event::Blacklist {
-                node: from,
-                state: "fading",
-            });
         }
     }
 }

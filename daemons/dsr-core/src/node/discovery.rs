@@ -101,6 +101,7 @@ impl Dsr {
         if !is_target && self.suspicious(now, &packet, from) {
             return;
         }
+        self.learn_signals(now, &packet, &path);
         let origin = if is_target {
             Origin::Discovered
         } else {
@@ -136,6 +137,10 @@ impl Dsr {
             if let DsrOption::RouteRequest(r) = option {
                 r.addresses.push(self.own);
             }
+        }
+        if let Some(signals) = self.signals_of(now, &path) {
+            packet.remove_options(|o| matches!(o, DsrOption::Signals(_)));
+            packet.options.get_or_insert_default().push(signals);
         }
         self.stats.requests_forwarded += 1;
         let wait = self.jitter();
@@ -221,10 +226,13 @@ impl Dsr {
                 addresses: listed,
             }));
         }
+        let mut nodes = vec![to];
+        nodes.extend_from_slice(&route);
         options.push(DsrOption::RouteReply {
             last_hop_external: false,
             addresses: route,
         });
+        options.extend(self.signals_of(now, &nodes));
         Item {
             packet: Packet::control(self.own, to, options),
             next_hop: back.get(1).copied(),

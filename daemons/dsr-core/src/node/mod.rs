@@ -6,6 +6,7 @@ mod discovery;
 mod icmp;
 mod maintain;
 mod receive;
+mod signal;
 
 use crate::arp::{self, Neighbours};
 use crate::cache::{Route, Store};
@@ -292,6 +293,21 @@ impl Dsr {
 
     pub fn settings(&self) -> &Settings {
         &self.s
+    }
+
+    /// Unicast frames with the link whose status has not come.
+    pub fn outstanding(&self) -> usize {
+        self.outstanding.len()
+    }
+
+    /// Whether a status must come before the next unicast frame can go.
+    pub fn full(&self) -> bool {
+        self.outstanding.len() >= self.s.outstanding.max(1)
+    }
+
+    /// Whether packets wait that the next status would let go.
+    pub fn blocked(&self) -> bool {
+        self.full() && !self.queue.is_empty()
     }
 
     /// Packets still inside: waiting for a route, an address, the interface or a confirmation.

@@ -258,6 +258,7 @@ impl Dsr {
                 DsrOption::RouteReply { addresses, .. } => {
                     let mut nodes = vec![packet.ip.destination];
                     nodes.extend_from_slice(addresses);
+                    self.learn_signals(now, packet, &nodes);
                     if mine || self.s.learning == Learning::Full {
                         self.cache.learn(now, &nodes, origin);
                     }

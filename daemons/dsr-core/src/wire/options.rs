@@ -17,6 +17,10 @@ pub const PADN: u8 = 0;
 /// Not of the RFC: the stations a salvaged packet has been at. Its three high bits are zero, so
 /// nodes that do not know it skip it (§8.1.6).
 pub const VISITED: u8 = 30;
+/// Not of the RFC either, and skipped likewise: the signal of each hop of the request's or
+/// reply's route, dBm as a signed octet, [`UNKNOWN_SIGNAL`] where nobody measured it.
+pub const SIGNALS: u8 = 29;
+pub const UNKNOWN_SIGNAL: i8 = 127;
 
 /// Most addresses that one option's 8-bit length allows a source route to carry.
 pub const MAX_ADDRESSES: usize = 62;
@@ -85,6 +89,7 @@ pub enum DsrOption {
     SourceRoute(SourceRoute),
     /// The stations before the salvaging one, which §8.3.6 removes from the source route.
     Visited(Vec<Ipv4Addr>),
+    Signals(Vec<i8>),
     Pad1,
     /// PadN (§6.9) with this many zero octets of data.
     PadN(u8),
@@ -188,6 +193,7 @@ impl DsrOption {
                 })
             }
             VISITED => DsrOption::Visited(addresses(data)?),
+            SIGNALS => DsrOption::Signals(data.iter().map(|b| *b as i8).collect()),
             _ => DsrOption::Unknown {
                 kind,
                 data: data.to_vec(),
@@ -238,6 +244,10 @@ impl DsrOption {
             DsrOption::Visited(list) => {
                 out.extend_from_slice(&[VISITED, (4 * list.len()) as u8]);
                 put(out, list);
+            }
+            DsrOption::Signals(list) => {
+                out.extend_from_slice(&[SIGNALS, list.len() as u8]);
+                out.extend(list.iter().map(|s| *s as u8));
             }
             DsrOption::Pad1 => out.push(PAD1),
             DsrOption::PadN(n) => {

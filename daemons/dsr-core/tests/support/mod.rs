@@ -52,6 +52,8 @@ pub struct Net {
     pub now: Instant,
     pub nodes: Vec<Dsr>,
     pub links: BTreeSet<(usize, usize)>,
+    /// How strong (from, to) is heard, dBm, where anybody measures it.
+    pub signals: BTreeMap<(usize, usize), i16>,
     pub events: Vec<(Instant, usize, Event)>,
     pub fates: BTreeMap<u16, Vec<Fate>>,
     /// Stations that each data packet has been at, in order.
@@ -71,6 +73,7 @@ impl Net {
             now: Instant(0),
             nodes: (0..count).map(node).collect(),
             links: BTreeSet::new(),
+            signals: BTreeMap::new(),
             events: vec![],
             fates: BTreeMap::new(),
             visits: BTreeMap::new(),
@@ -218,7 +221,8 @@ impl Net {
             if target == Some(n) {
                 self.visit(n, bytes);
             }
-            self.nodes[n].handle_frame(self.now, mac(from), address, bytes, None, !mine);
+            let signal = self.signals.get(&(from, n)).copied();
+            self.nodes[n].handle_frame(self.now, mac(from), address, bytes, signal, !mine);
             self.collect(n);
         }
         if target.is_some() {

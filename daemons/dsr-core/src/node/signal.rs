@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Signal strength as the quality of routes (a setting): every station measures its neighbours,
+//! Route Requests gather the signal of each hop, replies take it back, and the Route Cache prefers
+//! routes whose weakest hop is not below the threshold.
+
+use super::Dsr;
+use crate::event::Event;
+use crate::time::Instant;
+use crate::wire::{options::UNKNOWN_SIGNAL, DsrOption, Packet};
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+/// Weight of a new frame in the mean signal of a neighbour.
+const SIGNAL_WEIGHT: f64 = 0.25;
+
+impl Dsr {
+    /// Keeps the mean signal of a neighbour and drops the link when it fades.
+    pub(super) fn note_signal(&mut self, now: Instant, from: Ipv4Addr, signal: Option<i16>) {
+        let (Some(threshold), Some(signal)) = (self.s.signal_threshold_dbm, signal) else {
+            return;
+        };
+        let new = f64::from(signal);
+        let old = self.signals.get(&from).copied().unwrap_or(new);
+        let mean = old + SIGNAL_WEIGHT * (new - old);
+        self.signals.insert(from, mean);
+        let rounded = mean.clamp(-127.0, 126.0) as i8;
+        self.cache.note_signal(now, self.own, from, rounded);
+        let limit = f64::from(threshold);
+        if old >= limit && mean < limit {
+            self.cache.remove_link(now, self.own, from);
+            self.event(Event::Blacklist {
+                node: from,
+                state: "fading",
+            });
+        }
+    }
+
+    /// Takes over what a request or a reply says of the hops between `nodes`.
+    pub(super) fn learn_signals(&mut self, now: Instant, packet: &Packet, nodes: &[Ipv4Addr]) {
+        if self.s.signal_threshold_dbm.is_none() {
+            return;
+        }
+        let told = packet.options().iter().find_map(|o| match o {
+            DsrOption::Signals(list) => Some(list),
+            _ => None,
+        });
+        for (hop, dbm) in nodes.windows(2).zip(told.into_iter().flatten()) {
+            // What this node measures itself is fresher.
+            if *dbm != UNKNOWN_SIGNAL && !hop.contains(&self.own) {
+                self.cache.note_signal(now, hop[0], hop[1], *dbm);
+            }
+        }
+    }
+
+    /// The option for a route, from what this node knows of its hops; none without the setting.
+    pub(super) fn signals_of(&self, now: Instant, nodes: &[Ipv4Addr]) -> Option<DsrOption> {
+        self.s.signal_threshold_dbm?;
+        let known = |hop: &[Ipv4Addr]| self.cache.signal(now, hop[0], hop[1]);
+        let list: Vec<i8> = nodes
+            .windows(2)
+            .map(|hop| known(hop).unwrap_or(UNKNOWN_SIGNAL))
+            .collect();
+        Some(DsrOption::Signals(list))
+    }
+}

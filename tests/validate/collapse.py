@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TCP over a chain collapses with ns-2's stock radio: Hoplab's DSR beside that of ns-2.35.
+
+The stations do not move, so every link failure is a false one: seven RTS of a frame met a station
+that a hidden one kept silent. Each becomes a Route Error, a discovery, and often a timeout of TCP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from hoplab.results import Results
+from tests.validate import chain, ns2
+from tests.validate.figures import Figure
+from tests.validate.monarch import MONARCH
+from tests.validate.runs import goodput_kbps, measure_all
+
+HOPS = range(3, 11)
+DURATION_S = 100
+PACKET_BYTES = 1460
+NS2_SEEDS = (1, 2, 3)
+
+
+@dataclass(frozen=True)
+class Account:
+    """A chain's run; a mean over runs where it is ns-2's."""
+
+    goodput_kbps: float
+    link_failures: float
+    route_errors: float
+    timeouts: float
+
+
+def scenario(hops: int) -> dict[str, Any]:
+    document = chain.scenario("ns2-stock", hops, "dsr")
+    return {
+        **document,
+        "duration_s": DURATION_S,
+        "routing": {"protocol": "dsr", "settings": MONARCH},
+    }
+
+
+def read(results: Results) -> Account:
+    events = [row["kind"] for row in results.rows("events") if row["source"] == "dsr"]
+    (flow,) = results.rows("flows")
+    return Account(
+        goodput_kbps(results),
+        events.count("link-failure"),
+        events.count("error-sent"),
+        flow["timeouts"],
+    )
+
+
+def in_ns2(hops: int) -> Account:
+    """The mean of several runs, which differ by a few per cent."""
+    runs = [_in_ns2(hops, seed) for seed in NS2_SEEDS]
+    return Account(
+        *(sum(getattr(run, field.name) for run in runs) / len(runs) for field in fields(Account))
+    )
+
+
+def _in_ns2(hops: int, seed: int) -> Account:
+    trace = ns2.run("chain.tcl", stations=hops + 1, time=DURATION_S, seed=seed)
+    words = trace.printed.split()
+    acknowledged, timeouts = (
+        int(words[words.index(name) + 1]) for name in ("acknowledged", "timeouts")
+    )
+    return Account(
+        acknowledged * PACKET_BYTES * 8e-3 / DURATION_S,
+        trace.link_failures,
+        trace.route_errors,
+        timeouts,
+    )
+
+
+def accounts(hops: Sequence[int] = HOPS) -> list[tuple[Account, Account]]:
+    """Hoplab's and ns-2's, for each length."""
+    return list(
+        zip(
+            measure_all([scenario(n) for n in hops], read),
+            [in_ns2(n) for n in hops],
+            strict=True,
+        )
+    )
+
+
+def items() -> Iterator[Figure]:
+    for n, (own, other) in zip(HOPS, accounts(), strict=True):
+        for field in fields(Account):
+            yield Figure(
+                f"dsr/ns2-stock/{n}-hops_{field.name}",
+                getattr(own, field.name),
+                getattr(other, field.name),
+                1.0,
+            )
