@@ -107,6 +107,7 @@ pub fn run(config: Config) -> Result<(), String> {
         virtual_time: in_virtual_time(),
     };
     shell.register()?;
+    shell.netlink.forget_calls();
     sys::catch_signals();
     println!("ready");
     shell.serve(&mut recorder)?;

@@ -153,6 +153,11 @@ impl Netlink {
         self.calls.get()
     }
 
+    /// Count from now on.
+    pub fn forget_calls(&self) {
+        self.calls.set(Calls::default());
+    }
+
     fn count(&self, add: impl Fn(&mut Calls)) {
         let mut calls = self.calls.get();
         add(&mut calls);
