@@ -24,21 +24,7 @@ Agent/TCP set singledup_ 0
 Agent/TCP set minrto_ 0
 Agent/TCP set rtxcur_init_ 6.0
 
-make_network [expr {$opt(stations) * $opt(spacing) + 100}] 100
-for {set i 0} {$i < $opt(stations)} {incr i} {
-    place $i [expr {$i * $opt(spacing) + 1}] 10
-}
-set tcp [new Agent/TCP/Reno]
-$tcp set packetSize_ [expr {$opt(bytes) - 20}]
-$tcp set window_ $opt(window)
-set sink [new Agent/TCPSink]
-$sink set packetSize_ 20
-$ns_ attach-agent $node_(0) $tcp
-$ns_ attach-agent $node_([expr {$opt(stations) - 1}]) $sink
-$ns_ connect $tcp $sink
-set ftp [new Application/FTP]
-$ftp attach-agent $tcp
-$ns_ at $opt(start) "$ftp start"
+set tcp [chain_of_reno [expr {$opt(bytes) - 20}] 20]
 $ns_ at [expr {$opt(start) + $opt(time)}] {
     set kbps [expr {[$tcp set ack_] * $opt(bytes) * 8e-3 / $opt(time)}]
     puts "kbps [format %.1f $kbps] timeouts [$tcp set nrexmit_]"

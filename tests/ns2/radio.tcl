@@ -46,3 +46,24 @@ proc place {station x y} {
     $node_($station) set Y_ $y
     $node_($station) set Z_ 0
 }
+
+# One TCP Reno flow over a chain of all stations, opt(spacing) m apart; returns its sender.
+proc chain_of_reno {packet_bytes acknowledgement_bytes} {
+    global opt ns_ node_
+    make_network [expr {$opt(stations) * $opt(spacing) + 100}] 100
+    for {set i 0} {$i < $opt(stations)} {incr i} {
+        place $i [expr {$i * $opt(spacing) + 1}] 10
+    }
+    set tcp [new Agent/TCP/Reno]
+    $tcp set packetSize_ $packet_bytes
+    $tcp set window_ $opt(window)
+    set sink [new Agent/TCPSink]
+    $sink set packetSize_ $acknowledgement_bytes
+    $ns_ attach-agent $node_(0) $tcp
+    $ns_ attach-agent $node_([expr {$opt(stations) - 1}]) $sink
+    $ns_ connect $tcp $sink
+    set ftp [new Application/FTP]
+    $ftp attach-agent $tcp
+    $ns_ at $opt(start) "$ftp start"
+    return $tcp
+}
