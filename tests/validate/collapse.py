@@ -3,6 +3,8 @@
 
 The stations do not move, so every link failure is a false one: seven RTS of a frame met a station
 that a hidden one kept silent. Each becomes a Route Error, a discovery, and often a timeout of TCP.
+
+``python -m tests.validate.collapse`` prints the table of `docs/dsr.md`.
 """
 
 from __future__ import annotations
@@ -95,3 +97,15 @@ def items() -> Iterator[Figure]:
                 getattr(other, field.name),
                 1.0,
             )
+
+
+def main() -> None:
+    names = [field.name for field in fields(Account)]
+    print("| hops | " + " | ".join(f"{name} | ns-2.35" for name in names) + " |")
+    for n, pair in zip(HOPS, accounts(), strict=True):
+        cells = [f"{getattr(run, name):.0f}" for name in names for run in pair]
+        print(f"| {n} | " + " | ".join(cells) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

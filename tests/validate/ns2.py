@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import tempfile
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+
+from hoplab.errors import MissingTool
 
 SCRIPTS = Path(__file__).parents[1] / "ns2"
 DSR_HEADER = re.compile(
@@ -32,7 +35,9 @@ class Trace:
 
 
 def run(script: str, **options: object) -> Trace:
-    """``ns SCRIPT -OPTION VALUE …``."""
+    """``ns SCRIPT -OPTION VALUE …``. Raises `MissingTool` where there is no ns-2."""
+    if shutil.which("ns") is None:
+        raise MissingTool("ns: is not installed; Debian has it in the package ns2")
     with tempfile.TemporaryDirectory(prefix="hoplab-ns2-") as folder:
         trace = Path(folder) / "trace"
         words = [word for key, value in options.items() for word in (f"-{key}", str(value))]
