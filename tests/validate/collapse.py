@@ -89,14 +89,16 @@ def accounts(hops: Sequence[int] = HOPS) -> list[tuple[Account, Account]]:
 
 
 def items() -> Iterator[Figure]:
+    """Goodput within 60 %, failures and errors within a factor of three, timeouts not doubled.
+
+    `docs/dsr.md` says why TCP of Linux gets more out of the same failures.
+    """
     for n, (own, other) in zip(HOPS, accounts(), strict=True):
         for field in fields(Account):
-            yield Figure(
-                f"dsr/ns2-stock/{n}-hops_{field.name}",
-                getattr(own, field.name),
-                getattr(other, field.name),
-                1.0,
-            )
+            measured, reference = getattr(own, field.name), getattr(other, field.name)
+            factor_of_three = 2.0 if measured > reference else 2 / 3
+            limit = {"goodput_kbps": 0.6, "timeouts": 1.0}.get(field.name, factor_of_three)
+            yield Figure(f"dsr/ns2-stock/{n}-hops_{field.name}", measured, reference, limit)
 
 
 def main() -> None:
