@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+# The six-node dumbbell: TCP from n1 to n4, perhaps from n5 to n6, beside constant-rate packets from
+# n2 to n3. Links of 10 Mbit/s and 10 ms, queues of 50 packets.
+#
+#   ns dumbbell.tcl -first Reno -second Vegas -cbr 5 -seed 1
+#
+# Prints for each TCP flow "Mbit/s X lost % Y delay ms Z": acknowledged packets of 1000 octets, lost
+# share of all sent, mean time from n1 (n5) to n4 (n6). -random 1 varies the constant rate's
+# intervals; -alpha 2 -beta 4 are the thresholds of Vegas in Linux.
+array set opt {
+    first Reno second "" cbr 5 window 100 time 20 jitter 0.1 random 0 alpha 1 beta 3 seed 1
+}
+foreach {name value} $argv {
+    set name [string trimleft $name -]
+    if {![info exists opt($name)]} {
+        puts stderr "unknown option -$name; one of: [lsort [array names opt]]"
+        exit 2
+    }
+    set opt($name) $value
+}
+ns-random $opt(seed)
+Agent/TCP/Vegas set v_alpha_ $opt(alpha)
+Agent/TCP/Vegas set v_beta_ $opt(beta)
+set ns [new Simulator]
+set start [new RandomVariable/Uniform]
+$start set min_ 0
+$start set max_ $opt(jitter)
+for {set i 1} {$i <= 6} {incr i} { set n($i) [$ns node] }
+set pipe [file tempfile trace]
+foreach {a b} {1 2 5 2 2 3 3 4 3 6} {
+    $ns duplex-link $n($a) $n($b) 10Mb 10ms DropTail
+    $ns queue-limit $n($a) $n($b) 50
+    $ns queue-limit $n($b) $n($a) 50
+    $ns trace-queue $n($a) $n($b) $pipe
+}
+
+proc start_tcp {kind from to flow} {
+    global ns opt start
+    set tcp [new [expr {$kind eq "Tahoe" ? "Agent/TCP" : "Agent/TCP/$kind"}]]
+    $tcp set packetSize_ 1000
+    $tcp set window_ $opt(window)
+    $tcp set fid_ $flow
+    set sink [new Agent/TCPSink]
+    $ns attach-agent $from $tcp
+    $ns attach-agent $to $sink
+    $ns connect $tcp $sink
+    set ftp [new Application/FTP]
+    $ftp attach-agent $tcp
+    $ns at [$start value] "$ftp start"
+    return $tcp
+}
+set flows [list [start_tcp $opt(first) $n(1) $n(4) 1]]
+if {$opt(second) ne ""} { lappend flows [start_tcp $opt(second) $n(5) $n(6) 2] }
+
+set udp [new Agent/UDP]
+$udp set packetSize_ 1000
+set null [new Agent/Null]
+$ns attach-agent $n(2) $udp
+$ns attach-agent $n(3) $null
+$ns connect $udp $null
+set cbr [new Application/Traffic/CBR]
+$cbr set packetSize_ 1000
+$cbr set rate_ $opt(cbr)Mb
+$cbr set random_ $opt(random)
+$cbr attach-agent $udp
+$ns at [$start value] "$cbr start"
+
+# A line of the trace: event, time, from, to, type, octets, flags, flow, source, destination,
+# sequence number, packet. Nodes count from 0.
+proc tell {trace} {
+    global flows opt
+    array set lost {1 0 2 0}
+    array set spent {1 0.0 2 0.0}
+    flush $trace
+    seek $trace 0
+    while {[gets $trace line] >= 0} {
+        lassign $line event time from to type _ _ flow _ _ _ packet
+        if {$type ne "tcp"} continue
+        if {$event eq "+" && ($from == 0 || $from == 4)} {
+            set sent($packet) $time
+            incr count($flow)
+        } elseif {$event eq "d"} {
+            incr lost($flow)
+        } elseif {$event eq "r" && ($to == 3 || $to == 5)} {
+            incr arrived($flow)
+            set spent($flow) [expr {$spent($flow) + $time - $sent($packet)}]
+        }
+    }
+    foreach tcp $flows {
+        set flow [$tcp set fid_]
+        puts [format "Mbit/s %.2f lost %% %.2f delay ms %.1f" \
+            [expr {[$tcp set ack_] * 8e-3 / $opt(time)}] \
+            [expr {100.0 * $lost($flow) / $count($flow)}] \
+            [expr {1000 * $spent($flow) / $arrived($flow)}]]
+    }
+    exit 0
+}
+$ns at $opt(time) "tell $pipe"
+$ns run
