@@ -72,11 +72,10 @@ impl Dsr {
             options: Some(options),
             payload: Vec::new(),
         };
-        self.broadcast(now, packet);
-    }
-
-    fn broadcast(&mut self, now: Instant, packet: Packet) {
-        self.enqueue(broadcast_item(now, packet));
+        // Stations that begin to search at the same moment would else collide with every try, as
+        // their back-off is the same (BroadcastJitter, §9; ns-2's code delays these too).
+        let wait = self.jitter();
+        self.send_control_later(now, wait, broadcast_item(now, packet));
     }
 
     /// §8.2.2. `from` is the neighbour that transmitted the request.
