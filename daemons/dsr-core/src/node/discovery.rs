@@ -72,13 +72,10 @@ impl Dsr {
             options: Some(options),
             payload: Vec::new(),
         };
-        // Nodes that collided with their first requests must not stay in step with the later ones.
-        if attempt > 1 {
-            let wait = self.jitter();
-            self.send_control_later(now, wait, broadcast_item(now, packet));
-        } else {
-            self.enqueue(broadcast_item(now, packet));
-        }
+        // Stations that begin to search at the same moment would else collide with every try, as
+        // their back-off is the same (BroadcastJitter, §9; ns-2's code delays these too).
+        let wait = self.jitter();
+        self.send_control_later(now, wait, broadcast_item(now, packet));
     }
 
     /// §8.2.2. `from` is the neighbour that transmitted the request.
