@@ -63,6 +63,23 @@ destination = "n2"
 """
 
 
+FAST_PACKETS = """
+duration_s = 6
+[topology]
+kind = "chain"
+stations = 3
+[routing]
+protocol = "dsr"
+settings = { arp_timeout_s = 0.5 }
+[[flow]]
+source = "n0"
+destination = "n2"
+protocol = "udp"
+rate_kbps = 200
+packet_bytes = 100
+"""
+
+
 @pytest.mark.parametrize("protocol", ["static", "dsr", "batmand", "babeld", "batman-adv"])
 def test_every_protocol_carries_tcp_over_two_hops(
     tmp_path: Path, run_scenario: Run, protocol: str
@@ -133,7 +150,7 @@ def test_a_connection_survives_a_partition_of_20_s(tmp_path: Path, run_scenario:
 def test_arp_resolves_next_hops_and_the_bsd_queue_keeps_the_last_packet(
     tmp_path: Path, run_scenario: Run
 ) -> None:
-    """The relay's address is unknown for a moment at the start, and again after the outage."""
+    """The relay's address is unknown for some milliseconds, in which packets 4 ms apart come."""
     settings = ("--set", 'routing.settings.resolution="arp"')
     text = CHAIN.format(stations=3, last=2)
     goodput = run_scenario(text, *settings, "--set", "routing.protocol=dsr")["flows"][0]
@@ -141,16 +158,10 @@ def test_arp_resolves_next_hops_and_the_bsd_queue_keeps_the_last_packet(
     counters = _counters(tmp_path / "run1")
     # A request and a reply for each direction of each hop at most, and few repetitions.
     assert 4 <= sum(row["arp_frames"] for row in counters.values()) <= 40
-    flow = 'protocol = "udp"\nrate_kbps = 40\npacket_bytes = 500'
     lost = []
     for number, queue in enumerate((101, 1), 2):
-        short = ("--set", f"routing.settings.arp_queue_packets={queue}")
-        run_scenario(
-            OUTAGE.format(duration=15, back=8, flow=flow),
-            *settings,
-            *short,
-            *("--set", "routing.settings.arp_timeout_s=0.5"),
-        )
+        setting = f"routing.settings.arp_queue_packets={queue}"
+        run_scenario(FAST_PACKETS, *settings, "--set", setting)
         events = results.load(tmp_path / f"run{number}").rows("events")
         lost.append(sum("cause=arp" in event["detail"] for event in events))
     assert lost[0] == 0 < lost[1]
