@@ -64,18 +64,18 @@ destination = "n2"
 
 
 FAST_PACKETS = """
-duration_s = 6
+duration_s = 4
 [topology]
 kind = "chain"
 stations = 3
 [routing]
 protocol = "dsr"
-settings = { arp_timeout_s = 0.5 }
+settings = { arp_timeout_s = 0.001 }
 [[flow]]
 source = "n0"
 destination = "n2"
 protocol = "udp"
-rate_kbps = 200
+rate_kbps = 600
 packet_bytes = 100
 """
 
@@ -150,7 +150,7 @@ def test_a_connection_survives_a_partition_of_20_s(tmp_path: Path, run_scenario:
 def test_arp_resolves_next_hops_and_the_bsd_queue_keeps_the_last_packet(
     tmp_path: Path, run_scenario: Run
 ) -> None:
-    """The relay's address is unknown for some milliseconds, in which packets 4 ms apart come."""
+    """An address that is forgotten after 1 ms is asked for again while packets come faster."""
     settings = ("--set", 'routing.settings.resolution="arp"')
     text = CHAIN.format(stations=3, last=2)
     goodput = run_scenario(text, *settings, "--set", "routing.protocol=dsr")["flows"][0]
