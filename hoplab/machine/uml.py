@@ -105,7 +105,9 @@ def run_guest(
             stdout=subprocess.PIPE if on_line is not None else stdout,
             stderr=stderr,
             start_new_session=True,
-            pass_fds=(CONSOLE_FD,),
+            # Python's own descriptors close by themselves; pass_fds would want this process to have
+            # CONSOLE_FD open, which is chance where threads start guests.
+            close_fds=False,
             preexec_fn=_prepare(core, messages.fileno()),
         )
         try:
@@ -207,6 +209,7 @@ def _kill_all(process: subprocess.Popen[bytes]) -> None:
 def _prepare(core: int, console: int) -> Callable[[], None]:
     def prepare() -> None:
         os.dup2(console, CONSOLE_FD)
+        os.set_inheritable(CONSOLE_FD, True)  # it may have been the same one
         os.sched_setaffinity(0, {core})
         # The gap that randomised addresses leave is added to the guest's memory, and much in a
         # kernel is sized by its memory.

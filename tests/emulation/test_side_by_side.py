@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Guests that one process starts from several threads, as sweeps and validations do."""
+
+import subprocess
+import sys
+
+import pytest
+
+from hoplab.paths import PROJECT
+
+NUMBER_FREED = """
+import os, subprocess
+from hoplab.machine import uml
+os.dup2(os.open(os.devnull, os.O_RDONLY), uml.CONSOLE_FD)
+fork_exec = subprocess._fork_exec
+def another_thread_closes_first(*arguments):
+    if "panic=-1" in map(os.fsdecode, arguments[0]):
+        os.close(uml.CONSOLE_FD)
+    return fork_exec(*arguments)
+subprocess._fork_exec = another_thread_closes_first
+assert uml.run_guest(["sh", "-c", "exit 7"]).exit_status == 7
+"""
+START_MANY = """
+from concurrent.futures import ThreadPoolExecutor
+from hoplab.machine.uml import run_guest
+with ThreadPoolExecutor(8) as pool:
+    many = pool.map(lambda n: run_guest(["sh", "-c", f"exit {n}"]).exit_status, range(24))
+    assert list(many) == list(range(24))
+"""
+
+
+@pytest.mark.parametrize("program", [NUMBER_FREED, START_MANY])
+def test_guests_need_no_descriptor_of_their_process(program: str) -> None:
+    """Other threads open and close files: whether a number is in use is chance."""
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=PROJECT, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
