@@ -50,7 +50,7 @@ def square_root(loss: float, round_trip_s: float) -> float:
 
 
 def duration_s(loss: float) -> float:
-    """Long enough for a hundred losses: of 30, as 120 s have at 0.01 %, the rate is 9 % uncertain."""
+    """Long enough for a hundred losses: with 30, those of 120 s at 0.01 %, 9 % are chance."""
     return 480.0 if loss < 1e-3 else 150.0
 
 
