@@ -162,10 +162,7 @@ class Lab:
             end_ns = flows.counted_end_ns(transfer)
             complete_s = None if end_ns is None else (end_ns - epoch_ns) / NANOSECONDS
             self.sampler.finish(transfer, t_s, complete_s)
-            for process in (transfer.client, transfer.server):
-                if process is not None and process.poll() is None:
-                    process.kill()
-                    process.wait()
+            transfer.stop()
 
         return stop
 
@@ -225,10 +222,7 @@ class Lab:
 
     def _stop_transfers(self) -> None:
         for transfer in self.transfers:
-            for process in (transfer.client, transfer.server):
-                if process is not None and process.poll() is None:
-                    process.kill()
-                    process.wait()
+            transfer.stop()
         if self.sampler is not None:
             self.facts["flows"] = self.sampler.summaries()
             self.sampler.close()

@@ -9,7 +9,6 @@ from typing import Any
 import tomli_w
 
 from hoplab.network.build import Network
-from hoplab.network.wired_loss import is_wired
 from hoplab.scenario import Scenario
 
 
@@ -37,7 +36,7 @@ def write(scenario: Scenario, network: Network, epoch_ns: int, out: Path, overhe
         "loss": [
             loss.model_dump(exclude_none=True, mode="json")
             for loss in scenario.loss
-            if not is_wired(loss, scenario.link)
+            if not scenario.is_wired(loss)
         ],
         "event": [event.model_dump(exclude_none=True) for event in scenario.event],
         "records": {

@@ -207,8 +207,7 @@ def _cross_check(scenario: Scenario) -> None:
     for i, loss in enumerate(scenario.loss):
         known(loss.src, f"loss.{i}.src")
         known(loss.dst, f"loss.{i}.dst")
-        wired = any({loss.src, loss.dst} == set(link.ends) for link in scenario.link)
-        if wired and loss.kind not in ("uniform", "list"):
+        if scenario.is_wired(loss) and loss.kind not in ("uniform", "list"):
             raise ScenarioError(
                 f'loss.{i}.kind: a wired link has "uniform" and "list", not {loss.kind!r}'
             )

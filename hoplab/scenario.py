@@ -341,3 +341,7 @@ class Scenario(Table):
     loss: tuple[Loss, ...] = ()
     event: tuple[Event, ...] = ()
     measure: Measure = Measure()
+
+    def is_wired(self, loss: Loss) -> bool:
+        """Whether a wired link joins the two stations that ``loss`` names."""
+        return any({loss.src, loss.dst} == set(link.ends) for link in self.link)

@@ -17,7 +17,7 @@ from pyroute2.nftables.expressions import genex, verdict
 from pyroute2.nftables.main import NFTables
 
 from hoplab.network.namespaces import inside
-from hoplab.scenario import Link, Loss, Scenario
+from hoplab.scenario import Loss, Scenario
 
 TABLE = "hoplab"
 CHAIN = "loss"
@@ -39,16 +39,11 @@ HOST_TO_NETWORK = 1
 COUNTS = 0xFFFFFFFE
 
 
-def is_wired(loss: Loss, links: tuple[Link, ...]) -> bool:
-    """Whether a link joins the two stations that ``loss`` names."""
-    return any({loss.src, loss.dst} == set(link.ends) for link in links)
-
-
 def install(scenario: Scenario, interfaces: dict[tuple[str, str], str]) -> None:
     """Set up every wired loss; ``interfaces[station, peer]`` is the station's end of a link."""
     by_station: dict[str, list[Loss]] = {}
     for loss in scenario.loss:
-        if is_wired(loss, scenario.link):
+        if scenario.is_wired(loss):
             by_station.setdefault(str(loss.dst), []).append(loss)
     for station, losses in sorted(by_station.items()):
         with inside(station):

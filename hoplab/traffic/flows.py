@@ -54,6 +54,13 @@ class Transfer:
     def client_port(self) -> int:
         return CLIENT_PORT + self.index
 
+    def stop(self) -> None:
+        """End both processes, if they have not ended."""
+        for process in (self.client, self.server):
+            if process is not None and process.poll() is None:
+                process.kill()
+                process.wait()
+
 
 def kernel_congestion_control(flow: Flow) -> str:
     """Name of the kernel's algorithm behind a variant's name."""

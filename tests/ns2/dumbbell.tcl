@@ -10,14 +10,9 @@
 array set opt {
     first Reno second "" cbr 5 window 100 time 20 jitter 0.1 random 0 alpha 1 beta 3 seed 1
 }
-foreach {name value} $argv {
-    set name [string trimleft $name -]
-    if {![info exists opt($name)]} {
-        puts stderr "unknown option -$name; one of: [lsort [array names opt]]"
-        exit 2
-    }
-    set opt($name) $value
-}
+source [file join [file dirname [info script]] options.tcl]
+read_options $argv
+
 ns-random $opt(seed)
 Agent/TCP/Vegas set v_alpha_ $opt(alpha)
 Agent/TCP/Vegas set v_beta_ $opt(beta)

@@ -2,19 +2,8 @@
 # What the scripts for ns-2.35 share: options, the 914 MHz WaveLAN as ns-2 ships it, DSR, stations.
 # Sourced. Every option is "-name value" on the command line.
 
+source [file join [file dirname [info script]] options.tcl]
 array set opt {stations 2 seed 1 time 100 rts 0 trace /dev/null moves "" width 1500 height 300}
-
-proc read_options {arguments} {
-    global opt
-    foreach {name value} $arguments {
-        set name [string trimleft $name -]
-        if {![info exists opt($name)]} {
-            puts stderr "unknown option -$name; one of: [lsort [array names opt]]"
-            exit 2
-        }
-        set opt($name) $value
-    }
-}
 
 # The simulator and as many stations as opt(stations) says, at (1, 1), as $node_(I).
 # Traced are what applications send and receive (AGT) and what DSR hands down (RTR).

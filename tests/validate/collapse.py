@@ -9,19 +9,15 @@ that a hidden one kept silent. Each becomes a Route Error, a discovery, and ofte
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import Any
 
 from hoplab.results import Results
 from tests.validate import chain, ns2
 from tests.validate.figures import Figure
-from tests.validate.monarch import MONARCH
 from tests.validate.runs import goodput_kbps, measure_all
 
 HOPS = range(3, 11)
-DURATION_S = 100
-PACKET_BYTES = 1460
 NS2_SEEDS = (1, 2, 3)
 
 
@@ -33,15 +29,6 @@ class Account:
     link_failures: float
     route_errors: float
     timeouts: float
-
-
-def scenario(hops: int) -> dict[str, Any]:
-    document = chain.scenario("ns2-stock", hops, "dsr")
-    return {
-        **document,
-        "duration_s": DURATION_S,
-        "routing": {"protocol": "dsr", "settings": MONARCH},
-    }
 
 
 def read(results: Results) -> Account:
@@ -64,25 +51,25 @@ def in_ns2(hops: int) -> Account:
 
 
 def _in_ns2(hops: int, seed: int) -> Account:
-    trace = ns2.run("chain.tcl", stations=hops + 1, time=DURATION_S, seed=seed)
+    trace = ns2.run("chain.tcl", stations=hops + 1, time=chain.DURATION_S, seed=seed)
     words = trace.printed.split()
     acknowledged, timeouts = (
         int(words[words.index(name) + 1]) for name in ("acknowledged", "timeouts")
     )
     return Account(
-        acknowledged * PACKET_BYTES * 8e-3 / DURATION_S,
+        acknowledged * chain.PACKET_BYTES * 8e-3 / chain.DURATION_S,
         trace.link_failures,
         trace.route_errors,
         timeouts,
     )
 
 
-def accounts(hops: Sequence[int] = HOPS) -> list[tuple[Account, Account]]:
+def accounts() -> list[tuple[Account, Account]]:
     """Hoplab's and ns-2's, for each length."""
     return list(
         zip(
-            measure_all([scenario(n) for n in hops], read),
-            [in_ns2(n) for n in hops],
+            measure_all([chain.scenario("ns2-stock", n, "dsr") for n in HOPS], read),
+            [in_ns2(n) for n in HOPS],
             strict=True,
         )
     )

@@ -16,4 +16,4 @@ def items() -> Iterator[Figure]:
     yield from terminals.items()
     yield from exactness.items()
     yield from chain.hv99("static")
-    yield from chain.stock("static", (1, 2))
+    yield from chain.stock("static")

@@ -58,15 +58,22 @@ pub struct Store {
     negative: BTreeMap<(Ipv4Addr, Ipv4Addr), Instant>,
     negative_time: Duration,
     /// Signal of each link, lower address first, and when it was measured or told.
-    signals: BTreeMap<(Ipv4Addr, Ipv4Addr), (Instant, i8)>,
+    signals: Signals,
     threshold: Option<i16>,
 }
+
+type Signals = BTreeMap<(Ipv4Addr, Ipv4Addr), (Instant, i8)>;
 
 /// A signal older than this says nothing of a link any more.
 const SIGNAL_LIFETIME: Duration = Duration::from_secs(10);
 
 fn pair(a: Ipv4Addr, b: Ipv4Addr) -> (Ipv4Addr, Ipv4Addr) {
     (a.min(b), a.max(b))
+}
+
+fn fresh(signals: &Signals, now: Instant, a: Ipv4Addr, b: Ipv4Addr) -> Option<i8> {
+    let (at, dbm) = signals.get(&pair(a, b))?;
+    (now.since(*at) < SIGNAL_LIFETIME).then_some(*dbm)
 }
 
 /// Timeout from observed breaks: the larger of factor x mean lifetime of broken routes and the
@@ -142,12 +149,8 @@ impl Store {
         }
         if let Some(threshold) = self.threshold {
             let signals = &self.signals;
-            let strong = |a, b| match signals.get(&pair(a, b)) {
-                Some((at, dbm)) => {
-                    now.since(*at) >= SIGNAL_LIFETIME || i16::from(*dbm) >= threshold
-                }
-                None => true,
-            };
+            let strong =
+                |a, b| fresh(signals, now, a, b).is_none_or(|dbm| i16::from(dbm) >= threshold);
             let route = self.cache.find(now, to, avoid, &strong);
             if route.is_some() {
                 return route;
@@ -158,12 +161,14 @@ impl Store {
 
     /// The signal of the link between two nodes, taken as the same both ways.
     pub fn note_signal(&mut self, now: Instant, a: Ipv4Addr, b: Ipv4Addr, dbm: i8) {
+        // Others tell of any pair they like: what is too old to count must not pile up.
+        self.signals
+            .retain(|_, (at, _)| now.since(*at) < SIGNAL_LIFETIME);
         self.signals.insert(pair(a, b), (now, dbm));
     }
 
     pub fn signal(&self, now: Instant, a: Ipv4Addr, b: Ipv4Addr) -> Option<i8> {
-        let (at, dbm) = self.signals.get(&pair(a, b))?;
-        (now.since(*at) < SIGNAL_LIFETIME).then_some(*dbm)
+        fresh(&self.signals, now, a, b)
     }
 
     pub fn used(&mut self, now: Instant, route: &[Ipv4Addr]) {
