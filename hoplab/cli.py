@@ -19,9 +19,9 @@ from rich.text import Text
 
 from hoplab import errors
 from hoplab.errors import HoplabError, NotReproduced
-from hoplab.resolve import resolve
-from hoplab.scenario import Scenario
-from hoplab.scenario_file import load
+from hoplab.scenario.file import load
+from hoplab.scenario.model import Scenario
+from hoplab.scenario.resolve import resolve
 
 PLAIN_WIDTH = 120
 """Columns of what goes to a file or a pipe."""
@@ -79,7 +79,7 @@ def run(
     """Run a scenario and leave a folder with tables, logs and a report."""
     from hoplab import report as reports
     from hoplab import results
-    from hoplab import run as runs
+    from hoplab.run import launch as runs
 
     _known_machine(machine)
     scenario = _scenario(file, overrides, seed)
@@ -156,7 +156,7 @@ def check(
     """Validate a scenario and print it resolved, as TOML."""
     import tomli_w
 
-    from hoplab.movement import Trace, save
+    from hoplab.scenario.movement import Trace, save
 
     scenario = _scenario(file, overrides, seed)
     if movement is not None:
@@ -202,7 +202,7 @@ def shell(
     """Bring the network up in real time and open a prompt: n0 ping n3."""
     import tempfile
 
-    from hoplab import run as runs
+    from hoplab.run import launch as runs
 
     _known_machine(machine)
     scenario = _scenario(file, overrides, seed)
@@ -250,7 +250,7 @@ def verify(run_folder: Annotated[Path, typer.Argument(metavar="RUN")]) -> None:
     """Run a finished run's scenario again and compare the digests."""
     import tempfile
 
-    from hoplab import run as runs
+    from hoplab.run import launch as runs
 
     manifest = _read_json(run_folder / "manifest.json")
     scenario = Scenario.model_validate(_read_json(run_folder / "scenario.json"))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hoplab.errors import DaemonDied, MissingTool
-from hoplab.paths import BINARIES
+from hoplab.resources import BINARIES
 
 READY_LIMIT_S = 10.0
 READY_POLL_S = 0.01

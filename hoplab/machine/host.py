@@ -20,7 +20,7 @@ from pathlib import Path
 from pyroute2 import netns
 
 from hoplab.errors import MissingTool
-from hoplab.paths import PROJECT
+from hoplab.resources import PROJECT
 
 NOTES = Path("/run/hoplab")
 NETNS_DIRECTORY = Path("/var/run/netns")
@@ -54,9 +54,9 @@ def run_lab(out: Path, on_line: Callable[[str], None]) -> int:
 
 
 def shell(folder: Path) -> int:
-    """The prompt of `hoplab.shell` on this kernel; returns its exit status."""
+    """The prompt of `hoplab.prompt` on this kernel; returns its exit status."""
     _require_root()
-    return subprocess.call([sys.executable, "-I", "-m", "hoplab.shell", str(folder.resolve())])
+    return subprocess.call([sys.executable, "-I", "-m", "hoplab.prompt", str(folder.resolve())])
 
 
 def _require_root() -> None:

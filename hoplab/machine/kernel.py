@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from hoplab.errors import MissingTool
-from hoplab.paths import PROJECT
+from hoplab.resources import PROJECT
 
 BUILD = PROJECT / "kernel-modules" / "guest" / "build"
 

@@ -27,7 +27,7 @@ from typing import IO
 
 from hoplab.errors import GuestFailed, MissingTool
 from hoplab.machine import kernel
-from hoplab.paths import PROJECT
+from hoplab.resources import PROJECT
 
 INIT = Path(__file__).with_name("init")
 START_NS = 1_700_000_000_000_000_000

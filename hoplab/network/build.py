@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from hoplab.network import wifi, wired, wired_loss
 from hoplab.network.hwsim import Radios
 from hoplab.network.namespaces import Namespaces
-from hoplab.scenario import Scenario, Station
+from hoplab.scenario.model import Scenario, Station
 
 LOOPBACK = "lo"
 SUBNET = 24

@@ -17,7 +17,7 @@ from pyroute2.netlink.nl80211 import NL80211_NAMES, nl80211cmd
 
 from hoplab.errors import HoplabError
 from hoplab.network.namespaces import inside
-from hoplab.scenario import RATES_MBPS, Radio
+from hoplab.scenario.model import RATES_MBPS, Radio
 
 INTERFACE = "wlan0"
 DSSS_MBPS = (1, 2, 5.5, 11)

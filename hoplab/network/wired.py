@@ -17,7 +17,7 @@ from typing import Any
 
 from hoplab.network import qdiscs
 from hoplab.network.namespaces import Namespaces
-from hoplab.scenario import Link
+from hoplab.scenario.model import Link
 
 WIRES = "wires"
 """The namespace that holds the links' insides."""

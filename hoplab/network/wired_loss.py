@@ -17,7 +17,7 @@ from pyroute2.nftables.expressions import genex, verdict
 from pyroute2.nftables.main import NFTables
 
 from hoplab.network.namespaces import inside
-from hoplab.scenario import Loss, Scenario
+from hoplab.scenario.model import Loss, Scenario
 
 TABLE = "hoplab"
 CHAIN = "loss"

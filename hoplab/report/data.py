@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from hoplab.results import Results
+from hoplab.results.reader import Results
 
 MAX_POINTS = 2400
 """Points drawn per line; a wider screen than this could not show more."""

@@ -17,7 +17,7 @@ from markupsafe import Markup
 from hoplab.errors import ResultsError
 from hoplab.report.data import figures, number
 from hoplab.report.figures import library, over_time, station_map
-from hoplab.results import Results, load
+from hoplab.results.reader import Results, load
 
 _HERE = Path(__file__).parent
 MAX_ROWS = 200

@@ -6,7 +6,7 @@ from __future__ import annotations
 from rich.table import Table
 from rich.text import Text
 
-from hoplab.results import Results
+from hoplab.results.reader import Results
 
 _COLUMNS = (
     ("congestion_control", "variant", ""),

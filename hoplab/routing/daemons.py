@@ -8,8 +8,8 @@ from pathlib import Path
 from hoplab.network.build import BROADCAST, SUBNET, Network
 from hoplab.network.wifi import INTERFACE
 from hoplab.processes import Daemon, program, wait_until
-from hoplab.scenario import Scenario
-from hoplab.traffic import tcp_setup
+from hoplab.scenario.model import Scenario
+from hoplab.tcp import setup as tcp_setup
 
 DSR_INTERFACE = "dsr0"
 

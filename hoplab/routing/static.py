@@ -11,9 +11,9 @@ from collections import deque
 
 from hoplab.network.build import Network
 from hoplab.network.wifi import INTERFACE
-from hoplab.resolve import reach_m
-from hoplab.scenario import Scenario
-from hoplab.traffic import tcp_setup
+from hoplab.scenario.model import Scenario
+from hoplab.scenario.resolve import reach_m
+from hoplab.tcp import setup as tcp_setup
 
 
 def neighbours(scenario: Scenario) -> dict[str, list[str]]:

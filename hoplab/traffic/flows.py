@@ -12,8 +12,8 @@ from pathlib import Path
 
 from hoplab.network.build import Network
 from hoplab.processes import program
-from hoplab.scenario import Flow
-from hoplab.tcp_profile import VARIANTS
+from hoplab.scenario.model import Flow
+from hoplab.scenario.variants import VARIANTS
 from hoplab.traffic import counted
 
 SERVER_PORT = 5201

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from hoplab import report
-from hoplab.paths import PROJECT
-from hoplab.resolve import resolve
-from hoplab.run import Progress, run
-from hoplab.scenario import Scenario
-from hoplab.scenario_file import load, parse
+from hoplab.resources import PROJECT
+from hoplab.run.launch import Progress, run
+from hoplab.scenario.file import load, parse
+from hoplab.scenario.model import Scenario
+from hoplab.scenario.resolve import resolve
 
 REPEATS = 3
 

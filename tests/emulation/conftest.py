@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hoplab.paths import PROJECT
+from hoplab.resources import PROJECT
 
 HOPLAB = PROJECT / ".venv" / "bin" / "hoplab"
 CHAIN = """

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from hoplab.machine import kernel
-from hoplab.paths import PROJECT
+from hoplab.resources import PROJECT
 from tests.emulation.conftest import HOPLAB
 
 Hoplab = Callable[..., subprocess.CompletedProcess[str]]

@@ -69,7 +69,7 @@ def account(run: Path) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run with everything recorded."""
-    from hoplab.paths import PROJECT
+    from hoplab.resources import PROJECT
 
     folder = tmp_path_factory.mktemp("recorded")
     (folder / "pair.toml").write_text(PAIR + RECORDED)

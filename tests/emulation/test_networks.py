@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hoplab import results
-from hoplab.movement import random_waypoint, save
+from hoplab.scenario.movement import random_waypoint, save
 
 Run = Callable[..., dict[str, Any]]
 Hoplab = Callable[..., subprocess.CompletedProcess[str]]

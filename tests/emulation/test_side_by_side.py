@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from hoplab.paths import PROJECT
+from hoplab.resources import PROJECT
 
 NUMBER_FREED = """
 import os, subprocess

@@ -9,7 +9,8 @@ from typing import Any
 import pexpect
 import pytest
 
-from hoplab import results, tcp_profile
+from hoplab import results
+from hoplab.tcp import profile as tcp_profile
 from tests.emulation.conftest import HOPLAB
 from tests.validate.packets import PSH, SYN, Segment, segments
 

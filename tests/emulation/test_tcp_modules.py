@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hoplab.machine import kernel
-from hoplab.paths import PROJECT
+from hoplab.resources import PROJECT
 
 Hoplab = Callable[..., subprocess.CompletedProcess[str]]
 

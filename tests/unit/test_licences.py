@@ -3,7 +3,7 @@
 
 import subprocess
 
-from hoplab.paths import PROJECT
+from hoplab.resources import PROJECT
 
 SUFFIXES = {".py", ".rs", ".toml", ".c", ".h", ".config", ".css", ".j2", ".js", ".sh"}
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hoplab import movement
 from hoplab.errors import ScenarioError
-from hoplab.movement import Trace, bonnmotion, ns2, random_waypoint
+from hoplab.scenario import movement
+from hoplab.scenario.movement import Trace, bonnmotion, ns2, random_waypoint
 
 AREA = {"width_m": 1500.0, "height_m": 300.0}
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from hoplab import scenario
 from hoplab.cli import app
 from hoplab.errors import ScenarioError
-from hoplab.movement import Trace
-from hoplab.paths import PROJECT
-from hoplab.resolve import resolve
-from hoplab.scenario_file import load
+from hoplab.resources import PROJECT
+from hoplab.scenario import model as scenario
+from hoplab.scenario.file import load
+from hoplab.scenario.movement import Trace
+from hoplab.scenario.resolve import resolve
 
 CHAIN = """
 duration_s = 5

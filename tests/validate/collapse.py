@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
-from hoplab.results import Results
+from hoplab.results.reader import Results
 from tests.validate import chain, ns2
 from tests.validate.figures import Figure
 from tests.validate.runs import goodput_kbps, measure_all

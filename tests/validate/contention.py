@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hoplab.paths import PROJECT
-from hoplab.results import Results
+from hoplab.resources import PROJECT
+from hoplab.results.reader import Results
 from tests.validate import plot
 from tests.validate.figures import Figure
 from tests.validate.runs import measure_all

@@ -17,7 +17,7 @@ from random import Random
 from statistics import fmean
 from typing import Any
 
-from hoplab.results import Results
+from hoplab.results.reader import Results
 from tests.validate.figures import Figure
 from tests.validate.runs import measure_all
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from hoplab.results import Results
+from hoplab.results.reader import Results
 from tests.validate.figures import Figure
 from tests.validate.runs import measure_all
 from tests.validate.saturation import air_us, sender, station

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hoplab.results import Results
+from hoplab.results.reader import Results
 from tests.validate import plot
 from tests.validate.figures import Figure
 from tests.validate.packets import Segment, segments

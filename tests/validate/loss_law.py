@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from hoplab.results import Results
+from hoplab.results.reader import Results
 from tests.validate import plot
 from tests.validate.figures import Figure
 from tests.validate.runs import measure_all

@@ -20,8 +20,8 @@ from operator import add
 from pathlib import Path
 from typing import Any
 
-from hoplab import movement
-from hoplab.results import Results
+from hoplab.results.reader import Results
+from hoplab.scenario import movement
 from tests.validate import ns2, plot
 from tests.validate.figures import Figure
 from tests.validate.monarch import MONARCH

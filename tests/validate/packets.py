@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import dpkt
 
-from hoplab.results import Results
+from hoplab.results.reader import Results
 from hoplab.traffic.flows import CLIENT_PORT
 
 SLL2_BYTES = 20

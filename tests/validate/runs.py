@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hoplab import results
-from hoplab.resolve import resolve
-from hoplab.results import Results
-from hoplab.run import run
-from hoplab.scenario_file import parse
+from hoplab.results.reader import Results
+from hoplab.run.launch import run
+from hoplab.scenario.file import parse
+from hoplab.scenario.resolve import resolve
 
 Answer = TypeVar("Answer")
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hoplab.results import Results
+from hoplab.results.reader import Results
 
 HEADERS_BYTES = 28 + 8 + 28
 """UDP and IP, LLC and SNAP, MAC header and FCS."""

@@ -11,7 +11,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from hoplab.results import Results
+from hoplab.results.reader import Results
 from tests.validate.contention import ACK_US, CTS_US, DATA_US, PAYLOAD, RTS_US, WINDOW
 from tests.validate.figures import Figure
 from tests.validate.runs import measure_all

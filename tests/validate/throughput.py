@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from hoplab.results import Results
+from hoplab.results.reader import Results
 from tests.validate.figures import Figure
 from tests.validate.runs import measure_all
 from tests.validate.saturation import (

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hoplab.paths import PROJECT
+from hoplab.resources import PROJECT
 from tests.validate.packets import Segment
 
 TAU_US = 500_000

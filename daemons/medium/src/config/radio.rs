@@ -11,27 +11,27 @@ use super::{at, one_of, At};
 const PROFILES: [(&str, &str); 6] = [
     (
         "wavelan",
-        include_str!("../../../../hoplab/profiles/wavelan.toml"),
+        include_str!("../../../../hoplab/scenario/profiles/wavelan.toml"),
     ),
     (
         "hv99",
-        include_str!("../../../../hoplab/profiles/hv99.toml"),
+        include_str!("../../../../hoplab/scenario/profiles/hv99.toml"),
     ),
     (
         "ns2-stock",
-        include_str!("../../../../hoplab/profiles/ns2-stock.toml"),
+        include_str!("../../../../hoplab/scenario/profiles/ns2-stock.toml"),
     ),
     (
         "80211b",
-        include_str!("../../../../hoplab/profiles/80211b.toml"),
+        include_str!("../../../../hoplab/scenario/profiles/80211b.toml"),
     ),
     (
         "80211g",
-        include_str!("../../../../hoplab/profiles/80211g.toml"),
+        include_str!("../../../../hoplab/scenario/profiles/80211g.toml"),
     ),
     (
         "80211a",
-        include_str!("../../../../hoplab/profiles/80211a.toml"),
+        include_str!("../../../../hoplab/scenario/profiles/80211a.toml"),
     ),
 ];
 

@@ -1,31 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the studies' names mean in today's kernel: TCP variants and the classic profile."""
+"""What the scenario's `[tcp]` means in today's kernel; the classic profile."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from hoplab.scenario import Flow, Tcp
-
-
-@dataclass(frozen=True)
-class Variant:
-    """A congestion-control name of the literature in the kernel's terms."""
-
-    congestion_control: str
-    module: str | None = None
-    sack: bool | None = None
-
-
-VARIANTS = {
-    "tahoe": Variant("tahoe", "tcp_tahoe", False),
-    "reno": Variant("reno_classic", "tcp_reno_classic", False),
-    "newreno": Variant("reno", None, False),
-    "sack": Variant("reno", None, True),
-    "vegas": Variant("vegas"),
-    "westwood": Variant("westwood"),
-    "tcpw": Variant("tcpw", "tcp_tcpw"),
-}
+from hoplab.scenario.model import Flow, Tcp
 
 CLASSIC = {
     "net.ipv4.tcp_recovery": "0",  # RACK (RFC 8985) came in 2021

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The typed description of a run. Nothing else configures one.
 
-A `Scenario` is what a TOML file says after validation. `hoplab.resolve` expands topology,
+A `Scenario` is what a TOML file says after validation. `hoplab.scenario.resolve` expands topology,
 movement and radio profile into explicit stations and links; the result is a `Scenario` again,
 so a resolved scenario is itself a valid scenario.
 """

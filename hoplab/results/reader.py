@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hoplab.errors import ResultsError
-from hoplab.tables import SCHEMAS
+from hoplab.results.tables import SCHEMAS
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Results:
     """A finished run. Tables are read from disk when first asked for.
 
     A table that the run did not record is there with its columns and no rows; columns and units
-    are those of `hoplab.tables.SCHEMAS`.
+    are those of `hoplab.results.tables.SCHEMAS`.
     """
 
     run_dir: Path

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from hoplab.errors import ScenarioError
-from hoplab.scenario import Scenario
+from hoplab.scenario.model import Scenario
 
 
 def load(path: Path, overrides: typing.Sequence[str] = ()) -> Scenario:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A prompt on a scenario's running network, in real time: ``n0 ping n3``, ``n2 iw dev``.
 
-``python -m hoplab.shell FOLDER`` runs as root in whichever kernel it is started in, as
+``python -m hoplab.prompt FOLDER`` runs as root in whichever kernel it is started in, as
 `hoplab.lab` does.
 """
 
@@ -15,10 +15,10 @@ import sys
 from pathlib import Path
 
 from hoplab.errors import HoplabError
-from hoplab.lab import Lab, prepare
+from hoplab.lab.stages import Lab, prepare
 from hoplab.network.namespaces import inside
 from hoplab.routing import static
-from hoplab.scenario import Scenario
+from hoplab.scenario.model import Scenario
 
 SEARCHED = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 

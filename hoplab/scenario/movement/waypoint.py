@@ -8,7 +8,7 @@ import math
 import random
 from collections.abc import Iterable
 
-from hoplab.movement.trace import Trace, Waypoint
+from hoplab.scenario.movement.trace import Trace, Waypoint
 
 
 def stream(seed: int, name: str) -> random.Random:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 
 from hoplab.errors import ScenarioError
-from hoplab.movement.trace import Trace, Waypoint
+from hoplab.scenario.movement.trace import Trace, Waypoint
 
 
 def parse(text: str, source: str = "movements") -> dict[str, Trace]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One run from the outside: prepare a folder, run the lab in a machine, gather the results."""
+"""Launch a run: prepare its folder, run the lab in a machine, have its results collected."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hoplab import __version__, tables
 from hoplab.errors import GuestFailed, HoplabError, ResultsError
-from hoplab.machine import host, kernel, uml
-from hoplab.measure import captures
-from hoplab.paths import PROJECT
+from hoplab.machine import host, uml
 from hoplab.processes import program
-from hoplab.scenario import Scenario
+from hoplab.resources import PROJECT
+from hoplab.run import collect
+from hoplab.scenario.model import Scenario
 
 LOCK = "running.pid"
 WALL_LIMIT_FACTOR = 60.0
@@ -85,7 +84,7 @@ def run(
     except BaseException as error:  # Ctrl-C and SIGTERM too: results so far are kept
         failure = error
     try:
-        manifest = gather(out, scenario, machine, time.monotonic() - started, status)
+        manifest = collect.gather(out, scenario, machine, time.monotonic() - started, status)
     except OSError as error:
         raise ResultsError(
             f"{out}: cannot be written: {error.strerror}; free some space or choose another "
@@ -110,7 +109,7 @@ def shell(scenario: Scenario, folder: Path, machine: str) -> int:
     if machine == "host":
         return host.shell(folder)
     return uml.run_guest(
-        [*_guest_python(), "-m", "hoplab.shell", "/out"],
+        [*_guest_python(), "-m", "hoplab.prompt", "/out"],
         writable=folder,
         seed=scenario.seed,
         virtual=False,
@@ -133,20 +132,8 @@ def require(scenario: Scenario, machine: str) -> None:
         uml.require()
         # A guest that has to compile the lab itself takes another course.
         compileall.compile_dir(PROJECT / "hoplab", quiet=2)
-    for name in _programs(scenario):
+    for name in collect.programs(scenario):
         program(name)
-
-
-def _programs(scenario: Scenario) -> list[str]:
-    names = ["iperf3"]
-    if any(station.radio for station in scenario.station):
-        names.append("hoplab-medium")
-    protocol = scenario.routing.protocol
-    if protocol in ("batmand", "babeld", "dsr"):
-        names.append("hoplab-dsr" if protocol == "dsr" else protocol)
-    if scenario.measure.captures or captures.observed(scenario):
-        names.append("tcpdump")
-    return names
 
 
 def _prepare(out: Path, scenario: Scenario, source: Path | None) -> None:
@@ -170,84 +157,3 @@ def _prepare(out: Path, scenario: Scenario, source: Path | None) -> None:
         raise ResultsError(
             f"{out}: cannot be written: {error.strerror}; choose another folder with --out"
         ) from None
-
-
-def gather(
-    out: Path,
-    scenario: Scenario,
-    machine: str,
-    wall_s: float,
-    status: int,
-) -> dict[str, Any]:
-    """Tables, digest and manifest from what the lab left in ``out``."""
-    try:
-        verdict = json.loads((out / "raw" / "verdict.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        verdict = {"status": status, "error": f"the lab ended early, with status {status}"}
-    (out / "raw").mkdir(exist_ok=True)
-    summaries = verdict.pop("flows", {})
-    if "realtime_epoch_ns" in verdict:
-        summaries |= captures.gather(out, scenario, verdict.pop("realtime_epoch_ns"))
-    _flow_rows(out, scenario, summaries)
-    made = tables.convert(out, scenario.duration_s)
-    manifest = {
-        "run": out.name,
-        "digest": tables.digest(out, made),
-        "hoplab_version": __version__,
-        "kernel": verdict.pop("kernel", None),
-        "kernel_build": kernel.folder().name if machine == "uml" else None,
-        "daemons": _versions(scenario),
-        "seed": scenario.seed,
-        "machine": machine,
-        "virtual_s": verdict.pop("virtual_s", None),
-        "wall_s": round(wall_s, 3),
-        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "routing": scenario.routing.model_dump(),
-        "tcp_settings": verdict.pop("tcp_settings", {}),
-        "medium": _medium_account(out),
-        "verdict": verdict,
-    }
-    (out / "manifest.json").write_text(json.dumps(manifest, indent=1), encoding="utf-8")
-    return manifest
-
-
-def _medium_account(out: Path) -> dict[str, Any] | None:
-    """What the medium says of itself: the audit of frames, system calls, whether to trust it."""
-    try:
-        account: dict[str, Any] = json.loads((out / "raw" / "medium.json").read_text("utf-8"))
-    except (OSError, ValueError):
-        return None
-    return account
-
-
-def _flow_rows(out: Path, scenario: Scenario, summaries: dict[str, Any]) -> None:
-    with (out / "raw" / "flows.jsonl").open("w", encoding="utf-8") as file:
-        for flow in scenario.flow:
-            row = {
-                "flow": flow.name,
-                "protocol": flow.protocol,
-                "src": flow.source,
-                "dst": flow.destination,
-                "start_s": flow.start_s,
-                "stop_s": flow.stop_s,
-                "congestion_control": flow.congestion_control,
-                **summaries.get(str(flow.name), {}),
-            }
-            file.write(json.dumps(row) + "\n")
-
-
-def _versions(scenario: Scenario) -> dict[str, str]:
-    """Versions of the programs that took part, as they tell them themselves."""
-    versions: dict[str, str] = {}
-    for name in _programs(scenario):
-        option = {"batmand": "-v", "babeld": "-V"}.get(name, "--version")
-        try:
-            answer = subprocess.run(
-                [program(name), option], capture_output=True, text=True, timeout=10, check=False
-            )
-        except (HoplabError, OSError, subprocess.TimeoutExpired):
-            versions[name] = "unknown"
-            continue
-        lines = (answer.stdout + answer.stderr).strip().splitlines()
-        versions[name] = lines[0] if lines else "unknown"
-    return versions

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hoplab import tcp_profile
 from hoplab.network.build import Network
-from hoplab.scenario import Scenario
+from hoplab.scenario.model import Scenario
+from hoplab.tcp import profile
+from hoplab.tcp.socket_settings import SocketSettings
 from hoplab.traffic.flows import Transfer
-from hoplab.traffic.socket_settings import SocketSettings
 
 
 def apply(scenario: Scenario, network: Network) -> dict[str, dict[str, str]]:
@@ -18,11 +18,11 @@ def apply(scenario: Scenario, network: Network) -> dict[str, dict[str, str]]:
     applied = {}
     for station in scenario.station:
         windows = [
-            tcp_profile.window_bytes(flow)
+            profile.window_bytes(flow)
             for flow in scenario.flow
             if station.name in (flow.source, flow.destination)
         ]
-        values = tcp_profile.sysctls(
+        values = profile.sysctls(
             scenario.tcp, sack=station.name not in off, window_bytes=max(windows, default=0)
         )
         values = {k: v for k, v in values.items() if _exists(k)}
@@ -40,7 +40,7 @@ def socket_settings(scenario: Scenario, transfers: list[Transfer]) -> list[Socke
     return [
         SocketSettings(
             transfer.client_port,
-            tcp_profile.initial_window(scenario.tcp),
+            profile.initial_window(scenario.tcp),
             transfer.flow.window,
         )
         for transfer in transfers

@@ -16,7 +16,6 @@ import json
 import platform
 import signal
 import subprocess
-import sys
 import time
 import traceback
 from collections.abc import Iterator
@@ -24,19 +23,20 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from hoplab import medium_config
 from hoplab.errors import DaemonDied, HoplabError, ResultsError
 from hoplab.machine.host import Note
-from hoplab.measure import captures
-from hoplab.measure.records import Records
-from hoplab.measure.sampler import Sampler
+from hoplab.medium import config as medium_config
 from hoplab.network.build import Network, build
+from hoplab.probes import captures
+from hoplab.probes.sampler import Sampler
 from hoplab.processes import Daemon, last_line, program
+from hoplab.records.writer import Records
 from hoplab.routing import daemons, static
-from hoplab.scenario import Scenario
-from hoplab.traffic import flows, tcp_setup
+from hoplab.scenario.model import Scenario
+from hoplab.tcp import setup as tcp_setup
+from hoplab.tcp.socket_settings import Group
+from hoplab.traffic import flows
 from hoplab.traffic.flows import Transfer
-from hoplab.traffic.socket_settings import Group
 
 REAL_TIME = "--real-time"
 PR_SET_TIMERSLACK = 29
@@ -296,7 +296,3 @@ def main(arguments: list[str]) -> int:
             json.dumps({**verdict, **lab.facts}), encoding="utf-8"
         )
     return int(verdict["status"])
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 
 from hoplab.errors import ScenarioError
-from hoplab.movement.trace import Trace, Waypoint
+from hoplab.scenario.movement.trace import Trace, Waypoint
 
 _NODE = r"\$node_\((?P<node>[^)]*)\)\s+"
 _SET = re.compile(rf"^{_NODE}set\s+(?P<axis>\w+)\s+(?P<value>\S+)$")

@@ -12,11 +12,11 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from hoplab import movement
 from hoplab.errors import ScenarioError
-from hoplab.paths import PROFILES, TOPOLOGIES
-from hoplab.scenario import Flow, Link, Radio, Scenario, Station, Topology
-from hoplab.tcp_profile import VARIANTS
+from hoplab.resources import PROFILES, TOPOLOGIES
+from hoplab.scenario import movement
+from hoplab.scenario.model import Flow, Link, Radio, Scenario, Station, Topology
+from hoplab.scenario.variants import VARIANTS
 
 GENERATED = ("explicit", "chain", "grid", "pair", "random-waypoint", "trace")
 WARM_UP_S = {"static": 0.0, "dsr": 0.0, "batmand": 20.0, "babeld": 20.0, "batman-adv": 20.0}

@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from hoplab.errors import ScenarioError
-from hoplab.movement import bonnmotion, ns2
-from hoplab.movement.trace import Trace, Waypoint
-from hoplab.movement.waypoint import random_waypoint
+from hoplab.scenario.movement import bonnmotion, ns2
+from hoplab.scenario.movement.trace import Trace, Waypoint
+from hoplab.scenario.movement.waypoint import random_waypoint
 
 __all__ = ["Trace", "Waypoint", "load", "random_waypoint", "save"]
 

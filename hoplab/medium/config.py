@@ -9,7 +9,7 @@ from typing import Any
 import tomli_w
 
 from hoplab.network.build import Network
-from hoplab.scenario import Scenario
+from hoplab.scenario.model import Scenario
 
 
 def write(scenario: Scenario, network: Network, epoch_ns: int, out: Path, overhear: bool) -> Path:

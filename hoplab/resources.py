@@ -5,5 +5,5 @@ from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parent.parent
 TOPOLOGIES = PROJECT / "topologies"
-PROFILES = PROJECT / "hoplab" / "profiles"
+PROFILES = PROJECT / "hoplab" / "scenario" / "profiles"
 BINARIES = PROJECT / "build" / "bin"

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from hoplab.measure.records import Records
-from hoplab.measure.sockets import SocketProbe, sender_row
 from hoplab.network.build import Network
 from hoplab.network.wired import End
-from hoplab.scenario import Scenario
+from hoplab.probes.sockets import SocketProbe, sender_row
+from hoplab.records.writer import Records
+from hoplab.scenario.model import Scenario
 from hoplab.traffic.flows import Transfer
 
 

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The medium daemon: its configuration and its start."""

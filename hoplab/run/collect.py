@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Collect a run: tables, digest and manifest from what the lab left."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+from hoplab import __version__
+from hoplab.errors import HoplabError
+from hoplab.machine import kernel
+from hoplab.probes import captures
+from hoplab.processes import program
+from hoplab.results import packets, tables
+from hoplab.scenario.model import Scenario
+
+
+def programs(scenario: Scenario) -> list[str]:
+    """The programs that the scenario needs beside the kernel."""
+    names = ["iperf3"]
+    if any(station.radio for station in scenario.station):
+        names.append("hoplab-medium")
+    protocol = scenario.routing.protocol
+    if protocol in ("batmand", "babeld", "dsr"):
+        names.append("hoplab-dsr" if protocol == "dsr" else protocol)
+    if scenario.measure.captures or captures.observed(scenario):
+        names.append("tcpdump")
+    return names
+
+
+def gather(
+    out: Path,
+    scenario: Scenario,
+    machine: str,
+    wall_s: float,
+    status: int,
+) -> dict[str, Any]:
+    """Tables, digest and manifest from what the lab left in ``out``."""
+    try:
+        verdict = json.loads((out / "raw" / "verdict.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        verdict = {"status": status, "error": f"the lab ended early, with status {status}"}
+    (out / "raw").mkdir(exist_ok=True)
+    summaries = verdict.pop("flows", {})
+    if "realtime_epoch_ns" in verdict:
+        summaries |= packets.gather(out, scenario, verdict.pop("realtime_epoch_ns"))
+    _flow_rows(out, scenario, summaries)
+    made = tables.convert(out, scenario.duration_s)
+    manifest = {
+        "run": out.name,
+        "digest": tables.digest(out, made),
+        "hoplab_version": __version__,
+        "kernel": verdict.pop("kernel", None),
+        "kernel_build": kernel.folder().name if machine == "uml" else None,
+        "daemons": _versions(scenario),
+        "seed": scenario.seed,
+        "machine": machine,
+        "virtual_s": verdict.pop("virtual_s", None),
+        "wall_s": round(wall_s, 3),
+        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "routing": scenario.routing.model_dump(),
+        "tcp_settings": verdict.pop("tcp_settings", {}),
+        "medium": _medium_account(out),
+        "verdict": verdict,
+    }
+    (out / "manifest.json").write_text(json.dumps(manifest, indent=1), encoding="utf-8")
+    return manifest
+
+
+def _medium_account(out: Path) -> dict[str, Any] | None:
+    """What the medium says of itself: the audit of frames, system calls, whether to trust it."""
+    try:
+        account: dict[str, Any] = json.loads((out / "raw" / "medium.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    return account
+
+
+def _flow_rows(out: Path, scenario: Scenario, summaries: dict[str, Any]) -> None:
+    with (out / "raw" / "flows.jsonl").open("w", encoding="utf-8") as file:
+        for flow in scenario.flow:
+            row = {
+                "flow": flow.name,
+                "protocol": flow.protocol,
+                "src": flow.source,
+                "dst": flow.destination,
+                "start_s": flow.start_s,
+                "stop_s": flow.stop_s,
+                "congestion_control": flow.congestion_control,
+                **summaries.get(str(flow.name), {}),
+            }
+            file.write(json.dumps(row) + "\n")
+
+
+def _versions(scenario: Scenario) -> dict[str, str]:
+    """Versions of the programs that took part, as they tell them themselves."""
+    versions: dict[str, str] = {}
+    for name in programs(scenario):
+        option = {"batmand": "-v", "babeld": "-V"}.get(name, "--version")
+        try:
+            answer = subprocess.run(
+                [program(name), option], capture_output=True, text=True, timeout=10, check=False
+            )
+        except (HoplabError, OSError, subprocess.TimeoutExpired):
+            versions[name] = "unknown"
+            continue
+        lines = (answer.stdout + answer.stderr).strip().splitlines()
+        versions[name] = lines[0] if lines else "unknown"
+    return versions

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The literature's TCP variants in today's kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A congestion-control name of the literature in the kernel's terms."""
+
+    congestion_control: str
+    module: str | None = None
+    sack: bool | None = None
+
+
+VARIANTS = {
+    "tahoe": Variant("tahoe", "tcp_tahoe", False),
+    "reno": Variant("reno_classic", "tcp_reno_classic", False),
+    "newreno": Variant("reno", None, False),
+    "sack": Variant("reno", None, True),
+    "vegas": Variant("vegas"),
+    "westwood": Variant("westwood"),
+    "tcpw": Variant("tcpw", "tcp_tcpw"),
+}
