@@ -17,8 +17,8 @@ from pathlib import Path
 from hoplab.errors import HoplabError
 from hoplab.lab.stages import Lab, prepare
 from hoplab.network.namespaces import inside
-from hoplab.routing import static
 from hoplab.scenario.model import Scenario
+from hoplab.scenario.reach import neighbours
 
 SEARCHED = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 
@@ -33,7 +33,7 @@ class Prompt(cmd.Cmd):
         super().__init__()
         self._scenario = scenario
         self._addresses = addresses
-        self._graph = static.neighbours(scenario)
+        self._graph = neighbours(scenario)
 
     def do_nodes(self, line: str) -> None:
         """nodes: every station with its address and place."""
