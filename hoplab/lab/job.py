@@ -58,7 +58,8 @@ def _verdict(out: Path, real_time: bool, account: Account) -> tuple[int, str | N
             stage = started(built(work, out, account, undo), real_time, undo)
             running(stage, undo).follow()
     except HoplabError as error:
-        return error.exit_status, _with_notes(error)
+        _log_notes(out, error)
+        return error.exit_status, str(error)
     except signals.Stopped as stopped:
         return stopped.exit_status, stopped.word
     except Exception as error:
@@ -71,6 +72,10 @@ def _verdict(out: Path, real_time: bool, account: Account) -> tuple[int, str | N
     return 0, None
 
 
-def _with_notes(error: Exception) -> str:
-    """On one line, with what went wrong in clearing up."""
-    return "; ".join([str(error), *getattr(error, "__notes__", ())])
+def _log_notes(out: Path, error: Exception) -> None:
+    """What went wrong in clearing up, for who wants to know."""
+    notes = getattr(error, "__notes__", [])
+    if notes:
+        with contextlib.suppress(OSError):
+            text = "\n".join([str(error), *notes]) + "\n"
+            (out / "logs" / "lab.log").write_text(text, encoding="utf-8")
