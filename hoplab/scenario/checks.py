@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 from hoplab.errors import ScenarioError
 from hoplab.scenario.model import Flow, Radio, Scenario
+from hoplab.scenario.plan import AIR, ANY, WIRELESS, plan
 from hoplab.scenario.radio import (
     CHANNELS_OF_STANDARD,
     RADIO_MTU,
@@ -20,8 +21,6 @@ from hoplab.scenario.radio import (
 from hoplab.scenario.reach import neighbours, next_hops, reach_m, sensed_m
 from hoplab.scenario.stations import MAX_STATIONS
 
-RESERVED_NAMES = ("air", "wires")
-"""`measure.captures` calls the channel the one; the other is the namespace of links' insides."""
 MAX_WAYPOINTS = 1_000_000
 IP_TCP_HEADERS_BYTES = 40
 ETHERNET_MTU = 1500
@@ -59,7 +58,7 @@ def _stations(scenario: Scenario) -> None:
     for name, times in Counter(names).items():
         if times > 1:
             raise ScenarioError(f"station: the name {name!r} is given twice")
-        if name in RESERVED_NAMES:
+        if name == AIR:
             raise ScenarioError(f"station: {name!r} is not free as a name; choose another")
     points = sum(len(station.waypoints) for station in scenario.station)
     if points > MAX_WAYPOINTS:
@@ -245,25 +244,24 @@ def _measure(scenario: Scenario) -> None:
         if measure.captures.index(target) != i:
             raise ScenarioError(f"{key}: {target!r} is given twice")
         station, colon, interface = target.partition(":")
-        if station == "air" and not colon:
+        if station == AIR and not colon:
             if not any(one.radio for one in scenario.station):
                 raise ScenarioError(f"{key}: 'air' has nothing to capture: there are no radios")
             continue
         _known(station, key, interfaces)
         if colon:
-            _known(interface, key, ("any", *interfaces[station]), f"interface of {station} named")
+            _known(interface, key, (ANY, *interfaces[station]), f"interface of {station} named")
 
 
 def _interfaces(scenario: Scenario) -> dict[str, list[str]]:
     """The interfaces that each station will have."""
     virtual = {"dsr": ["dsr0"], "batman-adv": ["bat0"]}.get(scenario.routing.protocol, [])
-    found = {
-        station.name: ["lo", *(["wlan0", *virtual] if station.radio else [])]
-        for station in scenario.station
+    planned = plan(scenario)
+    return {
+        station: [
+            "lo",
+            *([WIRELESS, *virtual] if station in planned.radios else []),
+            *(end.interface for end in ends),
+        ]
+        for station, ends in planned.ends.items()
     }
-    ports: Counter[str] = Counter()
-    for link in scenario.link:
-        for end in link.ends:
-            found[end].append(f"eth{ports[end]}")
-            ports[end] += 1
-    return found

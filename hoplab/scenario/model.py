@@ -136,7 +136,7 @@ class Scenario(Table):
     seed: Integer = key(1, "the only source of randomness", ge=0, le=2**63 - 1)
     topology: Topology = key(Topology(), "a network to choose from")
     station: tuple[Station, ...] = key((), "the hosts, where topology.kind is explicit")
-    link: tuple[Link, ...] = key((), "wired links")
+    link: tuple[Link, ...] = key((), "wired links", max_length=2000)
     radio: Radio = key(Radio(), "the channel")
     routing: Routing = key(Routing(), "who routes")
     tcp: Tcp = key(Tcp(), "how TCP is set")

@@ -174,7 +174,6 @@ HAND_WRITTEN: list[Case] = [
     ('[topology]\nkind = "chain"\n[[station]]\nname = "a"', ("makes its own stations",)),
     # Stations.
     places('[[station]]\nname = "a"', "'a' is given twice"),
-    places('[[station]]\nname = "wires"', "'wires' is not free"),
     places('[[station]]\nname = "air"', "'air' is not free"),
     places('[[station]]\nname = "A"', "station.2.name"),
     places('[[station]]\nname = ""', "station.2.name"),
