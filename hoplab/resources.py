@@ -6,4 +6,5 @@ from pathlib import Path
 PROJECT = Path(__file__).resolve().parent.parent
 TOPOLOGIES = PROJECT / "topologies"
 PROFILES = PROJECT / "hoplab" / "scenario" / "profiles"
+PRESETS = PROJECT / "hoplab" / "scenario" / "presets"
 BINARIES = PROJECT / "build" / "bin"

@@ -210,9 +210,11 @@ class Radio(Table):
 
 
 class Routing(Table):
-    """How packets find their way; ``settings`` go to the protocol's daemon."""
+    """How packets find their way; ``settings`` go to the protocol's daemon, over the preset's."""
 
     protocol: Literal["static", "batmand", "babeld", "batman-adv", "dsr"] = "static"
+    preset: Literal["monarch"] | None = None
+    """Settings by name: "monarch" is DSR as in ns-2.35."""
     settings: dict[str, bool | int | float | str] = {}
 
 
@@ -239,6 +241,9 @@ class Flow(Table):
     packet_bytes: Annotated[int, Field(ge=16, le=65_000)] | None = None
     rate_kbps: Positive | None = None
     """Constant bit rate of a UDP flow, in payload bits."""
+    spacing: Literal["even", "random"] | None = None
+    """Between packets of a UDP flow with ``rate_kbps``: always the same, which is the default, or
+    uniform between half and one and a half times that (ns-2's CBR with ``random_``)."""
     congestion_control: Annotated[str, Field(pattern=r"^[a-z0-9_]{1,15}$")] | None = None
     mss: Annotated[int, Field(ge=88, le=9000)] | None = None
     window: Annotated[int, Field(ge=1, le=40_000)] | None = None
@@ -259,6 +264,8 @@ class Flow(Table):
                 raise ValueError("a udp flow needs rate_kbps or packets")
         elif self.rate_kbps is not None:
             raise ValueError("rate_kbps is for udp flows; this one is tcp")
+        if self.spacing is not None and self.rate_kbps is None:
+            raise ValueError("spacing is for udp flows with rate_kbps; this one has none")
         if self.packets is not None and self.packet_bytes is None:
             raise ValueError("a counted transfer (packets = N) needs packet_bytes too")
         return self

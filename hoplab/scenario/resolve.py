@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from hoplab.errors import ScenarioError
-from hoplab.resources import PROFILES, TOPOLOGIES
+from hoplab.resources import PRESETS, PROFILES, TOPOLOGIES
 from hoplab.scenario import movement
-from hoplab.scenario.model import Flow, Link, Radio, Scenario, Station, Topology
+from hoplab.scenario.model import Flow, Link, Radio, Routing, Scenario, Station, Topology
 from hoplab.scenario.variants import VARIANTS
 
 GENERATED = ("explicit", "chain", "grid", "pair", "random-waypoint", "trace")
@@ -37,6 +37,7 @@ def resolve(scenario: Scenario, folder: Path = Path()) -> Scenario:
             "station": stations,
             "link": links,
             "radio": radio_with_profile(scenario.radio),
+            "routing": _routing_with_preset(scenario.routing),
             "warm_up_s": WARM_UP_S[scenario.routing.protocol]
             if scenario.warm_up_s is None
             else scenario.warm_up_s,
@@ -63,6 +64,19 @@ def radio_with_profile(radio: Radio) -> Radio:
         if power in given:
             document = {key: value for key, value in document.items() if key != distance}
     return Radio.model_validate({**document, **given})
+
+
+def _routing_with_preset(routing: Routing) -> Routing:
+    """The preset's settings under those given."""
+    if routing.preset is None:
+        return routing
+    document = tomllib.loads((PRESETS / f"{routing.preset}.toml").read_text(encoding="utf-8"))
+    if routing.protocol != document["protocol"]:
+        raise ScenarioError(
+            f'routing.preset: "{routing.preset}" is for {document["protocol"]}, and '
+            f'routing.protocol is "{routing.protocol}"; remove the preset'
+        )
+    return routing.model_copy(update={"settings": {**document["settings"], **routing.settings}})
 
 
 def reach_m(radio: Radio) -> float:
