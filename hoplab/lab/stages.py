@@ -144,7 +144,7 @@ class Lab:
     def _starter(self, transfer: Transfer) -> Any:
         def start(t_s: float) -> None:
             assert self.network is not None
-            flows.start_client(transfer, self.network, self.out)
+            flows.start_client(transfer, self.network, self.out, self.scenario.seed)
             self.records.add(
                 "events",
                 t_s=t_s,

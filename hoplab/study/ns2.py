@@ -41,9 +41,7 @@ def run(script: Path, **options: object) -> str:
     if shutil.which("ns") is None:
         raise MissingTool("ns: is not installed; Debian has it in the package ns2")
     words = [word for key, value in options.items() for word in (f"-{key}", str(value))]
-    done = subprocess.run(
-        ["ns", str(script), *words], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(["ns", str(script), *words], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         last = (done.stderr.strip() or "it says nothing").splitlines()[-1]
         raise HoplabError(f"ns {script} {' '.join(words)}: status {done.returncode}: {last}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass, field
+from typing import Any
 
 from hoplab.errors import MissingTool
 
@@ -46,7 +47,7 @@ STYLES = {
     "Hoplab": ("#1f5fa8", "s"),
 }
 """Colour and marker by kind of point."""
-SETTINGS = {
+SETTINGS: Any = {
     "font.size": 8,
     "lines.markersize": 3.5,
     "svg.fonttype": "none",
@@ -90,12 +91,16 @@ def _svg(panels: list[Panel], x_label: str, y_label: str, title: str) -> str:
             axis.plot(*zip(*points, strict=True), marker, color=colour, label=kind)
     for spare in list(axes.flat)[len(panels) :]:
         spare.axis("off")
-    marks = {}
+    marks: dict[Any, Any] = {}
     for axis in axes.flat:
         marks |= dict(zip(*reversed(axis.get_legend_handles_labels()), strict=True))
     figure.suptitle(title)
     figure.legend(
-        marks.values(), marks.keys(), loc="outside lower center", ncols=len(marks), frameon=False
+        list(marks.values()),
+        list(marks),
+        loc="outside lower center",
+        ncols=len(marks),
+        frameon=False,
     )
     output = io.StringIO()
     figure.savefig(output, format="svg", metadata={"Date": None})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TCP and UDP flows: iperf3, and counted TCP transfers of our own."""
+"""TCP and UDP flows: iperf3, and our own counted TCP transfers and spaced UDP packets."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from pathlib import Path
 from hoplab.network.build import Network
 from hoplab.processes import program
 from hoplab.scenario.model import Flow
+from hoplab.scenario.streams import stream_seed
 from hoplab.scenario.variants import VARIANTS
-from hoplab.traffic import counted
+from hoplab.traffic import counted, spaced
 
 SERVER_PORT = 5201
 CLIENT_PORT = 20_001
 """Ports of the first flow's data connection; flow i uses the i-th after them. Fixed ports tell
 the data connection from iperf3's control connection, which picks its own."""
 COUNTED = (sys.executable, "-S", "-E", str(counted.__file__))
+SPACED = (sys.executable, "-S", "-E", str(spaced.__file__))
 
 
 @dataclass
@@ -41,6 +43,11 @@ class Transfer:
     def counted(self) -> bool:
         """Whether it is a TCP transfer of so many packets."""
         return self.flow.protocol == "tcp" and self.flow.packets is not None
+
+    @property
+    def spaced(self) -> bool:
+        """Whether its packets are spaced at random."""
+        return self.flow.spacing == "random"
 
     @property
     def counted_bytes(self) -> int:
@@ -72,10 +79,14 @@ def kernel_congestion_control(flow: Flow) -> str:
 def start_server(transfer: Transfer, network: Network, out: Path) -> None:
     flow = transfer.flow
     address = network.address[flow.destination]
+    report: Path | None
     if transfer.counted:
         report = out / "raw" / f"counted-{transfer.name}.json"
         ends = (address, str(transfer.server_port))
         command = [*COUNTED, "receive", *ends, str(transfer.counted_bytes), str(report)]
+    elif transfer.spaced:
+        report = None
+        command = [*SPACED, "receive", address, str(transfer.server_port)]
     else:
         report = out / "raw" / f"iperf3-{transfer.name}-server.json"
         command = [
@@ -88,11 +99,13 @@ def start_server(transfer: Transfer, network: Network, out: Path) -> None:
     transfer.server = network.namespaces.spawn(flow.destination, command, log)
 
 
-def start_client(transfer: Transfer, network: Network, out: Path) -> None:
+def start_client(transfer: Transfer, network: Network, out: Path, seed: int) -> None:
+    """``seed`` is the scenario's; a flow draws from the stream ``flow/NAME/spacing``."""
     log = out / "logs" / f"flow-{transfer.name}-client.log"
     source = transfer.flow.source
-    if transfer.counted:
-        command = _counted_client(transfer, network)
+    if transfer.counted or transfer.spaced:
+        own = _counted_client if transfer.counted else _spaced_client
+        command = own(transfer, network, seed)
         transfer.client = network.namespaces.spawn(source, command, log)
         return
     # Else the client spins for a round trip (daemons/patience).
@@ -101,13 +114,23 @@ def start_client(transfer: Transfer, network: Network, out: Path) -> None:
     transfer.client = network.namespaces.spawn(source, command, log, env=environment)
 
 
-def _counted_client(transfer: Transfer, network: Network) -> list[str]:
+def _counted_client(transfer: Transfer, network: Network, _seed: int) -> list[str]:
     flow = transfer.flow
     return [
         *(*COUNTED, "send", network.address[flow.destination], str(transfer.server_port)),
         *(network.address[flow.source], str(transfer.client_port)),
         *(str(flow.packets), str(flow.packet_bytes)),
         *(str(flow.mss), kernel_congestion_control(flow)),
+    ]
+
+
+def _spaced_client(transfer: Transfer, network: Network, seed: int) -> list[str]:
+    flow = transfer.flow
+    return [
+        *(*SPACED, "send", network.address[flow.destination], str(transfer.server_port)),
+        *(network.address[flow.source], str(transfer.client_port)),
+        *(str(flow.packets or 0), str(flow.packet_bytes), str(1000 * (flow.rate_kbps or 0.0))),
+        str(stream_seed(seed, f"flow/{flow.name}/spacing")),
     ]
 
 
