@@ -58,6 +58,7 @@ def start_server(conversation: Conversation, namespaces: Namespaces, out: Path) 
     """What the flow's client will send to."""
     name = conversation.name
     ends = (conversation.destination_address, str(conversation.server_port))
+    report = out / "raw" / f"iperf3-{name}-server.json"
     if conversation.is_counted:
         flow = conversation.flow
         report = counted_report(out, name)
@@ -66,7 +67,6 @@ def start_server(conversation: Conversation, namespaces: Namespaces, out: Path) 
     elif conversation.is_spaced:
         command = [*SPACED, "receive", *ends]
     else:
-        report = out / "raw" / f"iperf3-{name}-server.json"
         command = [
             program("iperf3"),
             *("--server", "--one-off", "--port", ends[1]),
