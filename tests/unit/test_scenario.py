@@ -13,7 +13,9 @@ from hoplab.resources import PROJECT
 from hoplab.scenario import model as scenario
 from hoplab.scenario.file import load
 from hoplab.scenario.movement import Trace
+from hoplab.scenario.reach import neighbours
 from hoplab.scenario.resolve import resolve
+from hoplab.scenario.variants import OF_THE_KERNEL
 
 CHAIN = """
 duration_s = 5
@@ -94,6 +96,36 @@ def test_movement_leaves_and_comes_back(tmp_path: Path, name: str) -> None:
             assert Trace.of(station.waypoints).at(t_s) == pytest.approx(
                 Trace.of(one["waypoints"]).at(t_s), abs=1e-3
             )
+
+
+def test_static_routes_start_from_waypoints(tmp_path: Path) -> None:
+    """A station with waypoints only is where they begin, not at the origin."""
+    text = "duration_s = 5\n" + "".join(
+        f'[[station]]\nname = "n{i}"\nwaypoints = [[0, {200 * i}, 0], [5, {200 * i}, 9]]\n'
+        for i in range(3)
+    )
+    found = resolve(load(write(tmp_path, text)))
+    assert [station.x_m for station in found.station] == [0, 200, 400]
+    assert neighbours(found) == {"n0": ["n1"], "n1": ["n0", "n2"], "n2": ["n1"]}
+
+
+@pytest.mark.parametrize(("stations", "found"), [("", 3), ("stations = 2", 2)])
+def test_a_trace_takes_the_first_stations(tmp_path: Path, stations: str, found: int) -> None:
+    (tmp_path / "m.movements").write_text("0 1 2\n0 3 4\n0 5 6\n")
+    text = f'duration_s = 5\n[topology]\nkind = "trace"\nmovement = "m.movements"\n{stations}\n'
+    assert len(resolve(load(write(tmp_path, text)), tmp_path).station) == found
+    with pytest.raises(ScenarioError, match="moves 3"):
+        resolve(load(write(tmp_path, text), ["topology.stations=4"]), tmp_path)
+
+
+def test_congestion_controls_are_those_of_the_guest() -> None:
+    fragment = PROJECT / "kernel-modules" / "guest" / "fragments" / "40-tcp.config"
+    found = {
+        line.removeprefix("CONFIG_TCP_CONG_").removesuffix("=y").lower()
+        for line in fragment.read_text().splitlines()
+        if line.startswith("CONFIG_TCP_CONG_") and line.endswith("=y")
+    }
+    assert found - {"advanced"} == {*OF_THE_KERNEL, "westwood", "vegas"}
 
 
 def test_the_page_of_the_scenario_names_every_key() -> None:
