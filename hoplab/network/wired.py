@@ -21,6 +21,8 @@ from hoplab.scenario.model import Link
 
 WIRES = "wires"
 """The namespace that holds the links' insides."""
+BURST_BYTES = 1514 + 8
+"""Just above the largest Ethernet frame: a bucket that is full lets one packet go at once."""
 RED_WEIGHT = 2.0**-9
 """Of the average queue; Floyd and Jacobson's 0.002."""
 
@@ -82,8 +84,15 @@ def _veth(namespaces: Namespaces, station: str, interface: str, inner: str, brid
 
 
 def _sending_end(netlink: Any, index: int, link: Link) -> None:
-    rate = round(link.rate_mbps * 1e6 / 8)
-    netlink.tc("add", "tbf", index, 0x10000, rate=rate, burst=1514 + 8, limit=1 << 24)
+    netlink.tc(
+        "add",
+        "tbf",
+        index,
+        0x10000,
+        rate_bytes=round(link.rate_mbps * 1e6 / 8),
+        burst_bytes=BURST_BYTES,
+        limit_bytes=1 << 24,
+    )
     queue = link.queue
     if queue.kind == "droptail":
         netlink.tc("add", "pfifo", index, 0x20000, parent=0x10001, limit=queue.packets)

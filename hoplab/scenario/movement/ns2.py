@@ -104,7 +104,8 @@ def _turn_at(points: list[Waypoint], t_s: float) -> None:
         return
     if last.t_s == t_s:
         return
-    x_m, y_m = Trace(tuple(points)).at(t_s) if last.t_s > t_s else last[1:]
+    # Legs come in order of time, so that the station is on the last one.
+    x_m, y_m = Trace(tuple(points[-2:])).at(t_s) if last.t_s > t_s else last[1:]
     if last.t_s > t_s:
         points.pop()
     if not points or points[-1].t_s < t_s:
