@@ -161,10 +161,13 @@ def _copy(source: Path, target: Path, executable: bool = False) -> None:
 
 
 def _daemons() -> dict[str, Entry]:
-    entries = {
-        f"usr/bin/{name}": Entry.file((BINARIES / name).read_bytes(), executable=True)
-        for name in DAEMONS
-    }
+    entries = {}
+    with tempfile.TemporaryDirectory(prefix="hoplab-strip-") as folder:
+        for name in DAEMONS:
+            stripped = Path(folder) / name
+            strip = ["strip", "--strip-debug", "-o", str(stripped), str(BINARIES / name)]
+            subprocess.run(strip, check=True)
+            entries[f"usr/bin/{name}"] = Entry.file(stripped.read_bytes(), executable=True)
     for module in kernel.modules():
         entries[f"usr/lib/modules/{module.name}"] = Entry.file(module.read_bytes())
     return entries
