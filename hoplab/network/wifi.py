@@ -18,8 +18,8 @@ from pyroute2.netlink.nl80211 import NL80211_NAMES, nl80211cmd
 from hoplab.errors import HoplabError
 from hoplab.network.namespaces import inside
 from hoplab.scenario.model import RATES_MBPS, Radio
+from hoplab.scenario.plan import WIRELESS
 
-INTERFACE = "wlan0"
 DSSS_MBPS = (1, 2, 5.5, 11)
 BSSID = "02:ff:ff:ff:ff:01"
 SSID = "hoplab"
@@ -94,7 +94,7 @@ def introduce(namespaces: Sequence[str], radio: Radio) -> None:
 
 def _greet(namespace: str) -> None:
     with inside(namespace), socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sock:
-        sock.bind((INTERFACE, 0))
+        sock.bind((WIRELESS, 0))
         source = sock.getsockname()[4]
         sock.send(b"\xff" * 6 + source + ETHERTYPE_EXPERIMENTAL + bytes(46))
 
@@ -102,9 +102,9 @@ def _greet(namespace: str) -> None:
 def _tell_rates(namespace: str, radio: Radio) -> None:
     """Send one beacon (IEEE 802.11-2020 9.3.3.2), as those of the interface are seconds apart."""
     with inside(namespace):
-        iw, index = IW(), socket.if_nametoindex(INTERFACE)
+        iw, index = IW(), socket.if_nametoindex(WIRELESS)
         with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sock:
-            sock.bind((INTERFACE, 0))
+            sock.bind((WIRELESS, 0))
             mac = sock.getsockname()[4]
     bssid = bytes.fromhex(BSSID.replace(":", ""))
     header = struct.pack("<HH", 0x0080, 0) + b"\xff" * 6 + mac + bssid + bytes(2)
@@ -134,7 +134,7 @@ def _tell_rates(namespace: str, radio: Radio) -> None:
 def _known(namespace: str) -> int:
     """How many other stations the radio's driver knows."""
     with inside(namespace):
-        iw, index = IW(), socket.if_nametoindex(INTERFACE)
+        iw, index = IW(), socket.if_nametoindex(WIRELESS)
     try:
         return sum(1 for _ in iw.get_stations(index))
     finally:
@@ -161,7 +161,7 @@ def _rename_and_set_ibss(iw: Any, namespace: str, index: int) -> None:
         route = IPRoute()
     try:
         route.link("set", index=index, state="down")
-        route.link("set", index=index, ifname=INTERFACE)
+        route.link("set", index=index, ifname=WIRELESS)
         iw.set_interface_type(index, "adhoc")
         route.link("set", index=index, mtu=MTU, state="up")
     finally:

@@ -153,7 +153,7 @@ def convert(run: Path, duration_s: float) -> dict[str, pa.Table]:
     folder.mkdir(exist_ok=True)
     tables = {}
     for name, schema in SCHEMAS.items():
-        rows = _rows(run / "raw", name)
+        rows = raw_rows(run, name)
         if schema[0] == TIMED:
             rows = [row for row in rows if row["t_s"] <= duration_s]
             rows.sort(key=lambda row: float(row["t_s"]))
@@ -168,9 +168,10 @@ def convert(run: Path, duration_s: float) -> dict[str, pa.Table]:
     return tables
 
 
-def _rows(raw: Path, name: str) -> list[dict[str, Any]]:
-    """The rows of ``NAME.jsonl`` and, for events, of every ``NAME-SOURCE.jsonl``."""
+def raw_rows(run: Path, name: str) -> list[dict[str, Any]]:
+    """The rows of ``raw/NAME.jsonl`` and, for events, of every ``raw/NAME-SOURCE.jsonl``."""
     rows: list[dict[str, Any]] = []
+    raw = run / "raw"
     for path in sorted([*raw.glob(f"{name}.jsonl"), *raw.glob(f"{name}-*.jsonl")]):
         with path.open(encoding="utf-8") as file:
             for line in file:

@@ -9,11 +9,10 @@ from __future__ import annotations
 import math
 from collections import deque
 
-from hoplab.network.build import Network
-from hoplab.network.wifi import INTERFACE
+from hoplab.network.namespaces import Namespaces
 from hoplab.scenario.model import Scenario
+from hoplab.scenario.plan import WIRELESS, Plan
 from hoplab.scenario.resolve import reach_m
-from hoplab.tcp import setup as tcp_setup
 
 
 def neighbours(scenario: Scenario) -> dict[str, list[str]]:
@@ -46,48 +45,46 @@ def next_hops(graph: dict[str, list[str]], destination: str) -> dict[str, str]:
     return towards
 
 
-def install(scenario: Scenario, network: Network) -> None:
+def install(plan: Plan, namespaces: Namespaces) -> None:
     """A host route for every destination at every station."""
-    graph = neighbours(scenario)
-    radios = {station.name for station in scenario.station if station.radio}
-    for station in radios:
-        netlink = network.namespaces.netlink(station)
-        index = network.namespaces.index(station, INTERFACE)
-        for other in graph[station]:
-            if other in radios:
-                netlink.neigh(
-                    "add",
-                    dst=network.address[other],
-                    lladdr=network.mac[other],
-                    ifindex=index,
-                    state="permanent",
-                )
-    metrics = {s.name: tcp_setup.route_metrics(scenario, s.name) for s in scenario.station}
-    for destination in network.address:
+    graph = neighbours(plan.scenario)
+    for station in plan.radios:
+        _neighbours(plan, namespaces, station, graph[station])
+    for destination in plan.address:
         for station, hop in next_hops(graph, destination).items():
-            _route(network, station, hop, destination, metrics[station].get(destination, {}))
+            _route(plan, namespaces, station, hop, destination)
 
 
-def _route(
-    network: Network, station: str, hop: str, destination: str, metrics: dict[str, int]
-) -> None:
-    netlink = network.namespaces.netlink(station)
-    wired = next(
-        (end for end in network.wired_ends.get(station, ()) if end.peer_station == hop), None
-    )
+def _neighbours(plan: Plan, namespaces: Namespaces, station: str, others: list[str]) -> None:
+    netlink = namespaces.netlink(station)
+    index = namespaces.index(station, WIRELESS)
+    radios = set(plan.radios)
+    for other in others:
+        if other in radios:
+            netlink.neigh(
+                "add",
+                dst=plan.address[other],
+                lladdr=plan.mac[other],
+                ifindex=index,
+                state="permanent",
+            )
+
+
+def _route(plan: Plan, namespaces: Namespaces, station: str, hop: str, destination: str) -> None:
+    wired = next((end for end in plan.ends[station] if end.peer_station == hop), None)
     route: dict[str, object] = {
-        "dst": f"{network.address[destination]}/32",
-        "prefsrc": network.address[station],
+        "dst": f"{plan.address[destination]}/32",
+        "prefsrc": plan.address[station],
     }
-    if metrics:
+    if metrics := plan.metrics[station].get(destination):
         route["metrics"] = metrics
-    interface = INTERFACE if wired is None else wired.interface
-    route["oif"] = network.namespaces.index(station, interface)
+    interface = WIRELESS if wired is None else wired.interface
+    route["oif"] = namespaces.index(station, interface)
     if wired is not None:
         route["gateway"] = wired.peer_address
     elif hop != destination:
-        route["gateway"] = network.address[hop]
+        route["gateway"] = plan.address[hop]
         route["flags"] = ["onlink"]
     else:
         route["scope"] = 253  # link
-    netlink.route("add", **route)
+    namespaces.netlink(station).route("add", **route)

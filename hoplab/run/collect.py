@@ -12,10 +12,11 @@ from typing import Any
 from hoplab import __version__
 from hoplab.errors import HoplabError
 from hoplab.machine import kernel
-from hoplab.probes import captures
 from hoplab.processes import program
-from hoplab.results import packets, tables
+from hoplab.results import flows, packets, tables
+from hoplab.results.flows import Course
 from hoplab.scenario.model import Scenario
+from hoplab.scenario.plan import plan
 
 
 def programs(scenario: Scenario) -> list[str]:
@@ -26,7 +27,8 @@ def programs(scenario: Scenario) -> list[str]:
     protocol = scenario.routing.protocol
     if protocol in ("batmand", "babeld", "dsr"):
         names.append("hoplab-dsr" if protocol == "dsr" else protocol)
-    if scenario.measure.captures or captures.observed(scenario):
+    work = plan(scenario)
+    if work.captures or work.followed:
         names.append("tcpdump")
     return names
 
@@ -42,12 +44,12 @@ def gather(
     try:
         verdict = json.loads((out / "raw" / "verdict.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        verdict = {"status": status, "error": f"the lab ended early, with status {status}"}
+        verdict = {"status": None}
+    if verdict["status"] is None:
+        verdict["status"] = status
+        verdict["error"] = f"the lab ended early, with status {status}"
     (out / "raw").mkdir(exist_ok=True)
-    summaries = verdict.pop("flows", {})
-    if "realtime_epoch_ns" in verdict:
-        summaries |= packets.gather(out, scenario, verdict.pop("realtime_epoch_ns"))
-    _flow_rows(out, scenario, summaries)
+    _flow_rows(out, scenario, verdict)
     made = tables.convert(out, scenario.duration_s)
     manifest = {
         "run": out.name,
@@ -79,19 +81,19 @@ def _medium_account(out: Path) -> dict[str, Any] | None:
     return account
 
 
-def _flow_rows(out: Path, scenario: Scenario, summaries: dict[str, Any]) -> None:
+def _flow_rows(out: Path, scenario: Scenario, verdict: dict[str, Any]) -> None:
+    """Write raw records of tables `flows` and `packets` from the samples and the captures."""
+    work = plan(scenario)
+    date_ns = verdict.pop("realtime_epoch_ns", None)
+    udp = {} if date_ns is None else packets.gather(out, work, date_ns)
+    course = Course(
+        tables.raw_rows(out, "tcp"),
+        udp,
+        verdict.pop("monotonic_epoch_ns", None),
+        verdict.get("virtual_s") is not None,
+    )
     with (out / "raw" / "flows.jsonl").open("w", encoding="utf-8") as file:
-        for flow in scenario.flow:
-            row = {
-                "flow": flow.name,
-                "protocol": flow.protocol,
-                "src": flow.source,
-                "dst": flow.destination,
-                "start_s": flow.start_s,
-                "stop_s": flow.stop_s,
-                "congestion_control": flow.congestion_control,
-                **summaries.get(str(flow.name), {}),
-            }
+        for row in flows.rows(out, work, course):
             file.write(json.dumps(row) + "\n")
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import dpkt
 
 from hoplab.results.reader import Results
-from hoplab.traffic.flows import CLIENT_PORT
+from hoplab.scenario.plan import FIRST_CLIENT_PORT
 
 SLL2_BYTES = 20
 SYN, PSH = 0x02, 0x08
@@ -40,7 +40,7 @@ def segments(results: Results, station: str, flow_index: int = 0) -> Iterator[Se
     """Segments of flow ``flow_index`` in the capture of all interfaces of ``station``."""
     verdict = json.loads((results.run_dir / "raw" / "verdict.json").read_text(encoding="utf-8"))
     epoch_ns = verdict["realtime_epoch_ns"]
-    port = CLIENT_PORT + flow_index
+    port = FIRST_CLIENT_PORT + flow_index
     with (results.run_dir / "captures" / f"{station}-any.pcapng").open("rb") as file:
         for stamp, data in dpkt.pcapng.Reader(file):
             packet = data[SLL2_BYTES:]
