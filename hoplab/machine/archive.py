@@ -182,13 +182,13 @@ def pip_download(requirements: str, folder: Path) -> None:
     """Fetch wheels for the machine's interpreter, with pip."""
     listing = folder / "requirements"
     listing.write_text(requirements, encoding="utf-8")
-    options = ["--no-deps", "--only-binary=:all:", "--implementation", "cp"]
+    options = ["-q", "--disable-pip-version-check", "-d", str(folder), "-r", str(listing)]
+    options += ["--no-deps", "--only-binary=:all:", "--implementation", "cp"]
     options += ["--python-version", PYTHON, "--platform", "manylinux_2_17_x86_64"]
     for abi in ("cp" + PYTHON.replace(".", ""), "abi3", "none"):
         options += ["--abi", abi]
     done = subprocess.run(
-        [sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check"]
-        + [*options, "-d", str(folder), "-r", str(listing)],
+        [sys.executable, "-m", "pip", "download", *options],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Make a machine of a checkout's parts: base, daemons and modules, and the lab's own code.
 
-``python -m hoplab.machine.assemble base`` makes the base from the lock, where it is missing;
-without ``base``, the machine. `current` does that at a run too, so that changed code runs.
+``python -m hoplab.machine.assemble base`` makes the base from the lock, where it is missing, and
+``ready`` asks whether it is there; without either, the machine is put together. `current` does that
+at a run too, so that changed code runs.
 """
 
 from __future__ import annotations
@@ -98,14 +99,17 @@ def lab_modules() -> list[Path]:
             elif isinstance(node, ast.ImportFrom) and node.module is not None:
                 waiting += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
         waiting = [entry for entry in waiting if entry.split(".")[0] == "hoplab"]
-    return sorted(found.values())
+    data = {
+        path for module in found.values() for path in module.parent.glob("*.toml")
+    }  # what a module reads lies beside it
+    return sorted({*found.values(), *data})
 
 
 def current() -> Machine:
     """The machine of this checkout as it is now."""
     parts = [HERE / "assemble.py", *sorted((PROJECT / "hoplab").rglob("*.py"))]
     key = hashlib.sha256(_digest(parts).encode())
-    built = [base_folder() / "base.cpio", kernel.path(), *kernel.modules()]
+    built = [make_base() / "base.cpio", kernel.path(), *kernel.modules()]
     built += [BINARIES / name for name in DAEMONS]
     for path in built:
         try:
@@ -225,6 +229,8 @@ def _crates() -> list[dict[str, str]]:
 
 def main(arguments: list[str]) -> int:
     try:
+        if arguments == ["ready"]:
+            return 0 if (base_folder() / "base.cpio").exists() else 1
         if arguments == ["base"]:
             make_base()
         else:

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The base of a machine's root: the files of the locked packages that runs need, and no more.
 
-Packages are unpacked and none of their scripts is run. What is made here, the interpreter's compiled
-files and the linker's cache, is made by the root's own programs.
+Packages are unpacked and none of their scripts is run. What is made here, the interpreter's
+compiled files and the linker's cache, is made by the root's own programs.
 """
 
 from __future__ import annotations
 
 import io
-import os
 import shutil
 import subprocess
 import tarfile
@@ -30,13 +29,18 @@ PROGRAMS = (
     *("usr/bin/busybox", f"usr/bin/python{PYTHON}", "usr/bin/iperf3"),
     *("usr/bin/tcpdump", "usr/sbin/batmand", "usr/sbin/babeld", "usr/sbin/iw"),
 )
-APPLETS = "sh mount mkdir ln insmod stty setsid sleep cat ip env true reboot ls dmesg".split()
-STDLIB_WITHOUT = (
-    *("test", "idlelib", "lib2to3", "ensurepip", "distutils", "pydoc_data", "tkinter", "turtledemo"),
-    *("venv", "sqlite3", "curses", "dbm", "xmlrpc", "wsgiref", "_sysconfigdata"),
+APPLETS = (
+    *("sh", "mount", "mkdir", "ln", "insmod", "stty", "setsid", "sleep", "cat", "ip", "env"),
+    *("true", "reboot", "ls", "dmesg"),
 )
-EXTENSIONS_WITHOUT = ("_ssl", "_sqlite3", "_curses", "readline", "_dbm", "_bz2", "_crypt", "nis")
-EXTENSIONS_WITHOUT += ("_uuid", "_tkinter", "_test", "_xxsub", "xxlimited", "ossaudiodev", "_ctypes_test")
+STDLIB_WITHOUT = (
+    *("test", "idlelib", "lib2to3", "ensurepip", "distutils", "pydoc_data", "tkinter"),
+    *("turtledemo", "venv", "curses", "dbm", "xmlrpc", "wsgiref"),
+)
+EXTENSIONS_WITHOUT = (
+    *("_curses", "readline", "_dbm", "_bz2", "_crypt", "nis", "_uuid"),
+    *("_tkinter", "_test", "_xxsub", "xxlimited", "ossaudiodev", "_ctypes_test"),
+)
 LIBRARIES_WITHOUT = ("libmvec", "libnss_", "libnsl", "libthread_db", "libpcprofile", "libmemusage")
 TEXTS = ("GPL-1", "GPL-2", "GPL-3", "LGPL-2", "LGPL-2.1", "LGPL-3", "Apache-2.0", "BSD", "Artistic")
 PASSWD = "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n"
@@ -177,7 +181,9 @@ def compile_python(
         check=False,
     )
     if done.returncode != 0:
-        raise MissingTool(f"machine: compiling its Python files failed: {done.stdout.strip()[:300]}")
+        raise MissingTool(
+            f"machine: compiling its Python files failed: {done.stdout.strip()[:300]}"
+        )
     if not keep_sources:
         for folder in folders:
             for source in (tree / folder).rglob("*.py"):

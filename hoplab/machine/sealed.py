@@ -96,7 +96,9 @@ def parse(text: bytes, source: object) -> dict[str, Any]:
         form, architecture = description["format"], description["architecture"]
         complete &= all(isinstance(description[key], list) for key in ("layers", "packages"))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise MissingTool(f"{source}: is damaged: {DESCRIPTION} is no machine's description") from None
+        raise MissingTool(
+            f"{source}: is damaged: {DESCRIPTION} is no machine's description"
+        ) from None
     if form != FORMAT:
         raise MissingTool(f"{source}: is a machine of format {form!r}, this hoplab knows {FORMAT}")
     if architecture != ARCHITECTURE:

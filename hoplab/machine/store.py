@@ -18,7 +18,7 @@ from hoplab.machine.sealed import DESCRIPTION, Machine
 
 
 def cache() -> Path:
-    """The user's cache; `HOPLAB_CACHE` moves it, and without a home it is in the temporary folder."""
+    """The user's cache; `HOPLAB_CACHE` moves it, without a home it is a temporary folder."""
     for variable, below in (("HOPLAB_CACHE", ""), ("XDG_CACHE_HOME", "hoplab")):
         if os.environ.get(variable):
             return Path(os.environ[variable]) / below

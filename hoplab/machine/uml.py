@@ -76,8 +76,8 @@ def run_guest(
 
     With ``sealed`` the root is that machine's, and of the host the guest has only ``writable``,
     as /out. Without, it has the host's files too, the checkout as /hoplab, and what it writes
-    outside ``writable`` vanishes. ``on_line`` receives each line of standard output as it comes. With
-    ``terminal`` the caller's terminal is the command's: job control, Ctrl-C, its size. Raises
+    outside ``writable`` vanishes. ``on_line`` receives each line of standard output as it comes.
+    With ``terminal`` the caller's terminal is the command's: job control, Ctrl-C, its size. Raises
     `GuestFailed` when the kernel panics or runs past ``wall_limit_s`` of wall time.
     """
     binary = kernel.path() if sealed is None else sealed.kernel

@@ -11,7 +11,8 @@ from typing import Any
 
 from hoplab import __version__
 from hoplab.errors import HoplabError
-from hoplab.machine import kernel
+from hoplab.machine import surroundings
+from hoplab.machine.sealed import Machine
 from hoplab.processes import program
 from hoplab.results import flows, packets, tables
 from hoplab.results.flows import Course
@@ -36,7 +37,7 @@ def programs(scenario: Scenario) -> list[str]:
 def gather(
     out: Path,
     scenario: Scenario,
-    machine: str,
+    sealed: Machine | None,
     wall_s: float,
     status: int,
 ) -> dict[str, Any]:
@@ -56,10 +57,12 @@ def gather(
         "digest": tables.digest(out, made),
         "hoplab_version": __version__,
         "kernel": verdict.pop("kernel", None),
-        "kernel_build": kernel.folder().name if machine == "uml" else None,
-        "daemons": _versions(scenario),
+        "machine": "host" if sealed is None else "uml",
+        "machine_hash": None if sealed is None else sealed.id,
+        "packages": None if sealed is None else sealed.packages(),
+        "daemons": _versions(scenario) if sealed is None else _sealed_versions(scenario, sealed),
+        "host": surroundings.found(),
         "seed": scenario.seed,
-        "machine": machine,
         "virtual_s": verdict.pop("virtual_s", None),
         "wall_s": round(wall_s, 3),
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -95,6 +98,15 @@ def _flow_rows(out: Path, scenario: Scenario, verdict: dict[str, Any]) -> None:
     with (out / "raw" / "flows.jsonl").open("w", encoding="utf-8") as file:
         for row in flows.rows(out, work, course):
             file.write(json.dumps(row) + "\n")
+
+
+def _sealed_versions(scenario: Scenario, sealed: Machine) -> dict[str, str]:
+    """Versions of the programs that took part, as the machine lists them."""
+    listed = {package["name"]: package["version"] for package in sealed.description["packages"]}
+    return {
+        name: listed.get(name, f"hoplab {sealed.description['hoplab']}")
+        for name in programs(scenario)
+    }
 
 
 def _versions(scenario: Scenario) -> dict[str, str]:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from hoplab.errors import GuestFailed, HoplabError, ResultsError
-from hoplab.machine import host, uml
+from hoplab.machine import host, select, uml
 from hoplab.processes import program
 from hoplab.resources import PROJECT
 from hoplab.run import collect
@@ -44,13 +44,17 @@ def run(
     machine: str = "uml",
     wall_limit_s: float | None = None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
+    machine_file: Path | None = None,
 ) -> dict[str, Any]:
     """Run a resolved scenario into the new folder ``out``; returns the manifest.
 
     Results so far are kept and turned into tables when the run fails. Raises the `HoplabError`
-    of what went wrong.
+    of what went wrong. ``machine_file`` is a sealed machine, instead of this checkout's or the
+    installed one.
     """
-    require(scenario, machine)
+    sealed = select.chosen(machine_file) if machine == "uml" else None
+    if sealed is None:
+        require(scenario, machine)
     _prepare(out, scenario, source)
     started = time.monotonic()
 
@@ -70,9 +74,10 @@ def run(
     if limit is None:
         limit = 60.0 + WALL_LIMIT_FACTOR * (scenario.duration_s + (scenario.warm_up_s or 0.0))
     try:
-        if machine == "uml":
+        if sealed is not None:
             status = uml.run_guest(
-                [*_guest_python(), "-m", "hoplab.lab", "/out"],
+                ["python3", "-S", "-P", "-m", "hoplab.lab", "/out"],
+                sealed=sealed,
                 writable=out,
                 seed=scenario.seed,
                 wall_limit_s=limit,
@@ -84,7 +89,8 @@ def run(
     except BaseException as error:  # Ctrl-C and SIGTERM too: results so far are kept
         failure = error
     try:
-        manifest = collect.gather(out, scenario, machine, time.monotonic() - started, status)
+        wall_s = time.monotonic() - started
+        manifest = collect.gather(out, scenario, sealed, wall_s, status)
     except OSError as error:
         raise ResultsError(
             f"{out}: cannot be written: {error.strerror}; free some space or choose another "
