@@ -156,6 +156,14 @@ def check(
     print(tomli_w.dumps(json.loads(scenario.model_dump_json(exclude_none=True))), end="")
 
 
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of a scenario, for editors that complete and check TOML."""
+    from hoplab.scenario.schema import SCHEMA
+
+    print(SCHEMA.read_text(encoding="utf-8"), end="")
+
+
 @app.command("exec", context_settings={"ignore_unknown_options": True})
 def execute(
     command: Annotated[list[str], typer.Argument(metavar="COMMAND...")],
