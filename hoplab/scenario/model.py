@@ -10,7 +10,7 @@ so a resolved scenario is itself a valid scenario. Its tables stand in `radio`, 
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import PlainValidator, ValidationError, model_validator
 
@@ -18,6 +18,11 @@ from hoplab.scenario.dsr import DsrSettings
 from hoplab.scenario.faults import Event, Loss
 from hoplab.scenario.keys import (
     MAX_DURATION_S,
+<<<<<<< HEAD
+=======
+    Conditions,
+    Integer,
+>>>>>>> main
     Number,
     Table,
     Text,
@@ -71,8 +76,13 @@ Setting = Annotated[
 class Routing(Table):
     """How packets find their way; `settings` go to the protocol's daemon."""
 
+    only: ClassVar[Conditions] = {"preset": ("protocol", ("dsr",))}
+
     protocol: Literal["static", "batmand", "babeld", "batman-adv", "dsr"] = key(
         "static", "static: shortest paths in hops at time 0"
+    )
+    preset: Literal["monarch"] | None = key(
+        None, "settings by name, under those given; monarch: DSR as in ns-2.35 (`docs/dsr.md`)"
     )
     settings: dict[str, Setting] = key(
         {}, "of dsr its own; of batmand and babeld the daemon's options: { h = 2 }"
