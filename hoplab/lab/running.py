@@ -53,6 +53,8 @@ class Running:
             clock.sleep_until(t_s)
             # A host acts a little late; what is measured then bears the time at which it was.
             action(round(clock.now_s(), 6) if self._started.real_time else t_s)
+        # The interval need not divide the duration.
+        clock.sleep_until(self._plan.scenario.duration_s)
         self._built.account.virtual_s = self._plan.scenario.duration_s
 
     def stop(self) -> None:

@@ -154,8 +154,8 @@ def _assemble() -> Machine:
 
 
 def _module_sources() -> list[Path]:
-    folder = PROJECT / "kernel-modules" / "tcp"
-    return sorted([*folder.glob("*.[ch]"), folder / "Kbuild"])
+    folder = PROJECT / "kernel-modules"
+    return sorted([*folder.glob("*/*.[ch]"), *folder.glob("*/Kbuild")])
 
 
 def _copy(source: Path, target: Path, executable: bool = False) -> None:
