@@ -18,11 +18,7 @@ from hoplab.scenario.dsr import DsrSettings
 from hoplab.scenario.faults import Event, Loss
 from hoplab.scenario.keys import (
     MAX_DURATION_S,
-<<<<<<< HEAD
-=======
     Conditions,
-    Integer,
->>>>>>> main
     Number,
     Table,
     Text,
