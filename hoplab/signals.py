@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -44,6 +45,12 @@ def raise_on_signals(numbers: Sequence[signal.Signals] = ENDING) -> None:
         # Who starts a command with nohup wants it to go on.
         if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _on_signal)
+
+
+def say(stopped: Stopped) -> None:
+    """One line on standard error, if there still is one."""
+    with suppress(OSError):
+        os.write(2, f"hoplab: {stopped.word}\n".encode())
 
 
 @contextmanager

@@ -8,6 +8,11 @@ import platform
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from hoplab.records import inplace
+
+ROOM = 1024
+"""Bytes kept for what went wrong, should the disk be full by then."""
+
 
 @dataclass
 class Account:
@@ -28,5 +33,7 @@ class Account:
     """What to know before one trusts the result."""
 
     def write(self, out: Path) -> None:
-        """As it stands now."""
-        (out / "raw" / "verdict.json").write_text(json.dumps(asdict(self)), encoding="utf-8")
+        """As it stands now, with room for an error in the end."""
+        room = ROOM if self.status is None else 0
+        text = asdict(self)
+        inplace.write(out / "raw" / "verdict.json", text, len(json.dumps(text, indent=1)) + room)

@@ -28,6 +28,7 @@ def gather(out: Path, plan: Plan, realtime_epoch_ns: int) -> dict[str, dict[str,
     """
     for path in sorted((out / "raw").glob("capture-*.pcap")):
         _to_pcapng(path, out / "captures" / f"{path.stem.removeprefix('capture-')}.pcapng")
+    (out / "raw" / "packets.jsonl").unlink(missing_ok=True)
     summaries = {}
     for conversation in plan.followed:
         packets = _match(out / "raw", conversation, realtime_epoch_ns)

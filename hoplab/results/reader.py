@@ -120,7 +120,13 @@ def load(run_dir: Path | str) -> Results:
     folder = Path(run_dir)
     if not folder.is_dir():
         raise ResultsError(f"{folder}: is no folder; name the folder of a finished run")
-    return Results(folder, _json(folder / "manifest.json"), _json(folder / "scenario.json"))
+    manifest = _json(folder / "manifest.json")
+    if manifest.get("state", "complete") != "complete":
+        raise ResultsError(
+            f"{folder}: has no tables: it is still running, or was killed, or its disk was full; "
+            f"'hoplab finish {folder}' makes them from its records"
+        )
+    return Results(folder, manifest, _json(folder / "scenario.json"))
 
 
 def _json(path: Path) -> dict[str, Any]:

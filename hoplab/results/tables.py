@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a run's raw records to Parquet tables and the run's digest."""
+"""From a run's raw records to Parquet tables."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -67,19 +66,3 @@ def _read(path: Path, table: Table) -> list[dict[str, Any]]:
                 raise ResultsError(f"{path}: line {number}: {mistake}")
             rows.append(row)
     return rows
-
-
-def digest(run: Path, tables: dict[str, pa.Table]) -> str:
-    """SHA-256 over every table's values, in order of name, and over the captures' bytes.
-
-    Values, not Parquet's bytes: another version of the Parquet library writes other bytes.
-    """
-    sha = hashlib.sha256()
-    for name in sorted(tables):
-        sha.update(f"table {name}\n".encode())
-        for row in tables[name].to_pylist():
-            sha.update(json.dumps(row, separators=(",", ":")).encode() + b"\n")
-    for path in sorted((run / "captures").glob("*")):
-        sha.update(f"capture {path.name}\n".encode())
-        sha.update(path.read_bytes())
-    return sha.hexdigest()
