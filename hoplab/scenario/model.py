@@ -10,7 +10,7 @@ so a resolved scenario is itself a valid scenario. Its tables stand in `radio`, 
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import PlainValidator, ValidationError, model_validator
 
@@ -18,13 +18,13 @@ from hoplab.scenario.dsr import DsrSettings
 from hoplab.scenario.faults import Event, Loss
 from hoplab.scenario.keys import (
     MAX_DURATION_S,
-    Integer,
+    Conditions,
     Number,
-    Switch,
     Table,
     Text,
     key,
 )
+from hoplab.scenario.measure import Measure, Seeded
 from hoplab.scenario.radio import RATES_MBPS, Energy, Nic, Radio
 from hoplab.scenario.stations import Link, Queue, Station, Topology
 from hoplab.scenario.traffic import MAX_FLOWS, Flow, Tcp
@@ -72,8 +72,13 @@ Setting = Annotated[
 class Routing(Table):
     """How packets find their way; `settings` go to the protocol's daemon."""
 
+    only: ClassVar[Conditions] = {"preset": ("protocol", ("dsr",))}
+
     protocol: Literal["static", "batmand", "babeld", "batman-adv", "dsr"] = key(
         "static", "static: shortest paths in hops at time 0"
+    )
+    preset: Literal["monarch"] | None = key(
+        None, "settings by name, under those given; monarch: DSR as in ns-2.35 (`docs/dsr.md`)"
     )
     settings: dict[str, Setting] = key(
         {}, "of dsr its own; of batmand and babeld the daemon's options: { h = 2 }"
@@ -110,18 +115,7 @@ class NestedMistakes(ValueError):
         self.error = error
 
 
-class Measure(Table):
-    """What is recorded beside the tables that every run has."""
-
-    interval_s: Number = key(0.1, "between samples", unit="s", ge=0.001, le=60)
-    packets: Switch = key(False, "exact one-way delay of every packet of every flow")
-    frames: Switch = key(False, "every frame on the air with its fate")
-    captures: tuple[Text, ...] = key(
-        (), '"n1" (all its interfaces), "n1:wlan0", "air" (the channel): pcapng for Wireshark'
-    )
-
-
-class Scenario(Table):
+class Scenario(Seeded):
     """The whole of a run. Times in seconds from the start of the measured part."""
 
     title: Text = key("", "heads the report", max_length=200)
@@ -133,7 +127,6 @@ class Scenario(Table):
         ge=0,
         le=3600,
     )
-    seed: Integer = key(1, "the only source of randomness", ge=0, le=2**63 - 1)
     topology: Topology = key(Topology(), "a network to choose from")
     station: tuple[Station, ...] = key((), "the hosts, where topology.kind is explicit")
     link: tuple[Link, ...] = key((), "wired links", max_length=2000)

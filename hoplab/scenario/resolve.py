@@ -14,10 +14,10 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from hoplab.errors import ScenarioError
-from hoplab.resources import PROFILES, TOPOLOGIES
+from hoplab.resources import PRESETS, PROFILES, TOPOLOGIES
 from hoplab.scenario import movement
 from hoplab.scenario.checks import check
-from hoplab.scenario.model import Flow, Link, Radio, Scenario, Station, Topology
+from hoplab.scenario.model import Flow, Link, Radio, Routing, Scenario, Station, Topology
 from hoplab.scenario.stations import GENERATED
 from hoplab.scenario.variants import VARIANTS
 
@@ -46,6 +46,7 @@ def resolve(scenario: Scenario, folder: Path = Path()) -> Scenario:
             "station": stations,
             "link": links,
             "radio": radio_with_profile(scenario.radio),
+            "routing": _with_preset(scenario.routing),
             "warm_up_s": WARM_UP_S[scenario.routing.protocol]
             if scenario.warm_up_s is None
             else scenario.warm_up_s,
@@ -71,6 +72,14 @@ def radio_with_profile(radio: Radio) -> Radio:
         if power in given:
             document.pop(distance, None)
     return _validated(Radio, {**document, **given}, "radio")
+
+
+def _with_preset(routing: Routing) -> Routing:
+    """The preset's settings under those given."""
+    if routing.preset is None:
+        return routing
+    preset = tomllib.loads((PRESETS / f"{routing.preset}.toml").read_text(encoding="utf-8"))
+    return routing.model_copy(update={"settings": {**preset["settings"], **routing.settings}})
 
 
 def _validated(table: type[T], document: dict[str, Any], key: str) -> T:

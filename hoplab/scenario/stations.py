@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -87,18 +87,21 @@ class Topology(Table):
         "explicit, chain, grid, pair, random-waypoint, trace, or the name of a file of topologies/",
     )
     stations: Integer = key(
-        4, "of chain and random-waypoint; of trace the first so many", ge=1, le=MAX_STATIONS
+        4,
+        "how many; of a trace the first so many, all where it is not given",
+        ge=1,
+        le=MAX_STATIONS,
     )
-    spacing_m: Number = key(200.0, "of chain, grid and pair", unit="m", gt=0, le=1e6)
-    rows: Integer = key(2, "of grid", ge=1, le=MAX_STATIONS)
-    columns: Integer = key(2, "of grid", ge=1, le=MAX_STATIONS)
-    width_m: Number = key(1500.0, "of random-waypoint's area", unit="m", ge=1, le=1e6)
-    height_m: Number = key(300.0, "of random-waypoint's area", unit="m", ge=1, le=1e6)
-    min_speed_mps: Number = key(1.0, "of random-waypoint's slowest", unit="m/s", ge=1e-3, le=1000)
-    max_speed_mps: Number = key(20.0, "of random-waypoint's fastest", unit="m/s", ge=1e-3, le=1000)
-    pause_s: Time = key(0.0, "between random-waypoint's legs", unit="s")
+    spacing_m: Number = key(200.0, "between neighbours", unit="m", gt=0, le=1e6)
+    rows: Integer = key(2, "of stations", ge=1, le=MAX_STATIONS)
+    columns: Integer = key(2, "of stations in a row", ge=1, le=MAX_STATIONS)
+    width_m: Number = key(1500.0, "of the area", unit="m", ge=1, le=1e6)
+    height_m: Number = key(300.0, "of the area", unit="m", ge=1, le=1e6)
+    min_speed_mps: Number = key(1.0, "lowest", unit="m/s", ge=1e-3, le=1000)
+    max_speed_mps: Number = key(20.0, "highest", unit="m/s", ge=1e-3, le=1000)
+    pause_s: Time = key(0.0, "at rest after each leg", unit="s")
     movement: Text | None = key(
-        None, "trace: an ns-2 (.ns2, .tcl, .ns_movements) or BonnMotion (.movements) file, or .gz"
+        None, "an ns-2 (.ns2, .tcl, .ns_movements) or BonnMotion (.movements) file, or .gz"
     )
     rate_mbps: Number = key(
         10.0, "of the wired links of a topology's file", unit="Mbit/s", ge=0.001, le=10_000
@@ -134,13 +137,14 @@ class Topology(Table):
         return self
 
 
-class Station(Table):
-    """A host: a network namespace with a radio, wired interfaces, or both."""
+class Placed(Table):
+    """Where something is, and goes."""
 
-    name: Name = key(..., "a letter and up to seven more letters or digits, all small")
+    name: Annotated[str, Field(strict=True, min_length=1, max_length=64)] = key(
+        ..., "in records and captures"
+    )
     x_m: Coordinate = key(0.0, "place", unit="m")
     y_m: Coordinate = key(0.0, "place", unit="m")
-    radio: Switch = key(True, "false: wired only")
     waypoints: tuple[tuple[Time, Coordinate, Coordinate], ...] = key(
         (), "[[t_s, x_m, y_m], …]: straight lines between them, at rest before and after"
     )
@@ -156,7 +160,7 @@ class Station(Table):
         return value
 
     @model_validator(mode="after")
-    def _check(self) -> Station:
+    def _check(self) -> Self:
         if self.waypoints:
             for name, at_start in zip(("x_m", "y_m"), self.place(), strict=True):
                 given = getattr(self, name)
@@ -168,10 +172,17 @@ class Station(Table):
         return self
 
     def place(self, t_s: float = 0.0) -> tuple[float, float]:
-        """Where the station is at ``t_s``, in m: on its way where it has waypoints."""
+        """Where it is at ``t_s``, in m: on its way where it has waypoints."""
         if self.waypoints:
             return Trace.of(self.waypoints).at(t_s)
         return self.x_m, self.y_m
+
+
+class Station(Placed):
+    """A host: a network namespace with a radio, wired interfaces, or both."""
+
+    name: Name = key(..., "a letter and up to seven more letters or digits, all small")
+    radio: Switch = key(True, "false: wired only")
 
 
 class Link(Table):

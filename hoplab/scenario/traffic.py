@@ -46,7 +46,7 @@ class Flow(Table):
 
     only: ClassVar[Conditions] = {
         **dict.fromkeys(("congestion_control", "mss", "window", "sack"), ("protocol", ("tcp",))),
-        "rate_kbps": ("protocol", ("udp",)),
+        **dict.fromkeys(("rate_kbps", "spacing"), ("protocol", ("udp",))),
     }
 
     name: Annotated[str, Field(strict=True, pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$")] | None = (
@@ -71,6 +71,11 @@ class Flow(Table):
     )
     rate_kbps: Number | None = key(
         None, "constant bit rate of UDP, in payload", unit="kbit/s", ge=0.001, le=10_000_000
+    )
+    spacing: Literal["even", "random"] | None = key(
+        None,
+        "between its packets: always the same (even), or uniform between half and one and a half "
+        "times that, so that no phase against other traffic decides who is dropped",
     )
     congestion_control: Annotated[str, Field(strict=True)] | None = key(
         None,
@@ -126,6 +131,8 @@ class Flow(Table):
     def _check_udp(self) -> None:
         if self.packets is None and self.rate_kbps is None:
             raise ValueError("a udp flow needs rate_kbps or packets")
+        if self.spacing is not None and self.rate_kbps is None:
+            raise ValueError("spacing is that of a constant rate; give rate_kbps")
         if self.rate_kbps is not None:
             interval_s = (self.packet_bytes or 512) * 8 / (self.rate_kbps * 1000)
             if interval_s > SLOWEST_PACKET_S:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A scenario's mistakes are named in one line each; a good one resolves to itself."""
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -10,13 +11,14 @@ from typer.testing import CliRunner
 from hoplab.cli import app
 from hoplab.errors import ScenarioError
 from hoplab.resources import PROJECT
-from hoplab.scenario import model as scenario
+from hoplab.scenario import schema
 from hoplab.scenario.file import load
 from hoplab.scenario.movement import Trace
 from hoplab.scenario.reach import neighbours
 from hoplab.scenario.resolve import resolve
 from hoplab.scenario.variants import OF_THE_KERNEL
 
+KEYS_OF = re.compile(r"<!-- keys of (\w+) -->")
 CHAIN = """
 duration_s = 5
 [topology]
@@ -128,12 +130,28 @@ def test_congestion_controls_are_those_of_the_guest() -> None:
     assert found - {"advanced"} == {*OF_THE_KERNEL, "westwood", "vegas"}
 
 
-def test_the_page_of_the_scenario_names_every_key() -> None:
-    page = (PROJECT / "docs" / "scenario.md").read_text()
-    for table in (
-        *(scenario.Scenario, scenario.Topology, scenario.Station, scenario.Link, scenario.Queue),
-        *(scenario.Radio, scenario.Nic, scenario.Energy, scenario.Routing, scenario.Tcp),
-        *(scenario.Flow, scenario.Loss, scenario.Event, scenario.Measure),
-    ):
-        missing = [key for key in table.model_fields if f"`{key}`" not in page]
-        assert not missing, f"{table.__name__}: {missing}"
+def test_the_schema_in_the_package_is_that_of_the_declarations() -> None:
+    """Else: python -m hoplab.scenario.schema"""
+    assert schema.SCHEMA.read_text() == schema.text()
+    assert CliRunner().invoke(app, ["schema"]).output == schema.text()
+
+
+@pytest.mark.parametrize("path", schema.PAGES)
+def test_the_pages_of_keys_are_those_of_the_declarations(path: Path) -> None:
+    """Else: python -m hoplab.scenario.schema"""
+    text = path.read_text()
+    assert schema.page(text) == text
+
+
+def test_every_table_has_its_place_in_a_page() -> None:
+    shown = {name for path in schema.PAGES for name in KEYS_OF.findall(path.read_text())}
+    tables = {"Scenario", *schema.document()["$defs"]}
+    # The medium's own file is described by its --help.
+    assert shown == tables - {"MediumFile", "RadioStation", "Records"}
+
+
+def test_every_key_has_a_sentence() -> None:
+    made = schema.document()
+    for name, table in [("Scenario", made), *made["$defs"].items()]:
+        for key, declared in table["properties"].items():
+            assert declared.get("description"), f"{name}.{key}"
