@@ -156,6 +156,14 @@ def check(
     print(tomli_w.dumps(json.loads(scenario.model_dump_json(exclude_none=True))), end="")
 
 
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of a scenario, for editors that complete and check TOML."""
+    from hoplab.scenario.schema import SCHEMA
+
+    print(SCHEMA.read_text(encoding="utf-8"), end="")
+
+
 @app.command("exec", context_settings={"ignore_unknown_options": True})
 def execute(
     command: Annotated[list[str], typer.Argument(metavar="COMMAND...")],
@@ -268,7 +276,7 @@ def verify(run_folder: Annotated[Path, typer.Argument(metavar="RUN")]) -> None:
     if again["digest"] != manifest["digest"]:
         raise NotReproduced(
             f"{run_folder}: digest {manifest['digest'][:16]}… became {again['digest'][:16]}…; "
-            f"kernel then {manifest['kernel_build']}, now {again['kernel_build']}"
+            f"machine then {manifest['machine_hash']}, now {again['machine_hash']}"
         )
     output.print(f"{run_folder}: reproduced, digest {again['digest']}", soft_wrap=True)
 

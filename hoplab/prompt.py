@@ -23,8 +23,8 @@ from hoplab.lab.cleanup import CleanUp
 from hoplab.lab.job import prepare
 from hoplab.lab.started import started
 from hoplab.network.namespaces import inside
-from hoplab.routing import static
 from hoplab.scenario.plan import Plan
+from hoplab.scenario.reach import neighbours
 
 SEARCHED = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 
@@ -39,7 +39,7 @@ class Prompt(cmd.Cmd):
         super().__init__()
         self._scenario = plan.scenario
         self._addresses = plan.address
-        self._graph = static.neighbours(plan.scenario)
+        self._graph = neighbours(plan.scenario)
 
     def do_nodes(self, line: str) -> None:
         """nodes: every station with its address and place."""

@@ -19,6 +19,7 @@ def _own(installed: str, in_checkout: str) -> Path:
 
 
 PROFILES = PACKAGE / "scenario" / "profiles"
+PRESETS = PACKAGE / "scenario" / "presets"
 TOPOLOGIES = _own("topologies", "topologies")
 BINARIES = _own("bin", "build/bin")
 KERNEL_BUILD = PROJECT / "kernel-modules" / "guest" / "build"

@@ -6,43 +6,9 @@ Neighbours are static too: a study of fixed routes has no address resolution in 
 
 from __future__ import annotations
 
-import math
-from collections import deque
-
 from hoplab.network.namespaces import Namespaces
-from hoplab.scenario.model import Scenario
 from hoplab.scenario.plan import WIRELESS, Plan
-from hoplab.scenario.resolve import reach_m
-
-
-def neighbours(scenario: Scenario) -> dict[str, list[str]]:
-    """Who can talk to whom directly: radios within reach, and the ends of wired links."""
-    graph: dict[str, list[str]] = {station.name: [] for station in scenario.station}
-    radios = [station for station in scenario.station if station.radio]
-    reach = reach_m(scenario.radio) if radios else 0.0
-    for a in radios:
-        for b in radios:
-            if a is not b and math.hypot(a.x_m - b.x_m, a.y_m - b.y_m) <= reach:
-                graph[a.name].append(b.name)
-    for link in scenario.link:
-        for a_name, b_name in (link.ends, link.ends[::-1]):
-            if b_name not in graph[a_name]:
-                graph[a_name].append(b_name)
-    return graph
-
-
-def next_hops(graph: dict[str, list[str]], destination: str) -> dict[str, str]:
-    """Next hop towards ``destination`` from every station that can reach it (breadth first;
-    among equal paths the first neighbour in station order)."""
-    towards: dict[str, str] = {}
-    queue = deque([destination])
-    while queue:
-        reached = queue.popleft()
-        for name in graph[reached]:
-            if name != destination and name not in towards:
-                towards[name] = reached
-                queue.append(name)
-    return towards
+from hoplab.scenario.reach import neighbours, next_hops
 
 
 def install(plan: Plan, namespaces: Namespaces) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from hoplab.scenario.model import Flow, Link, Scenario
+from hoplab.scenario.streams import stream_seed
 
 WIRELESS = "wlan0"
 """The radio's interface at every station."""
@@ -61,11 +62,18 @@ class Conversation:
     destination_address: str
     client_port: int
     server_port: int
+    seed: int
+    """Of the random stream ``flow/NAME``."""
 
     @property
     def is_counted(self) -> bool:
         """Whether it is a TCP transfer of so many packets."""
         return self.flow.protocol == "tcp" and self.flow.packets is not None
+
+    @property
+    def is_spaced(self) -> bool:
+        """Whether its packets are spaced at random."""
+        return self.flow.spacing == "random"
 
 
 @dataclass(frozen=True)
@@ -126,7 +134,9 @@ def plan(scenario: Scenario) -> Plan:
         address,
         {s.name: _mac(i) for i, s in enumerate(scenario.station, 1)},
         _cables(scenario),
-        tuple(_conversation(flow, i, address) for i, flow in enumerate(scenario.flow)),
+        tuple(
+            _conversation(flow, i, address, scenario.seed) for i, flow in enumerate(scenario.flow)
+        ),
         {station.name: _metrics(scenario, station.name) for station in scenario.station},
     )
 
@@ -158,7 +168,7 @@ def _cables(scenario: Scenario) -> tuple[Cable, ...]:
     return tuple(cables)
 
 
-def _conversation(flow: Flow, index: int, address: dict[str, str]) -> Conversation:
+def _conversation(flow: Flow, index: int, address: dict[str, str], seed: int) -> Conversation:
     if flow.name is None or flow.stop_s is None:
         raise ValueError(f"flow {index}: has no name or no end; plan a resolved scenario")
     return Conversation(
@@ -169,6 +179,7 @@ def _conversation(flow: Flow, index: int, address: dict[str, str]) -> Conversati
         address[flow.destination],
         FIRST_CLIENT_PORT + index,
         FIRST_SERVER_PORT + index,
+        stream_seed(seed, f"flow/{flow.name}"),
     )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TCP and UDP flows: iperf3, and counted TCP transfers of our own."""
+"""TCP and UDP flows: iperf3, and our own counted TCP transfers and spaced UDP packets."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from hoplab.processes import last_line, program
 from hoplab.scenario.model import Flow
 from hoplab.scenario.plan import Conversation
 from hoplab.scenario.variants import VARIANTS
-from hoplab.traffic import counted
+from hoplab.traffic import counted, spaced
 
 NOBODY_ANSWERS = (errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH)
 COUNTED = (sys.executable, "-S", "-E", str(counted.__file__))
+SPACED = (sys.executable, "-S", "-E", str(spaced.__file__))
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Side:
     """``client``, at the flow's source, or ``server``."""
     process: subprocess.Popen[bytes]
     report: Path
-    """What iperf3 or the counted transfer tells at its end."""
+    """What iperf3 or the counted transfer tells at its end; spaced packets tell nothing."""
     log: Path
 
     def stop(self) -> None:
@@ -57,13 +58,15 @@ def start_server(conversation: Conversation, namespaces: Namespaces, out: Path) 
     """What the flow's client will send to."""
     name = conversation.name
     ends = (conversation.destination_address, str(conversation.server_port))
+    report = out / "raw" / f"iperf3-{name}-server.json"
     if conversation.is_counted:
         flow = conversation.flow
         report = counted_report(out, name)
         size = (flow.packets or 0) * (flow.packet_bytes or 0)
         command = [*COUNTED, "receive", *ends, str(size), str(report)]
+    elif conversation.is_spaced:
+        command = [*SPACED, "receive", *ends]
     else:
-        report = out / "raw" / f"iperf3-{name}-server.json"
         command = [
             program("iperf3"),
             *("--server", "--one-off", "--port", ends[1]),
@@ -81,6 +84,8 @@ def start_client(conversation: Conversation, namespaces: Namespaces, out: Path) 
     report = out / "raw" / f"iperf3-{name}-client.json"
     if conversation.is_counted:
         process = namespaces.spawn(source, _counted_client(conversation), log)
+    elif conversation.is_spaced:
+        process = namespaces.spawn(source, _spaced_client(conversation), log)
     else:
         # Else the client spins for a round trip (daemons/patience).
         environment = {**os.environ, "LD_PRELOAD": program("libhoplab_patience.so")}
@@ -96,6 +101,16 @@ def _counted_client(conversation: Conversation) -> list[str]:
         *(conversation.source_address, str(conversation.client_port)),
         *(str(flow.packets), str(flow.packet_bytes)),
         *(str(flow.mss), kernel_congestion_control(flow)),
+    ]
+
+
+def _spaced_client(conversation: Conversation) -> list[str]:
+    flow = conversation.flow
+    return [
+        *(*SPACED, "send", conversation.destination_address, str(conversation.server_port)),
+        *(conversation.source_address, str(conversation.client_port)),
+        *(str(flow.packets or 0), str(flow.packet_bytes), str(1000 * (flow.rate_kbps or 0.0))),
+        str(conversation.seed),
     ]
 
 

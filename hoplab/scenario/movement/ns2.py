@@ -146,8 +146,8 @@ def _departures(name: str, trace: Trace) -> list[tuple[float, Waypoint, float]]:
 
 
 def _node(word: str, where: str) -> int:
-    if not (word.isascii() and word.isdigit()):
-        raise ScenarioError(f"{where}: node {word!r}; expected a number such as 0")
+    if not (word.isascii() and word.isdigit() and len(word) < 10):
+        raise ScenarioError(f"{where}: node {word[:40]!r}; expected a number such as 0")
     return int(word)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run the scripts of `tests/ns2` with ns-2.35 (Debian package ``ns2``) and read its traces."""
+"""Run a study's scripts with ns-2.35 (Debian package ``ns2``) and read its wireless traces."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from hoplab.errors import MissingTool
+from hoplab.errors import HoplabError, MissingTool
 
-SCRIPTS = Path(__file__).parents[1] / "ns2"
 DSR_HEADER = re.compile(
     # [source:port destination:port ttl next hop] addresses [request number] [reply ...] [error ...]
     r"------- \[(?P<source>\d+):.*?\] \d+ \[(?P<request>\d) \d+\] \[(?P<reply>\d) .*?\] "
@@ -34,21 +33,26 @@ class Trace:
     """Route Errors at their origin, without those that a Route Request spreads."""
 
 
-def run(script: str, **options: object) -> Trace:
-    """``ns SCRIPT -OPTION VALUE …``. Raises `MissingTool` where there is no ns-2."""
+def run(script: Path, **options: object) -> str:
+    """What ``ns SCRIPT -OPTION VALUE …`` prints.
+
+    Raises `MissingTool` where there is no ns-2, `HoplabError` where the script fails.
+    """
     if shutil.which("ns") is None:
         raise MissingTool("ns: is not installed; Debian has it in the package ns2")
+    words = [word for key, value in options.items() for word in (f"-{key}", str(value))]
+    done = subprocess.run(["ns", str(script), *words], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        last = (done.stderr.strip() or "it says nothing").splitlines()[-1]
+        raise HoplabError(f"ns {script} {' '.join(words)}: status {done.returncode}: {last}")
+    return done.stdout
+
+
+def trace(script: Path, **options: object) -> Trace:
+    """`run` of a script that takes ``-trace FILE``, and what its trace tells."""
     with tempfile.TemporaryDirectory(prefix="hoplab-ns2-") as folder:
-        trace = Path(folder) / "trace"
-        words = [word for key, value in options.items() for word in (f"-{key}", str(value))]
-        process = subprocess.run(
-            ["ns", str(SCRIPTS / script), "-trace", str(trace), *words],
-            check=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            encoding="utf-8",
-        )
-        return _read(trace, process.stdout)
+        file = Path(folder) / "trace"
+        return _read(file, run(script, trace=file, **options))
 
 
 def _read(path: Path, printed: str) -> Trace:

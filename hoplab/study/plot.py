@@ -1,15 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Panels of points as one SVG, the same to the byte wherever it is drawn."""
+"""Panels of points as one SVG for pages and papers, the same to the byte wherever it is drawn.
+
+Needs matplotlib: ``pip install hoplab[study]``. (The report's Plotly draws in a browser only.)
+"""
 
 from __future__ import annotations
 
 import io
 from dataclasses import dataclass, field
+from typing import Any
 
-import matplotlib
+from hoplab.errors import MissingTool
 
-matplotlib.use("svg")
-from matplotlib import pyplot
+try:
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+except ModuleNotFoundError:
+    raise MissingTool(
+        "matplotlib: is not installed; plots need it: pip install 'hoplab[study]'"
+    ) from None
 
 COLUMNS = 2
 STYLES = {
@@ -38,15 +47,13 @@ STYLES = {
     "Hoplab": ("#1f5fa8", "s"),
 }
 """Colour and marker by kind of point."""
-matplotlib.rcParams.update(
-    {
-        "font.size": 8,
-        "lines.markersize": 3.5,
-        "svg.fonttype": "none",
-        # Names of the file's parts come from this, not from chance.
-        "svg.hashsalt": "hoplab",
-    }
-)
+SETTINGS: Any = {
+    "font.size": 8,
+    "lines.markersize": 3.5,
+    "svg.fonttype": "none",
+    # Names of the file's parts come from this, not from chance.
+    "svg.hashsalt": "hoplab",
+}
 
 
 @dataclass
@@ -65,15 +72,15 @@ class Panel:
 
 def svg(panels: list[Panel], x_label: str, y_label: str, title: str) -> str:
     """The panels two in a row, under a title and a legend."""
+    with rc_context(SETTINGS):
+        return _svg(panels, x_label, y_label, title)
+
+
+def _svg(panels: list[Panel], x_label: str, y_label: str, title: str) -> str:
     columns = min(COLUMNS, len(panels))
     rows = -(-len(panels) // columns)
-    figure, axes = pyplot.subplots(
-        rows,
-        columns,
-        figsize=(4.4 * columns, 2.7 * rows + 0.6),
-        layout="constrained",
-        squeeze=False,
-    )
+    figure = Figure(figsize=(4.4 * columns, 2.7 * rows + 0.6), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False)
     for panel, axis in zip(panels, axes.flat, strict=False):
         if panel.logarithmic:
             axis.set(xscale="log", yscale="log")
@@ -84,14 +91,17 @@ def svg(panels: list[Panel], x_label: str, y_label: str, title: str) -> str:
             axis.plot(*zip(*points, strict=True), marker, color=colour, label=kind)
     for spare in list(axes.flat)[len(panels) :]:
         spare.axis("off")
-    marks = {}
+    marks: dict[Any, Any] = {}
     for axis in axes.flat:
         marks |= dict(zip(*reversed(axis.get_legend_handles_labels()), strict=True))
     figure.suptitle(title)
     figure.legend(
-        marks.values(), marks.keys(), loc="outside lower center", ncols=len(marks), frameon=False
+        list(marks.values()),
+        list(marks),
+        loc="outside lower center",
+        ncols=len(marks),
+        frameon=False,
     )
     output = io.StringIO()
     figure.savefig(output, format="svg", metadata={"Date": None})
-    pyplot.close(figure)
     return output.getvalue()
