@@ -33,7 +33,7 @@ LOCK = PROJECT / "locks" / "machine.lock"
 INIT = HERE / "sealed-init"
 RECIPE = ("archive.py", "cpio.py", "root.py", "sealed-init")
 """What the base depends on beside its lock."""
-DAEMONS = ("hoplab-medium", "hoplab-dsr", "libhoplab_patience.so")
+DAEMONS = ("hoplab-medium", "hoplab-dsr", "libhoplab_waiting_select.so")
 ENTRIES = ("hoplab.lab.__main__",)
 """Modules that a guest starts; what they import goes with them."""
 

@@ -36,7 +36,6 @@ pub enum DropCause {
     Multicast,
     /// For another node, without a source route.
     NotForUs,
-    MaintenanceBufferFull,
 }
 
 impl DropCause {
@@ -56,31 +55,30 @@ impl DropCause {
             DropCause::TooBig => "too-big",
             DropCause::Multicast => "multicast",
             DropCause::NotForUs => "not-for-us",
-            DropCause::MaintenanceBufferFull => "maintenance-buffer-full",
         }
     }
 }
 
 /// What showed that a next hop is unreachable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unconfirmed {
+pub enum Evidence {
     /// The link layer got no acknowledgement (RFC 4728 §8.3.1).
     NotAcknowledged,
-    /// The link layer said nothing: it does not know the station.
-    NoReport,
+    /// The link layer told no status: it does not know the station.
+    NoStatus,
     /// No passive or network-layer acknowledgement came (§8.3.2, §8.3.3).
     NoAnswer,
     /// Its link-layer address could not be resolved.
     NoAddress,
 }
 
-impl Unconfirmed {
+impl Evidence {
     pub fn as_str(self) -> &'static str {
         match self {
-            Unconfirmed::NotAcknowledged => "not-acknowledged",
-            Unconfirmed::NoReport => "no-report",
-            Unconfirmed::NoAnswer => "no-answer",
-            Unconfirmed::NoAddress => "no-address",
+            Evidence::NotAcknowledged => "not-acknowledged",
+            Evidence::NoStatus => "no-status",
+            Evidence::NoAnswer => "no-answer",
+            Evidence::NoAddress => "no-address",
         }
     }
 }
@@ -152,7 +150,7 @@ pub enum Event {
     LinkFailure {
         next_hop: Ipv4Addr,
         packet: Summary,
-        why: Unconfirmed,
+        why: Evidence,
     },
     Blacklist {
         node: Ipv4Addr,

@@ -150,7 +150,7 @@ pub struct Settings {
     // Link layer.
     /// Interface queue, packets (ns-2 and the papers: 50).
     pub queue_packets: usize,
-    /// Unicast frames handed to the driver and not yet reported on.
+    /// Unicast frames handed to the driver and whose status has not come.
     pub outstanding: usize,
     pub resolution: Resolution,
     /// A learned address serves this long. Linux forgets an IBSS neighbour that was silent for

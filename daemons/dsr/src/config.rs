@@ -2,9 +2,9 @@
 //! Command line and configuration file. Options given on the command line win.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use hoplab_base::Stream;
 use hoplab_dsr_core::Settings;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
@@ -224,11 +224,9 @@ impl Config {
         Ok((ip.parse().map_err(|_| wrong())?, len))
     }
 
-    /// The seed of this station's stream: the first 8 octets, little endian, of the SHA-256 of
-    /// "SEED/dsr/NAME".
-    pub fn stream(&self) -> u64 {
-        let digest = Sha256::digest(format!("{}/dsr/{}", self.seed, self.name));
-        u64::from_le_bytes(digest[..8].try_into().expect("a digest has 32 octets"))
+    /// The station's random stream, "SEED/dsr/NAME".
+    pub fn stream(&self) -> Stream {
+        Stream::new(self.seed, &format!("dsr/{}", self.name))
     }
 }
 
@@ -295,17 +293,11 @@ mod tests {
 
     #[test]
     fn the_stream_follows_seed_and_name() {
-        let stream = |seed, name: &str| {
-            Config {
-                seed,
-                name: name.into(),
-                ..Config::default()
-            }
-            .stream()
+        let config = Config {
+            seed: 1,
+            name: "n0".into(),
+            ..Config::default()
         };
-        // First 8 octets of SHA-256("1/dsr/n0"), little endian.
-        assert_ne!(stream(1, "n0"), stream(1, "n1"));
-        assert_ne!(stream(1, "n0"), stream(2, "n0"));
-        assert_eq!(stream(1, "n0"), 0xb772_7377_8643_41fb);
+        assert_eq!(config.stream().bits(), Stream::new(1, "dsr/n0").bits());
     }
 }

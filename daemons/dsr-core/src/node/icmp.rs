@@ -20,7 +20,7 @@ impl Dsr {
         }
         let header = packet.wire_len() - packet.ip.header_len() - packet.payload.len();
         let mtu = self
-            .s
+            .settings
             .link_mtu
             .saturating_sub(header)
             .min(usize::from(u16::MAX)) as u16;

@@ -5,7 +5,7 @@
 
 use hoplab_dsr_core::wire::{Ipv4Header, Packet, ETHERTYPE_IPV4};
 use hoplab_dsr_core::{
-    Class, Dsr, Duration, Event, Instant, LinkDestination, Mac, Output, Settings, Token,
+    Class, Dsr, Duration, Event, Instant, LinkDestination, Mac, Output, Settings, Stream, Token,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -68,7 +68,14 @@ pub struct Net {
 
 impl Net {
     pub fn new(count: usize, settings: &Settings) -> Self {
-        let node = |i| Dsr::new(ip(i), mac(i), settings.clone(), 1000 + i as u64);
+        let node = |i| {
+            Dsr::new(
+                ip(i),
+                mac(i),
+                settings.clone(),
+                Stream::new(1, &format!("dsr/n{i}")),
+            )
+        };
         Net {
             now: Instant(0),
             nodes: (0..count).map(node).collect(),
