@@ -42,9 +42,6 @@ def programs(scenario: Scenario) -> list[str]:
     protocol = scenario.routing.protocol
     if protocol in ("batmand", "babeld", "dsr"):
         names.append("hoplab-dsr" if protocol == "dsr" else protocol)
-    work = plan(scenario)
-    if work.captures or work.followed:
-        names.append("tcpdump")
     return names
 
 
