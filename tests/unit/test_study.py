@@ -105,6 +105,10 @@ def test_a_part_that_breaks_off_fails_and_loses_its_figures() -> None:
     ]
 
 
+def test_every_part_expects_figures() -> None:
+    assert set(validate.expected()) == set(validate.PARTS)
+
+
 def test_figures_that_the_engine_does_not_print_are_named() -> None:
     cases = [(n, rts) for n in contention.ENGINE_STATIONS for rts in ("false", "true")]
     lines = [f"{n} {rts} 142.6 142.65 -0.0 % 0.05 0.057 +0.2 %" for n, rts in cases]

@@ -174,9 +174,8 @@ def read_engine(printed: str) -> dict[tuple[int, bool], list[Share]]:
     return found
 
 
-def draw(file: Path) -> None:
+def draw(runs: dict[str, dict[tuple[int, bool], list[Share]]]) -> str:
     """Frames a second and collisions by number of stations, kernel and engine beside the model."""
-    runs = {"kernel": kernel(), "engine": engine()}
     panels = []
     for rts in (False, True):
         access = "RTS" if rts else "basic access"
@@ -191,8 +190,9 @@ def draw(file: Path) -> None:
             collisions.add(kind, [(n, fmean(s.collisions for s in shares)) for n, shares in points])
         panels += [rates, collisions]
     title = "Saturated stations at 2 Mbit/s, 1536 octets, beside Bianchi 2000"
-    file.write_text(plot.svg(panels, "stations", "", title), encoding="utf-8")
+    return plot.svg(panels, "stations", "", title)
 
 
 if __name__ == "__main__":
-    draw(Path(sys.argv[1]))
+    found = {"kernel": kernel(), "engine": engine()}
+    Path(sys.argv[1]).write_text(draw(found), encoding="utf-8")
