@@ -18,14 +18,15 @@ from typing import Any
 
 from hoplab.errors import GuestFailed, HoplabError, ResultsError
 from hoplab.machine import host, uml
+from hoplab.machine.watch import Limits
 from hoplab.processes import program
 from hoplab.resources import PROJECT
 from hoplab.run import collect
 from hoplab.scenario.model import Scenario
 
 LOCK = "running.pid"
-WALL_LIMIT_FACTOR = 60.0
-"""Wall seconds a virtual second may take before the watchdog calls the guest hung."""
+VIRTUAL_LIMIT_S = 3600.0
+"""Virtual time that setting up and ending may take, beside twice what the scenario plans."""
 
 
 @dataclass(frozen=True)
@@ -66,16 +67,15 @@ def run(
 
     failure: BaseException | None = None
     status = GuestFailed.exit_status
-    limit = wall_limit_s
-    if limit is None:
-        limit = 60.0 + WALL_LIMIT_FACTOR * (scenario.duration_s + (scenario.warm_up_s or 0.0))
+    planned_s = scenario.duration_s + (scenario.warm_up_s or 0.0)
+    limits = Limits(True, wall_limit_s, VIRTUAL_LIMIT_S + 2 * planned_s)
     try:
         if machine == "uml":
             status = uml.run_guest(
                 [*_guest_python(), "-m", "hoplab.lab", "/out"],
                 writable=out,
                 seed=scenario.seed,
-                wall_limit_s=limit,
+                limits=limits,
                 on_line=on_line,
                 stderr=subprocess.DEVNULL,
             ).exit_status
