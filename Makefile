@@ -18,9 +18,9 @@ lint: setup
 	. scripts/rust && cargo fmt --manifest-path daemons/Cargo.toml --all --check
 	. scripts/rust && cargo clippy --manifest-path daemons/Cargo.toml --workspace --all-targets --locked -- -D warnings
 
-# make validate ONLY=medium
+# make validate ONLY=tcp/dumbbell NS2=run (with ns-2.35 itself, not its recorded figures)
 validate: setup
-	@.venv/bin/python -m tests.validate $(ONLY)
+	@.venv/bin/python -m tests.validate $(ONLY) $(if $(NS2),--ns-2)
 
 bench: setup
 	@.venv/bin/python -m tests.bench

@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
+import io
 import json
-import signal
 import sys
-import time
 from pathlib import Path
-from types import FrameType
 from typing import Annotated, Any
 
 import typer
@@ -17,7 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from hoplab import errors
+from hoplab import errors, signals
 from hoplab.errors import HoplabError, NotReproduced
 from hoplab.scenario.file import load
 from hoplab.scenario.model import Scenario
@@ -54,16 +52,6 @@ def _known_machine(name: str) -> None:
         raise errors.ScenarioError(f"--machine: {name!r} is not known; one of: uml, host")
 
 
-def _new_folder(path: Path) -> Path:
-    stamp = time.strftime("%Y%m%d-%H%M%S")
-    folder = Path("runs") / f"{path.stem}-{stamp}"
-    number = 1
-    while folder.exists():
-        number += 1
-        folder = Path("runs") / f"{path.stem}-{stamp}-{number}"
-    return folder
-
-
 @app.command()
 def run(
     file: ScenarioFile,
@@ -83,7 +71,11 @@ def run(
 
     _known_machine(machine)
     scenario = _scenario(file, overrides, seed)
-    folder = out or _new_folder(file)
+    pages: list[Path] = []
+
+    def on_results(folder: Path) -> None:
+        pages.append(reports.render(folder))
+
     with Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -106,11 +98,10 @@ def run(
                 goodput=f"{progress.goodput_kbps:.0f} kbit/s",
             )
 
-        try:
-            manifest = runs.run(scenario, file, folder, machine, wall_limit, on_progress)
-        finally:
-            if (folder / "manifest.json").exists():
-                page = reports.render(folder)
+        manifest = runs.run(scenario, file, out, machine, wall_limit, on_progress, on_results)
+    folder = pages[0].parent
+    for warning in manifest["verdict"]["warnings"]:
+        messages.print(f"hoplab: warning: {warning}", markup=False, soft_wrap=True)
     if as_json:
         print(json.dumps(_summary(folder, manifest)))
         return
@@ -119,7 +110,7 @@ def run(
     output.print(
         f"{manifest['virtual_s']:g} virtual s in {manifest['wall_s']:.1f} s ({speed:.1f} to 1)"
     )
-    output.print(f"report: {page}", soft_wrap=True)
+    output.print(f"report: {pages[0]}", soft_wrap=True, markup=False)
 
 
 def _summary(folder: Path, manifest: dict[str, Any]) -> dict[str, Any]:
@@ -163,6 +154,14 @@ def check(
         places = {s.name: s.waypoints or ((0.0, s.x_m, s.y_m),) for s in scenario.station}
         save({name: Trace.of(points) for name, points in places.items()}, movement)
     print(tomli_w.dumps(json.loads(scenario.model_dump_json(exclude_none=True))), end="")
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of a scenario, for editors that complete and check TOML."""
+    from hoplab.scenario.schema import SCHEMA
+
+    print(SCHEMA.read_text(encoding="utf-8"), end="")
 
 
 @app.command("exec", context_settings={"ignore_unknown_options": True})
@@ -246,20 +245,38 @@ def report(run_folder: Annotated[Path, typer.Argument(metavar="RUN")]) -> None:
 
 
 @app.command()
+def finish(run_folder: Annotated[Path, typer.Argument(metavar="RUN")]) -> None:
+    """Make the tables and the report of a run that was killed or had no space for them."""
+    from hoplab import report as reports
+    from hoplab.run import collect
+
+    manifest = collect.finish(run_folder)
+    page = reports.render(run_folder)
+    ended = manifest["verdict"]["error"] or "the run had come to its end"
+    output.print(f"{run_folder}: tables made; {ended}", soft_wrap=True, markup=False)
+    output.print(f"report: {page}", soft_wrap=True, markup=False)
+
+
+@app.command()
 def verify(run_folder: Annotated[Path, typer.Argument(metavar="RUN")]) -> None:
-    """Run a finished run's scenario again and compare the digests."""
+    """Check a finished run's tables, run its scenario again and compare the digests."""
     import tempfile
 
+    from hoplab.results import digests
     from hoplab.run import launch as runs
 
     manifest = _read_json(run_folder / "manifest.json")
+    damage = list(digests.damage(run_folder, manifest))
+    if damage:
+        more = f" (and {len(damage) - 1} more)" if len(damage) > 1 else ""
+        raise NotReproduced(f"{run_folder}: {damage[0]}{more}")
     scenario = Scenario.model_validate(_read_json(run_folder / "scenario.json"))
     with tempfile.TemporaryDirectory(prefix="hoplab-verify-") as folder:
         again = runs.run(scenario, None, Path(folder) / run_folder.name, manifest["machine"])
     if again["digest"] != manifest["digest"]:
         raise NotReproduced(
             f"{run_folder}: digest {manifest['digest'][:16]}… became {again['digest'][:16]}…; "
-            f"kernel then {manifest['kernel_build']}, now {again['kernel_build']}"
+            f"machine then {manifest['machine_hash']}, now {again['machine_hash']}"
         )
     output.print(f"{run_folder}: reproduced, digest {again['digest']}", soft_wrap=True)
 
@@ -275,23 +292,14 @@ def _read_json(path: Path) -> Any:
         raise errors.ResultsError(f"{path}: is not JSON; the run did not finish") from None
 
 
-class _Stopped(BaseException):
-    """A signal asked the command to end; not KeyboardInterrupt, which Typer takes for itself."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-
-def _on_signal(number: int, frame: FrameType | None) -> None:
-    raise _Stopped(number)
-
-
 def main() -> None:
     """Entry point: turn every known failure into one line and its exit status."""
     debug = "--debug" in sys.argv
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
-    signal.signal(signal.SIGTERM, _on_signal)
-    signal.signal(signal.SIGINT, _on_signal)
+    signals.raise_on_signals()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # names of files can be any bytes
+            stream.reconfigure(errors="surrogateescape")
     try:
         status = app(args=arguments, standalone_mode=False)
         sys.exit(status or 0)
@@ -300,10 +308,9 @@ def main() -> None:
             raise
         messages.print(f"hoplab: {error}", markup=False, highlight=False, soft_wrap=True)
         sys.exit(error.exit_status)
-    except _Stopped as stopped:
-        word = "interrupted" if stopped.number == signal.SIGINT else "terminated"
-        messages.print(f"hoplab: {word}", markup=False)
-        sys.exit(128 + stopped.number)
+    except signals.Stopped as stopped:
+        signals.say(stopped)
+        sys.exit(stopped.exit_status)
     except Exception as error:
         show = getattr(error, "show", None)
         if debug:

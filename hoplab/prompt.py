@@ -10,15 +10,21 @@ from __future__ import annotations
 import cmd
 import readline
 import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
+from hoplab import signals
 from hoplab.errors import HoplabError
-from hoplab.lab.stages import Lab, prepare
+from hoplab.lab.account import Account
+from hoplab.lab.built import built
+from hoplab.lab.cleanup import CleanUp
+from hoplab.lab.job import prepare
+from hoplab.lab.started import started
 from hoplab.network.namespaces import inside
-from hoplab.routing import static
-from hoplab.scenario.model import Scenario
+from hoplab.scenario.plan import Plan
+from hoplab.scenario.reach import neighbours
 
 SEARCHED = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 
@@ -29,11 +35,11 @@ class Prompt(cmd.Cmd):
     prompt = "hoplab> "
     intro = "Type 'STATION COMMAND', 'nodes', 'links', 'help' or 'exit'."
 
-    def __init__(self, scenario: Scenario, addresses: dict[str, str]) -> None:
+    def __init__(self, plan: Plan) -> None:
         super().__init__()
-        self._scenario = scenario
-        self._addresses = addresses
-        self._graph = static.neighbours(scenario)
+        self._scenario = plan.scenario
+        self._addresses = plan.address
+        self._graph = neighbours(plan.scenario)
 
     def do_nodes(self, line: str) -> None:
         """nodes: every station with its address and place."""
@@ -120,19 +126,21 @@ class Prompt(cmd.Cmd):
 
 def main(arguments: list[str]) -> int:
     """Bring the network up, prompt, take it down; returns the exit status."""
+    signals.raise_on_signals((signal.SIGTERM, signal.SIGHUP))
     out = Path(arguments[0])
-    scenario = prepare(out)
-    lab = Lab(scenario, out, real_time=True)
+    account = Account()
     try:
-        try:
-            lab.start_network()
-            assert lab.network is not None
-            Prompt(scenario, lab.network.address).run()
-        finally:
-            lab.close()
+        plan = prepare(out)
+        with CleanUp() as undo:
+            started(built(plan, out, account, undo), real_time=True, undo=undo)
+            for warning in account.warnings:
+                print(f"hoplab: warning: {warning}", file=sys.stderr)
+            Prompt(plan).run()
     except HoplabError as error:
         print(f"hoplab: {error}", file=sys.stderr)
         return error.exit_status
+    except signals.Stopped as stopped:
+        return stopped.exit_status
     return 0
 
 

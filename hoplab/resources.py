@@ -1,9 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the checkout keeps what is not Python."""
+"""Where the package's own files are: profiles, topologies, daemons, the guest kernel's build.
 
+An installed package carries what it needs inside itself. A checkout is one case of it: there the
+topologies are a folder of the project and the daemons are what the last build left.
+"""
+
+from importlib import resources
 from pathlib import Path
 
-PROJECT = Path(__file__).resolve().parent.parent
-TOPOLOGIES = PROJECT / "topologies"
-PROFILES = PROJECT / "hoplab" / "scenario" / "profiles"
-BINARIES = PROJECT / "build" / "bin"
+PACKAGE = Path(str(resources.files("hoplab")))
+PROJECT = PACKAGE.parent
+"""What holds the package: the checkout, or the folder that it is installed in."""
+IS_CHECKOUT = (PROJECT / "kernel-modules" / "guest" / "build").exists()
+
+
+def _own(installed: str, in_checkout: str) -> Path:
+    return PROJECT / in_checkout if IS_CHECKOUT else PACKAGE / installed
+
+
+PROFILES = PACKAGE / "scenario" / "profiles"
+PRESETS = PACKAGE / "scenario" / "presets"
+TOPOLOGIES = _own("topologies", "topologies")
+BINARIES = _own("bin", "build/bin")
+KERNEL_BUILD = PROJECT / "kernel-modules" / "guest" / "build"
+"""Builds a checkout's guest kernel and tells where it is; an installed package has none."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One run inside a kernel."""
+"""One run inside a kernel, in stages: built, started, running. Each is complete once there."""

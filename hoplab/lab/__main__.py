@@ -3,6 +3,6 @@
 
 import sys
 
-from hoplab.lab.stages import main
+from hoplab.lab.job import main
 
 sys.exit(main(sys.argv[1:]))

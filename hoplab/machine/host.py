@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run the lab on this kernel, in real time, and clear up after a lab that crashed.
-
-Every lab notes what it owns in ``/run/hoplab/PID.json``; a note whose process has gone is a
-crashed run's. Radios need no note: the kernel removes them with the socket that made them.
-"""
+"""Run the lab on this kernel, in real time, and clear up after a lab that crashed."""
 
 from __future__ import annotations
 
@@ -20,10 +16,9 @@ from pathlib import Path
 from pyroute2 import netns
 
 from hoplab.errors import MissingTool
+from hoplab.lab.note import NETNS_DIRECTORY, NOTES, inode, start_time
 from hoplab.resources import PROJECT
 
-NOTES = Path("/run/hoplab")
-NETNS_DIRECTORY = Path("/var/run/netns")
 TERM_GRACE_S = 2.0
 
 
@@ -66,23 +61,6 @@ def _require_root() -> None:
         )
 
 
-class Note:
-    """The namespaces and the control group of this process's run, for `clean`."""
-
-    def __init__(self, namespaces: list[str], group: Path | None) -> None:
-        NOTES.mkdir(mode=0o700, exist_ok=True)
-        self._path = NOTES / f"{os.getpid()}.json"
-        content = {
-            "started": _start_time(os.getpid()),
-            "namespaces": {name: _inode(NETNS_DIRECTORY / name) for name in namespaces},
-            "group": None if group is None else str(group),
-        }
-        self._path.write_text(json.dumps(content), encoding="utf-8")
-
-    def close(self) -> None:
-        self._path.unlink(missing_ok=True)
-
-
 def clean() -> list[str]:
     """Remove what crashed runs left, and only that; returns a line for each thing removed."""
     if os.geteuid() != 0:
@@ -94,14 +72,14 @@ def clean() -> list[str]:
         except ValueError:
             note = {"started": None, "namespaces": {}, "group": None}
         pid = int(path.stem)
-        if note["started"] is not None and _start_time(pid) == note["started"]:
+        if note["started"] is not None and start_time(pid) == note["started"]:
             continue  # that run is still going
-        for process in _members(set(note["namespaces"].values()), note["group"]):
+        for process in _members(set(note["namespaces"].values()) - {None}, note["group"]):
             _end(process)
             removed.append(f"process {process}")
-        for name, inode in note["namespaces"].items():
+        for name, number in note["namespaces"].items():
             # A namespace of this name that someone made since has another inode.
-            if _inode(NETNS_DIRECTORY / name) == inode:
+            if inode(NETNS_DIRECTORY / name) == number:
                 netns.remove(name)
                 removed.append(f"namespace {name}")
         if note["group"] is not None and Path(note["group"]).is_dir():
@@ -111,27 +89,11 @@ def clean() -> list[str]:
     return removed
 
 
-def _inode(path: Path) -> int | None:
-    try:
-        return path.stat().st_ino
-    except OSError:
-        return None
-
-
-def _start_time(pid: int) -> str | None:
-    """Field 22 of /proc/PID/stat: with the number it names a process for good."""
-    try:
-        text = Path("/proc", str(pid), "stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
-    return text.rpartition(")")[2].split()[19]
-
-
 def _members(namespaces: set[int], group: str | None) -> Iterator[int]:
     """Processes inside the namespaces or the control group."""
     found = set()
     for path in Path("/proc").glob("[0-9]*/ns/net"):
-        if _inode(path) in namespaces:
+        if inode(path) in namespaces:
             found.add(int(path.parts[2]))
     if group is not None:
         with contextlib.suppress(OSError):

@@ -27,6 +27,7 @@ from hoplab.errors import GuestFailed, MissingTool
 from hoplab.machine import kernel, memory, private
 from hoplab.machine.clock import START_NS
 from hoplab.machine.cores import Core
+from hoplab.machine.sealed import Machine
 from hoplab.machine.watch import Limits, Watch, kill, last_message
 from hoplab.resources import PROJECT
 
@@ -36,6 +37,9 @@ MEMORY_MB = 2048
 HERE = "/proc/self/cwd"
 """The guest's own folder, as its kernel names it. Paths of the host's are links there: commas and
 quotes in mount options would end them, and the guest sees the same names wherever they lead."""
+MEMORY = f"mem={MEMORY_MB}M"
+HOST_ROOT = [MEMORY, "rootfstype=hostfs", "root=/dev/root", "ro", f"init={HERE}/init"]
+SEALED_ROOT = [MEMORY, "rootfstype=ramfs", "initrd=root.cpio", "initramfs_async=0"]
 STOP_GRACE_S = 5.0
 HELD_SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
@@ -51,6 +55,7 @@ class GuestResult:
 def run_guest(
     argv: Sequence[str],
     *,
+    sealed: Machine | None = None,
     writable: Path | None = None,
     seed: int = 1,
     virtual: bool = True,
@@ -66,25 +71,33 @@ def run_guest(
 ) -> GuestResult:
     """Run ``argv`` in a guest and wait for it.
 
-    ``writable`` appears as /out, the checkout as /hoplab; everything else that the command
-    writes vanishes. ``on_line`` receives each line of standard output as it comes. With
-    ``terminal`` the caller's terminal is the command's: job control, Ctrl-C, its size. Raises
+    With ``sealed`` the root is that machine's, and of the host the guest has only ``writable``,
+    as /out. Without, it has the host's files too, the checkout as /hoplab, and what it writes
+    outside ``writable`` vanishes. ``on_line`` receives each line of standard output as it comes.
+    With ``terminal`` the caller's terminal is the command's: job control, Ctrl-C, its size. Raises
     `GuestFailed` when the kernel panics, hangs or exceeds the ``limits``.
     """
-    binary = kernel.path()
+    binary = kernel.path() if sealed is None else sealed.kernel
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(private.guest_folder())
         memory.attach(folder, MEMORY_MB)
         core = stack.enter_context(contextlib.closing(Core()))
         size = stack.enter_context(_lent_terminal()) if terminal else ""
-        _write_job(folder, argv, writable, cwd, writable_cwd, size)
+        if sealed is None:
+            _write_job(folder, argv, writable, cwd, writable_cwd, size)
+            root = HOST_ROOT
+        else:
+            _write_sealed_job(folder, argv, writable, sealed)
+            root = SEALED_ROOT
         may_write = [str(folder), os.path.realpath(folder / private.MEMORY)]
         may_write += [str(writable.resolve())] if writable is not None else []
         may_write += [os.path.realpath(cwd)] if writable_cwd else []
         started = time.monotonic()
         with _held_signals():
             process = subprocess.Popen(
-                _launch(core.number, may_write, _command(binary, seed, virtual, radios)),
+                _launch(
+                    core.number, may_write, [str(binary), *root, *_options(seed, virtual, radios)]
+                ),
                 cwd=folder,
                 stdin=stdin,
                 stdout=subprocess.PIPE if on_line is not None else stdout,
@@ -133,14 +146,8 @@ def _launch(core: int, writable: list[str], command: list[str]) -> list[str]:
     return [*_launcher(), json.dumps(wanted)]
 
 
-def _command(binary: Path, seed: int, virtual: bool, radios: int) -> list[str]:
-    command = [
-        str(binary),
-        f"mem={MEMORY_MB}M",
-        "rootfstype=hostfs",
-        "root=/dev/root",
-        "ro",
-        f"init={HERE}/init",
+def _options(seed: int, virtual: bool, radios: int) -> list[str]:
+    options = [
         f"mac80211_hwsim.radios={radios}",
         "con0=fd:0,fd:1",
         "con1=null,fd:2",
@@ -150,9 +157,9 @@ def _command(binary: Path, seed: int, virtual: bool, radios: int) -> list[str]:
         "panic=-1",
     ]
     if virtual:
-        command += ["time-travel=inf-cpu", f"time-travel-start={START_NS}"]
-        command.append(f"entropy_seed={seed}")
-    return command
+        options += ["time-travel=inf-cpu", f"time-travel-start={START_NS}"]
+        options.append(f"entropy_seed={seed}")
+    return options
 
 
 @contextlib.contextmanager
@@ -206,6 +213,16 @@ def _write_job(
     lines = [f"{key}={shlex.quote(value)}" for key, value in values.items()]
     lines.append("set -- " + " ".join(shlex.quote(argument) for argument in argv))
     (folder / "job").write_bytes(os.fsencode("\n".join(lines) + "\n"))
+
+
+def _write_sealed_job(
+    folder: Path, argv: Sequence[str], writable: Path | None, sealed: Machine
+) -> None:
+    """A sealed guest's own init finds all that it is told below its kernel's current folder."""
+    (folder / "root.cpio").symlink_to(sealed.root.resolve())
+    (folder / "out").symlink_to((writable or folder).resolve())
+    job = "set -- " + " ".join(shlex.quote(argument) for argument in argv)
+    (folder / "job").write_bytes(os.fsencode(job + "\n"))
 
 
 def _follow(

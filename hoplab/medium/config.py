@@ -8,12 +8,12 @@ from typing import Any
 
 import tomli_w
 
-from hoplab.network.build import Network
-from hoplab.scenario.model import Scenario
+from hoplab.scenario.plan import Plan
 
 
-def write(scenario: Scenario, network: Network, epoch_ns: int, out: Path, overhear: bool) -> Path:
+def write(plan: Plan, epoch_ns: int, out: Path, overhear: bool) -> Path:
     """Write ``medium.toml`` into ``out``; its keys are described in `docs/medium.md`."""
+    scenario = plan.scenario
     document: dict[str, Any] = {
         "seed": scenario.seed,
         "epoch_ns": epoch_ns,
@@ -23,7 +23,7 @@ def write(scenario: Scenario, network: Network, epoch_ns: int, out: Path, overhe
         "station": [
             {
                 "name": station.name,
-                "mac": network.mac[station.name],
+                "mac": plan.mac[station.name],
                 "x_m": station.x_m,
                 "y_m": station.y_m,
                 **(

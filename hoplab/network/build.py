@@ -3,36 +3,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 
+from hoplab.errors import MissingTool
 from hoplab.network import wifi, wired, wired_loss
 from hoplab.network.hwsim import Radios
 from hoplab.network.namespaces import Namespaces
-from hoplab.scenario.model import Scenario, Station
+from hoplab.scenario.model import Station
+from hoplab.scenario.plan import BROADCAST, SUBNET, WIRELESS, WIRES, Plan
 
 LOOPBACK = "lo"
-SUBNET = 24
-BROADCAST = "10.0.0.255"
 
 
-def station_address(index: int) -> str:
-    """The address that flows use: on the radio where there is one, on loopback else."""
-    return f"10.0.0.{index + 1}"
-
-
-def station_mac(index: int) -> str:
-    return f"02:00:00:00:{(index + 1) >> 8:02x}:{(index + 1) & 0xFF:02x}"
-
-
-@dataclass
+@dataclass(frozen=True)
 class Network:
-    """What was built: namespaces, radios and the ends of wired links, by station."""
+    """What was built, by the plan: namespaces and the hold on the radios in them."""
 
     namespaces: Namespaces
     radios: Radios | None
-    address: dict[str, str]
-    mac: dict[str, str]
-    wired_ends: dict[str, list[wired.End]] = field(default_factory=dict)
 
     def close(self) -> None:
         self.namespaces.close()
@@ -40,42 +29,40 @@ class Network:
             self.radios.close()
 
 
-def build(scenario: Scenario) -> Network:
-    """Namespaces, radios in one IBSS, wired links, addresses; no routes yet."""
-    namespaces = Namespaces()
-    with_radio = [station for station in scenario.station if station.radio]
-    network = Network(
-        namespaces,
-        Radios() if with_radio else None,
-        {s.name: station_address(i) for i, s in enumerate(scenario.station)},
-        {s.name: station_mac(i) for i, s in enumerate(scenario.station)},
-    )
+def build(plan: Plan, created: Callable[[str], None] = lambda name: None) -> Network:
+    """Namespaces, radios in one IBSS, wired links, addresses; no routes yet.
+
+    ``created`` is told the name of each namespace as soon as it is there.
+    """
+    network = Network(Namespaces(created), Radios() if plan.radios else None)
     try:
-        for station in scenario.station:
-            namespaces.create(station.name)
-            _base_settings(namespaces, station, ipv6=scenario.routing.protocol == "babeld")
-            if station.radio:
-                _add_radio(network, scenario, station)
-            else:
-                _address(network, station.name, LOOPBACK, 32)
-        if with_radio:
-            wifi.introduce([station.name for station in with_radio], scenario.radio)
-        if scenario.link:
-            namespaces.create(wired.WIRES)
-        ports: dict[str, int] = {}
-        for number, link in enumerate(scenario.link):
-            for end in wired.connect(namespaces, number, link, ports):
-                network.wired_ends.setdefault(end.station, []).append(end)
-        ends = [end for ends_of in network.wired_ends.values() for end in ends_of]
-        wired_loss.install(scenario, {(e.station, e.peer_station): e.interface for e in ends})
+        _stations(plan, network)
+        if network.radios is not None:
+            wifi.introduce(plan.radios, plan.scenario.radio)
+        if plan.cables:
+            network.namespaces.create(WIRES)
+        for cable in plan.cables:
+            wired.connect(network.namespaces, cable)
+        wired_loss.install(plan)
     except BaseException:
         network.close()
         raise
     return network
 
 
+def _stations(plan: Plan, network: Network) -> None:
+    for station in plan.scenario.station:
+        network.namespaces.create(station.name)
+        speaks_ipv6 = plan.scenario.routing.protocol == "babeld"
+        _base_settings(network.namespaces, station, speaks_ipv6)
+        if station.radio and network.radios is not None:
+            _add_radio(plan, network.namespaces, network.radios, station.name)
+        else:
+            _address(plan, network.namespaces, station.name, LOOPBACK, 32)
+
+
 def _base_settings(namespaces: Namespaces, station: Station, ipv6: bool) -> None:
-    namespaces.sysctl(
+    lacking = namespaces.sysctl(
         station.name,
         {
             "net.ipv4.ip_forward": "1",
@@ -95,22 +82,23 @@ def _base_settings(namespaces: Namespaces, station: Station, ipv6: bool) -> None
             "net.ipv6.conf.default.accept_dad": "0",
         },
     )
+    # A kernel without IPv6 sends none.
+    needed = [key for key in lacking if ipv6 or not key.startswith("net.ipv6.")]
+    if needed:
+        raise MissingTool(f"kernel: has no {', '.join(needed)}; run with --machine uml")
 
 
-def _add_radio(network: Network, scenario: Scenario, station: Station) -> None:
-    assert network.radios is not None
-    phy = network.radios.create(
-        f"radio-{station.name}", network.mac[station.name], scenario.radio.channel or 1
-    )
-    wifi.join(station.name, phy, scenario.radio)
-    needs_subnet = scenario.routing.protocol in ("batmand", "batman-adv")
-    _address(network, station.name, wifi.INTERFACE, SUBNET if needs_subnet else 32)
+def _add_radio(plan: Plan, namespaces: Namespaces, radios: Radios, station: str) -> None:
+    radio = plan.scenario.radio
+    phy = radios.create(f"radio-{station}", plan.mac[station], radio.channel or 1)
+    wifi.join(station, phy, radio)
+    _address(plan, namespaces, station, WIRELESS, plan.prefix)
 
 
-def _address(network: Network, station: str, interface: str, prefix: int) -> None:
-    netlink = network.namespaces.netlink(station)
-    index = network.namespaces.index(station, interface)
-    arguments = {"index": index, "address": network.address[station], "prefixlen": prefix}
+def _address(plan: Plan, namespaces: Namespaces, station: str, interface: str, prefix: int) -> None:
+    netlink = namespaces.netlink(station)
+    index = namespaces.index(station, interface)
+    arguments = {"index": index, "address": plan.address[station], "prefixlen": prefix}
     if prefix == SUBNET:
         arguments["broadcast"] = BROADCAST
     netlink.addr("add", **arguments)

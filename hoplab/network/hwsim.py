@@ -64,9 +64,9 @@ class Radios:
             self._socket.nlm_request(
                 message, msg_type=self._socket.prid, msg_flags=NLM_F_REQUEST | NLM_F_ACK
             )
-        except NetlinkError:
-            # The driver answers with the new radio's number where others answer 0, which
-            # reads as an error; the radio's presence tells.
+        except (NetlinkError, OSError):
+            # The driver answers with the new radio's number where others answer 0, which reads as
+            # an error, and the 106th as ENOBUFS, another exception; the radio's presence tells.
             if not phy.exists():
                 raise
         return int((phy / "index").read_text())

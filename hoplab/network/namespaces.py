@@ -7,7 +7,7 @@ import ctypes
 import os
 import socket
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -42,21 +42,27 @@ def _create(name: str) -> None:
 
 
 class Namespaces:
-    """The namespaces of one run; removes exactly what it created."""
+    """The namespaces of one run; removes exactly what it created.
 
-    def __init__(self) -> None:
+    ``created`` is told the name of each as soon as it is there.
+    """
+
+    def __init__(self, created: Callable[[str], None] = lambda name: None) -> None:
+        self._created = created
         self._netlink: dict[str, Any] = {}
         self._index: dict[tuple[str, str], int] = {}
 
     def create(self, name: str) -> None:
         _create(name)
-        with inside(name):
-            netlink = IPRoute()
+        self._created(name)
+        try:
+            with inside(name):
+                netlink = IPRoute()
+        except BaseException:
+            netns.remove(name)
+            raise
         self._netlink[name] = netlink
         netlink.link("set", index=self.index(name, "lo"), state="up")
-
-    def names(self) -> list[str]:
-        return list(self._netlink)
 
     def netlink(self, name: str) -> Any:
         """The rtnetlink socket (`pyroute2.IPRoute`) of namespace ``name``."""
@@ -70,11 +76,17 @@ class Namespaces:
                 self._index[key] = socket.if_nametoindex(interface)
         return self._index[key]
 
-    def sysctl(self, name: str, values: dict[str, str]) -> None:
-        """Write sysctls such as ``net.ipv4.tcp_sack`` in namespace ``name``."""
+    def sysctl(self, name: str, values: dict[str, str]) -> list[str]:
+        """Write sysctls such as ``net.ipv4.tcp_sack`` in namespace ``name``; returns those that
+        this kernel lacks."""
+        lacking = []
         with inside(name):
             for key, value in values.items():
-                Path("/proc/sys", *key.split(".")).write_text(value, encoding="ascii")
+                try:
+                    Path("/proc/sys", *key.split(".")).write_text(value, encoding="ascii")
+                except FileNotFoundError:
+                    lacking.append(key)
+        return lacking
 
     def spawn(
         self, name: str, command: Sequence[str], log: Path, **options: Any

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queueing disciplines that pyroute2 lacks (red) or cannot give a rate (netem).
+"""Queueing disciplines that pyroute2 lacks (red), cannot give a rate (netem) or cuts short (tbf).
 
-Layouts: linux/pkt_sched.h, struct tc_netem_qopt, tc_netem_rate, tc_red_qopt.
+Layouts: linux/pkt_sched.h, struct tc_netem_qopt, tc_netem_rate, tc_red_qopt, tc_tbf_qopt.
 """
 
 from __future__ import annotations
@@ -50,6 +50,32 @@ class Netem:
                 ("TCA_NETEM_RATE", struct.pack("=IiIi", values["rate_bytes"], 0, 0, 0)),
             ],
         }
+
+
+class TbfOptions(nla):  # type: ignore[misc]
+    nla_map = ((1, "TCA_TBF_PARMS", "hex"), (6, "TCA_TBF_BURST", "uint32"))
+
+
+class Tbf:
+    """rate_bytes (per s), burst_bytes, limit_bytes.
+
+    The bucket's depth is given in bytes (TCA_TBF_BURST), from which the kernel works out its time.
+    As a time alone, in the scheduler's ticks or whole microseconds, it would be cut, from some
+    90 Mbit/s on to less than a full packet, and tbf drops what never fits into the bucket.
+    """
+
+    parent = TC_H_ROOT
+    options = TbfOptions
+
+    @staticmethod
+    def get_parameters(values: dict[str, Any]) -> dict[str, Any]:
+        rate, burst = values["rate_bytes"], values["burst_bytes"]
+        # struct tc_ratespec: cell_log, linklayer (Ethernet), overhead, cell_align, mpu, rate.
+        main = struct.pack("=BBHhHI", 0, 1, 0, 0, 0, rate)
+        peak = bytes(12)
+        ticks = math.ceil(burst / rate * 1e6 * TICKS_PER_US)
+        parameters = main + peak + struct.pack("=III", values["limit_bytes"], ticks, 0)
+        return {"attrs": [("TCA_TBF_PARMS", parameters), ("TCA_TBF_BURST", burst)]}
 
 
 class RedOptions(nla):  # type: ignore[misc]
@@ -105,6 +131,7 @@ def _idle_table(weight_log: int, packet_bytes: int, rate_bytes: int) -> tuple[in
 
 
 def register() -> None:
-    """Make pyroute2's ``tc`` know both."""
+    """Make pyroute2's ``tc`` know all three."""
     plugins["netem"] = Netem
+    plugins["tbf"] = Tbf
     plugins["red"] = Red

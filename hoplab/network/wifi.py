@@ -17,16 +17,13 @@ from pyroute2.netlink.nl80211 import NL80211_NAMES, nl80211cmd
 
 from hoplab.errors import HoplabError
 from hoplab.network.namespaces import inside
-from hoplab.scenario.model import RATES_MBPS, Radio
+from hoplab.scenario.plan import WIRELESS
+from hoplab.scenario.radio import RADIO_MTU, RATES_OF_STANDARD, Radio
 
-INTERFACE = "wlan0"
-DSSS_MBPS = (1, 2, 5.5, 11)
 BSSID = "02:ff:ff:ff:ff:01"
 SSID = "hoplab"
 BEACON_INTERVAL_TU = 10_000
 """At the usual 100 TU the beacons of 30 stations take a quarter of a 1 Mbit/s channel."""
-MTU = 2304
-"""IEEE 802.11-2020 9.2.4.7: the largest MSDU."""
 ETHERTYPE_EXPERIMENTAL = b"\x88\xb5"
 """IEEE 802 local experimental: no protocol of any host listens to it."""
 IBSS_CAPABILITY = 0x0002
@@ -94,7 +91,7 @@ def introduce(namespaces: Sequence[str], radio: Radio) -> None:
 
 def _greet(namespace: str) -> None:
     with inside(namespace), socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sock:
-        sock.bind((INTERFACE, 0))
+        sock.bind((WIRELESS, 0))
         source = sock.getsockname()[4]
         sock.send(b"\xff" * 6 + source + ETHERTYPE_EXPERIMENTAL + bytes(46))
 
@@ -102,14 +99,14 @@ def _greet(namespace: str) -> None:
 def _tell_rates(namespace: str, radio: Radio) -> None:
     """Send one beacon (IEEE 802.11-2020 9.3.3.2), as those of the interface are seconds apart."""
     with inside(namespace):
-        iw, index = IW(), socket.if_nametoindex(INTERFACE)
+        iw, index = IW(), socket.if_nametoindex(WIRELESS)
         with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sock:
-            sock.bind((INTERFACE, 0))
+            sock.bind((WIRELESS, 0))
             mac = sock.getsockname()[4]
     bssid = bytes.fromhex(BSSID.replace(":", ""))
     header = struct.pack("<HH", 0x0080, 0) + b"\xff" * 6 + mac + bssid + bytes(2)
     body = struct.pack("<QHH", 0, BEACON_INTERVAL_TU, IBSS_CAPABILITY)
-    rates = bytes(round(mbps * 2) for mbps in _rates(radio))
+    rates = bytes(round(mbps * 2) for mbps in RATES_OF_STANDARD[str(radio.standard)])
     for number, content in (
         (ELEMENT_SSID, SSID.encode()),
         (ELEMENT_RATES, rates[:8]),
@@ -134,7 +131,7 @@ def _tell_rates(namespace: str, radio: Radio) -> None:
 def _known(namespace: str) -> int:
     """How many other stations the radio's driver knows."""
     with inside(namespace):
-        iw, index = IW(), socket.if_nametoindex(INTERFACE)
+        iw, index = IW(), socket.if_nametoindex(WIRELESS)
     try:
         return sum(1 for _ in iw.get_stations(index))
     finally:
@@ -161,9 +158,9 @@ def _rename_and_set_ibss(iw: Any, namespace: str, index: int) -> None:
         route = IPRoute()
     try:
         route.link("set", index=index, state="down")
-        route.link("set", index=index, ifname=INTERFACE)
+        route.link("set", index=index, ifname=WIRELESS)
         iw.set_interface_type(index, "adhoc")
-        route.link("set", index=index, mtu=MTU, state="up")
+        route.link("set", index=index, mtu=RADIO_MTU, state="up")
     finally:
         route.close()
 
@@ -208,18 +205,13 @@ def _join(iw: Any, index: int, radio: Radio) -> None:
     )
 
 
-def _rates(radio: Radio) -> Sequence[float]:
-    """Every rate of the radio's standard, in Mbit/s."""
-    if radio.standard in ("802.11", "802.11b"):
-        return DSSS_MBPS
-    if radio.standard == "802.11a":
-        return [rate for rate in RATES_MBPS if rate not in DSSS_MBPS]
-    return RATES_MBPS
-
-
 def _fix_rate(iw: Any, index: int, radio: Radio) -> None:
     """Allow only ``rate_mbps``; "auto" leaves the kernel its choice of the standard's rates."""
-    rates = _rates(radio) if radio.rate_mbps in (None, "auto") else [float(str(radio.rate_mbps))]
+    rates = (
+        RATES_OF_STANDARD[str(radio.standard)]
+        if radio.rate_mbps in (None, "auto")
+        else [float(str(radio.rate_mbps))]
+    )
     rate = bytes(round(mbps * 2) for mbps in rates)
     band = 0 if (radio.channel or 1) <= 14 else 1
     legacy = struct.pack("=HH", 4 + len(rate), 1)  # NL80211_TXRATE_LEGACY

@@ -12,69 +12,46 @@ packet that starts at t arrives at t + L/R + D, as on a store-and-forward link.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from hoplab.network import qdiscs
 from hoplab.network.namespaces import Namespaces
 from hoplab.scenario.model import Link
+from hoplab.scenario.plan import WIRES, Cable, End
 
-WIRES = "wires"
-"""The namespace that holds the links' insides."""
+BURST_BYTES = 1514 + 8
+"""Just above the largest Ethernet frame: a bucket that is full lets one packet go at once."""
 RED_WEIGHT = 2.0**-9
 """Of the average queue; Floyd and Jacobson's 0.002."""
 
 qdiscs.register()
 
 
-@dataclass(frozen=True)
-class End:
-    """One end of a link: the station's interface, its address and the other end's."""
-
-    station: str
-    interface: str
-    address: str
-    peer_station: str
-    peer_address: str
-
-
-def connect(
-    namespaces: Namespaces, number: int, link: Link, ports: dict[str, int]
-) -> tuple[End, End]:
-    """Build link ``number``; ``ports`` counts each station's wired interfaces."""
+def connect(namespaces: Namespaces, cable: Cable) -> None:
+    """Build a wired link, its addresses, rates and queues."""
     wires = namespaces.netlink(WIRES)
-    bridge = f"link{number}"
-    wires.link("add", ifname=bridge, kind="bridge", br_mcast_snooping=0)
-    bridge_index = namespaces.index(WIRES, bridge)
+    wires.link("add", ifname=cable.bridge, kind="bridge", br_mcast_snooping=0)
+    bridge_index = namespaces.index(WIRES, cable.bridge)
     wires.link("set", index=bridge_index, state="up")
-    ends = []
-    base = f"10.1.{number // 64}."
-    for side, station in enumerate(link.ends):
-        port = ports.setdefault(station, 0)
-        ports[station] += 1
-        interface, inner = f"eth{port}", f"l{number}{'ab'[side]}"
-        _veth(namespaces, station, interface, inner, bridge_index)
-        offset = number % 64 * 4
-        address, peer = f"{base}{offset + 1 + side}", f"{base}{offset + 2 - side}"
-        netlink = namespaces.netlink(station)
-        index = namespaces.index(station, interface)
-        netlink.addr("add", index=index, address=address, prefixlen=30)
-        _sending_end(netlink, index, link)
-        _wire(wires, namespaces.index(WIRES, inner), link)
-        ends.append(End(station, interface, address, link.ends[1 - side], peer))
-    return ends[0], ends[1]
+    for end in cable.ends:
+        _veth(namespaces, end, bridge_index)
+        netlink = namespaces.netlink(end.station)
+        index = namespaces.index(end.station, end.interface)
+        netlink.addr("add", index=index, address=end.address, prefixlen=30)
+        _sending_end(netlink, index, cable.link)
+        _wire(wires, namespaces.index(WIRES, end.wire), cable.link)
 
 
-def _veth(namespaces: Namespaces, station: str, interface: str, inner: str, bridge: int) -> None:
-    netlink, wires = namespaces.netlink(station), namespaces.netlink(WIRES)
+def _veth(namespaces: Namespaces, end: End, bridge: int) -> None:
+    netlink, wires = namespaces.netlink(end.station), namespaces.netlink(WIRES)
     wires.link(
         "add",
-        ifname=inner,
+        ifname=end.wire,
         kind="veth",
-        peer={"ifname": interface, "net_ns_fd": station},
+        peer={"ifname": end.interface, "net_ns_fd": end.station},
     )
-    inner_index = namespaces.index(WIRES, inner)
-    index = namespaces.index(station, interface)
+    inner_index = namespaces.index(WIRES, end.wire)
+    index = namespaces.index(end.station, end.interface)
     # One packet is one packet in every queue: a super-packet of segmentation offload would
     # count as one in a queue whose limit is in packets.
     netlink.link("set", index=index, gso_max_segs=1, state="up")
@@ -82,8 +59,15 @@ def _veth(namespaces: Namespaces, station: str, interface: str, inner: str, brid
 
 
 def _sending_end(netlink: Any, index: int, link: Link) -> None:
-    rate = round(link.rate_mbps * 1e6 / 8)
-    netlink.tc("add", "tbf", index, 0x10000, rate=rate, burst=1514 + 8, limit=1 << 24)
+    netlink.tc(
+        "add",
+        "tbf",
+        index,
+        0x10000,
+        rate_bytes=round(link.rate_mbps * 1e6 / 8),
+        burst_bytes=BURST_BYTES,
+        limit_bytes=1 << 24,
+    )
     queue = link.queue
     if queue.kind == "droptail":
         netlink.tc("add", "pfifo", index, 0x20000, parent=0x10001, limit=queue.packets)

@@ -17,12 +17,11 @@ from pyroute2.nftables.expressions import genex, verdict
 from pyroute2.nftables.main import NFTables
 
 from hoplab.network.namespaces import inside
-from hoplab.scenario.model import Loss, Scenario
+from hoplab.scenario.model import Loss
+from hoplab.scenario.plan import FIRST_CLIENT_PORT, Plan
 
 TABLE = "hoplab"
 CHAIN = "loss"
-FIRST_SOURCE_PORT = 20_001
-"""`hoplab.traffic.flows.CLIENT_PORT`, which this layer must not import."""
 FIRST_EPHEMERAL_PORT = 32_768
 """From here on the kernel chooses (ip_local_port_range): iperf3's control connections."""
 SHORTEST_DATA_BYTES = 101
@@ -39,11 +38,13 @@ HOST_TO_NETWORK = 1
 COUNTS = 0xFFFFFFFE
 
 
-def install(scenario: Scenario, interfaces: dict[tuple[str, str], str]) -> None:
-    """Set up every wired loss; ``interfaces[station, peer]`` is the station's end of a link."""
+def install(plan: Plan) -> None:
+    """Set up every wired loss, at the end of the link that it is to be lost at."""
+    ends = [end for cable in plan.cables for end in cable.ends]
+    interfaces = {(end.station, end.peer_station): end.interface for end in ends}
     by_station: dict[str, list[Loss]] = {}
-    for loss in scenario.loss:
-        if scenario.is_wired(loss):
+    for loss in plan.scenario.loss:
+        if plan.scenario.is_wired(loss):
             by_station.setdefault(str(loss.dst), []).append(loss)
     for station, losses in sorted(by_station.items()):
         with inside(station):
@@ -99,7 +100,7 @@ def _data_of_flows() -> list[Any]:
         *_payload(NETWORK_HEADER, 2),
         *_compare(GREATER_OR_EQUAL, struct.pack(">H", SHORTEST_DATA_BYTES)),
         *_payload(TRANSPORT_HEADER, 0),
-        *_compare(GREATER_OR_EQUAL, struct.pack(">H", FIRST_SOURCE_PORT)),
+        *_compare(GREATER_OR_EQUAL, struct.pack(">H", FIRST_CLIENT_PORT)),
         *_compare(LESS, struct.pack(">H", FIRST_EPHEMERAL_PORT)),
     ]
 

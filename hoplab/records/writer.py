@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 from typing import IO, Any
 
+from hoplab.records.schema import TABLES
+
 
 class Records:
     """Buffered writers for ``raw/TABLE.jsonl``; a full buffer or `close` reaches the disk."""
@@ -16,6 +18,11 @@ class Records:
         self._files: dict[str, IO[str]] = {}
 
     def add(self, table: str, **row: Any) -> None:
+        """Add a row. Raises `ValueError` unless it names every column of the table and no other:
+        no value is None."""
+        mistake = TABLES[table].mistake(row)
+        if mistake is not None:
+            raise ValueError(mistake)
         file = self._files.get(table)
         if file is None:
             path = self._folder / f"{table}.jsonl"

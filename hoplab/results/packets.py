@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 import dpkt
 
-from hoplab.probes.captures import observed
-from hoplab.scenario.model import Flow, Scenario
+from hoplab.scenario.plan import Conversation, Plan
 
 SLL2_BYTES = 20
 UDP_BYTES = 8
@@ -21,7 +20,7 @@ IPERF3_HEADER_BYTES = 12
 PROTOCOL_UDP = 17
 
 
-def gather(out: Path, scenario: Scenario, realtime_epoch_ns: int) -> dict[str, dict[str, Any]]:
+def gather(out: Path, plan: Plan, realtime_epoch_ns: int) -> dict[str, dict[str, Any]]:
     """On the host, after the run: write ``captures/*.pcapng`` and ``raw/packets.jsonl``.
 
     Returns what each UDP flow came to, by name. ``realtime_epoch_ns`` is the date of scenario
@@ -29,15 +28,16 @@ def gather(out: Path, scenario: Scenario, realtime_epoch_ns: int) -> dict[str, d
     """
     for path in sorted((out / "raw").glob("capture-*.pcap")):
         _to_pcapng(path, out / "captures" / f"{path.stem.removeprefix('capture-')}.pcapng")
+    (out / "raw" / "packets.jsonl").unlink(missing_ok=True)
     summaries = {}
-    for flow in observed(scenario):
-        packets = _match(out / "raw", flow, realtime_epoch_ns)
-        if scenario.measure.packets:
+    for conversation in plan.followed:
+        packets = _match(out / "raw", conversation, realtime_epoch_ns)
+        if plan.scenario.measure.packets:
             with (out / "raw" / "packets.jsonl").open("a", encoding="utf-8") as file:
                 for packet in packets:
                     file.write(json.dumps(packet._asdict()) + "\n")
-        if flow.protocol == "udp":
-            summaries[str(flow.name)] = _summary(flow, packets)
+        if conversation.flow.protocol == "udp":
+            summaries[conversation.name] = _summary(conversation, packets)
     return summaries
 
 
@@ -109,11 +109,11 @@ def _read(path: Path, epoch_ns: int) -> Iterator[_Seen]:
                     yield _Seen((sequence, identification), sequence, payload, time_s)
 
 
-def _match(raw: Path, flow: Flow, epoch_ns: int) -> list[Packet]:
-    ends = [raw / f"packets-{flow.name}-{end}.pcap" for end in (flow.source, flow.destination)]
+def _match(raw: Path, conversation: Conversation, epoch_ns: int) -> list[Packet]:
+    flow, name = conversation.flow, conversation.name
+    ends = [raw / f"packets-{name}-{end}.pcap" for end in (flow.source, flow.destination)]
     if not all(path.exists() for path in ends):
         return []
-    assert flow.stop_s is not None
     received: dict[tuple[int, int], float] = {}
     for seen in _read(ends[1], epoch_ns):
         received.setdefault(seen.key, seen.time_s)
@@ -123,20 +123,20 @@ def _match(raw: Path, flow: Flow, epoch_ns: int) -> list[Packet]:
         sent.setdefault(seen.key, seen)
     return [
         Packet(
-            str(flow.name),
+            name,
             seen.seq,
             seen.payload,
             round(seen.time_s, 9),
             None if (at := received.get(seen.key)) is None else round(at, 9),
         )
         for seen in sent.values()
-        if flow.start_s <= seen.time_s <= flow.stop_s
+        if flow.start_s <= seen.time_s <= conversation.stop_s
     ]
 
 
-def _summary(flow: Flow, packets: list[Packet]) -> dict[str, Any]:
-    assert flow.stop_s is not None
-    arrived = [p for p in packets if p.received_s is not None and p.received_s <= flow.stop_s]
+def _summary(conversation: Conversation, packets: list[Packet]) -> dict[str, Any]:
+    stop_s = conversation.stop_s
+    arrived = [p for p in packets if p.received_s is not None and p.received_s <= stop_s]
     delivered = sum(packet.bytes for packet in arrived)
     delays = [(p.received_s - p.sent_s) * 1e3 for p in arrived if p.received_s is not None]
     return {
@@ -144,6 +144,6 @@ def _summary(flow: Flow, packets: list[Packet]) -> dict[str, Any]:
         "received": len(arrived),
         "lost": len(packets) - len(arrived),
         "delivered_bytes": delivered,
-        "goodput_kbps": round(delivered * 8e-3 / (flow.stop_s - flow.start_s), 3),
+        "goodput_kbps": round(delivered * 8e-3 / (stop_s - conversation.flow.start_s), 3),
         "latency_ms_mean": round(sum(delays) / len(delays), 6) if delays else None,
     }

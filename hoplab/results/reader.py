@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hoplab.errors import ResultsError
-from hoplab.results.tables import SCHEMAS
+from hoplab.records import arrow
+from hoplab.records.schema import TABLES
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class Results:
     """A finished run. Tables are read from disk when first asked for.
 
     A table that the run did not record is there with its columns and no rows; columns and units
-    are those of `hoplab.results.tables.SCHEMAS`.
+    are those of `docs/tables.md`.
     """
 
     run_dir: Path
@@ -30,8 +31,8 @@ class Results:
 
     def table(self, name: str) -> pa.Table:
         """The table ``name``. Raises `ResultsError` for an unknown or damaged one."""
-        if name not in SCHEMAS:
-            raise ResultsError(f"{name!r} is no table; one of: {', '.join(SCHEMAS)}")
+        if name not in TABLES:
+            raise ResultsError(f"{name!r} is no table; one of: {', '.join(TABLES)}")
         if name not in self._tables:
             self._tables[name] = self._read(name)
         return self._tables[name]
@@ -44,13 +45,13 @@ class Results:
     def _read(self, name: str) -> pa.Table:
         path = self.run_dir / "tables" / f"{name}.parquet"
         if not path.exists():
-            return pa.schema(SCHEMAS[name]).empty_table()
+            return arrow.schema(TABLES[name]).empty_table()
         try:
             table = pq.read_table(path)
         except (OSError, pa.ArrowException) as error:
             reason = str(error).splitlines()[0]
             raise ResultsError(f"{path}: cannot be read: {reason}; run it again") from None
-        missing = [column for column, _ in SCHEMAS[name] if column not in table.column_names]
+        missing = sorted(TABLES[name].names - set(table.column_names))
         if missing:
             raise ResultsError(
                 f"{path}: lacks {', '.join(missing)}; it is from another version of hoplab"
@@ -119,7 +120,13 @@ def load(run_dir: Path | str) -> Results:
     folder = Path(run_dir)
     if not folder.is_dir():
         raise ResultsError(f"{folder}: is no folder; name the folder of a finished run")
-    return Results(folder, _json(folder / "manifest.json"), _json(folder / "scenario.json"))
+    manifest = _json(folder / "manifest.json")
+    if manifest.get("state", "complete") != "complete":
+        raise ResultsError(
+            f"{folder}: has no tables: it is still running, or was killed, or its disk was full; "
+            f"'hoplab finish {folder}' makes them from its records"
+        )
+    return Results(folder, manifest, _json(folder / "scenario.json"))
 
 
 def _json(path: Path) -> dict[str, Any]:

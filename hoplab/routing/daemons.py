@@ -5,106 +5,97 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hoplab.network.build import BROADCAST, SUBNET, Network
-from hoplab.network.wifi import INTERFACE
-from hoplab.processes import Daemon, program, wait_until
-from hoplab.scenario.model import Scenario
-from hoplab.tcp import setup as tcp_setup
+from hoplab.network.namespaces import Namespaces
+from hoplab.processes import Daemon, Daemons, program, wait_until
+from hoplab.scenario.plan import BROADCAST, SUBNET, WIRELESS, Plan
 
 DSR_INTERFACE = "dsr0"
 
 
-def start(scenario: Scenario, network: Network, out: Path, epoch_ns: int) -> list[Daemon]:
-    """Start the scenario's routing daemon at every station."""
-    protocol = scenario.routing.protocol
-    starters = {"batmand": _batmand, "babeld": _babeld, "dsr": _dsr}
+def start(plan: Plan, namespaces: Namespaces, out: Path, epoch_ns: int, daemons: Daemons) -> None:
+    """Start the scenario's routing protocol at every station; its processes join ``daemons``."""
+    protocol = plan.scenario.routing.protocol
     if protocol == "batman-adv":
-        _batman_adv(network)
-        return []
-    starter = starters[protocol]
-    daemons = []
-    for station in scenario.station:
-        log = out / "logs" / f"{protocol}-{station.name}.log"
-        command = starter(scenario, network, station.name, out, epoch_ns)
-        process = network.namespaces.spawn(station.name, command, log)
-        daemons.append(Daemon(f"{protocol} at {station.name}", process, log))
+        _batman_adv(plan, namespaces)
+        return
+    command = {"batmand": _batmand, "babeld": _babeld, "dsr": _dsr}[protocol]
+    started = []
+    for station in plan.address:
+        log = out / "logs" / f"{protocol}-{station}.log"
+        process = namespaces.spawn(station, command(plan, station, out, epoch_ns), log)
+        daemon = Daemon(f"{protocol} at {station}", process, log, leaves_tables=protocol == "dsr")
+        started.append(daemons.add(daemon))
     if protocol == "dsr":
-        for daemon in daemons:
+        for daemon in started:
             wait_until(daemon, b"ready")
-        for station in scenario.station:
-            _through_dsr(network, station.name, tcp_setup.route_metrics(scenario, station.name))
-    return daemons
+        for station in plan.address:
+            _through_dsr(plan, namespaces, station)
 
 
-def _through_dsr(network: Network, station: str, metrics: dict[str, dict[str, int]]) -> None:
+def _through_dsr(plan: Plan, namespaces: Namespaces, station: str) -> None:
     """Routes with metrics beside the one to the network that the daemon's interface brought."""
-    netlink = network.namespaces.netlink(station)
-    for destination, values in metrics.items():
-        netlink.route(
+    for destination, metrics in plan.metrics[station].items():
+        namespaces.netlink(station).route(
             "add",
-            dst=f"{network.address[destination]}/32",
-            oif=network.namespaces.index(station, DSR_INTERFACE),
-            prefsrc=network.address[station],
+            dst=f"{plan.address[destination]}/32",
+            oif=namespaces.index(station, DSR_INTERFACE),
+            prefsrc=plan.address[station],
             scope=253,
-            metrics=values,
+            metrics=metrics,
         )
 
 
-def _settings(scenario: Scenario) -> list[str]:
+def _settings(plan: Plan) -> list[str]:
     """Settings of a foreign daemon are its own command-line options: ``o = 500``."""
     options: list[str] = []
-    for key, value in scenario.routing.settings.items():
+    for key, value in plan.scenario.routing.settings.items():
         flag = f"-{key}" if len(key) == 1 else f"--{key}"
         options += [flag] if value is True else [flag, str(value)]
     return options
 
 
-def _batmand(
-    scenario: Scenario, network: Network, station: str, out: Path, epoch_ns: int
-) -> list[str]:
-    return [program("batmand"), "-d", "3", *_settings(scenario), INTERFACE]
+def _batmand(plan: Plan, station: str, out: Path, epoch_ns: int) -> list[str]:
+    return [program("batmand"), "-d", "3", *_settings(plan), WIRELESS]
 
 
-def _babeld(
-    scenario: Scenario, network: Network, station: str, out: Path, epoch_ns: int
-) -> list[str]:
+def _babeld(plan: Plan, station: str, out: Path, epoch_ns: int) -> list[str]:
     state = out / "raw" / f"babeld-{station}"
     return [
         program("babeld"),
         *("-I", f"{state}.pid", "-S", f"{state}.state", "-d", "1"),
-        *("-C", f"redistribute local ip {network.address[station]}/32 allow"),
+        *("-C", f"redistribute local ip {plan.address[station]}/32 allow"),
         *("-C", "redistribute local deny"),
         *("-C", "default type wireless"),
-        *_settings(scenario),
-        INTERFACE,
+        *_settings(plan),
+        WIRELESS,
     ]
 
 
-def _dsr(scenario: Scenario, network: Network, station: str, out: Path, epoch_ns: int) -> list[str]:
+def _dsr(plan: Plan, station: str, out: Path, epoch_ns: int) -> list[str]:
     settings = [
         # Booleans as TOML writes them.
         f"--set={key}={str(value).lower() if isinstance(value, bool) else value}"
-        for key, value in scenario.routing.settings.items()
+        for key, value in plan.scenario.routing.settings.items()
     ]
     return [
         program("hoplab-dsr"),
-        *("--interface", INTERFACE, "--address", f"{network.address[station]}/{SUBNET}"),
+        *("--interface", WIRELESS, "--address", f"{plan.address[station]}/{SUBNET}"),
         *("--tun", DSR_INTERFACE),
-        *("--seed", str(scenario.seed), "--name", station, "--epoch-ns", str(epoch_ns)),
+        *("--seed", str(plan.scenario.seed), "--name", station, "--epoch-ns", str(epoch_ns)),
         *("--events", str(out / "raw" / f"events-dsr-{station}.jsonl")),
         *("--counters", str(out / "raw" / f"routing-{station}.jsonl")),
         *settings,
     ]
 
 
-def _batman_adv(network: Network) -> None:
+def _batman_adv(plan: Plan, namespaces: Namespaces) -> None:
     """bat0 over wlan0; the station's address moves to bat0."""
-    for station, address in network.address.items():
-        netlink = network.namespaces.netlink(station)
-        wlan = network.namespaces.index(station, INTERFACE)
+    for station, address in plan.address.items():
+        netlink = namespaces.netlink(station)
+        wlan = namespaces.index(station, WIRELESS)
         netlink.addr("del", index=wlan, address=address, prefixlen=SUBNET)
         netlink.link("add", ifname="bat0", kind="batadv")
-        bat = network.namespaces.index(station, "bat0")
+        bat = namespaces.index(station, "bat0")
         netlink.link("set", index=wlan, master=bat)
         netlink.link("set", index=bat, state="up")
         netlink.addr("add", index=bat, address=address, prefixlen=SUBNET, broadcast=BROADCAST)

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import compileall
 import json
-import os
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -16,15 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hoplab.errors import GuestFailed, HoplabError, ResultsError
-from hoplab.machine import host, uml
+from hoplab import signals
+from hoplab.errors import GuestFailed, HoplabError
+from hoplab.machine import host, select, uml
+from hoplab.machine.sealed import Machine
 from hoplab.machine.watch import Limits
 from hoplab.processes import program
 from hoplab.resources import PROJECT
-from hoplab.run import collect
+from hoplab.run import collect, folder
 from hoplab.scenario.model import Scenario
 
-LOCK = "running.pid"
 VIRTUAL_LIMIT_S = 3600.0
 """Virtual time that setting up and ending may take, beside twice what the scenario plans."""
 
@@ -41,18 +40,38 @@ class Progress:
 def run(
     scenario: Scenario,
     source: Path | None,
-    out: Path,
+    out: Path | None,
     machine: str = "uml",
     wall_limit_s: float | None = None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
+    on_results: Callable[[Path], None] = lambda folder: None,
+    machine_file: Path | None = None,
 ) -> dict[str, Any]:
-    """Run a resolved scenario into the new folder ``out``; returns the manifest.
+    """Run a resolved scenario into the new folder ``out``, None for one of its own under
+    ``runs``; returns the manifest.
 
-    Results so far are kept and turned into tables when the run fails. Raises the `HoplabError`
-    of what went wrong.
+    Results so far are kept and turned into tables when the run fails; ``on_results`` is told the
+    folder when they are there, then too. ``machine_file`` is a sealed machine, instead of this
+    checkout's or the installed one. Raises the `HoplabError` of what went wrong.
     """
-    require(scenario, machine)
-    _prepare(out, scenario, source)
+    sealed = select.chosen(machine_file) if machine == "uml" else None
+    if sealed is None:
+        require(scenario, machine)
+    where = folder.made(out, source)
+    with folder.held(where):
+        folder.fill(where, scenario, source)
+        collect.begin(where, scenario, sealed)
+        return _run(scenario, where, sealed, wall_limit_s, on_progress, on_results)
+
+
+def _run(
+    scenario: Scenario,
+    out: Path,
+    sealed: Machine | None,
+    wall_limit_s: float | None,
+    on_progress: Callable[[Progress], None],
+    on_results: Callable[[Path], None],
+) -> dict[str, Any]:
     started = time.monotonic()
 
     def on_line(line: str) -> None:
@@ -70,9 +89,10 @@ def run(
     planned_s = scenario.duration_s + (scenario.warm_up_s or 0.0)
     limits = Limits(True, wall_limit_s, VIRTUAL_LIMIT_S + 2 * planned_s)
     try:
-        if machine == "uml":
+        if sealed is not None:
             status = uml.run_guest(
-                [*_guest_python(), "-m", "hoplab.lab", "/out"],
+                ["python3", "-S", "-P", "-m", "hoplab.lab", "/out"],
+                sealed=sealed,
                 writable=out,
                 seed=scenario.seed,
                 limits=limits,
@@ -83,34 +103,32 @@ def run(
             status = host.run_lab(out, on_line)
     except BaseException as error:  # Ctrl-C and SIGTERM too: results so far are kept
         failure = error
-    try:
-        manifest = collect.gather(out, scenario, machine, time.monotonic() - started, status)
-    except OSError as error:
-        raise ResultsError(
-            f"{out}: cannot be written: {error.strerror}; free some space or choose another "
-            "folder with --out"
-        ) from None
-    finally:
-        (out / LOCK).unlink(missing_ok=True)
+    with signals.postponed():
+        try:
+            manifest = collect.gather(out, time.monotonic() - started, status)
+            on_results(out)
+        except HoplabError as error:
+            raise error if failure is None else failure from error
     if failure is not None:
         raise failure
     verdict = manifest["verdict"]
     if verdict["status"] != 0:
-        ended = HoplabError(f"{out.name}: {verdict['error']}; results so far are in {out}")
+        kept = f"results so far are in {folder.shown(out)}"
+        ended = HoplabError(f"{manifest['run']}: {verdict['error']}; {kept}")
         ended.exit_status = verdict["status"]
         raise ended
     return manifest
 
 
-def shell(scenario: Scenario, folder: Path, machine: str) -> int:
-    """A prompt on the scenario's network, with ``folder`` for its logs; returns its status."""
+def shell(scenario: Scenario, out: Path, machine: str) -> int:
+    """A prompt on the scenario's network, with ``out`` for its logs; returns its status."""
     require(scenario, machine)
-    _prepare(folder, scenario, None)
+    folder.fill(out, scenario, None)
     if machine == "host":
-        return host.shell(folder)
+        return host.shell(out)
     return uml.run_guest(
         [*_guest_python(), "-m", "hoplab.prompt", "/out"],
-        writable=folder,
+        writable=out,
         seed=scenario.seed,
         virtual=False,
         stdin=sys.stdin.fileno(),
@@ -134,26 +152,3 @@ def require(scenario: Scenario, machine: str) -> None:
         compileall.compile_dir(PROJECT / "hoplab", quiet=2)
     for name in collect.programs(scenario):
         program(name)
-
-
-def _prepare(out: Path, scenario: Scenario, source: Path | None) -> None:
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        if any(out.iterdir()):
-            raise ResultsError(
-                f"{out}: is not empty; name a new folder with --out or remove what is there"
-            )
-        # Made with O_EXCL: of two runs that start at once, one gets the folder.
-        with (out / LOCK).open("x") as lock:
-            lock.write(str(os.getpid()))
-        (out / "scenario.json").write_text(
-            scenario.model_dump_json(exclude_none=True, indent=1), encoding="utf-8"
-        )
-        if source is not None and source.is_file():  # not a pipe, which has been read
-            shutil.copy(source, out / "scenario.toml")
-    except FileExistsError:
-        raise ResultsError(f"{out}: another run is using it; name another with --out") from None
-    except OSError as error:
-        raise ResultsError(
-            f"{out}: cannot be written: {error.strerror}; choose another folder with --out"
-        ) from None

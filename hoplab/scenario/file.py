@@ -13,7 +13,12 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from hoplab.errors import ScenarioError
-from hoplab.scenario.model import Scenario
+from hoplab.scenario.model import DsrSettings, NestedMistakes, Routing, Scenario
+
+MAX_BYTES = 64 << 20
+MOST_MISTAKES = 10
+MOST_NAMES = 50
+LONGEST_VALUE = 200
 
 
 def load(path: Path, overrides: typing.Sequence[str] = ()) -> Scenario:
@@ -22,15 +27,14 @@ def load(path: Path, overrides: typing.Sequence[str] = ()) -> Scenario:
     Raises `ScenarioError` with one line per mistake.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        if path.stat().st_size > MAX_BYTES:
+            raise ScenarioError(f"{path}: is larger than {MAX_BYTES >> 20} MiB; no scenario is")
+        text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise ScenarioError(f"{path}: cannot be read: {error.strerror}; name a TOML file") from None
     except UnicodeDecodeError:
         raise ScenarioError(f"{path}: is not UTF-8 text; a scenario is a TOML file") from None
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ScenarioError(f"{path}: not valid TOML: {error}") from None
+    document = _toml(text, str(path))
     for override in overrides:
         _apply(document, override)
     return parse(document, str(path))
@@ -41,8 +45,45 @@ def parse(document: dict[str, Any], source: str) -> Scenario:
     try:
         return Scenario.model_validate(document)
     except ValidationError as error:
-        lines = [f"{source}: {_describe(item)}" for item in error.errors()]
-        raise ScenarioError("\n".join(lines)) from None
+        raise ScenarioError(_told(error, source)) from None
+
+
+def _told(error: ValidationError, source: str) -> str:
+    """A line for each of the first mistakes, and how many more there are."""
+    lines = []
+    for item in error.errors(include_url=False):
+        nested = item.get("ctx", {}).get("error")
+        if isinstance(nested, NestedMistakes):
+            lines += [
+                _describe({**one, "loc": (*item["loc"], nested.name, *one["loc"])})
+                for one in nested.error.errors(include_url=False)
+            ]
+        else:
+            lines.append(_describe(item))
+        if len(lines) > MOST_MISTAKES:
+            break
+    shown = [f"{source}: {line}" for line in lines[:MOST_MISTAKES]]
+    more = max(error.error_count(), len(lines)) - len(shown)
+    if more > 0:
+        shown.append(f"{source}: and {more} more")
+    return "\n".join(shown)
+
+
+def _toml(text: str, source: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ScenarioError(f"{source}: not valid TOML: {_short(str(error))}") from None
+    except ValueError:
+        raise ScenarioError(f"{source}: not valid TOML: a number of too many digits") from None
+    except RecursionError:
+        raise ScenarioError(f"{source}: not valid TOML: nested too deeply") from None
+
+
+def _short(text: str) -> str:
+    """One line of it, not too long."""
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_VALUE else line[:LONGEST_VALUE] + "…"
 
 
 def _apply(document: dict[str, Any], override: str) -> None:
@@ -52,14 +93,14 @@ def _apply(document: dict[str, Any], override: str) -> None:
     if not equals or not all(keys):
         raise ScenarioError(f"--set {override}: expected path.to.key=value")
     try:
-        value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        value = _toml(f"value = {text}", f"--set {path}")["value"]
+    except ScenarioError:
         value = text  # a bare word: --set routing.protocol=dsr
     place: Any = document
     for depth, key in enumerate(keys):
         last = depth == len(keys) - 1
         if isinstance(place, list):
-            if not key.isdigit() or int(key) >= len(place):
+            if not (key.isascii() and key.isdigit()) or int(key) >= len(place):
                 raise ScenarioError(
                     f"--set {override}: {'.'.join(keys[:depth])} has {len(place)} entries, "
                     f"so the index must be 0 to {len(place) - 1}; got {key!r}"
@@ -80,18 +121,18 @@ def _apply(document: dict[str, Any], override: str) -> None:
 def _describe(error: Any) -> str:
     """One line for a pydantic error: key, value, what is allowed, nearest spelling."""
     location = [part for part in error["loc"] if part != "[key]"]
-    key = ".".join(str(part) for part in location) or "scenario"
+    key = _short(".".join(str(part) for part in location)) or "scenario"
     value = error["input"]
     kind = error["type"]
     if kind == "extra_forbidden":
         allowed = sorted(_table_at(location[:-1]).model_fields)
         return f"{key}: unknown key{_nearest(str(location[-1]), allowed)}; allowed: " + ", ".join(
-            allowed
+            allowed[:MOST_NAMES] + ["…"] * (len(allowed) > MOST_NAMES)
         )
     if kind == "literal_error":
         expected = error["ctx"]["expected"]
         options = [option.strip("' ") for option in expected.replace(" or ", ",").split(",")]
-        return f"{key}: {value!r} is not allowed{_nearest(str(value), options)}; one of: " + (
+        return f"{key}: {_shown(value)} is not allowed{_nearest(str(value), options)}; one of: " + (
             ", ".join(option for option in options if option)
         )
     if kind == "missing":
@@ -99,12 +140,20 @@ def _describe(error: Any) -> str:
     if kind == "value_error":
         return f"{key}: {error['ctx']['error']}"
     message = error["msg"].replace("Input should", "should")
-    shown = "" if isinstance(value, dict | list) else f"{value!r} "
-    return f"{key}: {shown}{message}"
+    shown = "" if isinstance(value, dict | list | tuple) else f"{_shown(value)} "
+    return f"{key}: {shown}{_short(message)}"
+
+
+def _shown(value: object) -> str:
+    """The value as the user wrote it; a number of thousands of digits cannot even be printed."""
+    try:
+        return _short(repr(value))
+    except ValueError:
+        return "a number of too many digits"
 
 
 def _nearest(word: str, allowed: typing.Sequence[str]) -> str:
-    match = difflib.get_close_matches(word, allowed, n=1)
+    match = difflib.get_close_matches(word[:LONGEST_VALUE], allowed, n=1)
     return f" (did you mean {match[0]!r}?)" if match else ""
 
 
@@ -112,6 +161,8 @@ def _table_at(location: typing.Sequence[str | int]) -> type[BaseModel]:
     """The model that a location in the document belongs to."""
     model: type[BaseModel] = Scenario
     for part in location:
+        if (model, part) == (Routing, "settings"):
+            return DsrSettings
         if isinstance(part, str) and part in model.model_fields:
             model = _model_in(model.model_fields[part].annotation) or model
     return model

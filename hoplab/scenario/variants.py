@@ -24,3 +24,7 @@ VARIANTS = {
     "westwood": Variant("westwood"),
     "tcpw": Variant("tcpw", "tcp_tcpw"),
 }
+
+OF_THE_KERNEL = ("cubic", "bbr", "bic", "dctcp", "htcp", "illinois", "veno", "yeah")
+"""The guest kernel's own (kernel-modules/guest/fragments/40-tcp.config)."""
+CONGESTION_CONTROLS = (*VARIANTS, *OF_THE_KERNEL)

@@ -25,6 +25,7 @@ CLASSIC = {
     "net.ipv4.tcp_max_reordering": "3",
 }
 
+MIN_RTO = "net.ipv4.tcp_rto_min_us"
 CLASSIC_INITIAL_WINDOW = 1
 LARGEST_UNSCALED_WINDOW = 65_535
 BUFFER_OVERHEAD = 4
@@ -47,7 +48,7 @@ def sysctls(tcp: Tcp, sack: bool, window_bytes: int = 0) -> dict[str, str]:
             values["net.ipv4.tcp_window_scaling"] = "1"
             values["net.ipv4.tcp_rmem"] = f"4096 {buffer} {max(buffer, 6 << 20)}"
     if tcp.min_rto_ms is not None:
-        values["net.ipv4.tcp_rto_min_us"] = str(tcp.min_rto_ms * 1000)
+        values[MIN_RTO] = str(tcp.min_rto_ms * 1000)
     return values
 
 

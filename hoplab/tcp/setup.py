@@ -1,63 +1,62 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Apply the scenario's TCP settings: sysctls of a station, metrics of its routes, windows."""
+"""Apply the scenario's TCP settings: sysctls of stations, windows of single flows."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import dataclass
 
-from hoplab.network.build import Network
-from hoplab.scenario.model import Scenario
+from hoplab.errors import MissingTool
+from hoplab.network.namespaces import Namespaces
+from hoplab.scenario.plan import Plan
 from hoplab.tcp import profile
 from hoplab.tcp.socket_settings import SocketSettings
-from hoplab.traffic.flows import Transfer
 
 
-def apply(scenario: Scenario, network: Network) -> dict[str, dict[str, str]]:
-    """Set every station; returns what was set, for the manifest."""
-    off = {flow.source for flow in scenario.flow if flow.protocol == "tcp" and flow.sack is False}
-    applied = {}
-    for station in scenario.station:
+@dataclass(frozen=True)
+class Applied:
+    """What was set at each station, and what the kernel has no setting for."""
+
+    values: dict[str, dict[str, str]]
+    lacking: tuple[str, ...]
+
+
+def apply(plan: Plan, namespaces: Namespaces) -> Applied:
+    """Set every station. Raises `MissingTool` where the kernel lacks a setting that the scenario
+    asks for by name."""
+    flows = plan.scenario.flow
+    without_sack = {flow.source for flow in flows if flow.protocol == "tcp" and flow.sack is False}
+    made: dict[str, dict[str, str]] = {}
+    lacking: set[str] = set()
+    for station in plan.address:
         windows = [
             profile.window_bytes(flow)
-            for flow in scenario.flow
-            if station.name in (flow.source, flow.destination)
+            for flow in flows
+            if station in (flow.source, flow.destination)
         ]
         values = profile.sysctls(
-            scenario.tcp, sack=station.name not in off, window_bytes=max(windows, default=0)
+            plan.scenario.tcp,
+            sack=station not in without_sack,
+            window_bytes=max(windows, default=0),
         )
-        values = {k: v for k, v in values.items() if _exists(k)}
-        network.namespaces.sysctl(station.name, values)
-        applied[station.name] = values
-    return applied
+        missing = namespaces.sysctl(station, values)
+        made[station] = {key: value for key, value in values.items() if key not in missing}
+        lacking.update(missing)
+    if profile.MIN_RTO in lacking:
+        raise MissingTool(
+            f"tcp.min_rto_ms: this kernel has no {profile.MIN_RTO}, which came with Linux 6.11; "
+            "remove the key, or run with --machine uml"
+        )
+    return Applied(made, tuple(sorted(lacking)))
 
 
-def _exists(key: str) -> bool:
-    return Path("/proc/sys", *key.split(".")).exists()
-
-
-def socket_settings(scenario: Scenario, transfers: list[Transfer]) -> list[SocketSettings]:
+def socket_settings(plan: Plan) -> list[SocketSettings]:
     """Windows of every TCP flow."""
     return [
         SocketSettings(
-            transfer.client_port,
-            profile.initial_window(scenario.tcp),
-            transfer.flow.window,
+            conversation.client_port,
+            profile.initial_window(plan.scenario.tcp),
+            conversation.flow.window,
         )
-        for transfer in transfers
-        if transfer.flow.protocol == "tcp"
+        for conversation in plan.conversations
+        if conversation.flow.protocol == "tcp"
     ]
-
-
-def route_metrics(scenario: Scenario, station: str) -> dict[str, dict[str, int]]:
-    """Per destination station, the metrics of the routes that leave ``station``.
-
-    The receiver's acknowledgement policy is a property of the route towards the sender
-    (RTAX_QUICKACK).
-    """
-    if scenario.tcp.delayed_ack is not False:
-        return {}
-    return {
-        flow.source: {"quickack": 1}
-        for flow in scenario.flow
-        if flow.protocol == "tcp" and flow.destination == station
-    }

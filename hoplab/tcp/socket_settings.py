@@ -10,10 +10,13 @@ TCP_BPF_SNDCWND_CLAMP). The limit holds at the sender, as the `window_` of ns-2 
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import platform
+import signal
 import struct
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +37,15 @@ OFFSET_OP, OFFSET_LOCAL_PORT = 0, 68
 CGROUP_ROOT = Path("/sys/fs/cgroup")
 
 
+EMPTY_LIMIT_S = 5.0
+EMPTY_POLL_S = 0.01
+
+
+def own_folder() -> Path:
+    """Where this process's group is once it is made."""
+    return CGROUP_ROOT / f"hoplab-{os.getpid()}"
+
+
 @dataclass(frozen=True)
 class SocketSettings:
     """What the connection from ``local_port`` gets, in segments; None leaves the kernel's."""
@@ -43,41 +55,51 @@ class SocketSettings:
     window: int | None
 
 
+@dataclass(frozen=True)
 class Group:
-    """A control group whose processes' connections get their settings; enter it, then start them.
+    """A control group that this process is in and whose connections get their settings."""
+
+    folder: Path
+    came_from: Path
+
+    def close(self) -> None:
+        """Leave the group, end what is still in it, and remove it."""
+        (self.came_from / "cgroup.procs").write_text(str(os.getpid()), encoding="ascii")
+        deadline = time.monotonic() + EMPTY_LIMIT_S
+        while members := (self.folder / "cgroup.procs").read_text(encoding="ascii").split():
+            for pid in members:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(pid), signal.SIGKILL)
+            if time.monotonic() > deadline:
+                break
+            time.sleep(EMPTY_POLL_S)
+        self.folder.rmdir()
+
+
+def enter(settings: Sequence[SocketSettings]) -> Group | None:
+    """Make and enter the group; what is started from now on belongs to it. None where no
+    connection needs a setting.
 
     Raises `MissingTool` where the kernel has no control groups or no BPF in them.
     """
-
-    def __init__(self, settings: Sequence[SocketSettings]) -> None:
-        self.folder: Path | None = None
-        """The control group's folder; None where no flow needs one."""
-        self._came_from: Path | None = None
-        program = _program(settings)
-        if program is None:
-            return
-        if not (CGROUP_ROOT / "cgroup.procs").exists():
-            raise MissingTool(
-                f"{CGROUP_ROOT}: no control groups (version 2), which windows of flows need; "
-                "mount them with 'mount -t cgroup2 none /sys/fs/cgroup'"
-            )
-        own = Path("/proc/self/cgroup").read_text(encoding="ascii").strip().rpartition("::")[2]
-        self._came_from = CGROUP_ROOT / own.lstrip("/")
-        self.folder = CGROUP_ROOT / f"hoplab-{os.getpid()}"
-        self.folder.mkdir()
-        try:
-            _attach(self.folder, program)
-            (self.folder / "cgroup.procs").write_text(str(os.getpid()), encoding="ascii")
-        except BaseException:
-            self.close()
-            raise
-
-    def close(self) -> None:
-        """Leave the group and remove it; its other processes must have ended."""
-        if self.folder is not None and self._came_from is not None:
-            (self._came_from / "cgroup.procs").write_text(str(os.getpid()), encoding="ascii")
-            self.folder.rmdir()
-            self.folder = None
+    program = _program(settings)
+    if program is None:
+        return None
+    if not (CGROUP_ROOT / "cgroup.procs").exists():
+        raise MissingTool(
+            f"{CGROUP_ROOT}: no control groups (version 2), which windows of flows need; "
+            "mount them with 'mount -t cgroup2 none /sys/fs/cgroup'"
+        )
+    own = Path("/proc/self/cgroup").read_text(encoding="ascii").strip().rpartition("::")[2]
+    group = Group(own_folder(), CGROUP_ROOT / own.lstrip("/"))
+    group.folder.mkdir()
+    try:
+        _attach(group.folder, program)
+        (group.folder / "cgroup.procs").write_text(str(os.getpid()), encoding="ascii")
+    except BaseException:
+        group.close()
+        raise
+    return group
 
 
 def _instruction(code: int, dst: int = 0, src: int = 0, offset: int = 0, value: int = 0) -> bytes:

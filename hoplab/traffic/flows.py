@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TCP and UDP flows: iperf3, and counted TCP transfers of our own."""
+"""TCP and UDP flows: iperf3, and our own counted TCP transfers and spaced UDP packets."""
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -10,56 +11,35 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from hoplab.network.build import Network
-from hoplab.processes import program
+from hoplab.network.namespaces import Namespaces
+from hoplab.processes import last_line, program
 from hoplab.scenario.model import Flow
+from hoplab.scenario.plan import Conversation
 from hoplab.scenario.variants import VARIANTS
-from hoplab.traffic import counted
+from hoplab.traffic import counted, spaced
 
-SERVER_PORT = 5201
-CLIENT_PORT = 20_001
-"""Ports of the first flow's data connection; flow i uses the i-th after them. Fixed ports tell
-the data connection from iperf3's control connection, which picks its own."""
+NOBODY_ANSWERS = (errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH)
 COUNTED = (sys.executable, "-S", "-E", str(counted.__file__))
+SPACED = (sys.executable, "-S", "-E", str(spaced.__file__))
 
 
-@dataclass
-class Transfer:
-    """A flow in progress."""
+@dataclass(frozen=True)
+class Side:
+    """The program at one end of a flow."""
 
-    index: int
-    flow: Flow
-    server: subprocess.Popen[bytes] | None = None
-    client: subprocess.Popen[bytes] | None = None
-    server_report: Path | None = None
-
-    @property
-    def name(self) -> str:
-        return str(self.flow.name)
-
-    @property
-    def counted(self) -> bool:
-        """Whether it is a TCP transfer of so many packets."""
-        return self.flow.protocol == "tcp" and self.flow.packets is not None
-
-    @property
-    def counted_bytes(self) -> int:
-        return (self.flow.packets or 0) * (self.flow.packet_bytes or 0)
-
-    @property
-    def server_port(self) -> int:
-        return SERVER_PORT + self.index
-
-    @property
-    def client_port(self) -> int:
-        return CLIENT_PORT + self.index
+    conversation: Conversation
+    role: str
+    """``client``, at the flow's source, or ``server``."""
+    process: subprocess.Popen[bytes]
+    report: Path
+    """What iperf3 or the counted transfer tells at its end; spaced packets tell nothing."""
+    log: Path
 
     def stop(self) -> None:
-        """End both processes, if they have not ended."""
-        for process in (self.client, self.server):
-            if process is not None and process.poll() is None:
-                process.kill()
-                process.wait()
+        """End it, if it has not ended."""
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
 
 
 def kernel_congestion_control(flow: Flow) -> str:
@@ -69,62 +49,84 @@ def kernel_congestion_control(flow: Flow) -> str:
     return name if variant is None else variant.congestion_control
 
 
-def start_server(transfer: Transfer, network: Network, out: Path) -> None:
-    flow = transfer.flow
-    address = network.address[flow.destination]
-    if transfer.counted:
-        report = out / "raw" / f"counted-{transfer.name}.json"
-        ends = (address, str(transfer.server_port))
-        command = [*COUNTED, "receive", *ends, str(transfer.counted_bytes), str(report)]
+def counted_report(out: Path, name: str) -> Path:
+    """Where the receiver of a counted transfer tells when its last byte came."""
+    return out / "raw" / f"counted-{name}.json"
+
+
+def start_server(conversation: Conversation, namespaces: Namespaces, out: Path) -> Side:
+    """What the flow's client will send to."""
+    name = conversation.name
+    ends = (conversation.destination_address, str(conversation.server_port))
+    report = out / "raw" / f"iperf3-{name}-server.json"
+    if conversation.is_counted:
+        flow = conversation.flow
+        report = counted_report(out, name)
+        size = (flow.packets or 0) * (flow.packet_bytes or 0)
+        command = [*COUNTED, "receive", *ends, str(size), str(report)]
+    elif conversation.is_spaced:
+        command = [*SPACED, "receive", *ends]
     else:
-        report = out / "raw" / f"iperf3-{transfer.name}-server.json"
         command = [
             program("iperf3"),
-            *("--server", "--one-off", "--port", str(transfer.server_port)),
-            *("--bind", address, "--json", "--logfile", str(report)),
+            *("--server", "--one-off", "--port", ends[1]),
+            *("--bind", ends[0], "--json", "--logfile", str(report)),
         ]
-    transfer.server_report = report
-    log = out / "logs" / f"flow-{transfer.name}-server.log"
-    transfer.server = network.namespaces.spawn(flow.destination, command, log)
+    log = out / "logs" / f"flow-{name}-server.log"
+    process = namespaces.spawn(conversation.flow.destination, command, log)
+    return Side(conversation, "server", process, report, log)
 
 
-def start_client(transfer: Transfer, network: Network, out: Path) -> None:
-    log = out / "logs" / f"flow-{transfer.name}-client.log"
-    source = transfer.flow.source
-    if transfer.counted:
-        command = _counted_client(transfer, network)
-        transfer.client = network.namespaces.spawn(source, command, log)
-        return
-    # Else the client spins for a round trip (daemons/patience).
-    environment = {**os.environ, "LD_PRELOAD": program("libhoplab_patience.so")}
-    command = _iperf3_client(transfer, network, out)
-    transfer.client = network.namespaces.spawn(source, command, log, env=environment)
+def start_client(conversation: Conversation, namespaces: Namespaces, out: Path) -> Side:
+    """Begin to send."""
+    name, source = conversation.name, conversation.flow.source
+    log = out / "logs" / f"flow-{name}-client.log"
+    report = out / "raw" / f"iperf3-{name}-client.json"
+    if conversation.is_counted:
+        process = namespaces.spawn(source, _counted_client(conversation), log)
+    elif conversation.is_spaced:
+        process = namespaces.spawn(source, _spaced_client(conversation), log)
+    else:
+        # Else the client spins for a round trip (daemons/patience).
+        environment = {**os.environ, "LD_PRELOAD": program("libhoplab_patience.so")}
+        command = _iperf3_client(conversation, report)
+        process = namespaces.spawn(source, command, log, env=environment)
+    return Side(conversation, "client", process, report, log)
 
 
-def _counted_client(transfer: Transfer, network: Network) -> list[str]:
-    flow = transfer.flow
+def _counted_client(conversation: Conversation) -> list[str]:
+    flow = conversation.flow
     return [
-        *(*COUNTED, "send", network.address[flow.destination], str(transfer.server_port)),
-        *(network.address[flow.source], str(transfer.client_port)),
+        *(*COUNTED, "send", conversation.destination_address, str(conversation.server_port)),
+        *(conversation.source_address, str(conversation.client_port)),
         *(str(flow.packets), str(flow.packet_bytes)),
         *(str(flow.mss), kernel_congestion_control(flow)),
     ]
 
 
-def _iperf3_client(transfer: Transfer, network: Network, out: Path) -> list[str]:
-    flow = transfer.flow
-    report = out / "raw" / f"iperf3-{transfer.name}-client.json"
+def _spaced_client(conversation: Conversation) -> list[str]:
+    flow = conversation.flow
+    return [
+        *(*SPACED, "send", conversation.destination_address, str(conversation.server_port)),
+        *(conversation.source_address, str(conversation.client_port)),
+        *(str(flow.packets or 0), str(flow.packet_bytes), str(1000 * (flow.rate_kbps or 0.0))),
+        str(conversation.seed),
+    ]
+
+
+def _iperf3_client(conversation: Conversation, report: Path) -> list[str]:
+    flow = conversation.flow
     command = [
         program("iperf3"),
-        *("--client", network.address[flow.destination]),
-        *("--bind", network.address[flow.source]),
-        *("--port", str(transfer.server_port), "--cport", str(transfer.client_port)),
+        *("--client", conversation.destination_address),
+        *("--bind", conversation.source_address),
+        *("--port", str(conversation.server_port), "--cport", str(conversation.client_port)),
         *("--json", "--logfile", str(report), "--interval", "0"),
     ]
     if flow.packets is not None:
         command += ["--blockcount", str(flow.packets), "--length", str(flow.packet_bytes)]
     else:
-        command += ["--time", str(_whole_seconds(flow))]
+        command += ["--time", str(_whole_seconds(conversation))]
     if flow.protocol == "tcp":
         command += ["--congestion", kernel_congestion_control(flow), "--set-mss", str(flow.mss)]
     else:
@@ -132,32 +134,46 @@ def _iperf3_client(transfer: Transfer, network: Network, out: Path) -> list[str]
     return command
 
 
-def _whole_seconds(flow: Flow) -> int:
+def _whole_seconds(conversation: Conversation) -> int:
     """iperf3 takes whole seconds; the lab stops the flow at its exact ``stop_s``."""
-    assert flow.stop_s is not None
-    return int(flow.stop_s - flow.start_s) + 2
+    return int(conversation.stop_s - conversation.flow.start_s) + 2
 
 
 def _udp_options(flow: Flow) -> list[str]:
     rate_bps = 0 if flow.rate_kbps is None else round(flow.rate_kbps * 1000)
+    packet_bytes = flow.packet_bytes or 0
     options = ["--udp", "--bitrate", str(rate_bps)]
     if flow.packets is None:
-        options += ["--length", str(flow.packet_bytes)]
+        options += ["--length", str(packet_bytes)]
     if rate_bps:
-        assert flow.packet_bytes is not None
         # iperf3 wakes at this tick and sends when it is behind its rate: a tick a packet spaces
         # packets evenly, its default of 1 ms sends bursts or wakes for nothing.
-        interval_us = flow.packet_bytes * 8e6 / rate_bps
+        interval_us = packet_bytes * 8e6 / rate_bps
         options += ["--pacing-timer", str(max(1, round(interval_us)))]
     return options
 
 
-def counted_end_ns(transfer: Transfer) -> int | None:
-    """When a counted transfer's last byte arrived, by CLOCK_MONOTONIC; None before that."""
-    if not transfer.counted or transfer.server_report is None:
+def fault(side: Side, status: int) -> str | None:
+    """What went wrong at a side that ended by itself with ``status``; None for a counted UDP
+    flow that is done. Every other program stays until the lab stops it."""
+    conversation = side.conversation
+    if not conversation.is_counted and (error := _iperf3_error(side.report)) is not None:
+        return error
+    if status == 0 and conversation.flow.packets is not None and not conversation.is_counted:
         return None
+    said = last_line(side.log)
+    return f"ended with status {status}: {said}"
+
+
+def is_networks_doing(fault: str) -> bool:
+    """Whether a program ended because nobody answered: a result, not a failure of the lab."""
+    return any(os.strerror(code) in fault for code in NOBODY_ANSWERS)
+
+
+def _iperf3_error(report: Path) -> str | None:
     try:
-        answer = json.loads(transfer.server_report.read_text(encoding="utf-8"))
+        answer = json.loads(report.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return int(answer["end_ns"])
+    error = answer.get("error")
+    return None if error is None else str(error)

@@ -52,7 +52,7 @@ def test_a_daemon_that_dies_in_mid_run(tmp_path: Path, on_a_host: Hoplab) -> Non
     )
     assert done.returncode == 4, done.stderr
     assert len(done.stderr.splitlines()) == 1
-    assert "medium: ended at" in done.stderr
+    assert "medium: was ended by SIGKILL at" in done.stderr
     assert (tmp_path / "out" / "tables" / "tcp.parquet").exists()
     assert (tmp_path / "left").read_text() == ""
 

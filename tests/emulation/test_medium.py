@@ -66,6 +66,21 @@ def account(run: Path) -> dict[str, Any]:
     return medium
 
 
+QUIET_END = """
+duration_s = 3.05
+[topology]
+kind = "pair"
+[radio]
+energy = { tx_w = 1, rx_w = 1, idle_w = 1, sleep_w = 1 }
+[[flow]]
+protocol = "udp"
+source = "n0"
+destination = "n1"
+rate_kbps = 100
+stop_s = 1
+"""
+
+
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run with everything recorded."""
@@ -137,6 +152,40 @@ def test_few_system_calls_at_low_load(tmp_path: Path, run_scenario: Run) -> None
     run_scenario(LOW_LOAD)
     calls = account(tmp_path / "run1")["system_calls"]
     assert calls["per_frame"] <= 4.0
+
+
+def test_records_reach_to_the_end_of_the_run(tmp_path: Path, run_scenario: Run) -> None:
+    """Two seconds without a frame, beacons apart, count like others: 1 W is 3.05 J."""
+    run_scenario(QUIET_END)
+    run = results.load(tmp_path / "run1")
+    times = [row["t_s"] for row in run.rows("nodes") if row["node"] == "n1"]
+    assert times == pytest.approx([step / 10 for step in range(31)])
+    for row in run.rows("radios"):
+        spent = sum(row[f"energy_{state}_j"] for state in ("tx", "rx", "idle", "sleep"))
+        assert spent == pytest.approx(3.05, rel=1e-9)
+
+
+def test_a_capture_changes_nothing_that_the_medium_counts(
+    tmp_path: Path, run_scenario: Run
+) -> None:
+    """tcpdump keeps the daemon alive a second longer; the tables end with the run."""
+    run_scenario(PAIR)
+    run_scenario(PAIR + '[measure]\ncaptures = ["n0"]\n')
+    plain, captured = (results.load(tmp_path / name) for name in ("run1", "run2"))
+    for table in ("nodes", "radios", "links", "signals"):
+        assert plain.rows(table) == captured.rows(table)
+    assert account(tmp_path / "run2")["trustworthy"]
+
+
+def test_frames_that_hwsim_drops_are_not_counted_as_delivered(
+    tmp_path: Path, run_scenario: Run
+) -> None:
+    """2296 octets of UDP, IP, LLC and header are beyond the 2304 that hwsim delivers."""
+    big = LOW_LOAD.replace("packet_bytes = 100", "packet_bytes = 2260").replace("20", "3", 1)
+    run_scenario(big)
+    medium = account(tmp_path / "run1")
+    assert medium["kernel"]["oversized"] > 0
+    assert not medium["trustworthy"] and "2304 bytes" in medium["doubts"][0]
 
 
 def test_a_station_that_moves_away_is_gone(tmp_path: Path, run_scenario: Run) -> None:

@@ -42,6 +42,32 @@ destination = "n4"
 source = "n5"
 destination = "n6"
 """
+WIRE = """
+duration_s = 0.5
+[[station]]
+name = "a"
+radio = false
+[[station]]
+name = "b"
+radio = false
+[[link]]
+ends = ["a", "b"]
+rate_mbps = 1000
+delay_ms = 0.1
+[[link]]
+ends = ["b", "c"]
+rate_mbps = 100
+delay_ms = 0.1
+[[station]]
+name = "c"
+radio = false
+[[flow]]
+source = "a"
+destination = "b"
+[[flow]]
+source = "c"
+destination = "b"
+"""
 MOVING = """
 duration_s = 20
 [topology]
@@ -89,6 +115,32 @@ def test_red_keeps_the_queue_short(tmp_path: Path, run_scenario: Run) -> None:
     assert red < 15 < droptail
     assert red_drops > 0
     assert droptail_drops == 0
+
+
+def test_more_than_a_hundred_radios(run_scenario: Run) -> None:
+    """The driver's answer for the 106th reads as an error; the first hop's capacity is
+    test_runs.py's."""
+    chain = 'duration_s = 0.3\n[topology]\nkind = "chain"\nstations = 107\n'
+    flow = run_scenario(chain + '[[flow]]\nsource = "n105"\ndestination = "n106"\n')["flows"][0]
+    assert flow["delivered_bytes"] > 10_000
+
+
+def test_largest_segments_reach_the_other_host(run_scenario: Run) -> None:
+    """2232 octets with their headers fill a frame of 2304, the most that hwsim passes on: 10.3 ms
+    a segment at 2 Mbit/s with its acknowledgement and the contention before both."""
+    pair = (
+        'duration_s = 2\n[topology]\nkind = "pair"\n[[flow]]\nsource = "n0"\ndestination = "n1"\n'
+    )
+    flow = run_scenario(pair + "mss = 2232\n")["flows"][0]
+    assert 1300 < flow["goodput_kbps"] < 2220 * 8 / 10.3
+
+
+def test_fast_wires_carry_their_rate(run_scenario: Run) -> None:
+    """1448 of a frame's 1514 bytes are payload: 956 and 95.6 Mbit/s; slow start takes some of half
+    a second, the queue's first drops some more."""
+    fast, slow = run_scenario(WIRE)["flows"]
+    assert 0.7 * 956_000 < fast["goodput_kbps"] < 956_500
+    assert 0.8 * 95_600 < slow["goodput_kbps"] < 95_700
 
 
 def test_stations_are_where_the_movement_file_says(tmp_path: Path, run_scenario: Run) -> None:

@@ -10,9 +10,9 @@ import pexpect
 import pytest
 
 from hoplab import results
+from hoplab.study.segments import PSH, SYN, Segment, segments
 from hoplab.tcp import profile as tcp_profile
 from tests.emulation.conftest import HOPLAB
-from tests.validate.packets import PSH, SYN, Segment, segments
 
 Run = Callable[..., dict[str, Any]]
 PROMPT = "hoplab> "

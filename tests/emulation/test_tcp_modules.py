@@ -16,7 +16,7 @@ Hoplab = Callable[..., subprocess.CompletedProcess[str]]
 def test_many_sockets_loss_and_unloading(tmp_path: Path, hoplab: Hoplab) -> None:
     """144 transfers over 3 % loss with packets out of order arrive; the kernel warns of nothing."""
     # A guest sees the folder that it was started in, not every place where the cache may be.
-    modules = [shutil.copy(path, tmp_path) for path in kernel.modules()]
+    modules = [shutil.copy(path, tmp_path) for path in kernel.modules() if path.name != "elfn.ko"]
     done = hoplab(
         "exec",
         "--",

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -165,6 +166,16 @@ $ns_ at 3.5 "$god_ set-dist 0 1 2"
             "$node_(0) set X_ 0\n$node_(0) set Y_ 0\n"
         )["n0"]
         assert trace == Trace.of([(0, 0, 0), (5, 10, 0), (9, 10, 0), (14, 10, 5)])
+
+    def test_a_station_of_many_legs_is_read_at_once(self) -> None:
+        """Each leg costs the same, however many there are before it."""
+        legs = "".join(
+            f'$ns_ at {i} "$node_(0) setdest {i % 7 * 100} {i % 5} 50"\n' for i in range(20_000)
+        )
+        began = time.process_time()
+        trace = ns2.parse("$node_(0) set X_ 0\n$node_(0) set Y_ 0\n" + legs)["n0"]
+        assert len(trace) > 20_000
+        assert time.process_time() - began < 5
 
     @pytest.mark.parametrize(
         ("line", "message"),

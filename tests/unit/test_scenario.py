@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A scenario's mistakes are named in one line each; a good one resolves to itself."""
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -10,11 +11,14 @@ from typer.testing import CliRunner
 from hoplab.cli import app
 from hoplab.errors import ScenarioError
 from hoplab.resources import PROJECT
-from hoplab.scenario import model as scenario
+from hoplab.scenario import schema
 from hoplab.scenario.file import load
 from hoplab.scenario.movement import Trace
+from hoplab.scenario.reach import neighbours
 from hoplab.scenario.resolve import resolve
+from hoplab.scenario.variants import OF_THE_KERNEL
 
+KEYS_OF = re.compile(r"<!-- keys of (\w+) -->")
 CHAIN = """
 duration_s = 5
 [topology]
@@ -96,12 +100,58 @@ def test_movement_leaves_and_comes_back(tmp_path: Path, name: str) -> None:
             )
 
 
-def test_the_page_of_the_scenario_names_every_key() -> None:
-    page = (PROJECT / "docs" / "scenario.md").read_text()
-    for table in (
-        *(scenario.Scenario, scenario.Topology, scenario.Station, scenario.Link, scenario.Queue),
-        *(scenario.Radio, scenario.Nic, scenario.Energy, scenario.Routing, scenario.Tcp),
-        *(scenario.Flow, scenario.Loss, scenario.Event, scenario.Measure),
-    ):
-        missing = [key for key in table.model_fields if f"`{key}`" not in page]
-        assert not missing, f"{table.__name__}: {missing}"
+def test_static_routes_start_from_waypoints(tmp_path: Path) -> None:
+    """A station with waypoints only is where they begin, not at the origin."""
+    text = "duration_s = 5\n" + "".join(
+        f'[[station]]\nname = "n{i}"\nwaypoints = [[0, {200 * i}, 0], [5, {200 * i}, 9]]\n'
+        for i in range(3)
+    )
+    found = resolve(load(write(tmp_path, text)))
+    assert [station.x_m for station in found.station] == [0, 200, 400]
+    assert neighbours(found) == {"n0": ["n1"], "n1": ["n0", "n2"], "n2": ["n1"]}
+
+
+@pytest.mark.parametrize(("stations", "found"), [("", 3), ("stations = 2", 2)])
+def test_a_trace_takes_the_first_stations(tmp_path: Path, stations: str, found: int) -> None:
+    (tmp_path / "m.movements").write_text("0 1 2\n0 3 4\n0 5 6\n")
+    text = f'duration_s = 5\n[topology]\nkind = "trace"\nmovement = "m.movements"\n{stations}\n'
+    assert len(resolve(load(write(tmp_path, text)), tmp_path).station) == found
+    with pytest.raises(ScenarioError, match="moves 3"):
+        resolve(load(write(tmp_path, text), ["topology.stations=4"]), tmp_path)
+
+
+def test_congestion_controls_are_those_of_the_guest() -> None:
+    fragment = PROJECT / "kernel-modules" / "guest" / "fragments" / "40-tcp.config"
+    found = {
+        line.removeprefix("CONFIG_TCP_CONG_").removesuffix("=y").lower()
+        for line in fragment.read_text().splitlines()
+        if line.startswith("CONFIG_TCP_CONG_") and line.endswith("=y")
+    }
+    assert found - {"advanced"} == {*OF_THE_KERNEL, "westwood", "vegas"}
+
+
+def test_the_schema_in_the_package_is_that_of_the_declarations() -> None:
+    """Else: python -m hoplab.scenario.schema"""
+    assert schema.SCHEMA.read_text() == schema.text()
+    assert CliRunner().invoke(app, ["schema"]).output == schema.text()
+
+
+@pytest.mark.parametrize("path", schema.PAGES)
+def test_the_pages_of_keys_are_those_of_the_declarations(path: Path) -> None:
+    """Else: python -m hoplab.scenario.schema"""
+    text = path.read_text()
+    assert schema.page(text) == text
+
+
+def test_every_table_has_its_place_in_a_page() -> None:
+    shown = {name for path in schema.PAGES for name in KEYS_OF.findall(path.read_text())}
+    tables = {"Scenario", *schema.document()["$defs"]}
+    # The medium's own file is described by its --help.
+    assert shown == tables - {"MediumFile", "RadioStation", "Records"}
+
+
+def test_every_key_has_a_sentence() -> None:
+    made = schema.document()
+    for name, table in [("Scenario", made), *made["$defs"].items()]:
+        for key, declared in table["properties"].items():
+            assert declared.get("description"), f"{name}.{key}"

@@ -1,29 +1,127 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Print one line a figure, ``name measured reference deviation limit ok|FAIL``; fail if one does.
+"""Print a line a figure, beside its reference; fail if one fails, or is missing.
 
-``python -m tests.validate [PART…]``; without parts, all.
+    python -m tests.validate [--json FILE] [--ns-2] [--expect] [PART…]
+
+A PART is one of `PARTS` or the beginning of one; without any, all. A figure is a mean over seeds
+with its 95 % interval: ``verdict name measured reference deviation limit`` (`hoplab.study.figures`
+says what decides). "info" lines decide nothing. ``expected.txt`` lists the figures of each part:
+one that a part does not print any more has failed. ``--expect`` writes that list anew, ``--ns-2``
+runs ns-2.35 instead of reading its recorded figures.
 """
 
 from __future__ import annotations
 
+import argparse
 import importlib
+import json
 import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 
-PARTS = ("medium", "dsr", "tcp")
+from hoplab.errors import HoplabError
+from hoplab.study.figures import HEADING, Figure
+from tests.validate import recorded
+
+PARTS = {
+    "medium/maximum": "throughput:items",
+    "medium/bianchi": "contention:items",
+    "medium/terminals": "terminals:items",
+    "medium/exact": "exactness:items",
+    "medium/chain": "chain:static",
+    "dsr/chain": "chain:dsr",
+    "dsr/collapse": "collapse:items",
+    "dsr/30-stations": "mobile:items",
+    "tcp/fall-floyd": "fall_floyd:items",
+    "tcp/estimates": "estimates:items",
+    "tcp/loss-law": "loss_law:items",
+    "tcp/dumbbell": "dumbbell:items",
+}
+EXPECTED = Path(__file__).parent / "expected.txt"
+
+Items = Callable[[], Iterable[Figure]]
 
 
-def main(parts: list[str]) -> int:
-    unknown = [part for part in parts if part not in PARTS]
+def items(part: str) -> Items:
+    """The function that gives a part's figures."""
+    module, _, function = PARTS[part].partition(":")
+    found: Items = getattr(importlib.import_module(f"tests.validate.{module}"), function)
+    return found
+
+
+def expected(path: Path = EXPECTED) -> dict[str, list[str]]:
+    """Names of the figures that each part must give."""
+    names: dict[str, list[str]] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith("#"):
+            part, name = line.split()
+            names.setdefault(part, []).append(name)
+    return names
+
+
+def check(part: str, source: Items, wanted: list[str]) -> Iterator[tuple[str, Figure | None]]:
+    """Lines to print, each with its figure, or None for what went wrong instead."""
+    missing = dict.fromkeys(wanted)
+    try:
+        for figure in source():
+            yield str(figure), figure
+            if figure.name not in missing:
+                yield f"FAIL {figure.name}: twice, or not in {EXPECTED.name}; see --expect", None
+            missing.pop(figure.name, None)
+    except HoplabError as error:
+        yield f"FAIL {part}: {str(error).splitlines()[0]}", None
+    for name in missing:
+        yield f"FAIL {name}: is expected and was not measured", None
+
+
+def main(arguments: list[str], source: Callable[[str], Items] = items) -> int:
+    parser = argparse.ArgumentParser(prog="validate", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("parts", nargs="*", metavar="PART")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="the figures, for programs")
+    parser.add_argument("--ns-2", action="store_true", help="run ns-2.35 anew")
+    parser.add_argument("--expect", action="store_true", help="these are the figures to expect")
+    options = parser.parse_args(arguments)
+    recorded.renew = options.ns_2
+    chosen = [part for part in PARTS if part.startswith(tuple(options.parts or ("",)))]
+    unknown = [word for word in options.parts if not any(p.startswith(word) for p in PARTS)]
     if unknown:
         print(f"validate: {unknown[0]!r} is not known; one of: {', '.join(PARTS)}", file=sys.stderr)
         return 2
-    failed = 0
-    print("name measured reference deviation limit verdict")
-    for part in parts or PARTS:
-        for figure in importlib.import_module(f"tests.validate.{part}").items():
-            print(figure, flush=True)
-            failed += not figure.ok
-    return 1 if failed else 0
+    wanted = expected()
+    figures: list[Figure] = []
+    failures = 0
+    print(HEADING)
+    for i, part in enumerate(chosen, start=1):
+        began_s = time.monotonic()
+        print(f"{part} ({i} of {len(chosen)})", file=sys.stderr, flush=True)
+        own: list[Figure] = []
+        for line, figure in check(part, source(part), wanted.get(part, [])):
+            if figure is not None:
+                own.append(figure)
+                failures += figure.verdict == "FAIL"
+            elif options.expect:
+                continue
+            else:
+                failures += 1
+            print(line, flush=True)
+        figures += own
+        wanted[part] = [figure.name for figure in own]
+        print(f"  {part}: {time.monotonic() - began_s:.0f} s", file=sys.stderr, flush=True)
+    if options.json:
+        rows = [figure.row() for figure in figures]
+        options.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    if options.expect:
+        _write_expected(wanted)
+    counts = [sum(f.verdict == verdict for f in figures) for verdict in ("ok", "info")]
+    print(f"{counts[0]} ok, {failures} failed, {counts[1]} for information")
+    return 1 if failures else 0
+
+
+def _write_expected(names: dict[str, list[str]]) -> None:
+    lines = ["# The figures that each part gives: python -m tests.validate --expect [PART…]"]
+    lines += [f"{part} {name}" for part in PARTS for name in names.get(part, [])]
+    EXPECTED.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

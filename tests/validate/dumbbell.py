@@ -1,25 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 """The six-node dumbbell: a TCP flow, or two, beside constant-rate traffic on 10 Mbit/s.
 
+Constant-rate packets come with randomised spacing, here and in ns-2: with even spacing the phase
+of two senders decides for a whole run whose packets find the queue full (Floyd and Jacobson 1992).
+
 Links of 10 Mbit/s and 10 ms, queues of 50 packets, windows of 100 segments of 1000 bytes, no
 delayed acknowledgements: the setting of ns-2.35's figures below. ns-2 has no link layer: its
 segments are 1040 bytes on the link, its constant-rate packets 1000. Here frames with their
 Ethernet header are as long, so a segment carries 986 bytes, and goodput is scaled by 1000/986.
 
-``python -m tests.validate.dumbbell`` prints the tables of `docs/tcp.md`.
+``python -m tests.validate.dumbbell`` prints the table of pairs in `docs/tcp.md`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from random import Random
 from statistics import fmean
 from typing import Any
 
 from hoplab.results.reader import Results
-from tests.validate.figures import Figure
-from tests.validate.runs import measure_all
+from hoplab.study import ns2
+from hoplab.study.figures import Figure, figure
+from hoplab.study.samples import jain
+from tests.validate import recorded
+from tests.validate.progress import measure_seeds
 
 TCP_FRAME_BYTES, UDP_FRAME_BYTES = 1040, 1000
 NS2_PAYLOAD_BYTES = 1000
@@ -34,58 +39,41 @@ DURATION_S = CBR_FIRST_S + MEASURED_S + 1.5
 WINDOW = 100
 
 CBR_MBPS = (1.0, 5.0, 8.0, 9.0, 10.0)
-NS2_MBPS = {
+VARIANTS = ("tahoe", "reno", "newreno", "vegas")
+PAIRS = (("reno", "reno"), ("newreno", "reno"), ("vegas", "vegas"), ("newreno", "vegas"))
+PAIRS_CBR_MBPS = 5.0
+SEEDS = (1, 2, 3, 4, 5)
+NS2_SEEDS = range(1, 21)
+LATE_S = 0.05
+"""The second flow starts so much later."""
+LIMIT = 0.15
+NS2_NAMES = {"tahoe": "Tahoe", "reno": "Reno", "newreno": "Newreno", "vegas": "Vegas"}
+NS2_OPTIONS = "-random 1 -alpha 2 -beta 4"
+"""Constant-rate packets with randomised spacing, as here; and Vegas with the kernel's thresholds
+(its gamma, 1, is ns-2's too)."""
+EVEN_MBPS = {
     "tahoe": (8.48, 4.24, 1.85, 0.98, 0.04),
     "reno": (8.48, 3.74, 1.60, 0.93, 0.04),
     "newreno": (8.48, 4.33, 1.89, 0.99, 0.04),
     "vegas": (6.64, 4.56, 1.89, 0.96, 0.02),
-    "vegas-2-4": (8.19, 4.79, 1.97, 1.01, 0.02),
 }
-"""ns-2.35, 20 s. Its Vegas has the thresholds 1 and 3; `vegas-2-4` has the kernel's."""
-NS2_LOSS_PERCENT = {
-    "tahoe": (0.0, 0.251, 1.547, 4.097, 30.4),
-    "reno": (0.0, 0.260, 1.446, 4.382, 29.4),
-    "newreno": (0.0, 0.242, 1.366, 3.930, 29.9),
-    "vegas": (0.0, 0.0, 0.0, 0.0, 30.6),
-    "vegas-2-4": (0.0, 0.0, 0.0, 0.0, 30.6),
-}
-NS2_DELAY_MS = {
-    "tahoe": (62.2, 50.8, 52.0, 57.7, 62.6),
-    "reno": (62.2, 48.0, 49.5, 50.5, 62.6),
-    "newreno": (62.2, 50.2, 55.3, 54.7, 62.6),
-    "vegas": (33.0, 34.4, 38.3, 44.8, 52.2),
-    "vegas-2-4": (34.5, 38.4, 46.7, 65.4, 52.2),
-}
-"""Both: TCP's own segments, means of five starts."""
-NS2_OF = {
-    "tahoe": ("tahoe",),
-    "reno": ("reno",),
-    "newreno": ("newreno",),
-    "vegas": ("vegas", "vegas-2-4"),
-}
-PAIRS = (("reno", "reno"), ("newreno", "reno"), ("vegas", "vegas"), ("newreno", "vegas"))
-NS2_PAIRS_MBPS = ((1.96, 2.05), (2.69, 1.73), (2.34, 2.37), (3.72, 0.91))
-"""ns-2.35 at 5 Mbit/s of constant-rate traffic."""
-PAIRS_CBR_MBPS = 5.0
-DRAWS = 3
-"""Runs of a pair with other starts; over five, ns-2's shares spread by up to 13 %."""
-JITTER_S = 0.1
+EVEN_PAIRS_MBPS = ((1.96, 2.05), (2.69, 1.73), (2.34, 2.37), (3.72, 0.91))
+"""ns-2.35 with even spacing, and Vegas with the thresholds 1 and 3: for information."""
+PER_FLOW = ("mbps", "lost_percent", "delay_ms")
 
 
 @dataclass(frozen=True)
 class Share:
-    """What a TCP flow got: Mbit/s of whole frames, share of its packets lost, mean delay in ms."""
+    """What a TCP flow got: Mbit/s, percentage of its packets lost, their mean delay in ms."""
 
     mbps: float
-    loss: float
+    lost_percent: float
     delay_ms: float
-    timeouts: int
 
 
-def scenario(variants: tuple[str, ...], cbr_mbps: float, draw: int = 0) -> dict[str, Any]:
+def scenario(variants: tuple[str, ...], cbr_mbps: float) -> dict[str, Any]:
     """One or two TCP flows across the bottleneck n2-n3, which constant-rate traffic shares."""
     ends = (("n1", "n4"), ("n5", "n6"))
-    late_s = Random(draw).uniform(0, JITTER_S)
     return {
         "title": f"{' and '.join(variants)} beside {cbr_mbps:g} Mbit/s",
         "duration_s": DURATION_S,
@@ -104,7 +92,7 @@ def scenario(variants: tuple[str, ...], cbr_mbps: float, draw: int = 0) -> dict[
                     "congestion_control": variant,
                     "mss": TCP_PAYLOAD_BYTES,
                     "window": WINDOW,
-                    "start_s": CBR_FIRST_S + i * late_s,
+                    "start_s": CBR_FIRST_S + i * LATE_S,
                 }
                 for i, (variant, (source, destination)) in enumerate(
                     zip(variants, ends, strict=False)
@@ -117,6 +105,7 @@ def scenario(variants: tuple[str, ...], cbr_mbps: float, draw: int = 0) -> dict[
                 "destination": "n3",
                 "packet_bytes": UDP_PAYLOAD_BYTES,
                 "rate_kbps": cbr_mbps * 1000 * UDP_PAYLOAD_BYTES / UDP_FRAME_BYTES,
+                "spacing": "random",
             },
         ],
     }
@@ -140,77 +129,112 @@ def shares(results: Results) -> list[Share]:
         found.append(
             Share(
                 mbps * NS2_PAYLOAD_BYTES / TCP_PAYLOAD_BYTES,
-                1 - len(arrived) / len(sent),
+                100 * (1 - len(arrived) / len(sent)),
                 1000 * fmean(arrived) if arrived else 0.0,
-                int(last["timeouts"] or 0),
             )
         )
     return found
 
 
-def jain(rates: list[float]) -> float:
-    """Jain, Chiu, Hawe 1984: (sum x)^2 / (n sum x^2)."""
-    squares = sum(rate * rate for rate in rates)
-    return sum(rates) ** 2 / (len(rates) * squares) if squares else 1.0
+def alone() -> dict[tuple[str, float], list[Share]]:
+    """One TCP flow of each variant beside each constant rate, a share a seed."""
+    keys = [(variant, cbr) for variant in VARIANTS for cbr in CBR_MBPS]
+    found = measure_seeds([scenario((variant,), cbr) for variant, cbr in keys], SEEDS, shares)
+    return {key: [one[0] for one in draws] for key, draws in zip(keys, found, strict=True)}
 
 
-def alone(variants: tuple[str, ...] = tuple(NS2_OF)) -> dict[tuple[str, float], Share]:
-    """One TCP flow of each variant beside each constant rate."""
-    keys = [(variant, cbr) for variant in variants for cbr in CBR_MBPS]
-    found = measure_all([scenario((variant,), cbr) for variant, cbr in keys], shares)
-    return {key: one[0] for key, one in zip(keys, found, strict=True)}
+def ns2_alone() -> dict[tuple[str, float], list[Share]]:
+    """The same in ns-2.35."""
+    keys = [(variant, cbr) for variant in VARIANTS for cbr in CBR_MBPS]
+    found = _ns2_shares([(f"-first {NS2_NAMES[variant]}", cbr) for variant, cbr in keys])
+    return {key: [one[0] for one in draws] for key, draws in zip(keys, found, strict=True)}
 
 
-def pairs(
-    rates: tuple[float, ...], draws: int = DRAWS
-) -> dict[tuple[tuple[str, str], float], tuple[float, float]]:
-    """Mean Mbit/s of both flows of each pair beside each constant rate."""
+def pairs(rates: tuple[float, ...]) -> dict[tuple[tuple[str, str], float], list[list[Share]]]:
+    """Both flows of each pair beside each constant rate, a pair of shares a seed."""
     keys = [(pair, cbr) for pair in PAIRS for cbr in rates]
-    documents = [scenario(pair, cbr, draw) for pair, cbr in keys for draw in range(draws)]
-    found = measure_all(documents, shares)
-    means = {}
-    for i, key in enumerate(keys):
-        drawn = found[i * draws : (i + 1) * draws]
-        means[key] = (fmean(one[0].mbps for one in drawn), fmean(one[1].mbps for one in drawn))
-    return means
+    found = measure_seeds([scenario(pair, cbr) for pair, cbr in keys], SEEDS, shares)
+    return dict(zip(keys, found, strict=True))
+
+
+def ns2_pairs() -> dict[tuple[str, str], list[list[Share]]]:
+    """The same in ns-2.35, beside `PAIRS_CBR_MBPS`."""
+    options = [f"-first {NS2_NAMES[a]} -second {NS2_NAMES[b]}" for a, b in PAIRS]
+    found = _ns2_shares([(flows, PAIRS_CBR_MBPS) for flows in options])
+    return dict(zip(PAIRS, found, strict=True))
+
+
+def _ns2_shares(cases: list[tuple[str, float]]) -> list[list[list[Share]]]:
+    """For each case and seed, what each flow got."""
+    options = [
+        f"{flows} -cbr {cbr:g} {NS2_OPTIONS} -seed {seed}"
+        for flows, cbr in cases
+        for seed in NS2_SEEDS
+    ]
+    columns = [f"{which}_{name}" for which in ("first", "second") for name in PER_FLOW]
+    found = [
+        [Share(*row[:3]), Share(*row[3:])]
+        for row in recorded.rows("dumbbell", columns, options, _in_ns2)
+    ]
+    return [found[i : i + len(NS2_SEEDS)] for i in range(0, len(found), len(NS2_SEEDS))]
+
+
+def _in_ns2(options: str) -> recorded.Row:
+    """Zeros for a second flow that is not there."""
+    printed = ns2.run(recorded.SCRIPTS / "dumbbell.tcl", **recorded.words(options)).splitlines()
+    row: list[float] = []
+    for line in printed:
+        words = line.split()
+        row += [float(words[words.index(name) + 1]) for name in ("Mbit/s", "%", "ms")]
+    return tuple(row + [0.0] * (6 - len(row)))
 
 
 def items() -> Iterator[Figure]:
     """Throughput, loss and delay beside ns-2's; who takes from whom."""
-    for (variant, cbr), share in alone().items():
-        at = CBR_MBPS.index(cbr)
-        for key in NS2_OF[variant]:
-            name = f"tcp/dumbbell/{key}/cbr{cbr:g}"
-            yield Figure(f"{name}_mbps", share.mbps, NS2_MBPS[key][at], 0.15)
-            lost = 100 * share.loss
-            yield Figure(f"{name}_lost-percent", lost, NS2_LOSS_PERCENT[key][at], 0.15)
-            yield Figure(f"{name}_delay-ms", share.delay_ms, NS2_DELAY_MS[key][at], 0.15)
-    for (pair, cbr), (first, second) in pairs((PAIRS_CBR_MBPS,)).items():
-        expected = NS2_PAIRS_MBPS[PAIRS.index(pair)]
+    reference = ns2_alone()
+    for (variant, cbr), draws in alone().items():
+        name = f"tcp/dumbbell/{variant}/cbr{cbr:g}"
+        for quantity in PER_FLOW:
+            own, other = (
+                [getattr(share, quantity) for share in side]
+                for side in (draws, reference[variant, cbr])
+            )
+            yield figure(f"{name}_{quantity}", own, other, LIMIT)
+        even = EVEN_MBPS[variant][CBR_MBPS.index(cbr)]
+        mbps = [share.mbps for share in draws]
+        yield figure(f"{name}_mbps_beside-even-spacing", mbps, even, None)
+    ns2_of = ns2_pairs()
+    for (pair, cbr), found in pairs((PAIRS_CBR_MBPS,)).items():
         name = f"tcp/dumbbell/{pair[0]}-{pair[1]}/cbr{cbr:g}"
-        yield Figure(f"{name}_first-mbps", first, expected[0], 0.15)
-        yield Figure(f"{name}_second-mbps", second, expected[1], 0.15)
-        yield Figure(f"{name}_jain", jain([first, second]), jain(list(expected)), 0.15)
+        even_pair = EVEN_PAIRS_MBPS[PAIRS.index(pair)]
+        for i, which in enumerate(("first", "second")):
+            mbps = [both[i].mbps for both in found]
+            yield figure(f"{name}_{which}-mbps", mbps, [b[i].mbps for b in ns2_of[pair]], LIMIT)
+            yield figure(f"{name}_{which}-mbps_beside-even-spacing", mbps, even_pair[i], None)
+        own, other = (
+            [jain([share.mbps for share in both]) for both in side]
+            for side in (found, ns2_of[pair])
+        )
+        yield figure(f"{name}_jain", own, other, LIMIT)
         if pair == ("newreno", "vegas"):
             # NewReno fills the queue, which makes Vegas give way: more than half, less than all.
-            yield Figure(f"{name}_share-of-newreno", first / (first + second), 0.75, 1 / 3)
+            part = [a.mbps / (a.mbps + b.mbps) for a, b in found]
+            yield figure(f"{name}_share-of-newreno", part, 0.75, 1 / 3)
 
 
-def tables() -> Iterator[str]:
-    """The tables of `docs/tcp.md`."""
-    for (variant, cbr), share in alone().items():
-        yield (
-            f"| {variant} | {cbr:g} | {share.mbps:.2f} | {100 * share.loss:.2f} "
-            f"| {share.delay_ms:.1f} | {share.timeouts} |"
-        )
-    for (pair, cbr), rates in pairs(tuple(float(n) for n in range(1, 11))).items():
-        first, second = rates
-        yield (
-            f"| {' / '.join(pair)} | {cbr:g} | {first:.2f} / {second:.2f} "
-            f"| {jain([first, second]):.3f} |"
-        )
+def table() -> Iterator[str]:
+    """The table of pairs in `docs/tcp.md`."""
+    rates = tuple(float(mbps) for mbps in range(1, 11))
+    found = pairs(rates)
+    for cbr in rates:
+        cells = []
+        for pair in PAIRS:
+            first, second = (fmean(both[i].mbps for both in found[pair, cbr]) for i in range(2))
+            fairness = fmean(jain([share.mbps for share in both]) for both in found[pair, cbr])
+            cells.append(f"{first:.2f} / {second:.2f} ({fairness:.2f})")
+        yield f"| {cbr:g} | {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":
-    for line in tables():
+    for line in table():
         print(line)

@@ -10,9 +10,9 @@ from statistics import fmean
 from typing import Any
 
 from hoplab.results.reader import Results
-from tests.validate.figures import Figure
-from tests.validate.packets import segments
-from tests.validate.runs import measure_all
+from hoplab.study.figures import Figure, figure
+from hoplab.study.segments import segments
+from tests.validate.progress import measure_all
 from tests.validate.westwood import (
     Reference,
     acked_bytes,
@@ -93,14 +93,14 @@ def items() -> Iterator[Figure]:
 def _vegas(rows: list[dict[str, Any]], queues: list[dict[str, Any]]) -> Iterator[Figure]:
     """Brakmo and Peterson 1995: between alpha and beta segments of the window wait."""
     windows = [row["cwnd"] for row in rows if row["t_s"] > SETTLED_S]
-    yield Figure("tcp/vegas/window-spread_segments", max(windows) - min(windows), 0, 2)
+    yield figure("tcp/vegas/window-spread_segments", max(windows) - min(windows), 0, 2)
     queue = fmean(
         row["backlog_packets"]
         for row in queues
         if (row["node"], row["interface"]) == BOTTLENECK and row["t_s"] > SETTLED_S
     )
     middle = (VEGAS_ALPHA + VEGAS_BETA) / 2
-    yield Figure("tcp/vegas/queue_packets", queue, middle, 1 / middle)
+    yield figure("tcp/vegas/queue_packets", queue, middle, 1 / middle)
 
 
 def _rate_from_ssthresh(variant: str, rows: list[dict[str, Any]]) -> Iterator[Figure]:
@@ -110,15 +110,15 @@ def _rate_from_ssthresh(variant: str, rows: list[dict[str, Any]]) -> Iterator[Fi
     """
     after = next(row for row in rows if row["retransmits"] and row["ca_state"] == "Open")
     kbps = (after["ssthresh"] + 0.5) * MSS * 8 / after["min_rtt_ms"]
-    yield Figure(f"tcp/{variant}/rate-from-ssthresh_kbps", kbps, PAYLOAD_KBPS, 0.05)
+    yield figure(f"tcp/{variant}/rate-from-ssthresh_kbps", kbps, PAYLOAD_KBPS, 0.05)
 
 
 def _told_rate(rows: list[dict[str, Any]]) -> Iterator[Figure]:
     """What tcp_info says while the bottleneck is busy and nothing has been lost."""
     told = [r["estimate_kbps"] for r in rows if r["t_s"] > SETTLED_S and not r["retransmits"]]
-    yield Figure("tcp/tcpw/told-mean_kbps", fmean(told), PAYLOAD_KBPS, 0.05)
-    yield Figure("tcp/tcpw/told-lowest_kbps", min(told), PAYLOAD_KBPS, 0.05)
-    yield Figure("tcp/tcpw/told-highest_kbps", max(told), PAYLOAD_KBPS, 0.05)
+    yield figure("tcp/tcpw/told-mean_kbps", fmean(told), PAYLOAD_KBPS, 0.05)
+    yield figure("tcp/tcpw/told-lowest_kbps", min(told), PAYLOAD_KBPS, 0.05)
+    yield figure("tcp/tcpw/told-highest_kbps", max(told), PAYLOAD_KBPS, 0.05)
 
 
 def _filter(seen: list[Any], rows: list[dict[str, Any]]) -> Iterator[Figure]:
@@ -136,11 +136,11 @@ def _filter(seen: list[Any], rows: list[dict[str, Any]]) -> Iterator[Figure]:
         worst = max(worst, abs(reference.estimate - integer) / reference.bound)
         at_time.append((time_us / 1e6, reference.estimate))
     # 0 is equal, 1 is at the bound.
-    yield Figure("tcp/tcpw/filter-error_of-bound", worst, 0, 1)
+    yield figure("tcp/tcpw/filter-error_of-bound", worst, 0, 1)
     # The kernel's time stamps are its own, and the handshake's round trip precedes the trace.
     worst = 0.0
     for row in rows:
         if row["t_s"] > SETTLED_S:
             wanted = [rate for t, rate in at_time if t <= row["t_s"]][-1]
             worst = max(worst, abs(row["estimate_kbps"] * 125 / wanted - 1))
-    yield Figure("tcp/tcpw/kernel-against-reference", worst, 0, 0.001)
+    yield figure("tcp/tcpw/kernel-against-reference", worst, 0, 0.001)

@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from hoplab.results.reader import Results
-from tests.validate import plot
-from tests.validate.figures import Figure
-from tests.validate.packets import Segment, segments
-from tests.validate.runs import measure_all
+from hoplab.study import plot
+from hoplab.study.figures import Figure, figure
+from hoplab.study.segments import Segment, segments
+from tests.validate.progress import measure_all
 
 VARIANTS = ("tahoe", "reno", "newreno", "sack")
 DROPS = {1: (14,), 2: (14, 28), 3: (14, 26, 28), 4: (14, 24, 26, 28)}
@@ -135,29 +135,29 @@ def items(seen: dict[tuple[str, int], Course] | None = None) -> Iterator[Figure]
         if variant == "tahoe":
             # Section 3: slow start from one segment after the fast retransmit, no timeout.
             cwnd, ssthresh = one.window_after(one.resent[0][0])
-            yield Figure(f"{name}_timeouts", one.timeouts, 0, 0)
-            yield Figure(f"{name}_cwnd", cwnd, 1, 0)
-            yield Figure(f"{name}_ssthresh", ssthresh or 0, WINDOW // 2, 0)
+            yield figure(f"{name}_timeouts", one.timeouts, 0, 0)
+            yield figure(f"{name}_cwnd", cwnd, 1, 0)
+            yield figure(f"{name}_ssthresh", ssthresh or 0, WINDOW // 2, 0)
         elif variant == "reno":
             # Recovers from one and two (halving twice), waits for the timer from three on.
-            yield Figure(f"{name}_timeouts", one.timeouts, 0 if count <= 2 else 1, 0)
+            yield figure(f"{name}_timeouts", one.timeouts, 0 if count <= 2 else 1, 0)
             if count <= 2:
-                yield Figure(f"{name}_retransmits", one.retransmits, count, 0)
+                yield figure(f"{name}_retransmits", one.retransmits, count, 0)
                 final = [ssthresh for _, _, ssthresh, _ in one.window][-1]
-                yield Figure(f"{name}_ssthresh", final or 0, (WINDOW // 2, 3)[count - 1], 0)
+                yield figure(f"{name}_ssthresh", final or 0, (WINDOW // 2, 3)[count - 1], 0)
         else:
-            yield Figure(f"{name}_timeouts", one.timeouts, 0, 0)
-            yield Figure(f"{name}_retransmits", one.retransmits, count, 0)
+            yield figure(f"{name}_timeouts", one.timeouts, 0, 0)
+            yield figure(f"{name}_retransmits", one.retransmits, count, 0)
             final = [ssthresh for _, _, ssthresh, _ in one.window][-1]
-            yield Figure(f"{name}_ssthresh", final or 0, WINDOW // 2, 0)
+            yield figure(f"{name}_ssthresh", final or 0, WINDOW // 2, 0)
         if variant == "newreno" and count > 1:
             # One segment a round trip. Rate reduction (RFC 6937) may hold one back for the part
             # of a round trip in which the count in flight falls.
             trips = one.resending_round_trips
-            yield Figure(f"{name}_resending_round-trips", trips, count - 1, 0.1)
+            yield figure(f"{name}_resending_round-trips", trips, count - 1, 0.1)
         if variant == "sack" and count > 1:
             # All within two round trips.
-            yield Figure(f"{name}_resending_round-trips", one.resending_round_trips, 1, 1)
+            yield figure(f"{name}_resending_round-trips", one.resending_round_trips, 1, 1)
 
 
 def draw(folder: Path) -> None:

@@ -20,15 +20,16 @@ from statistics import fmean
 from typing import Any
 
 from hoplab.results.reader import Results
-from tests.validate import plot
-from tests.validate.figures import Figure
-from tests.validate.runs import measure_all
+from hoplab.study import plot
+from hoplab.study.figures import Figure, figure
+from tests.validate.progress import measure_seeds
 
 MSS = 1000
 DELAY_MS = 25.0
 RATE_MBPS = 50.0
 WINDOW = 400
 """Segments: more than any loss here lets it grow to, mostly."""
+SEEDS = (1, 2, 3, 4, 5)
 STARTED_S = 5.0
 LOSSES = (1e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
 VARIANTS = ("tahoe", "reno", "newreno", "sack", "vegas", "westwood", "tcpw")
@@ -50,8 +51,8 @@ def square_root(loss: float, round_trip_s: float) -> float:
 
 
 def duration_s(loss: float) -> float:
-    """Long enough for a hundred losses: with 30, those of 120 s at 0.01 %, 9 % are chance."""
-    return 480.0 if loss < 1e-3 else 150.0
+    """Long enough for some fifty losses, of which 14 % are chance, and `SEEDS` halves that."""
+    return 240.0 if loss < 1e-3 else 100.0
 
 
 def scenario(variant: str, loss: float) -> dict[str, Any]:
@@ -119,33 +120,39 @@ def point(results: Results) -> Point:
 
 def table(
     variants: Sequence[str] = VARIANTS, losses: Sequence[float] = LOSSES
-) -> dict[tuple[str, float], Point]:
-    """Every variant at every loss."""
+) -> dict[tuple[str, float], list[Point]]:
+    """Every variant at every loss, a point a seed."""
     keys = [(variant, loss) for loss in losses for variant in variants]
-    found = measure_all([scenario(*key) for key in keys], point)
+    found = measure_seeds([scenario(*key) for key in keys], SEEDS, point)
     return dict(zip(keys, found, strict=True))
+
+
+def expected(loss: float, seen: Point) -> float:
+    """What PFTK says of the round trip and timer that were measured."""
+    return pftk(loss, seen.round_trip_s, seen.timeout_s, WINDOW)
 
 
 def items() -> Iterator[Figure]:
     """Reno's send rate beside PFTK."""
-    for (_, loss), seen in table(("reno",)).items():
-        expected = pftk(loss, seen.round_trip_s, seen.timeout_s, WINDOW)
-        yield Figure(f"tcp/loss-law/reno/{loss:g}_segments-per-s", seen.sent, expected, 0.15)
+    for (_, loss), draws in table(("reno",)).items():
+        model = fmean(expected(loss, seen) for seen in draws)
+        name = f"tcp/loss-law/reno/{loss:g}_segments-per-s"
+        yield figure(name, [seen.sent for seen in draws], model, 0.15)
 
 
-def draw(folder: Path, found: dict[tuple[str, float], Point]) -> None:
+def draw(folder: Path, found: dict[tuple[str, float], list[Point]]) -> None:
     """Reno beside the formulas, and all variants as multiples of PFTK."""
     law = plot.Panel("reno, sent, beside the formulas", (1e-5, 1.0), (10.0, 1e4), True)
     every = plot.Panel("goodput of all variants, PFTK for Reno = 1", (1e-5, 1.0), (0.1, 100), True)
-    reno = {loss: seen for (variant, loss), seen in found.items() if variant == "reno"}
-    expected = {p: pftk(p, seen.round_trip_s, seen.timeout_s, WINDOW) for p, seen in reno.items()}
-    law.add("PFTK", list(expected.items()))
-    law.add("square root", [(p, square_root(p, seen.round_trip_s)) for p, seen in reno.items()])
-    law.add("reno", [(p, seen.sent) for p, seen in reno.items()])
+    reno = {loss: draws for (variant, loss), draws in found.items() if variant == "reno"}
+    model = {p: fmean(expected(p, seen) for seen in draws) for p, draws in reno.items()}
+    law.add("PFTK", list(model.items()))
+    law.add("square root", [(p, _square_root(p, draws)) for p, draws in reno.items()])
+    law.add("reno", [(p, fmean(seen.sent for seen in draws)) for p, draws in reno.items()])
     for i, variant in enumerate(VARIANTS):
         # Side by side, in the order of the legend.
         aside = 10 ** (0.07 * (i - len(VARIANTS) // 2))
-        points = [(p * aside, found[variant, p].goodput / expected[p]) for p in LOSSES]
+        points = [(p * aside, _goodput(found[variant, p]) / model[p]) for p in LOSSES]
         every.add(variant, points)
     (folder / "loss-law.svg").write_text(
         plot.svg([law, every], "loss", "segments/s, or ratio", "one flow, 50 ms, uniform loss"),
@@ -153,16 +160,25 @@ def draw(folder: Path, found: dict[tuple[str, float], Point]) -> None:
     )
 
 
-def lines(found: dict[tuple[str, float], Point]) -> Iterator[str]:
+def _goodput(draws: list[Point]) -> float:
+    return fmean(seen.goodput for seen in draws)
+
+
+def _square_root(loss: float, draws: list[Point]) -> float:
+    return fmean(square_root(loss, seen.round_trip_s) for seen in draws)
+
+
+def lines(found: dict[tuple[str, float], list[Point]]) -> Iterator[str]:
     """The table of `docs/tcp.md`: goodput of each variant, Reno's sending, the formulas."""
     for loss in LOSSES:
         reno = found["reno", loss]
-        cells = [f"{found[variant, loss].goodput:.0f}" for variant in VARIANTS]
-        cells.append(f"{reno.sent:.0f}")
-        cells.append(f"{pftk(loss, reno.round_trip_s, reno.timeout_s, WINDOW):.0f}")
-        cells.append(f"{square_root(loss, reno.round_trip_s):.0f}")
+        cells = [f"{_goodput(found[variant, loss]):.0f}" for variant in VARIANTS]
+        cells.append(f"{fmean(seen.sent for seen in reno):.0f}")
+        cells.append(f"{fmean(expected(loss, seen) for seen in reno):.0f}")
+        cells.append(f"{_square_root(loss, reno):.0f}")
         yield f"| {100 * loss:g} % | {' | '.join(cells)} |"
-    over = [(found["tcpw", loss].told or 0.0) / found["tcpw", loss].goodput for loss in LOSSES]
+    told = [fmean(seen.told or 0.0 for seen in found["tcpw", loss]) for loss in LOSSES]
+    over = [one / _goodput(found["tcpw", loss]) for one, loss in zip(told, LOSSES, strict=True)]
     yield f"tcpw's mean estimate over its goodput: {', '.join(f'{ratio:.2f}' for ratio in over)}"
 
 

@@ -5,7 +5,7 @@ Both follow the same ns-2 movement files. Delivery ratio: packets that arrived o
 sources sent. Routing overhead: packets of the routing protocol alone, counted anew at each hop
 when DSR hands them to the link, per delivered packet.
 
-``python -m tests.validate.mobile FILE`` draws the figure of `docs/dsr.md` and prints its table.
+``python -m tests.validate.mobile FILE`` draws the figure of `docs/dsr.md`.
 """
 
 from __future__ import annotations
@@ -13,24 +13,21 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import reduce
-from operator import add
 from pathlib import Path
 from typing import Any
 
 from hoplab.results.reader import Results
 from hoplab.scenario import movement
-from tests.validate import ns2, plot
-from tests.validate.figures import Figure
-from tests.validate.monarch import MONARCH
-from tests.validate.runs import measure_all
+from hoplab.study import ns2, plot
+from hoplab.study.figures import Figure, figure
+from tests.validate import recorded
+from tests.validate.progress import measure_all
 
 SPEEDS_MPS = (2, 10, 20, 30)
-SEEDS = (1, 2, 3)
-"""Of movement and of everything else; the counts of a speed's runs are added up."""
-DURATION_S = 200.0
+SEEDS = (1, 2, 3, 4, 5)
+"""Of movement and of everything else. Both worlds run each pattern: its difference is a draw."""
+DURATION_S = 200
 DELIVERY_POINTS = 0.03
 OVERHEAD_LIMIT = 0.30
 STATIONS = 30
@@ -38,6 +35,7 @@ WIDTH_M, HEIGHT_M = 1500.0, 300.0
 FLOWS = 10
 PACKETS_PER_S = 2
 UDP_HEADER_BYTES = 8
+TALLY = ("sent", "delivered", "routing")
 
 
 @dataclass(frozen=True)
@@ -47,11 +45,6 @@ class Tally:
     sent: int
     delivered: int
     routing: int
-
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(
-            self.sent + other.sent, self.delivered + other.delivered, self.routing + other.routing
-        )
 
     @property
     def delivery(self) -> float:
@@ -89,7 +82,7 @@ def scenario(movement_file: Path, duration_s: float, seed: int) -> dict[str, Any
         "seed": seed,
         "topology": {"kind": "trace", "movement": str(movement_file)},
         "radio": {"profile": "ns2-stock"},
-        "routing": {"protocol": "dsr", "settings": MONARCH},
+        "routing": {"protocol": "dsr", "preset": "monarch"},
         "measure": {"interval_s": 1.0},
         "flow": [
             {
@@ -118,29 +111,39 @@ def read(results: Results) -> Tally:
     return Tally(sum(f["sent"] for f in flows), sum(f["received"] for f in flows), routing)
 
 
-def in_ns2(movement_file: Path, duration_s: float, seed: int) -> Tally:
-    """The same in ns-2.35."""
+def in_ns2(jobs: list[tuple[int, int]]) -> list[Tally]:
+    """The same in ns-2.35, for each speed and seed. A movement file is named by what draws it."""
+    options = [f"-speed {speed} -seed {seed} -time {DURATION_S}" for speed, seed in jobs]
+    rows = recorded.rows("mobile", TALLY, options, _in_ns2)
+    return [Tally(*(int(count) for count in row)) for row in rows]
+
+
+def _in_ns2(options: str) -> recorded.Row:
+    words = recorded.words(options)
+    speed_mps, seed = float(words.pop("speed")), int(words["seed"])
     flows = " ".join(
         f"{i} {i + FLOWS} {payload_bytes(i) + UDP_HEADER_BYTES} {start_s(i)}" for i in range(FLOWS)
     )
-    events = ns2.run(
-        "mobile.tcl",
-        stations=STATIONS,
-        moves=movement_file,
-        seed=seed,
-        time=duration_s,
-        rate=PACKETS_PER_S,
-        flows=flows,
-    ).events
-    return Tally(
+    with tempfile.TemporaryDirectory(prefix="hoplab-validate-") as folder:
+        file = Path(folder) / "movement.ns2"
+        write_movement(file, speed_mps, DURATION_S, seed)
+        events = ns2.trace(
+            recorded.SCRIPTS / "mobile.tcl",
+            stations=STATIONS,
+            moves=file,
+            rate=PACKETS_PER_S,
+            flows=flows,
+            **words,
+        ).events
+    return (
         events["s", "AGT", "cbr"],
         events["r", "AGT", "cbr"],
         events["s", "RTR", "DSR"] + events["f", "RTR", "DSR"],
     )
 
 
-def tallies() -> dict[int, tuple[Tally, Tally]]:
-    """Hoplab's and ns-2's for each speed."""
+def tallies() -> dict[int, list[tuple[Tally, Tally]]]:
+    """Hoplab's and ns-2's for each speed, a pair a seed."""
     jobs = [(speed, seed) for speed in SPEEDS_MPS for seed in SEEDS]
     with tempfile.TemporaryDirectory(prefix="hoplab-validate-") as folder:
         files = [Path(folder) / f"{speed}-mps-{seed}.ns2" for speed, seed in jobs]
@@ -150,51 +153,38 @@ def tallies() -> dict[int, tuple[Tally, Tally]]:
             scenario(file, DURATION_S, seed) for file, (_, seed) in zip(files, jobs, strict=True)
         ]
         own = measure_all(documents, read)
-        with ThreadPoolExecutor(2) as pool:
-            other = list(
-                pool.map(
-                    lambda job: in_ns2(job[0], DURATION_S, job[1][1]),
-                    zip(files, jobs, strict=True),
-                )
-            )
-    return {
-        speed: (
-            reduce(add, (t for t, job in zip(own, jobs, strict=True) if job[0] == speed)),
-            reduce(add, (t for t, job in zip(other, jobs, strict=True) if job[0] == speed)),
-        )
-        for speed in SPEEDS_MPS
-    }
+    pairs: dict[int, list[tuple[Tally, Tally]]] = {speed: [] for speed in SPEEDS_MPS}
+    for (speed, _), pair in zip(jobs, zip(own, in_ns2(jobs), strict=True), strict=True):
+        pairs[speed].append(pair)
+    return pairs
 
 
 def items() -> Iterator[Figure]:
-    """Delivery within three points of ns-2's at each speed, overhead within 30 %."""
-    for speed, (own, other) in tallies().items():
+    """Pattern by pattern: delivery within three points of ns-2's, overhead within 30 %."""
+    for speed, pairs in tallies().items():
         name = f"dsr/30-stations/{speed}-mps"
-        limit = DELIVERY_POINTS / other.delivery
-        yield Figure(f"{name}_delivery", own.delivery, other.delivery, limit)
-        yield Figure(f"{name}_overhead", own.overhead, other.overhead, OVERHEAD_LIMIT)
+        apart = [own.delivery - other.delivery for own, other in pairs]
+        yield figure(f"{name}_delivery-above-ns-2", apart, 0, DELIVERY_POINTS)
+        ratios = [own.overhead / other.overhead for own, other in pairs]
+        yield figure(f"{name}_overhead-over-ns-2", ratios, 1, OVERHEAD_LIMIT)
+        for quantity in ("delivery", "overhead"):
+            own_values, others = (
+                [getattr(pair[side], quantity) for pair in pairs] for side in range(2)
+            )
+            yield figure(f"{name}_{quantity}", own_values, others, None)
 
 
-def draw(both: dict[int, tuple[Tally, Tally]]) -> str:
-    """Delivery and overhead over speed."""
+def draw(both: dict[int, list[tuple[Tally, Tally]]]) -> str:
+    """Delivery and overhead over speed, a point a pattern."""
     delivery = plot.Panel("delivery ratio", (0, 35), (0.8, 1.0))
-    overhead = plot.Panel("routing packets per delivered packet", (0, 35), (0, 5))
+    overhead = plot.Panel("routing packets per delivered packet", (0, 35), (0, 6))
     for i, kind in enumerate(("Hoplab", "ns-2.35")):
-        delivery.add(kind, [(speed, pair[i].delivery) for speed, pair in both.items()])
-        overhead.add(kind, [(speed, pair[i].overhead) for speed, pair in both.items()])
+        aside = 0.5 * (2 * i - 1)
+        points = [(speed + aside, pair[i]) for speed, pairs in both.items() for pair in pairs]
+        delivery.add(kind, [(x, tally.delivery) for x, tally in points])
+        overhead.add(kind, [(x, tally.overhead) for x, tally in points])
     return plot.svg([delivery, overhead], "speed (m/s)", "", "DSR, 30 moving stations, ten flows")
 
 
-def main(path: Path) -> None:
-    both = tallies()
-    path.write_text(draw(both), encoding="utf-8")
-    print("| m/s | delivery | ns-2.35 | overhead | ns-2.35 |\n|---|---|---|---|---|")
-    for speed, (own, other) in both.items():
-        print(
-            f"| {speed} | {own.delivery:.4f} | {other.delivery:.4f} "
-            f"| {own.overhead:.3f} | {other.overhead:.3f} |"
-        )
-
-
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    Path(sys.argv[1]).write_text(draw(tallies()), encoding="utf-8")

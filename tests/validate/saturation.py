@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,9 +80,3 @@ def received_mbps(results: Results, from_s: float) -> dict[str, float]:
         if at_s is not None and from_s <= at_s < duration_s:
             sums[packet["flow"]] += packet["bytes"]
     return {name: 8e-6 * total / (duration_s - from_s) for name, total in sums.items()}
-
-
-def jain(rates: Sequence[float]) -> float:
-    """Jain, Chiu, Hawe 1984: (sum x)^2 / (n sum x^2)."""
-    squares = sum(rate * rate for rate in rates)
-    return sum(rates) ** 2 / (len(rates) * squares) if squares else 1.0

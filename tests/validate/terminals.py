@@ -12,13 +12,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from hoplab.results.reader import Results
+from hoplab.study.figures import Figure, figure
+from hoplab.study.samples import jain
 from tests.validate.contention import ACK_US, CTS_US, DATA_US, PAYLOAD, RTS_US, WINDOW
-from tests.validate.figures import Figure
-from tests.validate.runs import measure_all
-from tests.validate.saturation import DSSS, jain, received_mbps, sender, station
+from tests.validate.progress import measure_seeds
+from tests.validate.saturation import DSSS, received_mbps, sender, station
 
 FRAME_MBIT = PAYLOAD * 8e-6
 SETTLED_S = 10.0
+SEEDS = (1, 2, 3, 4, 5)
 SLOT_US, SIFS_US, DIFS_US = DSSS.slot_us, DSSS.sifs_us, DSSS.difs_us
 WINDOW_MAX = 1024
 TRIES = 7
@@ -53,7 +55,7 @@ def hidden(rts: bool) -> dict[str, Any]:
         f"hidden terminals, RTS {'on' if rts else 'off'}",
         [station("a", 0), station("b", 200), station("c", 210)],
         [sender(end, "b", PAYLOAD, frames_per_s * FRAME_MBIT) for end in ("a", "c")],
-        110 if rts else 310,
+        50 if rts else 90,
         rts_threshold=0 if rts else 2347,
     )
     document["event"] = [{"at_s": 1.0, "kind": "move", "station": "c", "x_m": 400, "y_m": 0}]
@@ -116,7 +118,7 @@ def exposed(rts: bool) -> dict[str, Any]:
         f"exposed terminals, RTS {'on' if rts else 'off'}",
         [station("r1", 0), station("s1", 200), station("s2", 400), station("r2", 600)],
         [sender(a, b, PAYLOAD, 110 * FRAME_MBIT) for a, b in (("s1", "r1"), ("s2", "r2"))],
-        110,
+        50,
         rts_threshold=0 if rts else 2347,
     )
 
@@ -136,7 +138,7 @@ def capture() -> dict[str, Any]:
         "near and far sender",
         [station("r", 0), station("near", 50), station("far", -180)],
         [sender(end, "r", PAYLOAD, 110 * FRAME_MBIT) for end in ("near", "far")],
-        210,
+        50,
         carrier_sense_m=550,
         retry_short=255,
         retry_long=255,
@@ -184,28 +186,30 @@ def frames_per_s(results: Results) -> list[float]:
 def items() -> Iterator[Figure]:
     """Each within 5 % of its model."""
     cases = [hidden(False), hidden(True), exposed(False), exposed(True), capture()]
-    found = measure_all(cases, lambda results: (frames_per_s(results), collided(results)))
-    rates = [rate for rate, _ in found]
-    for name, pair, model in (
+    found = measure_seeds(cases, SEEDS, lambda results: (frames_per_s(results), collided(results)))
+    rates = [[rate for rate, _ in draws] for draws in found]
+    for name, (basic, with_rts), model in (
         ("hidden", rates[0:2], hidden_model),
         ("exposed", rates[2:4], exposed_model),
     ):
-        totals = [sum(rate) for rate in pair]
+        totals = [[sum(rate) for rate in draws] for draws in (basic, with_rts)]
         for rts, total in zip((False, True), totals, strict=True):
             kind = "rts" if rts else "basic"
-            yield Figure(f"medium/{name}/{kind}_frames/s", total, model(rts), 0.05)
+            yield figure(f"medium/{name}/{kind}_frames/s", total, model(rts), 0.05)
         gain = model(True) / model(False)
-        yield Figure(f"medium/{name}/gain-by-rts", totals[1] / totals[0], gain, 0.05)
-    near, far = rates[4]
+        gains = [b / a for a, b in zip(*totals, strict=True)]
+        yield figure(f"medium/{name}/gain-by-rts", gains, gain, 0.05)
     model_near, model_far = capture_model()
-    yield Figure("medium/capture/near_frames/s", near, model_near, 0.05)
-    yield Figure("medium/capture/far_frames/s", far, model_far, 0.05)
-    yield Figure("medium/capture/jain", jain([near, far]), jain([model_near, model_far]), 0.01)
-    yield Figure("medium/capture/near_collided", found[4][1]["near"], 0, 0)
-    fair, captured = measure_all([NEAR_AND_FAR, CHANNEL_CAPTURE], tcp_jain)
+    yield figure("medium/capture/near_frames/s", [near for near, _ in rates[4]], model_near, 0.05)
+    yield figure("medium/capture/far_frames/s", [far for _, far in rates[4]], model_far, 0.05)
+    fairness = [jain(pair) for pair in rates[4]]
+    yield figure("medium/capture/jain", fairness, jain([model_near, model_far]), 0.01)
+    near_collided = [lost["near"] for _, lost in found[4]]
+    yield figure("medium/capture/near_collided", near_collided, 0, 0)
+    fair, captured = measure_seeds([NEAR_AND_FAR, CHANNEL_CAPTURE], SEEDS, tcp_jain)
     # TCP's window evens out what capture takes; side by side one flow takes all, so 1/2.
-    yield Figure("medium/capture/tcp-near-and-far_jain", fair, 1.0, 0.01)
-    yield Figure("medium/capture/tcp-side-by-side_jain", captured, 0.5, 0.05)
+    yield figure("medium/capture/tcp-near-and-far_jain", fair, 1.0, 0.01)
+    yield figure("medium/capture/tcp-side-by-side_jain", captured, 0.5, 0.05)
 
 
 def tcp_jain(results: Results) -> float:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hoplab.resources import PROJECT
-from tests.validate.packets import Segment
+from hoplab.study.segments import Segment
 
 TAU_US = 500_000
 M = 2

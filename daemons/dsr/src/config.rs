@@ -22,7 +22,7 @@ and overhears its neighbours through a monitor interface that disappears with th
 const AFTER: &str = "\
 FILES
   A configuration file is TOML. Its keys are the long options of `run` (interface, address,
-  name, seed, epoch_ns, events, counters, control, tun, overhear, keep_privileges) and a table [settings]
+  name, seed, epoch_ns, duration_s, events, counters, control, tun, overhear, keep_privileges) and a table [settings]
   with the protocol's constants; unknown keys are refused. See docs/dsr.md.
 
 SIGNALS
@@ -101,10 +101,13 @@ pub struct RunArgs {
     /// CLOCK_MONOTONIC value, ns, that is time 0 in the records [default: 0].
     #[arg(long, value_name = "NS")]
     epoch_ns: Option<u64>,
+    /// Scenario time at which the counters are taken, s [default: the daemon's end].
+    #[arg(long, value_name = "S")]
+    duration_s: Option<f64>,
     /// Append events to FILE as JSON lines.
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
-    /// Write the counters to FILE as JSON lines at the end.
+    /// Write the counters to FILE as JSON lines, at --duration-s or the end.
     #[arg(long, value_name = "FILE")]
     counters: Option<PathBuf>,
     /// Control socket; a leading @ means an abstract name [default: @hoplab-dsr].
@@ -143,6 +146,7 @@ pub struct Config {
     pub name: String,
     pub seed: u64,
     pub epoch_ns: u64,
+    pub duration_s: Option<f64>,
     pub events: Option<PathBuf>,
     pub counters: Option<PathBuf>,
     pub control: String,
@@ -161,6 +165,7 @@ impl Default for Config {
             name: "n0".into(),
             seed: 0,
             epoch_ns: 0,
+            duration_s: None,
             events: None,
             counters: None,
             control: DEFAULT_CONTROL.into(),
@@ -192,6 +197,7 @@ impl Config {
         set(&mut c.tun, args.tun);
         c.seed = args.seed.unwrap_or(c.seed);
         c.epoch_ns = args.epoch_ns.unwrap_or(c.epoch_ns);
+        c.duration_s = args.duration_s.or(c.duration_s);
         c.events = args.events.or(c.events);
         c.counters = args.counters.or(c.counters);
         c.overhear = args.overhear.unwrap_or(c.overhear);

@@ -24,7 +24,7 @@ pub use engine::{
     MAX_RATES,
 };
 pub use error_rate::bit_error_rate;
-pub use loss::{LossModel, LossRule};
+pub use loss::{Burst, LossModel, LossRule};
 pub use phy::{Fading, Model, Phy, Propagation, Reception, Standard};
 pub use rng::Stream;
 

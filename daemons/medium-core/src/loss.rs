@@ -7,7 +7,9 @@ use crate::{Nanos, Stream};
 #[derive(Clone, Debug)]
 pub enum LossModel {
     /// Independent with this probability.
-    Uniform { rate: f64 },
+    Uniform {
+        rate: f64,
+    },
     /// Two states, a transition tried before each frame (Gilbert 1960, Elliott 1963).
     GilbertElliott {
         to_bad: f64,
@@ -16,15 +18,37 @@ pub enum LossModel {
         bad: f64,
         is_bad: bool,
     },
-    /// Probability `rate` for `on` at the end of every `period`.
-    Burst {
-        rate: f64,
-        on: Nanos,
-        period: Nanos,
-        start: Nanos,
-    },
+    Burst(Burst),
     /// The k-th data frames of a station (1 is the first since measuring began), all tries.
-    List { frames: Vec<u64> },
+    List {
+        frames: Vec<u64>,
+    },
+}
+
+/// Loss with probability `rate` for `on` at the end of every `period`, counted from `start`.
+#[derive(Clone, Debug)]
+pub struct Burst {
+    rate: f64,
+    on: Nanos,
+    period: Nanos,
+    start: Nanos,
+}
+
+impl Burst {
+    /// None unless 0 < `on` <= `period`.
+    pub fn new(rate: f64, on: Nanos, period: Nanos, start: Nanos) -> Option<Self> {
+        (on > 0 && on <= period).then_some(Self {
+            rate,
+            on,
+            period,
+            start,
+        })
+    }
+
+    fn loses(&self, now: Nanos, random: &mut Stream) -> bool {
+        let phase = now.saturating_sub(self.start) % self.period;
+        now >= self.start && phase >= self.period - self.on && random.unit() < self.rate
+    }
 }
 
 /// A loss model for the frames from `src` to `dst`; none means any.
@@ -71,15 +95,7 @@ impl LossRule {
                 }
                 random.unit() < if *is_bad { *bad } else { *good }
             }
-            LossModel::Burst {
-                rate,
-                on,
-                period,
-                start,
-            } => {
-                let phase = now.saturating_sub(*start) % *period;
-                now >= *start && phase >= *period - *on && random.unit() < *rate
-            }
+            LossModel::Burst(burst) => burst.loses(now, random),
             LossModel::List { frames } => frames.contains(&number),
         }
     }

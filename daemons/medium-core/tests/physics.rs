@@ -6,8 +6,8 @@ mod common;
 
 use common::{at, frame, saturate, Load, SECOND};
 use hoplab_medium_core::{
-    bit_error_rate, Class, Energy, Fading, Fate, LossModel, LossRule, Medium, Model, Nic, Outcome,
-    Output, Params, Propagation, Reception, Station, To,
+    bit_error_rate, Burst, Class, Energy, Fading, Fate, LossModel, LossRule, Medium, Model, Nic,
+    Outcome, Output, Params, Propagation, Reception, Station, To,
 };
 
 fn drain(medium: &mut Medium) -> Vec<Output> {
@@ -339,13 +339,8 @@ fn losses_hit_the_configured_figure() {
     };
     let (found, n) = rate(&lossy(LossModel::Uniform { rate: 0.05 }, 60));
     assert!((found - 0.05).abs() < bound(0.05, n), "uniform {found}");
-    let burst = LossModel::Burst {
-        rate: 0.85,
-        on: SECOND,
-        period: 12 * SECOND,
-        start: 0,
-    };
-    let (found, n) = rate(&lossy(burst, 120));
+    let burst = Burst::new(0.85, SECOND, 12 * SECOND, 0).expect("shorter than its period");
+    let (found, n) = rate(&lossy(LossModel::Burst(burst), 120));
     assert!(
         (found - 0.85 / 12.0).abs() < bound(0.85 / 12.0, n),
         "burst {found}"
@@ -369,6 +364,14 @@ fn losses_hit_the_configured_figure() {
         frames: vec![1, 7, 8, 100],
     };
     assert_eq!(lossy(list, 10).link(0, 1).error_model, 4);
+}
+
+#[test]
+fn a_burst_has_a_length_and_fits_its_period() {
+    assert!(Burst::new(0.5, 0, 0, 0).is_none());
+    assert!(Burst::new(0.5, 0, 5, 0).is_none());
+    assert!(Burst::new(0.5, 6, 5, 0).is_none());
+    assert!(Burst::new(0.5, 5, 5, 0).is_some());
 }
 
 #[test]

@@ -3,7 +3,8 @@
 //! either a mistake or changes every result that users have kept.
 
 use hoplab_medium_core::{
-    Class, Frame, LossModel, LossRule, Medium, Output, Params, Station, Stream, To,
+    Class, Energy, Fading, Frame, LossModel, LossRule, Medium, Nic, Output, Params, Reception,
+    Station, Stream, To,
 };
 use sha2::{Digest, Sha256};
 
@@ -18,8 +19,79 @@ fn params(ns2: bool) -> Params {
     }
 }
 
-/// SHA-256 over (time, decision) of twelve stations, some of them moving, under random load.
+/// The first half of a SHA-256.
+fn short(hash: Sha256) -> String {
+    hash.finalize()[..8]
+        .iter()
+        .map(|b| format!("{b:02x}"))
+        .collect()
+}
+
+/// Digest of (time, decision).
 fn digest(params: Params, moving: bool) -> String {
+    let mut hash = Sha256::new();
+    play(params, moving, |now, output| {
+        if let Some(text) = decision(now, output) {
+            hash.update(text);
+        }
+    });
+    short(hash)
+}
+
+/// Digest of everything that the engine tells: what was on the air, its power and its fate, and
+/// all counters of radios and links at the end.
+fn full_digest(params: Params, moving: bool) -> String {
+    let params = Params {
+        trace: true,
+        histograms: true,
+        ..params
+    };
+    let mut hash = Sha256::new();
+    let medium = play(params, moving, |now, output| {
+        hash.update(everything(now, output));
+    });
+    for radio in 0..12 {
+        let counters = medium.counters(radio);
+        let times = counters.times;
+        let counts = [
+            counters.tx_frames,
+            counters.tx_bytes,
+            counters.rx_frames,
+            counters.rx_bytes,
+            counters.retries,
+            counters.retry_limit,
+            counters.queue_full,
+            counters.rx_overrun,
+        ];
+        hash.update(format!("{radio} {counts:?} {:?}", counters.airtime));
+        let times = [times.tx, times.rx, times.idle, times.sleep];
+        hash.update(format!("{times:?} {:?}", medium.joules(radio)));
+        for (to, link, signals) in medium.links(radio) {
+            let fates = [
+                link.frames,
+                link.delivered,
+                link.collided,
+                link.weak,
+                link.capture_lost,
+                link.error_model,
+                link.deaf,
+                link.off,
+                link.bytes,
+            ];
+            hash.update(format!("{radio} {to} {fates:?} {}", link.signal_sum_dbm));
+            for histogram in signals.iter().flat_map(|s| [&s.signal, &s.noise]) {
+                for bin in histogram.bins() {
+                    hash.update(format!("{bin:?}"));
+                }
+            }
+        }
+    }
+    hash.update(format!("{}", medium.handled()));
+    short(hash)
+}
+
+/// Twelve stations, some of them moving, under random load.
+fn play(params: Params, moving: bool, mut told: impl FnMut(u64, Output)) -> Medium {
     let stations = (0..12u64)
         .map(|i| {
             let (x, y) = ((i % 4) as f64 * 190.0, (i / 4) as f64 * 170.0);
@@ -50,14 +122,18 @@ fn digest(params: Params, moving: bool) -> String {
     ];
     let mut medium = Medium::new(params, stations, losses);
     let mut random = Stream::new(3, "load");
-    let mut hash = Sha256::new();
+    let mut drain = |medium: &mut Medium, now: u64| {
+        while let Some(output) = medium.poll_output() {
+            told(now, output);
+        }
+    };
     let mut id = 0u64;
     let mut now = 0u64;
     while now < 10_000_000_000 {
         let input = now + u64::from(random.below(4_000_000));
         while let Some(next) = medium.next_deadline().filter(|next| *next <= input) {
             medium.advance(next);
-            drain(&mut medium, next, &mut hash);
+            drain(&mut medium, next);
         }
         now = input;
         medium.advance(now);
@@ -85,45 +161,69 @@ fn digest(params: Params, moving: bool) -> String {
                 } else {
                     Class::Data
                 },
-                routing: false,
+                routing: id % 13 == 0,
             },
         );
-        drain(&mut medium, now, &mut hash);
+        drain(&mut medium, now);
     }
-    hash.finalize()[..8]
-        .iter()
-        .map(|b| format!("{b:02x}"))
-        .collect()
+    medium
 }
 
-fn drain(medium: &mut Medium, now: u64, hash: &mut Sha256) {
-    while let Some(output) = medium.poll_output() {
-        let text = match output {
-            Output::Deliver {
-                frame,
-                from,
-                to,
-                rate_mbps,
-                ..
-            } => {
-                format!("{now} deliver {frame} {from} {to} {rate_mbps}")
-            }
-            Output::Status {
-                frame,
-                radio,
-                outcome,
-                tries,
-                ..
-            } => {
-                format!(
-                    "{now} status {frame} {radio} {} {:?}",
-                    outcome.succeeded(),
-                    &tries[..2]
-                )
-            }
-            _ => continue,
-        };
-        hash.update(text);
+fn decision(now: u64, output: Output) -> Option<String> {
+    match output {
+        Output::Deliver {
+            frame,
+            from,
+            to,
+            rate_mbps,
+            ..
+        } => Some(format!("{now} deliver {frame} {from} {to} {rate_mbps}")),
+        Output::Status {
+            frame,
+            radio,
+            outcome,
+            tries,
+            ..
+        } => {
+            let (acked, tries) = (outcome.succeeded(), &tries[..2]);
+            Some(format!("{now} status {frame} {radio} {acked} {tries:?}"))
+        }
+        _ => None,
+    }
+}
+
+fn everything(now: u64, output: Output) -> String {
+    match output {
+        Output::Deliver {
+            frame,
+            from,
+            to,
+            signal_dbm,
+            rate_mbps,
+        } => format!("{now} deliver {frame} {from} {to} {signal_dbm} {rate_mbps}"),
+        Output::Status {
+            frame,
+            radio,
+            outcome,
+            tries,
+            kept,
+        } => format!("{now} status {frame} {radio} {outcome:?} {tries:?} {kept}"),
+        Output::Released { frame } => format!("{now} released {frame}"),
+        Output::Aired(aired) => format!(
+            "{now} aired {} {} {:?} {} {:?} {} {} {} {} {} {:?}",
+            aired.at,
+            aired.from,
+            aired.to,
+            aired.kind.name(),
+            aired.frame,
+            aired.bytes,
+            aired.rate_mbps,
+            aired.attempt,
+            aired.reserve,
+            aired.fate.name(),
+            aired.signal_dbm
+        ),
+        Output::Exhausted { radio, at } => format!("{now} exhausted {radio} {at}"),
     }
 }
 
@@ -148,6 +248,73 @@ fn decisions_stay_as_they_were() {
         "1ee64a9b35931556",
         "966dd5f3bb386818",
         "bd9f99c1723b4a65",
+    ];
+    assert_eq!(found, kept);
+}
+
+/// Every model, by the standard's rules and by ns-2's.
+#[test]
+fn everything_told_stays_as_it_was() {
+    let ns2 = |params: Params| Params {
+        cumulative_interference: false,
+        always_backoff: true,
+        ns2_reception: true,
+        ..params
+    };
+    let noisy = Params {
+        reception: Reception::ErrorRate,
+        noise_dbm: Some(-90.0),
+        fading: Fading::Nakagami { m: 1.5 },
+        shadowing_db: 4.0,
+        ..params(false)
+    };
+    let tired = Params {
+        energy: Energy {
+            tx_w: 1.3,
+            rx_w: 0.9,
+            idle_w: 0.7,
+            sleep_w: 0.05,
+            battery_j: Some(6.5),
+        },
+        nic: Nic {
+            tx_ring: 3,
+            rx_service_mbps: 1.0,
+            rx_buffer_packets: 2,
+        },
+        routing_priority: true,
+        ..params(false)
+    };
+    let changing = Params {
+        capture_later: true,
+        kernel_retries: true,
+        noise_dbm: Some(-95.0),
+        overhear: false,
+        ..params(false)
+    };
+    let mut found = Vec::new();
+    for kind in [params(false), noisy, tired, changing] {
+        for moving in [false, true] {
+            found.push(full_digest(kind.clone(), moving));
+            found.push(full_digest(ns2(kind.clone()), moving));
+        }
+    }
+    let kept = [
+        "38934acb096a9c9b",
+        "b72fcb53d87203a0",
+        "8b2ac24e489f60f0",
+        "f5797e28427698c0",
+        "9e7f7f0c53ee5334",
+        "8e9712031c662241",
+        "6af1ae04e361bc77",
+        "a7fbf3ae470b67ba",
+        "aaafb6b121863c9a",
+        "ff958808ea04aec8",
+        "0a223bf0a1c2e00e",
+        "6c42b295834d4a2c",
+        "443bf57e3449f806",
+        "73afa80bd956ec54",
+        "b16f2822e126ab52",
+        "4fa85adf085e500f",
     ];
     assert_eq!(found, kept);
 }

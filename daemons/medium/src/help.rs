@@ -13,7 +13,7 @@ pub const MANUAL: &str = "\
 FILE
   seed = 1                 all randomness derives from it
   epoch_ns = N             CLOCK_MONOTONIC of time 0, in ns; without it, the time of the start
-  duration_s = S           for the reader; the daemon runs until it is told to stop
+  duration_s = S           records end this long after time 0; without it, when the daemon does
   overhear = true          hand frames also to bystanders, whose monitor interfaces show them;
                            false saves most of the work where nobody listens
 
@@ -65,7 +65,8 @@ FILE
     air_capture            FILE: what was on the air, pcapng with radiotap
 
 EXIT STATUS
-  0 after SIGTERM or SIGINT, 1 for a mistake in FILE or a kernel that refuses, 2 for a wrong option
+  0 after SIGTERM or SIGINT, 1 for a mistake in FILE, a kernel that refuses or an end before
+  duration_s, 2 for a wrong option
 
 EXAMPLE
   modprobe mac80211_hwsim radios=2

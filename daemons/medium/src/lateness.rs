@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How late deliveries were in real time, and whether a run can be trusted.
+//! How late deliveries were in real time, how long the daemon was held up, and whether a run can be
+//! trusted.
 
 use serde_json::{json, Value};
 
@@ -9,10 +10,17 @@ const LATE_NS: u64 = 1_000_000;
 /// Share of late deliveries from which a run is not trusted.
 const SHARE: f64 = 0.01;
 const BINS: usize = 32;
+/// Held up for longer, the daemon was stopped or starved: in virtual time other programs take
+/// microseconds and a wait without limit some ticks more than its second; in real time a busy
+/// machine takes tenths of a second.
+const HELD_UP_NS: [u64; 2] = [500_000_000, 100_000_000];
 
 /// Histogram over powers of two of a microsecond.
 #[derive(Default)]
 pub struct Lateness {
+    virtual_time: bool,
+    held_up: u64,
+    held_up_ns: u64,
     bins: [u64; BINS],
     late: u64,
     count: u64,
@@ -20,7 +28,22 @@ pub struct Lateness {
 }
 
 impl Lateness {
-    /// `wakes` deliveries left `late_ns` after they were due.
+    pub fn new(virtual_time: bool) -> Self {
+        Self {
+            virtual_time,
+            ..Self::default()
+        }
+    }
+
+    /// A wait ended this long after it should have.
+    pub fn woken(&mut self, late_ns: u64) {
+        if late_ns > HELD_UP_NS[usize::from(self.virtual_time)] {
+            self.held_up += 1;
+            self.held_up_ns += late_ns;
+        }
+    }
+
+    /// `deliveries` left `late_ns` after they were due.
     pub fn add(&mut self, late_ns: u64, deliveries: u64) {
         let bin = (64 - (late_ns / 1000).leading_zeros()) as usize;
         self.bins[bin.min(BINS - 1)] += deliveries;
@@ -32,7 +55,18 @@ impl Lateness {
     }
 
     /// Why the run is not to be trusted.
-    pub fn verdict(&self) -> Option<String> {
+    pub fn doubts(&self) -> Vec<String> {
+        let held_up = (self.held_up > 0).then(|| {
+            format!(
+                "the medium was held up {} times, for {:.3} s together: was it stopped?",
+                self.held_up,
+                self.held_up_ns as f64 / 1e9
+            )
+        });
+        self.too_many_late().into_iter().chain(held_up).collect()
+    }
+
+    fn too_many_late(&self) -> Option<String> {
         let share = self.late as f64 / self.count.max(1) as f64;
         (share > SHARE).then(|| {
             format!(
@@ -46,8 +80,12 @@ impl Lateness {
         })
     }
 
-    /// Each bin that is not empty: below how many microseconds, how many deliveries.
-    pub fn report(&self) -> Value {
+    /// Each bin that is not empty: below how many microseconds, how many deliveries; null in
+    /// virtual time.
+    pub fn as_json(&self) -> Value {
+        if self.virtual_time {
+            return Value::Null;
+        }
         let bins = self.bins.iter().enumerate().filter(|bin| *bin.1 > 0);
         let bins: Vec<Value> = bins
             .map(|(i, count)| json!({"below_us": 1u64 << i, "deliveries": count}))
@@ -66,17 +104,34 @@ mod tests {
         let mut lateness = Lateness::default();
         lateness.add(20_000, 99);
         lateness.add(2_000_000, 1);
-        assert_eq!(lateness.verdict(), None);
+        assert_eq!(lateness.too_many_late(), None);
         lateness.add(2_000_000, 1);
-        assert!(lateness.verdict().is_some_and(|why| why.contains("2.0 %")));
-        let report = lateness.report();
+        assert!(lateness
+            .too_many_late()
+            .is_some_and(|why| why.contains("2.0 %")));
+        let told = lateness.as_json();
         assert_eq!(
-            report["histogram"][0],
+            told["histogram"][0],
             json!({"below_us": 32, "deliveries": 99})
         );
         assert_eq!(
-            report["histogram"][1],
+            told["histogram"][1],
             json!({"below_us": 2048, "deliveries": 2})
         );
+    }
+
+    #[test]
+    fn a_daemon_that_was_held_up_says_so() {
+        for virtual_time in [false, true] {
+            let mut lateness = Lateness::new(virtual_time);
+            lateness.woken(90_000_000);
+            assert_eq!(lateness.doubts(), [""; 0]);
+            lateness.woken(3_000_000_000);
+            let doubts = lateness.doubts();
+            assert!(
+                doubts[0].contains("held up 1 times, for 3.000 s"),
+                "{doubts:?}"
+            );
+        }
     }
 }

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The parts of `hoplab-medium` around the engine: configuration, messages, records, the loop.
+//! The parts of `hoplab-medium` around the engine: configuration, ports to the hosts, records,
+//! the loop.
 #![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod config;
 pub mod dot11;
-pub mod hwsim;
 mod lateness;
 mod pcapng;
+pub mod port;
 mod records;
-pub mod shell;
+pub mod server;
 mod sys;
+
+pub use sys::monotonic;

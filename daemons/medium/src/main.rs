@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use hoplab_medium::{config, shell};
+use hoplab_medium::config;
+use hoplab_medium::port::hwsim::Hwsim;
+use hoplab_medium::server::Server;
 
 /// An 802.11 channel for simulated radios.
 #[derive(Parser)]
@@ -36,10 +38,14 @@ fn main() -> ExitCode {
 fn run(options: &Options) -> Result<(), String> {
     let name = options.config.display();
     let text = std::fs::read_to_string(&options.config).map_err(|e| format!("{name}: {e}"))?;
-    let config = config::parse(&text, shell::monotonic()).map_err(|e| format!("{name}: {e}"))?;
+    let config =
+        config::parse(&text, hoplab_medium::monotonic()).map_err(|e| format!("{name}: {e}"))?;
     if options.check {
         println!("{name}: {} stations, no mistakes", config.stations.len());
         return Ok(());
     }
-    shell::run(config)
+    let port = Hwsim::open(&config.macs)?;
+    let server = Server::new(config, port)?;
+    println!("ready");
+    server.run()
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Records as JSON lines: `nodes.jsonl` at every interval; `radios.jsonl`, `links.jsonl` and
-//! `signals.jsonl` at the end; on request `frames.jsonl` and a capture of the air; the daemon's own
-//! account of itself in `medium.json`.
+//! `signals.jsonl` of the whole run; on request `frames.jsonl` and a capture of the air; what the
+//! daemon has to say of itself in `medium.json`.
+//!
+//! A run that has a duration ends in all of them exactly then, however long the daemon lives on.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -27,6 +29,12 @@ pub struct Recorder {
     /// When the rows so far were last given to whoever follows them.
     shown: u64,
     epoch: u64,
+    /// When the run ends; none if the daemon is not told.
+    end: Option<u64>,
+    /// Up to when rows were written.
+    reached: u64,
+    /// Whether the tables of the whole run are written.
+    closed: bool,
 }
 
 fn create(settings: &Records, name: &str) -> Result<BufWriter<File>, String> {
@@ -63,6 +71,9 @@ impl Recorder {
             next: config.epoch_ns,
             shown: 0,
             epoch: config.epoch_ns,
+            end: config.end_ns,
+            reached: 0,
+            closed: false,
             settings,
         })
     }
@@ -78,9 +89,11 @@ impl Recorder {
             .map_err(|e| format!("{}: {e}", self.settings.dir.display()))
     }
 
-    /// Write the rows that are due at or before `now`; the engine is advanced to each.
+    /// Write the rows that are due at or before `now`, and at its end the tables of the whole run;
+    /// the engine is advanced to each of these times.
     pub fn due(&mut self, medium: &mut Medium, now: u64) -> Result<(), String> {
-        while self.next <= now {
+        let until = self.end.map_or(now, |end| end.min(now));
+        while self.next <= until {
             let at = self.next;
             self.next += self.interval;
             medium.advance(at);
@@ -107,12 +120,30 @@ impl Recorder {
                 line(&mut self.nodes, &row)?;
             }
         }
+        self.reached = self.reached.max(until);
+        if self.end.is_some_and(|end| end <= now) && !self.closed {
+            medium.advance(until);
+            self.close(medium)?;
+        }
         Ok(())
+    }
+
+    /// Where the run was cut short: how far it had come.
+    pub fn missing(&self) -> Option<String> {
+        let end = self.end.filter(|end| self.reached < *end)?;
+        let came = seconds(self.reached.saturating_sub(self.epoch));
+        let whole = seconds(end - self.epoch);
+        Some(format!("at {came:.3} s of {whole} s"))
+    }
+
+    /// Whether something that was over `at` this time belongs to the run.
+    fn belongs(&self, at: u64) -> bool {
+        self.end.is_none_or(|end| at <= end)
     }
 
     /// Something was on the air; `bytes` is the host's frame that it carried.
     pub fn aired(&mut self, aired: &Aired, bytes: Option<&[u8]>) -> Result<(), String> {
-        if aired.at < self.epoch {
+        if aired.at < self.epoch || !self.belongs(aired.until) {
             return Ok(());
         }
         if let Some(file) = &mut self.frames {
@@ -159,6 +190,9 @@ impl Recorder {
 
     /// A battery is empty.
     pub fn exhausted(&mut self, radio: usize, at: u64) -> Result<(), String> {
+        if !self.belongs(at) {
+            return Ok(());
+        }
         let row = json!({
             "t_s": seconds(at.saturating_sub(self.epoch)),
             "node": self.names[radio],
@@ -175,8 +209,9 @@ impl Recorder {
         line(file, &row)
     }
 
-    /// Write the tables of the whole run, and `account`.
-    pub fn finish(mut self, medium: &Medium, account: &Value) -> Result<(), String> {
+    /// Write the tables of the whole run as it stands.
+    fn close(&mut self, medium: &Medium) -> Result<(), String> {
+        self.closed = true;
         let mut radios = create(&self.settings, "radios.jsonl")?;
         let mut links = create(&self.settings, "links.jsonl")?;
         let mut signals = create(&self.settings, "signals.jsonl")?;
@@ -218,19 +253,35 @@ impl Recorder {
                 }
             }
         }
-        let mut own = create(&self.settings, "medium.json")?;
-        line(&mut own, account)?;
+        flush(&self.settings, [radios, links, signals])
+    }
+
+    /// End the records; `own` is what the daemon says of itself.
+    pub fn finish(mut self, medium: &Medium, own: &Value) -> Result<(), String> {
+        if !self.closed {
+            self.close(medium)?;
+        }
+        let mut file = create(&self.settings, "medium.json")?;
+        line(&mut file, own)?;
         if let Some(capture) = self.capture.take() {
             let result = capture.finish();
             result.map_err(|e| format!("capture of the air: {e}"))?;
         }
-        let files = [self.nodes, radios, links, signals, own].into_iter();
-        for mut file in files.chain(self.frames).chain(self.events) {
-            file.flush()
-                .map_err(|e| format!("{}: {e}", self.settings.dir.display()))?;
-        }
-        Ok(())
+        let tables = [file, self.nodes].into_iter();
+        let asked = self.frames.into_iter().chain(self.events);
+        flush(&self.settings, tables.chain(asked))
     }
+}
+
+fn flush(
+    settings: &Records,
+    files: impl IntoIterator<Item = BufWriter<File>>,
+) -> Result<(), String> {
+    for mut file in files {
+        file.flush()
+            .map_err(|e| format!("{}: {e}", settings.dir.display()))?;
+    }
+    Ok(())
 }
 
 fn radio_row(medium: &Medium, radio: usize, name: &str) -> Value {

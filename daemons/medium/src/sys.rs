@@ -66,6 +66,7 @@ const DATAGRAMS: usize = 16;
 const DATAGRAM_BYTES: usize = 8192;
 
 /// Room for what one [`Netlink::receive`] brings.
+#[derive(Default)]
 pub struct Inbox {
     bytes: Vec<u8>,
     /// Length of each datagram; none if it did not fit.

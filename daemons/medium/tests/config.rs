@@ -89,6 +89,11 @@ fn mistakes_are_told_with_line_key_and_what_is_allowed() {
         "line 4: loss.on_s: loss of kind \"burst\" needs it, in s and above 0",
     );
     refused_head(
+        "[[loss]]\nkind = \"burst\"\nrate = 0.5\non_s = 1e-10\nperiod_s = 2e-10\n",
+        "line 4: loss.on_s: is longer than period_s, or neither lasts a nanosecond; a burst ends \
+         with its period",
+    );
+    refused_head(
         "[[event]]\nat_s = 1\nkind = \"move\"\nstation = \"a\"\nx_m = 1\n",
         "line 1: event.y_m: missing; an event of kind \"move\" needs it",
     );

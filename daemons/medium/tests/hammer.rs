@@ -3,7 +3,7 @@
 //! engine, without a fuzzing compiler. `HOPLAB_FUZZ_INPUTS` sets how many (default 200 000).
 
 use hoplab_medium::dot11;
-use hoplab_medium::hwsim::{self, Message};
+use hoplab_medium::port::messages::{self, Message};
 use hoplab_medium_core::{Class, Frame, Medium, Params, Station, Stream, To};
 
 fn inputs() -> u64 {
@@ -116,7 +116,7 @@ fn the_parsers_and_the_engine_survive() {
             bytes[at] = random.below(256) as u8;
         }
         bytes.truncate(bytes.len() - random.below(2) as usize * random.below(40) as usize);
-        for message in hwsim::parse(&bytes) {
+        for message in messages::parse(&bytes) {
             let Message::Frame(sent) = message else {
                 continue;
             };
@@ -162,20 +162,20 @@ fn malformed_messages_are_told_from_unknown_ones() {
     let mut random = Stream::new(1, "malformed");
     let whole = loop {
         let bytes = message(&mut random);
-        if matches!(hwsim::parse(&bytes)[..], [Message::Frame(_)]) {
+        if matches!(messages::parse(&bytes)[..], [Message::Frame(_)]) {
             break bytes;
         }
     };
     let mut two = whole.clone();
     two.extend(&whole[..whole.len() / 2]);
     assert!(matches!(
-        hwsim::parse(&two)[..],
+        messages::parse(&two)[..],
         [Message::Frame(_), Message::Malformed]
     ));
     let mut unknown = whole.clone();
     unknown[16] = 77;
-    assert_eq!(hwsim::parse(&unknown), [Message::Unknown]);
+    assert_eq!(messages::parse(&unknown), [Message::Unknown]);
     let mut short = whole;
     short[0..4].copy_from_slice(&8u32.to_ne_bytes());
-    assert_eq!(hwsim::parse(&short), [Message::Malformed]);
+    assert_eq!(messages::parse(&short), [Message::Malformed]);
 }

@@ -18,6 +18,8 @@ from hoplab.scenario.movement.waypoint import random_waypoint
 
 __all__ = ["Trace", "Waypoint", "load", "random_waypoint", "save"]
 
+MAX_BYTES = 256 << 20
+"""Unpacked."""
 _PARSERS: dict[str, Callable[[str, str], dict[str, Trace]]] = {
     ".ns2": ns2.parse,
     ".tcl": ns2.parse,
@@ -33,8 +35,11 @@ def load(path: Path) -> dict[str, Trace]:
     """
     parser = _PARSERS[_suffix(path)]
     try:
-        data = path.read_bytes()
-        text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8")
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
+            raise ScenarioError(f"{path}: is larger than {MAX_BYTES >> 20} MiB; shorten it")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ScenarioError(f"{path}: is no text; expected a movement file") from None
     except (EOFError, gzip.BadGzipFile, zlib.error):

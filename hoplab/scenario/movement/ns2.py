@@ -104,7 +104,8 @@ def _turn_at(points: list[Waypoint], t_s: float) -> None:
         return
     if last.t_s == t_s:
         return
-    x_m, y_m = Trace(tuple(points)).at(t_s) if last.t_s > t_s else last[1:]
+    # Legs come in order of time, so that the station is on the last one.
+    x_m, y_m = Trace(tuple(points[-2:])).at(t_s) if last.t_s > t_s else last[1:]
     if last.t_s > t_s:
         points.pop()
     if not points or points[-1].t_s < t_s:
@@ -145,8 +146,8 @@ def _departures(name: str, trace: Trace) -> list[tuple[float, Waypoint, float]]:
 
 
 def _node(word: str, where: str) -> int:
-    if not (word.isascii() and word.isdigit()):
-        raise ScenarioError(f"{where}: node {word!r}; expected a number such as 0")
+    if not (word.isascii() and word.isdigit() and len(word) < 10):
+        raise ScenarioError(f"{where}: node {word[:40]!r}; expected a number such as 0")
     return int(word)
 
 

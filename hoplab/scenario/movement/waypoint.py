@@ -3,21 +3,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
-import random
 from collections.abc import Iterable
 
 from hoplab.scenario.movement.trace import Trace, Waypoint
-
-
-def stream(seed: int, name: str) -> random.Random:
-    """The generator of one named stream of a scenario's seed.
-
-    Seeded with the first 8 bytes, little-endian, of SHA-256("SEED/NAME").
-    """
-    digest = hashlib.sha256(f"{seed}/{name}".encode()).digest()
-    return random.Random(int.from_bytes(digest[:8], "little"))
+from hoplab.scenario.streams import stream
 
 
 def random_waypoint(

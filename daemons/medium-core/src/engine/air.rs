@@ -412,6 +412,7 @@ impl Medium {
         };
         self.outputs.push_back(Output::Aired(Aired {
             at: tx.start,
+            until: self.now,
             from: tx.from,
             to: tx.to,
             kind: air_kind(tx),

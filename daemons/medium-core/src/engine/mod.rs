@@ -181,6 +181,8 @@ pub struct Frame {
 pub struct Aired {
     /// When it began.
     pub at: Nanos,
+    /// When it ended or broke off.
+    pub until: Nanos,
     pub from: usize,
     pub to: To,
     pub kind: AirKind,

@@ -3,11 +3,11 @@
 #![no_main]
 
 use hoplab_medium::dot11;
-use hoplab_medium::hwsim::{self, Message, MAX_RATES};
+use hoplab_medium::port::messages::{self, Message, MAX_RATES};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    let messages = hwsim::parse(bytes);
+    let messages = messages::parse(bytes);
     assert!(messages.len() <= bytes.len() / 16 + 1);
     for message in messages {
         if let Message::Frame(sent) = message {

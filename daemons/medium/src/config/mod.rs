@@ -21,7 +21,7 @@ struct Document {
     seed: u64,
     /// The time of the start where it is not given.
     epoch_ns: Option<u64>,
-    /// For the reader of the file; the daemon runs until it is told to stop.
+    /// When the records end, after time 0; 0 is when the daemon does.
     #[serde(default)]
     duration_s: f64,
     /// Whether hosts listen to frames for others (monitor interfaces).
@@ -50,6 +50,8 @@ fn yes() -> bool {
 pub struct Config {
     /// When the measured part begins: scenario time 0.
     pub epoch_ns: u64,
+    /// When it ends; none for when the daemon does.
+    pub end_ns: Option<u64>,
     pub params: Params,
     pub stations: Vec<Station>,
     /// Permanent address of each radio.
@@ -123,8 +125,10 @@ fn check(document: Document, start_ns: u64) -> Result<Config, At> {
     radio.params.trace = document.records.frames || document.records.air_capture.is_some();
     radio.params.histograms = true;
     radio.params.overhear = document.overhear;
+    let duration_ns = nanos(document.duration_s);
     Ok(Config {
         epoch_ns,
+        end_ns: (duration_ns > 0).then(|| epoch_ns.saturating_add(duration_ns)),
         params: radio.params,
         stations: network.stations,
         macs: network.macs,

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use hoplab_medium_core::{position, LossModel, LossRule, Station};
+use hoplab_medium_core::{position, Burst, LossModel, LossRule, Station};
 use serde::Deserialize;
 
 use super::{at, nanos, one_of, At};
@@ -296,16 +296,13 @@ fn loss_model(table: &LossTable, index: usize, epoch_ns: u64) -> Result<LossMode
         }),
         "burst" => {
             let (on, period) = (time(table.on_s, "on_s")?, time(table.period_s, "period_s")?);
-            if on > period {
-                let message = "is longer than period_s; a burst ends with its period";
-                return Err(at("loss", index, "on_s", message));
-            }
-            Ok(LossModel::Burst {
-                rate: probability(table.rate, "rate", None)?,
-                on,
-                period,
-                start: epoch_ns + nanos(table.start_s.unwrap_or(0.0)),
-            })
+            let rate = probability(table.rate, "rate", None)?;
+            let start = epoch_ns + nanos(table.start_s.unwrap_or(0.0));
+            let burst = Burst::new(rate, on, period, start);
+            let message = "is longer than period_s, or neither lasts a nanosecond; a burst ends \
+                           with its period";
+            let burst = burst.ok_or_else(|| at("loss", index, "on_s", message))?;
+            Ok(LossModel::Burst(burst))
         }
         "gilbert-elliott" => Ok(LossModel::GilbertElliott {
             to_bad: probability(table.p_good_to_bad, "p_good_to_bad", None)?,

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What every other crate counts time and draws lots with: instants and durations in integer
+//! nanoseconds, and random streams that follow from the scenario's seed and a name.
+//!
+//! Nothing here reads a clock or asks the system for randomness.
+#![no_std]
+#![forbid(unsafe_code)]
+
+#[cfg(feature = "serde")]
+mod seconds;
+mod stream;
+mod time;
+
+pub use stream::Stream;
+pub use time::{Duration, Instant};

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Link-layer addresses of neighbours: learned from the DSR frames they send, or by ARP
+//! (RFC 826) with the queue and the timers that differ between systems as settings. A queue of
+//! one packet, the last in wins, is what BSD has and Holland and Vaidya (1999) blame.
+
+use crate::queue::Item;
+use crate::settings::{Resolution, Settings};
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+use hoplab_base::{Duration, Instant};
+use hoplab_wire::Mac;
+
+/// How long after the first frame of a neighbour unicast frames to it are held back. An IBSS
+/// station in Linux enters a new neighbour into its table some time after it handed up the frame
+/// by which it learned of it, and drops without a word what is sent to one not entered yet.
+const SETTLING: Duration = Duration::from_millis(1);
+
+#[derive(Default)]
+struct Entry {
+    mac: Option<Mac>,
+    confirmed: Instant,
+    /// When the link layer knows the neighbour too.
+    usable: Instant,
+    waiting: VecDeque<Item>,
+    tries: u32,
+    next_try: Instant,
+}
+
+/// The neighbour table.
+#[derive(Default)]
+pub struct Neighbours {
+    entries: BTreeMap<Ipv4Addr, Entry>,
+}
+
+/// What to do with a packet whose next hop needs an address.
+pub enum Resolved {
+    Known(Mac, Item),
+    /// Queued; the request to broadcast if one is due, and a packet pushed out of the queue.
+    Waiting {
+        ask: bool,
+        dropped: Option<Item>,
+    },
+}
+
+/// Between requests. Where ARP only makes up for a neighbour not heard lately, a request is a
+/// one-hop exchange like a non-propagating Route Request, and waits as long (RFC 4728 §9).
+fn retry(s: &Settings) -> Duration {
+    match s.resolution {
+        Resolution::Learned => s.nonprop_request_timeout_s,
+        Resolution::Arp => s.arp_retry_s,
+    }
+}
+
+/// How long an entry serves without a sign of life.
+fn lifetime(s: &Settings) -> Duration {
+    match s.resolution {
+        Resolution::Learned => s.neighbour_timeout_s,
+        Resolution::Arp => s.arp_timeout_s,
+    }
+}
+
+impl Neighbours {
+    /// A frame that the interface took in showed the neighbour's address; returns from when on
+    /// it may be sent to.
+    pub fn learn(&mut self, now: Instant, ip: Ipv4Addr, mac: Mac, s: &Settings) -> Instant {
+        let entry = self.entries.entry(ip).or_default();
+        if entry.mac != Some(mac) || now.since(entry.confirmed) >= lifetime(s) {
+            entry.usable = now + SETTLING;
+        }
+        entry.mac = Some(mac);
+        entry.confirmed = now;
+        entry.tries = 0;
+        entry.usable
+    }
+
+    /// The neighbour acknowledged a frame.
+    pub fn confirm(&mut self, now: Instant, ip: Ipv4Addr) {
+        if let Some(entry) = self.entries.get_mut(&ip) {
+            entry.confirmed = now;
+        }
+    }
+
+    /// The link layer does not know the neighbour.
+    pub fn forget(&mut self, ip: Ipv4Addr) {
+        if let Some(entry) = self.entries.get_mut(&ip) {
+            entry.mac = None;
+        }
+    }
+
+    pub fn mac_of(&self, ip: Ipv4Addr) -> Option<Mac> {
+        self.entries.get(&ip)?.mac
+    }
+
+    pub fn resolve(&mut self, now: Instant, item: Item, hop: Ipv4Addr, s: &Settings) -> Resolved {
+        let entry = self.entries.entry(hop).or_default();
+        let stale = now.since(entry.confirmed) >= lifetime(s);
+        if let (Some(mac), false, true) = (entry.mac, stale, entry.usable <= now) {
+            return Resolved::Known(mac, item);
+        }
+        let settling = entry.mac.is_some() && !stale;
+        let ask = entry.waiting.is_empty() && !settling;
+        let full = entry.waiting.len() >= s.arp_queue_packets.max(1);
+        let dropped = if full {
+            entry.waiting.pop_front()
+        } else {
+            None
+        };
+        entry.waiting.push_back(item);
+        if ask {
+            entry.mac = None;
+            entry.tries = 1;
+            entry.next_try = now + retry(s);
+        }
+        Resolved::Waiting { ask, dropped }
+    }
+
+    /// Packets whose next hop is known by now.
+    pub fn take_resolved(&mut self, now: Instant) -> Vec<Item> {
+        let ready = self.entries.values_mut();
+        let ready = ready.filter(|e| e.mac.is_some() && e.usable <= now);
+        ready
+            .flat_map(|e| core::mem::take(&mut e.waiting))
+            .collect()
+    }
+
+    /// Packets that wait for the address of `hop`.
+    pub fn pull(&mut self, hop: Ipv4Addr) -> Vec<Item> {
+        let entry = self.entries.get_mut(&hop);
+        entry
+            .map(|e| core::mem::take(&mut e.waiting).into())
+            .unwrap_or_default()
+    }
+
+    /// Requests to repeat now, and next hops that did not answer in time.
+    pub fn poll(&mut self, now: Instant, s: &Settings) -> (Vec<Ipv4Addr>, Vec<Ipv4Addr>) {
+        let (mut ask, mut failed) = (Vec::new(), Vec::new());
+        for (ip, e) in &mut self.entries {
+            if e.waiting.is_empty() || e.mac.is_some() || now < e.next_try {
+                continue;
+            }
+            if e.tries >= s.arp_tries {
+                failed.push(*ip);
+            } else {
+                e.tries += 1;
+                e.next_try = now + retry(s);
+                ask.push(*ip);
+            }
+        }
+        (ask, failed)
+    }
+
+    /// Packets that wait for an address.
+    pub fn waiting(&self) -> usize {
+        self.entries.values().map(|e| e.waiting.len()).sum()
+    }
+
+    pub fn next_deadline(&self) -> Option<Instant> {
+        let waiting = self.entries.values().filter(|e| !e.waiting.is_empty());
+        let due = |e: &Entry| {
+            if e.mac.is_some() {
+                e.usable
+            } else {
+                e.next_try
+            }
+        };
+        waiting.map(due).min()
+    }
+}

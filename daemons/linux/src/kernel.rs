@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The clock, and what kind of kernel this is.
+
+use hoplab_base::Instant;
+
+/// CLOCK_MONOTONIC.
+pub fn now() -> Instant {
+    // SAFETY: an all-zero timespec is valid.
+    let mut time: libc::timespec = unsafe { std::mem::zeroed() };
+    // SAFETY: the pointer is to a live timespec; this clock is on every Linux.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+    Instant(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
+/// Whether time stands still while programs compute (User-Mode Linux, `time-travel=inf-cpu`):
+/// whatever a program does is then done at once.
+pub fn in_virtual_time() -> bool {
+    let arguments = std::fs::read_to_string("/proc/cmdline").unwrap_or_default();
+    arguments
+        .split_whitespace()
+        .any(|word| word.starts_with("time-travel"))
+}
+
+/// Whether [`now`] stays out of the kernel (vdso(7)): everywhere but in User-Mode Linux.
+pub fn clock_is_cheap() -> bool {
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    !info.contains("User Mode Linux")
+}

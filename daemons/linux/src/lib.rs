@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the daemons need of Linux and std does not offer. All `unsafe` of the daemons is in this
+//! crate, and every block says why it is sound; no function here can be called wrongly.
+//!
+//! The functions check their results and name what failed.
+
+/// Classic BPF programs, for [`packet::filter`] (filter.rst).
+pub mod bpf {
+    pub use libc::sock_filter as Instruction;
+    pub use libc::{
+        BPF_ABS, BPF_ALU, BPF_AND, BPF_B, BPF_IND, BPF_JEQ, BPF_JMP, BPF_JSET, BPF_K, BPF_LD,
+        BPF_MISC, BPF_RET, BPF_TAX, BPF_W,
+    };
+}
+pub mod calls;
+pub mod interface;
+pub mod kernel;
+pub mod netlink;
+pub mod packet;
+pub mod privileges;
+mod ring;
+pub mod signals;
+mod socket;
+mod status;
+pub mod tun;
+mod wait;
+
+pub use ring::Ring;
+pub use status::{want_statuses, Statuses};
+pub use wait::{wait, Found, Interest};

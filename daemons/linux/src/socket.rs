@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What every socket here is made with.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+/// The result of a system call that is negative on failure.
+pub fn checked(result: impl Into<i64>) -> io::Result<i64> {
+    match result.into() {
+        failed if failed < 0 => Err(io::Error::last_os_error()),
+        value => Ok(value),
+    }
+}
+
+/// `error` with what it happened to.
+pub fn told<T>(result: io::Result<T>, what: &str) -> Result<T, String> {
+    result.map_err(|e| format!("{what}: {e}"))
+}
+
+/// A socket that a program started from this process does not inherit.
+pub fn open(family: i32, kind: i32, protocol: i32) -> io::Result<OwnedFd> {
+    // SAFETY: a plain system call.
+    let fd = unsafe { libc::socket(family, kind | libc::SOCK_CLOEXEC, protocol) };
+    checked(fd)?;
+    // SAFETY: the call that made `fd` succeeded, and nobody else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Types that setsockopt(2) takes as they are: plain data of the C interface.
+///
+/// # Safety
+/// For types without padding and without references that the kernel would keep.
+pub unsafe trait Value {}
+
+// SAFETY: an integer is plain data.
+unsafe impl Value for i32 {}
+// SAFETY: two 64-bit integers.
+unsafe impl Value for libc::timeval {}
+// SAFETY: integers and octets without padding (packet(7)).
+unsafe impl Value for libc::packet_mreq {}
+// SAFETY: four 32-bit integers.
+unsafe impl Value for libc::tpacket_req {}
+
+pub fn set<T: Value>(socket: &OwnedFd, level: i32, name: i32, value: &T) -> io::Result<()> {
+    // SAFETY: pointer and length describe `value`, which is plain data.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            level,
+            name,
+            std::ptr::from_ref(value).cast(),
+            size_of::<T>() as u32,
+        )
+    };
+    checked(result).map(|_| ())
+}
+
+/// Socket addresses of the C interface.
+///
+/// # Safety
+/// For types that bind(2) takes for their family.
+pub unsafe trait Address {}
+
+// SAFETY: the address of AF_NETLINK (netlink(7)).
+unsafe impl Address for libc::sockaddr_nl {}
+// SAFETY: the address of AF_PACKET (packet(7)).
+unsafe impl Address for libc::sockaddr_ll {}
+
+pub fn bind<T: Address>(socket: &OwnedFd, address: &T) -> io::Result<()> {
+    // SAFETY: pointer and length describe `address`.
+    let result = unsafe {
+        libc::bind(
+            socket.as_raw_fd(),
+            std::ptr::from_ref(address).cast(),
+            size_of::<T>() as u32,
+        )
+    };
+    checked(result).map(|_| ())
+}

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `mac80211_hwsim` of this kernel, over generic netlink.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use hoplab_medium_core::MAX_RATES;
+use serde_json::{json, Value};
+
+use super::messages::{self, Batch, Message};
+use super::{Heard, Port, Sent, Troubles, Woken};
+use crate::sys::{self, Inbox, Netlink, LONGEST_WAIT};
+
+/// hwsim's rate table: DSSS/CCK, then OFDM; in the 5 GHz band only OFDM.
+const RATES_MBPS: [f64; 12] = [
+    1.0, 2.0, 5.5, 11.0, 6.0, 9.0, 12.0, 18.0, 24.0, 36.0, 48.0, 54.0,
+];
+const FIRST_OFDM: usize = 4;
+/// The kernel's IEEE80211_MAX_DATA_LEN: hwsim drops a longer frame, header included, on its way to
+/// the receiver.
+const LONGEST_FRAME: usize = 2304;
+
+/// What a status and a delivery repeat of the kernel's frame.
+pub struct Ticket {
+    cookie: u64,
+    flags: u32,
+    frequency_mhz: u32,
+    /// The kernel's indexes of the frame's rates.
+    rates: Vec<u8>,
+}
+
+pub struct Hwsim {
+    netlink: Netlink,
+    inbox: Inbox,
+    family: u16,
+    /// Radio of each permanent address.
+    radios: BTreeMap<[u8; 6], usize>,
+    /// Radio of each address that hwsim knows it by.
+    senders: BTreeMap<[u8; 6], usize>,
+    /// What hwsim calls each radio.
+    addresses: Vec<[u8; 6]>,
+    batch: Batch,
+    virtual_time: bool,
+    troubles: Troubles,
+    clock_readings: u64,
+}
+
+/// Whether this kernel's time stands still while programs compute (User-Mode Linux,
+/// `time-travel=inf-cpu`).
+fn in_virtual_time() -> bool {
+    let arguments = std::fs::read_to_string("/proc/cmdline").unwrap_or_default();
+    arguments
+        .split_whitespace()
+        .any(|word| word.starts_with("time-travel"))
+}
+
+fn request(netlink: &Netlink, batch: &mut Batch) -> Result<Vec<u8>, String> {
+    netlink
+        .send(&batch.take())
+        .map_err(|e| format!("netlink send: {e}"))?;
+    let mut inbox = Inbox::new();
+    netlink
+        .receive(&mut inbox, true)
+        .map_err(|e| format!("netlink: {e}"))?;
+    let answer = inbox.datagrams().next().flatten();
+    Ok(answer
+        .ok_or("netlink: the kernel did not answer within 1 s")?
+        .to_vec())
+}
+
+fn find_family(netlink: &Netlink) -> Result<u16, String> {
+    let mut batch = Batch::default();
+    batch.get_family();
+    let answer = request(netlink, &mut batch)?;
+    match messages::parse(&answer).first() {
+        Some(Message::Family(id)) => Ok(*id),
+        _ => Err("mac80211_hwsim is not there; load it with 'modprobe mac80211_hwsim'".into()),
+    }
+}
+
+fn register(netlink: &Netlink, family: u16) -> Result<(), String> {
+    let mut batch = Batch::default();
+    batch.register(family);
+    let answer = request(netlink, &mut batch)?;
+    match messages::parse(&answer).first() {
+        Some(Message::Ack(0, _)) => Ok(()),
+        Some(Message::Ack(code, _)) => Err(format!(
+            "registering with mac80211_hwsim failed: {}; another medium may be registered",
+            io::Error::from_raw_os_error(code.saturating_neg())
+        )),
+        _ => Err("registering with mac80211_hwsim: unexpected answer".into()),
+    }
+}
+
+impl Hwsim {
+    /// Become the medium of the kernel's radios; `macs` are their permanent addresses.
+    pub fn open(macs: &[[u8; 6]]) -> Result<Self, String> {
+        let netlink = Netlink::open().map_err(|e| format!("netlink socket: {e}"))?;
+        let radios: BTreeMap<[u8; 6], usize> = macs.iter().copied().zip(0..).collect();
+        let family = find_family(&netlink)?;
+        register(&netlink, family)?;
+        netlink.forget_calls();
+        sys::catch_signals();
+        Ok(Self {
+            netlink,
+            inbox: Inbox::new(),
+            family,
+            senders: radios.clone(),
+            radios,
+            addresses: macs.to_vec(),
+            batch: Batch::default(),
+            virtual_time: in_virtual_time(),
+            troubles: Troubles::default(),
+            clock_readings: 0,
+        })
+    }
+
+    /// Returns whether there was something.
+    fn receive(&mut self, wait: bool) -> Result<bool, String> {
+        match self.netlink.receive(&mut self.inbox, wait) {
+            Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => {
+                self.troubles.overruns += 1;
+            }
+            other => other.map_err(|error| format!("netlink receive: {error}"))?,
+        }
+        Ok(!self.inbox.is_empty())
+    }
+
+    /// Which radio has this hwsim address: its own, or for a radio that was made without a given
+    /// address, its own with the bit 0x40 set.
+    fn radio_of(&mut self, address: [u8; 6]) -> Option<usize> {
+        if let Some(radio) = self.senders.get(&address) {
+            return Some(*radio);
+        }
+        let mut plain = address;
+        plain[0] &= !0x40;
+        let radio = *self.radios.get(&plain)?;
+        self.addresses[radio] = address;
+        self.senders.insert(address, radio);
+        Some(radio)
+    }
+
+    fn accepted<'a>(&mut self, sent: &messages::Sent<'a>) -> Option<Sent<'a, Ticket>> {
+        let Some(radio) = self.radio_of(sent.transmitter) else {
+            self.troubles.unknown_radios += 1;
+            return None;
+        };
+        let (rates, indexes) = rate_table(sent);
+        Some(Sent {
+            radio,
+            bytes: sent.frame,
+            rates,
+            ticket: Ticket {
+                cookie: sent.cookie,
+                flags: sent.flags,
+                frequency_mhz: sent.frequency_mhz,
+                rates: indexes,
+            },
+        })
+    }
+}
+
+impl Port for Hwsim {
+    type Ticket = Ticket;
+
+    fn longest_frame(&self) -> usize {
+        LONGEST_FRAME
+    }
+
+    fn clock(&mut self) -> u64 {
+        self.clock_readings += 1;
+        sys::monotonic()
+    }
+
+    fn virtual_time(&self) -> bool {
+        self.virtual_time
+    }
+
+    fn stopped(&self) -> bool {
+        sys::stopped()
+    }
+
+    fn wait(&mut self, limit: Option<u64>) -> Result<Woken, String> {
+        let Some(limit) = limit else {
+            // With nothing on its way, waiting and receiving are one call.
+            let input = self.receive(true)?;
+            return Ok(Woken { passed: 0, input });
+        };
+        let limit = limit.min(LONGEST_WAIT);
+        let (ready, left) = self.netlink.wait(limit);
+        let passed = limit - left.min(limit);
+        let input = ready && self.receive(false)?;
+        Ok(Woken { passed, input })
+    }
+
+    fn read(&mut self, mut accept: impl FnMut(&mut Self, Sent<'_, Ticket>)) {
+        let mut inbox = std::mem::take(&mut self.inbox);
+        for datagram in inbox.datagrams() {
+            let Some(bytes) = datagram else {
+                self.troubles.malformed += 1;
+                continue;
+            };
+            for message in messages::parse(bytes) {
+                match message {
+                    Message::Frame(sent) => {
+                        if let Some(sent) = self.accepted(&sent) {
+                            accept(self, sent);
+                        }
+                    }
+                    Message::Malformed => self.troubles.malformed += 1,
+                    // A radio that has gone, or is down, refuses its frame: not an error.
+                    Message::Ack(_, messages::SEQUENCE_DELIVER) => {
+                        self.troubles.refused_deliveries += 1;
+                    }
+                    Message::Ack(_, messages::SEQUENCE_STATUS) => {
+                        self.troubles.refused_statuses += 1;
+                    }
+                    Message::Ack(..) | Message::Family(_) | Message::Unknown => {}
+                }
+            }
+        }
+        inbox.clear();
+        self.inbox = inbox;
+    }
+
+    fn deliver(&mut self, to: usize, bytes: &[u8], ticket: &Ticket, heard: Heard) {
+        let rate = RATES_MBPS.iter().position(|rate| *rate == heard.rate_mbps);
+        let first = first_rate(ticket.frequency_mhz);
+        self.batch.deliver(
+            self.family,
+            self.addresses[to],
+            bytes,
+            rate.unwrap_or(0).saturating_sub(first) as u32,
+            heard.signal_dbm.round() as i32,
+            ticket.frequency_mhz,
+        );
+    }
+
+    fn status(&mut self, radio: usize, ticket: &Ticket, acked: bool, tries: &[u32; MAX_RATES]) {
+        let acked = acked && ticket.flags & messages::TX_CTL_NO_ACK == 0;
+        let flags = ticket.flags | if acked { messages::TX_STAT_ACK } else { 0 };
+        let rates = ticket.rates.iter().copied();
+        let table: Vec<(u8, u32)> = rates.zip(tries.iter().copied()).collect();
+        let mac = self.addresses[radio];
+        self.batch
+            .status(self.family, mac, flags, ticket.cookie, &table);
+    }
+
+    fn unsent(&self) -> usize {
+        self.batch.len()
+    }
+
+    fn flush(&mut self) -> Result<(), String> {
+        if self.batch.is_empty() {
+            return Ok(());
+        }
+        self.netlink
+            .send(&self.batch.take())
+            .map_err(|e| format!("netlink send: {e}"))
+    }
+
+    fn troubles(&self) -> Troubles {
+        self.troubles
+    }
+
+    fn calls(&self) -> Value {
+        let calls = self.netlink.calls();
+        json!({
+            "wait": calls.wait,
+            "receive": calls.receive,
+            "send": calls.send,
+            "clock": self.clock_readings,
+        })
+    }
+}
+
+fn first_rate(frequency_mhz: u32) -> usize {
+    if frequency_mhz > 4000 {
+        FIRST_OFDM
+    } else {
+        0
+    }
+}
+
+/// The frame's rates for the engine, and the kernel's indexes of them; none if one of them is of
+/// another table (HT, VHT) or unknown.
+fn rate_table(sent: &messages::Sent<'_>) -> (Vec<(f64, u32, bool)>, Vec<u8>) {
+    let offset = first_rate(sent.frequency_mhz);
+    let mut rates = Vec::new();
+    let mut indexes = Vec::new();
+    for &(index, tries, flags) in &sent.rates {
+        let rate = RATES_MBPS.get(usize::from(index) + offset);
+        let Some(rate) = rate.filter(|_| flags & messages::RC_MCS == 0) else {
+            return (Vec::new(), indexes);
+        };
+        rates.push((
+            *rate,
+            u32::from(tries),
+            flags & messages::RC_USE_RTS_CTS != 0,
+        ));
+        indexes.push(index);
+    }
+    (rates, indexes)
+}

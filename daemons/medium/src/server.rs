@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Between hosts and the engine: one thread that blocks in one place.
+
+use std::collections::BTreeMap;
+
+use hoplab_medium_core::{Class, Frame, Medium, Outcome, Output, To};
+use serde_json::{json, Value};
+
+use crate::config::Config;
+use crate::dot11;
+use crate::lateness::Lateness;
+use crate::port::{Heard, Port, Sent, Woken};
+use crate::records::Recorder;
+
+const FCS_BYTES: usize = 4;
+/// Bytes from which a batch is sent: the kernel copies a send into one buffer.
+const BATCH_BYTES: usize = 1 << 18;
+/// A port wakes at least once in this time.
+const LONGEST_SLEEP_NS: u64 = 1_000_000_000;
+
+/// A frame that its host, or a delivery, waits for.
+struct Pending<T> {
+    bytes: Vec<u8>,
+    ticket: T,
+}
+
+/// What came from hosts and went to them.
+#[derive(Default)]
+struct Traffic {
+    frames: u64,
+    unicasts: u64,
+    statuses: u64,
+    deliveries: u64,
+    /// Deauthentications between IBSS stations, which stay off the air.
+    deauthentications: u64,
+    refused_rates: u64,
+    /// Frames that no host could take.
+    oversized: u64,
+}
+
+/// The engine behind a [`Port`], and its records.
+pub struct Server<P: Port> {
+    port: P,
+    /// Radio of each address that frames are sent to.
+    radios: BTreeMap<[u8; 6], usize>,
+    medium: Medium,
+    recorder: Recorder,
+    pending: BTreeMap<u64, Pending<P::Ticket>>,
+    next_id: u64,
+    traffic: Traffic,
+    lateness: Lateness,
+}
+
+impl<P: Port> Server<P> {
+    pub fn new(config: Config, port: P) -> Result<Self, String> {
+        let recorder = Recorder::new(&config)?;
+        let mut medium = Medium::new(config.params, config.stations, config.losses);
+        for (at, radio, on) in config.power {
+            medium.schedule_power(at, radio, on);
+        }
+        medium.schedule_measure(config.epoch_ns);
+        Ok(Self {
+            lateness: Lateness::new(port.virtual_time()),
+            port,
+            radios: config.macs.into_iter().zip(0..).collect(),
+            medium,
+            recorder,
+            pending: BTreeMap::new(),
+            next_id: 0,
+            traffic: Traffic::default(),
+        })
+    }
+
+    /// Serve until told to stop, and write the records; an error where the run was cut short.
+    pub fn run(mut self) -> Result<(), String> {
+        self.serve()?;
+        let doubts = self.doubts();
+        for doubt in &doubts {
+            eprintln!("hoplab-medium: do not trust this run: {doubt}");
+        }
+        let own = self.own_record(&doubts);
+        let early = self.recorder.missing();
+        self.recorder.finish(&self.medium, &own)?;
+        early.map_or(Ok(()), |left| Err(format!("stopped {left}")))
+    }
+
+    fn serve(&mut self) -> Result<(), String> {
+        let mut now = self.port.clock();
+        while !self.port.stopped() {
+            // The engine is behind while nothing that a host could notice happens in it.
+            let due = self.medium.next_output();
+            let limit = due.map(|due| due.saturating_sub(now));
+            let Woken { passed, input } = self.port.wait(limit)?;
+            let latest = now + limit.unwrap_or(LONGEST_SLEEP_NS).min(LONGEST_SLEEP_NS);
+            now += passed;
+            if !self.port.virtual_time() || input || limit.is_none() {
+                // A wait with a limit tells the time to within what other processes took since the
+                // last one; a frame must not start before its arrival.
+                now = now.max(self.port.clock());
+                self.lateness.woken(now.saturating_sub(latest));
+            }
+            self.recorder.due(&mut self.medium, now)?;
+            self.medium.advance(now);
+            self.read();
+            let deliveries = self.write()?;
+            if !self.port.virtual_time() {
+                self.recorder.show(now)?;
+                if deliveries > 0 {
+                    let late = now.saturating_sub(due.unwrap_or(now));
+                    self.lateness.add(late, deliveries);
+                }
+            }
+        }
+        // What has passed since something last happened counts too.
+        now = now.max(self.port.clock());
+        self.recorder.due(&mut self.medium, now)?;
+        self.medium.advance(now);
+        self.write()?;
+        Ok(())
+    }
+
+    fn read(&mut self) {
+        let Self {
+            port,
+            radios,
+            medium,
+            pending,
+            next_id,
+            traffic,
+            ..
+        } = self;
+        port.read(|port, sent| {
+            let ready = prepare(radios, port, traffic, &sent);
+            let Some((to, header)) = ready else { return };
+            *next_id += 1;
+            let frame = Frame {
+                id: *next_id,
+                to,
+                bytes: sent.bytes.len() + FCS_BYTES,
+                rates: sent.rates,
+                class: header.map_or(Class::Management, |header| header.class),
+                routing: header.is_some_and(|header| header.routing),
+            };
+            let waits = Pending {
+                bytes: sent.bytes.to_vec(),
+                ticket: sent.ticket,
+            };
+            pending.insert(*next_id, waits);
+            medium.enqueue(sent.radio, frame);
+        });
+    }
+
+    /// Everything that the engine has decided leaves in one send; returns how many messages.
+    fn write(&mut self) -> Result<u64, String> {
+        let before = self.traffic.deliveries + self.traffic.statuses;
+        while let Some(output) = self.medium.poll_output() {
+            match output {
+                Output::Deliver {
+                    frame,
+                    to,
+                    signal_dbm,
+                    rate_mbps,
+                    ..
+                } => {
+                    let heard = Heard {
+                        signal_dbm,
+                        rate_mbps,
+                    };
+                    self.deliver(frame, to, heard);
+                }
+                Output::Status {
+                    frame,
+                    radio,
+                    outcome,
+                    tries,
+                    kept,
+                } => self.status(frame, radio, outcome, &tries, kept),
+                Output::Released { frame } => {
+                    self.pending.remove(&frame);
+                }
+                Output::Aired(aired) => {
+                    let pending = aired.frame.and_then(|frame| self.pending.get(&frame));
+                    let bytes = pending.map(|pending| &pending.bytes[..]);
+                    self.recorder.aired(&aired, bytes)?;
+                }
+                Output::Exhausted { radio, at } => self.recorder.exhausted(radio, at)?,
+            }
+            if self.port.unsent() > BATCH_BYTES {
+                self.port.flush()?;
+            }
+        }
+        self.port.flush()?;
+        Ok(self.traffic.deliveries + self.traffic.statuses - before)
+    }
+
+    fn deliver(&mut self, frame: u64, to: usize, heard: Heard) {
+        let Some(pending) = self.pending.get(&frame) else {
+            return;
+        };
+        self.traffic.deliveries += 1;
+        self.port
+            .deliver(to, &pending.bytes, &pending.ticket, heard);
+    }
+
+    fn status(
+        &mut self,
+        frame: u64,
+        radio: usize,
+        outcome: Outcome,
+        tries: &[u32; hoplab_medium_core::MAX_RATES],
+        kept: bool,
+    ) {
+        let Some(pending) = self.pending.get(&frame) else {
+            return;
+        };
+        if outcome == Outcome::Refused {
+            self.traffic.refused_rates += 1;
+            if self.traffic.refused_rates == 1 {
+                eprintln!(
+                    "hoplab-medium: a frame's rate is none of the channel's standard (HT and VHT \
+                     are not modelled): frames at such rates are refused"
+                );
+            }
+        }
+        self.traffic.statuses += 1;
+        self.port
+            .status(radio, &pending.ticket, outcome.succeeded(), tries);
+        if !kept {
+            self.pending.remove(&frame);
+        }
+    }
+
+    /// Reasons not to trust the run.
+    fn doubts(&self) -> Vec<String> {
+        let audit = self.medium.audit();
+        let (traffic, troubles) = (&self.traffic, self.port.troubles());
+        let mut doubts = self.lateness.doubts();
+        doubts.extend(
+            self.recorder
+                .missing()
+                .map(|left| format!("it was stopped {left}")),
+        );
+        if troubles.overruns > 0 {
+            doubts.push(format!(
+                "messages of the kernel were lost {} times: the receive buffer was full",
+                troubles.overruns
+            ));
+        }
+        if traffic.oversized > 0 {
+            doubts.push(format!(
+                "{} frames of more than {} bytes were refused, which no radio takes: \
+                 use a smaller MTU or mss",
+                traffic.oversized,
+                self.port.longest_frame()
+            ));
+        }
+        if !audit.holds() || traffic.frames != traffic.statuses + audit.open {
+            doubts.push(format!(
+                "{} frames came, {} statuses went and {} are open: {audit:?}",
+                traffic.frames, traffic.statuses, audit.open
+            ));
+        }
+        doubts
+    }
+
+    /// What `medium.json` says.
+    fn own_record(&self, doubts: &[String]) -> Value {
+        let (audit, traffic) = (self.medium.audit(), &self.traffic);
+        let troubles = self.port.troubles();
+        let virtual_time = self.port.virtual_time();
+        let mut calls = self.port.calls();
+        let counted = calls.as_object().into_iter().flatten();
+        let all: u64 = counted
+            // Outside virtual time the clock is read without entering the kernel (vdso(7)).
+            .filter(|(call, _)| virtual_time || *call != "clock")
+            .filter_map(|(_, count)| count.as_u64())
+            .sum();
+        calls["per_frame"] = json!(all as f64 / traffic.frames.max(1) as f64);
+        json!({
+            "trustworthy": doubts.is_empty(),
+            "doubts": doubts,
+            "frames": {
+                "accepted": audit.accepted,
+                "acked": audit.acked,
+                "sent": audit.sent,
+                "retry_limit": audit.retry_limit,
+                "queue_full": audit.queue_full,
+                "off": audit.off,
+                "refused": audit.refused,
+                "open": audit.open,
+            },
+            "kernel": {
+                "frames": traffic.frames,
+                "unicasts": traffic.unicasts,
+                "statuses": traffic.statuses,
+                "deliveries": traffic.deliveries,
+                "malformed": troubles.malformed,
+                "unknown_radios": troubles.unknown_radios,
+                "overruns": troubles.overruns,
+                "oversized": traffic.oversized,
+                "deauthentications": traffic.deauthentications,
+                "refused_statuses": troubles.refused_statuses,
+                "refused_deliveries": troubles.refused_deliveries,
+            },
+            "system_calls": calls,
+            "virtual_time": virtual_time,
+            "lateness": self.lateness.as_json(),
+            "engine_events": self.medium.handled(),
+        })
+    }
+}
+
+/// Where a frame goes, and its header; none where it does not go on the air.
+fn prepare<P: Port>(
+    radios: &BTreeMap<[u8; 6], usize>,
+    port: &mut P,
+    traffic: &mut Traffic,
+    sent: &Sent<'_, P::Ticket>,
+) -> Option<(To, Option<dot11::Header>)> {
+    let once = [1, 0, 0, 0];
+    // Linux deauthenticates every IBSS station that was silent for 60 s when it forgets it. Here all
+    // stations have once heard all others, far ones included, before time 0: a minute later
+    // these frames, tried over and over, would fill the channel for seconds.
+    if dot11::is_deauthentication(sent.bytes) {
+        traffic.deauthentications += 1;
+        port.status(sent.radio, &sent.ticket, true, &once);
+        return None;
+    }
+    // Acknowledged it would vanish on its way to the receiving host.
+    if sent.bytes.len() > port.longest_frame() {
+        traffic.oversized += 1;
+        port.status(sent.radio, &sent.ticket, false, &once);
+        return None;
+    }
+    let header = dot11::parse(sent.bytes);
+    let to = match header.map(|header| header.receiver) {
+        None => To::Nobody,
+        Some(receiver) if receiver[0] & 1 != 0 => To::Everyone,
+        Some(receiver) => radios
+            .get(&receiver)
+            .map_or(To::Nobody, |radio| To::Radio(*radio)),
+    };
+    traffic.frames += 1;
+    traffic.unicasts += u64::from(to != To::Everyone);
+    Some((to, header))
+}

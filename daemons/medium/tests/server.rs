@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The daemon's loop before a port that is a list of frames: what its records say of a run's end,
+//! and of hosts and daemons that misbehave.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use hoplab_medium::config::parse;
+use hoplab_medium::port::{Heard, Port, Sent, Troubles, Woken};
+use hoplab_medium::server::Server;
+use hoplab_medium_core::MAX_RATES;
+use serde_json::{json, Value};
+
+const EPOCH_NS: u64 = 5_000_000_000;
+const LONGEST: usize = 2304;
+
+/// What hosts were told: (cookie, acknowledged), and how many deliveries they got.
+#[derive(Default)]
+struct Told {
+    statuses: Vec<(u64, bool)>,
+    deliveries: u64,
+}
+
+/// Hosts in virtual time that send given frames.
+struct Script {
+    now: u64,
+    /// Time, radio, frame.
+    frames: VecDeque<(u64, usize, Vec<u8>)>,
+    stop: u64,
+    /// The daemon is stopped (SIGSTOP) from then until then.
+    frozen: Option<(u64, u64)>,
+    told: Rc<RefCell<Told>>,
+}
+
+impl Port for Script {
+    type Ticket = u64;
+
+    fn longest_frame(&self) -> usize {
+        LONGEST
+    }
+
+    fn clock(&mut self) -> u64 {
+        self.now
+    }
+
+    fn virtual_time(&self) -> bool {
+        true
+    }
+
+    fn stopped(&self) -> bool {
+        self.now >= self.stop
+    }
+
+    fn wait(&mut self, limit: Option<u64>) -> Result<Woken, String> {
+        let before = self.now;
+        let next = self.frames.front().map_or(u64::MAX, |frame| frame.0);
+        let limited = before + limit.unwrap_or(u64::MAX).min(1000 * MS);
+        self.now = limited.min(next).min(self.stop).max(before);
+        if let Some((_, until)) = self.frozen.filter(|frozen| frozen.0 <= self.now) {
+            self.now = self.now.max(until);
+            self.frozen = None;
+        }
+        let input = self.now >= next;
+        Ok(Woken {
+            passed: self.now.min(limited) - before,
+            input,
+        })
+    }
+
+    fn read(&mut self, mut accept: impl FnMut(&mut Self, Sent<'_, u64>)) {
+        while self.frames.front().is_some_and(|frame| frame.0 <= self.now) {
+            if let Some((at, radio, bytes)) = self.frames.pop_front() {
+                let sent = Sent {
+                    radio,
+                    bytes: &bytes,
+                    rates: vec![(2.0, 7, false)],
+                    ticket: at,
+                };
+                accept(self, sent);
+            }
+        }
+    }
+
+    fn deliver(&mut self, _: usize, _: &[u8], _: &u64, _: Heard) {
+        self.told.borrow_mut().deliveries += 1;
+    }
+
+    fn status(&mut self, _: usize, ticket: &u64, acked: bool, _: &[u32; MAX_RATES]) {
+        self.told.borrow_mut().statuses.push((*ticket, acked));
+    }
+
+    fn unsent(&self) -> usize {
+        0
+    }
+
+    fn flush(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn troubles(&self) -> Troubles {
+        Troubles::default()
+    }
+
+    fn calls(&self) -> Value {
+        json!({"wait": 0})
+    }
+}
+
+/// A data frame from station a to station b.
+fn data(bytes: usize) -> Vec<u8> {
+    let mut frame = vec![8, 0, 0, 0, 2, 0, 0, 0, 0, 2];
+    frame.resize(bytes, 0);
+    frame
+}
+
+struct Ended {
+    folder: PathBuf,
+    result: Result<(), String>,
+    told: Rc<RefCell<Told>>,
+}
+
+impl Ended {
+    fn rows(&self, table: &str) -> Vec<Value> {
+        let text = std::fs::read_to_string(self.folder.join(format!("{table}.jsonl")));
+        let lines = text
+            .expect("a table")
+            .lines()
+            .map(str::to_owned)
+            .collect::<Vec<_>>();
+        let rows = lines.iter().map(|line| serde_json::from_str(line));
+        rows.map(|row| row.expect("JSON")).collect()
+    }
+
+    fn own(&self) -> Value {
+        let text =
+            std::fs::read_to_string(self.folder.join("medium.json")).expect("its own record");
+        serde_json::from_str(&text).expect("JSON")
+    }
+
+    fn doubts(&self) -> String {
+        self.own()["doubts"].to_string()
+    }
+}
+
+fn text(folder: &Path, duration_s: f64) -> String {
+    let folder = folder.display();
+    format!(
+        r#"
+epoch_ns = {EPOCH_NS}
+duration_s = {duration_s}
+[radio]
+energy = {{ tx_w = 1.0, rx_w = 1.0, idle_w = 1.0, sleep_w = 1.0 }}
+[[station]]
+name = "a"
+mac = "02:00:00:00:00:01"
+x_m = 0
+y_m = 0
+[[station]]
+name = "b"
+mac = "02:00:00:00:00:02"
+x_m = 100
+y_m = 0
+[records]
+dir = "{folder}"
+frames = true
+air_capture = "{folder}/air.pcapng"
+"#
+    )
+}
+
+/// Run with frames of 1000 bytes at these times; times from the epoch.
+fn run(name: &str, duration_s: f64, stop: u64, frames: Vec<(u64, usize)>) -> Ended {
+    freeze(name, duration_s, stop, frames, None)
+}
+
+fn freeze(
+    name: &str,
+    duration_s: f64,
+    stop: u64,
+    frames: Vec<(u64, usize)>,
+    frozen: Option<(u64, u64)>,
+) -> Ended {
+    let folder = std::env::temp_dir().join(format!("hoplab-{}-{name}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let config = parse(&text(&folder, duration_s), 0).expect("a configuration");
+    let told = Rc::new(RefCell::new(Told::default()));
+    let frames = frames.into_iter();
+    let port = Script {
+        now: EPOCH_NS - 1_000_000_000,
+        frames: frames
+            .map(|(at, bytes)| (EPOCH_NS + at, 0, data(bytes)))
+            .collect(),
+        stop: EPOCH_NS + stop,
+        frozen: frozen.map(|(from, until)| (EPOCH_NS + from, EPOCH_NS + until)),
+        told: told.clone(),
+    };
+    let server = Server::new(config, port).expect("a server");
+    Ended {
+        result: server.run(),
+        folder,
+        told,
+    }
+}
+
+const MS: u64 = 1_000_000;
+
+#[test]
+fn the_last_stretch_without_frames_counts() {
+    let ended = run("last", 3.05, 3050 * MS, vec![(1000 * MS, 1000)]);
+    assert_eq!(ended.result, Ok(()));
+    let nodes = ended.rows("nodes");
+    let times = nodes.iter().filter(|row| row["node"] == "a");
+    let times: Vec<f64> = times.filter_map(|row| row["t_s"].as_f64()).collect();
+    assert_eq!(times.len(), 31, "{times:?}");
+    assert_eq!(times.last(), Some(&3.0));
+    for radio in ended.rows("radios") {
+        let joules = ["tx", "rx", "idle", "sleep"]
+            .map(|state| radio[format!("energy_{state}_j")].as_f64().unwrap_or(0.0));
+        let sum: f64 = joules.iter().sum();
+        assert!((sum - 3.05).abs() < 1e-9, "{joules:?}");
+    }
+    assert_eq!(ended.own()["trustworthy"], true);
+}
+
+#[test]
+fn records_end_with_the_run_however_long_the_daemon_lives() {
+    // A frame each 10 ms; the one of 1.99 s is on the air for 4 ms, one of 1.997 s beyond the end.
+    let mut frames: Vec<_> = (0..300).map(|i| (i * 10 * MS, 1000)).collect();
+    frames.push((1997 * MS, 1000));
+    frames.sort_unstable();
+    let [short, long] = [2000 * MS, 3100 * MS].map(|stop| {
+        let name = format!("end-{stop}");
+        run(&name, 2.0, stop, frames.clone())
+    });
+    for table in ["nodes", "radios", "links", "signals", "frames"] {
+        let rows = short.rows(table);
+        assert_eq!(rows, long.rows(table), "{table}");
+        assert!(!rows.is_empty(), "{table}");
+    }
+    let air = |ended: &Ended| std::fs::read(ended.folder.join("air.pcapng")).expect("a capture");
+    assert_eq!(air(&short), air(&long));
+    // The medium itself lived on.
+    assert!(long.told.borrow().deliveries > short.told.borrow().deliveries + 50);
+}
+
+#[test]
+fn a_medium_that_was_stopped_early_fails() {
+    let ended = run("early", 10.0, 3200 * MS, vec![(1000 * MS, 1000)]);
+    assert_eq!(ended.result, Err("stopped at 3.200 s of 10 s".into()));
+    assert!(ended.doubts().contains("it was stopped at 3.200 s of 10 s"));
+    assert_eq!(ended.rows("radios").len(), 2);
+    // Without a duration any end is a good one.
+    let ended = run("open", 0.0, 3200 * MS, vec![(1000 * MS, 1000)]);
+    assert_eq!(ended.result, Ok(()));
+    assert_eq!(ended.own()["trustworthy"], true);
+}
+
+#[test]
+fn a_medium_that_was_frozen_says_so() {
+    let frames: Vec<_> = (0..300).map(|i| (i * 10 * MS, 1000)).collect();
+    let ended = freeze(
+        "frozen",
+        3.0,
+        3000 * MS,
+        frames,
+        Some((1003 * MS, 2500 * MS)),
+    );
+    assert_eq!(ended.result, Ok(()));
+    assert!(
+        ended.doubts().contains("held up 1 times, for 1.4"),
+        "{}",
+        ended.doubts()
+    );
+}
+
+#[test]
+fn frames_that_no_radio_takes_are_refused_and_told() {
+    let frames = vec![(10 * MS, LONGEST + 1), (20 * MS, LONGEST)];
+    let ended = run("oversized", 1.0, 1000 * MS, frames);
+    let told = ended.told.borrow();
+    assert_eq!(
+        told.statuses,
+        [(EPOCH_NS + 10 * MS, false), (EPOCH_NS + 20 * MS, true)]
+    );
+    assert_eq!(told.deliveries, 1);
+    let own = ended.own();
+    assert_eq!(own["kernel"]["oversized"], 1);
+    assert_eq!(own["kernel"]["frames"], 1);
+    assert!(ended
+        .doubts()
+        .contains("1 frames of more than 2304 bytes were refused"));
+}

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Each format against octets written out by hand, both ways.
+
+use hoplab_wire::ieee80211::{on_air, Control, Frame, Kind};
+use hoplab_wire::netlink::{family_id, Attributes, Batch, Message, Messages};
+use hoplab_wire::tcp::{Flags, TcpOption};
+use hoplab_wire::{arp, ethernet, ipv4, radiotap, tcp, udp, Mac, ParseError};
+use std::net::Ipv4Addr;
+
+const A: Mac = Mac([2, 0, 0, 0, 0, 1]);
+const B: Mac = Mac([2, 0, 0, 0, 0, 2]);
+const HERE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+const THERE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+
+#[test]
+fn addresses_print_as_usual() {
+    assert_eq!(A.to_string(), "02:00:00:00:00:01");
+    assert!(Mac::BROADCAST.is_group() && !A.is_group());
+}
+
+#[test]
+fn an_ethernet_header() {
+    let bytes = [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x08, 0x00, 0x45];
+    let (header, payload) = ethernet::Header::parse(&bytes).unwrap();
+    let expected = ethernet::Header {
+        destination: B,
+        source: A,
+        ethertype: 0x0800,
+    };
+    assert_eq!((header, payload), (expected, &[0x45][..]));
+    let mut out = Vec::new();
+    header.emit(&mut out);
+    assert_eq!(out, bytes[..14]);
+    assert_eq!(ethernet::Header::parse(&bytes[..13]), None);
+}
+
+#[test]
+fn an_arp_request() {
+    let bytes = [
+        0, 1, 8, 0, 6, 4, 0, 1, // Ethernet, IPv4, request
+        2, 0, 0, 0, 0, 1, 10, 0, 0, 1, // from
+        0, 0, 0, 0, 0, 0, 10, 0, 0, 2, // who has
+    ];
+    let packet = arp::Packet {
+        operation: arp::Operation::Request,
+        sender_mac: A,
+        sender: HERE,
+        target_mac: Mac([0; 6]),
+        target: THERE,
+    };
+    assert_eq!(arp::Packet::parse(&bytes), Some(packet));
+    assert_eq!(packet.emit(), bytes);
+    let mut other = bytes;
+    other[7] = 3;
+    assert_eq!(arp::Packet::parse(&other), None, "a reverse request");
+}
+
+/// The example of RFC 1071's arithmetic that many texts use; checksum b861.
+#[test]
+fn an_ipv4_header() {
+    let bytes = [
+        0x45, 0x00, 0x00, 0x73, 0x00, 0x00, 0x40, 0x00, 0x40, 0x11, 0xb8, 0x61, 0xc0, 0xa8, 0x00,
+        0x01, 0xc0, 0xa8, 0x00, 0xc7,
+    ];
+    let packet = [&bytes[..], &[7; 95]].concat();
+    let (header, payload) = ipv4::Header::parse(&packet).unwrap();
+    assert_eq!(payload, [7; 95]);
+    assert_eq!(header.source, Ipv4Addr::new(192, 168, 0, 1));
+    assert_eq!((header.protocol, header.ttl), (17, 64));
+    assert!(header.dont_fragment() && !header.is_fragment());
+    let mut out = Vec::new();
+    header.emit(95, &mut out);
+    assert_eq!(out, bytes);
+    let view = ipv4::View::new(&packet).unwrap();
+    assert_eq!((view.protocol(), view.payload()), (17, &[7; 95][..]));
+    assert_eq!(view.destination(), header.destination);
+    // A capture may cut a packet: the view takes what there is, the parser does not.
+    let cut = &packet[..30];
+    assert_eq!(ipv4::View::new(cut).unwrap().payload(), [7; 10]);
+    assert_eq!(ipv4::Header::parse(cut), Err(ParseError::Truncated));
+}
+
+#[test]
+fn udp_ports() {
+    let bytes = [0x13, 0x89, 0x10, 0xd1, 0, 8, 0, 0];
+    assert_eq!(udp::ports(&bytes), Some((5001, 4305)));
+    assert_eq!(udp::ports(&bytes[..7]), None);
+}
+
+/// A SYN with the options that Linux sends; the checksum was worked out apart from this code.
+#[test]
+fn a_tcp_segment() {
+    let bytes = [
+        0x4e, 0x21, 0x14, 0x51, // ports 20001, 5201
+        0x01, 0x02, 0x03, 0x04, // sequence
+        0x00, 0x00, 0x00, 0x00, // acknowledgement
+        0xa0, 0x02, 0xfa, 0xf0, // 10 words, SYN, window 64240
+        0xd2, 0x8d, 0x00, 0x00, // checksum, urgent
+        0x02, 0x04, 0x05, 0xb4, // maximum segment size 1460
+        0x04, 0x02, // SACK permitted
+        0x08, 0x0a, 0x00, 0x00, 0x00, 0x07, 0x00, 0x00, 0x00, 0x00, // timestamps
+        0x01, // no operation
+        0x03, 0x03, 0x07, // window scale 7
+    ];
+    let header = tcp::Header {
+        source_port: 20001,
+        destination_port: 5201,
+        sequence: 0x0102_0304,
+        acknowledgement: 0,
+        flags: Flags::SYN,
+        window: 64240,
+        urgent: 0,
+        options: vec![
+            TcpOption::MaximumSegmentSize(1460),
+            TcpOption::SackPermitted,
+            TcpOption::Timestamps { value: 7, echo: 0 },
+            TcpOption::NoOperation,
+            TcpOption::WindowScale(7),
+        ],
+    };
+    let mut out = Vec::new();
+    header.emit(&[], HERE, THERE, &mut out);
+    assert_eq!(out, bytes);
+    let parsed = tcp::Header::parse(&bytes, HERE, THERE);
+    assert_eq!(parsed, Ok((header, &[][..])));
+    let elsewhere = tcp::Header::parse(&bytes, HERE, HERE);
+    assert_eq!(elsewhere, Err(ParseError::BadChecksum));
+    assert!(Flags::SYN.and(Flags::ACK).has(Flags::ACK));
+}
+
+#[test]
+fn selective_acknowledgements() {
+    let header = tcp::Header {
+        source_port: 1,
+        destination_port: 2,
+        sequence: 3,
+        acknowledgement: 4,
+        flags: Flags::ACK,
+        window: 5,
+        urgent: 0,
+        options: vec![
+            TcpOption::NoOperation,
+            TcpOption::NoOperation,
+            TcpOption::Sack(vec![(0x10, 0x20), (0x30, 0x40)]),
+        ],
+    };
+    let mut out = Vec::new();
+    header.emit(b"odd", HERE, THERE, &mut out);
+    let option = [
+        1, 1, 5, 18, 0, 0, 0, 0x10, 0, 0, 0, 0x20, 0, 0, 0, 0x30, 0, 0, 0, 0x40,
+    ];
+    assert_eq!(out[20..40], option);
+    let parsed = tcp::Header::parse(&out, HERE, THERE);
+    assert_eq!(parsed, Ok((header, &b"odd"[..])));
+}
+
+/// A data frame of an IBSS from A to B that was sent before, with an IPv4 packet.
+fn data() -> Vec<u8> {
+    let mut frame = vec![0x08, 0x08, 0x2c, 0x00];
+    frame.extend(B.0);
+    frame.extend(A.0);
+    frame.extend([2, 0, 0, 0, 0, 9]);
+    frame.extend([0x50, 0x01]);
+    frame.extend([0xaa, 0xaa, 0x03, 0, 0, 0, 0x08, 0x00]);
+    frame.extend([0x45, 0x00]);
+    frame
+}
+
+#[test]
+fn a_data_frame() {
+    let bytes = data();
+    let frame = Frame::new(&bytes).unwrap();
+    assert_eq!(frame.kind(), Kind::Data);
+    assert_eq!(frame.receiver(), Some(B));
+    assert_eq!(frame.transmitter(), Some(A));
+    assert_eq!(frame.sequence_control(), Some(0x0150));
+    assert_eq!(frame.duration_us(), 44);
+    assert!(frame.is_retry() && frame.is_direct() && !frame.is_protected());
+    assert_eq!(frame.packet(), Some((0x0800, &[0x45, 0][..])));
+    assert_eq!(Frame::new(&bytes[..23]), None);
+}
+
+#[test]
+fn optional_fields_move_the_body() {
+    let moved = |control: [u8; 2], more: usize| {
+        let mut bytes = data();
+        bytes[..2].copy_from_slice(&control);
+        bytes.splice(24..24, vec![0; more]);
+        Frame::new(&bytes).and_then(|frame| Some(frame.packet()?.0))
+    };
+    assert_eq!(moved([0x88, 0], 2), Some(0x0800), "QoS control");
+    assert_eq!(moved([0x08, 3], 6), Some(0x0800), "four addresses");
+    assert_eq!(moved([0x88, 3], 8), Some(0x0800), "both");
+    assert_eq!(moved([0x08, 0x40], 0), None, "encrypted");
+    assert_eq!(moved([0x48, 0], 0), None, "a null function has no body");
+}
+
+#[test]
+fn control_frames() {
+    let rts = Control::Rts {
+        receiver: B,
+        transmitter: A,
+    };
+    let bytes = [0xb4, 0, 0x10, 0x01, 2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1];
+    assert_eq!(rts.emit(0x0110), bytes);
+    assert_eq!(Control::parse(&bytes), Some((rts, 0x0110)));
+    let ack = Control::Ack { receiver: B };
+    let bytes = [0xd4, 0, 0, 0, 2, 0, 0, 0, 0, 2];
+    assert_eq!(ack.emit(0), bytes);
+    assert_eq!(Control::parse(&bytes), Some((ack, 0)));
+    let cts = Control::Cts { receiver: B };
+    assert_eq!(cts.emit(0)[0], 0xc4);
+    assert_eq!(Control::parse(&data()), None);
+}
+
+#[test]
+fn retry_bit_and_duration_are_the_radios() {
+    let aired = on_air(&data(), false, 0x0102);
+    assert_eq!(aired[..4], [0x08, 0x00, 0x02, 0x01]);
+    assert_eq!(aired[4..], data()[4..]);
+    assert_eq!(on_air(&data(), true, 44), data());
+    assert_eq!(on_air(&[1, 2], true, 3), [1, 2]);
+}
+
+#[test]
+fn kinds_of_frames() {
+    let kind = |first: u8| {
+        let mut bytes = data();
+        bytes[0] = first;
+        Frame::new(&bytes).map(|frame| frame.kind())
+    };
+    assert_eq!(kind(0x80), Some(Kind::Beacon));
+    assert_eq!(kind(0xc0), Some(Kind::Deauthentication));
+    assert_eq!(kind(0x40), Some(Kind::Management));
+    assert_eq!(kind(0xd4), Some(Kind::Control));
+    assert_eq!(kind(0x0c), Some(Kind::Extension));
+}
+
+#[test]
+fn a_radiotap_header() {
+    // Time, flags, rate, channel, signal, noise.
+    let bytes = [
+        0, 0, 24, 0, 0x6f, 0, 0, 0, // version, length, present
+        1, 0, 0, 0, 0, 0, 0, 0, // 1 us
+        2, 22, // short preamble, 11 Mbit/s
+        0x6c, 0x09, 0xa0, 0x00, // 2412 MHz, CCK at 2 GHz
+        0xc4, 0xa1, // -60, -95 dBm
+    ];
+    let header = radiotap::Header {
+        time_us: Some(1),
+        flags: Some(radiotap::SHORT_PREAMBLE),
+        rate: Some(22),
+        channel: Some(radiotap::Channel {
+            mhz: 2412,
+            flags: radiotap::CHANNEL_CCK | radiotap::CHANNEL_2_GHZ,
+        }),
+        signal_dbm: Some(-60),
+        noise_dbm: Some(-95),
+    };
+    let mut out = Vec::new();
+    header.emit(&mut out);
+    assert_eq!(out, bytes);
+    let packet = [&bytes[..], &[9]].concat();
+    assert_eq!(radiotap::Header::parse(&packet), Some((header, &[9][..])));
+}
+
+/// As mac80211 sends it: a second word of fields, and alignment between flags and channel.
+#[test]
+fn a_radiotap_header_of_two_words() {
+    let mut bytes = vec![0, 0, 0, 0];
+    bytes.extend((1u32 << 31 | 1 << 5 | 1 << 3 | 1 << 1).to_le_bytes());
+    bytes.extend(0u32.to_le_bytes());
+    bytes.extend([0x10, 0]); // flags, then one octet to align the channel
+    bytes.extend([0x6c, 0x09, 0x40, 0x01, 0xd8]);
+    bytes[2] = bytes.len() as u8;
+    let (header, frame) = radiotap::Header::parse(&bytes).unwrap();
+    assert_eq!((header.signal_dbm, header.flags), (Some(-40), Some(0x10)));
+    assert_eq!(header.channel.map(|channel| channel.mhz), Some(2412));
+    assert!(frame.is_empty());
+    // Fewer fields than it promises.
+    bytes.pop();
+    bytes[2] -= 1;
+    assert_eq!(radiotap::Header::parse(&bytes), None);
+}
+
+#[test]
+fn a_netlink_request() {
+    let mut batch = Batch::default();
+    batch.get_family(b"nl80211\0");
+    let mut expected = Vec::new();
+    expected.extend(32u32.to_ne_bytes());
+    expected.extend(16u16.to_ne_bytes());
+    expected.extend(1u16.to_ne_bytes());
+    expected.extend([0; 8]);
+    expected.extend([3, 1, 0, 0]);
+    expected.extend(12u16.to_ne_bytes());
+    expected.extend(2u16.to_ne_bytes());
+    expected.extend(b"nl80211\0");
+    assert_eq!(batch.take(), expected);
+    assert!(batch.is_empty());
+}
+
+#[test]
+fn netlink_messages_of_one_datagram() {
+    let mut batch = Batch::default();
+    batch.begin(16, 0, 1, 2, 5);
+    batch.attribute(2, b"abc");
+    batch.attribute(1, &30u16.to_ne_bytes());
+    batch.end();
+    let mut datagram = batch.take();
+    // An acknowledgement: no error, and the header of the request with sequence 9.
+    datagram.extend(36u32.to_ne_bytes());
+    datagram.extend(2u16.to_ne_bytes());
+    datagram.extend([0; 10]);
+    datagram.extend((-19i32).to_ne_bytes());
+    datagram.extend([0; 8]);
+    datagram.extend(9u32.to_ne_bytes());
+    datagram.extend([0; 4]);
+    assert_eq!(family_id(&datagram), Some(30));
+    let all: Vec<Message<'_>> = Messages::new(&datagram).collect();
+    let [Message::Generic {
+        sequence: 5,
+        command: 1,
+        attributes,
+        ..
+    }, Message::Ack {
+        code: -19,
+        sequence: 9,
+    }] = all[..]
+    else {
+        panic!("{all:?}");
+    };
+    assert_eq!(attributes.find(2), Some(&b"abc"[..]));
+    assert_eq!(attributes.u16(1), Some(30));
+    assert_eq!(attributes.u32(1), None, "too short");
+    assert_eq!(attributes.find(3), None);
+}
+
+#[test]
+fn lengths_that_cannot_be_end_a_datagram() {
+    let mut datagram = vec![0; 16];
+    datagram[0] = 15;
+    let all: Vec<_> = Messages::new(&datagram).collect();
+    assert_eq!(all, [Message::Malformed]);
+    let short = [3, 0, 1, 0, 9, 9];
+    assert_eq!(Attributes::new(&short).count(), 0);
+    let long = [9, 0, 1, 0, 9, 9];
+    assert_eq!(Attributes::new(&long).find(1), None);
+}

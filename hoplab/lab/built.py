@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The first stage: a network of stations, set up as the scenario says, at rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from hoplab.lab.account import Account
+from hoplab.lab.cleanup import CleanUp
+from hoplab.lab.note import Note
+from hoplab.network.build import Network, build
+from hoplab.scenario.plan import Plan
+from hoplab.tcp import setup, socket_settings
+
+
+@dataclass(frozen=True)
+class Built:
+    """Stations, radios, links and settings; nothing runs yet."""
+
+    plan: Plan
+    out: Path
+    network: Network
+    account: Account
+
+
+def built(plan: Plan, out: Path, account: Account, undo: CleanUp) -> Built:
+    """Build the network of ``plan``, for a run whose folder is ``out``.
+
+    Every thing is noted and its removal is in ``undo`` as soon as it is made.
+    """
+    note = Note()
+    undo.later(note.close)
+    network = build(plan, note.namespace)
+    undo.later(network.close)
+    applied = setup.apply(plan, network.namespaces)
+    account.tcp_settings = applied.values
+    if applied.lacking:
+        account.warnings.append(f"this kernel has no {', '.join(applied.lacking)}: not set")
+    settings = setup.socket_settings(plan)
+    note.group(socket_settings.own_folder())
+    group = socket_settings.enter(settings)
+    if group is not None:
+        undo.later(group.close)
+    return Built(plan, out, network, account)

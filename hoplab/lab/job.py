@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One run inside a kernel: build the network, start daemons and traffic, measure, stop.
+
+Runs as root in whichever kernel it is started in: ``python -m hoplab.lab FOLDER`` reads
+FOLDER/scenario.json (a resolved scenario) and writes FOLDER/raw and FOLDER/logs. Progress goes
+to stdout as one JSON object a virtual second; the verdict to FOLDER/raw/verdict.json.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import traceback
+from pathlib import Path
+
+from hoplab import signals
+from hoplab.errors import HoplabError, ResultsError
+from hoplab.lab.account import Account
+from hoplab.lab.built import built
+from hoplab.lab.cleanup import CleanUp
+from hoplab.lab.running import running
+from hoplab.lab.started import started
+from hoplab.scenario.model import Scenario
+from hoplab.scenario.plan import Plan, plan
+
+REAL_TIME = "--real-time"
+PR_SET_TIMERSLACK = 29
+DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+
+
+def prepare(out: Path) -> Plan:
+    """The plan of the scenario in ``out``, with the places for records and logs made."""
+    for folder in ("raw", "logs"):
+        (out / folder).mkdir(exist_ok=True)
+    text = (out / "scenario.json").read_text(encoding="utf-8")
+    return plan(Scenario.model_validate_json(text))
+
+
+def main(arguments: list[str]) -> int:
+    """``FOLDER [--real-time]``; returns the exit status."""
+    signals.raise_on_signals()
+    out = Path(arguments[0])
+    # Else the kernel wakes every process up to 50 us late; what is started inherits it.
+    ctypes.CDLL(None).prctl(PR_SET_TIMERSLACK, 1)
+    account = Account()
+    account.status, account.error = _verdict(out, REAL_TIME in arguments, account)
+    with contextlib.suppress(OSError):  # the exit status tells too
+        account.write(out)
+    return account.status
+
+
+def _verdict(out: Path, real_time: bool, account: Account) -> tuple[int, str | None]:
+    """Run; exit status and what went wrong."""
+    try:
+        work = prepare(out)
+        with CleanUp() as undo:
+            stage = started(built(work, out, account, undo), real_time, undo)
+            running(stage, undo).follow()
+    except HoplabError as error:
+        _log_notes(out, error)
+        return error.exit_status, str(error)
+    except signals.Stopped as stopped:
+        return stopped.exit_status, stopped.word
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno in DISK_ERRORS:
+            full = f"results: cannot be written: {error.strerror}; free some space"
+            return ResultsError.exit_status, full
+        with contextlib.suppress(OSError):
+            (out / "logs" / "lab.log").write_text(traceback.format_exc(), encoding="utf-8")
+        return 1, f"lab: {type(error).__name__}: {error}; see logs/lab.log"
+    return 0, None
+
+
+def _log_notes(out: Path, error: Exception) -> None:
+    """What went wrong in clearing up, for who wants to know."""
+    notes = getattr(error, "__notes__", [])
+    if notes:
+        with contextlib.suppress(OSError):
+            text = "\n".join([str(error), *notes]) + "\n"
+            (out / "logs" / "lab.log").write_text(text, encoding="utf-8")

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The second stage: channel and routing at work, no traffic yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hoplab.lab.built import Built
+from hoplab.lab.cleanup import CleanUp
+from hoplab.lab.clock import Clock
+from hoplab.medium import start as medium
+from hoplab.processes import Daemons
+from hoplab.routing import daemons as routing
+from hoplab.routing import static
+
+REAL_TIME_LEAD_S = (2.0, 0.5)
+"""In real time starting takes time: at least this much, and this much a station."""
+
+
+@dataclass(frozen=True)
+class Started:
+    """A network that carries packets; ``clock`` says when the measured part begins."""
+
+    built: Built
+    clock: Clock
+    daemons: Daemons
+    real_time: bool
+
+
+def started(built: Built, real_time: bool, undo: CleanUp) -> Started:
+    """Start medium and routing; their end is in ``undo``."""
+    plan, namespaces = built.plan, built.network.namespaces
+    lead_s = plan.scenario.warm_up_s or 0.0
+    if real_time:
+        lead_s += REAL_TIME_LEAD_S[0] + REAL_TIME_LEAD_S[1] * len(plan.address)
+    clock = Clock(lead_s)
+    built.account.realtime_epoch_ns = clock.realtime_epoch_ns()
+    built.account.monotonic_epoch_ns = clock.epoch_ns
+    daemons = Daemons()
+    undo.later(daemons.stop)
+    if plan.radios:
+        medium.start(plan, clock.epoch_ns, built.out, real_time, daemons)
+    if plan.scenario.routing.protocol == "static":
+        static.install(plan, namespaces)
+    else:
+        routing.start(plan, namespaces, built.out, clock.epoch_ns, daemons)
+    return Started(built, clock, daemons, real_time)

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""JSON files that can still say how a run ended when the disk is full."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+
+def write(path: Path, value: Any, reserve: int = 0) -> None:
+    """Write ``value`` over what is there: where the text is no longer than the file was, no space
+    is needed for it. Blanks fill the file up to ``reserve`` bytes.
+
+    Raises `OSError` where there is no space; the file is then damaged, but as long as it was.
+    """
+    text = json.dumps(value, indent=1).encode().ljust(reserve) + b"\n"
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        if os.pwrite(descriptor, text, 0) < len(text):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        os.ftruncate(descriptor, len(text))
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of a run as `schema.toml` declares them: names, types, units, meanings."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column; ``null`` says when it has no value, and is None for one that always has."""
+
+    name: str
+    type: str
+    """``string``, ``integer`` or ``float``, both of 64 bits."""
+    meaning: str
+    unit: str | None = None
+    values: tuple[str, ...] | None = None
+    null: str | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table: what a row of it stands for, and its columns in their order."""
+
+    name: str
+    rows: str
+    timed: bool
+    """Its rows are sorted by ``t_s`` and cut at ``duration_s``."""
+    columns: tuple[Column, ...]
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Names of the columns."""
+        return frozenset(column.name for column in self.columns)
+
+    def mistake(self, row: dict[str, Any]) -> str | None:
+        """What a row has too much or too little; None for one with exactly the table's columns."""
+        if row.keys() == self.names:
+            return None
+        unknown = sorted(row.keys() - self.names)
+        if unknown:
+            return f"table {self.name} has no column {', '.join(unknown)}"
+        return f"table {self.name} needs a value or null for {', '.join(self.names - row.keys())}"
+
+
+def _table(entry: dict[str, Any]) -> Table:
+    columns = [
+        Column(**{**column, "values": tuple(column["values"])} if "values" in column else column)
+        for column in entry.pop("columns")
+    ]
+    return Table(columns=tuple(columns), **entry)
+
+
+def _load() -> dict[str, Table]:
+    text = Path(__file__).with_name("schema.toml").read_text(encoding="utf-8")
+    tables = [_table(entry) for entry in tomllib.loads(text)["table"]]
+    return {table.name: table for table in tables}
+
+
+TABLES = _load()
+"""Every table by name, in the order in which they are declared."""

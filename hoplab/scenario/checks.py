@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parts of a resolved scenario that contradict each other, or come to nothing, are refused.
+
+What is accepted here runs, and every key of it acts.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Iterable
+
+from hoplab.errors import ScenarioError
+from hoplab.scenario.model import Flow, Radio, Scenario
+from hoplab.scenario.plan import AIR, ANY, WIRELESS, plan
+from hoplab.scenario.radio import (
+    CHANNELS_OF_STANDARD,
+    RADIO_MTU,
+    RATES_OF_STANDARD,
+)
+from hoplab.scenario.reach import neighbours, next_hops, reach_m, sensed_m
+from hoplab.scenario.stations import MAX_STATIONS
+
+MAX_WAYPOINTS = 1_000_000
+IP_TCP_HEADERS_BYTES = 40
+ETHERNET_MTU = 1500
+"""Of wires, and of the interfaces of DSR and B.A.T.M.A.N. advanced."""
+MAX_SAMPLES = 10_000_000
+
+
+def check(scenario: Scenario) -> None:
+    """Raise `ScenarioError` for the first contradiction."""
+    _stations(scenario)
+    _links(scenario)
+    if any(station.radio for station in scenario.station):
+        _radio(scenario.radio)
+    _routing(scenario)
+    _losses(scenario)
+    _events(scenario)
+    _flows(scenario)
+    _measure(scenario)
+
+
+def _known(name: str | None, key: str, names: Iterable[str], what: str = "station") -> None:
+    names = list(names)
+    if name is None or name in names:
+        return
+    close = difflib.get_close_matches(name, names, n=1)
+    hint = f" (did you mean {close[0]!r}?)" if close else ""
+    shown = ", ".join(names[:20]) + (", …" if len(names) > 20 else "") if names else "none"
+    raise ScenarioError(f"{key}: no {what} {name!r}{hint}; there are: {shown}")
+
+
+def _stations(scenario: Scenario) -> None:
+    names = [station.name for station in scenario.station]
+    if len(names) > MAX_STATIONS:
+        raise ScenarioError(f"station: {len(names)} stations; at most {MAX_STATIONS}")
+    for name, times in Counter(names).items():
+        if times > 1:
+            raise ScenarioError(f"station: the name {name!r} is given twice")
+        if name == AIR:
+            raise ScenarioError(f"station: {name!r} is not free as a name; choose another")
+    points = sum(len(station.waypoints) for station in scenario.station)
+    if points > MAX_WAYPOINTS:
+        raise ScenarioError(f"station: {points} waypoints in all; at most {MAX_WAYPOINTS}")
+
+
+def _links(scenario: Scenario) -> None:
+    names = [station.name for station in scenario.station]
+    joined: dict[frozenset[str], int] = {}
+    for i, link in enumerate(scenario.link):
+        for end in link.ends:
+            _known(end, f"link.{i}.ends", names)
+        other = joined.setdefault(frozenset(link.ends), i)
+        if other != i:
+            raise ScenarioError(
+                f"link.{i}.ends: {' and '.join(link.ends)} are joined by link.{other} already; "
+                "remove one"
+            )
+
+
+def _radio(radio: Radio) -> None:
+    standard = radio.standard
+    assert standard is not None
+    for key, rates in (
+        ("rate_mbps", RATES_OF_STANDARD[standard]),
+        ("basic_rate_mbps", RATES_OF_STANDARD[standard]),
+        ("plcp_rate_mbps", (1, 2) if standard in ("802.11", "802.11b") else (6,)),
+    ):
+        rate = getattr(radio, key)
+        if rate != "auto" and rate not in rates:
+            raise ScenarioError(
+                f"radio.{key}: {rate:g} Mbit/s is no such rate of {standard}; one of "
+                + ", ".join(map(str, rates))
+            )
+    if radio.channel not in CHANNELS_OF_STANDARD[standard]:
+        raise ScenarioError(
+            f"radio.channel: {radio.channel} is no channel on which {standard} may send here; "
+            f"one of {', '.join(map(str, CHANNELS_OF_STANDARD[standard]))}"
+        )
+    for key in ("cw_min", "cw_max"):
+        window = getattr(radio, key)
+        if window & (window + 1):
+            raise ScenarioError(f"radio.{key}: {window} is not 2^n - 1, as 15, 31 and 1023 are")
+    assert radio.cw_min is not None and radio.cw_max is not None
+    if radio.cw_max < radio.cw_min:
+        raise ScenarioError(f"radio.cw_max: {radio.cw_max} is below cw_min {radio.cw_min}")
+    reach, sensed = reach_m(radio), sensed_m(radio)
+    if sensed < reach:
+        raise ScenarioError(
+            f"radio: carrier sense ends at {sensed:.4g} m, before reception at {reach:.4g} m; "
+            "raise carrier_sense_m (cs_threshold_dbm lower) or lower range_m"
+        )
+
+
+def _routing(scenario: Scenario) -> None:
+    protocol = scenario.routing.protocol
+    if scenario.tcp.delayed_ack is False and protocol in ("batmand", "babeld"):
+        raise ScenarioError(
+            f"tcp.delayed_ack: false is a property of routes, and {protocol} "
+            "makes its own; use routing.protocol static, dsr or batman-adv"
+        )
+    if protocol != "static" and any(not station.radio for station in scenario.station):
+        raise ScenarioError(
+            f"routing.protocol: {protocol!r} needs a radio at every station; "
+            'networks with wired hosts use "static"'
+        )
+    if protocol != "static" and scenario.link:
+        raise ScenarioError(
+            f'routing.protocol: {protocol!r} uses no wired links; remove [[link]] or use "static"'
+        )
+
+
+def _losses(scenario: Scenario) -> None:
+    names = [station.name for station in scenario.station]
+    radios = [station.name for station in scenario.station if station.radio]
+    for i, loss in enumerate(scenario.loss):
+        _known(loss.src, f"loss.{i}.src", names)
+        _known(loss.dst, f"loss.{i}.dst", names)
+        if scenario.is_wired(loss):
+            if loss.kind not in ("uniform", "list"):
+                raise ScenarioError(
+                    f'loss.{i}.kind: a wired link has "uniform" and "list", not {loss.kind!r}'
+                )
+            continue
+        if len(radios) < 2:
+            raise ScenarioError(
+                f"loss.{i}: acts on nothing: there are no two radios, and on a wired link it "
+                "needs src and dst, which a link joins"
+            )
+        for key in ("src", "dst"):
+            name = getattr(loss, key)
+            if name is not None and name not in radios:
+                raise ScenarioError(
+                    f"loss.{i}.{key}: acts on nothing: {name} has no radio, and no link joins "
+                    f"{loss.src or 'any station'} and {loss.dst or 'any station'}"
+                )
+
+
+def _events(scenario: Scenario) -> None:
+    names = [station.name for station in scenario.station]
+    radios = [station.name for station in scenario.station if station.radio]
+    for i, event in enumerate(scenario.event):
+        for key in ("station", "src", "dst"):
+            name = getattr(event, key)
+            _known(name, f"event.{i}.{key}", names)
+            if name is not None and name not in radios:
+                raise ScenarioError(
+                    f"event.{i}.{key}: {name} has no radio, and events are of radios"
+                )
+        if event.at_s >= scenario.duration_s:
+            raise ScenarioError(
+                f"event.{i}.at_s: {event.at_s:g} is not before duration_s {scenario.duration_s:g}"
+            )
+
+
+def _flows(scenario: Scenario) -> None:
+    station_names = [station.name for station in scenario.station]
+    flow_names: set[str] = set()
+    sack: dict[str, tuple[str, bool]] = {}
+    graph = neighbours(scenario)
+    for i, flow in enumerate(scenario.flow):
+        _known(flow.source, f"flow.{i}.source", station_names)
+        _known(flow.destination, f"flow.{i}.destination", station_names)
+        if flow.name in flow_names:
+            raise ScenarioError(f"flow.{i}.name: {flow.name!r} is given twice")
+        flow_names.add(str(flow.name))
+        if flow.start_s >= scenario.duration_s:
+            raise ScenarioError(
+                f"flow.{i}.start_s: {flow.start_s} is not before duration_s {scenario.duration_s}"
+            )
+        if flow.sack is not None:
+            other = sack.setdefault(flow.source, (str(flow.name), flow.sack))
+            if other[1] != flow.sack:
+                raise ScenarioError(
+                    f"flow.{i}.sack: {flow.name} and {other[0]} leave the same station "
+                    f"{flow.source}, and SACK is a setting of the station; use two stations"
+                )
+        _segment_size(scenario, flow, i)
+        if _stays(scenario) and flow.source not in next_hops(graph, flow.destination):
+            raise ScenarioError(
+                f"flow.{i}: there is no path from {flow.source} to {flow.destination}; "
+                "move stations closer (topology.spacing_m), raise radio.range_m or add a link"
+            )
+
+
+def _segment_size(scenario: Scenario, flow: Flow, i: int) -> None:
+    if flow.mss is None:
+        return
+    narrow = scenario.link or scenario.routing.protocol in ("dsr", "batman-adv")
+    most = (ETHERNET_MTU if narrow else RADIO_MTU) - IP_TCP_HEADERS_BYTES
+    if flow.mss > most:
+        raise ScenarioError(
+            f"flow.{i}.mss: {flow.mss} does not fit the interfaces on the way; at most {most}"
+        )
+
+
+def _stays(scenario: Scenario) -> bool:
+    """Whether who reaches whom is the same throughout: static routes are those of time 0."""
+    if scenario.routing.protocol == "static":
+        return True
+    radio = scenario.radio
+    moves = any(len(station.waypoints) > 1 for station in scenario.station) or any(
+        event.kind == "move" for event in scenario.event
+    )
+    return not moves and radio.shadowing_db == 0 and radio.fading == "none"
+
+
+def _measure(scenario: Scenario) -> None:
+    measure, duration = scenario.measure, scenario.duration_s
+    if measure.interval_s > duration:
+        raise ScenarioError(
+            f"measure.interval_s: {measure.interval_s:g} is longer than duration_s {duration:g}; "
+            "there would be no sample"
+        )
+    if duration / measure.interval_s > MAX_SAMPLES:
+        raise ScenarioError(
+            f"measure.interval_s: {measure.interval_s:g} makes {duration / measure.interval_s:.0f} "
+            f"samples; at most {MAX_SAMPLES}"
+        )
+    interfaces = _interfaces(scenario)
+    for i, target in enumerate(measure.captures):
+        key = f"measure.captures.{i}"
+        if measure.captures.index(target) != i:
+            raise ScenarioError(f"{key}: {target!r} is given twice")
+        station, colon, interface = target.partition(":")
+        if station == AIR and not colon:
+            if not any(one.radio for one in scenario.station):
+                raise ScenarioError(f"{key}: 'air' has nothing to capture: there are no radios")
+            continue
+        _known(station, key, interfaces)
+        if colon:
+            _known(interface, key, (ANY, *interfaces[station]), f"interface of {station} named")
+
+
+def _interfaces(scenario: Scenario) -> dict[str, list[str]]:
+    """The interfaces that each station will have."""
+    virtual = {"dsr": ["dsr0"], "batman-adv": ["bat0"]}.get(scenario.routing.protocol, [])
+    planned = plan(scenario)
+    return {
+        station: [
+            "lo",
+            *([WIRELESS, *virtual] if station in planned.radios else []),
+            *(end.interface for end in ends),
+        ]
+        for station, ends in planned.ends.items()
+    }

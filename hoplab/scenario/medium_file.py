@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The file that the medium daemon reads: the scenario's keys about the channel, and its own."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from hoplab.scenario.faults import Event, Loss
+from hoplab.scenario.keys import Integer, Number, Switch, Text, key
+from hoplab.scenario.measure import Recorded, Seeded
+from hoplab.scenario.radio import Radio
+from hoplab.scenario.stations import Placed
+
+MAC_PATTERN = "^[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){5}$"
+
+
+class RadioStation(Placed):
+    """A radio of mac80211_hwsim."""
+
+    mac: Annotated[str, Field(strict=True, pattern=MAC_PATTERN)] = key(
+        ..., "its permanent address, six bytes as 02:00:00:00:00:01"
+    )
+
+
+class Records(Recorded):
+    """Where the records go."""
+
+    dir: Text = key(..., "folder of the tables and of medium.json, the daemon's account of itself")
+    air_capture: Text | None = key(None, "file: what was on the air, pcapng with radiotap")
+
+
+class MediumFile(Seeded):
+    """The configuration of `hoplab-medium`."""
+
+    epoch_ns: Integer | None = key(
+        None, "CLOCK_MONOTONIC of time 0; without it, the time of the start", unit="ns", ge=0
+    )
+    duration_s: Number | None = key(
+        None, "for the reader; the daemon runs until it is told to stop", unit="s", ge=0
+    )
+    overhear: Switch = key(
+        True,
+        "hand frames also to bystanders, whose monitor interfaces show them; false saves most of "
+        "the work where nobody listens",
+    )
+    radio: Radio = key(Radio(), "the channel")
+    station: tuple[RadioStation, ...] = key(..., "the radios")
+    loss: tuple[Loss, ...] = key((), "frames lost on top of the channel", max_length=1000)
+    event: tuple[Event, ...] = key((), "what happens at a time", max_length=10_000)
+    records: Records = key(..., "what is written")

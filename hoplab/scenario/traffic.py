@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The keys of `[tcp]` and `[[flow]]`."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from hoplab.scenario.keys import (
+    MAX_DURATION_S,
+    Conditions,
+    Integer,
+    Name,
+    Number,
+    Switch,
+    Table,
+    Time,
+    key,
+)
+from hoplab.scenario.variants import CONGESTION_CONTROLS, VARIANTS
+
+MAX_FLOWS = 250
+SLOWEST_PACKET_S = 1000.0
+"""iperf3 paces in microseconds of 32 bits."""
+
+
+class Tcp(Table):
+    """What every station's TCP is set to before the first flow."""
+
+    profile: Literal["linux", "classic"] = key(
+        "linux", "untouched, or classic: what papers of 1996 to 2004 assume (`docs/tcp.md`)"
+    )
+    initial_window: Integer | None = key(
+        None, "the kernel's 10 where it is not given, classic 1", unit="segments", ge=1, le=1000
+    )
+    delayed_ack: Switch | None = key(None, "the kernel's where it is not given")
+    min_rto_ms: Integer | None = key(
+        None, "the kernel's 200 where it is not given", unit="ms", ge=1, le=60_000
+    )
+
+
+class Flow(Table):
+    """One transfer from `source` to `destination`."""
+
+    only: ClassVar[Conditions] = {
+        **dict.fromkeys(("congestion_control", "mss", "window", "sack"), ("protocol", ("tcp",))),
+        **dict.fromkeys(("rate_kbps", "spacing"), ("protocol", ("udp",))),
+    }
+
+    name: Annotated[str, Field(strict=True, pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$")] | None = (
+        key(None, "flow0, flow1, … where it is not given")
+    )
+    protocol: Literal["tcp", "udp"] = key("tcp", "what carries it")
+    source: Name = key(..., "the station that sends")
+    destination: Name = key(..., "the station that receives")
+    start_s: Time = key(0.0, "begin", unit="s")
+    stop_s: Number | None = key(
+        None, "end; the run's where it is not given", unit="s", gt=0, le=MAX_DURATION_S
+    )
+    packets: Integer | None = key(
+        None, "a counted transfer of so many packets, instead of one without end", ge=1, le=10**9
+    )
+    packet_bytes: Integer | None = key(
+        None,
+        "of a counted transfer; payload of UDP's packets (512)",
+        unit="octets",
+        ge=16,
+        le=65_000,
+    )
+    rate_kbps: Number | None = key(
+        None, "constant bit rate of UDP, in payload", unit="kbit/s", ge=0.001, le=10_000_000
+    )
+    spacing: Literal["even", "random"] | None = key(
+        None,
+        "between its packets: always the same (even), or uniform between half and one and a half "
+        "times that, so that no phase against other traffic decides who is dropped",
+    )
+    congestion_control: Annotated[str, Field(strict=True)] | None = key(
+        None,
+        "tahoe, reno, newreno, sack, vegas, westwood, tcpw, or another of the kernel's; "
+        "cubic where it is not given, classic newreno",
+    )
+    mss: Integer | None = key(
+        None,
+        "largest segment, options included; 1460 where it is not given",
+        unit="octets",
+        ge=88,
+        le=2232,
+    )
+    window: Integer | None = key(
+        None, "limit of the sender's window, as ns-2's window_", unit="segments", ge=1, le=40_000
+    )
+    sack: Switch | None = key(
+        None, "by the variant where it is not given; all flows of a station share it"
+    )
+
+    @field_validator("congestion_control")
+    @classmethod
+    def _known(cls, value: str | None) -> str | None:
+        if value is not None and value not in CONGESTION_CONTROLS:
+            close = difflib.get_close_matches(value[:40].lower(), CONGESTION_CONTROLS, n=1)
+            hint = f" (did you mean {close[0]!r}?)" if close else ""
+            raise ValueError(
+                f"{value[:40]!r} is not known{hint}; one of: {', '.join(CONGESTION_CONTROLS)}"
+            )
+        return value
+
+    @model_validator(mode="after")
+    def _check(self) -> Flow:
+        if self.source == self.destination:
+            raise ValueError(f"source and destination are both {self.source}")
+        if self.stop_s is not None and self.stop_s <= self.start_s:
+            raise ValueError(f"stop_s {self.stop_s} is not after start_s {self.start_s}")
+        if self.packets is not None and self.packet_bytes is None:
+            raise ValueError("a counted transfer (packets = N) needs packet_bytes too")
+        if self.protocol == "udp":
+            self._check_udp()
+        elif self.packet_bytes is not None and self.packets is None:
+            raise ValueError("packet_bytes is for udp and for counted transfers; use mss")
+        variant = VARIANTS.get(self.congestion_control or "")
+        if variant and variant.sack is not None and self.sack not in (None, variant.sack):
+            raise ValueError(
+                f"sack = {str(self.sack).lower()} contradicts congestion_control = "
+                f'"{self.congestion_control}", which is {"with" if variant.sack else "without"} '
+                "selective acknowledgements; remove one"
+            )
+        return self
+
+    def _check_udp(self) -> None:
+        if self.packets is None and self.rate_kbps is None:
+            raise ValueError("a udp flow needs rate_kbps or packets")
+        if self.spacing is not None and self.rate_kbps is None:
+            raise ValueError("spacing is that of a constant rate; give rate_kbps")
+        if self.rate_kbps is not None:
+            interval_s = (self.packet_bytes or 512) * 8 / (self.rate_kbps * 1000)
+            if interval_s > SLOWEST_PACKET_S:
+                raise ValueError(
+                    f"rate_kbps {self.rate_kbps:g} is a packet in {interval_s:.0f} s; at least one "
+                    f"in {SLOWEST_PACKET_S:g} s"
+                )

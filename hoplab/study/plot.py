@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Panels of points as one SVG for pages and papers, the same to the byte wherever it is drawn.
+
+Needs matplotlib: ``pip install hoplab[study]``. (The report's Plotly draws in a browser only.)
+"""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass, field
+from typing import Any
+
+from hoplab.errors import MissingTool
+
+try:
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+except ModuleNotFoundError:
+    raise MissingTool(
+        "matplotlib: is not installed; plots need it: pip install 'hoplab[study]'"
+    ) from None
+
+COLUMNS = 2
+STYLES = {
+    "sent": ("#1f5fa8", "."),
+    "sent again": ("#d95f02", "s"),
+    "acknowledgement": ("#9aa5b1", ","),
+    "lost": ("#c0182b", "x"),
+    "PFTK": ("#d95f02", "x"),
+    "square root": ("#9aa5b1", "s"),
+    "tahoe": ("#7a4fa3", "s"),
+    "reno": ("#1f5fa8", "o"),
+    "newreno": ("#2a9d8f", "o"),
+    "sack": ("#d95f02", "o"),
+    "vegas": ("#c0182b", "x"),
+    "westwood": ("#5b8c2a", "s"),
+    "tcpw": ("#111111", "x"),
+    "model": ("#9aa5b1", "."),
+    "engine": ("#d95f02", "s"),
+    "kernel": ("#1f5fa8", "o"),
+    "published": ("#111111", "x"),
+    "ns-2": ("#d95f02", "s"),
+    "ns-2, no link fails": ("#f2b26b", "s"),
+    "static routes": ("#7fb0e0", "o"),
+    "DSR": ("#1f5fa8", "o"),
+    "ns-2.35": ("#d95f02", "x"),
+    "Hoplab": ("#1f5fa8", "s"),
+}
+"""Colour and marker by kind of point."""
+SETTINGS: Any = {
+    "font.size": 8,
+    "lines.markersize": 3.5,
+    "svg.fonttype": "none",
+    # Names of the file's parts come from this, not from chance.
+    "svg.hashsalt": "hoplab",
+}
+
+
+@dataclass
+class Panel:
+    """One plot: ranges of x and y, and points by the kind that `STYLES` knows."""
+
+    title: str
+    x: tuple[float, float]
+    y: tuple[float, float]
+    logarithmic: bool = False
+    points: list[tuple[str, list[tuple[float, float]]]] = field(default_factory=list)
+
+    def add(self, kind: str, points: list[tuple[float, float]]) -> None:
+        self.points.append((kind, points))
+
+
+def svg(panels: list[Panel], x_label: str, y_label: str, title: str) -> str:
+    """The panels two in a row, under a title and a legend."""
+    with rc_context(SETTINGS):
+        return _svg(panels, x_label, y_label, title)
+
+
+def _svg(panels: list[Panel], x_label: str, y_label: str, title: str) -> str:
+    columns = min(COLUMNS, len(panels))
+    rows = -(-len(panels) // columns)
+    figure = Figure(figsize=(4.4 * columns, 2.7 * rows + 0.6), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False)
+    for panel, axis in zip(panels, axes.flat, strict=False):
+        if panel.logarithmic:
+            axis.set(xscale="log", yscale="log")
+        axis.set(title=panel.title, xlim=panel.x, ylim=panel.y, xlabel=x_label, ylabel=y_label)
+        axis.grid(color="#e4e7eb", linewidth=0.6)
+        for kind, points in panel.points:
+            colour, marker = STYLES[kind]
+            axis.plot(*zip(*points, strict=True), marker, color=colour, label=kind)
+    for spare in list(axes.flat)[len(panels) :]:
+        spare.axis("off")
+    marks: dict[Any, Any] = {}
+    for axis in axes.flat:
+        marks |= dict(zip(*reversed(axis.get_legend_handles_labels()), strict=True))
+    figure.suptitle(title)
+    figure.legend(
+        list(marks.values()),
+        list(marks),
+        loc="outside lower center",
+        ncols=len(marks),
+        frameon=False,
+    )
+    output = io.StringIO()
+    figure.savefig(output, format="svg", metadata={"Date": None})
+    return output.getvalue()

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""UDP packets at a constant rate with randomised spacing, which iperf3 does not have.
+
+    spaced.py receive ADDRESS PORT
+    spaced.py send ADDRESS PORT OWN_ADDRESS OWN_PORT PACKETS PACKET_BYTES RATE_BPS SEED
+
+Between two packets lies a uniform 0.5 to 1.5 times the even interval, as in ns-2's CBR with
+``random_``. So the packets of a flow keep no phase against those of others, which with even spacing
+decides, for a whole run, whose packets find a queue full (Floyd and Jacobson 1992).
+
+Packets are numbered where iperf3 numbers its own, by which captures tell them apart. PACKETS 0 is
+no end. Both stay until they are killed. Run by path, on the standard library alone: a run's course
+must not depend on what is installed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import signal
+import socket
+import struct
+import sys
+import time
+
+NUMBER = struct.Struct("!8xI")
+"""iperf3's header of 12 octets: the time, which nobody reads here, and the packet's number."""
+LOWEST, HIGHEST = 0.5, 1.5
+
+
+def receive(address: str, port: str) -> None:
+    """Take packets in and forget them: captures count them."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as end:
+        end.bind((address, int(port)))
+        while True:
+            end.recv(65_535)
+
+
+def send(
+    address: str,
+    port: str,
+    own_address: str,
+    own_port: str,
+    packets: str,
+    packet_bytes: str,
+    rate_bps: str,
+    seed: str,
+) -> None:
+    """Send by the clock: a packet that leaves late does not put off those after it."""
+    draw = random.Random(int(seed)).uniform
+    interval_s = int(packet_bytes) * 8 / float(rate_bps)
+    packet = bytearray(int(packet_bytes))
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as end:
+        end.bind((own_address, int(own_port)))
+        end.connect((address, int(port)))
+        at_s = time.monotonic()
+        number = 0
+        while number < int(packets) or packets == "0":
+            number += 1
+            NUMBER.pack_into(packet, 0, number % 2**32)
+            # What the network refuses is lost: a full queue, no route, an error that came back.
+            with contextlib.suppress(OSError):
+                end.send(packet)
+            at_s += interval_s * draw(LOWEST, HIGHEST)
+            time.sleep(max(0.0, at_s - time.monotonic()))
+        signal.pause()
+
+
+if __name__ == "__main__":
+    role = receive if sys.argv[1] == "receive" else send
+    role(*sys.argv[2:])

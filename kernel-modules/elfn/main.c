@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Explicit link failure notification for TCP (Holland and Vaidya, MobiCom 1999): a connection that
+ * is told that its route failed stands by instead of taking the silence for congestion.
+ *
+ *   notice.c   who is meant: a notice counts if it names a segment in flight (RFC 5927)
+ *   icmp.c     notices as ICMP host unreachable
+ *   netlink.c  notices from a routing daemon, settings, what is to be seen
+ *   standby.c  stand-by itself: what it holds, its probes, how it ends
+ *
+ * Nothing happens in a namespace that has not switched it on. A connection in stand-by holds the
+ * module, so unloading is refused until it ends.
+ */
+
+#include <linux/module.h>
+#include <net/net_namespace.h>
+#include <net/netns/generic.h>
+#include "elfn.h"
+
+struct workqueue_struct *elfn_queue;
+static unsigned int elfn_net_id;
+
+struct elfn_net *elfn_net(const struct net *net)
+{
+	return net_generic(net, elfn_net_id);
+}
+
+/*
+ * Those of the port, else those of the namespace. They change under the mutex and in place, so
+ * that a single one of them can be read without it.
+ */
+const struct elfn_settings *elfn_settings(struct elfn_net *en, __be16 local_port)
+{
+	const struct elfn_settings *own = xa_load(&en->ports, ntohs(local_port));
+
+	return own ?: &en->settings;
+}
+
+/* Ends every stand-by of the namespace, whose sockets then have what they had before. */
+void elfn_end_all(struct elfn_net *en)
+{
+	struct elfn_connection *c;
+
+	mutex_lock(&en->mutex);
+	list_for_each_entry(c, &en->connections, list)
+		if (c->sk && !elfn_settings(en, c->tuple.local_port)->enabled) {
+			WRITE_ONCE(c->switched_off, true);
+			mod_delayed_work(elfn_queue, &c->work, 0);
+		}
+	mutex_unlock(&en->mutex);
+}
+
+static int __net_init elfn_enter_namespace(struct net *net)
+{
+	struct elfn_net *en = elfn_net(net);
+
+	en->net = net;
+	mutex_init(&en->mutex);
+	xa_init(&en->ports);
+	INIT_LIST_HEAD(&en->connections);
+	spin_lock_init(&en->waiting_lock);
+	INIT_LIST_HEAD(&en->waiting);
+	INIT_WORK(&en->notice_work, elfn_deferred);
+	return 0;
+}
+
+/*
+ * The sockets of user space hold their namespace, and stand-by holds its socket; so what is left
+ * here belongs to sockets of the kernel, which their owners have closed by now.
+ */
+static void __net_exit elfn_leave_namespace(struct net *net)
+{
+	struct elfn_net *en = elfn_net(net);
+	struct elfn_settings *own;
+	struct elfn_connection *c, *next;
+	unsigned long port;
+
+	elfn_hook(en, false);
+	cancel_work_sync(&en->notice_work);
+	elfn_forget_deferred(en);
+	xa_for_each(&en->ports, port, own)
+		kfree(own);
+	xa_destroy(&en->ports);
+	en->settings.enabled = false;
+	elfn_end_all(en);
+	list_for_each_entry_safe(c, next, &en->connections, list) {
+		flush_delayed_work(&c->work);
+		WARN_ON_ONCE(c->sk);
+		list_del(&c->list);
+		kfree_rcu(c, rcu);
+	}
+}
+
+static struct pernet_operations elfn_namespaces = {
+	.init	= elfn_enter_namespace,
+	.exit	= elfn_leave_namespace,
+	.id	= &elfn_net_id,
+	.size	= sizeof(struct elfn_net),
+};
+
+static int __init elfn_load(void)
+{
+	int err;
+
+	elfn_queue = alloc_workqueue("elfn", WQ_MEM_RECLAIM, 0);
+	if (!elfn_queue)
+		return -ENOMEM;
+	err = register_pernet_subsys(&elfn_namespaces);
+	if (err)
+		goto no_namespaces;
+	err = elfn_netlink_register();
+	if (err)
+		goto no_netlink;
+	return 0;
+
+no_netlink:
+	unregister_pernet_subsys(&elfn_namespaces);
+no_namespaces:
+	destroy_workqueue(elfn_queue);
+	return err;
+}
+
+/* The last reference is given back by the queue's work, which has ended when the queue is gone. */
+static void __exit elfn_unload(void)
+{
+	elfn_netlink_unregister();
+	unregister_pernet_subsys(&elfn_namespaces);
+	destroy_workqueue(elfn_queue);
+	rcu_barrier();
+}
+
+module_init(elfn_load);
+module_exit(elfn_unload);
+
+MODULE_AUTHOR("Hoplab contributors");
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("TCP stand-by on explicit link failure notification (Holland, Vaidya 1999)");

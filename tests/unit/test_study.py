@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures beside references: intervals, verdicts, and figures that vanish."""
+
+import ast
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hoplab.errors import HoplabError, MissingTool, ScenarioError
+from hoplab.resources import PROJECT
+from hoplab.scenario.file import parse
+from hoplab.scenario.resolve import resolve
+from hoplab.study.figures import Figure, figure
+from hoplab.study.samples import Sample, difference, t_95
+from tests.validate import __main__ as validate
+from tests.validate import recorded
+
+
+@pytest.mark.parametrize(("freedom", "t"), [(1, 12.706), (4, 2.776), (30, 2.042), (60, 2.0003)])
+def test_quantiles_of_students_t(freedom: int, t: float) -> None:
+    assert t_95(freedom) == pytest.approx(t, abs=5e-4)
+
+
+def test_an_interval_by_hand() -> None:
+    """1, 2, 3: standard deviation 1, of the mean 1/sqrt 3, times 4.303."""
+    sample = Sample.of([1, 2, 3])
+    assert (sample.mean, sample.n) == (2, 3)
+    assert sample.half_width == pytest.approx(4.303 / 3**0.5)
+
+
+def test_intervals_hold_the_mean_19_times_in_20() -> None:
+    draw = random.Random(5)
+    held = 0
+    for _ in range(2000):
+        a = Sample.of([draw.gauss(7, 2) for _ in range(5)])
+        b = Sample.of([draw.gauss(4, 1) for _ in range(8)])
+        apart = difference(a, b)
+        held += abs(apart.mean - 3) <= apart.half_width
+    # Welch's interval is a little wide; 0.95 of 2000 with a deviation of 10.
+    assert 1870 <= held <= 1950
+
+
+@pytest.mark.parametrize(
+    ("measured", "reference", "limit", "verdict"),
+    [
+        (104, 100, 0.05, "ok"),
+        (106, 100, 0.05, "FAIL"),
+        (94, 100, 0.05, "FAIL"),
+        (0, 0, 0, "ok"),
+        (1, 0, 0, "FAIL"),
+        (106, 100, None, "info"),
+        ([103, 104, 103, 104], 100, 0.05, "ok"),
+        # The mean is inside, its interval is not.
+        ([100, 106, 103, 107], 100, 0.05, "FAIL"),
+        # The interval reaches beyond the limit and holds the reference, but is too wide to say.
+        ([80, 120, 90, 110], 100, 0.05, "FAIL"),
+        # It holds the reference and is narrow.
+        ([98, 105, 99, 105], 100, 0.065, "ok"),
+        # The reference is drawn too.
+        ([108, 109, 110, 109], [105, 113, 101, 117], 0.12, "ok"),
+    ],
+)
+def test_what_decides(
+    measured: float | list[float], reference: float | list[float], limit: float, verdict: str
+) -> None:
+    assert figure("name", measured, reference, limit).verdict == verdict
+
+
+def test_a_line_tells_means_intervals_and_numbers_of_draws() -> None:
+    line = str(figure("a/b_kbps", [98, 102, 100], 101, 0.1))
+    assert line == "ok   a/b_kbps 100±5(n=3) 101 -1.0±4.9% 10%"
+
+
+def _figures() -> Iterator[Figure]:
+    yield figure("one", 1, 1, 0.1)
+    yield figure("two", 1, 2, None)
+
+
+def _validate(monkeypatch: pytest.MonkeyPatch, *names: str) -> int:
+    part = next(iter(validate.PARTS))
+    monkeypatch.setattr(validate, "expected", lambda: {part: list(names)})
+    return validate.main([part], lambda _: _figures)
+
+
+def test_a_figure_that_vanishes_fails(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _validate(monkeypatch, "one", "two") == 0
+    assert _validate(monkeypatch, "one", "two", "three") == 1
+    assert "FAIL three: is expected and was not measured" in capsys.readouterr().out
+    assert _validate(monkeypatch, "one") == 1
+
+
+def test_a_part_that_breaks_off_fails_and_loses_its_figures() -> None:
+    def breaks() -> Iterator[Figure]:
+        yield figure("one", 1, 1, 0.1)
+        raise HoplabError("guest: panicked")
+
+    lines = [line for line, _ in validate.check("part", breaks, ["one", "two"])]
+    assert lines[1:] == [
+        "FAIL part: guest: panicked",
+        "FAIL two: is expected and was not measured",
+    ]
+
+
+def test_recorded_runs_of_ns_2_are_read_and_missing_ones_made(tmp_path: Path) -> None:
+    made: list[str] = []
+
+    def run(options: str) -> recorded.Row:
+        made.append(options)
+        return (float(recorded.words(options)["seed"]), 0.5)
+
+    def rows(*options: str) -> list[recorded.Row]:
+        return recorded.rows("script", ("a", "b"), options, run, tmp_path)
+
+    assert rows("-seed 1", "-seed 2") == [(1, 0.5), (2, 0.5)]
+    assert rows("-seed 2", "-seed 3") == [(2, 0.5), (3, 0.5)]
+    assert made == ["-seed 1", "-seed 2", "-seed 3"]
+
+    def lacks(options: str) -> recorded.Row:
+        raise MissingTool("ns: is not installed")
+
+    with pytest.raises(MissingTool, match=r"script\.tsv: lacks '-seed 4', and ns: is not"):
+        recorded.rows("script", ("a", "b"), ["-seed 4"], lacks, tmp_path)
+
+
+def test_the_package_imports_nothing_of_the_tests() -> None:
+    for path in (PROJECT / "hoplab").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom):
+                names = [node.module or ""]
+            assert not any(name.split(".")[0] == "tests" for name in names), path
+
+
+CHAIN = {
+    "topology": {"kind": "chain"},
+    "flow": [{"source": "n0", "destination": "n3", "protocol": "udp", "rate_kbps": 10}],
+}
+
+
+def test_a_preset_is_under_the_settings_given() -> None:
+    routing = {"protocol": "dsr", "preset": "monarch", "settings": {"arp_queue_packets": 7}}
+    settings = resolve(parse({**CHAIN, "routing": routing}, "test")).routing.settings
+    assert (settings["learning"], settings["arp_queue_packets"]) == ("onward", 7)
+    with pytest.raises(ScenarioError, match="preset counts only where protocol"):
+        resolve(parse({**CHAIN, "routing": {"preset": "monarch"}}, "test"))
+
+
+def test_spacing_is_for_constant_rates() -> None:
+    flow = {"source": "n0", "destination": "n3", "spacing": "random"}
+    with pytest.raises(ScenarioError, match="spacing"):
+        parse({**CHAIN, "flow": [flow]}, "test")
