@@ -38,7 +38,6 @@ PROGRAMS = {
     "hoplab-dsr": "routing with DSR",
     "batmand": "routing with B.A.T.M.A.N.",
     "babeld": "routing with Babel",
-    "tcpdump": "captures, UDP flows, delays",
 }
 
 

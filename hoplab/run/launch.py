@@ -46,16 +46,18 @@ def run(
     on_progress: Callable[[Progress], None] = lambda progress: None,
     on_results: Callable[[Path], None] = lambda folder: None,
     machine_file: Path | None = None,
+    sealed: Machine | None = None,
 ) -> dict[str, Any]:
     """Run a resolved scenario into the new folder ``out``, None for one of its own under
     ``runs``; returns the manifest.
 
     Results so far are kept and turned into tables when the run fails; ``on_results`` is told the
-    folder when they are there, then too. ``machine_file`` is a sealed machine, instead of this
-    checkout's or the installed one. Raises the `HoplabError` of what went wrong.
+    folder when they are there, then too. ``machine_file`` or ``sealed`` is the machine to take,
+    instead of this checkout's or the installed one. Raises the `HoplabError` of what went wrong.
     """
-    sealed = select.chosen(machine_file) if machine == "uml" else None
-    if sealed is None:
+    if machine == "uml":
+        sealed = sealed or select.chosen(machine_file)
+    else:
         require(scenario, machine)
     where = folder.made(out, source)
     with folder.held(where):
