@@ -268,6 +268,28 @@ def report(run_folder: Annotated[Path, typer.Argument(metavar="RUN")]) -> None:
 
 
 @app.command()
+def trace(
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN")],
+    flow: Annotated[
+        str | None, typer.Option(help="Its name; the first TCP flow by default.")
+    ] = None,
+    begin: Annotated[float, typer.Option(metavar="S", help="From this scenario time on.")] = 0.0,
+    end: Annotated[float | None, typer.Option(metavar="S", help="Until then.")] = None,
+) -> None:
+    """Print what a flow's segments met: sent (s), received (r), dropped (D) and why, stand-by."""
+    from hoplab import results
+    from hoplab.results import trace as traces
+
+    run = results.load(run_folder)
+    if not run.scenario["measure"]["packets"]:
+        messages.print("s and r are there with --set measure.packets=true", markup=False)
+    output.print(traces.HEAD, markup=False, highlight=False)
+    for line in traces.trace(run, flow):
+        if begin <= line.t_s and (end is None or line.t_s < end):
+            output.print(str(line), markup=False, highlight=False, soft_wrap=True)
+
+
+@app.command()
 def finish(run_folder: Annotated[Path, typer.Argument(metavar="RUN")]) -> None:
     """Make the tables and the report of a run that was killed or had no space for them."""
     from hoplab import report as reports

@@ -25,6 +25,7 @@ from hoplab.lab.started import started
 from hoplab.network.namespaces import inside
 from hoplab.scenario.plan import Plan
 from hoplab.scenario.reach import neighbours
+from hoplab.tcp.elfn import Elfn
 
 SEARCHED = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 
@@ -35,8 +36,9 @@ class Prompt(cmd.Cmd):
     prompt = "hoplab> "
     intro = "Type 'STATION COMMAND', 'nodes', 'links', 'help' or 'exit'."
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, elfn: dict[str, Elfn]) -> None:
         super().__init__()
+        self._elfn = elfn
         self._scenario = plan.scenario
         self._addresses = plan.address
         self._graph = neighbours(plan.scenario)
@@ -52,6 +54,19 @@ class Prompt(cmd.Cmd):
         """links: who reaches whom directly, by place at time 0 and by wire."""
         for name, others in self._graph.items():
             print(f"{name:8} {' '.join(others) or '(nobody)'}")
+
+    def do_elfn(self, line: str) -> None:
+        """elfn: connections that stand by or have stood by, and what became of all notices."""
+        for station, module in self._elfn.items():
+            for c in module.connections():
+                now = "stands by" if c.standby else f"went on ({c.reason})"
+                print(
+                    f"{station:8} {c.local[1]} > {c.remote[0]}:{c.remote[1]}  {now}, "
+                    f"{c.standbys} times, {c.standby_s:.3f} s, {c.probes} probes, "
+                    f"{c.notices} notices, {c.resent} sent again"
+                )
+            told = module.counters().items()
+            print(f"{station:8} notices: " + ", ".join(f"{count} {name}" for name, count in told))
 
     def do_exit(self, line: str) -> bool:
         """exit: take the network down and leave; so does Ctrl-D."""
@@ -132,10 +147,10 @@ def main(arguments: list[str]) -> int:
     try:
         plan = prepare(out)
         with CleanUp() as undo:
-            started(built(plan, out, account, undo), real_time=True, undo=undo)
+            stage = started(built(plan, out, account, undo), real_time=True, undo=undo)
             for warning in account.warnings:
                 print(f"hoplab: warning: {warning}", file=sys.stderr)
-            Prompt(plan).run()
+            Prompt(plan, stage.built.elfn).run()
     except HoplabError as error:
         print(f"hoplab: {error}", file=sys.stderr)
         return error.exit_status

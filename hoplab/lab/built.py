@@ -12,6 +12,7 @@ from hoplab.lab.note import Note
 from hoplab.network.build import Network, build
 from hoplab.scenario.plan import Plan
 from hoplab.tcp import setup, socket_settings
+from hoplab.tcp.elfn import Elfn
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,8 @@ class Built:
     out: Path
     network: Network
     account: Account
+    elfn: dict[str, Elfn]
+    """The module at every station that sends flows with ELFN."""
 
 
 def built(plan: Plan, out: Path, account: Account, undo: CleanUp) -> Built:
@@ -42,4 +45,5 @@ def built(plan: Plan, out: Path, account: Account, undo: CleanUp) -> Built:
     group = socket_settings.enter(settings)
     if group is not None:
         undo.later(group.close)
-    return Built(plan, out, network, account)
+    elfn = setup.elfn(plan, undo.later)
+    return Built(plan, out, network, account, elfn)

@@ -13,6 +13,7 @@ from hoplab.lab.cleanup import CleanUp
 from hoplab.lab.started import Started
 from hoplab.probes.captures import Captures
 from hoplab.probes.sampler import Sampler
+from hoplab.probes.standby import StandbyProbe
 from hoplab.processes import Change, changed_child, last_line
 from hoplab.records.writer import Records
 from hoplab.scenario.plan import Conversation
@@ -54,6 +55,7 @@ class Running:
             action(round(clock.now_s(), 6) if self._started.real_time else t_s)
         # The interval need not divide the duration.
         clock.sleep_until(self._plan.scenario.duration_s)
+        self._sampler.end(self._plan.scenario.duration_s)
         self._built.account.virtual_s = self._plan.scenario.duration_s
 
     def stop(self) -> None:
@@ -167,7 +169,8 @@ def running(started: Started, undo: CleanUp) -> Running:
     captures.start(plan, built.out)
     records = Records(built.out / "raw")
     undo.later(records.close)
-    sampler = Sampler(plan, namespaces, records)
+    standby = StandbyProbe(plan, built.elfn, records, built.account.realtime_epoch_ns or 0)
+    sampler = Sampler(plan, namespaces, records, standby)
     undo.later(sampler.close)
     run = Running(started, captures, records, sampler)
     undo.later(run.stop)

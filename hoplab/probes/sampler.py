@@ -8,6 +8,7 @@ from typing import Any
 
 from hoplab.network.namespaces import Namespaces
 from hoplab.probes.sockets import SocketProbe, sender_row
+from hoplab.probes.standby import StandbyProbe
 from hoplab.records.writer import Records
 from hoplab.scenario.plan import Conversation, End, Plan
 
@@ -17,8 +18,11 @@ GOODPUT_WINDOW_S = 1.0
 class Sampler:
     """Reads sockets and queues; writes tables `tcp` and `queues`."""
 
-    def __init__(self, plan: Plan, namespaces: Namespaces, records: Records) -> None:
+    def __init__(
+        self, plan: Plan, namespaces: Namespaces, records: Records, standby: StandbyProbe
+    ) -> None:
         self._records = records
+        self._standby = standby
         flows = [c.flow for c in plan.conversations if c.flow.protocol == "tcp"]
         ends = {flow.source for flow in flows} | {flow.destination for flow in flows}
         self._probes = {name: SocketProbe(name) for name in sorted(ends)}
@@ -44,6 +48,7 @@ class Sampler:
 
     def sample(self, t_s: float) -> None:
         """A row for every flow that is going and every wired queue."""
+        self._standby.read()
         for conversation in self._going.values():
             self._sample_flow(conversation, t_s)
         for end, index, netlink in self._wired:
@@ -57,6 +62,10 @@ class Sampler:
         longer."""
         (then_s, then), (now_s, now) = self._totals[0], self._totals[-1]
         return (now - then) * 8e-3 / (now_s - then_s) if now_s > then_s else 0.0
+
+    def end(self, t_s: float) -> None:
+        """The measured part is over."""
+        self._standby.finish(t_s)
 
     def close(self) -> None:
         for probe in self._probes.values():
@@ -80,6 +89,7 @@ class Sampler:
             if receiver is not None
             else (previous["delivered_bytes"] if previous else 0)
         )
+        row |= self._standby.columns(conversation, t_s)
         self._records.add("tcp", flow=name, **row)
         self._last[name] = row
 

@@ -81,6 +81,7 @@ def _dsr(plan: Plan, station: str, out: Path, epoch_ns: int) -> list[str]:
         program("hoplab-dsr"),
         *("--interface", WIRELESS, "--address", f"{plan.address[station]}/{SUBNET}"),
         *("--tun", DSR_INTERFACE),
+        *(["--elfn"] if station in plan.standing_by else []),
         *("--seed", str(plan.scenario.seed), "--name", station, "--epoch-ns", str(epoch_ns)),
         *("--duration-s", str(plan.scenario.duration_s)),
         *("--events", str(out / "raw" / f"events-dsr-{station}.jsonl")),

@@ -117,6 +117,10 @@ class DsrSettings(Table):
     lost_segment_extension: Switch = key(
         True, "Route Errors name the TCP segments that a break stopped (§6.4 leaves room)"
     )
+    carriage: Literal["route-error", "icmp"] = key(
+        "route-error",
+        "what tells a sender of TCP of its segments: that extension, or ICMP host unreachable",
+    )
     blacklist_timeout_s: Time = key(
         3.0, 'a "probable" unidirectional link becomes "questionable" after it (§4.6)', unit="s"
     )

@@ -13,12 +13,14 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from hoplab.errors import ScenarioError
+from hoplab.scenario.keys import UNION
 from hoplab.scenario.model import DsrSettings, NestedMistakes, Routing, Scenario
 
 MAX_BYTES = 64 << 20
 MOST_MISTAKES = 10
 MOST_NAMES = 50
 LONGEST_VALUE = 200
+UNWRAPPED = (tuple, list, typing.Union, types.UnionType, typing.Annotated)
 
 
 def load(path: Path, overrides: typing.Sequence[str] = ()) -> Scenario:
@@ -120,7 +122,11 @@ def _apply(document: dict[str, Any], override: str) -> None:
 
 def _describe(error: Any) -> str:
     """One line for a pydantic error: key, value, what is allowed, nearest spelling."""
-    location = [part for part in error["loc"] if part != "[key]"]
+    location = [
+        part
+        for part in error["loc"]
+        if part != "[key]" and not (isinstance(part, str) and part.startswith(UNION))
+    ]
     key = _short(".".join(str(part) for part in location)) or "scenario"
     value = error["input"]
     kind = error["type"]
@@ -171,7 +177,7 @@ def _table_at(location: typing.Sequence[str | int]) -> type[BaseModel]:
 def _model_in(annotation: Any) -> type[BaseModel] | None:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    if typing.get_origin(annotation) in (tuple, typing.Union, types.UnionType, list):
+    if typing.get_origin(annotation) in UNWRAPPED:
         for argument in typing.get_args(annotation):
             found = _model_in(argument)
             if found is not None:

@@ -41,6 +41,8 @@ Time = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0, le=MAX_DUR
 
 Wait = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0.001, le=MAX_DURATION_S)]
 """A time that must pass before something is done again."""
+UNION = "~"
+"""Begins a name that tells members of a union apart; it is no part of a key's path."""
 Conditions = dict[str, tuple[str, tuple[str, ...]]]
 """Of a key: another key, and the values of it with which the first one counts."""
 

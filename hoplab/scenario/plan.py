@@ -12,6 +12,7 @@ from functools import cached_property
 
 from hoplab.scenario.model import Flow, Link, Scenario
 from hoplab.scenario.streams import stream_seed
+from hoplab.scenario.traffic import Elfn, Tcp
 
 WIRELESS = "wlan0"
 """The radio's interface at every station."""
@@ -65,6 +66,9 @@ class Conversation:
     seed: int
     """Of the random stream ``flow/NAME``."""
 
+    elfn: Elfn | None
+    """Settings of its stand-by on link failure notices; none where it has none."""
+
     @property
     def is_counted(self) -> bool:
         """Whether it is a TCP transfer of so many packets."""
@@ -102,6 +106,11 @@ class Plan:
         """Names of the stations that have one."""
         return tuple(station.name for station in self.scenario.station if station.radio)
 
+    @cached_property
+    def standing_by(self) -> tuple[str, ...]:
+        """Stations that send flows with ELFN."""
+        return tuple(sorted({c.flow.source for c in self.conversations if c.elfn is not None}))
+
     @property
     def prefix(self) -> int:
         """Length of the radios' network: protocols that broadcast at IP need one."""
@@ -134,9 +143,7 @@ def plan(scenario: Scenario) -> Plan:
         address,
         {s.name: _mac(i) for i, s in enumerate(scenario.station, 1)},
         _cables(scenario),
-        tuple(
-            _conversation(flow, i, address, scenario.seed) for i, flow in enumerate(scenario.flow)
-        ),
+        tuple(_conversation(flow, i, address, scenario) for i, flow in enumerate(scenario.flow)),
         {station.name: _metrics(scenario, station.name) for station in scenario.station},
     )
 
@@ -168,7 +175,20 @@ def _cables(scenario: Scenario) -> tuple[Cable, ...]:
     return tuple(cables)
 
 
-def _conversation(flow: Flow, index: int, address: dict[str, str], seed: int) -> Conversation:
+def _elfn(flow: Flow, tcp: Tcp) -> Elfn | None:
+    """``elfn = true`` of a flow means the settings of `[tcp]` where that has some."""
+    if flow.protocol != "tcp" or flow.elfn is False:
+        return None
+    if isinstance(flow.elfn, Elfn):
+        return flow.elfn
+    if isinstance(tcp.elfn, Elfn):
+        return tcp.elfn
+    return Elfn() if flow.elfn or tcp.elfn else None
+
+
+def _conversation(
+    flow: Flow, index: int, address: dict[str, str], scenario: Scenario
+) -> Conversation:
     if flow.name is None or flow.stop_s is None:
         raise ValueError(f"flow {index}: has no name or no end; plan a resolved scenario")
     return Conversation(
@@ -179,7 +199,8 @@ def _conversation(flow: Flow, index: int, address: dict[str, str], seed: int) ->
         address[flow.destination],
         FIRST_CLIENT_PORT + index,
         FIRST_SERVER_PORT + index,
-        stream_seed(seed, f"flow/{flow.name}"),
+        stream_seed(scenario.seed, f"flow/{flow.name}"),
+        _elfn(flow, scenario.tcp),
     )
 
 

@@ -120,6 +120,8 @@ def _allowed(declared: dict[str, Any]) -> str:
     """Values or range, and the unit."""
     if "enum" in declared:
         return ", ".join(_value(value) for value in declared["enum"]) + _unit(declared)
+    if "oneOf" in declared:
+        return " or ".join(_allowed(choice) for choice in declared["oneOf"])
     if "$ref" in declared:
         return "a table"
     if declared.get("type") == "array":

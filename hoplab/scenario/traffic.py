@@ -6,10 +6,11 @@ from __future__ import annotations
 import difflib
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from hoplab.scenario.keys import (
     MAX_DURATION_S,
+    UNION,
     Conditions,
     Integer,
     Name,
@@ -26,6 +27,39 @@ SLOWEST_PACKET_S = 1000.0
 """iperf3 paces in microseconds of 32 bits."""
 
 
+class Elfn(Table):
+    """How connections stand by when they are told that their route failed (`docs/elfn.md`)."""
+
+    probe_ms: Integer = key(2000, "between probes", unit="ms", ge=10, le=30_000)
+    first_probe: Literal["rto", "interval"] = key(
+        "rto",
+        "the first probe: when the retransmission timer would have fired, at the latest after "
+        "probe_ms (rto), or after probe_ms",
+    )
+    resume: Literal["as-before", "window-1", "default-timer"] = key(
+        "as-before",
+        "what a connection goes on with: window and timer as before, a window of one segment, or "
+        "a new connection's timer",
+    )
+    give_up_s: Number = key(
+        300.0, "longest stand-by; then the kernel's timer takes over", unit="s", gt=0, le=86_000
+    )
+
+
+ElfnChoice = Annotated[
+    Annotated[Switch, Tag(f"{UNION}switch")] | Annotated[Elfn, Tag(f"{UNION}table")],
+    Discriminator(
+        lambda value: (
+            f"{UNION}{'switch' if isinstance(value, bool) else 'table'}"
+            if isinstance(value, bool | dict | Elfn)
+            else None
+        ),
+        custom_error_type="choice",
+        custom_error_message="should be true, false or a table",
+    ),
+]
+
+
 class Tcp(Table):
     """What every station's TCP is set to before the first flow."""
 
@@ -39,13 +73,18 @@ class Tcp(Table):
     min_rto_ms: Integer | None = key(
         None, "the kernel's 200 where it is not given", unit="ms", ge=1, le=60_000
     )
+    elfn: ElfnChoice = key(
+        False, "stand by when a route fails: true, or a table with the keys of `[tcp.elfn]`"
+    )
 
 
 class Flow(Table):
     """One transfer from `source` to `destination`."""
 
     only: ClassVar[Conditions] = {
-        **dict.fromkeys(("congestion_control", "mss", "window", "sack"), ("protocol", ("tcp",))),
+        **dict.fromkeys(
+            ("congestion_control", "mss", "window", "sack", "elfn"), ("protocol", ("tcp",))
+        ),
         **dict.fromkeys(("rate_kbps", "spacing"), ("protocol", ("udp",))),
     }
 
@@ -95,6 +134,7 @@ class Flow(Table):
     sack: Switch | None = key(
         None, "by the variant where it is not given; all flows of a station share it"
     )
+    elfn: ElfnChoice | None = key(None, "this flow's own; `[tcp]`'s where it is not given")
 
     @field_validator("congestion_control")
     @classmethod

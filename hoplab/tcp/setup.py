@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from hoplab.errors import MissingTool
 from hoplab.network.namespaces import Namespaces
 from hoplab.scenario.plan import Plan
 from hoplab.tcp import profile
+from hoplab.tcp.elfn import Elfn
 from hoplab.tcp.socket_settings import SocketSettings
 
 
@@ -60,3 +62,25 @@ def socket_settings(plan: Plan) -> list[SocketSettings]:
         for conversation in plan.conversations
         if conversation.flow.protocol == "tcp"
     ]
+
+
+def elfn(plan: Plan, later: Callable[[Callable[[], None]], None]) -> dict[str, Elfn]:
+    """Have the flows that are to do so stand by; the module by station, to be closed ``later``."""
+    modules: dict[str, Elfn] = {}
+    for conversation in plan.conversations:
+        chosen = conversation.elfn
+        if chosen is None:
+            continue
+        station = conversation.flow.source
+        if station not in modules:
+            modules[station] = Elfn(station)
+            later(modules[station].close)
+        modules[station].set(
+            True,
+            chosen.probe_ms,
+            chosen.resume,
+            chosen.give_up_s,
+            chosen.first_probe,
+            conversation.client_port,
+        )
+    return modules

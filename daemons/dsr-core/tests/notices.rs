@@ -63,3 +63,14 @@ fn icmp_host_unreachable_quotes_the_segment() {
     assert_eq!(message.len(), 8 + 20 + 8);
     assert_eq!(&message[8 + 12..], &sent[12..28]);
 }
+
+#[test]
+fn no_icmp_ends_the_opening_of_a_connection() {
+    let mut net = net(Carriage::Icmp);
+    net.link(1, 2, false);
+    let mut opening = segment(0, 3, 1001);
+    opening[20 + 13] = 2;
+    net.send_packet(0, &opening);
+    net.run_s(31.0);
+    assert!(net.delivered_icmp.is_empty());
+}

@@ -100,6 +100,8 @@ impl Daemon {
         quiet_ip(&net, interface, address, prefix)?;
         let tun = Tun::create(&config.tun)?;
         set_sysctl(&format!("ipv6/conf/{}/disable_ipv6", config.tun), "1");
+        // ICMP from the daemon to the stack has the station's own address as its source.
+        set_sysctl(&format!("ipv4/conf/{}/accept_local", config.tun), "1");
         net.set_ip(&config.tun, address, Some(prefix))?;
         net.set_mtu(&config.tun, config.tun_mtu)?;
         net.up(&config.tun)?;

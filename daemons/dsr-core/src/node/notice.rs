@@ -25,7 +25,7 @@ impl Dsr {
         };
         match self.settings.carriage {
             Carriage::RouteError => self.outputs.push_back(Output::Notice(vec![segment])),
-            Carriage::Icmp if fate == Fate::Salvaged => {}
+            Carriage::Icmp if fate == Fate::Salvaged || opens(packet) => {}
             Carriage::Icmp => {
                 let message = icmp::quoting(HOST_UNREACHABLE, [0; 4], packet);
                 let reply = icmp::packet(self.own, self.own, message);
@@ -56,7 +56,7 @@ impl Dsr {
             let Some(segment) = LostSegment::of(packet, Fate::Dropped) else {
                 continue;
             };
-            if told.iter().any(|t| t.same_connection(&segment)) {
+            if opens(packet) || told.iter().any(|t| t.same_connection(&segment)) {
                 continue;
             }
             told.push(segment);
@@ -67,4 +67,12 @@ impl Dsr {
             self.send_control(now, reply, back);
         }
     }
+}
+
+/// Whether a connection is being opened: then ICMP would end the attempt at once (RFC 5461 section
+/// 3), while a route is still being looked for.
+fn opens(packet: &Packet) -> bool {
+    const FLAGS: usize = 13;
+    const SYN: u8 = 2;
+    packet.payload.get(FLAGS).is_none_or(|f| f & SYN != 0)
 }

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A relay of a three-hop chain is away for 15 s: what the flow does with ELFN and without."""
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hoplab import results
+from hoplab.resources import PROJECT
+from hoplab.results.trace import Line, trace
+
+Run = Callable[..., dict[str, Any]]
+SCENARIO = (PROJECT / "experiments" / "elfn-relay.toml").read_text(encoding="utf-8")
+AWAY_S, BACK_S = 20.0, 36.0
+
+
+def flow(tmp_path: Path, run_scenario: Run, number: int, *settings: str) -> list[Line]:
+    overrides = [word for setting in settings for word in ("--set", setting)]
+    run_scenario(SCENARIO, "--set", "duration_s=52", *overrides)
+    return trace(results.load(tmp_path / f"run{number}"))
+
+
+def moves_on_s(lines: list[Line]) -> float:
+    """When data that had never been sent before the break arrives."""
+    most = max(line.sequence or 0 for line in lines if line.kind == "s" and line.t_s < BACK_S)
+    return next(x.t_s for x in lines if x.kind == "r" and (x.sequence or 0) > most)
+
+
+@pytest.mark.parametrize("carriage", ["route-error", "icmp"])
+def test_a_flow_stands_by_until_its_relay_returns(
+    tmp_path: Path, run_scenario: Run, carriage: str
+) -> None:
+    lines = flow(tmp_path, run_scenario, 1, f"routing.settings.carriage={carriage}")
+    run = results.load(tmp_path / "run1")
+    began, ended = ([x for x in lines if x.kind == kind] for kind in ("standby", "resume"))
+    assert len(began) == len(ended) == 1
+    # What it had, it has again.
+    assert ended[0].why == f"acknowledged, {began[0].why}"
+    rows = run.rows("tcp")
+    before = [row for row in rows if row["t_s"] < AWAY_S][-1]
+    at_once = next(row for row in rows if row["t_s"] > ended[0].t_s)
+    assert at_once["ssthresh"] == before["ssthresh"] and at_once["cwnd"] == before["cwnd"]
+    assert rows[-1]["timeouts"] == 0
+    assert all(row["standby"] == 1 for row in rows if 21 < row["t_s"] < BACK_S)
+    # Within one probe interval and two round trips of the relay's return.
+    rtt_s = before["rtt_ms"] / 1000
+    assert BACK_S < ended[0].t_s < BACK_S + 2.0 + rtt_s
+    assert moves_on_s(lines) < BACK_S + 2.0 + 2 * rtt_s
+    # Sent again: one segment as probe, every 2 s, and each that was lost, once.
+    probes = [x for x in lines if x.kind == "probe"]
+    again = [x for x in lines if x.why == "again"]
+    lost = {x.sequence for x in lines if x.kind == "D" and x.t_s < AWAY_S + 1}
+    assert len({x.sequence for x in probes}) == 1
+    others = [x.sequence for x in again if x.sequence != probes[0].sequence]
+    assert len(others) == len(set(others)) and set(others) == lost - {probes[0].sequence}
+    assert len(again) == len(probes) + len(others)
+    assert rows[-1]["probes"] == len(probes) and rows[-1]["retransmits"] == len(again)
+
+
+def test_without_it_the_doubled_timer_decides(tmp_path: Path, run_scenario: Run) -> None:
+    lines = flow(tmp_path, run_scenario, 1, "tcp.elfn=false")
+    tries = [x.t_s for x in lines if x.why == "again" and x.t_s > AWAY_S]
+    gaps = [b - a for a, b in itertools.pairwise(tries)]
+    # RFC 6298 section 5.5, from 480 ms: 0.96, 1.92, 3.84, 7.68, 15.36 s.
+    for gap, expected in zip(gaps[:5], (0.96, 1.92, 3.84, 7.68, 15.36), strict=True):
+        assert gap == pytest.approx(expected, abs=0.2), gaps
+    assert moves_on_s(lines) > BACK_S + 12
+    assert not [x for x in lines if x.kind in ("standby", "probe", "resume")]
