@@ -118,7 +118,7 @@ def test_figures_that_the_engine_does_not_print_are_named() -> None:
     assert contention.read_engine("\n".join(lines))[2, True] == [contention.Share(142.6, 0.05)]
     with pytest.raises(HoplabError, match="prints no figures of 50 stations, RTS on"):
         contention.read_engine("\n".join(lines[:-1]))
-    with pytest.raises(HoplabError, match="prints '1 true'"):
+    with pytest.raises(HoplabError, match="saturated: '1 true'"):
         contention.read_engine("1 true")
 
 
