@@ -2,7 +2,7 @@
 //! What the protocol did and why, for the structured log: one value per occurrence. Formatting
 //! happens only when a log asks for it.
 
-use crate::wire::{LostSegment, Packet};
+use crate::wire::{Fate, LostSegment, Packet};
 use alloc::vec::Vec;
 use core::fmt;
 use core::net::Ipv4Addr;
@@ -39,6 +39,15 @@ pub enum DropCause {
 }
 
 impl DropCause {
+    /// Whether there was no way to the destination, rather than no room or a wrong packet.
+    pub fn is_of_the_route(self) -> bool {
+        use DropCause::{LinkBroken, NoRoute, SalvageLimit, SendBufferFull, SendBufferTimeout};
+        matches!(
+            self,
+            LinkBroken | NoRoute | SalvageLimit | SendBufferFull | SendBufferTimeout
+        )
+    }
+
     pub fn as_str(self) -> &'static str {
         match self {
             DropCause::Malformed => "malformed",
@@ -102,7 +111,7 @@ impl Summary {
             protocol: packet.ip.protocol,
             identification: packet.ip.identification,
             length: packet.payload.len() + packet.ip.header_len(),
-            segment: LostSegment::of(packet, false),
+            segment: LostSegment::of(packet, Fate::Dropped),
         }
     }
 }
@@ -188,7 +197,7 @@ impl fmt::Display for Hops<'_> {
 
 fn segments(f: &mut fmt::Formatter<'_>, list: &[LostSegment]) -> fmt::Result {
     for s in list {
-        let fate = if s.salvaged { "salvaged" } else { "dropped" };
+        let fate = s.fate.as_str();
         write!(
             f,
             " tcp={}:{}>{}:{} seq={} fate={fate}",

@@ -3,7 +3,7 @@
 //! properties over arbitrary values and arbitrary bytes.
 
 use hoplab_dsr_core::wire::{
-    options::DsrOption, ErrorKind, Ipv4Header, LostSegment, Packet, ParseError, RouteError,
+    options::DsrOption, ErrorKind, Fate, Ipv4Header, LostSegment, Packet, ParseError, RouteError,
     RouteRequest, SourceRoute,
 };
 use hoplab_dsr_core::{Dsr, Instant, Mac, Settings, Stream};
@@ -86,7 +86,7 @@ fn route_errors() {
     );
     let mut extension = Vec::new();
     let segment = LostSegment {
-        salvaged: false,
+        fate: Fate::Dropped,
         source: a(1),
         destination: a(4),
         source_port: 0x1451,

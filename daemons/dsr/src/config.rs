@@ -22,7 +22,8 @@ and overhears its neighbours through a monitor interface that disappears with th
 const AFTER: &str = "\
 FILES
   A configuration file is TOML. Its keys are the long options of `run` (interface, address,
-  name, seed, epoch_ns, duration_s, events, counters, control, tun, overhear, keep_privileges) and a table [settings]
+  name, seed, epoch_ns, duration_s, events, counters, control, tun, overhear, elfn,
+  keep_privileges) and a table [settings]
   with the protocol's constants; unknown keys are refused. See docs/dsr.md.
 
 SIGNALS
@@ -122,6 +123,9 @@ pub struct RunArgs {
     /// One protocol setting, as in the configuration file: --set resolution=arp.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
+    /// Tell the kernel module elfn which segments of this station met a broken link.
+    #[arg(long)]
+    elfn: bool,
     /// Stay the user who started the daemon instead of becoming `nobody` after set-up.
     #[arg(long)]
     keep_privileges: bool,
@@ -153,6 +157,7 @@ pub struct Config {
     pub tun: String,
     pub tun_mtu: u32,
     pub overhear: Overhear,
+    pub elfn: bool,
     pub keep_privileges: bool,
     pub settings: Settings,
 }
@@ -172,6 +177,7 @@ impl Default for Config {
             tun: "dsr0".into(),
             tun_mtu: 1500,
             overhear: Overhear::Monitor,
+            elfn: false,
             keep_privileges: false,
             settings: Settings::default(),
         }
@@ -201,6 +207,7 @@ impl Config {
         c.events = args.events.or(c.events);
         c.counters = args.counters.or(c.counters);
         c.overhear = args.overhear.unwrap_or(c.overhear);
+        c.elfn |= args.elfn;
         c.keep_privileges |= args.keep_privileges;
         if c.interface.is_empty() || c.address.is_empty() {
             return Err("need an interface and an address: give --interface wlan0 \

@@ -6,10 +6,10 @@ use super::{Class, Delayed, Dsr, LinkDestination, Outstanding, Token};
 use crate::event::{DropCause, Event, Evidence, Summary};
 use crate::neighbours::Resolved;
 use crate::queue::Item;
-use crate::settings::Acknowledgement;
+use crate::settings::{Acknowledgement, Carriage};
 use crate::tables::Waiting;
 use crate::wire::{
-    elfn, options::MAX_ADDRESSES, DsrOption, ErrorKind, LostSegment, Packet, RouteError,
+    elfn, options::MAX_ADDRESSES, DsrOption, ErrorKind, Fate, LostSegment, Packet, RouteError,
     SourceRoute, ETHERTYPE_IPV4,
 };
 use alloc::vec;
@@ -26,6 +26,8 @@ struct ErrorDraft {
     back: Vec<Ipv4Addr>,
     salvage: u8,
     segments: Vec<LostSegment>,
+    /// Packets that went no further, where ICMP is to tell of them.
+    lost: Vec<Packet>,
     carried: Vec<DsrOption>,
 }
 
@@ -206,7 +208,7 @@ impl Dsr {
                 &item.packet,
                 &travelled,
                 self.own,
-                salvaged.is_some(),
+                salvaged.as_ref().is_some_and(Result::is_ok),
             );
             match salvaged {
                 Some(Ok(again)) => resend.push(again),
@@ -288,7 +290,10 @@ impl Dsr {
             attempts: attempts + 1,
         };
         match self.cache.find(now, to, &[]) {
-            Some(route) => self.send_along(now, w, &route),
+            Some(route) => {
+                self.notice(&w.packet, Fate::Salvaged);
+                self.send_along(now, w, &route);
+            }
             None if control => self.drop_packet(DropCause::LinkBroken, Some(&w.packet)),
             None => self.await_route(now, w),
         }
@@ -357,7 +362,8 @@ impl Dsr {
             return;
         }
         let mut extension = Vec::new();
-        if self.settings.lost_segment_extension {
+        let carriage = self.settings.carriage;
+        if self.settings.lost_segment_extension && carriage == Carriage::RouteError {
             for segment in draft.segments.iter().take(MAX_SEGMENTS) {
                 segment.emit(&mut extension);
             }
@@ -378,7 +384,10 @@ impl Dsr {
             segments: draft.segments,
         });
         let packet = Packet::control(self.own, draft.to, options);
-        self.send_control(now, packet, draft.back);
+        self.send_control(now, packet, draft.back.clone());
+        if carriage == Carriage::Icmp {
+            self.send_unreachables(now, &draft.lost, draft.to, &draft.back);
+        }
     }
 
     /// Errors and acknowledgements of the failed packet travel on behind the new error, up to
@@ -475,12 +484,19 @@ fn add_loss(
                 back,
                 salvage,
                 segments: vec![],
+                lost: vec![],
                 carried: vec![],
             });
             drafts.len() - 1
         });
     let draft = &mut drafts[index];
-    draft.segments.extend(LostSegment::of(packet, salvaged));
+    let fate = if salvaged {
+        Fate::Salvaged
+    } else {
+        draft.lost.push(packet.clone());
+        Fate::Dropped
+    };
+    draft.segments.extend(LostSegment::of(packet, fate));
     let worth = |o: &&DsrOption| matches!(o, DsrOption::RouteError(_) | DsrOption::Ack { .. });
     draft
         .carried

@@ -5,6 +5,7 @@ mod acks;
 mod discovery;
 mod icmp;
 mod maintain;
+mod notice;
 mod receive;
 mod signal;
 
@@ -14,7 +15,9 @@ use crate::neighbours::Neighbours;
 use crate::queue::{InterfaceQueue, Item};
 use crate::settings::Settings;
 use crate::tables::{Blacklist, GratuitousTable, Handled, RequestTable, SendBuffer, Waiting};
-use crate::wire::{DsrOption, Packet, RouteError, SourceRoute, ETHERTYPE_ARP, ETHERTYPE_IPV4};
+use crate::wire::{
+    DsrOption, Fate, LostSegment, Packet, RouteError, SourceRoute, ETHERTYPE_ARP, ETHERTYPE_IPV4,
+};
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -54,6 +57,8 @@ pub enum Output {
         class: Class,
     },
     Event(Event),
+    /// Segments of the local TCP that met a broken link, for who can make use of that.
+    Notice(Vec<LostSegment>),
 }
 
 /// Declares [`Stats`] once: its fields are also the counters' names.
@@ -344,6 +349,7 @@ impl Dsr {
     /// Puts the packet into the Send Buffer and asks for a route.
     fn await_route(&mut self, now: Instant, w: Waiting) {
         let target = w.packet.ip.destination;
+        self.notice(&w.packet, Fate::Held);
         if let Some(out) = self.send_buffer.push(w, self.settings.send_buffer_packets) {
             self.drop_packet(DropCause::SendBufferFull, Some(&out.packet));
         }
@@ -435,6 +441,9 @@ impl Dsr {
             cause,
             packet: packet.map(Summary::of),
         });
+        if let Some(packet) = packet.filter(|_| cause.is_of_the_route()) {
+            self.notice(packet, Fate::Dropped);
+        }
     }
 
     fn token(&mut self) -> Token {

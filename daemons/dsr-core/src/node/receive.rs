@@ -334,6 +334,7 @@ impl Dsr {
                 continue;
             }
             let segments = LostSegment::parse_all(&e.extension);
+            self.pass_on_losses(segments.clone());
             self.event(Event::ErrorReceived {
                 from: e.source,
                 unreachable,
