@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hoplab.errors import GuestFailed
+from hoplab.errors import GuestFailed, MissingTool
 from hoplab.machine import uml, watch
 from hoplab.machine.launcher.confine import LANDLOCK, NAMESPACE
 from hoplab.machine.watch import Limits
@@ -21,6 +21,22 @@ from tests.emulation.conftest import HOPLAB, chain
 Hoplab = Callable[..., subprocess.CompletedProcess[str]]
 PRIVATE_MOUNTS = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "-r", "--mount"]
 NOBODY = 65534
+LIKE_A_CONTAINER = """
+import ctypes, errno, os, struct, sys
+def step(code, yes, no, k): return struct.pack("HBBI", code, yes, no, k)
+# A filter of system calls, as Docker's: personality, unshare, mount, mount_setattr end in EPERM.
+refused = (135, 272, 165, 442)
+steps = [step(0x20, 0, 0, 0)]
+steps += [step(0x15, len(refused) - n, 0, call) for n, call in enumerate(refused)]
+steps += [step(0x06, 0, 0, 0x7FFF0000), step(0x06, 0, 0, 0x00050000 | errno.EPERM)]
+program = b"".join(steps)
+kept = ctypes.create_string_buffer(program, len(program))
+libc = ctypes.CDLL(None)
+assert libc.prctl(38, 1, 0, 0, 0) == 0
+filter = struct.pack("HxxxxxxQ", len(steps), ctypes.addressof(kept))
+assert libc.prctl(22, 2, filter, 0, 0) == 0
+os.execv(sys.argv[1], sys.argv[1:])
+"""
 HOSTILE = """
 mkdir /tmp/home
 mount -t hostfs -o {home} none /tmp/home || exit 9
@@ -130,6 +146,30 @@ def test_shared_memory_as_in_containers(tmp_path: Path, options: str) -> None:
         cwd=tmp_path,
     )
     assert (done.returncode, done.stdout) == (0, "fine\n"), done.stderr
+
+
+def test_an_unprivileged_container(tmp_path: Path) -> None:
+    """A small /dev/shm, no namespaces, no fixed addresses: guests run, and that is said."""
+    (tmp_path / "inside.py").write_text(LIKE_A_CONTAINER)
+    inside = f"{sys.executable} inside.py {HOPLAB}"
+    done = subprocess.run(
+        [
+            *PRIVATE_MOUNTS,
+            "sh",
+            "-c",
+            f"mount -t tmpfs -o size=64m none /dev/shm; {inside} exec -- echo fine; {inside} doctor",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=tmp_path,
+    )
+    assert done.stdout.startswith("fine\n"), done.stderr
+    rows = {line.split("│")[2].strip(): line for line in done.stdout.splitlines() if "│" in line}
+    assert "ok" in rows["guest"] and "ok" in rows["guest memory"]
+    assert "/dev/shm" not in rows["guest memory"]
+    assert "missing" in rows["addresses"] and "personality(2)" in rows["addresses"]
+    assert done.returncode == MissingTool.exit_status
 
 
 @pytest.mark.parametrize("body", [":", "/bin/true"])
