@@ -152,13 +152,10 @@ def test_an_unprivileged_container(tmp_path: Path) -> None:
     """A small /dev/shm, no namespaces, no fixed addresses: guests run, and that is said."""
     (tmp_path / "inside.py").write_text(LIKE_A_CONTAINER)
     inside = f"{sys.executable} inside.py {HOPLAB}"
+    small = "mount -t tmpfs -o size=64m none /dev/shm"
+    script = f"{small}; {inside} exec -- echo fine; {inside} doctor"
     done = subprocess.run(
-        [
-            *PRIVATE_MOUNTS,
-            "sh",
-            "-c",
-            f"mount -t tmpfs -o size=64m none /dev/shm; {inside} exec -- echo fine; {inside} doctor",
-        ],
+        [*PRIVATE_MOUNTS, "sh", "-c", script],
         capture_output=True,
         text=True,
         timeout=120,
