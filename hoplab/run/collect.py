@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from hoplab import __version__
 from hoplab.errors import GuestFailed, HoplabError, ResultsError
-from hoplab.machine import compare, surroundings
+from hoplab.machine import compare, surroundings, uml
 from hoplab.machine.sealed import Machine
 from hoplab.processes import program
 from hoplab.records import inplace
@@ -57,6 +57,7 @@ def begin(out: Path, scenario: Scenario, sealed: Machine | None) -> None:
         "packages": None if sealed is None else sealed.packages(),
         "daemons": _versions(scenario) if sealed is None else _sealed_versions(scenario, sealed),
         "host": surroundings.found(),
+        "confinement": None if sealed is None else uml.confinement(),
         "seed": scenario.seed,
         "machine": "host" if sealed is None else "uml",
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),

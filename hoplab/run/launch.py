@@ -18,13 +18,14 @@ from hoplab import signals
 from hoplab.errors import GuestFailed, HoplabError
 from hoplab.machine import host, select, uml
 from hoplab.machine.sealed import Machine
+from hoplab.machine.watch import Limits
 from hoplab.processes import program
 from hoplab.resources import PROJECT
 from hoplab.run import collect, folder
 from hoplab.scenario.model import Scenario
 
-WALL_LIMIT_FACTOR = 60.0
-"""Wall seconds a virtual second may take before the watchdog calls the guest hung."""
+VIRTUAL_LIMIT_S = 3600.0
+"""Virtual time that setting up and ending may take, beside twice what the scenario plans."""
 
 
 @dataclass(frozen=True)
@@ -87,9 +88,8 @@ def _run(
 
     failure: BaseException | None = None
     status = GuestFailed.exit_status
-    limit = wall_limit_s
-    if limit is None:
-        limit = 60.0 + WALL_LIMIT_FACTOR * (scenario.duration_s + (scenario.warm_up_s or 0.0))
+    planned_s = scenario.duration_s + (scenario.warm_up_s or 0.0)
+    limits = Limits(True, wall_limit_s, VIRTUAL_LIMIT_S + 2 * planned_s)
     try:
         if sealed is not None:
             status = uml.run_guest(
@@ -97,7 +97,7 @@ def _run(
                 sealed=sealed,
                 writable=out,
                 seed=scenario.seed,
-                wall_limit_s=limit,
+                limits=limits,
                 on_line=on_line,
                 stderr=subprocess.DEVNULL,
             ).exit_status
