@@ -276,7 +276,7 @@ def verify(run_folder: Annotated[Path, typer.Argument(metavar="RUN")]) -> None:
     if again["digest"] != manifest["digest"]:
         raise NotReproduced(
             f"{run_folder}: digest {manifest['digest'][:16]}… became {again['digest'][:16]}…; "
-            f"kernel then {manifest['kernel_build']}, now {again['kernel_build']}"
+            f"machine then {manifest['machine_hash']}, now {again['machine_hash']}"
         )
     output.print(f"{run_folder}: reproduced, digest {again['digest']}", soft_wrap=True)
 

@@ -35,3 +35,10 @@ def path() -> Path:
 def modules() -> list[Path]:
     """The TCP variants' modules, built for this kernel."""
     return sorted((folder() / "modules").glob("*.ko"))
+
+
+def packages() -> list[dict[str, str]]:
+    """The kernel's source and the compiler that it was built with."""
+    lines = (folder() / "made-from").read_text(encoding="utf-8").splitlines()
+    found = [line.split(" ", 3) for line in lines]
+    return [{"kind": k, "name": n, "version": v, "sha256": h} for k, n, h, v in found]

@@ -27,6 +27,7 @@ from typing import IO
 
 from hoplab.errors import GuestFailed, MissingTool
 from hoplab.machine import kernel
+from hoplab.machine.sealed import Machine
 from hoplab.resources import PROJECT
 
 INIT = Path(__file__).with_name("init")
@@ -36,6 +37,13 @@ MEMORY_MB = 2048
 ADDR_NO_RANDOMIZE = 0x0040000
 CONSOLE_FD = 3
 """Kernel messages have a channel of their own, so that they mix with nobody's output."""
+ENVIRONMENT = {
+    "HOME": "/proc/self/cwd",
+    "PATH": "/usr/bin:/bin",
+    "GLIBC_TUNABLES": "glibc.pthread.rseq=0",
+}
+"""Of the kernel's process, constant because its first stack holds it. The C library's restartable
+sequences lie in memory that a guest's processes give up: the host would kill them for it."""
 STOP_GRACE_S = 5.0
 
 
@@ -50,6 +58,7 @@ class GuestResult:
 def run_guest(
     argv: Sequence[str],
     *,
+    sealed: Machine | None = None,
     writable: Path | None = None,
     seed: int = 1,
     virtual: bool = True,
@@ -65,24 +74,27 @@ def run_guest(
 ) -> GuestResult:
     """Run ``argv`` in a guest and wait for it.
 
-    ``writable`` appears as /out, the checkout as /hoplab; everything else that the command
-    writes vanishes. ``on_line`` receives each line of standard output as it comes. With
-    ``terminal`` the caller's terminal is the command's: job control, Ctrl-C, its size. Raises
+    With ``sealed`` the root is that machine's, and of the host the guest has only ``writable``,
+    as /out. Without, it has the host's files too, the checkout as /hoplab, and what it writes
+    outside ``writable`` vanishes. ``on_line`` receives each line of standard output as it comes.
+    With ``terminal`` the caller's terminal is the command's: job control, Ctrl-C, its size. Raises
     `GuestFailed` when the kernel panics or runs past ``wall_limit_s`` of wall time.
     """
-    binary = kernel.path()
+    binary = kernel.path() if sealed is None else sealed.kernel
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hoplab-guest-")))
         core = stack.enter_context(_own_core())
         size = stack.enter_context(_lent_terminal()) if terminal else ""
-        _write_job(folder, argv, writable, cwd, writable_cwd, size)
+        if sealed is None:
+            _write_job(folder, argv, writable, cwd, writable_cwd, size)
+            root = ["rootfstype=hostfs", "root=/dev/root", "ro", "init=/proc/self/cwd/init"]
+        else:
+            _write_sealed_job(folder, argv, writable, sealed)
+            root = ["rootfstype=ramfs", "initrd=root.cpio", "initramfs_async=0"]
         command = [
             str(binary),
             f"mem={MEMORY_MB}M",
-            "rootfstype=hostfs",
-            "root=/dev/root",
-            "ro",
-            "init=/proc/self/cwd/init",
+            *root,
             f"mac80211_hwsim.radios={radios}",
             "con0=fd:0,fd:1",
             "con1=null,fd:2",
@@ -100,7 +112,7 @@ def run_guest(
         process = subprocess.Popen(
             command,
             cwd=folder,
-            env={"HOME": str(folder), "PATH": os.environ.get("PATH", "/usr/bin:/bin")},
+            env=ENVIRONMENT,
             stdin=stdin,
             stdout=subprocess.PIPE if on_line is not None else stdout,
             stderr=stderr,
@@ -157,6 +169,16 @@ def _write_job(
     lines = [f"{key}={shlex.quote(value)}" for key, value in values.items()]
     lines.append("set -- " + " ".join(shlex.quote(argument) for argument in argv))
     (folder / "job").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _write_sealed_job(
+    folder: Path, argv: Sequence[str], writable: Path | None, sealed: Machine
+) -> None:
+    """A sealed guest's own init finds all that it is told below its kernel's current folder."""
+    (folder / "root.cpio").symlink_to(sealed.root.resolve())
+    (folder / "out").symlink_to((writable or folder).resolve())
+    job = "set -- " + " ".join(shlex.quote(argument) for argument in argv)
+    (folder / "job").write_text(job + "\n", encoding="utf-8")
 
 
 def _cause(console: str) -> str:

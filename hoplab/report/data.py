@@ -9,7 +9,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from pydantic import ValidationError
+
+from hoplab.errors import ResultsError
 from hoplab.results.reader import Results
+from hoplab.scenario.model import Scenario, Station
 
 MAX_POINTS = 2400
 """Points drawn per line; a wider screen than this could not show more."""
@@ -23,14 +27,20 @@ Rows = list[dict[str, Any]]
 
 def figures(results: Results) -> dict[str, Any]:
     """The report's data: ``duration_s``, ``panels``, ``events``, ``map``; JSON has no NaN."""
-    duration = number(results.scenario.get("duration_s")) or number(
-        results.manifest.get("virtual_s")
-    )
+    scenario = _scenario(results)
     events = [event for event in results.rows("events") if event["t_s"] is not None]
-    panels = [*_flow_panels(results), *_queue_panel(results)]
-    last = max((line["t"][-1] for panel in panels for line in panel["lines"]), default=1.0)
+    panels = [*_flow_panels(results, [str(flow.name) for flow in scenario.flow])]
+    panels += _queue_panel(results)
     return {
-        "duration_s": duration or last,
+        "duration_s": scenario.duration_s,
+        "marks": [
+            {
+                "t": event.at_s,
+                "kind": event.kind,
+                "what": event.station or f"{event.src} → {event.dst}",
+            }
+            for event in scenario.event
+        ],
         "panels": panels,
         "events": [
             {
@@ -40,8 +50,21 @@ def figures(results: Results) -> dict[str, Any]:
             for event in events[:MAX_EVENTS]
         ],
         "events_left_out": max(0, len(events) - MAX_EVENTS),
-        "map": _map(results),
+        "map": _map(results, scenario),
     }
+
+
+def _scenario(results: Results) -> Scenario:
+    """What was run, resolved. Raises `ResultsError` where this version does not know it."""
+    try:
+        return Scenario.model_validate(results.scenario)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise ResultsError(
+            f"{results.run_dir / 'scenario.json'}: {key}: {first['msg']}; it is damaged or from "
+            "another version of hoplab; run it again"
+        ) from None
 
 
 def number(value: Any) -> float | None:
@@ -91,7 +114,8 @@ def _rate_kbps(t: Sequence[float], total_bytes: Sequence[float]) -> list[float]:
     return rates
 
 
-def _flow_panels(results: Results) -> list[dict[str, Any]]:
+def _flow_panels(results: Results, order: list[str]) -> list[dict[str, Any]]:
+    """Lines in the order of the scenario's flows."""
     goodput, window, rtt, delay = [], [], [], []
     for name, rows in _grouped(results.rows("tcp"), "flow").items():
         rows.sort(key=lambda row: float(row["t_s"]))
@@ -116,6 +140,8 @@ def _flow_panels(results: Results) -> list[dict[str, Any]]:
         delay.append(_line(name, t, [(r["received_s"] - r["sent_s"]) * 1e3 for r in arrived]))
         if name not in tcp_names:
             goodput.append(_packet_rate(name, arrived, t))
+    for lines in (goodput, window, rtt, delay):
+        lines.sort(key=lambda line: order.index(line["group"]))
     panels = [
         _panel("Goodput", "kbit/s", goodput, "Payload delivered, over the last second."),
         _panel(
@@ -158,21 +184,11 @@ def _panel(title: str, unit: str, lines: list[dict[str, Any]], note: str) -> dic
     return {"title": title, "unit": unit, "lines": lines, "note": note}
 
 
-def _map(results: Results) -> dict[str, Any]:
-    scenario = results.scenario
-    tracks = _tracks(results)
-    radio = scenario.get("radio") or {}
-    known = {station["name"] for station in tracks}
-    flows = scenario.get("flow") or scenario.get("flows") or []
+def _map(results: Results, scenario: Scenario) -> dict[str, Any]:
     return {
-        "stations": tracks,
-        "range_m": number(radio.get("range_m")),
-        "carrier_sense_m": number(radio.get("carrier_sense_m")),
-        "flows": [
-            [flow.get("source", flow.get("src")), flow.get("destination", flow.get("dst"))]
-            for flow in flows
-        ],
-        "wired": [link["ends"] for link in scenario.get("link") or [] if "ends" in link],
+        "stations": _tracks(results, scenario),
+        "range_m": scenario.radio.range_m,
+        "wired": [list(link.ends) for link in scenario.link],
         "links": [
             {
                 "src": row["src"],
@@ -181,46 +197,37 @@ def _map(results: Results) -> dict[str, Any]:
                 "ratio": round(row["delivered"] / row["frames"], 4),
             }
             for row in results.rows("links")
-            if row["src"] in known and row["dst"] in known and row["frames"] and row["delivered"]
+            if row["frames"] and row["delivered"]
         ],
     }
 
 
-def _tracks(results: Results) -> Rows:
+def _tracks(results: Results, scenario: Scenario) -> Rows:
     """Each station's path as [t, x, y], …: where it was measured to be, else where it was sent."""
-    scenario = results.scenario
     measured = _grouped(results.rows("nodes"), "node")
-    stations = scenario.get("station") or scenario.get("stations") or []
-    moves = [
-        event
-        for event in scenario.get("event") or []
-        if event.get("kind") == "move" and number(event.get("at_s")) is not None
-    ]
     tracks = []
-    for station in stations:
-        name = str(station.get("name"))
+    for station in scenario.station:
         points = [
             (row["t_s"], row["x_m"], row["y_m"])
-            for row in measured.get(name, [])
+            for row in measured.get(station.name, [])
             if row["x_m"] is not None and row["y_m"] is not None
         ]
-        if not points:
-            points = [tuple(point) for point in station.get("waypoints") or []]
-            points = points or [(0.0, station.get("x_m", 0.0), station.get("y_m", 0.0))]
-            for move in moves:
-                if move.get("station") == name:
-                    at = float(move["at_s"])
-                    points = [point for point in points if point[0] < at]
-                    points.append((at, *points[-1][1:]) if points else (at, 0.0, 0.0))
-                    points.append((at, move["x_m"], move["y_m"]))
-        tracks.append(
-            {
-                "name": name,
-                "radio": bool(station.get("radio", True)),
-                "track": _simplified(points),
-            }
-        )
+        points = points or _planned(station, scenario)
+        tracks.append({"name": station.name, "radio": station.radio, "track": _simplified(points)})
     return tracks
+
+
+def _planned(station: Station, scenario: Scenario) -> list[tuple[float, float, float]]:
+    """By waypoints and by events, which put a station where it then stays."""
+    points = [(float(t), float(x), float(y)) for t, x, y in station.waypoints]
+    points = points or [(0.0, station.x_m, station.y_m)]
+    for event in scenario.event:
+        if event.kind != "move" or event.station != station.name:
+            continue
+        at_s = event.at_s
+        before = [point for point in points if point[0] < at_s] or [(at_s, *points[0][1:])]
+        points = [*before, (at_s, *before[-1][1:]), (at_s, event.x_m or 0.0, event.y_m or 0.0)]
+    return points
 
 
 def _simplified(points: list[tuple[float, float, float]]) -> list[list[float]]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import plotly.graph_objects as go
@@ -12,13 +13,18 @@ from plotly.subplots import make_subplots
 
 COLOURS = (
     *("#0072b2", "#d55e00", "#009e73", "#b0568f", "#b98000", "#2b98d4", "#5a6576", "#7a4fbf"),
+    *("#7fb2d6", "#a33c00", "#6cc7ab", "#7d2f61", "#d9b45c", "#14527a", "#9aa5b1", "#b59ae0"),
 )
-"""Okabe and Ito's colour-blind safe set."""
-PANEL_PX = 230
+"""Okabe and Ito's colour-blind safe set, then lighter and darker ones of the same hues."""
+PANEL_PX = 190
+GAP_PX = 62
+"""Between panels: ticks above, the title below."""
+TITLE_PX, AXIS_PX, LEGEND_PX = 40, 50, 30
+MAP_PX, CONTROLS_PX = 400, 190
+LEGEND_COLUMNS = 8
 MAP_STEPS = 120
 MANY_STATIONS = 12
 FONT = {"family": "system-ui, Segoe UI, Roboto, Liberation Sans, sans-serif", "size": 13}
-MARKED_EVENTS = ("down", "up", "loss", "move")
 
 
 def library() -> Markup:
@@ -31,12 +37,14 @@ def over_time(data: dict[str, Any]) -> Markup:
     panels = data["panels"]
     if not panels:
         return Markup()
+    plots_px = PANEL_PX * len(panels) + GAP_PX * (len(panels) - 1)
     figure = make_subplots(
         rows=len(panels),
         shared_xaxes=True,
-        vertical_spacing=0.12 / len(panels),
+        vertical_spacing=GAP_PX / plots_px,
         subplot_titles=[f"{panel['title']} ({panel['unit']})" for panel in panels],
     )
+    figure.update_annotations(x=0, xanchor="left", yshift=6, font={"size": 14})
     groups: dict[str, str] = {}
     for row, panel in enumerate(panels, start=1):
         for line in panel["lines"]:
@@ -62,17 +70,27 @@ def over_time(data: dict[str, Any]) -> Markup:
                 col=1,
             )
         figure.update_yaxes(rangemode="tozero", row=row, col=1)
-    for event in data["events"]:
-        if event["kind"] in MARKED_EVENTS and event["source"] == "scenario":
-            figure.add_vline(x=event["t"], line={"color": "#b3420a", "width": 1, "dash": "dot"})
+    for mark in data["marks"]:
+        figure.add_vline(x=mark["t"], line={"color": "#d0602a", "width": 1, "dash": "dot"})
     figure.update_xaxes(range=[0, data["duration_s"]])
     figure.update_xaxes(title_text="virtual time (s)", row=len(panels), col=1)
+    rows = math.ceil(len(groups) / LEGEND_COLUMNS)
+    below_px = AXIS_PX + LEGEND_PX * rows
     figure.update_layout(
-        height=80 + PANEL_PX * len(panels),
+        height=TITLE_PX + plots_px + below_px,
         hovermode="x unified",
-        legend={"orientation": "h", "y": 1.02 + 0.06 / len(panels), "x": 0},
+        # Below everything, however many there are: the page's width decides on its rows.
+        legend={
+            "orientation": "h",
+            "yref": "container",
+            "y": 0,
+            "yanchor": "bottom",
+            "x": 0,
+            "xanchor": "left",
+            "itemwidth": 30,
+        },
     )
-    return _html(figure)
+    return _html(figure, TITLE_PX, below_px)
 
 
 def station_map(data: dict[str, Any]) -> Markup:
@@ -81,9 +99,7 @@ def station_map(data: dict[str, Any]) -> Markup:
     stations = network["stations"]
     if not stations:
         return Markup()
-    moving = any(
-        point[1:] != station["track"][0][1:] for station in stations for point in station["track"]
-    )
+    moving = moves(data)
     figure = go.Figure()
     if not moving:
         _links(figure, network)
@@ -108,8 +124,18 @@ def station_map(data: dict[str, Any]) -> Markup:
                 _circle(figure, station["track"][0], network["range_m"])
     figure.update_xaxes(title_text="x (m)", zeroline=False)
     figure.update_yaxes(title_text="y (m)", scaleanchor="x", scaleratio=1, zeroline=False)
-    figure.update_layout(height=560 if moving else 460, showlegend=False)
-    return _html(figure)
+    below_px = CONTROLS_PX if moving else AXIS_PX
+    figure.update_layout(height=MAP_PX + below_px, showlegend=False)
+    return _html(figure, bottom_px=below_px)
+
+
+def moves(data: dict[str, Any]) -> bool:
+    """Whether any station does."""
+    return any(
+        point[1:] != station["track"][0][1:]
+        for station in data["map"]["stations"]
+        for point in station["track"]
+    )
 
 
 def _links(figure: go.Figure, network: dict[str, Any]) -> None:
@@ -201,8 +227,10 @@ def _animate(figure: go.Figure, stations: list[dict[str, Any]], duration_s: floa
             {
                 "type": "buttons",
                 "direction": "left",
+                "showactive": False,
                 "x": 0,
-                "y": -0.18,
+                "y": 0,
+                "pad": {"t": 140},
                 "xanchor": "left",
                 "yanchor": "top",
                 "buttons": [
@@ -213,9 +241,10 @@ def _animate(figure: go.Figure, stations: list[dict[str, Any]], duration_s: floa
         ],
         sliders=[
             {
-                "x": 0.16,
-                "len": 0.84,
-                "y": -0.12,
+                "x": 0,
+                "len": 1,
+                "y": 0,
+                "pad": {"t": 56},
                 "currentvalue": {"prefix": "t = ", "suffix": " s"},
                 "steps": [
                     {"label": frame.name, "method": "animate", "args": [[frame.name], still]}
@@ -226,11 +255,11 @@ def _animate(figure: go.Figure, stations: list[dict[str, Any]], duration_s: floa
     )
 
 
-def _html(figure: go.Figure) -> Markup:
+def _html(figure: go.Figure, top_px: int = 20, bottom_px: int = 50) -> Markup:
     figure.update_layout(
         template="plotly_white",
         font=FONT,
-        margin={"l": 60, "r": 20, "t": 50, "b": 50},
+        margin={"l": 60, "r": 20, "t": top_px, "b": bottom_px},
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
     )

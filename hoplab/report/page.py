@@ -16,12 +16,16 @@ from markupsafe import Markup
 
 from hoplab.errors import ResultsError
 from hoplab.report.data import figures, number
-from hoplab.report.figures import library, over_time, station_map
+from hoplab.report.figures import MANY_STATIONS, library, moves, over_time, station_map
 from hoplab.results.reader import Results, load
 
 _HERE = Path(__file__).parent
 MAX_ROWS = 200
 """Rows of the longest tables; the Parquet files have the rest."""
+FOLD = 10
+"""Rows of a table that show at first."""
+CARDS_IN_ROW = (6, 4)
+"""At most: on a wide page, on one of some 800 px."""
 AIRTIME = ("data", "ack", "rts", "cts", "beacon", "broadcast")
 
 
@@ -53,11 +57,13 @@ def _page(results: Results) -> str:
     data = figures(results)
     flows, radios, links = results.rows("flows"), results.rows("radios"), results.rows("links")
     links.sort(key=lambda row: -(row["frames"] or 0))
+    cards = _cards(manifest, flows, radios, results)
     return environment.get_template("report.html.j2").render(
-        title=str(scenario.get("title") or scenario.get("name") or manifest.get("run") or "Run"),
+        title=str(scenario.get("title") or manifest.get("run") or "Run"),
         manifest=manifest,
         scenario=scenario,
-        cards=_cards(manifest, flows, radios, results),
+        cards=cards,
+        cards_in_row=[_in_row(len(cards), most) for most in CARDS_IN_ROW],
         flows=flows,
         radios=radios,
         airtime=_airtime(radios, data["duration_s"]),
@@ -68,6 +74,9 @@ def _page(results: Results) -> str:
         event_rows=data["events"][:MAX_ROWS],
         event_count=len(data["events"]) + data["events_left_out"],
         max_rows=MAX_ROWS,
+        fold=FOLD,
+        moving=moves(data),
+        many_stations=MANY_STATIONS,
         settings=_settings(manifest.get("tcp_settings")),
         source=_source(results.run_dir),
         data=data,
@@ -132,6 +141,12 @@ def _cards(
         note += f", {virtual / wall:.1f} to 1"
     add("Virtual time", virtual, "s", 1, note)
     return cards
+
+
+def _in_row(cards: int, most: int) -> int:
+    """As many in each row as the fewest rows need, so that none is left alone."""
+    rows = max(1, -(-cards // most))
+    return -(-cards // rows)
 
 
 def _airtime(radios: list[dict[str, Any]], duration_s: float) -> list[dict[str, Any]]:

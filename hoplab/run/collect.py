@@ -15,7 +15,8 @@ import pyarrow as pa
 
 from hoplab import __version__
 from hoplab.errors import GuestFailed, HoplabError, ResultsError
-from hoplab.machine import kernel
+from hoplab.machine import surroundings
+from hoplab.machine.sealed import Machine
 from hoplab.processes import program
 from hoplab.records import inplace
 from hoplab.results import digests, flows, packets, tables
@@ -47,17 +48,19 @@ def programs(scenario: Scenario) -> list[str]:
     return names
 
 
-def begin(out: Path, scenario: Scenario, machine: str) -> None:
+def begin(out: Path, scenario: Scenario, sealed: Machine | None) -> None:
     """Write a manifest that says what the run is, and keep room for how it ends."""
     manifest: dict[str, Any] = {
         "run": shown(Path(out.name)),
         "state": RUNNING,
         "digest": None,
         "hoplab_version": __version__,
-        "kernel_build": kernel.folder().name if machine == "uml" else None,
-        "daemons": _versions(scenario),
+        "machine_hash": None if sealed is None else sealed.id,
+        "packages": None if sealed is None else sealed.packages(),
+        "daemons": _versions(scenario) if sealed is None else _sealed_versions(scenario, sealed),
+        "host": surroundings.found(),
         "seed": scenario.seed,
-        "machine": machine,
+        "machine": "host" if sealed is None else "uml",
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "routing": scenario.routing.model_dump(),
         "verdict": {"status": None, "error": None, "warnings": []},
@@ -179,6 +182,15 @@ def _tables(out: Path, scenario: Scenario, verdict: dict[str, Any]) -> dict[str,
         for row in flows.rows(out, work, course):
             file.write(json.dumps(row) + "\n")
     return tables.convert(out, scenario.duration_s)
+
+
+def _sealed_versions(scenario: Scenario, sealed: Machine) -> dict[str, str]:
+    """Versions of the programs that took part, as the machine lists them."""
+    listed = {package["name"]: package["version"] for package in sealed.description["packages"]}
+    return {
+        name: listed.get(name, f"hoplab {sealed.description['hoplab']}")
+        for name in programs(scenario)
+    }
 
 
 def _versions(scenario: Scenario) -> dict[str, str]:

@@ -16,7 +16,8 @@ from typing import Any
 
 from hoplab import signals
 from hoplab.errors import GuestFailed, HoplabError
-from hoplab.machine import host, uml
+from hoplab.machine import host, select, uml
+from hoplab.machine.sealed import Machine
 from hoplab.processes import program
 from hoplab.resources import PROJECT
 from hoplab.run import collect, folder
@@ -43,25 +44,29 @@ def run(
     wall_limit_s: float | None = None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
     on_results: Callable[[Path], None] = lambda folder: None,
+    machine_file: Path | None = None,
 ) -> dict[str, Any]:
     """Run a resolved scenario into the new folder ``out``, None for one of its own under
     ``runs``; returns the manifest.
 
     Results so far are kept and turned into tables when the run fails; ``on_results`` is told the
-    folder when they are there, then too. Raises the `HoplabError` of what went wrong.
+    folder when they are there, then too. ``machine_file`` is a sealed machine, instead of this
+    checkout's or the installed one. Raises the `HoplabError` of what went wrong.
     """
-    require(scenario, machine)
+    sealed = select.chosen(machine_file) if machine == "uml" else None
+    if sealed is None:
+        require(scenario, machine)
     where = folder.made(out, source)
     with folder.held(where):
         folder.fill(where, scenario, source)
-        collect.begin(where, scenario, machine)
-        return _run(scenario, where, machine, wall_limit_s, on_progress, on_results)
+        collect.begin(where, scenario, sealed)
+        return _run(scenario, where, sealed, wall_limit_s, on_progress, on_results)
 
 
 def _run(
     scenario: Scenario,
     out: Path,
-    machine: str,
+    sealed: Machine | None,
     wall_limit_s: float | None,
     on_progress: Callable[[Progress], None],
     on_results: Callable[[Path], None],
@@ -84,9 +89,10 @@ def _run(
     if limit is None:
         limit = 60.0 + WALL_LIMIT_FACTOR * (scenario.duration_s + (scenario.warm_up_s or 0.0))
     try:
-        if machine == "uml":
+        if sealed is not None:
             status = uml.run_guest(
-                [*_guest_python(), "-m", "hoplab.lab", "/out"],
+                ["python3", "-S", "-P", "-m", "hoplab.lab", "/out"],
+                sealed=sealed,
                 writable=out,
                 seed=scenario.seed,
                 wall_limit_s=limit,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hoplab.machine import kernel
+from hoplab.machine import assemble, kernel
 from hoplab.resources import PROJECT
 from tests.emulation.conftest import HOPLAB
 
@@ -92,10 +92,11 @@ def test_as_another_user(scenario: Path, expected: str) -> None:
         become = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
     else:
         become = ("unshare", "--user", f"--map-user={NOBODY}")
-    # The kernel's cache is the invoking user's own.
+    # The cache is the invoking user's own.
     cache = scenario.parent / "cache"
-    source = kernel.folder()
-    shutil.copytree(source, cache / "kernel" / source.name)
+    for source in (kernel.folder(), assemble.make_base()):
+        shutil.copytree(source, cache / source.parent.name / source.name, symlinks=True)
+    cache.chmod(0o777)
     environment = {"HOPLAB_CACHE": str(cache), "HOME": str(scenario.parent)}
     assert digest(scenario, "user", become, env=environment) == expected
 

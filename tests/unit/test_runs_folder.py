@@ -39,7 +39,7 @@ def killed(tmp_path: Path) -> Path:
     """The folder of a run that was killed after its sample at 2 s."""
     run = folder.made(tmp_path / "run", None)
     folder.fill(run, SCENARIO, None)
-    collect.begin(run, SCENARIO, "host")
+    collect.begin(run, SCENARIO, None)
     (run / "raw").mkdir()
     lines = [json.dumps({**SAMPLE, "t_s": t_s}) for t_s in (1.0, 2.0)]
     (run / "raw" / "tcp.jsonl").write_text("\n".join(lines) + '\n{"t_s": 3.0, "fl')

@@ -103,7 +103,7 @@ impl Summary {
             destination: packet.ip.destination,
             protocol: packet.ip.protocol,
             identification: packet.ip.identification,
-            length: packet.payload.len() + packet.ip.len(),
+            length: packet.payload.len() + packet.ip.header_len(),
             segment: LostSegment::of(packet, false),
         }
     }

@@ -21,7 +21,7 @@ pub struct Item {
     /// How often this node has sent it on a new route.
     pub attempts: u8,
     /// When the packet was first taken from the local stack or the air.
-    pub since: crate::time::Instant,
+    pub since: hoplab_base::Instant,
 }
 
 #[derive(Default)]

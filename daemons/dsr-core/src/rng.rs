@@ -2,7 +2,7 @@
 //! The station's own random stream: xoshiro256** seeded through SplitMix64 (Blackman and Vigna,
 //! 2018). One generator per station, so that another station's draws never shift this one's.
 
-use crate::time::Duration;
+use hoplab_base::Duration;
 
 #[derive(Clone, Debug)]
 pub struct Rng {

@@ -2,7 +2,7 @@
 //! Every constant of RFC 4728 §9 and every choice that the text leaves open, as settings. The
 //! defaults are the RFC's. Field names are the configuration file's keys.
 
-use crate::time::Duration;
+use hoplab_base::Duration;
 
 /// How the reachability of a next hop is confirmed (§8.3.1 to §8.3.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -229,29 +229,6 @@ impl Default for Settings {
             arp_tries: 3,
             arp_timeout_s: Duration::from_secs(30),
             link_mtu: 2304,
-        }
-    }
-}
-
-#[cfg(feature = "serde")]
-mod seconds {
-    use super::Duration;
-
-    impl serde::Serialize for Duration {
-        fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-            s.serialize_f64(self.as_secs_f64())
-        }
-    }
-
-    impl<'de> serde::Deserialize<'de> for Duration {
-        fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-            let seconds = <f64 as serde::Deserialize>::deserialize(d)?;
-            if !(0.0..=1e9).contains(&seconds) {
-                return Err(serde::de::Error::custom(
-                    "expected a time from 0 to 1e9 seconds, give it as a number of seconds",
-                ));
-            }
-            Ok(Duration::from_secs_f64(seconds))
         }
     }
 }

@@ -4,11 +4,11 @@
 //! packets from coming back.
 
 use crate::settings::Settings;
-use crate::time::{Duration, Instant};
 use crate::wire::Packet;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
+use hoplab_base::{Duration, Instant};
 
 /// Packets that wait for a route (§4.2).
 #[derive(Default)]

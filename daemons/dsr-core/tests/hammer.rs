@@ -109,7 +109,7 @@ fn the_parser_and_a_station_survive() {
             }
         }
         tokens.truncate(64);
-        now = now + Duration(rng.next_u64() % 5_000_000);
+        now += Duration(rng.next_u64() % 5_000_000);
         node.handle_timeout(now);
         assert!(node.next_deadline().is_none_or(|at| at > now));
     }

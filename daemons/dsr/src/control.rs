@@ -2,14 +2,15 @@
 //! The control socket: one request a connection, one word a request, text back.
 
 use hoplab_dsr_core::{Dsr, Instant};
+use hoplab_linux::calls::Call;
 use std::io::{Read, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::time::Duration;
 
 /// A client that says nothing must not stop forwarding for long.
-const PATIENCE: Duration = Duration::from_millis(100);
+const CLIENT_TIMEOUT: Duration = Duration::from_millis(100);
 
 pub struct Control(UnixListener);
 
@@ -33,16 +34,12 @@ impl Control {
         Ok(Control(listener))
     }
 
-    pub fn fd(&self) -> i32 {
-        self.0.as_raw_fd()
-    }
-
     pub fn serve(&self, core: &mut Dsr, now: Instant) {
         let Ok((mut stream, _)) = self.0.accept() else {
             return;
         };
         let _ = stream.set_nonblocking(false);
-        let _ = stream.set_read_timeout(Some(PATIENCE));
+        let _ = stream.set_read_timeout(Some(CLIENT_TIMEOUT));
         let mut request = [0u8; 64];
         let got = stream.read(&mut request).unwrap_or(0);
         let word = String::from_utf8_lossy(&request[..got]);
@@ -51,10 +48,21 @@ impl Control {
     }
 }
 
-/// The protocol's counters and the shell's own.
+impl AsFd for Control {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// The protocol's counters, and how often each system call of the forwarding path was made.
 pub fn counters(core: &Dsr) -> Vec<(&'static str, u64)> {
     let mut all = core.stats().counters();
-    all.extend(crate::sys::calls());
+    all.extend([
+        ("calls_wait", Call::Wait.made()),
+        ("calls_send", Call::Send.made()),
+        ("calls_reports", Call::Statuses.made()),
+        ("calls_tun", Call::Tun.made()),
+    ]);
     all
 }
 

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `hoplab-dsr`: the Dynamic Source Routing protocol on a Linux wireless interface.
 
+#![forbid(unsafe_code)]
+
+mod clock;
 mod config;
 mod control;
+mod daemon;
 mod monitor;
-mod netlink;
-mod ring;
-mod shell;
-mod sys;
+mod nl80211;
+mod outbox;
+mod records;
 
 use clap::Parser;
 use config::{Cli, Command, Config};
@@ -20,6 +23,7 @@ fn main() -> ExitCode {
         Some(Command::Ctl { control, request }) => {
             control::ask(&control, request.as_str()).map(|text| print!("{text}"))
         }
+        None if cli.run.check => Config::load(cli.run).map(|_| println!("no mistakes")),
         None => Config::load(cli.run).and_then(|config| serve(&config)),
     };
     match result {
@@ -32,11 +36,11 @@ fn main() -> ExitCode {
 }
 
 fn serve(config: &Config) -> Result<(), String> {
-    sys::catch_signals();
-    let shell = shell::Shell::set_up(config)?;
+    hoplab_linux::signals::catch_in_wait();
+    let daemon = daemon::Daemon::set_up(config)?;
     println!("ready");
     std::io::stdout()
         .flush()
         .map_err(|e| format!("standard output: {e}"))?;
-    shell.run()
+    daemon.run()
 }

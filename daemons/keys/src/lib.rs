@@ -65,6 +65,11 @@ impl Table {
         required.is_some_and(|names| names.iter().any(|name| name == key))
     }
 
+    /// The names of the keys.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        self.keys().map(|(name, _)| name.as_str())
+    }
+
     /// The words that `key` may be.
     pub fn words(self, key: &str) -> Vec<&'static str> {
         let declared = self.declared(key).and_then(|d| d["enum"].as_array());

@@ -11,16 +11,18 @@ const LONGEST_SHOWN: usize = 60;
 impl Table {
     /// The keys of `text`, each of the declared type and in its range; without defaults.
     pub fn read(self, text: &str) -> Result<Keys, Mistake> {
-        let document = ImDocument::parse(text).map_err(|error| {
-            let why = error.message().trim().replace('\n', "; ");
-            let mut mistake = Mistake::here(match why.as_str() {
-                "" => "not valid TOML".into(),
-                why => format!("not valid TOML: {why}"),
-            });
-            mistake.offset = error.span().map(|span| span.start);
-            mistake
-        })?;
-        self.read_table(document.as_table())
+        self.read_table(parse(text)?.as_table())
+    }
+
+    /// The same of the table `key` of `text`; nothing where there is none.
+    pub fn read_below(self, text: &str, key: &str) -> Result<Keys, Mistake> {
+        match parse(text)?.get(key) {
+            None => Ok(Keys::new()),
+            Some(item) => match item.as_table_like() {
+                Some(table) => self.read_table(table).map_err(|m| m.below(key)),
+                None => Err(Mistake::at(key, "is not a table")),
+            },
+        }
     }
 
     fn read_table(self, given: &dyn TableLike) -> Result<Keys, Mistake> {
@@ -42,6 +44,18 @@ impl Table {
         }
         Ok(keys)
     }
+}
+
+fn parse(text: &str) -> Result<ImDocument<&str>, Mistake> {
+    ImDocument::parse(text).map_err(|error| {
+        let why = error.message().trim().replace('\n', "; ");
+        let mut mistake = Mistake::here(match why.as_str() {
+            "" => "not valid TOML".into(),
+            why => format!("not valid TOML: {why}"),
+        });
+        mistake.offset = error.span().map(|span| span.start);
+        mistake
+    })
 }
 
 fn read_item(declared: &'static Value, item: &Item) -> Result<Value, Mistake> {

@@ -4,6 +4,14 @@
 //!
 //! The functions check their results and name what failed.
 
+/// Classic BPF programs, for [`packet::filter`] (filter.rst).
+pub mod bpf {
+    pub use libc::sock_filter as Instruction;
+    pub use libc::{
+        BPF_ABS, BPF_ALU, BPF_AND, BPF_B, BPF_IND, BPF_JEQ, BPF_JMP, BPF_JSET, BPF_K, BPF_LD,
+        BPF_MISC, BPF_RET, BPF_TAX, BPF_W,
+    };
+}
 pub mod calls;
 pub mod interface;
 pub mod kernel;

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Packet sockets (packet(7)): whole frames of one interface.
 
+use crate::bpf::Instruction;
 use crate::calls::{count, Call};
 use crate::socket::{self, checked, told};
 use std::io;
 use std::mem::zeroed;
 use std::os::fd::{AsRawFd, OwnedFd};
-
-/// An instruction of a classic BPF program (filter.rst).
-pub use libc::sock_filter as Instruction;
 
 /// Most frames moved by one system call.
 pub const BATCH: usize = 32;

@@ -6,11 +6,11 @@
 
 use super::{Origin, Route, RouteCache};
 use crate::settings::{CacheTimeout, Settings};
-use crate::time::{Duration, Instant};
 use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
+use hoplab_base::{Duration, Instant};
 
 struct Link {
     learned: Instant,

@@ -6,11 +6,11 @@ pub mod link;
 pub mod path;
 
 use crate::settings::{CacheKind, CacheTimeout, Learning, Settings};
-use crate::time::{Duration, Instant};
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
+use hoplab_base::{Duration, Instant};
 
 /// A route: this node first, the destination last, no address twice.
 pub type Route = Vec<Ipv4Addr>;

@@ -6,10 +6,10 @@
 
 use super::{Origin, Route, RouteCache};
 use crate::settings::{CacheTimeout, Settings};
-use crate::time::{Duration, Instant};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
+use hoplab_base::{Duration, Instant};
 
 struct Path {
     nodes: Route,

@@ -7,12 +7,12 @@ use super::Dsr;
 use crate::event::{self, DropCause};
 use crate::queue::Item;
 use crate::settings::Acknowledgement;
-use crate::time::{Duration, Instant};
 use crate::wire::{DsrOption, Packet};
 use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
+use hoplab_base::{Duration, Instant};
 
 /// A packet of the Maintenance Buffer (§4.5).
 pub(super) struct Unconfirmed {

@@ -7,7 +7,6 @@ use crate::cache::{Origin, Route};
 use crate::event::{DropCause, Event};
 use crate::queue::Item;
 use crate::tables::Suspicion;
-use crate::time::{Duration, Instant};
 use crate::wire::{
     options::MAX_ADDRESSES, DsrOption, Ipv4Header, Packet, RouteRequest, SourceRoute,
     NO_NEXT_HEADER,
@@ -15,6 +14,7 @@ use crate::wire::{
 use alloc::vec;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
+use hoplab_base::{Duration, Instant};
 
 impl Dsr {
     /// Sends the next Route Request for `target` if the back-off permits (§8.2.1).

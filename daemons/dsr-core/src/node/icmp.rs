@@ -18,7 +18,7 @@ impl Dsr {
         if packet.ip.source != self.own || packet.is_control() {
             return;
         }
-        let header = packet.wire_len() - packet.ip.len() - packet.payload.len();
+        let header = packet.wire_len() - packet.ip.header_len() - packet.payload.len();
         let mtu = self
             .s
             .link_mtu
@@ -28,7 +28,7 @@ impl Dsr {
         let quoted = packet.emit();
         let mut message: Vec<u8> = [3, 4, 0, 0, 0, 0].to_vec();
         message.extend_from_slice(&mtu.to_be_bytes());
-        message.extend_from_slice(&quoted[..quoted.len().min(packet.ip.len() + 8)]);
+        message.extend_from_slice(&quoted[..quoted.len().min(packet.ip.header_len() + 8)]);
         let sum = ipv4::checksum(&message);
         message[2..4].copy_from_slice(&sum.to_be_bytes());
         let ip = Ipv4Header::new(self.own, self.own, PROTOCOL_ICMP, DEFAULT_TTL);

@@ -3,12 +3,11 @@
 //! link reports, Route Errors, and salvaging what a broken link left behind.
 
 use super::{Class, Delayed, Dsr, LinkDestination, Outstanding, Token};
-use crate::arp::Resolved;
 use crate::event::{DropCause, Event, Summary, Unconfirmed};
+use crate::neighbours::Resolved;
 use crate::queue::Item;
 use crate::settings::Acknowledgement;
 use crate::tables::Waiting;
-use crate::time::Instant;
 use crate::wire::{
     elfn, options::MAX_ADDRESSES, DsrOption, ErrorKind, LostSegment, Packet, RouteError,
     SourceRoute, ETHERTYPE_IPV4,
@@ -16,6 +15,7 @@ use crate::wire::{
 use alloc::vec;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
+use hoplab_base::Instant;
 
 /// Lost segments that fit one Route Error beside its 14 octets (Opt Data Len is 8 bits wide).
 const MAX_SEGMENTS: usize = (255 - 14) / elfn::RECORD_LEN;
@@ -81,6 +81,15 @@ impl Dsr {
         if let Some(done) = self.outstanding.remove(&token) {
             let failed = (!acked).then_some(Unconfirmed::NotAcknowledged);
             self.sent(now, done, failed);
+        }
+        self.pump(now);
+    }
+
+    /// The interface did not take the frame `token`: the packet is lost as in a full queue, and
+    /// nothing is known of the next hop.
+    pub fn handle_refusal(&mut self, now: Instant, token: Token) {
+        if let Some(refused) = self.outstanding.remove(&token) {
+            self.drop_packet(DropCause::QueueFull, Some(&refused.item.packet));
         }
         self.pump(now);
     }
@@ -408,7 +417,7 @@ impl Dsr {
     pub(super) fn send_control_later(
         &mut self,
         now: Instant,
-        wait: crate::time::Duration,
+        wait: hoplab_base::Duration,
         item: Item,
     ) {
         self.delay(now + wait, Delayed::Send(item));

@@ -8,20 +8,20 @@ mod maintain;
 mod receive;
 mod signal;
 
-use crate::arp::{self, Neighbours};
 use crate::cache::{Route, Store};
 use crate::event::{DropCause, Event, Summary};
+use crate::neighbours::Neighbours;
 use crate::queue::{InterfaceQueue, Item};
 use crate::rng::Rng;
 use crate::settings::Settings;
 use crate::tables::{Blacklist, GratuitousTable, Handled, RequestTable, SendBuffer, Waiting};
-use crate::time::{Duration, Instant};
 use crate::wire::{DsrOption, Packet, RouteError, SourceRoute, ETHERTYPE_ARP, ETHERTYPE_IPV4};
-use crate::Mac;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
+use hoplab_base::{Duration, Instant};
+use hoplab_wire::{arp, Mac};
 
 /// Names one transmitted frame when its status comes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -250,8 +250,8 @@ impl Dsr {
                     self.enqueue(item);
                 }
                 Some(Delayed::ArpAnswer { mac, ip }) => {
-                    let bytes = arp::emit((self.mac, self.own), mac, ip, false);
                     let to = LinkDestination::Unicast(mac);
+                    let bytes = self.arp(arp::Operation::Reply, mac, ip).emit();
                     self.transmit(to, ETHERTYPE_ARP, bytes, Class::Routing);
                 }
                 Some(Delayed::HeldRequest { from }) => self.held.retain(|(a, _)| *a != from),
@@ -440,13 +440,25 @@ impl Dsr {
     }
 
     fn ask_address(&mut self, target: Ipv4Addr) {
-        let bytes = arp::emit((self.mac, self.own), Mac([0; 6]), target, true);
+        let unknown = Mac::default();
+        let bytes = self.arp(arp::Operation::Request, unknown, target).emit();
         self.transmit(
             LinkDestination::Broadcast,
             ETHERTYPE_ARP,
             bytes,
             Class::Routing,
         );
+    }
+
+    /// An ARP packet of this station.
+    fn arp(&self, operation: arp::Operation, target_mac: Mac, target: Ipv4Addr) -> arp::Packet {
+        arp::Packet {
+            operation,
+            sender_mac: self.mac,
+            sender: self.own,
+            target_mac,
+            target,
+        }
     }
 
     fn transmit(

@@ -3,17 +3,17 @@
 //! delivering, and automatic route shortening from overheard ones.
 
 use super::{Delayed, Dsr, Output};
-use crate::arp;
+
 use crate::cache::Origin;
 use crate::event::{DropCause, Event};
 use crate::queue::Item;
 use crate::settings::{Learning, Resolution};
-use crate::time::Instant;
 use crate::wire::{DsrOption, ErrorKind, LostSegment, Packet, RouteError, SourceRoute};
-use crate::Mac;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
+use hoplab_base::Instant;
+use hoplab_wire::{arp, Mac};
 
 /// How many Route Errors are kept to be spread with the next Route Request (§3.4.4).
 const MAX_NEWS: usize = 3;
@@ -41,15 +41,16 @@ impl Dsr {
     }
 
     fn handle_arp(&mut self, now: Instant, bytes: &[u8]) {
-        let Some(((mac, sender), target, request)) = arp::parse(bytes) else {
+        let Some(packet) = arp::Packet::parse(bytes) else {
             return;
         };
+        let (mac, sender) = (packet.sender_mac, packet.sender);
         if sender.is_unspecified() || sender == self.own || mac.is_group() {
             return;
         }
-        if target == self.own {
+        if packet.target == self.own {
             let usable = self.neighbours.learn(now, sender, mac, &self.s);
-            if request {
+            if packet.operation == arp::Operation::Request {
                 self.delay(usable.max(now), Delayed::ArpAnswer { mac, ip: sender });
             }
         }

@@ -5,10 +5,10 @@
 
 use super::Dsr;
 use crate::event::Event;
-use crate::time::Instant;
 use crate::wire::{options::UNKNOWN_SIGNAL, DsrOption, Packet};
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
+use hoplab_base::Instant;
 
 /// Weight of a new frame in the mean signal of a neighbour.
 const SIGNAL_WEIGHT: f64 = 0.25;

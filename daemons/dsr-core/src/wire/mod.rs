@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Wire formats: the IPv4 header, the DSR Options header (RFC 4728 §6) and its options.
+//! The DSR Options header (RFC 4728 §6) and its options behind an IPv4 header.
 
 pub mod elfn;
-pub mod ipv4;
 pub mod options;
 pub mod packet;
 
 pub use elfn::LostSegment;
-pub use ipv4::Ipv4Header;
+pub use hoplab_wire::ipv4::{self, Header as Ipv4Header};
+pub use hoplab_wire::{ETHERTYPE_ARP, ETHERTYPE_IPV4, PROTOCOL_TCP};
 pub use options::{DsrOption, ErrorKind, RouteError, RouteRequest, SourceRoute};
 pub use packet::Packet;
 
@@ -15,9 +15,6 @@ pub use packet::Packet;
 pub const PROTOCOL_DSR: u8 = 48;
 /// "No Next Header" of the DSR Options header (RFC 4728 §6.1).
 pub const NO_NEXT_HEADER: u8 = 59;
-pub const PROTOCOL_TCP: u8 = 6;
-pub const ETHERTYPE_IPV4: u16 = 0x0800;
-pub const ETHERTYPE_ARP: u16 = 0x0806;
 
 /// Why bytes are not a packet of the expected kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,4 +28,14 @@ pub enum ParseError {
     FlowState,
     /// An option whose length contradicts its type.
     BadOption,
+}
+
+impl From<hoplab_wire::ParseError> for ParseError {
+    fn from(error: hoplab_wire::ParseError) -> Self {
+        match error {
+            hoplab_wire::ParseError::Truncated => ParseError::Truncated,
+            hoplab_wire::ParseError::Unexpected => ParseError::NotIpv4,
+            hoplab_wire::ParseError::BadChecksum => ParseError::BadChecksum,
+        }
+    }
 }

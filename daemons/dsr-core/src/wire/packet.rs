@@ -163,6 +163,6 @@ impl Packet {
                     }
             }
         };
-        self.ip.len() + header + self.payload.len()
+        self.ip.header_len() + header + self.payload.len()
     }
 }

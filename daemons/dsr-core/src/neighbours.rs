@@ -5,16 +5,11 @@
 
 use crate::queue::Item;
 use crate::settings::{Resolution, Settings};
-use crate::time::{Duration, Instant};
-use crate::Mac;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
-
-/// Length of an ARP packet for IPv4 over Ethernet, octets.
-pub const PACKET_LEN: usize = 28;
-const REQUEST: u16 = 1;
-const REPLY: u16 = 2;
+use hoplab_base::{Duration, Instant};
+use hoplab_wire::Mac;
 
 /// How long after the first frame of a neighbour unicast frames to it are held back. An IBSS
 /// station in Linux enters a new neighbour into its table some time after it handed up the frame
@@ -171,33 +166,4 @@ impl Neighbours {
         };
         waiting.map(due).min()
     }
-}
-
-/// An ARP packet: `request` asks who has `target`; otherwise the answer to `to`.
-pub fn emit(own: (Mac, Ipv4Addr), to: Mac, target: Ipv4Addr, request: bool) -> Vec<u8> {
-    let mut out = Vec::with_capacity(PACKET_LEN);
-    out.extend_from_slice(&[0, 1, 8, 0, 6, 4]);
-    out.extend_from_slice(&(if request { REQUEST } else { REPLY }).to_be_bytes());
-    out.extend_from_slice(&own.0 .0);
-    out.extend_from_slice(&own.1.octets());
-    out.extend_from_slice(if request { &[0; 6] } else { &to.0 });
-    out.extend_from_slice(&target.octets());
-    out
-}
-
-/// Sender and target of an ARP packet, and whether it is a request.
-pub fn parse(bytes: &[u8]) -> Option<((Mac, Ipv4Addr), Ipv4Addr, bool)> {
-    let p: &[u8; PACKET_LEN] = bytes.first_chunk()?;
-    if p[..6] != [0, 1, 8, 0, 6, 4] {
-        return None;
-    }
-    let request = match u16::from_be_bytes([p[6], p[7]]) {
-        REQUEST => true,
-        REPLY => false,
-        _ => return None,
-    };
-    let mac = Mac([p[8], p[9], p[10], p[11], p[12], p[13]]);
-    let sender = Ipv4Addr::new(p[14], p[15], p[16], p[17]);
-    let target = Ipv4Addr::new(p[24], p[25], p[26], p[27]);
-    Some(((mac, sender), target, request))
 }

@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Connects the protocol core to the system: TUN, packet sockets, clock, records. One thread, one
+//! wait. Frames come through rings without a call of their own and leave in batches; what need not
+//! be known at once (statuses of frames sent, overheard frames) is gathered for a while.
+
+use crate::clock::Clock;
+use crate::config::{Config, Overhear};
+use crate::control::{self, Control};
+use crate::outbox::{Frame, Outbox};
+use crate::records::{Counters, Events};
+use crate::{monitor, nl80211};
+use hoplab_base::{Duration, Instant};
+use hoplab_dsr_core::{Dsr, LinkDestination, Mac, Output, Token};
+use hoplab_linux::interface::Configurator;
+use hoplab_linux::netlink::Netlink;
+use hoplab_linux::packet::{self, Receives};
+use hoplab_linux::tun::Tun;
+use hoplab_linux::{
+    calls, privileges, signals, wait, want_statuses, Found, Interest, Ring, Statuses,
+};
+use hoplab_wire::{ethernet, ETHERTYPE_ARP, ETHERTYPE_IPV4};
+use std::collections::{BTreeMap, VecDeque};
+use std::net::Ipv4Addr;
+use std::os::fd::{AsFd, OwnedFd};
+
+/// Longest wait without looking at the clock.
+const IDLE: Duration = Duration::from_secs(3600);
+/// Never zero: in virtual time only waiting lets time pass.
+const SHORTEST_WAIT: Duration = Duration::from_micros(1);
+/// Octets of a sent frame that identify it when its status comes.
+const PREFIX: usize = 72;
+/// Frames whose status never came are forgotten beyond so many; the core has given up on them
+/// long before.
+const AWAITED: usize = 1024;
+/// How long statuses of frames sent and overheard frames may wait for a wake-up that comes for
+/// another reason. Statuses do not wait while one of them would let the next frame go.
+const GATHER: Duration = Duration::from_millis(20);
+/// Largest payload of an IEEE 802.11 frame (aMSDU aside), octets.
+const WLAN_MTU: u32 = 2304;
+
+pub struct Daemon {
+    core: Dsr,
+    own: Mac,
+    clock: Clock,
+    tun: Tun,
+    /// Receives; `sender` sends and gets the statuses.
+    link: Ring,
+    sender: OwnedFd,
+    overhear: Option<Ring>,
+    /// Keeps the monitor interface alive.
+    _monitor: Option<Netlink>,
+    control: Control,
+    outbox: Outbox,
+    statuses: Statuses,
+    /// Until when statuses and overheard frames are gathered.
+    statuses_due: Instant,
+    foreign_due: Instant,
+    /// When a frame was overheard last.
+    foreign_read: Instant,
+    /// Unicast frames whose status is outstanding, oldest first.
+    awaited: VecDeque<(Token, Vec<u8>)>,
+    /// Sequence number of the latest frame overheard from each neighbour.
+    heard: BTreeMap<Mac, u16>,
+    /// Signal of the latest frame of each neighbour that was for this station or for all, dBm.
+    signals: BTreeMap<Mac, i16>,
+    events: Option<Events>,
+    counters: Counters,
+}
+
+/// What a wait found.
+struct Woken {
+    link: Found,
+    tun: Found,
+    control: Found,
+    sender: Found,
+    /// Whether a status would have ended the wait.
+    awaited_status: bool,
+}
+
+/// What overhears the neighbours: the monitor interface's owner and its frames.
+type Overhearing = (Option<Netlink>, Option<Ring>);
+
+impl Daemon {
+    pub fn set_up(config: &Config) -> Result<Self, String> {
+        let (address, prefix) = config.address()?;
+        let net = Configurator::new()?;
+        let interface = config.interface.as_str();
+        let index = net.index(interface)?;
+        let own = Mac(net.mac(interface)?);
+        if net.set_mtu(interface, WLAN_MTU).is_err() {
+            eprintln!(
+                "{interface}: MTU stays {}, long routes may not fit",
+                net.mtu(interface)?
+            );
+        }
+        let mut settings = config.settings.clone();
+        settings.link_mtu = settings.link_mtu.min(net.mtu(interface)?);
+        quiet_ip(&net, interface, address, prefix)?;
+        let tun = Tun::create(&config.tun)?;
+        set_sysctl(&format!("ipv6/conf/{}/disable_ipv6", config.tun), "1");
+        net.set_ip(&config.tun, address, Some(prefix))?;
+        net.set_mtu(&config.tun, config.tun_mtu)?;
+        net.up(&config.tun)?;
+        net.up(interface)?;
+        let link = packet::open(index, Receives::All)?;
+        let sender = packet::open(index, Receives::Nothing)?;
+        want_statuses(&sender)?;
+        if config.overhear == Overhear::Promiscuous {
+            packet::promiscuous(&link, index)?;
+        }
+        let (monitor, overhear) = match config.overhear {
+            Overhear::Off | Overhear::Promiscuous => (None, None),
+            Overhear::Monitor => {
+                let signals = settings.signal_threshold_dbm.is_some();
+                overhear(&net, index, own, signals)?
+            }
+        };
+        let epoch = Instant(config.epoch_ns);
+        let name = config.name.as_str();
+        let events = config.events.as_deref();
+        let events = events.map(|path| Events::append(path, name, epoch));
+        let end = config
+            .duration_s
+            .map(|s| epoch + Duration::from_secs_f64(s));
+        let counters = Counters::create(config.counters.as_deref(), name, end)?;
+        let control = Control::bind(&config.control)?;
+        if !config.keep_privileges {
+            privileges::drop()
+                .map_err(|e| format!("{e}; --keep-privileges goes on without that"))?;
+        }
+        // Those of setting up do not count.
+        calls::forget();
+        Ok(Daemon {
+            core: Dsr::new(address, own, settings, config.stream()),
+            own,
+            clock: Clock::new(),
+            tun,
+            link: Ring::new(link)?,
+            sender,
+            overhear,
+            _monitor: monitor,
+            control,
+            outbox: Outbox::default(),
+            statuses: Statuses::new(),
+            statuses_due: Instant::ZERO,
+            foreign_due: Instant::ZERO,
+            foreign_read: Instant::ZERO,
+            awaited: VecDeque::new(),
+            heard: BTreeMap::new(),
+            signals: BTreeMap::new(),
+            events: events.transpose()?,
+            counters,
+        })
+    }
+
+    /// Runs until SIGTERM; then writes what is left of the records.
+    pub fn run(mut self) -> Result<(), String> {
+        while !signals::stopped() {
+            let woken = self.wait();
+            let now = self.clock.now();
+            if self.counters.due().is_some_and(|end| end <= now) {
+                self.counters.write(&control::counters(&self.core));
+            }
+            self.round(&woken);
+        }
+        self.counters.write(&control::counters(&self.core));
+        let events = self.events.map_or(Ok(()), Events::finish);
+        self.counters.finish().and(events)
+    }
+
+    /// Waits for input or the next deadline. What is being gathered is left out until its time
+    /// has come; after that it is waited for, so that silence costs nothing.
+    fn wait(&mut self) -> Woken {
+        let now = self.clock.now();
+        let gather_statuses = self.statuses_due > now && !self.core.blocked();
+        let gather_foreign = self.foreign_due > now;
+        let foreign = self.overhear.as_ref().filter(|_| !gather_foreign);
+        let mut interests = [
+            Interest::input(self.link.as_fd()),
+            Interest::input(self.tun.as_fd()),
+            foreign.map_or_else(Interest::none, |ring| Interest::input(ring.as_fd())),
+            Interest::input(self.control.as_fd()),
+            match (self.outbox.is_empty(), gather_statuses) {
+                (false, _) => Interest::output(self.sender.as_fd()),
+                (true, false) => Interest::error(self.sender.as_fd()),
+                (true, true) => Interest::none(),
+            },
+        ];
+        let deadline = self.core.next_deadline();
+        let statuses =
+            (gather_statuses && self.core.outstanding() > 0).then_some(self.statuses_due);
+        let foreign = (gather_foreign && self.overhear.is_some()).then_some(self.foreign_due);
+        let until = [deadline, statuses, foreign, self.counters.due()];
+        let until = until.into_iter().flatten().min().unwrap_or(Instant::MAX);
+        let longest = until.since(now).clamp(SHORTEST_WAIT, IDLE);
+        let left = wait(&mut interests, longest);
+        let [link, tun, _, control, sender] = interests.map(|interest| interest.found());
+        self.clock.waited(longest - left);
+        Woken {
+            link,
+            tun,
+            control,
+            sender,
+            awaited_status: !gather_statuses,
+        }
+    }
+
+    fn round(&mut self, woken: &Woken) {
+        let now = self.clock.now();
+        // A status that is there lets what arrives go on at once. Some are of frames that the
+        // core does not follow (ARP), and must be taken out all the same.
+        let gathered = !woken.awaited_status && (self.statuses_due <= now || self.core.full());
+        if woken.sender.error || gathered && self.core.outstanding() > 0 {
+            self.read_statuses();
+            self.statuses_due = now + GATHER;
+        }
+        // Any wake-up serves to read what costs no call; and signals are known before frames.
+        let heard = self.read_foreign();
+        let others = [woken.link, woken.tun, woken.control, woken.sender];
+        let others = others.into_iter().any(Found::any);
+        if others || heard && now.since(self.foreign_read) < GATHER / 3 {
+            self.foreign_due = now + GATHER;
+        }
+        if heard {
+            self.foreign_read = now;
+        }
+        self.read_link();
+        if woken.tun.input {
+            self.read_tun();
+        }
+        if woken.control.input {
+            self.control.serve(&mut self.core, now);
+        }
+        if self.core.next_deadline().is_some_and(|at| at <= now) {
+            self.core.handle_timeout(now);
+        }
+        self.carry_out();
+        while self.send() {
+            self.carry_out();
+        }
+    }
+
+    fn read_statuses(&mut self) {
+        let now = self.clock.now();
+        for (start, acked) in self.statuses.read(&self.sender) {
+            let same = |sent: &Vec<u8>| {
+                let n = sent.len().min(start.len());
+                let header = ethernet::HEADER_LEN;
+                n > header && sent[header..n] == start[header..n]
+            };
+            if let Some(i) = self.awaited.iter().position(|(_, sent)| same(sent)) {
+                if let Some((token, _)) = self.awaited.remove(i) {
+                    self.core.handle_tx_status(now, token, acked);
+                }
+            }
+        }
+    }
+
+    fn read_link(&mut self) {
+        let (now, own, core) = (self.clock.now(), self.own, &mut self.core);
+        let signals = &self.signals;
+        self.link.read(|frame| {
+            let Some((header, packet)) = ethernet::Header::parse(frame) else {
+                return;
+            };
+            let (from, to) = (header.source, header.destination);
+            if [ETHERTYPE_IPV4, ETHERTYPE_ARP].contains(&header.ethertype) {
+                let promiscuous = !to.is_group() && to != own;
+                let signal = signals.get(&from).copied();
+                core.handle_frame(now, from, to, packet, signal, promiscuous);
+            }
+        });
+    }
+
+    /// Whether there was anything to read.
+    fn read_foreign(&mut self) -> bool {
+        let Some(ring) = &mut self.overhear else {
+            return false;
+        };
+        let (now, own, core) = (self.clock.now(), self.own, &mut self.core);
+        let (last_heard, signals) = (&mut self.heard, &mut self.signals);
+        ring.read(|frame| {
+            let Some(heard) = monitor::parse(frame) else {
+                return;
+            };
+            let (from, to) = (heard.source, heard.destination);
+            if from == own {
+                return;
+            }
+            if to == own || to.is_group() {
+                signals.extend(heard.signal_dbm.map(|dbm| (from, dbm)));
+                return;
+            }
+            // A repeated frame was heard already (IEEE 802.11-2020 10.3.2.14).
+            let last = last_heard.insert(from, heard.sequence);
+            if heard.retry && last == Some(heard.sequence) {
+                return;
+            }
+            core.handle_frame(now, from, to, heard.packet, heard.signal_dbm, true);
+        })
+    }
+
+    fn read_tun(&mut self) {
+        let mut packet = [0u8; packet::FRAME];
+        if let Ok(len) = self.tun.receive(&mut packet) {
+            if len > 0 && packet[0] >> 4 == 4 {
+                let now = self.clock.now();
+                self.core.handle_ip_packet(now, &packet[..len]);
+            }
+        }
+    }
+
+    /// Does what the core wants; frames go to the outbox.
+    fn carry_out(&mut self) {
+        while let Some(output) = self.core.poll_output() {
+            match output {
+                // A full TUN queue is the stack's loss, as on any interface.
+                Output::Deliver(packet) => drop(self.tun.send(&packet)),
+                Output::Event(event) => {
+                    if let Some(events) = &mut self.events {
+                        events.write(self.clock.now(), &event);
+                    }
+                }
+                Output::Transmit {
+                    to,
+                    ethertype,
+                    bytes,
+                    token,
+                    ..
+                } => self.post(to, ethertype, &bytes, token),
+            }
+        }
+    }
+
+    fn post(&mut self, to: LinkDestination, ethertype: u16, packet: &[u8], token: Token) {
+        let destination = match to {
+            LinkDestination::Unicast(mac) => mac,
+            LinkDestination::Broadcast => Mac::BROADCAST,
+        };
+        let header = ethernet::Header {
+            destination,
+            source: self.own,
+            ethertype,
+        };
+        let mut bytes = Vec::with_capacity(ethernet::HEADER_LEN + packet.len());
+        header.emit(&mut bytes);
+        bytes.extend_from_slice(packet);
+        if to != LinkDestination::Broadcast {
+            let prefix = bytes[..bytes.len().min(PREFIX)].to_vec();
+            self.awaited.push_back((token, prefix));
+            if self.awaited.len() > AWAITED {
+                self.awaited.pop_front();
+            }
+        }
+        self.outbox.push(Frame { token, bytes });
+    }
+
+    /// Offers the outbox to the interface; whether it refused a frame, which lets others go.
+    fn send(&mut self) -> bool {
+        if self.outbox.is_empty() {
+            return false;
+        }
+        let now = self.clock.now();
+        if self.core.outstanding() == self.outbox.len() {
+            self.statuses_due = now + GATHER;
+        }
+        let sender = &self.sender;
+        let refused = self.outbox.flush(|frames| packet::send(sender, frames));
+        for token in &refused {
+            self.awaited.retain(|(awaited, _)| awaited != token);
+            self.core.handle_refusal(now, *token);
+        }
+        !refused.is_empty()
+    }
+}
+
+/// A monitor interface on the radio of the interface with this index. Frames for this station
+/// are of use only for their `signals`, which the interface itself does not tell.
+fn overhear(
+    net: &Configurator,
+    index: i32,
+    own: Mac,
+    signals: bool,
+) -> Result<Overhearing, String> {
+    let name = format!("mon{index}");
+    let owner = nl80211::monitor(index, &name)?;
+    net.up(&name)?;
+    let socket = packet::open(net.index(&name)?, Receives::All)?;
+    if !signals {
+        packet::filter(&socket, &mut monitor::others_only(own))?;
+    }
+    Ok((Some(owner), Some(Ring::new(socket)?)))
+}
+
+/// Keeps the kernel's own IP layer off the wireless interface: its address moves to the TUN
+/// interface, and strict reverse-path filtering discards what the daemon handles, since the
+/// stations' addresses are all reached through TUN.
+fn quiet_ip(net: &Configurator, name: &str, own: Ipv4Addr, prefix: u8) -> Result<(), String> {
+    if let Some(old) = net.ip(name) {
+        let mask = u32::MAX.checked_shl(32 - u32::from(prefix)).unwrap_or(0);
+        if (u32::from(old) ^ u32::from(own)) & mask == 0 {
+            net.set_ip(name, Ipv4Addr::UNSPECIFIED, None)?;
+        }
+    }
+    set_sysctl(&format!("ipv4/conf/{name}/rp_filter"), "1");
+    set_sysctl(&format!("ipv4/conf/{name}/arp_ignore"), "8");
+    Ok(())
+}
+
+fn set_sysctl(name: &str, value: &str) {
+    let path = format!("/proc/sys/net/{name}");
+    if let Err(e) = std::fs::write(&path, value) {
+        eprintln!("{path}: could not write {value}: {e}");
+    }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the daemon writes: events as they come, and the counters once.
+
+use hoplab_base::Instant;
+use hoplab_dsr_core::Event;
+use hoplab_records::{events, routing, Writer};
+use std::path::Path;
+
+/// The table `events`. A full disk must not stop forwarding: the first failure is kept until the
+/// end.
+pub struct Events {
+    out: Writer<events::Table>,
+    node: String,
+    epoch: Instant,
+    written: Result<(), String>,
+}
+
+impl Events {
+    pub fn append(path: &Path, node: &str, epoch: Instant) -> Result<Self, String> {
+        Ok(Events {
+            out: Writer::append(path).map_err(|e| format!("events: {e}"))?,
+            node: node.into(),
+            epoch,
+            written: Ok(()),
+        })
+    }
+
+    pub fn write(&mut self, now: Instant, event: &Event) {
+        let written = self.out.write(&events::Row {
+            t_s: now.seconds_from(self.epoch),
+            node: &self.node,
+            source: "dsr",
+            kind: event.kind(),
+            detail: &event.to_string(),
+        });
+        if self.written.is_ok() {
+            self.written = written;
+        }
+    }
+
+    pub fn finish(mut self) -> Result<(), String> {
+        let flushed = self.out.flush();
+        self.written
+            .and(flushed)
+            .map_err(|e| format!("events: {e}"))
+    }
+}
+
+/// The table `routing`, written when the measured time is over: what comes after it, while the
+/// run is taken down, does not count.
+pub struct Counters {
+    out: Option<Writer<routing::Table>>,
+    node: String,
+    end: Option<Instant>,
+    written: Result<(), String>,
+}
+
+impl Counters {
+    /// Without a file, nothing is written; without an end, at the daemon's end.
+    pub fn create(path: Option<&Path>, node: &str, end: Option<Instant>) -> Result<Self, String> {
+        let out = path.map(Writer::create).transpose();
+        Ok(Counters {
+            out: out.map_err(|e| format!("counters: {e}"))?,
+            node: node.into(),
+            end,
+            written: Ok(()),
+        })
+    }
+
+    /// When the measured time is over, if that is still to come.
+    pub fn due(&self) -> Option<Instant> {
+        self.end.filter(|_| self.out.is_some())
+    }
+
+    /// Writes the counters, the first time.
+    pub fn write(&mut self, counters: &[(&'static str, u64)]) {
+        if let Some(mut out) = self.out.take() {
+            let rows = counters.iter().map(|(counter, value)| routing::Row {
+                node: &self.node,
+                counter,
+                value: (*value).into(),
+            });
+            let mut rows = rows;
+            let written = rows.try_for_each(|row| out.write(&row));
+            self.written = written.and_then(|()| out.flush());
+        }
+    }
+
+    pub fn finish(self) -> Result<(), String> {
+        self.written.map_err(|e| format!("counters: {e}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_those_of_the_end_of_the_measured_time() {
+        let path = std::env::temp_dir().join(format!("dsr-counters-{}", std::process::id()));
+        let end = Some(Instant(5));
+        let mut counters = Counters::create(Some(&path), "n0", end).unwrap();
+        assert_eq!(counters.due(), end);
+        counters.write(&[("forwarded", 7)]);
+        assert_eq!(counters.due(), None);
+        // At the daemon's end, a second later, the count is another.
+        counters.write(&[("forwarded", 9)]);
+        counters.finish().unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let row = "{\"node\":\"n0\",\"counter\":\"forwarded\",\"value\":7}\n";
+        assert_eq!(text, row);
+    }
+}

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Make a machine of a checkout's parts: base, daemons and modules, and the lab's own code.
+
+``python -m hoplab.machine.assemble base`` makes the base from the lock, where it is missing, and
+``ready`` asks whether it is there; without either, the machine is put together. `current` does that
+at a run too, so that changed code runs.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from hoplab import __version__
+from hoplab.errors import HoplabError, MissingTool
+from hoplab.machine import archive, cpio, kernel, root, sealed, store
+from hoplab.machine.cpio import Entry
+from hoplab.machine.sealed import Machine
+from hoplab.resources import BINARIES, PROJECT
+
+HERE = Path(__file__).parent
+LOCK = PROJECT / "locks" / "machine.lock"
+INIT = HERE / "sealed-init"
+RECIPE = ("archive.py", "cpio.py", "root.py", "sealed-init")
+"""What the base depends on beside its lock."""
+DAEMONS = ("hoplab-medium", "hoplab-dsr", "libhoplab_patience.so")
+ENTRIES = ("hoplab.lab.__main__",)
+"""Modules that a guest starts; what they import goes with them."""
+
+
+def base_key() -> str:
+    """Name of the base that belongs to this checkout's lock and recipe."""
+    return _digest([LOCK, *(HERE / name for name in RECIPE)])
+
+
+def _digest(paths: Iterable[Path]) -> str:
+    sha = hashlib.sha256()
+    for path in paths:
+        content = path.read_bytes()
+        sha.update(f"{path.name} {len(content)}\n".encode())
+        sha.update(content)
+    return sha.hexdigest()[:32]
+
+
+def base_folder() -> Path:
+    """The base's archive, list of packages and licences: in the cache, where checkouts share it."""
+    return store.cache() / "bases" / base_key()
+
+
+def make_base() -> Path:
+    """The base, built if it is not there."""
+    target = base_folder()
+    if (target / "base.cpio").exists():
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    packages = archive.fetch(LOCK, store.cache() / "packages")
+    with tempfile.TemporaryDirectory(prefix="new-", dir=target.parent) as name:
+        work = Path(name)
+        entries, licences = root.build(packages, INIT, work)
+        made = work / "made"
+        made.mkdir()
+        (made / "base.cpio").write_bytes(cpio.dump(entries))
+        (work / "root").rename(made / "root")  # its interpreter compiles the lab
+        listed = [vars(package) for package in packages]
+        (made / "packages.json").write_text(json.dumps(listed), encoding="utf-8")
+        for path, text in licences.items():
+            (made / "licences" / path).parent.mkdir(parents=True, exist_ok=True)
+            (made / "licences" / path).write_bytes(text)
+        if not target.exists():
+            made.rename(target)
+    return target
+
+
+def lab_modules() -> list[Path]:
+    """The files of this package that a guest runs, found by following imports."""
+    found: dict[str, Path] = {}
+    waiting = list(ENTRIES)
+    while waiting:
+        name = waiting.pop()
+        base = PROJECT.joinpath(*name.split("."))
+        path = base / "__init__.py" if base.is_dir() else base.with_suffix(".py")
+        if name in found or not path.is_file():
+            continue
+        found[name] = path
+        waiting.append(name.rpartition(".")[0])
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            if isinstance(node, ast.Import):
+                waiting += [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.module is not None:
+                waiting += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        waiting = [entry for entry in waiting if entry.split(".")[0] == "hoplab"]
+    data = {
+        path for module in found.values() for path in module.parent.glob("*.toml")
+    }  # what a module reads lies beside it
+    return sorted({*found.values(), *data})
+
+
+def current() -> Machine:
+    """The machine of this checkout as it is now."""
+    parts = [HERE / "assemble.py", *sorted((PROJECT / "hoplab").rglob("*.py"))]
+    key = hashlib.sha256(_digest(parts).encode())
+    built = [make_base() / "base.cpio", kernel.path(), *kernel.modules()]
+    built += [BINARIES / name for name in DAEMONS]
+    for path in built:
+        try:
+            state = path.stat()
+        except OSError:
+            raise MissingTool(f"machine: {path} is not there; run 'make setup'") from None
+        key.update(f"{path} {state.st_size} {state.st_mtime_ns}\n".encode())
+    known = store.cache() / "assembled" / key.hexdigest()[:32]
+    try:
+        return sealed.load(store.folder() / known.read_text(encoding="ascii"))
+    except (OSError, MissingTool):
+        machine = _assemble()
+    known.parent.mkdir(parents=True, exist_ok=True)
+    partial = known.with_suffix(f".{os.getpid()}")
+    partial.write_text(machine.id, encoding="ascii")
+    partial.replace(known)
+    return machine
+
+
+def _assemble() -> Machine:
+    base = base_folder()
+    layers = [
+        ("base", (base / "base.cpio").read_bytes()),
+        ("daemons", cpio.dump(_daemons())),
+        ("lab", cpio.dump(_lab(base))),
+    ]
+    with store.new_folder() as folder:
+        with (folder / sealed.ROOT).open("wb") as file:
+            for _, content in layers:
+                file.write(content)
+        _copy(kernel.path(), folder / sealed.KERNEL, executable=True)
+        for module in kernel.modules():
+            _copy(module, folder / "modules" / module.name)
+        _copy(kernel.folder() / "config", folder / "kernel" / "config")
+        guest = kernel.BUILD.parent
+        for path in (kernel.BUILD, *sorted(guest.glob("*/*")), *_module_sources()):
+            _copy(path, folder / "kernel" / "source" / path.relative_to(guest.parent))
+        shutil.copytree(base / "licences", folder / "licences")
+        _copy(PROJECT / "LICENSE", folder / "licences" / "hoplab")
+        _copy(PROJECT / "kernel-modules" / "COPYING", folder / "licences" / "linux")
+        return store.adopt(folder, _describe(folder, layers, base))
+
+
+def _module_sources() -> list[Path]:
+    folder = PROJECT / "kernel-modules"
+    return sorted([*folder.glob("*/*.[ch]"), *folder.glob("*/Kbuild")])
+
+
+def _copy(source: Path, target: Path, executable: bool = False) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, target)
+    target.chmod(0o755 if executable else 0o644)
+
+
+def _daemons() -> dict[str, Entry]:
+    entries = {}
+    with tempfile.TemporaryDirectory(prefix="hoplab-strip-") as folder:
+        for name in DAEMONS:
+            stripped = Path(folder) / name
+            strip = ["strip", "--strip-debug", "-o", str(stripped), str(BINARIES / name)]
+            subprocess.run(strip, check=True)
+            entries[f"usr/bin/{name}"] = Entry.file(stripped.read_bytes(), executable=True)
+    for module in kernel.modules():
+        entries[f"usr/lib/modules/{module.name}"] = Entry.file(module.read_bytes())
+    return entries
+
+
+def _lab(base: Path) -> dict[str, Entry]:
+    """This package's modules, compiled by the machine's interpreter."""
+    with tempfile.TemporaryDirectory(prefix="hoplab-lab-") as name:
+        tree = Path(name)
+        for source in lab_modules():
+            _copy(source, tree / "hoplab" / source.relative_to(PROJECT))
+        root.compile_python(base / "root", tree, ("hoplab",))
+        return cpio.from_tree(tree)
+
+
+def _describe(folder: Path, layers: list[tuple[str, bytes]], base: Path) -> dict[str, Any]:
+    files = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            content = path.read_bytes()
+            files[path.relative_to(folder).as_posix()] = {
+                "size": len(content),
+                "sha256": hashlib.sha256(content).hexdigest(),
+            }
+    offset, described = 0, []
+    for name, archived in layers:
+        sha256 = hashlib.sha256(archived).hexdigest()
+        size = len(archived)
+        described.append({"name": name, "offset": offset, "size": size, "sha256": sha256})
+        offset += size
+    return {
+        "format": sealed.FORMAT,
+        "architecture": sealed.ARCHITECTURE,
+        "hoplab": __version__,
+        "files": files,
+        "layers": described,
+        "inputs": {"base": base_key(), "kernel": kernel.folder().name},
+        "packages": [
+            *json.loads((base / "packages.json").read_text(encoding="utf-8")),
+            *kernel.packages(),
+            *_crates(),
+        ],
+    }
+
+
+def _crates() -> list[dict[str, str]]:
+    """What the daemons are built with."""
+    lock = tomllib.loads((PROJECT / "daemons" / "Cargo.lock").read_text(encoding="utf-8"))
+    return [
+        {"kind": "crate", "name": p["name"], "version": p["version"], "sha256": p["checksum"]}
+        for p in lock["package"]
+        if "checksum" in p
+    ]
+
+
+def main(arguments: list[str]) -> int:
+    try:
+        if arguments == ["ready"]:
+            return 0 if (base_folder() / "base.cpio").exists() else 1
+        if arguments == ["base"]:
+            make_base()
+        else:
+            print(current().id)
+    except HoplabError as error:
+        print(f"machine: {error}", file=sys.stderr)
+        return error.exit_status
+    except subprocess.SubprocessError as error:
+        print(f"machine: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

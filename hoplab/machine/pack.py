@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A machine as one file: a tar archive, compressed with Zstandard, the same bits from the same
+machine.
+
+What comes from elsewhere may be hostile: nothing of the archive is believed but what the machine's
+description says, which comes first. A name that it lacks, another size or hash, a link or a
+device ends the reading, and what was read so far goes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+import pyarrow as pa
+
+from hoplab.errors import MissingTool, ResultsError
+from hoplab.machine import sealed, store
+from hoplab.machine.sealed import DESCRIPTION, KERNEL, Machine
+
+LEVEL = 12
+FRAME_BYTES = 16 << 20
+LARGEST_DESCRIPTION_BYTES = 16 << 20
+CHUNK_BYTES = 1 << 20
+
+
+class _Frames(io.RawIOBase):
+    """Writes what it gets as Zstandard frames, which decoders join (RFC 8878 3)."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._codec = pa.Codec("zstd", compression_level=LEVEL)
+        self._waiting = bytearray()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: bytes) -> int:  # type: ignore[override]
+        self._waiting += data
+        while len(self._waiting) >= FRAME_BYTES:
+            self._frame(FRAME_BYTES)
+        return len(data)
+
+    def finish(self) -> None:
+        self._frame(len(self._waiting))
+
+    def _frame(self, size: int) -> None:
+        if size:
+            self._file.write(self._codec.compress(bytes(self._waiting[:size]), asbytes=True))
+            del self._waiting[:size]
+
+
+@contextmanager
+def writing(file: Path) -> Iterator[tarfile.TarFile]:
+    """A new archive, in its place complete or not at all."""
+    partial = file.with_name(f".{file.name}.partial")
+    try:
+        with partial.open("wb") as raw:
+            frames = _Frames(raw)
+            with tarfile.open(fileobj=frames, mode="w|", format=tarfile.GNU_FORMAT) as tar:
+                yield tar
+            frames.finish()
+        partial.replace(file)
+    except OSError as error:
+        raise ResultsError(f"{file}: cannot be written: {error.strerror or error}") from None
+    finally:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+
+
+def add(tar: tarfile.TarFile, name: str, content: bytes, executable: bool = False) -> None:
+    """One file, without owner and date."""
+    member = tarfile.TarInfo(name)
+    member.size = len(content)
+    member.mode = 0o755 if executable else 0o644
+    tar.addfile(member, io.BytesIO(content))
+
+
+def pack(machine: Machine, file: Path) -> None:
+    """Write ``machine`` to ``file``."""
+    for name in machine.files:
+        sealed.check_file(machine, name)
+    with writing(file) as tar:
+        add_machine(tar, machine)
+
+
+def add_machine(tar: tarfile.TarFile, machine: Machine, below: str = "") -> None:
+    """The machine's files, its description first."""
+    add(tar, below + DESCRIPTION, (machine.folder / DESCRIPTION).read_bytes())
+    for name in sorted(machine.files):
+        content = (machine.folder / name).read_bytes()
+        add(tar, below + name, content, executable=name == KERNEL)
+
+
+@contextmanager
+def reading(file: Path) -> Iterator[Iterator[tuple[tarfile.TarInfo, IO[bytes]]]]:
+    """The regular files of an archive, one after the other.
+
+    Raises `MissingTool` for an archive that is damaged or holds anything else.
+    """
+    try:
+        with (
+            file.open("rb") as raw,
+            pa.CompressedInputStream(raw, "zstd") as plain,
+            tarfile.open(fileobj=plain, mode="r|") as tar,
+        ):
+            yield _members(tar, file)
+    except FileNotFoundError:
+        raise MissingTool(f"{file}: is not there") from None
+    except (OSError, tarfile.TarError, pa.ArrowException, EOFError, ValueError) as error:
+        reason = str(error).strip().splitlines() or [type(error).__name__]
+        raise MissingTool(f"{file}: is damaged or no pack of hoplab: {reason[0][:200]}") from None
+
+
+def _members(tar: tarfile.TarFile, file: Path) -> Iterator[tuple[tarfile.TarInfo, IO[bytes]]]:
+    for member in tar:
+        content = tar.extractfile(member) if member.isreg() else None
+        if content is None or not sealed.NAME.fullmatch(member.name):
+            raise MissingTool(f"{file}: is damaged: {member.name[:80]!r} has no place in a pack")
+        yield member, content
+
+
+def unpack(file: Path) -> Machine:
+    """Put the machine of ``file`` into the store, and return it."""
+    with reading(file) as members:
+        return read_machine(members, file)
+
+
+def read_machine(
+    members: Iterator[tuple[tarfile.TarInfo, IO[bytes]]], file: Path, below: str = ""
+) -> Machine:
+    """Take a machine from an archive's next members."""
+    member, content = next(members, (None, None))
+    if member is None or content is None or member.name != below + DESCRIPTION:
+        raise MissingTool(f"{file}: is no machine: it does not begin with {DESCRIPTION}")
+    if member.size > LARGEST_DESCRIPTION_BYTES:
+        raise MissingTool(f"{file}: is damaged: its {DESCRIPTION} has {member.size} bytes")
+    description = sealed.parse(content.read(), file)
+    known = store.folder() / sealed.identity(description)
+    if (known / DESCRIPTION).is_file():
+        return sealed.load(known)
+    missing = set(description["files"])
+    with store.new_folder() as folder:
+        while missing:
+            member, content = next(members, (None, None))
+            if member is None or content is None:
+                raise MissingTool(f"{file}: is damaged: it ends before {min(missing)}")
+            name = member.name.removeprefix(below)
+            if name not in missing:
+                raise MissingTool(f"{file}: is damaged: {member.name[:80]!r} has no place in it")
+            missing.remove(name)
+            _take(content, folder / name, description["files"][name], file)
+        (folder / KERNEL).chmod(0o755)
+        return store.adopt(folder, description)
+
+
+def _take(content: IO[bytes], target: Path, facts: dict[str, object], file: Path) -> None:
+    """Copy a file whose size and hash are known."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    sha, left = hashlib.sha256(), int(str(facts["size"]))
+    with target.open("xb") as out:
+        while chunk := content.read(min(CHUNK_BYTES, left + 1)):
+            left -= len(chunk)
+            if left < 0:
+                break
+            sha.update(chunk)
+            out.write(chunk)
+    if left != 0 or sha.hexdigest() != facts["sha256"]:
+        raise MissingTool(f"{file}: is damaged: {target.name} has not the bytes that it should")

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``python -m hoplab.machine.relock LOCK PACKAGES PYTHON_LOCK``: the newest of every package that a
+machine's root is made of.
+
+Python packages come in the versions that the host's side is locked to, so that both agree.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from hoplab.errors import HoplabError
+from hoplab.machine import archive
+from hoplab.machine.archive import Apt, Package
+
+PINNED = re.compile(r"^([A-Za-z0-9._-]+)==([^ ;\\]+)", re.MULTILINE)
+
+
+def newest_debs(names: list[str], folder: Path) -> list[Package]:
+    """The candidate version of every Debian package."""
+    apt = Apt(folder)
+    apt("apt-get", "update", "-qq")
+    packages = []
+    for name in names:
+        record = apt("apt-cache", "show", "--no-all-versions", name)
+        fields = dict(re.findall(r"^(Version|SHA256): (\S+)$", record, re.MULTILINE))
+        packages.append(Package("deb", name, fields["Version"], fields["SHA256"]))
+    return packages
+
+
+def wheels(names: list[str], pinned: dict[str, str]) -> list[Package]:
+    """The wheel of every Python package, in the pinned version."""
+    packages = []
+    for name in names:
+        version = pinned[name]
+        with tempfile.TemporaryDirectory() as folder:
+            archive.pip_download(f"{name}=={version}\n", Path(folder))
+            (wheel,) = Path(folder).iterdir()
+            packages.append(Package("wheel", name, version, archive.sha256_of(wheel)))
+    return packages
+
+
+def main(arguments: list[str]) -> int:
+    lock, listing, python_lock = map(Path, arguments)
+    lines = [line.partition("#")[0].split() for line in listing.read_text("utf-8").splitlines()]
+    names: dict[str, list[str]] = {"deb": [], "wheel": []}
+    for kind, *rest in filter(None, lines):
+        names[kind] += rest
+    pinned = dict(PINNED.findall(python_lock.read_text("utf-8")))
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            debs = newest_debs(names["deb"], Path(folder))
+        packages = debs + wheels(names["wheel"], pinned)
+    except HoplabError as error:
+        print(f"lock: {error}", file=sys.stderr)
+        return error.exit_status
+    date = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    archive.write_lock(lock, date, packages)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

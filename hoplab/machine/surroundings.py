@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What of the host could reach a guest without a file, noted with every run.
+
+None of it should matter (``docs/reproducibility.md``); where a digest differs all the same, this
+says where to look.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+FIELDS = {"model name": "processor", "flags": "features"}
+
+
+def found() -> dict[str, Any]:
+    """Processor with its features, cores, memory, kernel of the host."""
+    facts: dict[str, Any] = {
+        "kernel": " ".join((os.uname().sysname, os.uname().release)),
+        "cores": os.cpu_count(),
+        "memory_mb": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20,
+    }
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return facts
+    for line in lines:
+        name, _, value = line.partition(":")
+        key = FIELDS.get(name.strip())
+        if key is not None:
+            facts.setdefault(key, value.strip())
+    return facts

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report's page for few and many flows and stations: what can be told without a browser."""
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from hoplab import report
+from hoplab.errors import ResultsError
+from hoplab.records import arrow
+from hoplab.records.schema import TABLES
+from hoplab.report import data, figures, page
+from hoplab.results import load
+from hoplab.results.reader import Results
+from hoplab.scenario.file import parse
+from hoplab.scenario.resolve import resolve
+
+EVENTS = [{"at_s": 1.0, "kind": "move", "station": "n1", "x_m": 500.0, "y_m": 7.0}]
+
+
+def _row(table: str, **values: Any) -> dict[str, Any]:
+    zero = {"string": "x", "integer": 1, "float": 1.0}
+    columns = TABLES[table].columns
+    blank = {c.name: zero[c.type] if c.null is None else None for c in columns}
+    return {**blank, **values}
+
+
+def _run(folder: Path, stations: int, flows: int, **more: Any) -> Results:
+    """A run's folder as one of so many stations and flows would leave it."""
+    names = [f"n{i}" for i in range(stations)]
+    document = {
+        "duration_s": 2,
+        "topology": {"kind": "chain", "stations": stations},
+        "flow": [
+            {"source": names[i % stations], "destination": names[(i + 1) % stations]}
+            for i in range(flows)
+        ],
+        **more,
+    }
+    scenario = resolve(parse(document, "test"))
+    rows = {
+        "flows": [_row("flows", flow=f"flow{i}", protocol="tcp") for i in range(flows)],
+        # As the lab samples them, but the last flow first.
+        "tcp": [
+            _row("tcp", t_s=t, flow=f"flow{i}", ca_state="Open", cwnd=2, delivered_bytes=int(t) * i)
+            for t in (1.0, 2.0)
+            for i in reversed(range(flows))
+        ],
+        "radios": [_row("radios", node=name) for name in names],
+        "links": [_row("links", src=a, dst=b) for a in names for b in names if a != b],
+    }
+    (folder / "tables").mkdir(parents=True)
+    (folder / "manifest.json").write_text(json.dumps({"run": "test", "seed": 1}))
+    (folder / "scenario.json").write_text(scenario.model_dump_json(exclude_none=True))
+    for name, found in rows.items():
+        pq.write_table(arrow.from_rows(name, found, "test"), folder / "tables" / f"{name}.parquet")
+    return load(folder)
+
+
+class _Tables(HTMLParser):
+    """Of each table that folds, its attributes and the number of its rows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[tuple[dict[str, str | None], int]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "table":
+            self.found.append((dict(attrs), -1))
+        elif tag == "tr":
+            attributes, rows = self.found[-1]
+            self.found[-1] = (attributes, rows + 1)
+
+
+def _page(folder: Path) -> str:
+    return report.render(folder).read_text(encoding="utf-8")
+
+
+def _over_time(results: Results) -> dict[str, Any]:
+    """The figure as its JSON in the page."""
+    text = str(figures.over_time(data.figures(results)))
+    start = text.index("Plotly.newPlot(")
+    values = text[text.index("[", start) :]
+    decoder = json.JSONDecoder()
+    traces, end = decoder.raw_decode(values)
+    layout, _ = decoder.raw_decode(values[end:].lstrip(", \n"))
+    return {"traces": traces, "layout": layout}
+
+
+@pytest.mark.parametrize("flows", [1, 4, 11])
+def test_the_legend_is_below_the_plots_and_has_its_own_room(tmp_path: Path, flows: int) -> None:
+    layout = _over_time(_run(tmp_path / "run", 12, flows))["layout"]
+    legend = layout["legend"]
+    assert (legend["yref"], legend["y"], legend["yanchor"]) == ("container", 0, "bottom")
+    rows = -(-flows // figures.LEGEND_COLUMNS)
+    assert layout["margin"]["b"] >= figures.AXIS_PX + rows * figures.LEGEND_PX
+    # Titles of panels are no further down than the panels themselves, and none overlaps another.
+    tops = [layout[axis]["domain"][1] for axis in sorted(k for k in layout if k[:5] == "yaxis")]
+    assert [title["y"] for title in layout["annotations"]] == pytest.approx(tops)
+    height = layout["height"] - layout["margin"]["t"] - layout["margin"]["b"]
+    bottoms = [layout[axis]["domain"][0] for axis in sorted(k for k in layout if k[:5] == "yaxis")]
+    for above, below in zip(bottoms, tops[1:], strict=False):
+        assert (above - below) * height == pytest.approx(figures.GAP_PX, abs=1)
+
+
+def test_flows_have_their_own_colours_in_the_scenarios_order(tmp_path: Path) -> None:
+    traces = _over_time(_run(tmp_path / "run", 12, 11))["traces"]
+    shown = [trace for trace in traces if trace.get("showlegend")]
+    assert [trace["name"] for trace in shown] == [f"flow{i}" for i in range(11)]
+    assert len({trace["line"]["color"] for trace in shown}) == 11
+
+
+@pytest.mark.parametrize(
+    ("cards", "wide", "medium"), [(4, 4, 4), (5, 5, 3), (6, 6, 3), (7, 4, 4), (8, 4, 4)]
+)
+def test_no_tile_is_left_alone(cards: int, wide: int, medium: int) -> None:
+    rows = [page._in_row(cards, most) for most in page.CARDS_IN_ROW]
+    assert rows == [wide, medium]
+    assert all(cards % row != 1 for row in rows)
+
+
+def test_tables_of_many_stations_fold_and_sort(tmp_path: Path) -> None:
+    _run(tmp_path / "run", 30, 11)
+    text = _page(tmp_path / "run")
+    tables = _Tables()
+    tables.feed(text)
+    assert [rows for _, rows in tables.found] == [11, 30, 30, page.MAX_ROWS]
+    for attributes, _ in tables.found:
+        assert attributes["data-fold"] == str(page.FOLD)
+    # The style sheet hides what the script folds, and paper shows all.
+    assert f".folded tbody tr:nth-child(n + {page.FOLD + 1}) {{ display: none; }}" in text
+    assert "aria-sort" in text and "aria-expanded" in text
+
+
+def test_the_page_needs_nothing_else(tmp_path: Path) -> None:
+    _run(tmp_path / "run", 4, 1)
+    text = _page(tmp_path / "run")
+    assert not re.search(r"<(script|link|img)[^>]*(src|href)=", text)
+    assert "prefers-color-scheme: dark" in text
+
+
+def test_a_station_that_is_moved_by_an_event_is_where_it_was_put(tmp_path: Path) -> None:
+    found = data.figures(_run(tmp_path / "run", 3, 1, event=EVENTS))
+    track = next(s["track"] for s in found["map"]["stations"] if s["name"] == "n1")
+    assert track == [[0.0, 200.0, 0.0], [1.0, 200.0, 0.0], [1.0, 500.0, 7.0]]
+    assert found["marks"] == [{"t": 1.0, "kind": "move", "what": "n1"}]
+
+
+def test_a_scenario_of_another_version_is_one_line(tmp_path: Path) -> None:
+    _run(tmp_path / "run", 3, 1)
+    (tmp_path / "run" / "scenario.json").write_text('{"stations": []}')
+    with pytest.raises(ResultsError, match=r"scenario\.json: stations: "):
+        report.render(tmp_path / "run")
