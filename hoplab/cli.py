@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,7 +17,8 @@ from rich.table import Table
 from rich.text import Text
 
 from hoplab import errors, signals
-from hoplab.errors import HoplabError, NotReproduced
+from hoplab.errors import HoplabError
+from hoplab.machine.commands import app as machines
 from hoplab.scenario.file import load
 from hoplab.scenario.model import Scenario
 from hoplab.scenario.resolve import resolve
@@ -30,6 +32,7 @@ app = typer.Typer(
     help="A lab for TCP over multi-hop wireless networks, in virtual time.",
     pretty_exceptions_enable=False,
 )
+app.add_typer(machines, name="machine")
 output = Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH)
 messages = Console(stderr=True)
 
@@ -62,6 +65,9 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
     wall_limit: Annotated[
         float | None, typer.Option(help="Stop a guest that takes longer, in s of wall time.")
+    ] = None,
+    machine_file: Annotated[
+        Path | None, typer.Option(help="Boot this machine: what 'hoplab machine pack' wrote.")
     ] = None,
 ) -> None:
     """Run a scenario and leave a folder with tables, logs and a report."""
@@ -98,7 +104,16 @@ def run(
                 goodput=f"{progress.goodput_kbps:.0f} kbit/s",
             )
 
-        manifest = runs.run(scenario, file, out, machine, wall_limit, on_progress, on_results)
+        manifest = runs.run(
+            scenario,
+            file,
+            out,
+            machine,
+            wall_limit,
+            on_progress,
+            on_results,
+            machine_file,
+        )
     folder = pages[0].parent
     for warning in manifest["verdict"]["warnings"]:
         messages.print(f"hoplab: warning: {warning}", markup=False, soft_wrap=True)
@@ -174,7 +189,10 @@ def execute(
         bool, typer.Option(help="Keep what COMMAND writes below the current folder.")
     ] = False,
 ) -> None:
-    """Run a command as root in a fresh guest; its exit status and output are yours."""
+    """Run a command as root in a fresh guest; its exit status and output are yours.
+
+    The guest has this computer's files, read-only, unlike that of a run.
+    """
     from hoplab.machine.uml import run_guest
 
     result = run_guest(
@@ -198,7 +216,10 @@ def shell(
     seed: Seed = None,
     machine: Machine = "uml",
 ) -> None:
-    """Bring the network up in real time and open a prompt: n0 ping n3."""
+    """Bring the network up in real time and open a prompt: n0 ping n3.
+
+    The guest has this computer's files, read-only, unlike that of a run.
+    """
     import tempfile
 
     from hoplab.run import launch as runs
@@ -211,10 +232,12 @@ def shell(
 
 @app.command()
 def clean() -> None:
-    """Remove namespaces and processes that a crashed host run left, and only those."""
-    from hoplab.machine import host
+    """Remove what your crashed runs left, and only that: guests' folders; as root, host runs'."""
+    from hoplab.machine import host, private
 
-    removed = host.clean()
+    removed = private.clean()
+    if os.geteuid() == 0:
+        removed += host.clean()
     for thing in removed:
         output.print(f"removed {thing}", soft_wrap=True)
     if not removed:
@@ -258,38 +281,32 @@ def finish(run_folder: Annotated[Path, typer.Argument(metavar="RUN")]) -> None:
 
 
 @app.command()
-def verify(run_folder: Annotated[Path, typer.Argument(metavar="RUN")]) -> None:
+def verify(
+    run_folder: Annotated[
+        Path, typer.Argument(metavar="RUN", help="A run's folder, or what 'hoplab pack' wrote.")
+    ],
+) -> None:
     """Check a finished run's tables, run its scenario again and compare the digests."""
-    import tempfile
+    from hoplab.run import again
 
-    from hoplab.results import digests
-    from hoplab.run import launch as runs
+    def say(line: str) -> None:
+        messages.print(line, markup=False, highlight=False, soft_wrap=True)
 
-    manifest = _read_json(run_folder / "manifest.json")
-    damage = list(digests.damage(run_folder, manifest))
-    if damage:
-        more = f" (and {len(damage) - 1} more)" if len(damage) > 1 else ""
-        raise NotReproduced(f"{run_folder}: {damage[0]}{more}")
-    scenario = Scenario.model_validate(_read_json(run_folder / "scenario.json"))
-    with tempfile.TemporaryDirectory(prefix="hoplab-verify-") as folder:
-        again = runs.run(scenario, None, Path(folder) / run_folder.name, manifest["machine"])
-    if again["digest"] != manifest["digest"]:
-        raise NotReproduced(
-            f"{run_folder}: digest {manifest['digest'][:16]}… became {again['digest'][:16]}…; "
-            f"machine then {manifest['machine_hash']}, now {again['machine_hash']}"
-        )
-    output.print(f"{run_folder}: reproduced, digest {again['digest']}", soft_wrap=True)
+    digest = again.verify(run_folder, say)
+    output.print(f"{run_folder}: reproduced, digest {digest}", soft_wrap=True, markup=False)
 
 
-def _read_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise errors.ResultsError(
-            f"{path}: cannot be read: {error.strerror}; name the folder of a finished run"
-        ) from None
-    except ValueError:
-        raise errors.ResultsError(f"{path}: is not JSON; the run did not finish") from None
+@app.command("pack")
+def pack_run(
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN")],
+    file: Annotated[Path, typer.Argument(help="The new file, e.g. run.tar.zst.")],
+) -> None:
+    """Write a run with its machine to one file, which 'hoplab verify' takes anywhere."""
+    from hoplab.run import again, artifact
+
+    machine = artifact.write(run_folder, again.read_json(run_folder / "manifest.json"), file)
+    size = file.stat().st_size >> 20
+    output.print(f"{file}: {size} MiB, with machine {machine.id}", soft_wrap=True, markup=False)
 
 
 def main() -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from hoplab.errors import HoplabError
-from hoplab.machine import kernel, uml
+from hoplab.machine import kernel, memory, private, uml
 from hoplab.processes import program
 
 
@@ -24,13 +25,19 @@ class Check:
     found: str
 
 
+RESULTS_MB = 100
+CONFINEMENTS = {
+    "landlock": "Landlock: a guest writes to its run's folder only",
+    "namespace": "user and mount namespace: a guest writes to its run's folder only",
+    "none": "none: what runs as root in a guest can write wherever you can; needs Linux 6.2 with "
+    "Landlock, or user namespaces (sysctl kernel.unprivileged_userns_clone=1)",
+}
 PROGRAMS = {
     "iperf3": "every run",
     "hoplab-medium": "every run with radios",
     "hoplab-dsr": "routing with DSR",
     "batmand": "routing with B.A.T.M.A.N.",
     "babeld": "routing with Babel",
-    "tcpdump": "captures, UDP flows, delays",
 }
 
 
@@ -39,6 +46,10 @@ def checks() -> Iterator[Check]:
     machine = platform.machine()
     yield Check("processor", "guests", machine == "x86_64", machine)
     yield _try("guest kernel", "--machine uml", lambda: str(kernel.path()))
+    yield _try("private folder", "guests", lambda: str(private.folder()))
+    yield _try("guest memory", "guests", _memory)
+    yield Check("confinement", "guests", True, CONFINEMENTS[uml.confinement()])
+    yield _room()
     yield _try("guest", "--machine uml", _boot)
     for name, purpose in PROGRAMS.items():
         yield _try(name, purpose, lambda name=name: program(name))  # type: ignore[misc]
@@ -50,6 +61,28 @@ def checks() -> Iterator[Check]:
         "--machine host",
         hwsim,
         "loaded" if hwsim else "not loaded; 'modprobe mac80211_hwsim radios=0'",
+    )
+
+
+def _memory() -> str:
+    """Where a guest's memory may be, tried as for a guest."""
+    with private.guest_folder() as folder:
+        memory.attach(folder, uml.MEMORY_MB)
+        place = (folder / private.MEMORY).readlink().parent
+        free_mb = shutil.disk_usage(place).free >> 20
+        return f"{place}, {free_mb} MB free, programs may run there"
+
+
+def _room() -> Check:
+    """Space for results where they go by default."""
+    free_mb = shutil.disk_usage(Path.cwd()).free >> 20
+    found = f"{free_mb} MB free in {Path.cwd()}"
+    enough = free_mb >= RESULTS_MB
+    return Check(
+        "disk",
+        "results",
+        enough,
+        found if enough else f"{found}; free some, or use --out elsewhere",
     )
 
 

@@ -11,15 +11,14 @@ from collections.abc import Callable, Iterator
 from hoplab.errors import DaemonDied, HoplabError
 from hoplab.lab.cleanup import CleanUp
 from hoplab.lab.started import Started
-from hoplab.probes import captures
+from hoplab.probes.captures import Captures
 from hoplab.probes.sampler import Sampler
-from hoplab.processes import Change, Daemons, changed_child, last_line
+from hoplab.processes import Change, changed_child, last_line
 from hoplab.records.writer import Records
 from hoplab.scenario.plan import Conversation
 from hoplab.traffic import flows
 from hoplab.traffic.flows import Side
 
-PROGRESS_S = 1.0
 Action = Callable[[float], None]
 
 
@@ -27,18 +26,18 @@ class Running:
     """A run in progress: what is started, read and stopped at which time."""
 
     def __init__(
-        self, started: Started, tcpdumps: Daemons, records: Records, sampler: Sampler
+        self, started: Started, captures: Captures, records: Records, sampler: Sampler
     ) -> None:
         self._started = started
         self._built = started.built
         self._plan = started.built.plan
         self._namespaces = started.built.network.namespaces
-        self._daemons = {d.process.pid: d for d in (*started.daemons, *tcpdumps)}
+        self._daemons = {daemon.process.pid: daemon for daemon in started.daemons}
+        self._captures = captures
         self._records = records
         self._sampler = sampler
         self._sides: dict[int, Side] = {}
         self._lost: set[str] = set()
-        self._told = (0.0, 0)
 
     def serve(self) -> None:
         """Start every flow's server, before time 0."""
@@ -64,19 +63,22 @@ class Running:
         self._sides.clear()
 
     def _agenda(self) -> Iterator[tuple[float, Action]]:
-        """Every action of the run in order of time; at equal times starts, samples, stops."""
+        """Every action of the run in order of time; at equal times starts, samples, ticks,
+        stops."""
         scenario = self._plan.scenario
         interval_s = scenario.measure.interval_s
         of_flows: list[tuple[float, int, int, Action]] = []
         for i, conversation in enumerate(self._plan.conversations):
             of_flows.append((conversation.flow.start_s, 0, i, self._starter(conversation)))
-            of_flows.append((conversation.stop_s, 2, i, self._stopper(conversation)))
+            of_flows.append((conversation.stop_s, 3, i, self._stopper(conversation)))
         of_flows.sort(key=lambda entry: entry[:3])
         samples = (
             (round(step * interval_s, 9), 1, 0, self._sample)
             for step in range(1, round(scenario.duration_s / interval_s) + 1)
         )
-        for t_s, _, _, action in heapq.merge(of_flows, samples, key=lambda entry: entry[:3]):
+        ticks = ((float(t_s), 2, 0, self._tick) for t_s in range(1, int(scenario.duration_s) + 1))
+        entries = heapq.merge(of_flows, samples, ticks, key=lambda entry: entry[:3])
+        for t_s, _, _, action in entries:
             yield t_s, action
 
     def _starter(self, conversation: Conversation) -> Action:
@@ -107,15 +109,15 @@ class Running:
 
     def _sample(self, t_s: float) -> None:
         self._sampler.sample(t_s)
+        self._captures.drain()
         self._watch(t_s)
-        before_s, before_bytes = self._told
-        if t_s - before_s < PROGRESS_S - 1e-6:
-            return
-        delivered = self._sampler.delivered_bytes()
-        rate_kbps = (delivered - before_bytes) * 8e-3 / (t_s - before_s)
-        self._told = (t_s, delivered)
+
+    def _tick(self, t_s: float) -> None:
+        """Once a second, whatever the interval of samples is."""
+        self._captures.drain()
+        self._watch(t_s)
         self._records.flush()
-        progress = {"t_s": round(t_s, 3), "goodput_kbps": round(rate_kbps, 1)}
+        progress = {"t_s": round(t_s, 3), "goodput_kbps": round(self._sampler.goodput_kbps(), 1)}
         print(json.dumps(progress), flush=True)
 
     def _watch(self, t_s: float) -> None:
@@ -160,14 +162,14 @@ def running(started: Started, undo: CleanUp) -> Running:
     """Start captures and servers; the rest is `Running.follow`. Their end is in ``undo``."""
     built = started.built
     plan, namespaces = built.plan, built.network.namespaces
-    tcpdumps = Daemons()
-    undo.later(lambda: captures.stop(tcpdumps))
-    captures.start(plan, namespaces, built.out, tcpdumps)
+    captures = Captures()
+    undo.later(captures.stop)
+    captures.start(plan, built.out)
     records = Records(built.out / "raw")
     undo.later(records.close)
     sampler = Sampler(plan, namespaces, records)
     undo.later(sampler.close)
-    run = Running(started, tcpdumps, records, sampler)
+    run = Running(started, captures, records, sampler)
     undo.later(run.stop)
     run.serve()
     built.account.write(built.out)

@@ -9,6 +9,7 @@ at a run too, so that changed code runs.
 from __future__ import annotations
 
 import ast
+import contextlib
 import hashlib
 import json
 import os
@@ -34,6 +35,8 @@ INIT = HERE / "sealed-init"
 RECIPE = ("archive.py", "cpio.py", "root.py", "sealed-init")
 """What the base depends on beside its lock."""
 DAEMONS = ("hoplab-medium", "hoplab-dsr", "libhoplab_patience.so")
+KEPT = 16
+"""Machines of changed code that stay in the cache, 60 MB each."""
 ENTRIES = ("hoplab.lab.__main__",)
 """Modules that a guest starts; what they import goes with them."""
 
@@ -119,14 +122,29 @@ def current() -> Machine:
         key.update(f"{path} {state.st_size} {state.st_mtime_ns}\n".encode())
     known = store.cache() / "assembled" / key.hexdigest()[:32]
     try:
-        return sealed.load(store.folder() / known.read_text(encoding="ascii"))
+        machine = sealed.load(store.folder() / known.read_text(encoding="ascii"))
+        os.utime(known)
+        return machine
     except (OSError, MissingTool):
         machine = _assemble()
     known.parent.mkdir(parents=True, exist_ok=True)
     partial = known.with_suffix(f".{os.getpid()}")
     partial.write_text(machine.id, encoding="ascii")
     partial.replace(known)
+    with contextlib.suppress(OSError):  # two at once forget the same
+        _prune(known.parent)
     return machine
+
+
+def _prune(assembled: Path) -> None:
+    """Forget what this checkout and others were long ago: every change of the code is a machine."""
+    notes = sorted(assembled.glob("*"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
+    kept = {note.read_text(encoding="ascii") for note in notes[:KEPT]}
+    for note in notes[KEPT:]:
+        identity = note.read_text(encoding="ascii")
+        note.unlink()
+        if identity not in kept:
+            shutil.rmtree(store.folder() / identity, ignore_errors=True)
 
 
 def _assemble() -> Machine:

@@ -23,9 +23,10 @@ from hoplab.errors import MissingTool, ResultsError
 from hoplab.machine import sealed, store
 from hoplab.machine.sealed import DESCRIPTION, KERNEL, Machine
 
+IDENTITY = "machine.id"
 LEVEL = 12
 FRAME_BYTES = 16 << 20
-LARGEST_DESCRIPTION_BYTES = 16 << 20
+LARGEST_HEAD_BYTES = 16 << 20
 CHUNK_BYTES = 1 << 20
 
 
@@ -90,7 +91,8 @@ def pack(machine: Machine, file: Path) -> None:
 
 
 def add_machine(tar: tarfile.TarFile, machine: Machine, below: str = "") -> None:
-    """The machine's files, its description first."""
+    """The machine's files; its hash first, so that a damaged description is no other machine."""
+    add(tar, below + IDENTITY, machine.id.encode())
     add(tar, below + DESCRIPTION, (machine.folder / DESCRIPTION).read_bytes())
     for name in sorted(machine.files):
         content = (machine.folder / name).read_bytes()
@@ -135,15 +137,10 @@ def read_machine(
     members: Iterator[tuple[tarfile.TarInfo, IO[bytes]]], file: Path, below: str = ""
 ) -> Machine:
     """Take a machine from an archive's next members."""
-    member, content = next(members, (None, None))
-    if member is None or content is None or member.name != below + DESCRIPTION:
-        raise MissingTool(f"{file}: is no machine: it does not begin with {DESCRIPTION}")
-    if member.size > LARGEST_DESCRIPTION_BYTES:
-        raise MissingTool(f"{file}: is damaged: its {DESCRIPTION} has {member.size} bytes")
-    description = sealed.parse(content.read(), file)
-    known = store.folder() / sealed.identity(description)
-    if (known / DESCRIPTION).is_file():
-        return sealed.load(known)
+    identity = _head(members, below + IDENTITY, file)
+    description = sealed.parse(_head(members, below + DESCRIPTION, file), file)
+    if sealed.identity(description).encode() != identity:
+        raise MissingTool(f"{file}: is damaged: {DESCRIPTION} has not the hash that it should")
     missing = set(description["files"])
     with store.new_folder() as folder:
         while missing:
@@ -157,6 +154,16 @@ def read_machine(
             _take(content, folder / name, description["files"][name], file)
         (folder / KERNEL).chmod(0o755)
         return store.adopt(folder, description)
+
+
+def _head(members: Iterator[tuple[tarfile.TarInfo, IO[bytes]]], name: str, file: Path) -> bytes:
+    """The content of the next member, which is called ``name``."""
+    member, content = next(members, (None, None))
+    if member is None or content is None or member.name != name:
+        raise MissingTool(f"{file}: is no machine's pack, or damaged: {name} is not in its place")
+    if member.size > LARGEST_HEAD_BYTES:
+        raise MissingTool(f"{file}: is damaged: its {name} has {member.size} bytes")
+    return content.read()
 
 
 def _take(content: IO[bytes], target: Path, facts: dict[str, object], file: Path) -> None:

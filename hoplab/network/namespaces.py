@@ -29,6 +29,12 @@ def inside(name: str) -> Iterator[None]:
         netns.popns()
 
 
+def interfaces(name: str) -> list[str]:
+    """Names of the interfaces in namespace ``name``."""
+    with inside(name):
+        return [interface for _, interface in socket.if_nameindex()]
+
+
 def _create(name: str) -> None:
     """As `pyroute2.netns.create`, without the process that it forks for each namespace."""
     netns.pushns()

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
 from hoplab.network.namespaces import Namespaces
 from hoplab.probes.sockets import SocketProbe, sender_row
 from hoplab.records.writer import Records
 from hoplab.scenario.plan import Conversation, End, Plan
+
+GOODPUT_WINDOW_S = 1.0
 
 
 class Sampler:
@@ -21,6 +24,8 @@ class Sampler:
         self._probes = {name: SocketProbe(name) for name in sorted(ends)}
         self._going: dict[str, Conversation] = {}
         self._last: dict[str, dict[str, Any]] = {}
+        self._totals = deque([(0.0, 0)])
+        """Time and bytes delivered at the samples of the last second."""
         self._wired = [
             (end, namespaces.index(end.station, end.interface), namespaces.netlink(end.station))
             for ends_of in plan.ends.values()
@@ -43,10 +48,15 @@ class Sampler:
             self._sample_flow(conversation, t_s)
         for end, index, netlink in self._wired:
             self._sample_queue(end, index, netlink, t_s)
+        self._totals.append((t_s, sum(row["delivered_bytes"] for row in self._last.values())))
+        while self._totals[1][0] <= t_s - GOODPUT_WINDOW_S + 1e-6:
+            self._totals.popleft()
 
-    def delivered_bytes(self) -> int:
-        """By all TCP flows together so far."""
-        return sum(row["delivered_bytes"] for row in self._last.values())
+    def goodput_kbps(self) -> float:
+        """Of all TCP flows together: over the last second, or the last interval where that is
+        longer."""
+        (then_s, then), (now_s, now) = self._totals[0], self._totals[-1]
+        return (now - then) * 8e-3 / (now_s - then_s) if now_s > then_s else 0.0
 
     def close(self) -> None:
         for probe in self._probes.values():

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from hoplab import __version__
 from hoplab.errors import GuestFailed, HoplabError, ResultsError
-from hoplab.machine import surroundings
+from hoplab.machine import compare, surroundings, uml
 from hoplab.machine.sealed import Machine
 from hoplab.processes import program
 from hoplab.records import inplace
@@ -42,9 +42,6 @@ def programs(scenario: Scenario) -> list[str]:
     protocol = scenario.routing.protocol
     if protocol in ("batmand", "babeld", "dsr"):
         names.append("hoplab-dsr" if protocol == "dsr" else protocol)
-    work = plan(scenario)
-    if work.captures or work.followed:
-        names.append("tcpdump")
     return names
 
 
@@ -56,9 +53,11 @@ def begin(out: Path, scenario: Scenario, sealed: Machine | None) -> None:
         "digest": None,
         "hoplab_version": __version__,
         "machine_hash": None if sealed is None else sealed.id,
+        "machine_parts": None if sealed is None else compare.parts(sealed),
         "packages": None if sealed is None else sealed.packages(),
         "daemons": _versions(scenario) if sealed is None else _sealed_versions(scenario, sealed),
         "host": surroundings.found(),
+        "confinement": None if sealed is None else uml.confinement(),
         "seed": scenario.seed,
         "machine": "host" if sealed is None else "uml",
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),

@@ -18,13 +18,14 @@ from hoplab import signals
 from hoplab.errors import GuestFailed, HoplabError
 from hoplab.machine import host, select, uml
 from hoplab.machine.sealed import Machine
+from hoplab.machine.watch import Limits
 from hoplab.processes import program
 from hoplab.resources import PROJECT
 from hoplab.run import collect, folder
 from hoplab.scenario.model import Scenario
 
-WALL_LIMIT_FACTOR = 60.0
-"""Wall seconds a virtual second may take before the watchdog calls the guest hung."""
+VIRTUAL_LIMIT_S = 3600.0
+"""Virtual time that setting up and ending may take, beside twice what the scenario plans."""
 
 
 @dataclass(frozen=True)
@@ -45,16 +46,18 @@ def run(
     on_progress: Callable[[Progress], None] = lambda progress: None,
     on_results: Callable[[Path], None] = lambda folder: None,
     machine_file: Path | None = None,
+    sealed: Machine | None = None,
 ) -> dict[str, Any]:
     """Run a resolved scenario into the new folder ``out``, None for one of its own under
     ``runs``; returns the manifest.
 
     Results so far are kept and turned into tables when the run fails; ``on_results`` is told the
-    folder when they are there, then too. ``machine_file`` is a sealed machine, instead of this
-    checkout's or the installed one. Raises the `HoplabError` of what went wrong.
+    folder when they are there, then too. ``machine_file`` or ``sealed`` is the machine to take,
+    instead of this checkout's or the installed one. Raises the `HoplabError` of what went wrong.
     """
-    sealed = select.chosen(machine_file) if machine == "uml" else None
-    if sealed is None:
+    if machine == "uml":
+        sealed = sealed or select.chosen(machine_file)
+    else:
         require(scenario, machine)
     where = folder.made(out, source)
     with folder.held(where):
@@ -85,9 +88,8 @@ def _run(
 
     failure: BaseException | None = None
     status = GuestFailed.exit_status
-    limit = wall_limit_s
-    if limit is None:
-        limit = 60.0 + WALL_LIMIT_FACTOR * (scenario.duration_s + (scenario.warm_up_s or 0.0))
+    planned_s = scenario.duration_s + (scenario.warm_up_s or 0.0)
+    limits = Limits(True, wall_limit_s, VIRTUAL_LIMIT_S + 2 * planned_s)
     try:
         if sealed is not None:
             status = uml.run_guest(
@@ -95,7 +97,7 @@ def _run(
                 sealed=sealed,
                 writable=out,
                 seed=scenario.seed,
-                wall_limit_s=limit,
+                limits=limits,
                 on_line=on_line,
                 stderr=subprocess.DEVNULL,
             ).exit_status

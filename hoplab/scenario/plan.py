@@ -109,7 +109,7 @@ class Plan:
 
     @property
     def captures(self) -> list[Capture]:
-        """What `tcpdump` is to capture inside stations."""
+        """What is to be captured inside stations."""
         parts = (target.partition(":") for target in self.scenario.measure.captures)
         return [Capture(station, port or ANY) for station, _, port in parts if station != AIR]
 

@@ -204,6 +204,17 @@ class Elfn:
         """Say that the segments of ``records`` met a broken link."""
         self._ask(NOTICE, [("ELFN_A_RECORDS", records)], NLM_F_ACK)
 
+    def notice_unchecked(self, records: bytes) -> None:
+        """The same in one system call: nobody waits for an answer."""
+        message = elfn_msg()
+        message["cmd"] = NOTICE
+        message["version"] = 1
+        message["attrs"] = [("ELFN_A_RECORDS", records)]
+        message["header"]["type"] = self._socket.prid
+        message["header"]["flags"] = NLM_F_REQUEST
+        message.encode()
+        self._events.send(bytes(message.data))
+
     def connections(self) -> list[Connection]:
         """Every connection that has been in stand-by, the latest last."""
         return [_connection(message) for message in self._ask(GET, [], NLM_F_DUMP)]

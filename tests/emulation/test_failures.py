@@ -37,20 +37,24 @@ def start(tmp_path: Path, text: str = LONG) -> tuple[subprocess.Popen[str], Path
     file = tmp_path / "scenario.toml"
     file.write_text(text)
     out = tmp_path / "out"
-    temporary(tmp_path).mkdir()
+    runtime(tmp_path).mkdir(mode=0o700)
     process = subprocess.Popen(
         [str(HOPLAB), "run", str(file), "--out", str(out)],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "TMPDIR": str(temporary(tmp_path))},
+        env={**os.environ, "XDG_RUNTIME_DIR": str(runtime(tmp_path))},
     )
     return process, out
 
 
-def temporary(tmp_path: Path) -> Path:
-    """The run's own temporary folder: other runs on this machine leave traces of their own."""
-    return tmp_path / "temporary"
+def runtime(tmp_path: Path) -> Path:
+    """The run's own runtime folder: other runs on this machine leave traces of their own."""
+    return tmp_path / "runtime"
+
+
+def guests(tmp_path: Path) -> list[Path]:
+    return list((runtime(tmp_path) / "hoplab" / "guests").glob("*"))
 
 
 def wait_for_samples(process: subprocess.Popen[str], out: Path) -> None:
@@ -101,7 +105,7 @@ def test_a_signal_at_any_moment_leaves_nothing(tmp_path: Path, delay_s: float) -
     assert process.returncode in (143, -signal.SIGTERM)
     assert "Traceback" not in message
     assert all_gone(below)
-    assert not list(temporary(tmp_path).glob("hoplab-guest-*"))
+    assert not guests(tmp_path)
 
 
 def test_a_guest_killed_from_outside(tmp_path: Path) -> None:
@@ -125,6 +129,41 @@ def test_a_guest_that_takes_too_long(tmp_path: Path, hoplab: Hoplab) -> None:
     assert done.returncode == 5
     assert "within 4 s" in done.stderr and "--wall-limit" in done.stderr
     assert (out / "tables" / "tcp.parquet").exists()
+
+
+def test_a_process_of_the_guest_killed_from_outside(tmp_path: Path) -> None:
+    """Not its leader: the kernel then waits for a process that is no more, or its process dies."""
+    process, _ = start(tmp_path)
+    wait_for_samples(process, tmp_path / "out")
+    below = children(process.pid)
+    for pid in below[1:]:
+        os.kill(pid, signal.SIGKILL)
+    _, message = process.communicate(timeout=60)
+    assert process.returncode in (4, 5), message
+    assert len(message.splitlines()) == 1
+    assert all_gone(below)
+    assert not guests(tmp_path)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGQUIT, signal.SIGUSR1])
+def test_clean_removes_what_a_killed_run_left_and_nothing_else(
+    tmp_path: Path, number: signal.Signals, hoplab: Hoplab
+) -> None:
+    process, out = start(tmp_path)
+    wait_for_samples(process, out)
+    environment = {**os.environ, "XDG_RUNTIME_DIR": str(runtime(tmp_path))}
+    (alive,) = guests(tmp_path)
+    memory = (alive / "memory").readlink()
+    done = hoplab("clean", env=environment)
+    assert str(alive) not in done.stdout and (alive / "job").exists() and memory.exists()
+    below = children(process.pid)
+    process.send_signal(number)
+    process.communicate(timeout=30)
+    assert all_gone(below)
+    done = hoplab("clean", env=environment)
+    assert done.returncode == 0
+    assert f"removed guest folder {alive}" in done.stdout
+    assert not alive.exists() and not memory.exists()
 
 
 def test_two_runs_into_one_folder(tmp_path: Path, hoplab: Hoplab) -> None:

@@ -137,6 +137,51 @@ def test_captures_are_pcapng(tmp_path: Path, run_scenario: Run) -> None:
         assert path.read_bytes()[:4] == b"\x0a\x0d\x0d\x0a"
 
 
+RELAYED = """
+duration_s = 6
+[topology]
+kind = "chain"
+stations = 3
+[routing]
+protocol = "dsr"
+[[flow]]
+source = "n0"
+destination = "n2"
+[[flow]]
+source = "n2"
+destination = "n0"
+start_s = 1
+stop_s = 4
+"""
+
+
+def test_a_capture_changes_no_table(tmp_path: Path, run_scenario: Run) -> None:
+    """Not an order of events, not a microsecond of a round trip, not a counter: the digest is
+    over all tables, DSR's events with their packets' identifications among them."""
+    plain = run_scenario(RELAYED)
+    captures = 'measure.captures=["n0", "n1:wlan0", "n2:dsr0"]'
+    captured = run_scenario(RELAYED, "--set", captures)
+    assert captured["digest"] == plain["digest"]
+    names = {path.name for path in (tmp_path / "run2" / "captures").iterdir()}
+    assert names == {"n0-any.pcapng", "n1-wlan0.pcapng", "n2-dsr0.pcapng"}
+
+
+def test_a_datagram_in_fragments_is_one_packet(tmp_path: Path, run_scenario: Run) -> None:
+    """5000 bytes travel as three packets of up to 2304, ten times a second; half of the frames are
+    lost, some past their last try, so that some datagrams arrive in part."""
+    text = UDP.format(stations=2, last=1).replace("packet_bytes = 500", "packet_bytes = 5000")
+    lossy = text + '[[loss]]\nkind = "uniform"\nsrc = "n0"\ndst = "n1"\nrate = 0.5\n'
+    whole = run_scenario(text.replace("rate_kbps = 100", "rate_kbps = 400"))["flows"][0]
+    assert whole["sent"] == pytest.approx(100, abs=2)
+    assert whole["delivered_bytes"] == whole["sent"] * 5000
+    run_scenario(lossy.replace("rate_kbps = 100", "rate_kbps = 400"))
+    rows = pq.read_table(tmp_path / "run2" / "tables" / "packets.parquet").to_pylist()
+    arrived = [row for row in rows if row["received_s"] is not None]
+    assert 0 < len(arrived) < len(rows)
+    # Three fragments of 2304, 2304 and 476 bytes at 2 Mbit/s take at least 21 ms, one 9.6.
+    assert min(row["received_s"] - row["sent_s"] for row in arrived) > 0.02
+
+
 def test_a_flow_keeps_its_window_and_initial_window(tmp_path: Path, run_scenario: Run) -> None:
     run_scenario(chain(2), "--set", "tcp.initial_window=2", "--set", "measure.packets=true")
     rows = pq.read_table(tmp_path / "run1" / "tables" / "tcp.parquet").to_pylist()

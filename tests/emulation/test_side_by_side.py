@@ -11,11 +11,12 @@ from hoplab.resources import PROJECT
 NUMBER_FREED = """
 import os, subprocess
 from hoplab.machine import uml
-os.dup2(os.open(os.devnull, os.O_RDONLY), uml.CONSOLE_FD)
+CONSOLE_FD = 3
+os.dup2(os.open(os.devnull, os.O_RDONLY), CONSOLE_FD)
 fork_exec = subprocess._fork_exec
 def another_thread_closes_first(*arguments):
     if "panic=-1" in map(os.fsdecode, arguments[0]):
-        os.close(uml.CONSOLE_FD)
+        os.close(CONSOLE_FD)
     return fork_exec(*arguments)
 subprocess._fork_exec = another_thread_closes_first
 assert uml.run_guest(["sh", "-c", "exit 7"]).exit_status == 7

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # The six-node dumbbell: TCP from n1 to n4, perhaps from n5 to n6, beside constant-rate packets from
-# n2 to n3. Links of 10 Mbit/s and 10 ms, queues of 50 packets.
+# n2 to n3, and at -back Mbit/s the other way. Links of 10 Mbit/s and 10 ms, queues of 50 packets.
 #
 #   ns dumbbell.tcl -first Reno -second Vegas -cbr 5 -seed 1
 #
 # Prints for each TCP flow "Mbit/s X lost % Y delay ms Z": acknowledged packets of 1000 octets, lost
 # share of all sent, mean time from n1 (n5) to n4 (n6). -random 1 varies the constant rate's
-# intervals; -alpha 2 -beta 4 are the thresholds of Vegas in Linux.
+# intervals; -phase 0.8 draws up to so many more ms for each sender's link; -alpha 2 -beta 4 are the
+# thresholds of Vegas in Linux.
 array set opt {
-    first Reno second "" cbr 5 window 100 time 20 jitter 0.1 random 0 alpha 1 beta 3 seed 1
+    first Reno second "" cbr 5 window 100 time 20 jitter 0.1 random 0 back 0 phase 0
+    alpha 1 beta 3 seed 1
 }
 source [file join [file dirname [info script]] options.tcl]
 read_options $argv
@@ -20,10 +22,13 @@ set ns [new Simulator]
 set start [new RandomVariable/Uniform]
 $start set min_ 0
 $start set max_ $opt(jitter)
+set part [new RandomVariable/Uniform]
 for {set i 1} {$i <= 6} {incr i} { set n($i) [$ns node] }
 set pipe [file tempfile trace]
 foreach {a b} {1 2 5 2 2 3 3 4 3 6} {
-    $ns duplex-link $n($a) $n($b) 10Mb 10ms DropTail
+    set delay 10
+    if {$b == 2} { set delay [expr {10 + $opt(phase) * [$part value]}] }
+    $ns duplex-link $n($a) $n($b) 10Mb ${delay}ms DropTail
     $ns queue-limit $n($a) $n($b) 50
     $ns queue-limit $n($b) $n($a) 50
     $ns trace-queue $n($a) $n($b) $pipe
@@ -47,18 +52,23 @@ proc start_tcp {kind from to flow} {
 set flows [list [start_tcp $opt(first) $n(1) $n(4) 1]]
 if {$opt(second) ne ""} { lappend flows [start_tcp $opt(second) $n(5) $n(6) 2] }
 
-set udp [new Agent/UDP]
-$udp set packetSize_ 1000
-set null [new Agent/Null]
-$ns attach-agent $n(2) $udp
-$ns attach-agent $n(3) $null
-$ns connect $udp $null
-set cbr [new Application/Traffic/CBR]
-$cbr set packetSize_ 1000
-$cbr set rate_ $opt(cbr)Mb
-$cbr set random_ $opt(random)
-$cbr attach-agent $udp
-$ns at [$start value] "$cbr start"
+proc start_cbr {from to mbps} {
+    global ns opt start
+    set udp [new Agent/UDP]
+    $udp set packetSize_ 1000
+    set null [new Agent/Null]
+    $ns attach-agent $from $udp
+    $ns attach-agent $to $null
+    $ns connect $udp $null
+    set cbr [new Application/Traffic/CBR]
+    $cbr set packetSize_ 1000
+    $cbr set rate_ ${mbps}Mb
+    $cbr set random_ $opt(random)
+    $cbr attach-agent $udp
+    $ns at [$start value] "$cbr start"
+}
+start_cbr $n(2) $n(3) $opt(cbr)
+if {$opt(back) > 0} { start_cbr $n(3) $n(2) $opt(back) }
 
 # A line of the trace: event, time, from, to, type, octets, flags, flow, source, destination,
 # sequence number, packet. Nodes count from 0.

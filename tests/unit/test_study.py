@@ -15,7 +15,7 @@ from hoplab.scenario.resolve import resolve
 from hoplab.study.figures import Figure, figure
 from hoplab.study.samples import Sample, difference, t_95
 from tests.validate import __main__ as validate
-from tests.validate import recorded
+from tests.validate import contention, recorded
 
 
 @pytest.mark.parametrize(("freedom", "t"), [(1, 12.706), (4, 2.776), (30, 2.042), (60, 2.0003)])
@@ -103,6 +103,18 @@ def test_a_part_that_breaks_off_fails_and_loses_its_figures() -> None:
         "FAIL part: guest: panicked",
         "FAIL two: is expected and was not measured",
     ]
+
+
+def test_every_part_expects_figures() -> None:
+    assert set(validate.expected()) == set(validate.PARTS)
+
+
+def test_figures_that_the_engine_does_not_print_are_named() -> None:
+    cases = [(n, rts) for n in contention.ENGINE_STATIONS for rts in ("false", "true")]
+    lines = [f"{n} {rts} 142.6 142.65 -0.0 % 0.05 0.057 +0.2 %" for n, rts in cases]
+    assert contention.read_engine("\n".join(lines))[2, True] == [contention.Share(142.6, 0.05)]
+    with pytest.raises(HoplabError, match="prints no figures of 50 stations, RTS on"):
+        contention.read_engine("\n".join(lines[:-1]))
 
 
 def test_recorded_runs_of_ns_2_are_read_and_missing_ones_made(tmp_path: Path) -> None:

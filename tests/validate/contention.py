@@ -9,6 +9,7 @@ G. Bianchi, "Performance Analysis of the IEEE 802.11 Distributed Coordination Fu
 
 from __future__ import annotations
 
+import itertools
 import math
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from hoplab.errors import HoplabError
 from hoplab.resources import PROJECT
 from hoplab.results.reader import Results
 from hoplab.study import plot
@@ -35,6 +37,7 @@ SETTLED_S = 10.0
 MEASURED_S = {1: 10.0, 2: 80.0, 5: 40.0, 10: 30.0, 20: 25.0}
 """In each run; six of them leave chance 2 to 4 % of the collision probability."""
 SEEDS = (1, 2, 3, 4, 5, 6)
+ENGINE_STATIONS = (1, 2, 5, 10, 20, 50)
 OFFERED = 1.6
 """Times what the channel carries: every queue is full before `SETTLED_S`."""
 
@@ -142,25 +145,37 @@ def _figures(
 
 
 def engine() -> dict[tuple[int, bool], list[Share]]:
-    """What the engine's own test prints: n, RTS, frames a second, …, collisions, …"""
+    """What the engine's own test measures. Raises `HoplabError` where it fails or is silent."""
     command = (
         ". scripts/rust && cargo test --quiet --locked --manifest-path daemons/Cargo.toml "
         "--package hoplab-medium-core --test theory bianchi -- --nocapture"
     )
     done = subprocess.run(
-        ["bash", "-c", command], cwd=PROJECT, capture_output=True, text=True, check=True
+        ["bash", "-c", command], cwd=PROJECT, capture_output=True, text=True, check=False
     )
+    if done.returncode != 0:
+        raise HoplabError(f"{command}: fails with status {done.returncode}; run it")
+    return read_engine(done.stdout)
+
+
+def read_engine(printed: str) -> dict[tuple[int, bool], list[Share]]:
+    """Lines of ten words: n, RTS, frames a second, …, collisions, …"""
     found = {}
-    for line in done.stdout.splitlines():
+    for line in printed.splitlines():
         words = line.split()
         if len(words) == 10 and words[1] in ("true", "false"):
             found[int(words[0]), words[1] == "true"] = [Share(float(words[2]), float(words[6]))]
+    for n, rts in itertools.product(ENGINE_STATIONS, (False, True)):
+        if (n, rts) not in found:
+            raise HoplabError(
+                f"the engine's test bianchi prints no figures of {n} stations, RTS "
+                f"{'on' if rts else 'off'}; daemons/medium-core/tests/theory.rs must print them"
+            )
     return found
 
 
-def draw(file: Path) -> None:
+def draw(runs: dict[str, dict[tuple[int, bool], list[Share]]]) -> str:
     """Frames a second and collisions by number of stations, kernel and engine beside the model."""
-    runs = {"kernel": kernel(), "engine": engine()}
     panels = []
     for rts in (False, True):
         access = "RTS" if rts else "basic access"
@@ -175,8 +190,9 @@ def draw(file: Path) -> None:
             collisions.add(kind, [(n, fmean(s.collisions for s in shares)) for n, shares in points])
         panels += [rates, collisions]
     title = "Saturated stations at 2 Mbit/s, 1536 octets, beside Bianchi 2000"
-    file.write_text(plot.svg(panels, "stations", "", title), encoding="utf-8")
+    return plot.svg(panels, "stations", "", title)
 
 
 if __name__ == "__main__":
-    draw(Path(sys.argv[1]))
+    found = {"kernel": kernel(), "engine": engine()}
+    Path(sys.argv[1]).write_text(draw(found), encoding="utf-8")

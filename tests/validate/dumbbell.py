@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The six-node dumbbell: a TCP flow, or two, beside constant-rate traffic on 10 Mbit/s.
 
-Constant-rate packets come with randomised spacing, here and in ns-2: with even spacing the phase
-of two senders decides for a whole run whose packets find the queue full (Floyd and Jacobson 1992).
+Phases are randomised in both worlds (Floyd and Jacobson 1992), else they decide for a whole run
+whose packets find the queue full: constant-rate packets come with random spacing; so do others on
+the way back, which the acknowledgements queue among; and the links of the TCP senders are longer
+by a draw of up to a packet's time, as TCP keeps a phase against the departures of a bottleneck that
+is never idle.
 
 Links of 10 Mbit/s and 10 ms, queues of 50 packets, windows of 100 segments of 1000 bytes, no
 delayed acknowledgements: the setting of ns-2.35's figures below. ns-2 has no link layer: its
@@ -14,6 +17,7 @@ Ethernet header are as long, so a segment carries 986 bytes, and goodput is scal
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import fmean
@@ -24,7 +28,7 @@ from hoplab.study import ns2
 from hoplab.study.figures import Figure, figure
 from hoplab.study.samples import jain
 from tests.validate import recorded
-from tests.validate.progress import measure_seeds
+from tests.validate.progress import measure_all
 
 TCP_FRAME_BYTES, UDP_FRAME_BYTES = 1040, 1000
 NS2_PAYLOAD_BYTES = 1000
@@ -43,14 +47,16 @@ VARIANTS = ("tahoe", "reno", "newreno", "vegas")
 PAIRS = (("reno", "reno"), ("newreno", "reno"), ("vegas", "vegas"), ("newreno", "vegas"))
 PAIRS_CBR_MBPS = 5.0
 SEEDS = (1, 2, 3, 4, 5)
-NS2_SEEDS = range(1, 21)
+NS2_SEEDS = range(1, 13)
 LATE_S = 0.05
 """The second flow starts so much later."""
 LIMIT = 0.15
 NS2_NAMES = {"tahoe": "Tahoe", "reno": "Reno", "newreno": "Newreno", "vegas": "Vegas"}
-NS2_OPTIONS = "-random 1 -alpha 2 -beta 4"
-"""Constant-rate packets with randomised spacing, as here; and Vegas with the kernel's thresholds
-(its gamma, 1, is ns-2's too)."""
+BACK_MBPS = 5.0
+PHASE_MS = 0.8
+"""A constant-rate packet's time on the bottleneck."""
+NS2_OPTIONS = f"-random 1 -back {BACK_MBPS:g} -phase {PHASE_MS} -alpha 2 -beta 4"
+"""What is randomised here too; and Vegas with the kernel's thresholds (its gamma is ns-2's, 1)."""
 EVEN_MBPS = {
     "tahoe": (8.48, 4.24, 1.85, 0.98, 0.04),
     "reno": (8.48, 3.74, 1.60, 0.93, 0.04),
@@ -71,16 +77,36 @@ class Share:
     delay_ms: float
 
 
-def scenario(variants: tuple[str, ...], cbr_mbps: float) -> dict[str, Any]:
+def _constant_rate(source: str, destination: str, mbps: float) -> dict[str, Any]:
+    return {
+        "name": f"from-{source}",
+        "protocol": "udp",
+        "source": source,
+        "destination": destination,
+        "packet_bytes": UDP_PAYLOAD_BYTES,
+        "rate_kbps": mbps * 1000 * UDP_PAYLOAD_BYTES / UDP_FRAME_BYTES,
+        "spacing": "random",
+    }
+
+
+def _link(ends: str, extra_ms: float = 0.0) -> dict[str, Any]:
+    queue = {"kind": "droptail", "packets": 50}
+    return {"ends": ends.split("-"), "rate_mbps": 10, "delay_ms": 10 + extra_ms, "queue": queue}
+
+
+def scenario(variants: tuple[str, ...], cbr_mbps: float, seed: int) -> dict[str, Any]:
     """One or two TCP flows across the bottleneck n2-n3, which constant-rate traffic shares."""
     ends = (("n1", "n4"), ("n5", "n6"))
+    draw = random.Random(seed)
     return {
         "title": f"{' and '.join(variants)} beside {cbr_mbps:g} Mbit/s",
         "duration_s": DURATION_S,
-        "topology": {
-            "kind": "dumbbell",
-            "queue": {"kind": "droptail", "packets": 50},
-        },
+        "seed": seed,
+        "station": [{"name": f"n{i}", "radio": False} for i in range(1, 7)],
+        "link": [
+            *(_link(ends, draw.uniform(0, PHASE_MS)) for ends in ("n1-n2", "n5-n2")),
+            *(_link(ends) for ends in ("n2-n3", "n3-n4", "n3-n6")),
+        ],
         "tcp": {"profile": "classic", "delayed_ack": False},
         "measure": {"interval_s": 0.5, "packets": True},
         "flow": [
@@ -98,15 +124,8 @@ def scenario(variants: tuple[str, ...], cbr_mbps: float) -> dict[str, Any]:
                     zip(variants, ends, strict=False)
                 )
             ),
-            {
-                "name": "cbr",
-                "protocol": "udp",
-                "source": "n2",
-                "destination": "n3",
-                "packet_bytes": UDP_PAYLOAD_BYTES,
-                "rate_kbps": cbr_mbps * 1000 * UDP_PAYLOAD_BYTES / UDP_FRAME_BYTES,
-                "spacing": "random",
-            },
+            _constant_rate("n2", "n3", cbr_mbps),
+            _constant_rate("n3", "n2", BACK_MBPS),
         ],
     }
 
@@ -139,8 +158,14 @@ def shares(results: Results) -> list[Share]:
 def alone() -> dict[tuple[str, float], list[Share]]:
     """One TCP flow of each variant beside each constant rate, a share a seed."""
     keys = [(variant, cbr) for variant in VARIANTS for cbr in CBR_MBPS]
-    found = measure_seeds([scenario((variant,), cbr) for variant, cbr in keys], SEEDS, shares)
+    found = _measure([((variant,), cbr) for variant, cbr in keys])
     return {key: [one[0] for one in draws] for key, draws in zip(keys, found, strict=True)}
+
+
+def _measure(cases: list[tuple[tuple[str, ...], float]]) -> list[list[list[Share]]]:
+    """For each case and seed, what each flow got."""
+    found = measure_all([scenario(*case, seed) for case in cases for seed in SEEDS], shares)
+    return [found[i : i + len(SEEDS)] for i in range(0, len(found), len(SEEDS))]
 
 
 def ns2_alone() -> dict[tuple[str, float], list[Share]]:
@@ -153,8 +178,7 @@ def ns2_alone() -> dict[tuple[str, float], list[Share]]:
 def pairs(rates: tuple[float, ...]) -> dict[tuple[tuple[str, str], float], list[list[Share]]]:
     """Both flows of each pair beside each constant rate, a pair of shares a seed."""
     keys = [(pair, cbr) for pair in PAIRS for cbr in rates]
-    found = measure_seeds([scenario(pair, cbr) for pair, cbr in keys], SEEDS, shares)
-    return dict(zip(keys, found, strict=True))
+    return dict(zip(keys, _measure(list(keys)), strict=True))
 
 
 def ns2_pairs() -> dict[tuple[str, str], list[list[Share]]]:

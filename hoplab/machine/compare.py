@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What two machines differ in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from hoplab.machine import cpio
+from hoplab.machine.sealed import KERNEL, ROOT, SHORT, Machine
+
+
+def parts(machine: Machine) -> dict[str, str]:
+    """The hashes of the kernel and of each layer of the root."""
+    found = {"kernel": str(machine.files[KERNEL]["sha256"])}
+    for layer in machine.description["layers"]:
+        found[str(layer["name"])] = str(layer["sha256"])
+    return found
+
+
+def of_packages(one: Iterable[str], other: Iterable[str]) -> Iterator[str]:
+    """A line for each package that only one list has, or that they have in other versions."""
+    first, second = (dict(_split(line) for line in lines) for lines in (one, other))
+    for name in sorted(first.keys() | second.keys()):
+        then, now = first.get(name), second.get(name)
+        if then != now:
+            yield f"{name}: {then or 'none'} and {now or 'none'}"
+
+
+def _split(line: str) -> tuple[str, str]:
+    kind, name, version = line.split(" ", 2)
+    return f"{kind} {name}", version
+
+
+def of_parts(one: Mapping[str, str], other: Mapping[str, str]) -> Iterator[str]:
+    """A line for each part with other bytes."""
+    for name in sorted(one.keys() | other.keys()):
+        then, now = one.get(name, "none"), other.get(name, "none")
+        if then != now:
+            yield f"{name}: {then[:SHORT]} and {now[:SHORT]}"
+
+
+def of_machines(one: Machine, other: Machine) -> Iterator[str]:
+    """A line for each difference, down to the files of the roots."""
+    yield from of_packages(one.packages(), other.packages())
+    yield from of_parts(parts(one), parts(other))
+    first, second = (
+        {name: facts["sha256"] for name, facts in machine.files.items() if name != ROOT}
+        for machine in (one, other)
+    )
+    yield from _of_files("", first, second)
+    if one.files[ROOT] != other.files[ROOT]:
+        yield from _of_files("/", *(_root(machine) for machine in (one, other)))
+
+
+def _root(machine: Machine) -> dict[str, str]:
+    return {name: entry.sha256() for name, entry in cpio.load(machine.root.read_bytes())}
+
+
+def _of_files(before: str, one: Mapping[str, str], other: Mapping[str, str]) -> Iterator[str]:
+    for name in sorted(one.keys() | other.keys()):
+        if name not in other:
+            yield f"{before}{name}: only in the first"
+        elif name not in one:
+            yield f"{before}{name}: only in the second"
+        elif one[name] != other[name]:
+            yield f"{before}{name}: differs"

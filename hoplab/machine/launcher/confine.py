@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Take from a process, for good, the right to write anywhere but in the folders it is given.
+
+A guest's kernel is a process of its user, and who is root in the guest can mount any file of the
+host that the user may touch. Landlock (Linux 6.2 and newer) or else a user and mount namespace
+takes the writing away; both need no privileges. Only the standard library: the launcher has
+nothing else, and it alone may call `apply`, which binds the whole process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+
+LANDLOCK = "landlock"
+NAMESPACE = "namespace"
+NONE = "none"
+
+LANDLOCK_CREATE_RULESET, LANDLOCK_ADD_RULE, LANDLOCK_RESTRICT_SELF = 444, 445, 446
+CREATE_RULESET_VERSION = 1
+RULE_PATH_BENEATH = 1
+FIRST_ABI = 3
+"""Before this one (Linux 6.2) a file of the user's could still be truncated."""
+SCOPES_ABI = 6
+# include/uapi/linux/landlock.h: WRITE_FILE, REMOVE_DIR to MAKE_SYM, REFER, TRUNCATE.
+WRITE = 1 << 1 | sum(1 << bit for bit in range(4, 15))
+TO_FILES = 1 << 1 | 1 << 14
+"""What of it applies to a file."""
+DEVICES = 1 << 6 | 1 << 11
+"""MAKE_CHAR and MAKE_BLOCK, which no folder is given."""
+BIND_AND_CONNECT_TCP = 1 << 0 | 1 << 1
+ABSTRACT_SOCKETS_AND_SIGNALS = 1 << 0 | 1 << 1
+
+CLONE_NEWNS, CLONE_NEWUSER = 0x00020000, 0x10000000
+MS_BIND, MS_REC, MS_PRIVATE = 0x1000, 0x4000, 0x40000
+MOUNT_SETATTR = 442
+AT_FDCWD, AT_RECURSIVE = -100, 0x8000
+ATTR_RDONLY, ATTR_NODEV = 1 << 0, 1 << 2
+PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 24, 38
+FILE_CAPABILITIES = range(5)
+"""CAP_CHOWN to CAP_FSETID: all of root's that a guest's files need."""
+LAST_CAPABILITY = 63
+DEVICE = "/dev/null"
+"""What the guest's kernel opens for a console that nobody reads."""
+
+
+def apply(mode: str, writable: Sequence[str]) -> None:
+    """Bind this process and its children; raises OSError where ``mode`` is not to be had."""
+    if mode == LANDLOCK:
+        _landlock(writable)
+    elif mode == NAMESPACE:
+        _namespace(writable)
+
+
+def available() -> str:
+    """The strongest mode that this process may use; tries them out and binds itself by it."""
+    for mode in (LANDLOCK, NAMESPACE):
+        with contextlib.suppress(OSError):
+            apply(mode, [])
+            return mode
+    return NONE
+
+
+def _landlock(writable: Sequence[str]) -> None:
+    abi = _syscall(LANDLOCK_CREATE_RULESET, None, 0, CREATE_RULESET_VERSION)
+    if abi < FIRST_ABI:
+        raise OSError(0, f"Landlock is of version {abi}, {FIRST_ABI} is needed")
+    attributes = struct.pack("QQQ", WRITE, BIND_AND_CONNECT_TCP, ABSTRACT_SOCKETS_AND_SIGNALS)
+    size = 24 if abi >= SCOPES_ABI else 16 if abi >= 4 else 8
+    rules = _syscall(LANDLOCK_CREATE_RULESET, attributes, size, 0)
+    rights = dict.fromkeys(writable, WRITE & ~DEVICES) | {DEVICE: TO_FILES}
+    for path, allowed in rights.items():
+        place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        beneath = struct.pack("=Qi", allowed, place)
+        _syscall(LANDLOCK_ADD_RULE, rules, RULE_PATH_BENEATH, beneath, 0)
+        os.close(place)
+    _prctl(PR_SET_NO_NEW_PRIVS, 1)
+    _syscall(LANDLOCK_RESTRICT_SELF, rules, 0)
+    os.close(rules)
+
+
+def _namespace(writable: Sequence[str]) -> None:
+    user, group, here = os.getuid(), os.getgid(), Path.cwd()
+    if user == 0:
+        _call("unshare", CLONE_NEWNS)
+    else:
+        _call("unshare", CLONE_NEWUSER | CLONE_NEWNS)
+        _write("/proc/self/setgroups", "deny")
+        _write("/proc/self/uid_map", f"{user} {user} 1")
+        _write("/proc/self/gid_map", f"{group} {group} 1")
+    _call("mount", None, b"/", None, MS_REC | MS_PRIVATE, None)
+    for path in map(os.fsencode, [*writable, DEVICE]):
+        _call("mount", path, path, None, MS_BIND | MS_REC, None)
+    # A read-only mount still lets devices be written.
+    _mount_attributes(b"/", ATTR_RDONLY | ATTR_NODEV, 0)
+    for path in map(os.fsencode, writable):
+        # Refused where it was read-only before: then nobody expects to write there.
+        with contextlib.suppress(PermissionError):
+            _mount_attributes(path, 0, ATTR_RDONLY)
+    _mount_attributes(os.fsencode(DEVICE), 0, ATTR_RDONLY | ATTR_NODEV)
+    os.chdir(here)  # into the new mount of it
+    if user == 0:
+        for capability in set(range(LAST_CAPABILITY + 1)) - set(FILE_CAPABILITIES):
+            with contextlib.suppress(OSError):  # beyond the last that this kernel has
+                _prctl(PR_CAPBSET_DROP, capability)
+    # An ordinary user's capabilities in the namespace end with the next exec.
+    _prctl(PR_SET_NO_NEW_PRIVS, 1)
+
+
+def _mount_attributes(path: bytes, added: int, removed: int) -> None:
+    attributes = struct.pack("QQQQ", added, removed, 0, 0)
+    _syscall(MOUNT_SETATTR, AT_FDCWD, path, AT_RECURSIVE, attributes, len(attributes))
+
+
+def _write(path: str, text: str) -> None:
+    Path(path).write_text(text, encoding="ascii")
+
+
+def _prctl(option: int, value: int) -> None:
+    _call("prctl", option, value, 0, 0, 0)
+
+
+def _syscall(number: int, *arguments: int | bytes | None) -> int:
+    return _call("syscall", number, *arguments)
+
+
+def _call(name: str, *arguments: int | bytes | None) -> int:
+    """A function of the C library; raises OSError by its errno."""
+    function = getattr(ctypes.CDLL(None, use_errno=True), name)
+    wide = [ctypes.c_long(word) if isinstance(word, int) else word for word in arguments]
+    answer: int = function(*wide)
+    if answer < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), name)
+    return answer

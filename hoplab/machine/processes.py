@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A guest's processes as the host sees them: who they are, what they do, what they have used."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+NS_PER_S = 1e9
+
+
+@dataclass(frozen=True)
+class Process:
+    """State as in proc(5); ``cpu_s`` with children that ended, ``waited_s`` for a core."""
+
+    pid: int
+    state: str
+    cpu_s: float
+    waited_s: float
+
+
+def of(leader: int) -> list[Process]:
+    """The leader and all below it, itself first."""
+    pids = [leader]
+    for pid in pids:
+        pids += _children(pid)
+    return [process for pid in pids if (process := _read(pid)) is not None]
+
+
+def _children(pid: int) -> list[int]:
+    found: list[int] = []
+    with contextlib.suppress(OSError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            text = (task / "children").read_text(encoding="ascii")
+            found += [int(word) for word in text.split()]
+    return found
+
+
+def _read(pid: int) -> Process | None:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        fields = stat.rpartition(")")[2].split()
+    except OSError:
+        return None
+    waited_s = 0.0
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        waited_s = int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / NS_PER_S
+    # utime, stime, cutime, cstime
+    ticks = sum(int(field) for field in fields[11:15])
+    return Process(pid, fields[0], ticks / TICKS_PER_S, waited_s)

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run as one file: scenario, results and the machine that it ran on, for others to verify."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from hoplab.errors import MissingTool, ResultsError
+from hoplab.machine import pack, sealed, store
+from hoplab.machine.sealed import SHORT, Machine
+
+RUN, MACHINE = "run/", "machine/"
+FILES = ("manifest.json", "scenario.json", "scenario.toml", "report.html")
+FOLDERS = ("tables", "captures", "logs")
+"""Raw records stay: the tables are made of them."""
+LARGEST_BYTES = 16 << 30
+
+
+def write(run: Path, manifest: dict[str, Any], file: Path) -> Machine:
+    """Write the artifact of a finished run to ``file``; returns the machine that it holds."""
+    machine = find(manifest, run)
+    names = [name for name in FILES if (run / name).is_file()]
+    for folder in FOLDERS:
+        names += sorted(
+            path.relative_to(run).as_posix() for path in (run / folder).glob("*") if path.is_file()
+        )
+    for name in names:
+        if not sealed.NAME.fullmatch(name):
+            raise ResultsError(f"{run / name}: a file of this name cannot go into an artifact")
+    for name in machine.files:
+        sealed.check_file(machine, name)
+    with pack.writing(file) as tar:
+        pack.add_machine(tar, machine, MACHINE)
+        for name in names:
+            pack.add(tar, RUN + name, (run / name).read_bytes())
+    return machine
+
+
+def find(manifest: dict[str, Any], run: Path) -> Machine:
+    """The machine of a run, from the store; raises `MissingTool` where it is not there."""
+    identity = manifest.get("machine_hash")
+    if not isinstance(identity, str):
+        raise ResultsError(f"{run}: was not run on a sealed machine, so nobody could repeat it")
+    try:
+        machine = store.find(identity)
+    except MissingTool:
+        raise MissingTool(
+            f"{run}: its machine {identity[:SHORT]} is not here any more; 'hoplab machine unpack' "
+            "its file, or run the scenario again"
+        ) from None
+    sealed.check(machine, store.stamps())
+    return machine
+
+
+def read(file: Path, folder: Path) -> Machine:
+    """Take the machine into the store and the run's files into the empty ``folder``."""
+    with pack.reading(file) as members:
+        machine = pack.read_machine(members, file, MACHINE)
+        left = LARGEST_BYTES
+        for member, content in members:
+            name = member.name.removeprefix(RUN)
+            if name == member.name or not _expected(name):
+                raise MissingTool(f"{file}: is damaged: {member.name[:80]!r} has no place in it")
+            left -= member.size
+            if left < 0:
+                raise MissingTool(f"{file}: holds more than {LARGEST_BYTES >> 30} GiB of results")
+            target = folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with target.open("xb") as out:
+                shutil.copyfileobj(content, out)
+    return machine
+
+
+def _expected(name: str) -> bool:
+    folder, _, base = name.partition("/")
+    return name in FILES or (folder in FOLDERS and base != "" and "/" not in base)
