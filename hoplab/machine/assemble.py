@@ -34,7 +34,7 @@ LOCK = PROJECT / "locks" / "machine.lock"
 INIT = HERE / "sealed-init"
 RECIPE = ("archive.py", "cpio.py", "root.py", "sealed-init")
 """What the base depends on beside its lock."""
-DAEMONS = ("hoplab-medium", "hoplab-dsr", "libhoplab_patience.so")
+DAEMONS = ("hoplab-medium", "hoplab-dsr", "libhoplab_waiting_select.so")
 KEPT = 16
 """Machines of changed code that stay in the cache, 60 MB each."""
 ENTRIES = ("hoplab.lab.__main__",)

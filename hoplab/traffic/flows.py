@@ -87,8 +87,8 @@ def start_client(conversation: Conversation, namespaces: Namespaces, out: Path) 
     elif conversation.is_spaced:
         process = namespaces.spawn(source, _spaced_client(conversation), log)
     else:
-        # Else the client spins for a round trip (daemons/patience).
-        environment = {**os.environ, "LD_PRELOAD": program("libhoplab_patience.so")}
+        # Else the client spins for a round trip (daemons/waiting-select).
+        environment = {**os.environ, "LD_PRELOAD": program("libhoplab_waiting_select.so")}
         command = _iperf3_client(conversation, report)
         process = namespaces.spawn(source, command, log, env=environment)
     return Side(conversation, "client", process, report, log)

@@ -2,6 +2,7 @@
 """Every routing protocol carries traffic in the same scenario; DSR repairs what breaks."""
 
 import json
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,11 @@ from typing import Any
 import pytest
 
 from hoplab import results
+from hoplab.processes import program
 from tests.emulation.conftest import CHAIN
 
 Run = Callable[..., dict[str, Any]]
+Hoplab = Callable[..., subprocess.CompletedProcess[str]]
 
 DIAMOND = """
 duration_s = 12
@@ -168,7 +171,7 @@ def test_arp_resolves_next_hops_and_the_bsd_queue_keeps_the_last_packet(
 
 
 def test_a_relay_makes_few_system_calls_for_a_packet(tmp_path: Path, run_scenario: Run) -> None:
-    """At load: a wait, a send, and about one more wait and one read for reports of frames sent."""
+    """At load: a wait, a send, and about one more wait and one read of statuses of frames sent."""
     run_scenario(CHAIN.format(stations=4, last=3), "--set", "routing.protocol=dsr")
     for relay in ("n1", "n2"):
         counted = _counters(tmp_path / "run1")[relay]
@@ -183,3 +186,32 @@ def _counters(run: Path) -> dict[str, dict[str, int]]:
     for row in results.load(run).rows("routing"):
         counted.setdefault(row["node"], {})[row["counter"]] = row["value"]
     return counted
+
+
+def test_the_counters_are_those_of_the_measured_time(hoplab: Hoplab) -> None:
+    """One packet before the end, two after it, and the daemon's own end later still."""
+    script = f"""
+        iw dev wlan0 set type ibss && ip link set wlan0 up || exit 1
+        end=$(awk '{{ print $1 + 3 }}' /proc/uptime)
+        {program("hoplab-dsr")} --interface wlan0 --address 10.0.0.1/24 \\
+            --counters /tmp/counters --duration-s "$end" &
+        sleep 1; ping -q -c 1 -W 1 10.0.0.2
+        sleep 2; ping -q -c 2 -W 1 10.0.0.2
+        kill $!; wait $!; cat /tmp/counters
+    """
+    done = hoplab("exec", "--radios", "1", "--", "sh", "-c", script)
+    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    counted = {row["counter"]: row["value"] for row in map(json.loads, lines)}
+    assert counted["originated"] == 1, done.stderr
+
+
+@pytest.mark.parametrize("missing", ["setgid", "setuid"])
+def test_dsr_does_not_go_on_with_privileges_it_cannot_drop(hoplab: Hoplab, missing: str) -> None:
+    daemon = f"{program('hoplab-dsr')} --interface wlan0 --address 10.0.0.1/24"
+    script = (
+        "iw dev wlan0 set type ibss && ip link set wlan0 up && "
+        f"exec timeout 5 setpriv --bounding-set=-{missing} {daemon}"
+    )
+    done = hoplab("exec", "--radios", "1", "--", "sh", "-c", script)
+    assert done.returncode == 1
+    assert "dropping privileges" in done.stderr and "ready" not in done.stdout

@@ -2,7 +2,7 @@
 //! What the protocol did and why, for the structured log: one value per occurrence. Formatting
 //! happens only when a log asks for it.
 
-use crate::wire::{LostSegment, Packet};
+use crate::wire::{Fate, LostSegment, Packet};
 use alloc::vec::Vec;
 use core::fmt;
 use core::net::Ipv4Addr;
@@ -36,10 +36,18 @@ pub enum DropCause {
     Multicast,
     /// For another node, without a source route.
     NotForUs,
-    MaintenanceBufferFull,
 }
 
 impl DropCause {
+    /// Whether there was no way to the destination, rather than no room or a wrong packet.
+    pub fn is_of_the_route(self) -> bool {
+        use DropCause::{LinkBroken, NoRoute, SalvageLimit, SendBufferFull, SendBufferTimeout};
+        matches!(
+            self,
+            LinkBroken | NoRoute | SalvageLimit | SendBufferFull | SendBufferTimeout
+        )
+    }
+
     pub fn as_str(self) -> &'static str {
         match self {
             DropCause::Malformed => "malformed",
@@ -56,31 +64,30 @@ impl DropCause {
             DropCause::TooBig => "too-big",
             DropCause::Multicast => "multicast",
             DropCause::NotForUs => "not-for-us",
-            DropCause::MaintenanceBufferFull => "maintenance-buffer-full",
         }
     }
 }
 
 /// What showed that a next hop is unreachable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unconfirmed {
+pub enum Evidence {
     /// The link layer got no acknowledgement (RFC 4728 §8.3.1).
     NotAcknowledged,
-    /// The link layer said nothing: it does not know the station.
-    NoReport,
+    /// The link layer told no status: it does not know the station.
+    NoStatus,
     /// No passive or network-layer acknowledgement came (§8.3.2, §8.3.3).
     NoAnswer,
     /// Its link-layer address could not be resolved.
     NoAddress,
 }
 
-impl Unconfirmed {
+impl Evidence {
     pub fn as_str(self) -> &'static str {
         match self {
-            Unconfirmed::NotAcknowledged => "not-acknowledged",
-            Unconfirmed::NoReport => "no-report",
-            Unconfirmed::NoAnswer => "no-answer",
-            Unconfirmed::NoAddress => "no-address",
+            Evidence::NotAcknowledged => "not-acknowledged",
+            Evidence::NoStatus => "no-status",
+            Evidence::NoAnswer => "no-answer",
+            Evidence::NoAddress => "no-address",
         }
     }
 }
@@ -104,7 +111,7 @@ impl Summary {
             protocol: packet.ip.protocol,
             identification: packet.ip.identification,
             length: packet.payload.len() + packet.ip.header_len(),
-            segment: LostSegment::of(packet, false),
+            segment: LostSegment::of(packet, Fate::Dropped),
         }
     }
 }
@@ -152,7 +159,7 @@ pub enum Event {
     LinkFailure {
         next_hop: Ipv4Addr,
         packet: Summary,
-        why: Unconfirmed,
+        why: Evidence,
     },
     Blacklist {
         node: Ipv4Addr,
@@ -190,7 +197,7 @@ impl fmt::Display for Hops<'_> {
 
 fn segments(f: &mut fmt::Formatter<'_>, list: &[LostSegment]) -> fmt::Result {
     for s in list {
-        let fate = if s.salvaged { "salvaged" } else { "dropped" };
+        let fate = s.fate.as_str();
         write!(
             f,
             " tcp={}:{}>{}:{} seq={} fate={fate}",

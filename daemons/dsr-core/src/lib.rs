@@ -14,13 +14,12 @@ pub mod event;
 pub mod neighbours;
 pub mod node;
 pub mod queue;
-pub mod rng;
 pub mod settings;
 pub mod tables;
 pub mod wire;
 
 pub use event::{DropCause, Event, Summary};
-pub use hoplab_base::{Duration, Instant};
+pub use hoplab_base::{Duration, Instant, Stream};
 pub use hoplab_wire::Mac;
 pub use node::{Class, Dsr, LinkDestination, Output, Stats, Token};
 pub use settings::Settings;

@@ -50,16 +50,6 @@ impl InterfaceQueue {
         dropped
     }
 
-    /// Puts back what could not be sent yet, in its old place.
-    pub fn unpop(&mut self, item: Item) {
-        let list = if item.routing {
-            &mut self.routing
-        } else {
-            &mut self.data
-        };
-        list.push_front(item);
-    }
-
     /// The next packet to send; broadcasts only when `unicast` is false.
     pub fn pop(&mut self, unicast: bool) -> Option<Item> {
         for list in [&mut self.routing, &mut self.data] {

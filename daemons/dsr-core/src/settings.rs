@@ -17,6 +17,17 @@ pub enum Acknowledgement {
     Network,
 }
 
+/// What tells a sender of TCP which of its segments a break stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Carriage {
+    /// The lost-segment extension of the Route Error.
+    RouteError,
+    /// ICMP host unreachable (RFC 792) beside a Route Error without the extension.
+    Icmp,
+}
+
 /// Which structure the Route Cache has (§4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -124,6 +135,7 @@ pub struct Settings {
     /// First timeout of a network-layer acknowledgement, before a round trip was measured.
     pub network_ack_timeout_s: Duration,
     pub lost_segment_extension: bool,
+    pub carriage: Carriage,
     /// A "probable" unidirectional link becomes "questionable" after this long (§4.6).
     pub blacklist_timeout_s: Duration,
     pub use_blacklist: bool,
@@ -150,7 +162,7 @@ pub struct Settings {
     // Link layer.
     /// Interface queue, packets (ns-2 and the papers: 50).
     pub queue_packets: usize,
-    /// Unicast frames handed to the driver and not yet reported on.
+    /// Unicast frames handed to the driver and whose status has not come.
     pub outstanding: usize,
     pub resolution: Resolution,
     /// A learned address serves this long. Linux forgets an IBSS neighbour that was silent for
@@ -207,6 +219,7 @@ impl Default for Settings {
             status_timeout_s: Duration::from_millis(500),
             network_ack_timeout_s: Duration::from_millis(200),
             lost_segment_extension: true,
+            carriage: Carriage::RouteError,
             blacklist_timeout_s: Duration::from_secs(3),
             use_blacklist: true,
             cache: CacheKind::Path,

@@ -2,10 +2,9 @@
 //! Many mutated packets against the parser and against a station, without a fuzzing compiler.
 //! `HOPLAB_FUZZ_INPUTS` sets how many (default 200 000).
 
-use hoplab_dsr_core::rng::Rng;
 use hoplab_dsr_core::settings::Learning;
 use hoplab_dsr_core::wire::{options::DsrOption, Ipv4Header, LostSegment, Packet, PROTOCOL_DSR};
-use hoplab_dsr_core::{Dsr, Duration, Instant, Mac, Output, Settings, Token};
+use hoplab_dsr_core::{Dsr, Duration, Instant, Mac, Output, Settings, Stream, Token};
 use std::net::Ipv4Addr;
 
 fn inputs() -> u64 {
@@ -15,12 +14,12 @@ fn inputs() -> u64 {
 }
 
 /// Options whose types, lengths and addresses are plausible more often than chance allows.
-fn options(rng: &mut Rng) -> Vec<u8> {
+fn options(random: &mut Stream) -> Vec<u8> {
     const KINDS: [u8; 11] = [1, 2, 3, 32, 96, 96, 160, 224, 0, 30, 29];
     let mut area = Vec::new();
-    for _ in 0..1 + rng.next_u64() % 4 {
-        let kind = KINDS[(rng.next_u64() % 11) as usize];
-        let addresses = rng.next_u64() % 6;
+    for _ in 0..1 + random.bits() % 4 {
+        let kind = KINDS[(random.bits() % 11) as usize];
+        let addresses = random.bits() % 6;
         let fixed = match kind {
             1 => 6,
             2 => 1,
@@ -37,22 +36,22 @@ fn options(rng: &mut Rng) -> Vec<u8> {
         for i in 0..len {
             let inner = i.wrapping_sub(fixed) % 4;
             area.push(if i < fixed {
-                (rng.next_u64() % 8) as u8
+                (random.bits() % 8) as u8
             } else {
-                [10, 0, 0, (rng.next_u64() % 6) as u8][usize::from(inner)]
+                [10, 0, 0, (random.bits() % 6) as u8][usize::from(inner)]
             });
         }
     }
-    for _ in 0..rng.next_u64() % 3 {
-        let at = (rng.next_u64() % area.len() as u64) as usize;
-        area[at] = rng.next_u64() as u8;
+    for _ in 0..random.bits() % 3 {
+        let at = (random.bits() % area.len() as u64) as usize;
+        area[at] = random.bits() as u8;
     }
     area
 }
 
-fn packet(rng: &mut Rng) -> Vec<u8> {
-    let area = options(rng);
-    let mut address = || Ipv4Addr::new(10, 0, 0, (rng.next_u64() % 6) as u8);
+fn packet(random: &mut Stream) -> Vec<u8> {
+    let area = options(random);
+    let mut address = || Ipv4Addr::new(10, 0, 0, (random.bits() % 6) as u8);
     let ip = Ipv4Header::new(address(), address(), PROTOCOL_DSR, 5);
     let mut bytes = Vec::new();
     ip.emit(area.len() + 4, &mut bytes);
@@ -75,13 +74,18 @@ fn station(own: Mac, number: u64) -> Dsr {
             ..Settings::default()
         },
     };
-    Dsr::new(Ipv4Addr::new(10, 0, 0, 2), own, s, number)
+    Dsr::new(
+        Ipv4Addr::new(10, 0, 0, 2),
+        own,
+        s,
+        Stream::new(number, "hammer"),
+    )
 }
 
 #[test]
 fn the_parser_and_a_station_survive() {
     let own = Mac([2, 0, 0, 0, 0, 2]);
-    let mut rng = Rng::new(4728);
+    let mut random = Stream::new(4728, "hammer");
     let mut parsed = 0u64;
     let mut node = station(own, 0);
     let mut now = Instant(0);
@@ -90,17 +94,17 @@ fn the_parser_and_a_station_survive() {
         if round % 5000 == 0 {
             node = station(own, round / 5000);
         }
-        let bytes = packet(&mut rng);
+        let bytes = packet(&mut random);
         if let Ok(packet) = Packet::parse(&bytes) {
             parsed += 1;
             assert_eq!(Packet::parse(&packet.emit()).as_ref(), Ok(&packet));
         }
         let _ = DsrOption::parse(&bytes[24..]);
         let _ = LostSegment::parse_all(&bytes);
-        let from = Mac([2, 0, 0, 0, 0, (rng.next_u64() % 6) as u8]);
-        node.handle_frame(now, from, own, &bytes, Some(-70), rng.next_u64() % 2 == 0);
+        let from = Mac([2, 0, 0, 0, 0, (random.bits() % 6) as u8]);
+        node.handle_frame(now, from, own, &bytes, Some(-70), random.bits() % 2 == 0);
         if let Some(token) = tokens.pop() {
-            node.handle_tx_status(now, token, rng.next_u64() % 2 == 0);
+            node.handle_tx_status(now, token, random.bits() % 2 == 0);
         }
         while let Some(output) = node.poll_output() {
             if let Output::Transmit { bytes, token, .. } = output {
@@ -109,7 +113,7 @@ fn the_parser_and_a_station_survive() {
             }
         }
         tokens.truncate(64);
-        now += Duration(rng.next_u64() % 5_000_000);
+        now += Duration(random.bits() % 5_000_000);
         node.handle_timeout(now);
         assert!(node.next_deadline().is_none_or(|at| at > now));
     }

@@ -4,17 +4,16 @@
 
 mod support;
 
-use hoplab_dsr_core::rng::Rng;
 use hoplab_dsr_core::settings::{CacheKind, CacheTimeout};
-use hoplab_dsr_core::{Duration, Instant, Settings};
+use hoplab_dsr_core::{Duration, Instant, Settings, Stream};
 use support::Net;
 
 const STATIONS: u64 = 8;
 const PACKETS: u16 = 40;
 
 fn history(seed: u64) -> (usize, u64) {
-    let mut rng = Rng::new(seed);
-    let mut pick = |n: u64| rng.next_u64() % n;
+    let mut random = Stream::new(seed, "history");
+    let mut pick = |n: u64| random.bits() % n;
     let mut s = Settings::default();
     if pick(2) == 0 {
         s.cache = CacheKind::Link;

@@ -3,10 +3,10 @@
 //! properties over arbitrary values and arbitrary bytes.
 
 use hoplab_dsr_core::wire::{
-    options::DsrOption, ErrorKind, Ipv4Header, LostSegment, Packet, ParseError, RouteError,
+    options::DsrOption, ErrorKind, Fate, Ipv4Header, LostSegment, Packet, ParseError, RouteError,
     RouteRequest, SourceRoute,
 };
-use hoplab_dsr_core::{Dsr, Instant, Mac, Settings};
+use hoplab_dsr_core::{Dsr, Instant, Mac, Settings, Stream};
 use proptest::prelude::*;
 use std::net::Ipv4Addr;
 
@@ -86,7 +86,7 @@ fn route_errors() {
     );
     let mut extension = Vec::new();
     let segment = LostSegment {
-        salvaged: false,
+        fate: Fate::Dropped,
         source: a(1),
         destination: a(4),
         source_port: 0x1451,
@@ -218,7 +218,12 @@ fn unknown_options_are_treated_as_their_type_demands() {
         (0x85, true, true),
         (0xe5, false, true),
     ] {
-        let mut node = Dsr::new(a(2), Mac([2, 0, 0, 0, 0, 2]), Settings::default(), 1);
+        let mut node = Dsr::new(
+            a(2),
+            Mac([2, 0, 0, 0, 0, 2]),
+            Settings::default(),
+            Stream::new(1, "dsr/n2"),
+        );
         let packet = Packet {
             ip: Ipv4Header::new(a(1), a(2), 17, 64),
             options: Some(vec![DsrOption::Unknown {
@@ -322,7 +327,7 @@ proptest! {
         ), 1..10),
     ) {
         let own = Mac([2, 0, 0, 0, 0, 2]);
-        let mut node = Dsr::new(a(2), own, Settings::default(), 1);
+        let mut node = Dsr::new(a(2), own, Settings::default(), Stream::new(1, "dsr/n2"));
         let mut now = Instant(0);
         for (options, source, destination, promiscuous, from) in packets {
             let mut packet = Packet::control(a(source), a(destination), options);

@@ -2,11 +2,11 @@
 //! Command line and configuration file. Options given on the command line win.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use hoplab_base::Stream;
 use hoplab_dsr_core::Settings;
 use hoplab_keys::{table, Keys};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,8 @@ and overhears its neighbours through a monitor interface that disappears with th
 const AFTER: &str = "\
 FILES
   A configuration file is TOML. Its keys are the long options of `run` (interface, address,
-  name, seed, epoch_ns, duration_s, events, counters, control, tun, overhear, keep_privileges) and a table [settings]
+  name, seed, epoch_ns, duration_s, events, counters, control, tun, overhear, elfn,
+  keep_privileges) and a table [settings]
   with the protocol's constants; unknown keys are refused. See docs/dsr.md.
 
 SIGNALS
@@ -136,6 +137,9 @@ pub struct RunArgs {
     /// Check the configuration file and the settings, and do nothing else.
     #[arg(long)]
     pub check: bool,
+    /// Tell the kernel module elfn which segments of this station met a broken link.
+    #[arg(long)]
+    elfn: bool,
     /// Stay the user who started the daemon instead of becoming `nobody` after set-up.
     #[arg(long)]
     keep_privileges: bool,
@@ -167,6 +171,7 @@ pub struct Config {
     pub tun: String,
     pub tun_mtu: u32,
     pub overhear: Overhear,
+    pub elfn: bool,
     pub keep_privileges: bool,
     pub settings: Settings,
 }
@@ -186,6 +191,7 @@ impl Default for Config {
             tun: "dsr0".into(),
             tun_mtu: 1500,
             overhear: Overhear::Monitor,
+            elfn: false,
             keep_privileges: false,
             settings: Settings::default(),
         }
@@ -216,6 +222,7 @@ impl Config {
         c.events = args.events.or(c.events);
         c.counters = args.counters.or(c.counters);
         c.overhear = args.overhear.unwrap_or(c.overhear);
+        c.elfn |= args.elfn;
         c.keep_privileges |= args.keep_privileges;
         if !args.check && (c.interface.is_empty() || c.address.is_empty()) {
             return Err("need an interface and an address: give --interface wlan0 \
@@ -239,11 +246,9 @@ impl Config {
         Ok((ip.parse().map_err(|_| wrong())?, len))
     }
 
-    /// The seed of this station's stream: the first 8 octets, little endian, of the SHA-256 of
-    /// "SEED/dsr/NAME".
-    pub fn stream(&self) -> u64 {
-        let digest = Sha256::digest(format!("{}/dsr/{}", self.seed, self.name));
-        u64::from_le_bytes(digest[..8].try_into().expect("a digest has 32 octets"))
+    /// The station's random stream, "SEED/dsr/NAME".
+    pub fn stream(&self) -> Stream {
+        Stream::new(self.seed, &format!("dsr/{}", self.name))
     }
 }
 
@@ -365,17 +370,11 @@ mod tests {
 
     #[test]
     fn the_stream_follows_seed_and_name() {
-        let stream = |seed, name: &str| {
-            Config {
-                seed,
-                name: name.into(),
-                ..Config::default()
-            }
-            .stream()
+        let config = Config {
+            seed: 1,
+            name: "n0".into(),
+            ..Config::default()
         };
-        // First 8 octets of SHA-256("1/dsr/n0"), little endian.
-        assert_ne!(stream(1, "n0"), stream(1, "n1"));
-        assert_ne!(stream(1, "n0"), stream(2, "n0"));
-        assert_eq!(stream(1, "n0"), 0xb772_7377_8643_41fb);
+        assert_eq!(config.stream().bits(), Stream::new(1, "dsr/n0").bits());
     }
 }

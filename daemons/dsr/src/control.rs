@@ -60,7 +60,7 @@ pub fn counters(core: &Dsr) -> Vec<(&'static str, u64)> {
     all.extend([
         ("calls_wait", Call::Wait.made()),
         ("calls_send", Call::Send.made()),
-        ("calls_reports", Call::Statuses.made()),
+        ("calls_statuses", Call::Statuses.made()),
         ("calls_tun", Call::Tun.made()),
     ]);
     all

@@ -6,6 +6,7 @@
 use crate::clock::Clock;
 use crate::config::{Config, Overhear};
 use crate::control::{self, Control};
+use crate::elfn::Elfn;
 use crate::outbox::{Frame, Outbox};
 use crate::records::{Counters, Events};
 use crate::{monitor, nl80211};
@@ -50,6 +51,7 @@ pub struct Daemon {
     /// Keeps the monitor interface alive.
     _monitor: Option<Netlink>,
     control: Control,
+    elfn: Option<Elfn>,
     outbox: Outbox,
     statuses: Statuses,
     /// Until when statuses and overheard frames are gathered.
@@ -124,6 +126,7 @@ impl Daemon {
             .map(|s| epoch + Duration::from_secs_f64(s));
         let counters = Counters::create(config.counters.as_deref(), name, end)?;
         let control = Control::bind(&config.control)?;
+        let elfn = config.elfn.then(Elfn::open).transpose()?;
         if !config.keep_privileges {
             privileges::drop()
                 .map_err(|e| format!("{e}; --keep-privileges goes on without that"))?;
@@ -140,6 +143,7 @@ impl Daemon {
             overhear,
             _monitor: monitor,
             control,
+            elfn,
             outbox: Outbox::default(),
             statuses: Statuses::new(),
             statuses_due: Instant::ZERO,
@@ -316,6 +320,11 @@ impl Daemon {
             match output {
                 // A full TUN queue is the stack's loss, as on any interface.
                 Output::Deliver(packet) => drop(self.tun.send(&packet)),
+                Output::Notice(segments) => {
+                    if let Some(elfn) = &self.elfn {
+                        elfn.tell(&segments);
+                    }
+                }
                 Output::Event(event) => {
                     if let Some(events) = &mut self.events {
                         events.write(self.clock.now(), &event);

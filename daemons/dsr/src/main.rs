@@ -7,6 +7,7 @@ mod clock;
 mod config;
 mod control;
 mod daemon;
+mod elfn;
 mod monitor;
 mod nl80211;
 mod outbox;

@@ -48,7 +48,7 @@ fn refusal(datagram: &[u8]) -> Option<io::Error> {
 }
 
 /// Sends a request and waits for what `wanted` finds in the answers.
-fn answer<T>(
+pub fn answer<T>(
     netlink: &Netlink,
     batch: &mut Batch,
     wanted: impl Fn(&[u8]) -> Option<T>,

@@ -4,13 +4,13 @@
 #![no_main]
 
 use hoplab_dsr_core::wire::{ipv4::Ipv4Header, PROTOCOL_DSR};
-use hoplab_dsr_core::{Dsr, Duration, Instant, Mac, Output, Settings, Token};
+use hoplab_dsr_core::{Dsr, Duration, Instant, Mac, Output, Settings, Stream, Token};
 use libfuzzer_sys::fuzz_target;
 use std::net::Ipv4Addr;
 
 fuzz_target!(|bytes: &[u8]| {
     let own = Mac([2, 0, 0, 0, 0, 2]);
-    let mut node = Dsr::new(Ipv4Addr::new(10, 0, 0, 2), own, Settings::default(), 1);
+    let mut node = Dsr::new(Ipv4Addr::new(10, 0, 0, 2), own, Settings::default(), Stream::new(1, "dsr/n2"));
     let mut now = Instant(0);
     for chunk in bytes.split(|b| *b == 0xff) {
         let [kind, source, destination, options @ ..] = chunk else { continue };

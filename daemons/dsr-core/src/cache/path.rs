@@ -2,7 +2,7 @@
 //! The path cache (RFC 4728 §4.1), built as the Monarch project's ns-2 code has it: a primary
 //! part for routes that this node asked for or uses, a secondary part for those it merely heard
 //! of, each first in, first out. A secondary route that gets used moves to the primary part, so
-//! overheard news cannot push out routes in use.
+//! overheard routes cannot push out routes in use.
 
 use super::{Origin, Route, RouteCache};
 use crate::settings::{CacheTimeout, Settings};

@@ -4,7 +4,7 @@
 //! of this runs, except that requests of others are answered.
 
 use super::Dsr;
-use crate::event::{self, DropCause};
+use crate::event::{DropCause, Evidence};
 use crate::queue::Item;
 use crate::settings::Acknowledgement;
 use crate::wire::{DsrOption, Packet};
@@ -15,7 +15,7 @@ use core::net::Ipv4Addr;
 use hoplab_base::{Duration, Instant};
 
 /// A packet of the Maintenance Buffer (§4.5).
-pub(super) struct Unconfirmed {
+pub(super) struct Maintained {
     item: Item,
     hop: Ipv4Addr,
     /// Transmissions that expect to be overheard, and those that ask for an acknowledgement.
@@ -32,29 +32,29 @@ pub(super) struct AckState {
     next_id: u16,
     rtt: BTreeMap<Ipv4Addr, (f64, f64)>,
     confirmed: BTreeMap<Ipv4Addr, Instant>,
-    retry: Option<Unconfirmed>,
+    retry: Option<Maintained>,
 }
 
 impl Dsr {
     fn expects_passive(&self, item: &Item) -> bool {
         let last_hop = item.next_hop == Some(item.packet.ip.destination);
-        self.s.acknowledgement == Acknowledgement::Passive && !last_hop
+        self.settings.acknowledgement == Acknowledgement::Passive && !last_hop
     }
 
     /// Adds an Acknowledgement Request to a packet about to leave, when one is due.
     pub(super) fn request_ack(&mut self, now: Instant, item: &mut Item, hop: Ipv4Addr) {
         item.packet
             .remove_options(|o| matches!(o, DsrOption::AckRequest { .. }));
-        if self.s.acknowledgement == Acknowledgement::Link || !item.maintained {
+        if self.settings.acknowledgement == Acknowledgement::Link || !item.maintained {
             return;
         }
         let retry = self.ack_state.retry.as_ref();
         let passive_tries = retry.map_or(0, |r| r.passive_tries);
-        if self.expects_passive(item) && passive_tries <= self.s.try_passive_acks {
+        if self.expects_passive(item) && passive_tries <= self.settings.try_passive_acks {
             return;
         }
         let fresh = self.ack_state.confirmed.get(&hop);
-        if retry.is_none() && fresh.is_some_and(|t| now.since(*t) < self.s.maint_holdoff_s) {
+        if retry.is_none() && fresh.is_some_and(|t| now.since(*t) < self.settings.maint_holdoff_s) {
             return;
         }
         self.ack_state.next_id = self.ack_state.next_id.wrapping_add(1);
@@ -80,17 +80,17 @@ impl Dsr {
                 .saturating_mul(1 << (asked - 1).min(6))
         } else if self.expects_passive(&item) {
             passive_tries += 1;
-            self.s.passive_ack_timeout_s
+            self.settings.passive_ack_timeout_s
         } else {
             return;
         };
-        if self.maintenance.len() >= self.s.maintenance_buffer_packets {
+        if self.maintenance.len() >= self.settings.maintenance_buffer_packets {
             // The frame itself is on its way; only its confirmation is given up (§4.5).
             return;
         }
         let deadline = now + wait;
         let sent = now;
-        self.maintenance.push(Unconfirmed {
+        self.maintenance.push(Maintained {
             item,
             hop,
             passive_tries,
@@ -103,7 +103,7 @@ impl Dsr {
 
     fn ack_timeout(&self, hop: Ipv4Addr) -> Duration {
         match self.ack_state.rtt.get(&hop) {
-            None => self.s.network_ack_timeout_s,
+            None => self.settings.network_ack_timeout_s,
             Some((srtt, var)) => Duration::from_secs_f64((srtt + 4.0 * var).max(0.01)),
         }
     }
@@ -111,8 +111,8 @@ impl Dsr {
     pub(super) fn expire_acks(&mut self, now: Instant) {
         while let Some(i) = self.maintenance.iter().position(|m| m.deadline <= now) {
             let m = self.maintenance.remove(i);
-            if m.asked > self.s.max_maint_rexmt {
-                self.link_failure(now, m.hop, event::Unconfirmed::NoAnswer, m.item);
+            if m.asked > self.settings.max_maint_rexmt {
+                self.link_failure(now, m.hop, Evidence::NoAnswer, m.item);
                 continue;
             }
             let (item, hop) = (m.item.clone(), m.hop);
@@ -141,7 +141,7 @@ impl Dsr {
 
     /// §8.3.3: an Acknowledgement for this node.
     pub(super) fn handle_ack(&mut self, now: Instant, id: u16, from: Ipv4Addr) {
-        let same = |m: &Unconfirmed| m.hop == from && m.ack_id == Some(id);
+        let same = |m: &Maintained| m.hop == from && m.ack_id == Some(id);
         let Some(m) = self.maintenance.iter().find(|m| same(m)) else {
             return;
         };
@@ -182,7 +182,7 @@ impl Dsr {
         self.hop_confirmed(sent, hop);
     }
 
-    pub(super) fn pull_unconfirmed(&mut self, hop: Ipv4Addr) -> Vec<Item> {
+    pub(super) fn pull_maintained(&mut self, hop: Ipv4Addr) -> Vec<Item> {
         let (out, kept): (Vec<_>, Vec<_>) = core::mem::take(&mut self.maintenance)
             .into_iter()
             .partition(|m| m.hop == hop);

@@ -27,7 +27,7 @@ impl Dsr {
         if foreign && self.requests.attempts(target) > 0 {
             return;
         }
-        if self.requests.attempts(target) > self.s.max_request_rexmt
+        if self.requests.attempts(target) > self.settings.max_request_rexmt
             && self.requests.not_before(target).is_none_or(|t| t <= now)
         {
             self.requests.give_up(target);
@@ -36,7 +36,7 @@ impl Dsr {
             }
             return;
         }
-        let Some(next) = self.requests.next(now, target, &self.s) else {
+        let Some(next) = self.requests.next(now, target, &self.settings) else {
             return;
         };
         self.next_request = self.next_request.wrapping_add(1);
@@ -47,14 +47,15 @@ impl Dsr {
             addresses: vec![],
         };
         let mut options = vec![DsrOption::RouteRequest(request)];
-        if self.s.piggyback_errors {
-            let limit = self.s.error_news_s;
-            self.news.retain(|(since, _)| now.since(*since) < limit);
-            let errors = self.news.iter().map(|(_, error)| error.clone());
+        if self.settings.piggyback_errors {
+            let limit = self.settings.error_news_s;
+            self.errors_to_spread
+                .retain(|(since, _)| now.since(*since) < limit);
+            let errors = self.errors_to_spread.iter().map(|(_, error)| error.clone());
             options.extend(errors.map(DsrOption::RouteError));
             // All should hear of them, not only the neighbours.
             if next.ttl > 1 {
-                self.news.clear();
+                self.errors_to_spread.clear();
             }
         }
         let attempt = next.attempt;
@@ -66,7 +67,7 @@ impl Dsr {
         });
         self.stats.requests_sent += 1;
         self.requests
-            .seen(now, self.own, identification, target, &self.s);
+            .seen(now, self.own, identification, target, &self.settings);
         let packet = Packet {
             ip: Ipv4Header::new(self.own, Ipv4Addr::BROADCAST, NO_NEXT_HEADER, next.ttl),
             options: Some(options),
@@ -119,11 +120,11 @@ impl Dsr {
             initiator,
             request.identification,
             request.target,
-            &self.s,
+            &self.settings,
         ) {
             return;
         }
-        if self.s.reply_from_cache && self.reply_from_cache(now, &path, request.target) {
+        if self.settings.reply_from_cache && self.reply_from_cache(now, &path, request.target) {
             return;
         }
         if packet.ip.ttl <= 1 {
@@ -146,10 +147,13 @@ impl Dsr {
 
     /// Applies the Blacklist to a request's last forwarder (§8.2.2); true: do not process it.
     fn suspicious(&mut self, now: Instant, packet: &Packet, from: Ipv4Addr) -> bool {
-        if !self.s.use_blacklist {
+        if !self.settings.use_blacklist {
             return false;
         }
-        match self.blacklist.state(now, from, self.s.blacklist_timeout_s) {
+        match self
+            .blacklist
+            .state(now, from, self.settings.blacklist_timeout_s)
+        {
             None => false,
             Some(Suspicion::Probable) => true,
             Some(Suspicion::Questionable) => {
@@ -175,7 +179,7 @@ impl Dsr {
                 item.next_hop = Some(from);
                 self.enqueue(item);
                 self.held.push((from, packet.clone()));
-                let at = now + self.s.nonprop_request_timeout_s;
+                let at = now + self.settings.nonprop_request_timeout_s;
                 self.delay(at, Delayed::HeldRequest { from });
                 true
             }
@@ -257,9 +261,9 @@ impl Dsr {
         let back: Vec<_> = path.iter().rev().copied().collect();
         let item = self.reply(now, &back, route.clone());
         // d = H x (h - 1 + r), §8.2.5.
-        let wait = if self.s.prevent_reply_storms {
-            let h = (hops - 1) as f64 + self.rng.unit();
-            Duration::from_secs_f64(self.s.reply_hop_delay_s.as_secs_f64() * h)
+        let wait = if self.settings.prevent_reply_storms {
+            let h = (hops - 1) as f64 + self.random.unit();
+            Duration::from_secs_f64(self.settings.reply_hop_delay_s.as_secs_f64() * h)
         } else {
             Duration::ZERO
         };

@@ -6,37 +6,58 @@ use super::{Dsr, Output};
 use crate::event::DropCause;
 use crate::wire::{ipv4, Ipv4Header, Packet};
 use alloc::vec::Vec;
+use core::net::Ipv4Addr;
 
 const PROTOCOL_ICMP: u8 = 1;
+/// Destination unreachable, fragmentation needed (RFC 792).
+const FRAGMENTATION_NEEDED: [u8; 2] = [3, 4];
+/// Octets that a message quotes after the IP header (RFC 792).
+const QUOTED: usize = 8;
 const DEFAULT_TTL: u8 = 64;
 
 impl Dsr {
     /// The packet with its source route is longer than a frame. Tells the local stack the size
     /// that fits (RFC 1191), when the packet is its own.
-    pub(super) fn too_big(&mut self, mut packet: Packet) {
+    pub(super) fn too_big(&mut self, packet: Packet) {
         self.drop_packet(DropCause::TooBig, Some(&packet));
         if packet.ip.source != self.own || packet.is_control() {
             return;
         }
         let header = packet.wire_len() - packet.ip.header_len() - packet.payload.len();
         let mtu = self
-            .s
+            .settings
             .link_mtu
             .saturating_sub(header)
             .min(usize::from(u16::MAX)) as u16;
-        packet.options = None;
-        let quoted = packet.emit();
-        let mut message: Vec<u8> = [3, 4, 0, 0, 0, 0].to_vec();
-        message.extend_from_slice(&mtu.to_be_bytes());
-        message.extend_from_slice(&quoted[..quoted.len().min(packet.ip.header_len() + 8)]);
-        let sum = ipv4::checksum(&message);
-        message[2..4].copy_from_slice(&sum.to_be_bytes());
-        let ip = Ipv4Header::new(self.own, self.own, PROTOCOL_ICMP, DEFAULT_TTL);
-        let reply = Packet {
-            ip,
-            options: None,
-            payload: message,
-        };
+        let [high, low] = mtu.to_be_bytes();
+        let reply = self::packet(
+            self.own,
+            self.own,
+            quoting(FRAGMENTATION_NEEDED, [0, 0, high, low], &packet),
+        );
         self.outputs.push_back(Output::Deliver(reply.emit()));
+    }
+}
+
+/// An error message of `kind` (type, code) about `packet` as its sender made it, without its route.
+pub(super) fn quoting(kind: [u8; 2], rest: [u8; 4], packet: &Packet) -> Vec<u8> {
+    let bare = Packet {
+        options: None,
+        ..packet.clone()
+    };
+    let quoted = bare.emit();
+    let mut message = [kind[0], kind[1], 0, 0].to_vec();
+    message.extend_from_slice(&rest);
+    message.extend_from_slice(&quoted[..quoted.len().min(bare.ip.header_len() + QUOTED)]);
+    let sum = ipv4::checksum(&message);
+    message[2..4].copy_from_slice(&sum.to_be_bytes());
+    message
+}
+
+pub(super) fn packet(from: Ipv4Addr, to: Ipv4Addr, message: Vec<u8>) -> Packet {
+    Packet {
+        ip: Ipv4Header::new(from, to, PROTOCOL_ICMP, DEFAULT_TTL),
+        options: None,
+        payload: message,
     }
 }

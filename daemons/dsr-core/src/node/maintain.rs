@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Route Maintenance (RFC 4728 §8.3): handing frames to the link, judging next hops by what the
-//! link reports, Route Errors, and salvaging what a broken link left behind.
+//! link tells, Route Errors, and salvaging what a broken link left behind.
 
 use super::{Class, Delayed, Dsr, LinkDestination, Outstanding, Token};
-use crate::event::{DropCause, Event, Summary, Unconfirmed};
+use crate::event::{DropCause, Event, Evidence, Summary};
 use crate::neighbours::Resolved;
 use crate::queue::Item;
-use crate::settings::Acknowledgement;
+use crate::settings::{Acknowledgement, Carriage};
 use crate::tables::Waiting;
 use crate::wire::{
-    elfn, options::MAX_ADDRESSES, DsrOption, ErrorKind, LostSegment, Packet, RouteError,
+    elfn, options::MAX_ADDRESSES, DsrOption, ErrorKind, Fate, LostSegment, Packet, RouteError,
     SourceRoute, ETHERTYPE_IPV4,
 };
 use alloc::vec;
@@ -21,11 +21,13 @@ use hoplab_base::Instant;
 const MAX_SEGMENTS: usize = (255 - 14) / elfn::RECORD_LEN;
 
 /// One Route Error in the making.
-struct Report {
+struct ErrorDraft {
     to: Ipv4Addr,
     back: Vec<Ipv4Addr>,
     salvage: u8,
     segments: Vec<LostSegment>,
+    /// Packets that went no further, where ICMP is to tell of them.
+    lost: Vec<Packet>,
     carried: Vec<DsrOption>,
 }
 
@@ -37,7 +39,7 @@ impl Dsr {
         }
         while let Some(item) = self
             .queue
-            .pop(self.outstanding.len() < self.s.outstanding.max(1))
+            .pop(self.outstanding.len() < self.settings.outstanding.max(1))
         {
             self.send_item(now, item);
         }
@@ -54,7 +56,7 @@ impl Dsr {
             self.transmit(LinkDestination::Broadcast, ETHERTYPE_IPV4, bytes, class);
             return;
         };
-        let mac = match self.neighbours.resolve(now, item, hop, &self.s) {
+        let mac = match self.neighbours.resolve(now, item, hop, &self.settings) {
             Resolved::Known(mac, known) => {
                 item = known;
                 mac
@@ -76,10 +78,10 @@ impl Dsr {
             .insert(token, Outstanding { item, sent: now });
     }
 
-    /// The link reports whether the frame `token` was acknowledged (§8.3.1).
+    /// The link tells whether the frame `token` was acknowledged (§8.3.1).
     pub fn handle_tx_status(&mut self, now: Instant, token: Token, acked: bool) {
         if let Some(done) = self.outstanding.remove(&token) {
-            let failed = (!acked).then_some(Unconfirmed::NotAcknowledged);
+            let failed = (!acked).then_some(Evidence::NotAcknowledged);
             self.sent(now, done, failed);
         }
         self.pump(now);
@@ -88,13 +90,14 @@ impl Dsr {
     /// The interface did not take the frame `token`: the packet is lost as in a full queue, and
     /// nothing is known of the next hop.
     pub fn handle_refusal(&mut self, now: Instant, token: Token) {
+        self.stats.frames_refused += 1;
         if let Some(refused) = self.outstanding.remove(&token) {
             self.drop_packet(DropCause::QueueFull, Some(&refused.item.packet));
         }
         self.pump(now);
     }
 
-    fn sent(&mut self, now: Instant, done: Outstanding, failed: Option<Unconfirmed>) {
+    fn sent(&mut self, now: Instant, done: Outstanding, failed: Option<Evidence>) {
         let Some(hop) = done.item.next_hop else {
             return;
         };
@@ -103,10 +106,10 @@ impl Dsr {
                 self.neighbours.confirm(now, hop);
                 self.confirmed(hop);
             }
-            Some(Unconfirmed::NoReport) => self.neighbours.forget(hop),
+            Some(Evidence::NoStatus) => self.neighbours.forget(hop),
             Some(_) => {}
         }
-        if self.s.acknowledgement == Acknowledgement::Link {
+        if self.settings.acknowledgement == Acknowledgement::Link {
             if let Some(why) = failed {
                 self.link_failure(now, hop, why, done.item);
             }
@@ -125,10 +128,10 @@ impl Dsr {
         }
     }
 
-    /// Frames without any report within the bound count as lost: the kernel drops a frame to a
+    /// Frames without any status within the bound count as lost: the kernel drops a frame to a
     /// station it does not know without a word.
     pub(super) fn expire_status(&mut self, now: Instant) {
-        let timeout = self.s.status_timeout_s;
+        let timeout = self.settings.status_timeout_s;
         let late = |o: &Outstanding| now.since(o.sent) >= timeout;
         let tokens: Vec<_> = self
             .outstanding
@@ -139,7 +142,7 @@ impl Dsr {
         for token in tokens {
             if let Some(done) = self.outstanding.remove(&token) {
                 self.stats.status_timeouts += 1;
-                self.sent(now, done, Some(Unconfirmed::NoReport));
+                self.sent(now, done, Some(Evidence::NoStatus));
             }
         }
     }
@@ -148,7 +151,7 @@ impl Dsr {
         let mut waiting = self.neighbours.pull(hop).into_iter();
         let Some(first) = waiting.next() else { return };
         let rest: Vec<_> = waiting.collect();
-        self.break_link(now, hop, Unconfirmed::NoAddress, first, rest);
+        self.break_link(now, hop, Evidence::NoAddress, first, rest);
     }
 
     /// The next hop is unreachable: `trigger` found out, and everything else queued for it
@@ -157,7 +160,7 @@ impl Dsr {
         &mut self,
         now: Instant,
         hop: Ipv4Addr,
-        why: Unconfirmed,
+        why: Evidence,
         trigger: Item,
     ) {
         self.break_link(now, hop, why, trigger, Vec::new());
@@ -167,7 +170,7 @@ impl Dsr {
         &mut self,
         now: Instant,
         hop: Ipv4Addr,
-        why: Unconfirmed,
+        why: Evidence,
         trigger: Item,
         mut more: Vec<Item>,
     ) {
@@ -181,9 +184,9 @@ impl Dsr {
         self.cache.remove_link(now, self.own, hop);
         more.extend(self.queue.pull(hop));
         more.extend(self.neighbours.pull(hop));
-        more.extend(self.pull_unconfirmed(hop));
+        more.extend(self.pull_maintained(hop));
 
-        let mut reports: Vec<Report> = Vec::new();
+        let mut drafts: Vec<ErrorDraft> = Vec::new();
         let mut resend: Vec<Item> = Vec::new();
         let mut waiting: Vec<Item> = Vec::new();
         for mut item in core::iter::once(trigger).chain(more) {
@@ -200,23 +203,25 @@ impl Dsr {
             }
             let travelled = travelled(&item.packet);
             let salvaged = self.salvage(now, &item, &travelled);
-            report(
-                &mut reports,
+            add_loss(
+                &mut drafts,
                 &item.packet,
                 &travelled,
                 self.own,
-                salvaged.is_some(),
+                salvaged.as_ref().is_some_and(Result::is_ok),
             );
             match salvaged {
                 Some(Ok(again)) => resend.push(again),
                 Some(Err(cause)) => self.drop_packet(cause, Some(&item.packet)),
-                None if self.s.salvage_discovery && !item.packet.is_control() => waiting.push(item),
+                None if self.settings.salvage_discovery && !item.packet.is_control() => {
+                    waiting.push(item)
+                }
                 None => self.drop_packet(DropCause::LinkBroken, Some(&item.packet)),
             }
         }
         // Salvaging comes after the Route Error (§8.3.6).
-        for r in reports {
-            self.send_error(now, r, hop);
+        for draft in drafts {
+            self.send_error(now, draft, hop);
         }
         for item in resend {
             self.enqueue(item);
@@ -256,7 +261,7 @@ impl Dsr {
     /// A reply that cannot go back along the path of its request shows that path's next link to
     /// be unidirectional (§8.2.6).
     fn note_unidirectional(&mut self, now: Instant, hop: Ipv4Addr, packet: &Packet) {
-        if self.s.use_blacklist && packet.has_route_reply() {
+        if self.settings.use_blacklist && packet.has_route_reply() {
             self.blacklist.add(now, hop);
             self.event(Event::Blacklist {
                 node: hop,
@@ -275,7 +280,7 @@ impl Dsr {
         } = item;
         packet.remove_options(|o| matches!(o, DsrOption::SourceRoute(_)));
         let control = packet.ip.protocol == crate::wire::NO_NEXT_HEADER;
-        if (control && packet.options.is_none()) || attempts >= self.s.max_salvage_count {
+        if (control && packet.options.is_none()) || attempts >= self.settings.max_salvage_count {
             return self.drop_packet(DropCause::LinkBroken, Some(&packet));
         }
         let to = packet.ip.destination;
@@ -285,7 +290,10 @@ impl Dsr {
             attempts: attempts + 1,
         };
         match self.cache.find(now, to, &[]) {
-            Some(route) => self.send_along(now, w, &route),
+            Some(route) => {
+                self.notice(&w.packet, Fate::Salvaged);
+                self.send_along(now, w, &route);
+            }
             None if control => self.drop_packet(DropCause::LinkBroken, Some(&w.packet)),
             None => self.await_route(now, w),
         }
@@ -298,14 +306,14 @@ impl Dsr {
         item: &Item,
         travelled: &[Ipv4Addr],
     ) -> Option<Result<Item, DropCause>> {
-        if !self.s.salvage || item.packet.is_control() {
+        if !self.settings.salvage || item.packet.is_control() {
             return None;
         }
         let old = item.packet.source_route()?;
-        if old.salvage >= self.s.max_salvage_count.min(15) {
+        if old.salvage >= self.settings.max_salvage_count.min(15) {
             return Some(Err(DropCause::SalvageLimit));
         }
-        let avoid = if self.s.visited_option {
+        let avoid = if self.settings.visited_option {
             travelled
         } else {
             &[]
@@ -326,11 +334,11 @@ impl Dsr {
             addresses,
         };
         packet.remove_options(|o| matches!(o, DsrOption::Visited(_)));
-        if self.s.visited_option {
+        if self.settings.visited_option {
             let options = packet.options.get_or_insert_default();
             options.push(DsrOption::Visited(travelled.to_vec()));
         }
-        if packet.wire_len() > self.s.link_mtu {
+        if packet.wire_len() > self.settings.link_mtu {
             return None;
         }
         self.cache.used(now, &route);
@@ -349,39 +357,43 @@ impl Dsr {
     }
 
     /// §8.3.4: tells the sender, back along the way the packet came.
-    fn send_error(&mut self, now: Instant, r: Report, unreachable: Ipv4Addr) {
-        if r.to == self.own {
+    fn send_error(&mut self, now: Instant, draft: ErrorDraft, unreachable: Ipv4Addr) {
+        if draft.to == self.own {
             return;
         }
         let mut extension = Vec::new();
-        if self.s.lost_segment_extension {
-            for segment in r.segments.iter().take(MAX_SEGMENTS) {
+        let carriage = self.settings.carriage;
+        if self.settings.lost_segment_extension && carriage == Carriage::RouteError {
+            for segment in draft.segments.iter().take(MAX_SEGMENTS) {
                 segment.emit(&mut extension);
             }
         }
         let error = RouteError {
             kind: ErrorKind::NodeUnreachable(unreachable),
-            salvage: r.salvage,
+            salvage: draft.salvage,
             source: self.own,
-            destination: r.to,
+            destination: draft.to,
             extension,
         };
         let mut options = vec![DsrOption::RouteError(error)];
-        options.extend(self.carried_errors(r.salvage, r.carried));
+        options.extend(self.carried_errors(draft.salvage, draft.carried));
         self.stats.errors_sent += 1;
         self.event(Event::ErrorSent {
-            to: r.to,
+            to: draft.to,
             unreachable,
-            segments: r.segments,
+            segments: draft.segments,
         });
-        let packet = Packet::control(self.own, r.to, options);
-        self.send_control(now, packet, r.back);
+        let packet = Packet::control(self.own, draft.to, options);
+        self.send_control(now, packet, draft.back.clone());
+        if carriage == Carriage::Icmp {
+            self.send_unreachables(now, &draft.lost, draft.to, &draft.back);
+        }
     }
 
     /// Errors and acknowledgements of the failed packet travel on behind the new error, up to
     /// the total salvage count (§8.3.4).
     fn carried_errors(&self, salvage: u8, carried: Vec<DsrOption>) -> Vec<DsrOption> {
-        let limit = u32::from(self.s.max_salvage_count);
+        let limit = u32::from(self.settings.max_salvage_count);
         let mut total = 1 + u32::from(salvage);
         let mut kept = Vec::new();
         for option in carried {
@@ -443,8 +455,8 @@ fn travelled(packet: &Packet) -> Vec<Ipv4Addr> {
 
 /// Adds the packet's loss to the error for its sender: one error a sender and break, with all
 /// its lost segments, which satisfies the limit of §8.3 on silent losses.
-fn report(
-    reports: &mut Vec<Report>,
+fn add_loss(
+    drafts: &mut Vec<ErrorDraft>,
     packet: &Packet,
     travelled: &[Ipv4Addr],
     own: Ipv4Addr,
@@ -457,25 +469,36 @@ fn report(
         },
         _ => (0, packet.ip.source),
     };
-    let index = reports.iter().position(|r| r.to == to).unwrap_or_else(|| {
-        let mut back = vec![own];
-        let from = travelled
-            .iter()
-            .position(|a| *a == to)
-            .unwrap_or(travelled.len());
-        back.extend(travelled[from..].iter().rev());
-        reports.push(Report {
-            to,
-            back,
-            salvage,
-            segments: vec![],
-            carried: vec![],
+    let index = drafts
+        .iter()
+        .position(|draft| draft.to == to)
+        .unwrap_or_else(|| {
+            let mut back = vec![own];
+            let from = travelled
+                .iter()
+                .position(|a| *a == to)
+                .unwrap_or(travelled.len());
+            back.extend(travelled[from..].iter().rev());
+            drafts.push(ErrorDraft {
+                to,
+                back,
+                salvage,
+                segments: vec![],
+                lost: vec![],
+                carried: vec![],
+            });
+            drafts.len() - 1
         });
-        reports.len() - 1
-    });
-    let r = &mut reports[index];
-    r.segments.extend(LostSegment::of(packet, salvaged));
+    let draft = &mut drafts[index];
+    let fate = if salvaged {
+        Fate::Salvaged
+    } else {
+        draft.lost.push(packet.clone());
+        Fate::Dropped
+    };
+    draft.segments.extend(LostSegment::of(packet, fate));
     let worth = |o: &&DsrOption| matches!(o, DsrOption::RouteError(_) | DsrOption::Ack { .. });
-    r.carried
+    draft
+        .carried
         .extend(packet.options().iter().filter(worth).cloned());
 }

@@ -5,6 +5,7 @@ mod acks;
 mod discovery;
 mod icmp;
 mod maintain;
+mod notice;
 mod receive;
 mod signal;
 
@@ -12,15 +13,16 @@ use crate::cache::{Route, Store};
 use crate::event::{DropCause, Event, Summary};
 use crate::neighbours::Neighbours;
 use crate::queue::{InterfaceQueue, Item};
-use crate::rng::Rng;
 use crate::settings::Settings;
 use crate::tables::{Blacklist, GratuitousTable, Handled, RequestTable, SendBuffer, Waiting};
-use crate::wire::{DsrOption, Packet, RouteError, SourceRoute, ETHERTYPE_ARP, ETHERTYPE_IPV4};
+use crate::wire::{
+    DsrOption, Fate, LostSegment, Packet, RouteError, SourceRoute, ETHERTYPE_ARP, ETHERTYPE_IPV4,
+};
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
-use hoplab_base::{Duration, Instant};
+use hoplab_base::{Duration, Instant, Stream};
 use hoplab_wire::{arp, Mac};
 
 /// Names one transmitted frame when its status comes back.
@@ -35,9 +37,9 @@ pub enum Class {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkDestination {
-    /// Reported on by `handle_tx_status`.
+    /// Its status comes through `handle_tx_status`.
     Unicast(Mac),
-    /// Never reported on.
+    /// Has no status.
     Broadcast,
 }
 
@@ -55,6 +57,8 @@ pub enum Output {
         class: Class,
     },
     Event(Event),
+    /// Segments of the local TCP that met a broken link, for who can make use of that.
+    Notice(Vec<LostSegment>),
 }
 
 /// Declares [`Stats`] once: its fields are also the counters' names.
@@ -92,6 +96,8 @@ counters! {
     errors_sent,
     link_failures,
     status_timeouts,
+    /// Frames that the interface did not take.
+    frames_refused,
     /// Frames handed to the link that carry DSR control only, each hop counted.
     routing_frames,
     arp_frames,
@@ -132,12 +138,12 @@ enum Delayed {
 /// drains [`poll_output`](Dsr::poll_output) until `None`, and then waits for input or for
 /// [`next_deadline`](Dsr::next_deadline), whichever comes first. Inputs may be batched before
 /// draining. Every unicast `Transmit` is answered by one `handle_tx_status`, or the core takes
-/// it as failed after `status_timeout_s`. The same inputs, times and seed give the same outputs.
+/// it as failed after `status_timeout_s`. The same inputs, times and stream give the same outputs.
 pub struct Dsr {
-    s: Settings,
+    settings: Settings,
     own: Ipv4Addr,
     mac: Mac,
-    rng: Rng,
+    random: Stream,
     cache: Store,
     send_buffer: SendBuffer,
     requests: RequestTable,
@@ -150,12 +156,12 @@ pub struct Dsr {
     outstanding: BTreeMap<Token, Outstanding>,
     delayed: BTreeMap<(Instant, u64), Delayed>,
     held: Vec<(Ipv4Addr, Packet)>,
-    maintenance: Vec<acks::Unconfirmed>,
+    maintenance: Vec<acks::Maintained>,
     ack_state: acks::AckState,
     signals: BTreeMap<Ipv4Addr, f64>,
     outputs: VecDeque<Output>,
     /// Errors to spread with the next own Route Request (§3.4.4), and since when.
-    news: Vec<(Instant, RouteError)>,
+    errors_to_spread: Vec<(Instant, RouteError)>,
     next_token: u64,
     next_order: u64,
     next_request: u16,
@@ -163,14 +169,14 @@ pub struct Dsr {
 }
 
 impl Dsr {
-    /// A station with the given addresses. `seed` is its own stream's.
-    pub fn new(own: Ipv4Addr, mac: Mac, settings: Settings, seed: u64) -> Self {
+    /// A station with the given addresses, which draws from its own stream `random`.
+    pub fn new(own: Ipv4Addr, mac: Mac, settings: Settings, random: Stream) -> Self {
         Dsr {
             cache: Store::new(own, &settings),
-            s: settings,
+            settings,
             own,
             mac,
-            rng: Rng::new(seed),
+            random,
             send_buffer: SendBuffer::default(),
             requests: RequestTable::default(),
             gratuitous: GratuitousTable::default(),
@@ -186,7 +192,7 @@ impl Dsr {
             ack_state: acks::AckState::default(),
             signals: BTreeMap::new(),
             outputs: VecDeque::new(),
-            news: Vec::new(),
+            errors_to_spread: Vec::new(),
             next_token: 0,
             next_order: 0,
             next_request: 0,
@@ -225,8 +231,8 @@ impl Dsr {
     pub fn next_deadline(&self) -> Option<Instant> {
         let delayed = self.delayed.keys().next().map(|k| k.0);
         let status = self.outstanding.values().map(|o| o.sent).min();
-        let status = status.map(|t| t + self.s.status_timeout_s);
-        let expiry = self.send_buffer.next_expiry(|w| self.patience(w));
+        let status = status.map(|t| t + self.settings.status_timeout_s);
+        let expiry = self.send_buffer.next_expiry(|w| self.longest_wait(w));
         let targets = self.send_buffer.targets(Some(self.own));
         let request = targets
             .iter()
@@ -260,15 +266,17 @@ impl Dsr {
         }
         self.expire_status(now);
         self.expire_acks(now);
-        let (own, s) = (self.own, &self.s);
-        let expired = self.send_buffer.take_expired(now, |w| patience(w, own, s));
+        let (own, s) = (self.own, &self.settings);
+        let expired = self
+            .send_buffer
+            .take_expired(now, |w| longest_wait(w, own, s));
         for w in expired {
             self.drop_packet(DropCause::SendBufferTimeout, Some(&w.packet));
         }
         for target in self.send_buffer.targets(Some(self.own)) {
             self.pursue(now, target);
         }
-        let (ask, failed) = self.neighbours.poll(now, &self.s);
+        let (ask, failed) = self.neighbours.poll(now, &self.settings);
         for target in ask {
             self.ask_address(target);
         }
@@ -292,7 +300,7 @@ impl Dsr {
     }
 
     pub fn settings(&self) -> &Settings {
-        &self.s
+        &self.settings
     }
 
     /// Unicast frames with the link whose status has not come.
@@ -302,7 +310,7 @@ impl Dsr {
 
     /// Whether a status must come before the next unicast frame can go.
     pub fn full(&self) -> bool {
-        self.outstanding.len() >= self.s.outstanding.max(1)
+        self.outstanding.len() >= self.settings.outstanding.max(1)
     }
 
     /// Whether packets wait that the next status would let go.
@@ -334,14 +342,15 @@ impl Dsr {
         }
     }
 
-    fn patience(&self, w: &Waiting) -> Duration {
-        patience(w, self.own, &self.s)
+    fn longest_wait(&self, w: &Waiting) -> Duration {
+        longest_wait(w, self.own, &self.settings)
     }
 
     /// Puts the packet into the Send Buffer and asks for a route.
     fn await_route(&mut self, now: Instant, w: Waiting) {
         let target = w.packet.ip.destination;
-        if let Some(out) = self.send_buffer.push(w, self.s.send_buffer_packets) {
+        self.notice(&w.packet, Fate::Held);
+        if let Some(out) = self.send_buffer.push(w, self.settings.send_buffer_packets) {
             self.drop_packet(DropCause::SendBufferFull, Some(&out.packet));
         }
         self.pursue(now, target);
@@ -369,7 +378,7 @@ impl Dsr {
             });
             packet.options.get_or_insert_default().insert(0, option);
         }
-        if packet.wire_len() > self.s.link_mtu {
+        if packet.wire_len() > self.settings.link_mtu {
             return self.too_big(packet);
         }
         self.handled.record(now, &packet);
@@ -387,13 +396,13 @@ impl Dsr {
     }
 
     fn enqueue(&mut self, item: Item) {
-        if let Some(dropped) = self.queue.push(item, self.s.queue_packets) {
+        if let Some(dropped) = self.queue.push(item, self.settings.queue_packets) {
             self.drop_packet(DropCause::QueueFull, Some(&dropped.packet));
         }
     }
 
     /// Whatever waits for a route that is known by now is sent (§4.1, §8.2.6).
-    fn use_news(&mut self, now: Instant) {
+    fn serve_waiting(&mut self, now: Instant) {
         if self.send_buffer.is_empty() {
             return;
         }
@@ -418,8 +427,8 @@ impl Dsr {
     }
 
     fn jitter(&mut self) -> Duration {
-        let max = self.s.broadcast_jitter_s;
-        self.rng.jitter(max)
+        let max = self.settings.broadcast_jitter_s;
+        self.random.up_to(max)
     }
 
     fn event(&mut self, event: Event) {
@@ -432,6 +441,9 @@ impl Dsr {
             cause,
             packet: packet.map(Summary::of),
         });
+        if let Some(packet) = packet.filter(|_| cause.is_of_the_route()) {
+            self.notice(packet, Fate::Dropped);
+        }
     }
 
     fn token(&mut self) -> Token {
@@ -487,7 +499,7 @@ impl Dsr {
 }
 
 /// How long a packet may stay in the Send Buffer (§4.2); what was not this node's own, less long.
-fn patience(w: &Waiting, own: Ipv4Addr, s: &Settings) -> Duration {
+fn longest_wait(w: &Waiting, own: Ipv4Addr, s: &Settings) -> Duration {
     if w.packet.ip.source == own {
         s.send_buffer_timeout_s
     } else {

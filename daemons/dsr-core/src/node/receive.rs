@@ -16,7 +16,7 @@ use hoplab_base::Instant;
 use hoplab_wire::{arp, Mac};
 
 /// How many Route Errors are kept to be spread with the next Route Request (§3.4.4).
-const MAX_NEWS: usize = 3;
+const MAX_ERRORS_TO_SPREAD: usize = 3;
 
 impl Dsr {
     /// A network-layer packet from the link: IPv4 or ARP. `promiscuous`: the frame was addressed
@@ -49,7 +49,7 @@ impl Dsr {
             return;
         }
         if packet.target == self.own {
-            let usable = self.neighbours.learn(now, sender, mac, &self.s);
+            let usable = self.neighbours.learn(now, sender, mac, &self.settings);
             if packet.operation == arp::Operation::Request {
                 self.delay(usable.max(now), Delayed::ArpAnswer { mac, ip: sender });
             }
@@ -80,8 +80,8 @@ impl Dsr {
             return;
         }
         // What the monitor interface overhears tells the link layer nothing of its sender.
-        if self.s.resolution == Resolution::Learned && !promiscuous {
-            self.neighbours.learn(now, from, source, &self.s);
+        if self.settings.resolution == Resolution::Learned && !promiscuous {
+            self.neighbours.learn(now, from, source, &self.settings);
         }
         self.note_signal(now, from, signal_dbm);
         if promiscuous {
@@ -90,7 +90,7 @@ impl Dsr {
         } else {
             self.receive(now, packet, from, destination.is_group());
         }
-        self.use_news(now);
+        self.serve_waiting(now);
     }
 
     /// A frame meant for this node, or for everybody.
@@ -139,7 +139,7 @@ impl Dsr {
         let own = self.own;
         // Without the Visited option a salvaged packet may come back; §8.3.6 lets it.
         let salvaged = packet.source_route().is_some_and(|sr| sr.salvage > 0);
-        let may_return = salvaged && !self.s.visited_option;
+        let may_return = salvaged && !self.settings.visited_option;
         let listed_twice =
             |sr: &SourceRoute| sr.addresses.iter().filter(|a| **a == own).count() > 1;
         let returned = packet.source_route().is_some_and(listed_twice)
@@ -183,7 +183,7 @@ impl Dsr {
             return;
         }
         self.passive_ack(&packet);
-        if !self.s.overhear_every_hop && !packet.is_control() {
+        if !self.settings.overhear_every_hop && !packet.is_control() {
             if self.overheard.contains(now, &packet) {
                 return;
             }
@@ -191,13 +191,13 @@ impl Dsr {
         }
         self.learn_errors(now, &packet);
         let hops = packet.source_route().map_or(1, |sr| sr.addresses.len() + 1);
-        if self.s.prevent_reply_storms && !packet.is_control() {
+        if self.settings.prevent_reply_storms && !packet.is_control() {
             self.suppress_replies(packet.ip.source, packet.ip.destination, hops);
         }
-        if self.s.overhear_routes {
+        if self.settings.overhear_routes {
             self.learn_overheard(now, &packet, from);
         }
-        if self.s.gratuitous_replies {
+        if self.settings.gratuitous_replies {
             self.shorten(now, &packet, from);
         }
     }
@@ -222,7 +222,7 @@ impl Dsr {
         }
         if !self
             .gratuitous
-            .admit(now, (source, from), self.s.grat_reply_holdoff_s)
+            .admit(now, (source, from), self.settings.grat_reply_holdoff_s)
         {
             return;
         }
@@ -260,7 +260,7 @@ impl Dsr {
                     let mut nodes = vec![packet.ip.destination];
                     nodes.extend_from_slice(addresses);
                     self.learn_signals(now, packet, &nodes);
-                    if mine || self.s.learning == Learning::Full {
+                    if mine || self.settings.learning == Learning::Full {
                         self.cache.learn(now, &nodes, origin);
                     }
                     if mine {
@@ -285,7 +285,7 @@ impl Dsr {
 
     /// The routes of an overheard packet, from the transmitter on and back (§3.3.1).
     fn learn_overheard(&mut self, now: Instant, packet: &Packet, from: Ipv4Addr) {
-        let full = self.s.learning == Learning::Full;
+        let full = self.settings.learning == Learning::Full;
         let way = match packet.source_route() {
             Some(sr) => listed_nodes(packet, sr),
             None => vec![packet.ip.source, packet.ip.destination],
@@ -311,7 +311,7 @@ impl Dsr {
         let mut onward = vec![self.own];
         onward.extend_from_slice(&nodes[at..]);
         self.cache.learn(now, &onward, Origin::Overheard);
-        if self.s.learning == Learning::Full {
+        if self.settings.learning == Learning::Full {
             let mut backward = vec![self.own];
             backward.extend(nodes[..=at].iter().rev());
             self.cache.learn(now, &backward, Origin::Overheard);
@@ -334,22 +334,23 @@ impl Dsr {
                 continue;
             }
             let segments = LostSegment::parse_all(&e.extension);
+            self.pass_on_losses(segments.clone());
             self.event(Event::ErrorReceived {
                 from: e.source,
                 unreachable,
                 segments,
             });
-            if self.s.piggyback_errors {
-                self.news
+            if self.settings.piggyback_errors {
+                self.errors_to_spread
                     .retain(|(_, n)| (n.source, &n.kind) != (e.source, &e.kind));
-                if self.news.len() >= MAX_NEWS {
-                    self.news.remove(0);
+                if self.errors_to_spread.len() >= MAX_ERRORS_TO_SPREAD {
+                    self.errors_to_spread.remove(0);
                 }
                 let bare = RouteError {
                     extension: Vec::new(),
                     ..e.clone()
                 };
-                self.news.push((now, bare));
+                self.errors_to_spread.push((now, bare));
             }
             if packet.ip.destination == self.own {
                 self.pass_on(now, e.salvage, &options[i + 1..]);

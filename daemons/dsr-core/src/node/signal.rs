@@ -16,7 +16,7 @@ const SIGNAL_WEIGHT: f64 = 0.25;
 impl Dsr {
     /// Keeps the mean signal of a neighbour and drops the link when it fades.
     pub(super) fn note_signal(&mut self, now: Instant, from: Ipv4Addr, signal: Option<i16>) {
-        let (Some(threshold), Some(signal)) = (self.s.signal_threshold_dbm, signal) else {
+        let (Some(threshold), Some(signal)) = (self.settings.signal_threshold_dbm, signal) else {
             return;
         };
         let new = f64::from(signal);
@@ -37,7 +37,7 @@ impl Dsr {
 
     /// Takes over what a request or a reply says of the hops between `nodes`.
     pub(super) fn learn_signals(&mut self, now: Instant, packet: &Packet, nodes: &[Ipv4Addr]) {
-        if self.s.signal_threshold_dbm.is_none() {
+        if self.settings.signal_threshold_dbm.is_none() {
             return;
         }
         let told = packet.options().iter().find_map(|o| match o {
@@ -54,7 +54,7 @@ impl Dsr {
 
     /// The option for a route, from what this node knows of its hops; none without the setting.
     pub(super) fn signals_of(&self, now: Instant, nodes: &[Ipv4Addr]) -> Option<DsrOption> {
-        self.s.signal_threshold_dbm?;
+        self.settings.signal_threshold_dbm?;
         let known = |hop: &[Ipv4Addr]| self.cache.signal(now, hop[0], hop[1]);
         let list: Vec<i8> = nodes
             .windows(2)

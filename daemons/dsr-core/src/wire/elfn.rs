@@ -26,11 +26,46 @@ const LEN: usize = 18;
 /// Octets of one record.
 pub const RECORD_LEN: usize = LEN + 2;
 
+/// What became of a segment that met a broken link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    Dropped,
+    /// Salvaged: it still travels, on another route.
+    Salvaged,
+    /// It waits at its origin for a route. Not for the wire.
+    Held,
+}
+
+impl Fate {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Fate::Dropped => "dropped",
+            Fate::Salvaged => "salvaged",
+            Fate::Held => "held",
+        }
+    }
+
+    fn code(self) -> u8 {
+        match self {
+            Fate::Dropped => 1,
+            Fate::Salvaged => 2,
+            Fate::Held => 3,
+        }
+    }
+
+    fn of_code(code: u8) -> Self {
+        match code {
+            2 => Fate::Salvaged,
+            3 => Fate::Held,
+            _ => Fate::Dropped,
+        }
+    }
+}
+
 /// A TCP segment that a broken link stopped or sent on another way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LostSegment {
-    /// True: salvaged and still travelling; false: dropped.
-    pub salvaged: bool,
+    pub fate: Fate,
     pub source: Ipv4Addr,
     pub destination: Ipv4Addr,
     pub source_port: u16,
@@ -40,13 +75,13 @@ pub struct LostSegment {
 
 impl LostSegment {
     /// The segment in `packet`; `None` unless it starts a TCP header.
-    pub fn of(packet: &Packet, salvaged: bool) -> Option<Self> {
+    pub fn of(packet: &Packet, fate: Fate) -> Option<Self> {
         if packet.ip.protocol != PROTOCOL_TCP || !packet.ip.starts_payload() {
             return None;
         }
         let h: &[u8; 8] = packet.payload.first_chunk()?;
         Some(LostSegment {
-            salvaged,
+            fate,
             source: packet.ip.source,
             destination: packet.ip.destination,
             source_port: u16::from_be_bytes([h[0], h[1]]),
@@ -55,9 +90,13 @@ impl LostSegment {
         })
     }
 
+    pub fn same_connection(&self, other: &Self) -> bool {
+        let ends = |s: &Self| (s.source, s.source_port, s.destination, s.destination_port);
+        ends(self) == ends(other)
+    }
+
     pub fn emit(&self, out: &mut Vec<u8>) {
-        let fate = if self.salvaged { 2 } else { 1 };
-        out.extend_from_slice(&[TYPE, LEN as u8, fate, PROTOCOL_TCP]);
+        out.extend_from_slice(&[TYPE, LEN as u8, self.fate.code(), PROTOCOL_TCP]);
         out.extend_from_slice(&self.source.octets());
         out.extend_from_slice(&self.destination.octets());
         out.extend_from_slice(&self.source_port.to_be_bytes());
@@ -75,7 +114,7 @@ impl LostSegment {
             bytes = &rest[usize::from(*len)..];
             if *kind == TYPE && data.len() >= LEN && data[1] == PROTOCOL_TCP {
                 found.push(LostSegment {
-                    salvaged: data[0] == 2,
+                    fate: Fate::of_code(data[0]),
                     source: Ipv4Addr::new(data[2], data[3], data[4], data[5]),
                     destination: Ipv4Addr::new(data[6], data[7], data[8], data[9]),
                     source_port: u16::from_be_bytes([data[10], data[11]]),

@@ -5,7 +5,7 @@ pub mod elfn;
 pub mod options;
 pub mod packet;
 
-pub use elfn::LostSegment;
+pub use elfn::{Fate, LostSegment};
 pub use hoplab_wire::ipv4::{self, Header as Ipv4Header};
 pub use hoplab_wire::{ETHERTYPE_ARP, ETHERTYPE_IPV4, PROTOCOL_TCP};
 pub use options::{DsrOption, ErrorKind, RouteError, RouteRequest, SourceRoute};

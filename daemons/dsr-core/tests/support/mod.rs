@@ -3,9 +3,10 @@
 //! millisecond, and every packet's way and fate is written down.
 #![allow(dead_code)]
 
+use hoplab_dsr_core::wire::LostSegment;
 use hoplab_dsr_core::wire::{Ipv4Header, Packet, ETHERTYPE_IPV4};
 use hoplab_dsr_core::{
-    Class, Dsr, Duration, Event, Instant, LinkDestination, Mac, Output, Settings, Token,
+    Class, Dsr, Duration, Event, Instant, LinkDestination, Mac, Output, Settings, Stream, Token,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -14,6 +15,7 @@ pub const FRAME_TIME: Duration = Duration::from_millis(1);
 /// Seven attempts of a frame that nobody acknowledges.
 pub const RETRY_TIME: Duration = Duration::from_millis(8);
 const UDP: u8 = 17;
+const ICMP: u8 = 1;
 
 pub fn ip(node: usize) -> Ipv4Addr {
     Ipv4Addr::new(10, 0, 0, node as u8 + 1)
@@ -55,6 +57,9 @@ pub struct Net {
     /// How strong (from, to) is heard, dBm, where anybody measures it.
     pub signals: BTreeMap<(usize, usize), i16>,
     pub events: Vec<(Instant, usize, Event)>,
+    pub notices: Vec<(usize, Vec<LostSegment>)>,
+    /// ICMP messages that reached a local stack.
+    pub delivered_icmp: Vec<(usize, Vec<u8>)>,
     pub fates: BTreeMap<u16, Vec<Fate>>,
     /// Stations that each data packet has been at, in order.
     pub visits: BTreeMap<u16, Vec<usize>>,
@@ -68,13 +73,22 @@ pub struct Net {
 
 impl Net {
     pub fn new(count: usize, settings: &Settings) -> Self {
-        let node = |i| Dsr::new(ip(i), mac(i), settings.clone(), 1000 + i as u64);
+        let node = |i| {
+            Dsr::new(
+                ip(i),
+                mac(i),
+                settings.clone(),
+                Stream::new(1, &format!("dsr/n{i}")),
+            )
+        };
         Net {
             now: Instant(0),
             nodes: (0..count).map(node).collect(),
             links: BTreeSet::new(),
             signals: BTreeMap::new(),
             events: vec![],
+            notices: vec![],
+            delivered_icmp: vec![],
             fates: BTreeMap::new(),
             visits: BTreeMap::new(),
             sent: vec![],
@@ -137,6 +151,12 @@ impl Net {
         self.collect(from);
     }
 
+    /// A packet of the local stack whose fate is not followed.
+    pub fn send_packet(&mut self, from: usize, packet: &[u8]) {
+        self.nodes[from].handle_ip_packet(self.now, packet);
+        self.collect(from);
+    }
+
     fn collect(&mut self, node: usize) {
         while let Some(output) = self.nodes[node].poll_output() {
             match output {
@@ -146,7 +166,11 @@ impl Net {
                     if p.ip.protocol == UDP {
                         self.fate(p.ip.identification, Fate::Delivered(node));
                     }
+                    if p.ip.protocol == ICMP {
+                        self.delivered_icmp.push((node, p.payload));
+                    }
                 }
+                Output::Notice(segments) => self.notices.push((node, segments)),
                 Output::Event(event) => {
                     if let Event::Drop {
                         cause,
@@ -329,6 +353,21 @@ pub fn data(from: usize, to: usize, id: u16) -> Vec<u8> {
         ip: header,
         options: None,
         payload,
+    }
+    .emit()
+}
+
+/// A TCP segment without data, numbered `sequence`.
+pub fn segment(from: usize, to: usize, sequence: u32) -> Vec<u8> {
+    let mut tcp = vec![0x4e, 0x21, 0x14, 0x51];
+    tcp.extend_from_slice(&sequence.to_be_bytes());
+    tcp.resize(20, 0);
+    let mut ip = Ipv4Header::new(ip(from), ip(to), 6, 64);
+    ip.identification = sequence as u16;
+    Packet {
+        ip,
+        options: None,
+        payload: tcp,
     }
     .emit()
 }

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Telling the sender of TCP that its route failed: the local stack's segments by a notice, those of
+//! others by the Route Error's extension; or either by ICMP host unreachable, which any stack
+//! understands (RFC 6069 is one use of it).
+
+use super::{icmp, Dsr, Output};
+use crate::settings::Carriage;
+use crate::wire::{Fate, LostSegment, Packet};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+use hoplab_base::Instant;
+
+/// ICMP destination unreachable, host unreachable (RFC 792).
+const HOST_UNREACHABLE: [u8; 2] = [3, 1];
+
+impl Dsr {
+    /// `packet` met a failed route here; says so where it is the local TCP's.
+    pub(super) fn notice(&mut self, packet: &Packet, fate: Fate) {
+        if packet.ip.source != self.own {
+            return;
+        }
+        let Some(segment) = LostSegment::of(packet, fate) else {
+            return;
+        };
+        match self.settings.carriage {
+            Carriage::RouteError => self.outputs.push_back(Output::Notice(vec![segment])),
+            Carriage::Icmp if fate == Fate::Salvaged => {}
+            Carriage::Icmp => {
+                let message = icmp::quoting(HOST_UNREACHABLE, [0; 4], packet);
+                let reply = icmp::packet(self.own, self.own, message);
+                self.outputs.push_back(Output::Deliver(reply.emit()));
+            }
+        }
+    }
+
+    /// What a Route Error says of the local TCP's segments.
+    pub(super) fn pass_on_losses(&mut self, mut segments: Vec<LostSegment>) {
+        segments.retain(|segment| segment.source == self.own);
+        if !segments.is_empty() {
+            self.outputs.push_back(Output::Notice(segments));
+        }
+    }
+
+    /// Tells the senders of `lost` by ICMP: one message a connection, as one suffices. `to` is
+    /// where `back` leads.
+    pub(super) fn send_unreachables(
+        &mut self,
+        now: Instant,
+        lost: &[Packet],
+        to: Ipv4Addr,
+        back: &[Ipv4Addr],
+    ) {
+        let mut told: Vec<LostSegment> = Vec::new();
+        for packet in lost {
+            let Some(segment) = LostSegment::of(packet, Fate::Dropped) else {
+                continue;
+            };
+            if told.iter().any(|t| t.same_connection(&segment)) {
+                continue;
+            }
+            told.push(segment);
+            let source = packet.ip.source;
+            let message = icmp::quoting(HOST_UNREACHABLE, [0; 4], packet);
+            let reply = icmp::packet(self.own, source, message);
+            let back = if source == to { back.to_vec() } else { vec![] };
+            self.send_control(now, reply, back);
+        }
+    }
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a sender of TCP is told of a route that failed, and by which of the two carriages.
+
+mod support;
+
+use hoplab_dsr_core::settings::Carriage;
+use hoplab_dsr_core::wire::Fate;
+use hoplab_dsr_core::Settings;
+use support::{ip, segment, Net};
+
+fn net(carriage: Carriage) -> Net {
+    let settings = Settings {
+        carriage,
+        ..Settings::default()
+    };
+    let mut net = Net::chain(4, &settings);
+    net.send_packet(0, &segment(0, 3, 1));
+    net.run_s(1.0);
+    assert!(net.notices.iter().all(|(node, _)| *node == 0));
+    net.notices.clear();
+    net.delivered_icmp.clear();
+    net
+}
+
+#[test]
+fn a_break_on_the_way_reaches_the_sender_in_the_route_error() {
+    let mut net = net(Carriage::RouteError);
+    net.link(1, 2, false);
+    net.send_packet(0, &segment(0, 3, 1001));
+    net.run_s(1.0);
+    let (node, segments) = &net.notices[0];
+    assert_eq!((*node, segments.len()), (0, 1));
+    assert_eq!(segments[0].sequence, 1001);
+    assert_eq!(segments[0].fate, Fate::Dropped);
+    assert_eq!(
+        (segments[0].source, segments[0].destination),
+        (ip(0), ip(3))
+    );
+    assert!(net.delivered_icmp.is_empty());
+}
+
+#[test]
+fn a_segment_that_waits_at_its_origin_is_held_until_it_is_dropped() {
+    let mut net = net(Carriage::RouteError);
+    net.link(0, 1, false);
+    net.send_packet(0, &segment(0, 3, 1001));
+    net.run_s(32.0);
+    let fates: Vec<Fate> = net.notices.iter().map(|(_, s)| s[0].fate).collect();
+    assert_eq!(fates, [Fate::Held, Fate::Dropped]);
+}
+
+#[test]
+fn icmp_host_unreachable_quotes_the_segment() {
+    let mut net = net(Carriage::Icmp);
+    net.link(1, 2, false);
+    let sent = segment(0, 3, 1001);
+    net.send_packet(0, &sent);
+    net.run_s(1.0);
+    assert!(net.notices.is_empty());
+    let (node, message) = &net.delivered_icmp[0];
+    assert_eq!((*node, &message[..2]), (0, &[3, 1][..]));
+    // RFC 792: the header and eight octets, of which the TTL and the checksum may have changed.
+    assert_eq!(message.len(), 8 + 20 + 8);
+    assert_eq!(&message[8 + 12..], &sent[12..28]);
+}

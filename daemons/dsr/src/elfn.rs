@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Hands segments that met a broken link to the kernel module `elfn` (kernel-modules/elfn,
+//! docs/elfn.md), which has their connections stand by.
+
+use crate::nl80211::answer;
+use hoplab_dsr_core::wire::LostSegment;
+use hoplab_linux::netlink::Netlink;
+use hoplab_wire::netlink::{family_id, Batch};
+
+const VERSION: u8 = 1;
+const NOTICE: u8 = 2;
+const RECORDS: u16 = 8;
+/// The module takes so many records with one notice.
+const AT_ONCE: usize = 64;
+
+pub struct Elfn {
+    netlink: Netlink,
+    family: u16,
+}
+
+impl Elfn {
+    /// To be opened with the privilege (CAP_NET_ADMIN), which the module asks of whoever opened
+    /// the socket, not of who writes to it.
+    pub fn open() -> Result<Self, String> {
+        let fail = |e: std::io::Error| {
+            format!(
+                "elfn: {e}; load the kernel's module elfn, which \
+                 'make -C kernel-modules install' builds, or leave --elfn out"
+            )
+        };
+        let netlink = Netlink::open().map_err(fail)?;
+        let mut batch = Batch::default();
+        batch.get_family(b"elfn\0");
+        let family = answer(&netlink, &mut batch, family_id).map_err(fail)?;
+        Ok(Elfn { netlink, family })
+    }
+
+    pub fn tell(&self, segments: &[LostSegment]) {
+        for some in segments.chunks(AT_ONCE) {
+            let mut records = Vec::new();
+            for segment in some {
+                segment.emit(&mut records);
+            }
+            let mut batch = Batch::default();
+            batch.begin(self.family, 0, NOTICE, VERSION, 0);
+            batch.attribute(RECORDS, &records);
+            batch.end();
+            // A notice that the kernel does not take is one that was lost on its way.
+            let _ = self.netlink.send(&batch.take());
+        }
+    }
+}
