@@ -8,12 +8,12 @@ mod radio;
 mod tables;
 
 use hoplab_keys::{table, Mistake};
-use hoplab_medium_core::{LossRule, Params, Station};
+use hoplab_medium_core::{Duration, Instant, LossRule, Params, Station};
 use serde::Deserialize;
 use serde_json::Value;
 
-pub use tables::Records;
 use tables::{EventTable, LossTable, StationTable};
+pub use tables::{PowerEvent, Records};
 
 #[derive(Debug, Deserialize)]
 struct Document {
@@ -32,16 +32,15 @@ struct Document {
 #[derive(Debug)]
 pub struct Config {
     /// When the measured part begins: scenario time 0.
-    pub epoch_ns: u64,
+    pub epoch: Instant,
     /// When it ends; none for when the daemon does.
-    pub end_ns: Option<u64>,
+    pub end: Option<Instant>,
     pub params: Params,
     pub stations: Vec<Station>,
     /// Permanent address of each radio.
     pub macs: Vec<[u8; 6]>,
     pub losses: Vec<LossRule>,
-    /// (time, radio, on).
-    pub power: Vec<(u64, usize, bool)>,
+    pub power: Vec<PowerEvent>,
     /// Centre of the channel, as captures name it.
     pub channel_mhz: u16,
     /// The noise of which records speak.
@@ -49,10 +48,10 @@ pub struct Config {
     pub records: Records,
 }
 
-/// Read and check `text`; `start_ns` is time 0 where it names none.
-pub fn parse(text: &str, start_ns: u64) -> Result<Config, String> {
+/// Read and check `text`; `start` is time 0 where it names none.
+pub fn parse(text: &str, start: Instant) -> Result<Config, String> {
     document(text)
-        .and_then(|document| check(document, start_ns))
+        .and_then(|document| check(document, start))
         .map_err(|mistake| mistake.told(text))
 }
 
@@ -71,21 +70,20 @@ fn document(text: &str) -> Result<Document, Mistake> {
     typed.map_err(|error| Mistake::at("file", error.to_string()))
 }
 
-fn check(document: Document, start_ns: u64) -> Result<Config, Mistake> {
-    let epoch_ns = document.epoch_ns.unwrap_or(start_ns);
+fn check(document: Document, start: Instant) -> Result<Config, Mistake> {
+    let epoch = document.epoch_ns.map_or(start, Instant::from_nanos);
     let in_radio = |mistake: Mistake| mistake.below("radio");
     let mut radio = document.radio.check(document.seed).map_err(in_radio)?;
-    let network = tables::Network::new(&document.station, &document.event, epoch_ns)?;
-    let losses = tables::losses(&document.loss, &document.event, &network.names, epoch_ns)?;
+    let network = tables::Network::new(&document.station, &document.event, epoch)?;
+    let losses = tables::losses(&document.loss, &document.event, &network.names, epoch)?;
     radio.params.trace = document.records.frames || document.records.air_capture.is_some();
     radio.params.histograms = true;
     radio.params.overhear = document.overhear;
-    let end_ns = document
-        .duration_s
-        .map(|s| epoch_ns.saturating_add(nanos(s)));
     Ok(Config {
-        epoch_ns,
-        end_ns,
+        epoch,
+        end: document
+            .duration_s
+            .map(|s| epoch + Duration::from_secs_f64(s)),
         params: radio.params,
         stations: network.stations,
         macs: network.macs,
@@ -95,10 +93,6 @@ fn check(document: Document, start_ns: u64) -> Result<Config, Mistake> {
         noise_dbm: radio.noise_dbm,
         records: document.records,
     })
-}
-
-fn nanos(seconds: f64) -> u64 {
-    (seconds * 1e9).round() as u64
 }
 
 /// What a word of the declaration means.

@@ -3,7 +3,8 @@
 
 use hoplab_keys::{table, Keys, Mistake};
 use hoplab_medium_core::{
-    Energy, Fading, Model, Nic, Params, Phy, Propagation, Reception, Standard,
+    Duration, Energy, Fading, Model, Nic, Params, Phy, Propagation, Rate, Reception, Rules,
+    Standard,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -155,7 +156,6 @@ pub fn add_profile(given: &mut Keys) -> Result<(), Mistake> {
 impl RadioTable {
     pub fn check(&self, seed: u64) -> Result<Radio, Mistake> {
         let phy = self.phy()?;
-        self.check_rates(&phy)?;
         let propagation = self.propagation()?;
         let threshold = |distance: Option<f64>, power: Option<f64>, key| match (distance, power) {
             // A hair below the power at that distance, so that the distance itself is in.
@@ -173,7 +173,7 @@ impl RadioTable {
             let message = "carrier sense ends before reception; raise it or lower range_m";
             return Err(Mistake::at("carrier_sense_m", message));
         }
-        let follows_ns2 = one_of(&self.rules, "rules", &[("802.11", false), ("ns-2", true)])?;
+        let rules = [("802.11", Rules::Standard), ("ns-2", Rules::Ns2)];
         let kinds = [
             ("threshold", Reception::Threshold),
             ("error-rate", Reception::ErrorRate),
@@ -198,7 +198,6 @@ impl RadioTable {
             cs_threshold_dbm,
             capture_db: self.capture_db,
             capture_later: self.capture_later,
-            cumulative_interference: !follows_ns2,
             noise_dbm: counts.then_some(noise_dbm),
             retry_short: self.retry_short,
             retry_long: self.retry_long,
@@ -212,8 +211,7 @@ impl RadioTable {
                 "mac",
                 &[("80211", false), ("csma-ca-noack", true)],
             )?,
-            always_backoff: follows_ns2,
-            ns2_reception: follows_ns2,
+            rules: one_of(&self.rules, "rules", &rules)?,
             phy,
             ..Params::default()
         };
@@ -248,12 +246,23 @@ impl RadioTable {
             let message = format!("{} is below cw_min {}", self.cw_max, self.cw_min);
             return Err(Mistake::at("cw_max", message));
         }
-        let micros = |value: f64| (value * 1000.0).round() as u64;
+        let micros = |value: f64| Duration::from_nanos((value * 1000.0).round() as u64);
+        let standard = one_of(&self.standard, "standard", &standards)?;
+        let header: &[Rate] = match standard {
+            Standard::Dsss => &[Rate::DSSS_1, Rate::DSSS_2],
+            Standard::Ofdm { .. } => &[Rate::OFDM_6],
+        };
+        let all = Rate::ALL.into_iter().filter(|rate| standard.has(*rate));
+        let all: Vec<Rate> = all.collect();
+        // The kernel chooses the data's rate; here it is only checked. None is "auto".
+        if let Some(mbps) = self.rate_mbps.as_f64() {
+            self.rate(mbps, "rate_mbps", &all)?;
+        }
         Ok(Phy {
-            standard: one_of(&self.standard, "standard", &standards)?,
+            standard,
             preamble_bits: one_of(&self.preamble, "preamble", &[("long", 144), ("short", 72)])?,
-            plcp_rate_mbps: self.plcp_rate_mbps,
-            basic_rate_mbps: self.basic_rate_mbps,
+            plcp_rate: self.rate(self.plcp_rate_mbps, "plcp_rate_mbps", header)?,
+            basic_rate: self.rate(self.basic_rate_mbps, "basic_rate_mbps", &all)?,
             slot: micros(self.slot_us),
             sifs: micros(self.sifs_us),
             cw_min: self.cw_min,
@@ -261,37 +270,17 @@ impl RadioTable {
         })
     }
 
-    /// Which of the rates the standard has.
-    fn check_rates(&self, phy: &Phy) -> Result<(), Mistake> {
-        let header: &[f64] = match phy.standard {
-            Standard::Dsss => &[1.0, 2.0],
-            Standard::Ofdm { .. } => &[6.0],
-        };
-        let all = [
-            1.0, 2.0, 5.5, 6.0, 9.0, 11.0, 12.0, 18.0, 24.0, 36.0, 48.0, 54.0,
-        ];
-        let data: Vec<f64> = all.into_iter().filter(|rate| phy.supports(*rate)).collect();
-        for (key, rate, allowed) in [
-            (
-                "basic_rate_mbps",
-                Some(self.basic_rate_mbps),
-                data.as_slice(),
-            ),
-            // None is "auto".
-            ("rate_mbps", self.rate_mbps.as_f64(), data.as_slice()),
-            ("plcp_rate_mbps", Some(self.plcp_rate_mbps), header),
-        ] {
-            if let Some(rate) = rate.filter(|rate| !allowed.contains(rate)) {
-                let names: Vec<String> = allowed.iter().map(f64::to_string).collect();
-                let standard = &self.standard;
-                let message = format!(
-                    "{rate} Mbit/s is no such rate of {standard}; one of {}",
-                    names.join(", ")
-                );
-                return Err(Mistake::at(key, message));
-            }
-        }
-        Ok(())
+    /// One of the rates that the standard has for this.
+    fn rate(&self, mbps: f64, key: &str, allowed: &[Rate]) -> Result<Rate, Mistake> {
+        let found = allowed.iter().find(|rate| rate.mbps() == mbps);
+        found.copied().ok_or_else(|| {
+            let mut known: Vec<f64> = allowed.iter().map(|rate| rate.mbps()).collect();
+            known.sort_by(f64::total_cmp);
+            let known: Vec<String> = known.iter().map(f64::to_string).collect();
+            let (standard, known) = (&self.standard, known.join(", "));
+            let message = format!("{mbps} Mbit/s is no such rate of {standard}; one of {known}");
+            Mistake::at(key, message)
+        })
     }
 
     fn propagation(&self) -> Result<Propagation, Mistake> {

@@ -4,10 +4,10 @@
 use std::path::PathBuf;
 
 use hoplab_keys::{nearest, Mistake};
-use hoplab_medium_core::{position, Burst, LossModel, LossRule, Station};
+use hoplab_medium_core::{Burst, Duration, Instant, LossModel, LossRule, Place, Station, Waypoint};
 use serde::Deserialize;
 
-use super::{nanos, one_of};
+use super::one_of;
 
 #[derive(Debug, Deserialize)]
 pub struct StationTable {
@@ -78,12 +78,20 @@ fn needed<T: Clone>(value: &Option<T>, key: &str, kind: &str) -> Result<T, Mista
     value.clone().ok_or_else(missing)
 }
 
+/// A radio goes off or comes up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PowerEvent {
+    pub at: Instant,
+    pub radio: usize,
+    pub up: bool,
+}
+
 /// Stations and what happens to them; times from boot.
 pub struct Network {
     pub names: Vec<String>,
     pub stations: Vec<Station>,
     pub macs: Vec<[u8; 6]>,
-    pub power: Vec<(u64, usize, bool)>,
+    pub power: Vec<PowerEvent>,
 }
 
 fn radio_of(names: &[String], name: &str, key: &str) -> Result<usize, Mistake> {
@@ -100,7 +108,7 @@ impl Network {
     pub fn new(
         tables: &[StationTable],
         events: &[EventTable],
-        epoch_ns: u64,
+        epoch: Instant,
     ) -> Result<Self, Mistake> {
         let names: Vec<String> = tables.iter().map(|table| table.name.clone()).collect();
         let mut network = Self {
@@ -117,50 +125,52 @@ impl Network {
                     format!("{:?} is given twice", table.name),
                 )));
             }
-            network
-                .stations
-                .push(station(table, epoch_ns).map_err(here)?);
+            network.stations.push(station(table, epoch).map_err(here)?);
             network.macs.push(mac(&table.mac).map_err(here)?);
         }
         let mut order: Vec<usize> = (0..events.len()).collect();
         order.sort_by(|a, b| events[*a].at_s.total_cmp(&events[*b].at_s));
         for i in order {
             let here = |mistake: Mistake| mistake.in_entry(i).below("event");
-            network.take(&events[i], epoch_ns).map_err(here)?;
+            network.take(&events[i], epoch).map_err(here)?;
         }
         Ok(network)
     }
 
     /// Let a station move, fail or return; lossy links are not the stations' affair.
-    fn take(&mut self, event: &EventTable, epoch_ns: u64) -> Result<(), Mistake> {
+    fn take(&mut self, event: &EventTable, epoch: Instant) -> Result<(), Mistake> {
         let kind = one_of(&event.kind, "kind", &EVENTS)?;
         if matches!(kind, EventKind::Loss) {
             return Ok(());
         }
         let name = needed(&event.station, "station", &event.kind)?;
         let radio = radio_of(&self.names, &name, "station")?;
-        let when = epoch_ns + nanos(event.at_s);
+        let when = epoch + Duration::from_secs_f64(event.at_s);
         if matches!(kind, EventKind::Move) {
             let x = needed(&event.x_m, "x_m", &event.kind)?;
             let y = needed(&event.y_m, "y_m", &event.kind)?;
-            jump(&mut self.stations[radio], when, x, y);
+            jump(&mut self.stations[radio], when, Place::new(x, y));
         } else {
-            self.power
-                .push((when, radio, matches!(kind, EventKind::Up)));
+            let up = matches!(kind, EventKind::Up);
+            self.power.push(PowerEvent {
+                at: when,
+                radio,
+                up,
+            });
         }
         Ok(())
     }
 }
 
-/// From `when` on the station is at (x, y) and stays there.
-fn jump(station: &mut Station, when: u64, x: f64, y: f64) {
-    let before = position(station, when);
-    station.waypoints.retain(|point| point.0 < when);
-    station.waypoints.push((when, before.0, before.1));
-    station.waypoints.push((when, x, y));
+/// From `when` on the station is there and stays there.
+fn jump(station: &mut Station, when: Instant, there: Place) {
+    let before = station.place(when);
+    station.waypoints.retain(|point| point.at < when);
+    station.waypoints.push(Waypoint::new(when, before));
+    station.waypoints.push(Waypoint::new(when, there));
 }
 
-fn station(table: &StationTable, epoch_ns: u64) -> Result<Station, Mistake> {
+fn station(table: &StationTable, epoch: Instant) -> Result<Station, Mistake> {
     let mut waypoints = Vec::new();
     let mut last_s = 0.0;
     for &(t_s, x, y) in &table.waypoints {
@@ -168,10 +178,12 @@ fn station(table: &StationTable, epoch_ns: u64) -> Result<Station, Mistake> {
             return Err(Mistake::at("waypoints", "times must not decrease"));
         }
         last_s = t_s;
-        waypoints.push((epoch_ns + nanos(t_s), x, y));
+        let at = epoch + Duration::from_secs_f64(t_s);
+        waypoints.push(Waypoint::new(at, Place::new(x, y)));
     }
     if waypoints.is_empty() {
-        waypoints.push((0, table.x_m, table.y_m));
+        let place = Place::new(table.x_m, table.y_m);
+        waypoints.push(Waypoint::new(Instant::ZERO, place));
     }
     Ok(Station {
         name: table.name.clone(),
@@ -201,11 +213,11 @@ pub fn losses(
     tables: &[LossTable],
     events: &[EventTable],
     names: &[String],
-    epoch_ns: u64,
+    epoch: Instant,
 ) -> Result<Vec<LossRule>, Mistake> {
     let mut rules = Vec::new();
     for (i, table) in tables.iter().enumerate() {
-        let rule = loss_rule(table, names, epoch_ns);
+        let rule = loss_rule(table, names, epoch);
         rules.push(rule.map_err(|mistake| mistake.in_entry(i).below("loss"))?);
     }
     let mut timed = Vec::new();
@@ -216,7 +228,7 @@ pub fn losses(
     {
         let found = lossy_link(event, names);
         let (src, dst, rate) = found.map_err(|m| m.in_entry(i).below("event"))?;
-        timed.push((epoch_ns + nanos(event.at_s), src, dst, rate));
+        timed.push((epoch + Duration::from_secs_f64(event.at_s), src, dst, rate));
     }
     timed.sort_by_key(|event| event.0);
     for (i, &(from, src, dst, rate)) in timed.iter().enumerate() {
@@ -225,13 +237,13 @@ pub fn losses(
             src: Some(src),
             dst: Some(dst),
             model: LossModel::Uniform { rate },
-            active: from..next.map_or(u64::MAX, |e| e.0),
+            active: from..next.map_or(Instant::MAX, |e| e.0),
         });
     }
     Ok(rules)
 }
 
-fn loss_rule(table: &LossTable, names: &[String], epoch_ns: u64) -> Result<LossRule, Mistake> {
+fn loss_rule(table: &LossTable, names: &[String], epoch: Instant) -> Result<LossRule, Mistake> {
     let end = |name: &Option<String>, key| {
         let found = name.as_ref().map(|n| radio_of(names, n, key));
         found.transpose()
@@ -239,9 +251,9 @@ fn loss_rule(table: &LossTable, names: &[String], epoch_ns: u64) -> Result<LossR
     Ok(LossRule {
         src: end(&table.src, "src")?,
         dst: end(&table.dst, "dst")?,
-        model: loss_model(table, epoch_ns)?,
+        model: loss_model(table, epoch)?,
         // Before time 0 stations only get to know each other.
-        active: epoch_ns..u64::MAX,
+        active: epoch..Instant::MAX,
     })
 }
 
@@ -252,17 +264,17 @@ fn lossy_link(event: &EventTable, names: &[String]) -> Result<(usize, usize, f64
     Ok((end(&event.src, "src")?, end(&event.dst, "dst")?, rate))
 }
 
-fn loss_model(table: &LossTable, epoch_ns: u64) -> Result<LossModel, Mistake> {
+fn loss_model(table: &LossTable, epoch: Instant) -> Result<LossModel, Mistake> {
     let number = |value: &Option<f64>, key| needed(value, key, &table.kind);
     match table.kind.as_str() {
         "uniform" => Ok(LossModel::Uniform {
             rate: number(&table.rate, "rate")?,
         }),
         "burst" => {
-            let on = nanos(number(&table.on_s, "on_s")?);
-            let period = nanos(number(&table.period_s, "period_s")?);
+            let on = Duration::from_secs_f64(number(&table.on_s, "on_s")?);
+            let period = Duration::from_secs_f64(number(&table.period_s, "period_s")?);
             let rate = number(&table.rate, "rate")?;
-            let start = epoch_ns + nanos(number(&table.start_s, "start_s")?);
+            let start = epoch + Duration::from_secs_f64(number(&table.start_s, "start_s")?);
             let message = "is longer than period_s; a burst ends with its period";
             let burst = Burst::new(rate, on, period, start);
             burst
