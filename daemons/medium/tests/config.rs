@@ -105,11 +105,8 @@ fn mistakes_are_told_with_line_key_and_what_is_allowed() {
         "line 3: station.mac: \"02:00\" is not six hexadecimal bytes with colons, as \
          02:00:00:00:00:01",
     );
-    refused_head(
-        "seed = 
-",
-        "line 1: not valid TOML",
-    );
+    let broken = parse("seed = \n", Instant::ZERO).expect_err("no value");
+    assert!(broken.starts_with("line 1: not valid TOML"), "{broken}");
 }
 
 #[test]
