@@ -39,7 +39,7 @@ fn run(options: &Options) -> Result<(), String> {
     let name = options.config.display();
     let text = std::fs::read_to_string(&options.config).map_err(|e| format!("{name}: {e}"))?;
     let config =
-        config::parse(&text, hoplab_medium::monotonic()).map_err(|e| format!("{name}: {e}"))?;
+        config::parse(&text, hoplab_linux::kernel::now()).map_err(|e| format!("{name}: {e}"))?;
     if options.check {
         println!("{name}: {} stations, no mistakes", config.stations.len());
         return Ok(());

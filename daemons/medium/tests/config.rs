@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Configuration files, right and wrong.
 
+use hoplab_medium::config::PowerEvent;
 use hoplab_medium::config::{parse, Config};
-use hoplab_medium_core::{Fading, Reception};
+use hoplab_medium_core::{Duration, Fading, Instant, Place, Reception, Waypoint};
 
 const STATIONS: &str = r#"
 [[station]]
@@ -21,12 +22,12 @@ dir = "/tmp"
 
 fn read(head: &str) -> Config {
     let text = format!("{head}{STATIONS}");
-    parse(&text, 0).unwrap_or_else(|mistake| panic!("{mistake}\n{text}"))
+    parse(&text, Instant::ZERO).unwrap_or_else(|mistake| panic!("{mistake}\n{text}"))
 }
 
 #[track_caller]
 fn refused(text: &str, expected: &str) {
-    let Err(mistake) = parse(text, 0) else {
+    let Err(mistake) = parse(text, Instant::ZERO) else {
         panic!("accepted:\n{text}");
     };
     assert_eq!(mistake.to_string(), expected, "\n{text}");
@@ -115,7 +116,9 @@ fn mistakes_are_told_with_line_key_and_what_is_allowed() {
 #[test]
 fn an_unknown_key_is_told_with_those_that_exist() {
     let text = format!("[radio]\nrange = 250\n{STATIONS}");
-    let mistake = parse(&text, 0).expect_err("no such key").to_string();
+    let mistake = parse(&text, Instant::ZERO)
+        .expect_err("no such key")
+        .to_string();
     assert!(mistake.starts_with("line 2: unknown field `range`, expected one of `profile`"));
     assert!(mistake.contains("`range_m`"));
 }
@@ -224,20 +227,27 @@ kind = "up"
 station = "a"
 "#;
     let config = read(head);
-    let second = 1_000_000_000;
+    let second = |s| Instant::from_nanos(1000) + Duration::from_secs(s);
     let active: Vec<_> = config.losses.iter().map(|l| l.active.clone()).collect();
-    assert_eq!(
-        active,
-        [
-            2 * second + 1000..4 * second + 1000,
-            4 * second + 1000..u64::MAX
-        ]
-    );
-    let jump = 3 * second + 1000;
-    let expected = [(0, 100.0, 0.0), (jump, 100.0, 0.0), (jump, 7.0, 8.0)];
+    assert_eq!(active, [second(2)..second(4), second(4)..Instant::MAX]);
+    let jump = second(3);
+    let expected = [
+        point(Instant::ZERO, 100.0, 0.0),
+        point(jump, 100.0, 0.0),
+        point(jump, 7.0, 8.0),
+    ];
     assert_eq!(config.stations[1].waypoints, expected);
-    let expected = [(5 * second + 1000, 0, false), (6 * second + 1000, 0, true)];
+    let power = |s, up| PowerEvent {
+        at: second(s),
+        radio: 0,
+        up,
+    };
+    let expected = [power(5, false), power(6, true)];
     assert_eq!(config.power, expected);
+}
+
+fn point(at: Instant, x_m: f64, y_m: f64) -> Waypoint {
+    Waypoint::new(at, Place::new(x_m, y_m))
 }
 
 #[test]
@@ -247,8 +257,12 @@ fn a_move_interrupts_a_walk() {
         "x_m = 100\nwaypoints = [[0, 100.0, 0.0], [10, 200.0, 0.0]]\n",
     );
     let event = "[[event]]\nat_s = 4\nkind = \"move\"\nstation = \"b\"\nx_m = 0\ny_m = 50\n";
-    let config = parse(&format!("epoch_ns = 0\n{event}{text}"), 0).expect("right");
-    let at = 4_000_000_000;
-    let expected = [(0, 100.0, 0.0), (at, 140.0, 0.0), (at, 0.0, 50.0)];
+    let config = parse(&format!("epoch_ns = 0\n{event}{text}"), Instant::ZERO).expect("right");
+    let at = Instant::ZERO + Duration::from_secs(4);
+    let expected = [
+        point(Instant::ZERO, 100.0, 0.0),
+        point(at, 140.0, 0.0),
+        point(at, 0.0, 50.0),
+    ];
     assert_eq!(config.stations[1].waypoints, expected);
 }

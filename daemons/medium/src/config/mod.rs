@@ -8,11 +8,11 @@ mod tables;
 
 use std::fmt;
 
-use hoplab_medium_core::{LossRule, Params, Station};
+use hoplab_medium_core::{Duration, Instant, LossRule, Params, Station};
 use serde::Deserialize;
 
-pub use tables::Records;
 use tables::{EventTable, LossTable, StationTable};
+pub use tables::{PowerEvent, Records};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -49,16 +49,15 @@ fn yes() -> bool {
 #[derive(Debug)]
 pub struct Config {
     /// When the measured part begins: scenario time 0.
-    pub epoch_ns: u64,
+    pub epoch: Instant,
     /// When it ends; none for when the daemon does.
-    pub end_ns: Option<u64>,
+    pub end: Option<Instant>,
     pub params: Params,
     pub stations: Vec<Station>,
     /// Permanent address of each radio.
     pub macs: Vec<[u8; 6]>,
     pub losses: Vec<LossRule>,
-    /// (time, radio, on).
-    pub power: Vec<(u64, usize, bool)>,
+    pub power: Vec<PowerEvent>,
     /// Centre of the channel, as captures name it.
     pub channel_mhz: u16,
     /// The noise of which records speak.
@@ -100,10 +99,10 @@ fn at(table: &'static str, index: usize, key: &'static str, message: impl Into<S
     }
 }
 
-/// Read and check `text`; `start_ns` is time 0 where it names none.
-pub fn parse(text: &str, start_ns: u64) -> Result<Config, Mistake> {
+/// Read and check `text`; `start` is time 0 where it names none.
+pub fn parse(text: &str, start: Instant) -> Result<Config, Mistake> {
     let document: Document = toml::from_str(text).map_err(|e| describe(text, &e))?;
-    check(document, start_ns).map_err(|wrong| Mistake {
+    check(document, start).map_err(|wrong| Mistake {
         line: line_of(text, &wrong),
         message: match wrong.table {
             "" => format!("{}: {}", wrong.key, wrong.message),
@@ -112,23 +111,23 @@ pub fn parse(text: &str, start_ns: u64) -> Result<Config, Mistake> {
     })
 }
 
-fn check(document: Document, start_ns: u64) -> Result<Config, At> {
-    let epoch_ns = document.epoch_ns.unwrap_or(start_ns);
+fn check(document: Document, start: Instant) -> Result<Config, At> {
+    let epoch = document.epoch_ns.map_or(start, Instant::from_nanos);
     if !document.duration_s.is_finite() || document.duration_s < 0.0 {
         let message = format!("{} is not a time in s", document.duration_s);
         return Err(at("", 0, "duration_s", message));
     }
     let mut radio = document.radio.complete()?.check(document.seed)?;
-    let network = tables::Network::new(&document.station, &document.event, epoch_ns)?;
-    let losses = tables::losses(&document.loss, &document.event, &network.names, epoch_ns)?;
+    let network = tables::Network::new(&document.station, &document.event, epoch)?;
+    let losses = tables::losses(&document.loss, &document.event, &network.names, epoch)?;
     document.records.check()?;
     radio.params.trace = document.records.frames || document.records.air_capture.is_some();
     radio.params.histograms = true;
     radio.params.overhear = document.overhear;
-    let duration_ns = nanos(document.duration_s);
+    let duration = Duration::from_secs_f64(document.duration_s);
     Ok(Config {
-        epoch_ns,
-        end_ns: (duration_ns > 0).then(|| epoch_ns.saturating_add(duration_ns)),
+        epoch,
+        end: (!duration.is_zero()).then(|| epoch + duration),
         params: radio.params,
         stations: network.stations,
         macs: network.macs,
@@ -138,10 +137,6 @@ fn check(document: Document, start_ns: u64) -> Result<Config, At> {
         noise_dbm: radio.noise_dbm,
         records: document.records,
     })
-}
-
-fn nanos(seconds: f64) -> u64 {
-    (seconds * 1e9).round() as u64
 }
 
 /// A mistake that the TOML reader found, with the key that its place belongs to.

@@ -2,7 +2,8 @@
 //! The table `[radio]`: what the file says, over what its profile says.
 
 use hoplab_medium_core::{
-    Energy, Fading, Model, Nic, Params, Phy, Propagation, Reception, Standard,
+    Duration, Energy, Fading, Model, Nic, Params, Phy, Propagation, Rate, Reception, Rules,
+    Standard,
 };
 use serde::Deserialize;
 
@@ -206,26 +207,12 @@ impl RadioTable {
 
     pub fn check(&self, seed: u64) -> Result<Radio, At> {
         let phy = self.phy()?;
-        let rates = [
-            ("basic_rate_mbps", Some(phy.basic_rate_mbps)),
-            (
-                "rate_mbps",
-                self.rate_mbps.as_ref().and_then(|rate| match rate {
-                    toml::Value::Integer(rate) => Some(*rate as f64),
-                    other => other.as_float(),
-                }),
-            ),
-        ];
-        for (key, rate) in rates {
-            if rate.is_some_and(|rate| !phy.supports(rate)) {
-                let rate = rate.unwrap_or_default();
-                let message = format!(
-                    "{rate} Mbit/s is no rate of {}; one of {}",
-                    given(&self.standard, "standard")?,
-                    list_rates(&phy)
-                );
-                return Err(wrong(key, message));
-            }
+        let data_mbps = self.rate_mbps.as_ref().and_then(|rate| match rate {
+            toml::Value::Integer(rate) => Some(*rate as f64),
+            other => other.as_float(),
+        });
+        if data_mbps.is_some() {
+            self.rate(phy.standard, &data_mbps, "rate_mbps")?;
         }
         let propagation = self.propagation()?;
         let threshold = |range: (Option<f64>, &'static str), dbm: (Option<f64>, &'static str)| {
@@ -247,7 +234,7 @@ impl RadioTable {
             (self.carrier_sense_m, "carrier_sense_m"),
             (self.cs_threshold_dbm, "cs_threshold_dbm"),
         )?;
-        let follows_ns2 = word(&self.rules, "rules", &[("802.11", false), ("ns-2", true)])?;
+        let rules = [("802.11", Rules::Standard), ("ns-2", Rules::Ns2)];
         let reception = word(
             &self.reception.clone().or(Some("threshold".into())),
             "reception",
@@ -284,7 +271,6 @@ impl RadioTable {
                 1000.0,
             )?,
             capture_later: self.capture_later.unwrap_or(false),
-            cumulative_interference: !follows_ns2,
             noise_dbm: counts.then_some(noise_dbm),
             retry_short: given(&self.retry_short, "retry_short")?,
             retry_long: given(&self.retry_long, "retry_long")?,
@@ -302,8 +288,7 @@ impl RadioTable {
                 "mac",
                 &[("80211", false), ("csma-ca-noack", true)],
             )?,
-            always_backoff: follows_ns2,
-            ns2_reception: follows_ns2,
+            rules: word(&self.rules, "rules", &rules)?,
             phy,
             ..Params::default()
         };
@@ -327,6 +312,20 @@ impl RadioTable {
         })
     }
 
+    /// A rate that the standard has.
+    fn rate(&self, standard: Standard, mbps: &Option<f64>, key: &'static str) -> Result<Rate, At> {
+        let mbps = given(mbps, key)?;
+        let rate = Rate::from_mbps(mbps).filter(|rate| standard.has(*rate));
+        let name = given(&self.standard, "standard")?;
+        rate.ok_or_else(|| {
+            let known = list_rates(standard);
+            wrong(
+                key,
+                format!("{mbps} Mbit/s is no rate of {name}; one of {known}"),
+            )
+        })
+    }
+
     fn phy(&self) -> Result<Phy, At> {
         let ofdm = |signal_extension| Standard::Ofdm { signal_extension };
         let standard = word(
@@ -341,18 +340,20 @@ impl RadioTable {
         )?;
         let micros = |value: &Option<f64>, key| {
             let value = number(given(value, key)?, key, 0.001, 1e6)?;
-            Ok((value * 1000.0).round() as u64)
+            Ok(Duration::from_nanos((value * 1000.0).round() as u64))
         };
-        let plcp_rate_mbps = given(&self.plcp_rate_mbps, "plcp_rate_mbps")?;
-        if ![1.0, 2.0, 6.0].contains(&plcp_rate_mbps) {
-            let message = format!("{plcp_rate_mbps} is not allowed; one of 1, 2, 6");
-            return Err(wrong("plcp_rate_mbps", message));
-        }
+        let plcp_mbps = given(&self.plcp_rate_mbps, "plcp_rate_mbps")?;
+        let headers = [Rate::DSSS_1, Rate::DSSS_2, Rate::OFDM_6];
+        let plcp_rate = headers.into_iter().find(|rate| rate.mbps() == plcp_mbps);
+        let unknown = || {
+            let message = format!("{plcp_mbps} is not allowed; one of 1, 2, 6");
+            wrong("plcp_rate_mbps", message)
+        };
         let phy = Phy {
             standard,
             preamble_bits: word(&self.preamble, "preamble", &[("long", 144), ("short", 72)])?,
-            plcp_rate_mbps,
-            basic_rate_mbps: given(&self.basic_rate_mbps, "basic_rate_mbps")?,
+            plcp_rate: plcp_rate.ok_or_else(unknown)?,
+            basic_rate: self.rate(standard, &self.basic_rate_mbps, "basic_rate_mbps")?,
             slot: micros(&self.slot_us, "slot_us")?,
             sifs: micros(&self.sifs_us, "sifs_us")?,
             cw_min: given(&self.cw_min, "cw_min")?,
@@ -454,11 +455,10 @@ impl RadioTable {
     }
 }
 
-fn list_rates(phy: &Phy) -> String {
-    let all = [
-        1.0, 2.0, 5.5, 6.0, 9.0, 11.0, 12.0, 18.0, 24.0, 36.0, 48.0, 54.0,
-    ];
-    let known = all.iter().filter(|rate| phy.supports(**rate));
-    let names: Vec<String> = known.map(|rate| rate.to_string()).collect();
+fn list_rates(standard: Standard) -> String {
+    let known = Rate::ALL.into_iter().filter(|rate| standard.has(*rate));
+    let mut known: Vec<f64> = known.map(Rate::mbps).collect();
+    known.sort_by(f64::total_cmp);
+    let names: Vec<String> = known.iter().map(f64::to_string).collect();
     names.join(", ")
 }

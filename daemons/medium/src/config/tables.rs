@@ -3,10 +3,10 @@
 
 use std::path::PathBuf;
 
-use hoplab_medium_core::{position, Burst, LossModel, LossRule, Station};
+use hoplab_medium_core::{Burst, Duration, Instant, LossModel, LossRule, Place, Station, Waypoint};
 use serde::Deserialize;
 
-use super::{at, nanos, one_of, At};
+use super::{at, one_of, At};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -110,12 +110,20 @@ impl EventTable {
     }
 }
 
+/// A radio goes off or comes up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PowerEvent {
+    pub at: Instant,
+    pub radio: usize,
+    pub up: bool,
+}
+
 /// Stations and what happens to them; times from boot.
 pub struct Network {
     pub names: Vec<String>,
     pub stations: Vec<Station>,
     pub macs: Vec<[u8; 6]>,
-    pub power: Vec<(u64, usize, bool)>,
+    pub power: Vec<PowerEvent>,
 }
 
 fn radio_of(
@@ -132,7 +140,7 @@ fn radio_of(
 }
 
 impl Network {
-    pub fn new(tables: &[StationTable], events: &[EventTable], epoch_ns: u64) -> Result<Self, At> {
+    pub fn new(tables: &[StationTable], events: &[EventTable], epoch: Instant) -> Result<Self, At> {
         let names: Vec<String> = tables.iter().map(|table| table.name.clone()).collect();
         for (i, name) in names.iter().enumerate() {
             if names[..i].contains(name) {
@@ -146,7 +154,7 @@ impl Network {
             names,
         };
         for (i, table) in tables.iter().enumerate() {
-            network.stations.push(station(table, i, epoch_ns)?);
+            network.stations.push(station(table, i, epoch)?);
             network.macs.push(mac(&table.mac, i)?);
         }
         let mut order: Vec<usize> = (0..events.len()).collect();
@@ -159,29 +167,33 @@ impl Network {
             }
             let name = event.needs(&event.station, i, "station")?;
             let radio = radio_of(&network.names, &name, "event", i, "station")?;
-            let when = epoch_ns + nanos(event.at_s);
+            let when = epoch + Duration::from_secs_f64(event.at_s);
             if matches!(kind, EventKind::Move) {
                 let x = event.needs(&event.x_m, i, "x_m")?;
                 let y = event.needs(&event.y_m, i, "y_m")?;
-                jump(&mut network.stations[radio], when, x, y);
+                jump(&mut network.stations[radio], when, Place::new(x, y));
             } else {
                 let up = matches!(kind, EventKind::Up);
-                network.power.push((when, radio, up));
+                network.power.push(PowerEvent {
+                    at: when,
+                    radio,
+                    up,
+                });
             }
         }
         Ok(network)
     }
 }
 
-/// From `when` on the station is at (x, y) and stays there.
-fn jump(station: &mut Station, when: u64, x: f64, y: f64) {
-    let before = position(station, when);
-    station.waypoints.retain(|point| point.0 < when);
-    station.waypoints.push((when, before.0, before.1));
-    station.waypoints.push((when, x, y));
+/// From `when` on the station is there and stays there.
+fn jump(station: &mut Station, when: Instant, there: Place) {
+    let before = station.place(when);
+    station.waypoints.retain(|point| point.at < when);
+    station.waypoints.push(Waypoint::new(when, before));
+    station.waypoints.push(Waypoint::new(when, there));
 }
 
-fn station(table: &StationTable, index: usize, epoch_ns: u64) -> Result<Station, At> {
+fn station(table: &StationTable, index: usize, epoch: Instant) -> Result<Station, At> {
     let mut waypoints = Vec::new();
     let mut last_s = 0.0;
     for &(t_s, x, y) in &table.waypoints {
@@ -191,7 +203,8 @@ fn station(table: &StationTable, index: usize, epoch_ns: u64) -> Result<Station,
             return Err(at("station", index, "waypoints", message));
         }
         last_s = t_s;
-        waypoints.push((epoch_ns + nanos(t_s), x, y));
+        let at = epoch + Duration::from_secs_f64(t_s);
+        waypoints.push(Waypoint::new(at, Place::new(x, y)));
     }
     if waypoints.is_empty() {
         for (key, value) in [("x_m", table.x_m), ("y_m", table.y_m)] {
@@ -199,7 +212,8 @@ fn station(table: &StationTable, index: usize, epoch_ns: u64) -> Result<Station,
                 return Err(at("station", index, key, format!("{value} is no place")));
             }
         }
-        waypoints.push((0, table.x_m, table.y_m));
+        let place = Place::new(table.x_m, table.y_m);
+        waypoints.push(Waypoint::new(Instant::ZERO, place));
     }
     Ok(Station {
         name: table.name.clone(),
@@ -229,7 +243,7 @@ pub fn losses(
     tables: &[LossTable],
     events: &[EventTable],
     names: &[String],
-    epoch_ns: u64,
+    epoch: Instant,
 ) -> Result<Vec<LossRule>, At> {
     let mut rules = Vec::new();
     for (i, table) in tables.iter().enumerate() {
@@ -240,9 +254,9 @@ pub fn losses(
         rules.push(LossRule {
             src: end(&table.src, "src")?,
             dst: end(&table.dst, "dst")?,
-            model: loss_model(table, i, epoch_ns)?,
+            model: loss_model(table, i, epoch)?,
             // Before time 0 stations only get to know each other.
-            active: epoch_ns..u64::MAX,
+            active: epoch..Instant::MAX,
         });
     }
     let mut timed = Vec::new();
@@ -257,7 +271,8 @@ pub fn losses(
             }
             let src = radio_of(names, &src, "event", i, "src")?;
             let dst = radio_of(names, &dst, "event", i, "dst")?;
-            timed.push((epoch_ns + nanos(event.at_s), src, dst, rate));
+            let at = epoch + Duration::from_secs_f64(event.at_s);
+            timed.push((at, src, dst, rate));
         }
     }
     timed.sort_by_key(|event| event.0);
@@ -267,13 +282,13 @@ pub fn losses(
             src: Some(src),
             dst: Some(dst),
             model: LossModel::Uniform { rate },
-            active: from..next.map_or(u64::MAX, |e| e.0),
+            active: from..next.map_or(Instant::MAX, |e| e.0),
         });
     }
     Ok(rules)
 }
 
-fn loss_model(table: &LossTable, index: usize, epoch_ns: u64) -> Result<LossModel, At> {
+fn loss_model(table: &LossTable, index: usize, epoch: Instant) -> Result<LossModel, At> {
     let probability = |value: Option<f64>, key: &'static str, default: Option<f64>| {
         let missing = format!("missing; loss of kind {:?} needs it", table.kind);
         let value = value
@@ -286,7 +301,8 @@ fn loss_model(table: &LossTable, index: usize, epoch_ns: u64) -> Result<LossMode
         Err(at("loss", index, key, message))
     };
     let time = |value: Option<f64>, key: &'static str| {
-        let found = value.filter(|s| s.is_finite() && *s > 0.0).map(nanos);
+        let found = value.filter(|s| s.is_finite() && *s > 0.0);
+        let found = found.map(Duration::from_secs_f64);
         let message = "loss of kind \"burst\" needs it, in s and above 0";
         found.ok_or_else(|| at("loss", index, key, message))
     };
@@ -297,7 +313,7 @@ fn loss_model(table: &LossTable, index: usize, epoch_ns: u64) -> Result<LossMode
         "burst" => {
             let (on, period) = (time(table.on_s, "on_s")?, time(table.period_s, "period_s")?);
             let rate = probability(table.rate, "rate", None)?;
-            let start = epoch_ns + nanos(table.start_s.unwrap_or(0.0));
+            let start = epoch + Duration::from_secs_f64(table.start_s.unwrap_or(0.0));
             let burst = Burst::new(rate, on, period, start);
             let message = "is longer than period_s, or neither lasts a nanosecond; a burst ends \
                            with its period";
