@@ -14,10 +14,13 @@ def main() -> None:
     signals.raise_on_signals()
     try:
         from hoplab.cli import main as commands
+
+        commands()
     except signals.Stopped as stopped:
         signals.say(stopped)
         sys.exit(stopped.exit_status)
-    commands()
+    finally:
+        signals.end()
 
 
 if __name__ == "__main__":

@@ -8,11 +8,10 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -73,80 +72,36 @@ def run(
     """Run a scenario and leave a folder with tables, logs and a report."""
     from hoplab import report as reports
     from hoplab import results
+    from hoplab.report import progress
+    from hoplab.report.summary import summary
     from hoplab.run import launch as runs
 
     _known_machine(machine)
     scenario = _scenario(file, overrides, seed)
     pages: list[Path] = []
-
-    def on_results(folder: Path) -> None:
-        pages.append(reports.render(folder))
-
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.completed:.0f} of {task.total:.0f} s"),
-        TextColumn("{task.fields[speed]}"),
-        TextColumn("{task.fields[goodput]}"),
-        console=messages,
-        disable=not messages.is_terminal or messages.is_dumb_terminal,
-        transient=True,
-    ) as bar:
-        task = bar.add_task(
-            scenario.title or file.stem, total=scenario.duration_s, speed="", goodput=""
-        )
-
-        def on_progress(progress: runs.Progress) -> None:
-            bar.update(
-                task,
-                completed=progress.t_s,
-                speed=f"{progress.t_s / max(progress.wall_s, 1e-9):.1f} virtual s/s",
-                goodput=f"{progress.goodput_kbps:.0f} kbit/s",
-            )
-
+    with progress.shown(messages, scenario.title or file.stem, scenario.duration_s) as move:
         manifest = runs.run(
             scenario,
             file,
             out,
             machine,
             wall_limit,
-            on_progress,
-            on_results,
-            machine_file,
+            on_progress=move,
+            on_results=lambda folder: pages.append(reports.render(folder)),
+            machine_file=machine_file,
         )
-    folder = pages[0].parent
     for warning in manifest["verdict"]["warnings"]:
         messages.print(f"hoplab: warning: {warning}", markup=False, soft_wrap=True)
+    found = results.load(pages[0].parent)
     if as_json:
-        print(json.dumps(_summary(folder, manifest)))
+        print(json.dumps(summary(found)))
         return
-    output.print(reports.summary_table(results.load(folder)))
+    output.print(reports.summary_table(found))
     speed = manifest["virtual_s"] / manifest["wall_s"]
     output.print(
         f"{manifest['virtual_s']:g} virtual s in {manifest['wall_s']:.1f} s ({speed:.1f} to 1)"
     )
     output.print(f"report: {pages[0]}", soft_wrap=True, markup=False)
-
-
-def _summary(folder: Path, manifest: dict[str, Any]) -> dict[str, Any]:
-    import pyarrow.parquet as pq
-
-    flows = []
-    path = folder / "tables" / "flows.parquet"
-    for row in pq.read_table(path).to_pylist() if path.exists() else []:
-        keys = ["protocol", "goodput_kbps", "delivered_bytes", "retransmits", "rtt_ms_mean"]
-        if row["protocol"] == "udp":
-            keys += ["sent", "received", "lost", "latency_ms_mean"]
-        flows.append({"name": row["flow"], **{key: row[key] for key in keys}})
-    nodes: dict[str, Any] = {}
-    path = folder / "tables" / "nodes.parquet"
-    for row in pq.read_table(path).to_pylist() if path.exists() else []:
-        nodes[row.pop("node")] = row
-    return {
-        **{key: manifest[key] for key in ("run", "digest", "virtual_s", "wall_s")},
-        "flows": flows,
-        "nodes": [{"name": name, **row} for name, row in sorted(nodes.items())],
-    }
 
 
 @app.command()

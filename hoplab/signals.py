@@ -47,6 +47,12 @@ def raise_on_signals(numbers: Sequence[signal.Signals] = ENDING) -> None:
             signal.signal(number, _on_signal)
 
 
+def end() -> None:
+    """All is done: a signal changes nothing any more, while the interpreter clears up either."""
+    for number in ENDING:
+        signal.signal(number, signal.SIG_IGN)
+
+
 def say(stopped: Stopped) -> None:
     """One line on standard error, if there still is one."""
     with suppress(OSError):

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run came to, as a table for the terminal."""
+"""What a run came to, as a table for the terminal and as JSON for programs."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from rich.table import Table
 from rich.text import Text
@@ -20,6 +22,8 @@ _COLUMNS = (
     ("lost", "lost", ",d"),
     ("latency_ms_mean", "mean delay ms", ",.1f"),
 )
+_FLOW_KEYS = ("protocol", "goodput_kbps", "delivered_bytes", "retransmits", "rtt_ms_mean")
+_UDP_KEYS = ("sent", "received", "lost", "latency_ms_mean")
 
 
 def summary_table(results: Results) -> Table:
@@ -44,3 +48,20 @@ def summary_table(results: Results) -> Table:
         path = f"{row['src']} → {row['dst']} ({row['protocol']})"
         table.add_row(Text(str(row["flow"])), Text(path), *cells)
     return table
+
+
+def summary(results: Results) -> dict[str, Any]:
+    """What ``hoplab run --json`` prints: the run, its flows, every station's last row."""
+    flows = []
+    for row in results.rows("flows"):
+        keys = _FLOW_KEYS + (_UDP_KEYS if row["protocol"] == "udp" else ())
+        flows.append({"name": row["flow"], **{key: row[key] for key in keys}})
+    nodes: dict[str, Any] = {}
+    for row in results.rows("nodes"):
+        nodes[row.pop("node")] = row
+    return {
+        **{key: results.manifest[key] for key in ("run", "digest", "virtual_s", "wall_s")},
+        "warnings": results.manifest["verdict"]["warnings"],
+        "flows": flows,
+        "nodes": [{"name": name, **row} for name, row in sorted(nodes.items())],
+    }

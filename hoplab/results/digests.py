@@ -84,7 +84,8 @@ def _table_on_disk(path: Path) -> str:
     if not path.exists():
         return GONE
     try:
-        return of_table(pq.read_table(path))
+        with path.open("rb") as file:
+            return of_table(pq.read_table(file))
     except (OSError, pa.ArrowException):
         return BROKEN
 

@@ -47,7 +47,8 @@ class Results:
         if not path.exists():
             return arrow.schema(TABLES[name]).empty_table()
         try:
-            table = pq.read_table(path)
+            with path.open("rb") as file:
+                table = pq.read_table(file)
         except (OSError, pa.ArrowException) as error:
             reason = str(error).splitlines()[0]
             raise ResultsError(f"{path}: cannot be read: {reason}; run it again") from None

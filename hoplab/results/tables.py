@@ -32,7 +32,9 @@ def convert(run: Path, duration_s: float) -> dict[str, pa.Table]:
         if not rows:
             continue
         tables[name] = arrow.from_rows(name, rows, f"{run}/raw/{name}.jsonl")
-        pq.write_table(tables[name], folder / f"{name}.parquet", compression="zstd")
+        # Through a file of Python's: Arrow takes no path that is not UTF-8.
+        with (folder / f"{name}.parquet").open("wb") as file:
+            pq.write_table(tables[name], file, compression="zstd")
     return tables
 
 

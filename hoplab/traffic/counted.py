@@ -51,9 +51,12 @@ def send(
     with socket.socket() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, int(mss))
-        connection.setsockopt(
-            socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion_control.encode()
-        )
+        try:
+            connection.setsockopt(
+                socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion_control.encode()
+            )
+        except OSError as error:
+            sys.exit(f"congestion control {congestion_control}: {error.strerror}")
         # A packet of the scenario is a packet on the wire, as long as the window lets it leave.
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.bind((own_address, int(own_port)))

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from hoplab.network.namespaces import Namespaces
 from hoplab.processes import last_line, program
+from hoplab.scenario.keys import MAX_DURATION_S
 from hoplab.scenario.model import Flow
 from hoplab.scenario.plan import Conversation
 from hoplab.scenario.variants import VARIANTS
@@ -71,6 +72,9 @@ def start_server(conversation: Conversation, namespaces: Namespaces, out: Path) 
             program("iperf3"),
             *("--server", "--one-off", "--port", ends[1]),
             *("--bind", ends[0], "--json", "--logfile", str(report)),
+            # Else it keeps a report of every second in memory, and ends a test in which nothing
+            # came for two minutes, as happens where stations move.
+            *("--interval", "0", "--rcv-timeout", str(MAX_DURATION_S * 1000)),
         ]
     log = out / "logs" / f"flow-{name}-server.log"
     process = namespaces.spawn(conversation.flow.destination, command, log)

@@ -76,7 +76,11 @@ def all_gone(pids: list[int]) -> bool:
 
 @pytest.mark.parametrize(
     ("number", "status", "word"),
-    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
+    [
+        (signal.SIGINT, 130, "interrupted"),
+        (signal.SIGTERM, 143, "terminated"),
+        (signal.SIGHUP, 129, "hung up"),
+    ],
 )
 def test_a_signal_in_mid_run_keeps_results(
     tmp_path: Path, number: signal.Signals, status: int, word: str
@@ -93,6 +97,56 @@ def test_a_signal_in_mid_run_keeps_results(
     assert (out / "report.html").exists()
     assert not (out / "running.pid").exists()
     assert all_gone(below)
+
+
+def test_further_signals_wait_for_the_results(tmp_path: Path) -> None:
+    """Who presses Ctrl-C again and again gets tables and report all the same, once."""
+    process, out = start(tmp_path)
+    wait_for_samples(process, out)
+    while process.poll() is None:
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.05)
+    _, message = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert message.splitlines() == ["hoplab: interrupted"]
+    assert (out / "tables" / "tcp.parquet").exists()
+    assert (out / "report.html").exists()
+
+
+@pytest.mark.parametrize("delay_s", [0.1, 0.2])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_a_signal_while_the_program_is_loaded(
+    tmp_path: Path, delay_s: float, number: signal.Signals
+) -> None:
+    process, _ = start(tmp_path)
+    time.sleep(delay_s)
+    process.send_signal(number)
+    _, message = process.communicate(timeout=30)
+    if process.returncode != -number:  # the interpreter itself was not up yet
+        assert process.returncode == 128 + number
+        assert len(message.splitlines()) == 1
+
+
+def test_a_failed_run_into_an_old_one_leaves_its_report(tmp_path: Path, hoplab: Hoplab) -> None:
+    file = tmp_path / "scenario.toml"
+    file.write_text(chain(2).replace("= 10", "= 1", 1))
+    assert hoplab("run", str(file), "--out", str(tmp_path / "out")).returncode == 0
+    report = tmp_path / "out" / "report.html"
+    report.write_text("mine")
+    assert hoplab("run", str(file), "--out", str(tmp_path / "out")).returncode == 6
+    assert report.read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ['a, "b" c', b"caf\xe9"])
+def test_any_name_of_a_folder(tmp_path: Path, hoplab: Hoplab, name: str | bytes) -> None:
+    (tmp_path / "scenario.toml").write_text(chain(2).replace("= 10", "= 1", 1))
+    folder = tmp_path / os.fsdecode(name)
+    folder.mkdir()
+    file = (tmp_path / "scenario.toml").rename(folder / f"{os.fsdecode(name)}.toml")
+    done = hoplab("run", str(file), "--out", str(folder / "out"), errors="surrogateescape")
+    assert done.returncode == 0, done.stderr
+    assert (folder / "out" / "report.html").exists()
+    assert hoplab("report", str(folder / "out"), errors="surrogateescape").returncode == 0
 
 
 @pytest.mark.parametrize("delay_s", [0.0, 0.3, 0.6, 0.9, 1.2])

@@ -111,10 +111,15 @@ def test_every_part_expects_figures() -> None:
 
 def test_figures_that_the_engine_does_not_print_are_named() -> None:
     cases = [(n, rts) for n in contention.ENGINE_STATIONS for rts in ("false", "true")]
-    lines = [f"{n} {rts} 142.6 142.65 -0.0 % 0.05 0.057 +0.2 %" for n, rts in cases]
+    lines = [
+        f'{{"stations": {n}, "rts": {rts}, "frames_per_s": 142.6, "collisions": 0.05}}'
+        for n, rts in cases
+    ]
     assert contention.read_engine("\n".join(lines))[2, True] == [contention.Share(142.6, 0.05)]
     with pytest.raises(HoplabError, match="prints no figures of 50 stations, RTS on"):
         contention.read_engine("\n".join(lines[:-1]))
+    with pytest.raises(HoplabError, match="saturated: '1 true'"):
+        contention.read_engine("1 true")
 
 
 def test_recorded_runs_of_ns_2_are_read_and_missing_ones_made(tmp_path: Path) -> None:

@@ -4,12 +4,13 @@
 ``python -m tests.validate.contention FILE`` draws the figure of `docs/medium.md`.
 
 G. Bianchi, "Performance Analysis of the IEEE 802.11 Distributed Coordination Function", IEEE JSAC
-18(3), 2000. The engine's figures, up to 50 stations, are those of its own tests.
+18(3), 2000. The engine's figures, up to 50 stations, are those of its own example.
 """
 
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import subprocess
 import sys
@@ -38,6 +39,7 @@ MEASURED_S = {1: 10.0, 2: 80.0, 5: 40.0, 10: 30.0, 20: 25.0}
 """In each run; six of them leave chance 2 to 4 % of the collision probability."""
 SEEDS = (1, 2, 3, 4, 5, 6)
 ENGINE_STATIONS = (1, 2, 5, 10, 20, 50)
+ENGINE_EXAMPLE = "saturated"
 OFFERED = 1.6
 """Times what the channel carries: every queue is full before `SETTLED_S`."""
 
@@ -145,10 +147,10 @@ def _figures(
 
 
 def engine() -> dict[tuple[int, bool], list[Share]]:
-    """What the engine's own test measures. Raises `HoplabError` where it fails or is silent."""
+    """What the engine's example measures. Raises `HoplabError` where it fails or is silent."""
     command = (
-        ". scripts/rust && cargo test --quiet --locked --manifest-path daemons/Cargo.toml "
-        "--package hoplab-medium-core --test theory bianchi -- --nocapture"
+        ". scripts/rust && cargo run --quiet --release --locked --manifest-path daemons/Cargo.toml "
+        f"--package hoplab-medium-core --example {ENGINE_EXAMPLE}"
     )
     done = subprocess.run(
         ["bash", "-c", command], cwd=PROJECT, capture_output=True, text=True, check=False
@@ -159,17 +161,22 @@ def engine() -> dict[tuple[int, bool], list[Share]]:
 
 
 def read_engine(printed: str) -> dict[tuple[int, bool], list[Share]]:
-    """Lines of ten words: n, RTS, frames a second, …, collisions, …"""
+    """A line of JSON a case; nothing else, and no case missing."""
     found = {}
     for line in printed.splitlines():
-        words = line.split()
-        if len(words) == 10 and words[1] in ("true", "false"):
-            found[int(words[0]), words[1] == "true"] = [Share(float(words[2]), float(words[6]))]
+        try:
+            row = json.loads(line)
+            case = int(row["stations"]), bool(row["rts"])
+            found[case] = [Share(float(row["frames_per_s"]), float(row["collisions"]))]
+        except (ValueError, KeyError, TypeError) as error:
+            raise HoplabError(
+                f"the engine's example {ENGINE_EXAMPLE}: {line!r}: {error}"
+            ) from error
     for n, rts in itertools.product(ENGINE_STATIONS, (False, True)):
         if (n, rts) not in found:
             raise HoplabError(
-                f"the engine's test bianchi prints no figures of {n} stations, RTS "
-                f"{'on' if rts else 'off'}; daemons/medium-core/tests/theory.rs must print them"
+                f"the engine's example {ENGINE_EXAMPLE} prints no figures of {n} stations, RTS "
+                f"{'on' if rts else 'off'}"
             )
     return found
 

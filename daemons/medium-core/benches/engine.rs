@@ -4,10 +4,11 @@
 //! `cargo bench --manifest-path daemons/Cargo.toml -p hoplab-medium-core`; throughput is in
 //! events, and each size's cost per frame is printed first.
 
-use std::time::Instant;
-
 use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion, Throughput};
-use hoplab_medium_core::{Class, Frame, Medium, Output, Params, Station, Stream, To};
+use hoplab_medium_core::{
+    Attempts, Class, Duration, Frame, Instant, Medium, Output, Params, Place, Rate, Station,
+    Stream, To, Waypoint,
+};
 
 /// One radio in this area: about 21 others in carrier-sense range of 550 m.
 const AREA_M2: f64 = 45_000.0;
@@ -28,12 +29,12 @@ impl Network {
         let side = (AREA_M2 * count as f64).sqrt();
         let mut places = Vec::new();
         for _ in 0..count {
-            places.push((random.unit() * side, random.unit() * side));
+            places.push(Place::new(random.unit() * side, random.unit() * side));
         }
         let nearest = (0..count).map(|i| {
             let distance = |j: usize| {
-                let (a, b): ((f64, f64), (f64, f64)) = (places[i], places[j]);
-                (a.0 - b.0).hypot(a.1 - b.1)
+                let (a, b): (Place, Place) = (places[i], places[j]);
+                (a.x_m - b.x_m).hypot(a.y_m - b.y_m)
             };
             let others = (0..count).filter(|j| *j != i);
             others
@@ -43,16 +44,18 @@ impl Network {
         let nearest: Vec<usize> = nearest.collect();
         let ordered = (0..count * count).map(|i| (places[i / count], places[i % count]));
         let pairs = ordered
-            .filter(|(a, b)| a != b && (a.0 - b.0).hypot(a.1 - b.1) <= 550.0)
+            .filter(|(a, b)| a != b && (a.x_m - b.x_m).hypot(a.y_m - b.y_m) <= 550.0)
             .count();
         let stations = places.iter().enumerate();
-        let stations = stations.map(|(i, &(x, y))| Station {
-            name: format!("n{i}"),
-            waypoints: if moving {
-                vec![(0, x, y), (3_600_000_000_000, x + 7_200.0, y)]
-            } else {
-                vec![(0, x, y)]
-            },
+        let stations = stations.map(|(i, &start)| {
+            let mut station = Station::at(&format!("n{i}"), start);
+            if moving {
+                // 2 m/s.
+                let hour = Instant::ZERO + Duration::from_secs(3600);
+                let end = Place::new(start.x_m + 7_200.0, start.y_m);
+                station.waypoints.push(Waypoint::new(hour, end));
+            }
+            station
         });
         let mut network = Self {
             medium: Medium::new(Params::default(), stations.collect(), Vec::new()),
@@ -77,7 +80,11 @@ impl Network {
             id: self.next_id,
             to: To::Radio(self.nearest[radio]),
             bytes: 1536,
-            rates: vec![(2.0, 7, false)],
+            rates: vec![Attempts {
+                rate: Rate::DSSS_2,
+                tries: 7,
+                rts: false,
+            }],
             class: Class::Data,
             routing: false,
         };
@@ -111,7 +118,7 @@ fn engine(criterion: &mut Criterion) {
         group.throughput(Throughput::Elements(EVENTS));
         for count in [10, 100, 1000] {
             let mut network = Network::new(count, moving);
-            let begin = Instant::now();
+            let begin = std::time::Instant::now();
             network.handle(10 * EVENTS);
             let took_s = begin.elapsed().as_secs_f64();
             println!(

@@ -5,42 +5,37 @@
 //! Henderson 2010, "Validation of OFDM error rate model in ns-3" and "Validation of ns-3 802.11b
 //! PHY model"). `sinr` is the ratio of powers in the channel's bandwidth.
 
-use std::f64::consts::{PI, SQRT_2};
+use core::f64::consts::{PI, SQRT_2};
+
+use crate::{Modulation, Rate};
 
 /// Bandwidth of a DSSS channel, in MHz, in which its noise is counted.
 const DSSS_MHZ: f64 = 22.0;
 
-/// Probability that a bit at `rate_mbps` spoils its frame: of an OFDM rate after the convolutional
+/// Probability that a bit at `rate` spoils its frame: of an OFDM rate after the convolutional
 /// decoder, of CCK such that all bits of a code word spoil the frame as often as the word is wrong.
-pub fn bit_error_rate(rate_mbps: f64, sinr: f64) -> f64 {
-    let rate = Modulation::ALL.iter().find(|entry| entry.0 == rate_mbps);
-    let wrong = match rate.map(|entry| entry.1) {
-        Some(Modulation::Dbpsk) => 0.5 * libm::exp(-sinr * DSSS_MHZ),
-        Some(Modulation::Dqpsk) => dqpsk(sinr * DSSS_MHZ / 2.0),
-        Some(Modulation::Cck4) => {
-            // 4 bits a code word at 1.375 Mword/s.
-            per_bit(biorthogonal(sinr * DSSS_MHZ / 1.375 / 2.0), 4.0)
+pub fn bit_error_rate(rate: Rate, sinr: f64) -> f64 {
+    let wrong = match rate.modulation() {
+        Modulation::Dsss => dsss(rate, sinr * DSSS_MHZ),
+        Modulation::Ofdm => {
+            let (points, code) = constellation(rate);
+            decoded(uncoded(points, sinr), code)
         }
-        Some(Modulation::Cck8) => {
-            // 8 bits a code word: two independent halves, each with half of its energy.
-            let half = biorthogonal(sinr * DSSS_MHZ / 1.375 / 2.0 / 2.0);
-            per_bit(half, 4.0)
-        }
-        Some(Modulation::Ofdm(points, code)) => decoded(uncoded(points, sinr), code),
-        None => 0.5,
     };
     // Worse than guessing is not possible; a bound may say so.
     wrong.clamp(0.0, 0.5)
 }
 
-#[derive(Clone, Copy)]
-enum Modulation {
-    Dbpsk,
-    Dqpsk,
-    Cck4,
-    Cck8,
-    /// Points of the constellation, convolutional code.
-    Ofdm(u32, Code),
+/// `energy` is that of a microsecond over the noise's density.
+fn dsss(rate: Rate, energy: f64) -> f64 {
+    match rate {
+        Rate::DSSS_1 => 0.5 * libm::exp(-energy),
+        Rate::DSSS_2 => dqpsk(energy / 2.0),
+        // 4 bits a code word at 1.375 Mword/s.
+        Rate::CCK_5_5 => per_bit(biorthogonal(energy / 1.375 / 2.0), 4.0),
+        // 8 bits a code word: two independent halves, each with half of its energy.
+        _ => per_bit(biorthogonal(energy / 1.375 / 2.0 / 2.0), 4.0),
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -50,21 +45,18 @@ enum Code {
     ThreeQuarters,
 }
 
-impl Modulation {
-    const ALL: [(f64, Self); 12] = [
-        (1.0, Self::Dbpsk),
-        (2.0, Self::Dqpsk),
-        (5.5, Self::Cck4),
-        (11.0, Self::Cck8),
-        (6.0, Self::Ofdm(2, Code::Half)),
-        (9.0, Self::Ofdm(2, Code::ThreeQuarters)),
-        (12.0, Self::Ofdm(4, Code::Half)),
-        (18.0, Self::Ofdm(4, Code::ThreeQuarters)),
-        (24.0, Self::Ofdm(16, Code::Half)),
-        (36.0, Self::Ofdm(16, Code::ThreeQuarters)),
-        (48.0, Self::Ofdm(64, Code::TwoThirds)),
-        (54.0, Self::Ofdm(64, Code::ThreeQuarters)),
-    ];
+/// Points and convolutional code of an OFDM rate (17.3.2.3, table 17-4).
+fn constellation(rate: Rate) -> (u32, Code) {
+    match rate {
+        Rate::OFDM_6 => (2, Code::Half),
+        Rate::OFDM_9 => (2, Code::ThreeQuarters),
+        Rate::OFDM_12 => (4, Code::Half),
+        Rate::OFDM_18 => (4, Code::ThreeQuarters),
+        Rate::OFDM_24 => (16, Code::Half),
+        Rate::OFDM_36 => (16, Code::ThreeQuarters),
+        Rate::OFDM_48 => (64, Code::TwoThirds),
+        _ => (64, Code::ThreeQuarters),
+    }
 }
 
 fn per_bit(word: f64, bits: f64) -> f64 {
@@ -169,6 +161,7 @@ mod tests {
     use super::*;
 
     fn success(rate: f64, snr_db: f64, bytes: f64) -> f64 {
+        let rate = Rate::from_mbps(rate).expect("a rate of the standard");
         let wrong = bit_error_rate(rate, libm::pow(10.0, snr_db / 10.0));
         libm::exp(bytes * 8.0 * libm::log1p(-wrong))
     }

@@ -1,32 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 //! An 802.11 channel shared by radios: carrier sense, backoff, collisions, capture, RTS/CTS, NAV.
 //!
-//! A pure state machine: no clock, no sockets, no threads. Drive a [`Medium`] like this:
+//! A pure state machine: no clock, no sockets, no threads; the contract stands on [`Medium`]. Times
+//! count from the driver's origin. Events at one instant are handled in the order (time, kind,
+//! radio, sequence), so a replay is exact, and functions of real numbers are libm's, so that it is
+//! on any machine.
 //!
-//! 1. [`Medium::advance`] to the current time whenever [`Medium::next_deadline`] has come, and
-//!    before every input;
-//! 2. [`Medium::enqueue`] a frame when a radio's host hands one over;
-//! 3. drain [`Medium::poll_output`] after either.
+//! Modules use only those above them:
 //!
-//! Times are nanoseconds since the driver's epoch. Events at one instant are handled in the order
-//! (time, kind, radio, sequence), so a replay is exact.
+//! | | |
+//! |---|---|
+//! | `rate`, `phy`, `timing` | how long things take |
+//! | `propagation`, `error_rate`, `loss` | what happens to power and bits |
+//! | `frame`, `counters`, `params`, `places` | what goes in and what comes out |
+//! | `radio` | a radio's state: access, exchange, transceiver, power, host, links |
+//! | `rules` | where the standard and ns-2 differ |
+//! | `air`, `medium` | what is on the air, and what happens |
+#![no_std]
 #![forbid(unsafe_code)]
 
-mod engine;
-mod error_rate;
-mod loss;
-mod phy;
-mod rng;
+extern crate alloc;
 
-pub use engine::{
-    position, AirKind, Aired, Audit, Class, Counters, Energy, Fate, Frame, FrameId, Histogram,
-    LinkCounters, Medium, Nic, Outcome, Output, Params, Signals, StateTimes, Station, To,
-    MAX_RATES,
+mod air;
+mod counters;
+mod error_rate;
+mod frame;
+mod loss;
+mod medium;
+mod params;
+mod phy;
+mod places;
+mod propagation;
+mod radio;
+mod rate;
+mod rules;
+mod timing;
+
+pub use counters::{
+    AirKind, Audit, Bin, Counters, Fate, Histogram, LinkCounters, LinkView, Outcome, Signals,
+    StateTimes,
 };
 pub use error_rate::bit_error_rate;
+pub use frame::{Aired, Attempts, Class, Frame, FrameId, Output, To, MAX_RATES};
+pub use hoplab_base::{Duration, Instant, Stream};
 pub use loss::{Burst, LossModel, LossRule};
-pub use phy::{Fading, Model, Phy, Propagation, Reception, Standard};
-pub use rng::Stream;
-
-/// Nanoseconds since the driver's epoch.
-pub type Nanos = u64;
+pub use medium::Medium;
+pub use params::{Params, Reception};
+pub use phy::{Phy, Standard};
+pub use places::{Place, Station, Waypoint};
+pub use propagation::{Fading, Model, Propagation};
+pub use radio::{Energy, Joules, Nic};
+pub use rate::{Modulation, Rate};
+pub use rules::Rules;

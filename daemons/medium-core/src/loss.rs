@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Frames lost at the receiver on top of what the channel does.
 
-use crate::{Nanos, Stream};
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use hoplab_base::{Duration, Instant, Stream};
 
 /// How frames are lost.
 #[derive(Clone, Debug)]
@@ -29,15 +32,15 @@ pub enum LossModel {
 #[derive(Clone, Debug)]
 pub struct Burst {
     rate: f64,
-    on: Nanos,
-    period: Nanos,
-    start: Nanos,
+    on: Duration,
+    period: Duration,
+    start: Instant,
 }
 
 impl Burst {
     /// None unless 0 < `on` <= `period`.
-    pub fn new(rate: f64, on: Nanos, period: Nanos, start: Nanos) -> Option<Self> {
-        (on > 0 && on <= period).then_some(Self {
+    pub fn new(rate: f64, on: Duration, period: Duration, start: Instant) -> Option<Self> {
+        (!on.is_zero() && on <= period).then_some(Self {
             rate,
             on,
             period,
@@ -45,8 +48,8 @@ impl Burst {
         })
     }
 
-    fn loses(&self, now: Nanos, random: &mut Stream) -> bool {
-        let phase = now.saturating_sub(self.start) % self.period;
+    fn loses(&self, now: Instant, random: &mut Stream) -> bool {
+        let phase = now.since(self.start) % self.period;
         now >= self.start && phase >= self.period - self.on && random.unit() < self.rate
     }
 }
@@ -58,7 +61,7 @@ pub struct LossRule {
     pub dst: Option<usize>,
     pub model: LossModel,
     /// From when until when it applies.
-    pub active: std::ops::Range<Nanos>,
+    pub active: Range<Instant>,
 }
 
 impl LossRule {
@@ -68,18 +71,18 @@ impl LossRule {
             src,
             dst,
             model,
-            active: 0..Nanos::MAX,
+            active: Instant::ZERO..Instant::MAX,
         }
     }
 
-    pub(crate) fn applies(&self, src: usize, dst: usize, now: Nanos) -> bool {
+    pub fn applies(&self, src: usize, dst: usize, now: Instant) -> bool {
         self.active.contains(&now)
             && self.src.is_none_or(|s| s == src)
             && self.dst.is_none_or(|d| d == dst)
     }
 
     /// Whether the frame that is the `number`-th of its sender is lost at `now`.
-    pub(crate) fn loses(&mut self, now: Nanos, number: u64, random: &mut Stream) -> bool {
+    pub fn loses(&mut self, now: Instant, number: u64, random: &mut Stream) -> bool {
         match &mut self.model {
             LossModel::Uniform { rate } => random.unit() < *rate,
             LossModel::GilbertElliott {

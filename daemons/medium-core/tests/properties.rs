@@ -5,11 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hoplab_medium_core::{
-    AirKind, Class, Energy, Fading, Fate, Frame, FrameId, LossModel, LossRule, Medium, Nanos, Nic,
-    Output, Params, Reception, Station, Stream, To,
+    AirKind, Attempts, Class, Duration, Energy, Fading, Fate, Frame, FrameId, Instant, LossModel,
+    LossRule, Medium, Nic, Output, Params, Place, Rate, Reception, Rules, Station, Stream, To,
+    Waypoint,
 };
-
-const SECOND: Nanos = 1_000_000_000;
 
 fn runs() -> u64 {
     let text = std::env::var("HOPLAB_RANDOM_RUNS").unwrap_or_else(|_| "60".into());
@@ -22,8 +21,16 @@ struct Drawn {
     params: Params,
     stations: Vec<Station>,
     losses: Vec<LossRule>,
-    power: Vec<(Nanos, usize, bool)>,
-    load: Vec<(Nanos, usize, Frame)>,
+    power: Vec<(Instant, usize, bool)>,
+    load: Vec<(Instant, usize, Frame)>,
+}
+
+impl Drawn {
+    /// When all is over for certain.
+    fn end(&self) -> Instant {
+        let last = self.load.last().map_or(Instant::ZERO, |entry| entry.0);
+        last + Duration::from_secs(60)
+    }
 }
 
 fn draw(run: u64) -> Drawn {
@@ -31,12 +38,15 @@ fn draw(run: u64) -> Drawn {
     let mut chance = |one_in: u32| random.below(one_in) == 0;
     let mut params = Params {
         seed: run,
-        cumulative_interference: !chance(4),
+        rules: if chance(4) {
+            Rules::Ns2
+        } else {
+            Rules::Standard
+        },
         capture_later: chance(3),
         kernel_retries: chance(3),
         routing_priority: chance(2),
         no_ack: chance(6),
-        always_backoff: chance(4),
         overhear: chance(2),
         trace: true,
         histograms: true,
@@ -71,17 +81,17 @@ fn draw(run: u64) -> Drawn {
     }
     let count = 2 + random.below(12) as usize;
     let moving = random.below(2) == 0;
-    let place = |random: &mut Stream| (random.unit() * 900.0, random.unit() * 400.0);
+    let place = |random: &mut Stream| Place::new(random.unit() * 900.0, random.unit() * 400.0);
     let stations = (0..count)
         .map(|i| {
-            let (x, y) = place(&mut random);
-            let mut waypoints = vec![(0, x, y)];
+            let mut waypoints = vec![Waypoint::new(Instant::ZERO, place(&mut random))];
             for step in 1..=u64::from(moving) * 3 {
-                let (x, y) = place(&mut random);
+                let place = place(&mut random);
                 // Two points at one time are a jump.
                 let repeat = random.below(3) == 0;
-                let at = (step - u64::from(repeat && step > 1)) * 2 * SECOND;
-                waypoints.push((at, x, y));
+                let seconds = (step - u64::from(repeat && step > 1)) * 2;
+                let at = Instant::ZERO + Duration::from_secs(seconds);
+                waypoints.push(Waypoint::new(at, place));
             }
             Station {
                 name: format!("n{i}"),
@@ -95,29 +105,37 @@ fn draw(run: u64) -> Drawn {
     ];
     let mut power = Vec::new();
     for _ in 0..random.below(6) {
-        let at = u64::from(random.below(6_000)) * 1_000_000;
+        let at = Instant::ZERO + Duration::from_millis(random.below(6_000).into());
         let radio = random.below(count as u32) as usize;
         power.push((at, radio, random.below(2) == 0));
     }
     let mean_gap = 500_000 + random.below(6_000_000);
     let mut load = Vec::new();
-    let mut now = 0;
+    let mut now = Instant::ZERO;
     for id in 1..1500 {
-        now += u64::from(random.below(2 * mean_gap));
+        now += Duration::from_nanos(random.below(2 * mean_gap).into());
         let from = random.below(count as u32) as usize;
         let to = match random.below(8) {
             0 => To::Everyone,
             1 => To::Nobody,
             _ => To::Radio((from + 1 + random.below(count as u32 - 1) as usize) % count),
         };
-        let rate = [1.0, 2.0, 5.5, 11.0][random.below(4) as usize];
+        let rate = Rate::ALL[random.below(4) as usize];
         let frame = Frame {
             id,
             to,
             bytes: 30 + random.below(1500) as usize,
             rates: vec![
-                (rate, 1 + random.below(4), random.below(3) == 0),
-                (1.0, 2, false),
+                Attempts {
+                    rate,
+                    tries: 1 + random.below(4),
+                    rts: random.below(3) == 0,
+                },
+                Attempts {
+                    rate: Rate::DSSS_1,
+                    tries: 2,
+                    rts: false,
+                },
             ],
             class: [Class::Data, Class::Data, Class::Management, Class::Beacon]
                 [random.below(4) as usize],
@@ -135,7 +153,7 @@ fn draw(run: u64) -> Drawn {
 }
 
 /// Feed the load; wake at every event, or only when an output may come. Returns what came when.
-fn play(drawn: &Drawn, every_event: bool) -> (Vec<(Nanos, Output)>, Medium) {
+fn play(drawn: &Drawn, every_event: bool) -> (Vec<(Instant, Output)>, Medium) {
     let mut medium = Medium::new(
         drawn.params.clone(),
         drawn.stations.clone(),
@@ -145,7 +163,7 @@ fn play(drawn: &Drawn, every_event: bool) -> (Vec<(Nanos, Output)>, Medium) {
         medium.schedule_power(at, radio, up);
     }
     let mut found = Vec::new();
-    let end = drawn.load.last().map_or(0, |entry| entry.0) + 60 * SECOND;
+    let end = drawn.end();
     let mut inputs = drawn.load.iter().peekable();
     loop {
         let wake = if every_event {
@@ -224,7 +242,8 @@ fn every_frame_has_one_fate_and_one_status() {
         assert!(audit.holds() && audit.open == 0, "run {run}: {audit:?}");
         assert_eq!(audit.accepted, drawn.load.len() as u64);
         for from in 0..drawn.stations.len() {
-            for (to, link, _) in medium.links(from) {
+            for view in medium.links(from) {
+                let (to, link) = (view.to, view.counters);
                 let fates = [
                     link.delivered,
                     link.collided,
@@ -258,8 +277,8 @@ fn every_frame_has_one_fate_and_one_status() {
 /// A driver that sleeps until [`Medium::next_output`] misses nothing.
 #[test]
 fn waking_only_for_outputs_changes_nothing() {
-    let outputs = |found: Vec<(Nanos, Output)>| -> Vec<(Nanos, Output)> {
-        let told = |entry: &(Nanos, Output)| !matches!(entry.1, Output::Aired(_));
+    let outputs = |found: Vec<(Instant, Output)>| -> Vec<(Instant, Output)> {
+        let told = |entry: &(Instant, Output)| !matches!(entry.1, Output::Aired(_));
         found.into_iter().filter(told).collect()
     };
     let (mut wakes, mut events) = (0, 0);
@@ -285,11 +304,11 @@ fn no_time_is_lost() {
         let mut drawn = draw(run);
         drawn.params.energy.battery_j = None;
         let (_, medium) = play(&drawn, true);
-        let end = drawn.load.last().map_or(0, |entry| entry.0) + 60 * SECOND;
+        let end = drawn.end().since(Instant::ZERO);
         for radio in 0..drawn.stations.len() {
             let times = medium.counters(radio).times;
             assert_eq!(times.tx + times.rx + times.idle + times.sleep, end);
-            let airtime: Nanos = medium.counters(radio).airtime.iter().sum();
+            let airtime: Duration = medium.counters(radio).airtime.into_iter().sum();
             assert_eq!(times.tx, airtime, "run {run}: radio {radio}");
         }
     }

@@ -4,8 +4,8 @@
 
 mod common;
 
-use common::{at, saturate, Load};
-use hoplab_medium_core::{Medium, Params, Phy, Standard};
+use common::{at, saturate, saturated, Load, SATURATED};
+use hoplab_medium_core::{Duration, Medium, Params, Phy, Rate, Standard};
 
 fn dsss(rate_mbps: f64) -> (Params, f64) {
     (Params::default(), rate_mbps)
@@ -18,10 +18,10 @@ fn ofdm(rate_mbps: f64) -> (Params, f64) {
                 signal_extension: false,
             },
             preamble_bits: 144,
-            plcp_rate_mbps: 6.0,
-            basic_rate_mbps: 6.0,
-            slot: 9_000,
-            sifs: 16_000,
+            plcp_rate: Rate::OFDM_6,
+            basic_rate: Rate::OFDM_6,
+            slot: Duration::from_micros(9),
+            sifs: Duration::from_micros(16),
             cw_min: 15,
             cw_max: 1023,
         },
@@ -59,8 +59,8 @@ fn one_sender_reaches_the_theoretical_maximum() {
             for rts in [false, true] {
                 let bytes = payload + 28 + 8 + 28;
                 let phy = &params.phy;
-                let basic = phy.basic_rate_mbps;
-                let (sifs, slot) = (phy.sifs as f64 / 1e3, phy.slot as f64 / 1e3);
+                let basic = phy.basic_rate.mbps();
+                let (sifs, slot) = (1e6 * phy.sifs.as_secs_f64(), 1e6 * phy.slot.as_secs_f64());
                 let mut cycle = sifs + 2.0 * slot + f64::from(phy.cw_min) / 2.0 * slot;
                 cycle += air_us(bytes as f64, rate) + sifs + air_us(14.0, basic);
                 if rts {
@@ -120,32 +120,6 @@ fn bianchi(n: f64, success_us: f64, collision_us: f64) -> Model {
     }
 }
 
-/// Bianchi's stations: no retry limit (his chain stays at stage m), no capture.
-fn saturated(n: usize, rts: bool, seconds: u64) -> (f64, f64) {
-    let stations = (0..=n).map(|i| at(&format!("s{i}"), 0.1 * i as f64));
-    let params = Params {
-        retry_short: u32::MAX,
-        retry_long: u32::MAX,
-        capture_db: 1000.0,
-        ..Params::default()
-    };
-    let mut medium = Medium::new(params, stations.collect(), vec![]);
-    let pairs: Vec<_> = (1..=n).map(|i| (i, 0)).collect();
-    let load = Load {
-        bytes: 1536,
-        rate_mbps: 2.0,
-        rts,
-    };
-    let done = saturate(&mut medium, &pairs, seconds, load);
-    let delivered: u64 = done.iter().map(|d| d.delivered).sum();
-    let retries: u64 = (1..=n).map(|i| medium.counters(i).retries).sum();
-    let acked: u64 = done.iter().map(|d| d.acked).sum();
-    (
-        delivered as f64 / seconds as f64,
-        retries as f64 / (retries + acked) as f64,
-    )
-}
-
 /// Throughput and collision probability of n stations, basic access and RTS.
 #[test]
 fn saturated_stations_follow_bianchi() {
@@ -153,7 +127,7 @@ fn saturated_stations_follow_bianchi() {
     let (sifs, difs) = (10.0, 50.0);
     println!("n rts measured_per_s bianchi deviation measured_p bianchi_p deviation");
     for rts in [false, true] {
-        for n in [1usize, 2, 5, 10, 20, 50] {
+        for n in SATURATED {
             // After a collision the others defer for EIFS = SIFS + ACK + DIFS.
             let (success, collision) = if rts {
                 (
@@ -164,7 +138,8 @@ fn saturated_stations_follow_bianchi() {
                 (data + sifs + ack + difs, data + sifs + ack + difs)
             };
             let model = bianchi(n as f64, success, collision);
-            let (rate, p) = saturated(n, rts, 300);
+            let found = saturated(n, rts, 300);
+            let (rate, p) = (found.frames_per_s, found.collisions);
             let (off, off_p) = (
                 rate / model.frames_per_s - 1.0,
                 if n > 1 { p / model.collision - 1.0 } else { p },

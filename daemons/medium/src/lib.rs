@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The parts of `hoplab-medium` around the engine: configuration, ports to the hosts, records,
 //! the loop.
-#![deny(unsafe_op_in_unsafe_fn)]
+#![forbid(unsafe_code)]
 
 pub mod config;
 pub mod dot11;
@@ -10,6 +10,3 @@ mod pcapng;
 pub mod port;
 mod records;
 pub mod server;
-mod sys;
-
-pub use sys::monotonic;

@@ -13,7 +13,7 @@ use hoplab_medium::server::Server;
 
 /// An 802.11 channel for simulated radios.
 #[derive(Parser)]
-#[command(version, about, long_about = help::DESCRIPTION, after_long_help = help::MANUAL)]
+#[command(version, about, long_about = help::DESCRIPTION, after_long_help = help::manual())]
 struct Options {
     /// Channel, stations and records, in TOML; keys are described below.
     #[arg(long, value_name = "FILE")]
@@ -39,7 +39,7 @@ fn run(options: &Options) -> Result<(), String> {
     let name = options.config.display();
     let text = std::fs::read_to_string(&options.config).map_err(|e| format!("{name}: {e}"))?;
     let config =
-        config::parse(&text, hoplab_medium::monotonic()).map_err(|e| format!("{name}: {e}"))?;
+        config::parse(&text, hoplab_linux::kernel::now()).map_err(|e| format!("{name}: {e}"))?;
     if options.check {
         println!("{name}: {} stations, no mistakes", config.stations.len());
         return Ok(());

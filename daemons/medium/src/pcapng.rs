@@ -8,6 +8,8 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
+use hoplab_medium_core::Rate;
+
 const LINKTYPE_IEEE802_11_RADIOTAP: u16 = 127;
 /// A frame can begin before one that ended earlier, but by no more than the longest lasts.
 const LONGEST_NS: u64 = 40_000_000;
@@ -16,7 +18,7 @@ const LONGEST_NS: u64 = 40_000_000;
 #[derive(Clone, Debug, PartialEq, PartialOrd)]
 pub struct Captured {
     pub at_ns: u64,
-    pub rate_mbps: f64,
+    pub rate: Rate,
     pub signal_dbm: Option<f64>,
     pub bytes: Vec<u8>,
 }
@@ -99,14 +101,14 @@ impl Capture {
         // TSFT, flags, rate, channel, noise; signal where somebody received it.
         let signal = u32::from(captured.signal_dbm.is_some()) << 5;
         let present: u32 = 0b100_1111 | signal;
-        let dsss = [1.0, 2.0, 5.5, 11.0].contains(&captured.rate_mbps);
+        let dsss = captured.rate.is_dsss();
         let modulation = if dsss { 0x20 } else { 0x40 };
         let band = if self.channel_mhz < 4000 { 0x80 } else { 0x100 };
         let mut head = vec![0, 0, 0, 0];
         head.extend(present.to_le_bytes());
         head.extend((captured.at_ns / 1000).to_le_bytes());
         head.push(if self.short_preamble && dsss { 2 } else { 0 });
-        head.push((captured.rate_mbps * 2.0).round() as u8);
+        head.push(captured.rate.units() as u8);
         head.extend(self.channel_mhz.to_le_bytes());
         head.extend((modulation | band as u16).to_le_bytes());
         if let Some(signal) = captured.signal_dbm {

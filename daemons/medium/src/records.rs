@@ -6,45 +6,46 @@
 //! A run that has a duration ends in all of them exactly then, however long the daemon lives on.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 
-use hoplab_medium_core::{AirKind, Aired, Medium, To};
-use serde_json::{json, Value};
+use hoplab_medium_core::{
+    AirKind, Aired, Counters, Duration, Instant, LinkView, Medium, Place, To,
+};
+use hoplab_records::{events, frames, links, nodes, radios, signals, Table, Writer};
+use serde_json::Value;
 
 use crate::config::{Config, Records};
 use crate::dot11;
 use crate::pcapng::{Capture, Captured};
-use crate::sys::LONGEST_WAIT;
+
+/// Who follows a run sees its rows at most this much late.
+const SHOWN_AFTER: Duration = Duration::from_secs(1);
+/// What tells the daemon's rows of the table `events` from others'.
+const SOURCE: &str = "medium";
 
 pub struct Recorder {
-    nodes: BufWriter<File>,
-    frames: Option<BufWriter<File>>,
+    nodes: Writer<nodes::Table>,
+    frames: Option<Writer<frames::Table>>,
     capture: Option<Capture>,
-    events: Option<BufWriter<File>>,
+    events: Option<Writer<events::Table>>,
     settings: Records,
     names: Vec<String>,
     macs: Vec<[u8; 6]>,
-    interval: u64,
-    next: u64,
+    interval: Duration,
+    next: Instant,
     /// When the rows so far were last given to whoever follows them.
-    shown: u64,
-    epoch: u64,
+    shown: Instant,
+    epoch: Instant,
     /// When the run ends; none if the daemon is not told.
-    end: Option<u64>,
+    end: Option<Instant>,
     /// Up to when rows were written.
-    reached: u64,
+    reached: Instant,
     /// Whether the tables of the whole run are written.
     closed: bool,
 }
 
-fn create(settings: &Records, name: &str) -> Result<BufWriter<File>, String> {
-    let path = settings.dir.join(name);
-    let file = File::create(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-    Ok(BufWriter::with_capacity(1 << 16, file))
-}
-
-fn seconds(nanos: u64) -> f64 {
-    nanos as f64 / 1e9
+fn create<T: Table>(settings: &Records) -> Result<Writer<T>, String> {
+    Writer::create_in(&settings.dir, None)
 }
 
 impl Recorder {
@@ -56,68 +57,46 @@ impl Recorder {
             Capture::create(path, config.channel_mhz, config.noise_dbm, short)
                 .map_err(|e| format!("{}: {e}", path.display()))
         });
-        let frames = settings
-            .frames
-            .then(|| create(&settings, "frames.jsonl"))
-            .transpose()?;
+        let frames = settings.frames.then(|| create(&settings)).transpose()?;
         Ok(Self {
-            nodes: create(&settings, "nodes.jsonl")?,
+            nodes: create(&settings)?,
             frames,
             capture: capture.transpose()?,
             events: None,
             names: config.stations.iter().map(|s| s.name.clone()).collect(),
             macs: config.macs.clone(),
-            interval: (settings.interval_s * 1e9).round() as u64,
-            next: config.epoch_ns,
-            shown: 0,
-            epoch: config.epoch_ns,
-            end: config.end_ns,
-            reached: 0,
+            interval: Duration::from_secs_f64(settings.interval_s),
+            next: config.epoch,
+            shown: Instant::ZERO,
+            epoch: config.epoch,
+            end: config.end,
+            reached: Instant::ZERO,
             closed: false,
             settings,
         })
     }
 
-    /// Let those who follow a run see the rows of every station, at most a second late.
-    pub fn show(&mut self, now: u64) -> Result<(), String> {
-        if now < self.shown.saturating_add(LONGEST_WAIT) {
+    /// Let those who follow a run see the rows of every station.
+    pub fn show(&mut self, now: Instant) -> Result<(), String> {
+        if now < self.shown + SHOWN_AFTER {
             return Ok(());
         }
         self.shown = now;
-        self.nodes
-            .flush()
-            .map_err(|e| format!("{}: {e}", self.settings.dir.display()))
+        self.nodes.flush()
     }
 
     /// Write the rows that are due at or before `now`, and at its end the tables of the whole run;
     /// the engine is advanced to each of these times.
-    pub fn due(&mut self, medium: &mut Medium, now: u64) -> Result<(), String> {
+    pub fn due(&mut self, medium: &mut Medium, now: Instant) -> Result<(), String> {
         let until = self.end.map_or(now, |end| end.min(now));
         while self.next <= until {
             let at = self.next;
             self.next += self.interval;
             medium.advance(at);
+            let passed = at.since(self.epoch);
             for (radio, name) in self.names.iter().enumerate() {
-                let counters = medium.counters(radio);
-                let (x, y) = medium.position(radio, at);
-                let elapsed = (at - self.epoch).max(1);
-                let row = json!({
-                    "t_s": seconds(at - self.epoch),
-                    "node": name,
-                    "x_m": x,
-                    "y_m": y,
-                    "tx_frames": counters.tx_frames,
-                    "tx_bytes": counters.tx_bytes,
-                    "rx_frames": counters.rx_frames,
-                    "rx_bytes": counters.rx_bytes,
-                    "retries": counters.retries,
-                    "failed": counters.retry_limit,
-                    "queue_len": medium.queue_len(radio),
-                    "queue_drops": counters.queue_full,
-                    "busy_fraction": counters.busy_time() as f64 / elapsed as f64,
-                    "energy_j": medium.joules(radio).iter().sum::<f64>(),
-                });
-                line(&mut self.nodes, &row)?;
+                self.nodes
+                    .write(&node_row(medium, radio, name, at, passed))?;
             }
         }
         self.reached = self.reached.max(until);
@@ -131,13 +110,13 @@ impl Recorder {
     /// Where the run was cut short: how far it had come.
     pub fn missing(&self) -> Option<String> {
         let end = self.end.filter(|end| self.reached < *end)?;
-        let came = seconds(self.reached.saturating_sub(self.epoch));
-        let whole = seconds(end - self.epoch);
+        let came = self.reached.since(self.epoch).as_secs_f64();
+        let whole = end.since(self.epoch).as_secs_f64();
         Some(format!("at {came:.3} s of {whole} s"))
     }
 
     /// Whether something that was over `at` this time belongs to the run.
-    fn belongs(&self, at: u64) -> bool {
+    fn belongs(&self, at: Instant) -> bool {
         self.end.is_none_or(|end| at <= end)
     }
 
@@ -152,21 +131,20 @@ impl Recorder {
                 To::Radio(radio) => self.names.get(radio).map(String::as_str),
                 To::Nobody => None,
             };
-            let row = json!({
-                "t_s": seconds(aired.at - self.epoch),
-                "src": self.names[aired.from],
-                "dst": to,
-                "kind": aired.kind.name(),
-                "bytes": aired.bytes,
-                "rate_mbps": aired.rate_mbps,
-                "attempt": aired.attempt,
-                "fate": aired.fate.name(),
-                "signal_dbm": aired.signal_dbm,
-            });
-            line(file, &row)?;
+            file.write(&frames::Row {
+                t_s: aired.at.seconds_from(self.epoch),
+                src: &self.names[aired.from],
+                dst: to,
+                kind: aired.kind.name(),
+                bytes: aired.bytes.into(),
+                rate_mbps: aired.rate.mbps(),
+                attempt: aired.attempt.into(),
+                fate: aired.fate.name(),
+                signal_dbm: aired.signal_dbm,
+            })?;
         }
         if let Some(capture) = &mut self.capture {
-            let reserve_us = u16::try_from(aired.reserve.div_ceil(1000)).unwrap_or(u16::MAX);
+            let reserve_us = u16::try_from(aired.reserve.as_micros_ceil()).unwrap_or(u16::MAX);
             let bytes = match (bytes, aired.kind, aired.to) {
                 (Some(bytes), ..) => dot11::on_air(bytes, aired.attempt > 1, reserve_us),
                 (None, AirKind::Ack | AirKind::Rts | AirKind::Cts, To::Radio(to)) => {
@@ -177,8 +155,8 @@ impl Recorder {
                 _ => return Ok(()),
             };
             let captured = Captured {
-                at_ns: aired.at - self.epoch,
-                rate_mbps: aired.rate_mbps,
+                at_ns: aired.at.since(self.epoch).as_nanos(),
+                rate: aired.rate,
                 signal_dbm: aired.signal_dbm,
                 bytes,
             };
@@ -189,71 +167,43 @@ impl Recorder {
     }
 
     /// A battery is empty.
-    pub fn exhausted(&mut self, radio: usize, at: u64) -> Result<(), String> {
+    pub fn exhausted(&mut self, radio: usize, at: Instant) -> Result<(), String> {
         if !self.belongs(at) {
             return Ok(());
         }
-        let row = json!({
-            "t_s": seconds(at.saturating_sub(self.epoch)),
-            "node": self.names[radio],
-            "source": "medium",
-            "kind": "battery-empty",
-            "detail": "",
-        });
         let file = match &mut self.events {
             Some(file) => file,
-            None => self
-                .events
-                .insert(create(&self.settings, "events-medium.jsonl")?),
+            None => {
+                let file = Writer::create_in(&self.settings.dir, Some(SOURCE))?;
+                self.events.insert(file)
+            }
         };
-        line(file, &row)
+        file.write(&events::Row {
+            t_s: at.since(self.epoch).as_secs_f64(),
+            node: &self.names[radio],
+            source: SOURCE,
+            kind: "battery-empty",
+            detail: "",
+        })
     }
 
     /// Write the tables of the whole run as it stands.
     fn close(&mut self, medium: &Medium) -> Result<(), String> {
         self.closed = true;
-        let mut radios = create(&self.settings, "radios.jsonl")?;
-        let mut links = create(&self.settings, "links.jsonl")?;
-        let mut signals = create(&self.settings, "signals.jsonl")?;
+        let mut radios: Writer<radios::Table> = create(&self.settings)?;
+        let mut links: Writer<links::Table> = create(&self.settings)?;
+        let mut signals: Writer<signals::Table> = create(&self.settings)?;
         for (radio, name) in self.names.iter().enumerate() {
-            line(&mut radios, &radio_row(medium, radio, name))?;
-            for (other, link, histograms) in medium.links(radio) {
-                let other_name = &self.names[other];
-                let row = json!({
-                    "src": name,
-                    "dst": other_name,
-                    "frames": link.frames,
-                    "delivered": link.delivered,
-                    "collided": link.collided,
-                    "weak": link.weak,
-                    "capture_lost": link.capture_lost,
-                    "error_model": link.error_model,
-                    "deaf": link.deaf,
-                    "off": link.off,
-                    "bytes": link.bytes,
-                    "signal_dbm_mean": link.signal_sum_dbm / link.frames as f64,
-                });
-                line(&mut links, &row)?;
-                let Some(histograms) = histograms else {
-                    continue;
-                };
-                for (quantity, histogram) in
-                    [("signal", &histograms.signal), ("noise", &histograms.noise)]
-                {
-                    for (dbm, frames) in histogram.bins() {
-                        let row = json!({
-                            "src": name,
-                            "dst": other_name,
-                            "quantity": quantity,
-                            "dbm": dbm,
-                            "frames": frames,
-                        });
-                        line(&mut signals, &row)?;
-                    }
-                }
+            radios.write(&radio_row(medium, radio, name))?;
+            for link in medium.links(radio) {
+                let other = &self.names[link.to];
+                links.write(&link_row(&link, name, other))?;
+                write_signals(&mut signals, &link, name, other)?;
             }
         }
-        flush(&self.settings, [radios, links, signals])
+        radios.flush()?;
+        links.flush()?;
+        signals.flush()
     }
 
     /// End the records; `own` is what the daemon says of itself.
@@ -261,55 +211,114 @@ impl Recorder {
         if !self.closed {
             self.close(medium)?;
         }
-        let mut file = create(&self.settings, "medium.json")?;
-        line(&mut file, own)?;
+        self.nodes.flush()?;
+        if let Some(frames) = &mut self.frames {
+            frames.flush()?;
+        }
+        if let Some(events) = &mut self.events {
+            events.flush()?;
+        }
         if let Some(capture) = self.capture.take() {
             let result = capture.finish();
             result.map_err(|e| format!("capture of the air: {e}"))?;
         }
-        let tables = [file, self.nodes].into_iter();
-        let asked = self.frames.into_iter().chain(self.events);
-        flush(&self.settings, tables.chain(asked))
+        let path = self.settings.dir.join("medium.json");
+        let written = File::create(&path).and_then(|mut file| writeln!(file, "{own}"));
+        written.map_err(|e| format!("{}: {e}", path.display()))
     }
 }
 
-fn flush(
-    settings: &Records,
-    files: impl IntoIterator<Item = BufWriter<File>>,
+fn node_row<'a>(
+    medium: &Medium,
+    radio: usize,
+    name: &'a str,
+    at: Instant,
+    passed: Duration,
+) -> nodes::Row<'a> {
+    let counters = medium.counters(radio);
+    let Place { x_m, y_m } = medium.place(radio, at);
+    let passed_ns = passed.as_nanos();
+    nodes::Row {
+        t_s: passed.as_secs_f64(),
+        node: name,
+        x_m,
+        y_m,
+        tx_frames: counters.tx_frames.into(),
+        tx_bytes: counters.tx_bytes.into(),
+        rx_frames: counters.rx_frames.into(),
+        rx_bytes: counters.rx_bytes.into(),
+        retries: counters.retries.into(),
+        failed: counters.retry_limit.into(),
+        queue_len: medium.queue_len(radio).into(),
+        queue_drops: counters.queue_full.into(),
+        busy_fraction: counters.busy_time().as_nanos() as f64 / passed_ns.max(1) as f64,
+        energy_j: medium.joules(radio).sum(),
+    }
+}
+
+fn radio_row<'a>(medium: &Medium, radio: usize, name: &'a str) -> radios::Row<'a> {
+    let counters: Counters = medium.counters(radio);
+    let airtime_s = |kind: AirKind| counters.airtime[kind as usize].as_secs_f64();
+    let spent = medium.joules(radio);
+    radios::Row {
+        node: name,
+        tx_frames: counters.tx_frames.into(),
+        rx_frames: counters.rx_frames.into(),
+        retries: counters.retries.into(),
+        retry_limit: counters.retry_limit.into(),
+        queue_full: counters.queue_full.into(),
+        rx_overrun: counters.rx_overrun.into(),
+        airtime_data_s: airtime_s(AirKind::Data),
+        airtime_ack_s: airtime_s(AirKind::Ack),
+        airtime_rts_s: airtime_s(AirKind::Rts),
+        airtime_cts_s: airtime_s(AirKind::Cts),
+        airtime_beacon_s: airtime_s(AirKind::Beacon),
+        airtime_broadcast_s: airtime_s(AirKind::Broadcast),
+        busy_s: counters.busy_time().as_secs_f64(),
+        energy_tx_j: spent.tx,
+        energy_rx_j: spent.rx,
+        energy_idle_j: spent.idle,
+        energy_sleep_j: spent.sleep,
+    }
+}
+
+fn link_row<'a>(link: &LinkView<'_>, src: &'a str, dst: &'a str) -> links::Row<'a> {
+    let counters = link.counters;
+    links::Row {
+        src,
+        dst,
+        frames: counters.frames.into(),
+        delivered: counters.delivered.into(),
+        collided: counters.collided.into(),
+        weak: counters.weak.into(),
+        capture_lost: counters.capture_lost.into(),
+        error_model: counters.error_model.into(),
+        deaf: counters.deaf.into(),
+        off: counters.off.into(),
+        bytes: counters.bytes.into(),
+        signal_dbm_mean: counters.signal_sum_dbm / counters.frames as f64,
+    }
+}
+
+fn write_signals(
+    file: &mut Writer<signals::Table>,
+    link: &LinkView<'_>,
+    src: &str,
+    dst: &str,
 ) -> Result<(), String> {
-    for mut file in files {
-        file.flush()
-            .map_err(|e| format!("{}: {e}", settings.dir.display()))?;
+    let Some(measured) = link.signals else {
+        return Ok(());
+    };
+    for (quantity, histogram) in [("signal", &measured.signal), ("noise", &measured.noise)] {
+        for bin in histogram.bins() {
+            file.write(&signals::Row {
+                src,
+                dst,
+                quantity,
+                dbm: bin.dbm.into(),
+                frames: bin.count.into(),
+            })?;
+        }
     }
     Ok(())
-}
-
-fn radio_row(medium: &Medium, radio: usize, name: &str) -> Value {
-    let counters = medium.counters(radio);
-    let air = counters.airtime.map(seconds);
-    let [tx, rx, idle, sleep] = medium.joules(radio);
-    json!({
-        "node": name,
-        "tx_frames": counters.tx_frames,
-        "rx_frames": counters.rx_frames,
-        "retries": counters.retries,
-        "retry_limit": counters.retry_limit,
-        "queue_full": counters.queue_full,
-        "rx_overrun": counters.rx_overrun,
-        "airtime_data_s": air[0],
-        "airtime_ack_s": air[1],
-        "airtime_rts_s": air[2],
-        "airtime_cts_s": air[3],
-        "airtime_beacon_s": air[4],
-        "airtime_broadcast_s": air[5],
-        "busy_s": seconds(counters.busy_time()),
-        "energy_tx_j": tx,
-        "energy_rx_j": rx,
-        "energy_idle_j": idle,
-        "energy_sleep_j": sleep,
-    })
-}
-
-fn line(file: &mut BufWriter<File>, row: &Value) -> Result<(), String> {
-    writeln!(file, "{row}").map_err(|e| format!("records: {e}"))
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use hoplab_medium_core::{Class, Frame, Medium, Outcome, Output, To};
+use hoplab_medium_core::{Class, Duration, Frame, Medium, Outcome, Output, To, MAX_RATES};
 use serde_json::{json, Value};
 
 use crate::config::Config;
@@ -16,7 +16,7 @@ const FCS_BYTES: usize = 4;
 /// Bytes from which a batch is sent: the kernel copies a send into one buffer.
 const BATCH_BYTES: usize = 1 << 18;
 /// A port wakes at least once in this time.
-const LONGEST_SLEEP_NS: u64 = 1_000_000_000;
+const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
 /// A frame that its host, or a delivery, waits for.
 struct Pending<T> {
@@ -55,10 +55,10 @@ impl<P: Port> Server<P> {
     pub fn new(config: Config, port: P) -> Result<Self, String> {
         let recorder = Recorder::new(&config)?;
         let mut medium = Medium::new(config.params, config.stations, config.losses);
-        for (at, radio, on) in config.power {
-            medium.schedule_power(at, radio, on);
+        for event in config.power {
+            medium.schedule_power(event.at, event.radio, event.up);
         }
-        medium.schedule_measure(config.epoch_ns);
+        medium.schedule_measure(config.epoch);
         Ok(Self {
             lateness: Lateness::new(port.virtual_time()),
             port,
@@ -89,15 +89,15 @@ impl<P: Port> Server<P> {
         while !self.port.stopped() {
             // The engine is behind while nothing that a host could notice happens in it.
             let due = self.medium.next_output();
-            let limit = due.map(|due| due.saturating_sub(now));
+            let limit = due.map(|due| due.since(now));
             let Woken { passed, input } = self.port.wait(limit)?;
-            let latest = now + limit.unwrap_or(LONGEST_SLEEP_NS).min(LONGEST_SLEEP_NS);
+            let latest = now + limit.map_or(LONGEST_SLEEP, |limit| limit.min(LONGEST_SLEEP));
             now += passed;
             if !self.port.virtual_time() || input || limit.is_none() {
                 // A wait with a limit tells the time to within what other processes took since the
                 // last one; a frame must not start before its arrival.
                 now = now.max(self.port.clock());
-                self.lateness.woken(now.saturating_sub(latest));
+                self.lateness.woken(now.since(latest));
             }
             self.recorder.due(&mut self.medium, now)?;
             self.medium.advance(now);
@@ -106,7 +106,7 @@ impl<P: Port> Server<P> {
             if !self.port.virtual_time() {
                 self.recorder.show(now)?;
                 if deliveries > 0 {
-                    let late = now.saturating_sub(due.unwrap_or(now));
+                    let late = due.map_or(Duration::ZERO, |due| now.since(due));
                     self.lateness.add(late, deliveries);
                 }
             }
@@ -159,13 +159,10 @@ impl<P: Port> Server<P> {
                     frame,
                     to,
                     signal_dbm,
-                    rate_mbps,
+                    rate,
                     ..
                 } => {
-                    let heard = Heard {
-                        signal_dbm,
-                        rate_mbps,
-                    };
+                    let heard = Heard { signal_dbm, rate };
                     self.deliver(frame, to, heard);
                 }
                 Output::Status {
@@ -207,7 +204,7 @@ impl<P: Port> Server<P> {
         frame: u64,
         radio: usize,
         outcome: Outcome,
-        tries: &[u32; hoplab_medium_core::MAX_RATES],
+        tries: &[u32; MAX_RATES],
         kept: bool,
     ) {
         let Some(pending) = self.pending.get(&frame) else {

@@ -4,7 +4,9 @@
 
 use hoplab_medium::dot11;
 use hoplab_medium::port::messages::{self, Message};
-use hoplab_medium_core::{Class, Frame, Medium, Params, Station, Stream, To};
+use hoplab_medium_core::{
+    Attempts, Class, Duration, Frame, Instant, Medium, Params, Place, Rate, Station, Stream, To,
+};
 
 fn inputs() -> u64 {
     let text = std::env::var("HOPLAB_FUZZ_INPUTS").unwrap_or_else(|_| "200000".into());
@@ -87,12 +89,8 @@ fn message(random: &mut Stream) -> Vec<u8> {
 #[test]
 fn the_parsers_and_the_engine_survive() {
     let mut random = Stream::new(11, "hammer");
-    let stations = |_| {
-        (0..3).map(|i| Station {
-            name: format!("n{i}"),
-            waypoints: vec![(0, 100.0 * f64::from(i), 0.0)],
-        })
-    };
+    let stations =
+        |_| (0..3).map(|i| Station::at(&format!("n{i}"), Place::new(100.0 * f64::from(i), 0.0)));
     let new = |seed| {
         let params = Params {
             seed,
@@ -101,11 +99,11 @@ fn the_parsers_and_the_engine_survive() {
         Medium::new(params, stations(seed).collect(), vec![])
     };
     let mut medium = new(0);
-    let (mut frames, mut now) = (0u64, 0u64);
+    let (mut frames, mut now) = (0u64, Instant::ZERO);
     for round in 0..inputs() {
         if round % 5000 == 0 {
             assert!(medium.audit().holds());
-            (medium, now) = (new(round), 0);
+            (medium, now) = (new(round), Instant::ZERO);
         }
         let mut bytes = message(&mut random);
         if random.below(2) == 0 {
@@ -131,10 +129,10 @@ fn the_parsers_and_the_engine_survive() {
                 Some(_) => To::Everyone,
                 None => To::Nobody,
             };
-            let known = [1.0, 2.0, 5.5, 11.0, 6.0, 54.0];
-            let rates = sent.rates.iter().map(|&(index, tries, flags)| {
-                let rate = known[usize::from(index) % known.len()];
-                (rate, u32::from(tries), flags & 1 != 0)
+            let rates = sent.rates.iter().map(|&(index, tries, flags)| Attempts {
+                rate: Rate::ALL[usize::from(index) % 6],
+                tries: tries.into(),
+                rts: flags & 1 != 0,
             });
             medium.enqueue(
                 random.below(3) as usize,
@@ -148,7 +146,7 @@ fn the_parsers_and_the_engine_survive() {
                 },
             );
         }
-        now += u64::from(random.below(3_000_000));
+        now += Duration::from_nanos(random.below(3_000_000).into());
         medium.advance(now);
         assert!(medium.next_deadline().is_none_or(|at| at > now));
         while medium.poll_output().is_some() {}

@@ -10,10 +10,11 @@ use std::rc::Rc;
 use hoplab_medium::config::parse;
 use hoplab_medium::port::{Heard, Port, Sent, Troubles, Woken};
 use hoplab_medium::server::Server;
-use hoplab_medium_core::MAX_RATES;
+use hoplab_medium_core::{Attempts, Duration, Instant, Rate, MAX_RATES};
 use serde_json::{json, Value};
 
 const EPOCH_NS: u64 = 5_000_000_000;
+const EPOCH: Instant = Instant::from_nanos(EPOCH_NS);
 const LONGEST: usize = 2304;
 
 /// What hosts were told: (cookie, acknowledged), and how many deliveries they got.
@@ -25,12 +26,12 @@ struct Told {
 
 /// Hosts in virtual time that send given frames.
 struct Script {
-    now: u64,
+    now: Instant,
     /// Time, radio, frame.
-    frames: VecDeque<(u64, usize, Vec<u8>)>,
-    stop: u64,
+    frames: VecDeque<(Instant, usize, Vec<u8>)>,
+    stop: Instant,
     /// The daemon is stopped (SIGSTOP) from then until then.
-    frozen: Option<(u64, u64)>,
+    frozen: Option<(Instant, Instant)>,
     told: Rc<RefCell<Told>>,
 }
 
@@ -41,7 +42,7 @@ impl Port for Script {
         LONGEST
     }
 
-    fn clock(&mut self) -> u64 {
+    fn clock(&mut self) -> Instant {
         self.now
     }
 
@@ -53,10 +54,11 @@ impl Port for Script {
         self.now >= self.stop
     }
 
-    fn wait(&mut self, limit: Option<u64>) -> Result<Woken, String> {
+    fn wait(&mut self, limit: Option<Duration>) -> Result<Woken, String> {
         let before = self.now;
-        let next = self.frames.front().map_or(u64::MAX, |frame| frame.0);
-        let limited = before + limit.unwrap_or(u64::MAX).min(1000 * MS);
+        let next = self.frames.front().map_or(Instant::MAX, |frame| frame.0);
+        let second = Duration::from_secs(1);
+        let limited = before + limit.map_or(second, |limit| limit.min(second));
         self.now = limited.min(next).min(self.stop).max(before);
         if let Some((_, until)) = self.frozen.filter(|frozen| frozen.0 <= self.now) {
             self.now = self.now.max(until);
@@ -64,7 +66,7 @@ impl Port for Script {
         }
         let input = self.now >= next;
         Ok(Woken {
-            passed: self.now.min(limited) - before,
+            passed: self.now.min(limited).since(before),
             input,
         })
     }
@@ -75,8 +77,12 @@ impl Port for Script {
                 let sent = Sent {
                     radio,
                     bytes: &bytes,
-                    rates: vec![(2.0, 7, false)],
-                    ticket: at,
+                    rates: vec![Attempts {
+                        rate: Rate::DSSS_2,
+                        tries: 7,
+                        rts: false,
+                    }],
+                    ticket: at.as_nanos(),
                 };
                 accept(self, sent);
             }
@@ -106,6 +112,10 @@ impl Port for Script {
     fn calls(&self) -> Value {
         json!({"wait": 0})
     }
+}
+
+fn from_epoch(ns: u64) -> Instant {
+    EPOCH + Duration::from_nanos(ns)
 }
 
 /// A data frame from station a to station b.
@@ -184,16 +194,16 @@ fn freeze(
 ) -> Ended {
     let folder = std::env::temp_dir().join(format!("hoplab-{}-{name}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
-    let config = parse(&text(&folder, duration_s), 0).expect("a configuration");
+    let config = parse(&text(&folder, duration_s), Instant::ZERO).expect("a configuration");
     let told = Rc::new(RefCell::new(Told::default()));
     let frames = frames.into_iter();
     let port = Script {
-        now: EPOCH_NS - 1_000_000_000,
+        now: EPOCH - Duration::from_secs(1),
         frames: frames
-            .map(|(at, bytes)| (EPOCH_NS + at, 0, data(bytes)))
+            .map(|(at, bytes)| (from_epoch(at), 0, data(bytes)))
             .collect(),
-        stop: EPOCH_NS + stop,
-        frozen: frozen.map(|(from, until)| (EPOCH_NS + from, EPOCH_NS + until)),
+        stop: from_epoch(stop),
+        frozen: frozen.map(|(from, until)| (from_epoch(from), from_epoch(until))),
         told: told.clone(),
     };
     let server = Server::new(config, port).expect("a server");

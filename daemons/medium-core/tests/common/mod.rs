@@ -1,16 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What tests of the engine share.
+//! What tests of the engine share, and examples.
 #![allow(dead_code)] // Each test program uses a part.
 
-use hoplab_medium_core::{Class, Frame, Medium, Nanos, Output, Station, To};
+use hoplab_medium_core::{
+    Attempts, Class, Duration, Frame, Instant, Medium, Output, Params, Place, Rate, Station, To,
+};
 
-pub const SECOND: Nanos = 1_000_000_000;
+pub const SECOND: Duration = Duration::from_secs(1);
+
+/// So long after the start.
+pub fn after(time: Duration) -> Instant {
+    Instant::ZERO + time
+}
+
+pub fn ms(ms: u64) -> Instant {
+    after(Duration::from_millis(ms))
+}
+
+/// An entry of a rate table.
+pub fn attempts(rate_mbps: f64, tries: u32, rts: bool) -> Attempts {
+    Attempts {
+        rate: Rate::from_mbps(rate_mbps).expect("a rate of the standard"),
+        tries,
+        rts,
+    }
+}
 
 pub fn at(name: &str, x_m: f64) -> Station {
-    Station {
-        name: name.into(),
-        waypoints: vec![(0, x_m, 0.0)],
-    }
+    Station::at(name, Place::new(x_m, 0.0))
 }
 
 pub fn frame(id: u64, to: To, bytes: usize, rate_mbps: f64, rts: bool) -> Frame {
@@ -18,7 +35,7 @@ pub fn frame(id: u64, to: To, bytes: usize, rate_mbps: f64, rts: bool) -> Frame 
         id,
         to,
         bytes,
-        rates: vec![(rate_mbps, 7, rts)],
+        rates: vec![attempts(rate_mbps, 7, rts)],
         class: Class::Data,
         routing: false,
     }
@@ -58,7 +75,8 @@ pub fn saturate(
         send(medium, pair);
     }
     let of = |radio: usize| pairs.iter().position(|pair| pair.0 == radio);
-    while let Some(next) = medium.next_deadline().filter(|at| *at < seconds * SECOND) {
+    let end = after(seconds * SECOND);
+    while let Some(next) = medium.next_deadline().filter(|at| *at < end) {
         medium.advance(next);
         while let Some(output) = medium.poll_output() {
             match output {
@@ -78,4 +96,41 @@ pub fn saturate(
         }
     }
     done
+}
+
+/// Numbers of stations of which figures are kept.
+pub const SATURATED: [usize; 6] = [1, 2, 5, 10, 20, 50];
+
+/// What saturated stations came to together.
+#[derive(Clone, Copy, Debug)]
+pub struct Saturated {
+    pub frames_per_s: f64,
+    /// Share of the tries that collided.
+    pub collisions: f64,
+}
+
+/// Bianchi's stations: no retry limit (his chain stays at stage m), no capture.
+pub fn saturated(stations: usize, rts: bool, seconds: u64) -> Saturated {
+    let places = (0..=stations).map(|i| at(&format!("s{i}"), 0.1 * i as f64));
+    let params = Params {
+        retry_short: u32::MAX,
+        retry_long: u32::MAX,
+        capture_db: 1000.0,
+        ..Params::default()
+    };
+    let mut medium = Medium::new(params, places.collect(), vec![]);
+    let pairs: Vec<_> = (1..=stations).map(|i| (i, 0)).collect();
+    let load = Load {
+        bytes: 1536,
+        rate_mbps: 2.0,
+        rts,
+    };
+    let done = saturate(&mut medium, &pairs, seconds, load);
+    let sum = |of: fn(&Done) -> u64| done.iter().map(of).sum::<u64>() as f64;
+    let retries = (1..=stations).map(|i| medium.counters(i).retries);
+    let retries = retries.sum::<u64>() as f64;
+    Saturated {
+        frames_per_s: sum(|done| done.delivered) / seconds as f64,
+        collisions: retries / (retries + sum(|done| done.acked)),
+    }
 }

@@ -3,18 +3,19 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::os::fd::AsFd;
 
-use hoplab_medium_core::MAX_RATES;
+use hoplab_linux::calls::{self, Call};
+use hoplab_linux::netlink::{is_overrun, Inbox, Netlink, LONGEST_WAIT};
+use hoplab_linux::{kernel, signals, wait, Interest};
+use hoplab_medium_core::{Attempts, Duration, Instant, Rate, MAX_RATES};
 use serde_json::{json, Value};
 
 use super::messages::{self, Batch, Message};
 use super::{Heard, Port, Sent, Troubles, Woken};
-use crate::sys::{self, Inbox, Netlink, LONGEST_WAIT};
 
 /// hwsim's rate table: DSSS/CCK, then OFDM; in the 5 GHz band only OFDM.
-const RATES_MBPS: [f64; 12] = [
-    1.0, 2.0, 5.5, 11.0, 6.0, 9.0, 12.0, 18.0, 24.0, 36.0, 48.0, 54.0,
-];
+const RATES: [Rate; 12] = Rate::ALL;
 const FIRST_OFDM: usize = 4;
 /// The kernel's IEEE80211_MAX_DATA_LEN: hwsim drops a longer frame, header included, on its way to
 /// the receiver.
@@ -31,7 +32,8 @@ pub struct Ticket {
 
 pub struct Hwsim {
     netlink: Netlink,
-    inbox: Inbox,
+    /// Away while its messages are handed out.
+    inbox: Option<Inbox>,
     family: u16,
     /// Radio of each permanent address.
     radios: BTreeMap<[u8; 6], usize>,
@@ -43,15 +45,6 @@ pub struct Hwsim {
     virtual_time: bool,
     troubles: Troubles,
     clock_readings: u64,
-}
-
-/// Whether this kernel's time stands still while programs compute (User-Mode Linux,
-/// `time-travel=inf-cpu`).
-fn in_virtual_time() -> bool {
-    let arguments = std::fs::read_to_string("/proc/cmdline").unwrap_or_default();
-    arguments
-        .split_whitespace()
-        .any(|word| word.starts_with("time-travel"))
 }
 
 fn request(netlink: &Netlink, batch: &mut Batch) -> Result<Vec<u8>, String> {
@@ -99,17 +92,18 @@ impl Hwsim {
         let radios: BTreeMap<[u8; 6], usize> = macs.iter().copied().zip(0..).collect();
         let family = find_family(&netlink)?;
         register(&netlink, family)?;
-        netlink.forget_calls();
-        sys::catch_signals();
+        netlink.enlarge_buffers();
+        calls::forget();
+        signals::catch();
         Ok(Self {
             netlink,
-            inbox: Inbox::new(),
+            inbox: Some(Inbox::new()),
             family,
             senders: radios.clone(),
             radios,
             addresses: macs.to_vec(),
             batch: Batch::default(),
-            virtual_time: in_virtual_time(),
+            virtual_time: kernel::in_virtual_time(),
             troubles: Troubles::default(),
             clock_readings: 0,
         })
@@ -117,13 +111,14 @@ impl Hwsim {
 
     /// Returns whether there was something.
     fn receive(&mut self, wait: bool) -> Result<bool, String> {
-        match self.netlink.receive(&mut self.inbox, wait) {
-            Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => {
+        let inbox = self.inbox.get_or_insert_default();
+        match self.netlink.receive(inbox, wait) {
+            Err(error) if is_overrun(&error) => {
                 self.troubles.overruns += 1;
             }
             other => other.map_err(|error| format!("netlink receive: {error}"))?,
         }
-        Ok(!self.inbox.is_empty())
+        Ok(!inbox.is_empty())
     }
 
     /// Which radio has this hwsim address: its own, or for a radio that was made without a given
@@ -167,9 +162,9 @@ impl Port for Hwsim {
         LONGEST_FRAME
     }
 
-    fn clock(&mut self) -> u64 {
+    fn clock(&mut self) -> Instant {
         self.clock_readings += 1;
-        sys::monotonic()
+        kernel::now()
     }
 
     fn virtual_time(&self) -> bool {
@@ -177,24 +172,27 @@ impl Port for Hwsim {
     }
 
     fn stopped(&self) -> bool {
-        sys::stopped()
+        signals::stopped()
     }
 
-    fn wait(&mut self, limit: Option<u64>) -> Result<Woken, String> {
+    fn wait(&mut self, limit: Option<Duration>) -> Result<Woken, String> {
         let Some(limit) = limit else {
             // With nothing on its way, waiting and receiving are one call.
             let input = self.receive(true)?;
-            return Ok(Woken { passed: 0, input });
+            let passed = Duration::ZERO;
+            return Ok(Woken { passed, input });
         };
         let limit = limit.min(LONGEST_WAIT);
-        let (ready, left) = self.netlink.wait(limit);
-        let passed = limit - left.min(limit);
-        let input = ready && self.receive(false)?;
+        let mut interest = [Interest::input(self.netlink.as_fd())];
+        let passed = limit - wait(&mut interest, limit);
+        let input = interest[0].found().any() && self.receive(false)?;
         Ok(Woken { passed, input })
     }
 
     fn read(&mut self, mut accept: impl FnMut(&mut Self, Sent<'_, Ticket>)) {
-        let mut inbox = std::mem::take(&mut self.inbox);
+        let Some(mut inbox) = self.inbox.take() else {
+            return;
+        };
         for datagram in inbox.datagrams() {
             let Some(bytes) = datagram else {
                 self.troubles.malformed += 1;
@@ -220,11 +218,11 @@ impl Port for Hwsim {
             }
         }
         inbox.clear();
-        self.inbox = inbox;
+        self.inbox = Some(inbox);
     }
 
     fn deliver(&mut self, to: usize, bytes: &[u8], ticket: &Ticket, heard: Heard) {
-        let rate = RATES_MBPS.iter().position(|rate| *rate == heard.rate_mbps);
+        let rate = RATES.iter().position(|rate| *rate == heard.rate);
         let first = first_rate(ticket.frequency_mhz);
         self.batch.deliver(
             self.family,
@@ -264,11 +262,10 @@ impl Port for Hwsim {
     }
 
     fn calls(&self) -> Value {
-        let calls = self.netlink.calls();
         json!({
-            "wait": calls.wait,
-            "receive": calls.receive,
-            "send": calls.send,
+            "wait": Call::Wait.made(),
+            "receive": Call::Receive.made(),
+            "send": Call::Send.made(),
             "clock": self.clock_readings,
         })
     }
@@ -284,20 +281,20 @@ fn first_rate(frequency_mhz: u32) -> usize {
 
 /// The frame's rates for the engine, and the kernel's indexes of them; none if one of them is of
 /// another table (HT, VHT) or unknown.
-fn rate_table(sent: &messages::Sent<'_>) -> (Vec<(f64, u32, bool)>, Vec<u8>) {
+fn rate_table(sent: &messages::Sent<'_>) -> (Vec<Attempts>, Vec<u8>) {
     let offset = first_rate(sent.frequency_mhz);
     let mut rates = Vec::new();
     let mut indexes = Vec::new();
     for &(index, tries, flags) in &sent.rates {
-        let rate = RATES_MBPS.get(usize::from(index) + offset);
+        let rate = RATES.get(usize::from(index) + offset);
         let Some(rate) = rate.filter(|_| flags & messages::RC_MCS == 0) else {
             return (Vec::new(), indexes);
         };
-        rates.push((
-            *rate,
-            u32::from(tries),
-            flags & messages::RC_USE_RTS_CTS != 0,
-        ));
+        rates.push(Attempts {
+            rate: *rate,
+            tries: tries.into(),
+            rts: flags & messages::RC_USE_RTS_CTS != 0,
+        });
         indexes.push(index);
     }
     (rates, indexes)

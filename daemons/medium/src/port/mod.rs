@@ -7,7 +7,7 @@
 pub mod hwsim;
 pub mod messages;
 
-use hoplab_medium_core::MAX_RATES;
+use hoplab_medium_core::{Attempts, Duration, Instant, Rate, MAX_RATES};
 use serde_json::Value;
 
 /// A frame that a host's radio sends.
@@ -15,8 +15,8 @@ pub struct Sent<'a, T> {
     pub radio: usize,
     /// From the MAC header on, without FCS.
     pub bytes: &'a [u8],
-    /// Rate in Mbit/s, tries at it, RTS first; empty where the engine does not know one of them.
-    pub rates: Vec<(f64, u32, bool)>,
+    /// Empty where the engine does not know one of them.
+    pub rates: Vec<Attempts>,
     /// What the port needs to tell the host what became of the frame.
     pub ticket: T,
 }
@@ -24,8 +24,8 @@ pub struct Sent<'a, T> {
 /// What ended a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Woken {
-    /// Time in ns that has passed for certain.
-    pub passed: u64,
+    /// Time that has passed for certain.
+    pub passed: Duration,
     /// Whether there is something to read.
     pub input: bool,
 }
@@ -50,8 +50,8 @@ pub trait Port {
     /// The longest frame, without FCS, that a host's radio takes.
     fn longest_frame(&self) -> usize;
 
-    /// The hosts' time in ns.
-    fn clock(&mut self) -> u64;
+    /// The hosts' time.
+    fn clock(&mut self) -> Instant;
 
     /// Whether that time stands still while programs compute: nothing is then ever late, and
     /// reading the clock costs time itself.
@@ -60,9 +60,9 @@ pub trait Port {
     /// Whether the medium shall end.
     fn stopped(&self) -> bool;
 
-    /// Sleep until there is something to read or `limit` ns have passed, a second at most and
-    /// without limit; may return earlier.
-    fn wait(&mut self, limit: Option<u64>) -> Result<Woken, String>;
+    /// Sleep until there is something to read or `limit` has passed, a second at most and without
+    /// limit; may return earlier.
+    fn wait(&mut self, limit: Option<Duration>) -> Result<Woken, String>;
 
     /// Hand what has come to `accept`, in order.
     fn read(&mut self, accept: impl FnMut(&mut Self, Sent<'_, Self::Ticket>));
@@ -95,5 +95,5 @@ pub trait Port {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Heard {
     pub signal_dbm: f64,
-    pub rate_mbps: f64,
+    pub rate: Rate,
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the engine counts, per radio and per link, and the audit of frames.
 
-use crate::Nanos;
+use alloc::boxed::Box;
+
+use hoplab_base::Duration;
 
 /// What a transmission is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,12 +98,12 @@ impl Outcome {
 /// Time spent in each state of power.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StateTimes {
-    pub tx: Nanos,
+    pub tx: Duration,
     /// The channel is sensed busy: own and overheard frames, and collisions.
-    pub rx: Nanos,
-    pub idle: Nanos,
+    pub rx: Duration,
+    pub idle: Duration,
     /// Switched off.
-    pub sleep: Nanos,
+    pub sleep: Duration,
 }
 
 /// Counts and times of one radio since measuring began.
@@ -117,13 +119,13 @@ pub struct Counters {
     /// Received, and acknowledged, but lost because the host's receive buffer was full.
     pub rx_overrun: u64,
     /// Time on the air by [`AirKind`].
-    pub airtime: [Nanos; 6],
+    pub airtime: [Duration; AirKind::ALL.len()],
     pub times: StateTimes,
 }
 
 impl Counters {
     /// Time in which the channel was busy, own transmissions included.
-    pub fn busy_time(&self) -> Nanos {
+    pub fn busy_time(&self) -> Duration {
         self.times.tx + self.times.rx
     }
 }
@@ -144,7 +146,7 @@ pub struct LinkCounters {
 }
 
 impl LinkCounters {
-    pub(super) fn count(&mut self, fate: Fate, bytes: usize, dbm: f64) {
+    pub(crate) fn count(&mut self, fate: Fate, bytes: usize, dbm: f64) {
         self.frames += 1;
         self.signal_sum_dbm += dbm;
         match fate {
@@ -178,7 +180,7 @@ pub struct Audit {
 }
 
 impl Audit {
-    pub(super) fn count(&mut self, outcome: Outcome) {
+    pub(crate) fn count(&mut self, outcome: Outcome) {
         match outcome {
             Outcome::Acked => self.acked += 1,
             Outcome::Sent => self.sent += 1,
@@ -214,16 +216,24 @@ impl Histogram {
     const BINS: usize = 160;
     const LOWEST_DBM: i32 = -130;
 
-    pub(super) fn add(&mut self, dbm: f64) {
-        let bin = (dbm.floor() as i32 - Self::LOWEST_DBM).clamp(0, Self::BINS as i32 - 1);
+    pub(crate) fn add(&mut self, dbm: f64) {
+        let bin = (libm::floor(dbm) as i32 - Self::LOWEST_DBM).clamp(0, Self::BINS as i32 - 1);
         self.0[bin as usize] += 1;
     }
 
-    /// (lower edge in dBm, count) of the bins that are not empty.
-    pub fn bins(&self) -> impl Iterator<Item = (i32, u32)> + '_ {
-        let bins = self.0.iter().enumerate().filter(|bin| *bin.1 > 0);
-        bins.map(|(i, count)| (i as i32 + Self::LOWEST_DBM, *count))
+    /// The bins that are not empty.
+    pub fn bins(&self) -> impl Iterator<Item = Bin> + '_ {
+        let bins = self.0.iter().zip(Self::LOWEST_DBM..);
+        let filled = bins.filter(|(count, _)| **count > 0);
+        filled.map(|(count, dbm)| Bin { dbm, count: *count })
     }
+}
+
+/// How often a power was at least `dbm` and less than 1 dB above it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bin {
+    pub dbm: i32,
+    pub count: u32,
 }
 
 /// A link's histograms: power of the frames, and of noise plus interference while they lasted.
@@ -231,4 +241,12 @@ impl Histogram {
 pub struct Signals {
     pub signal: Histogram,
     pub noise: Histogram,
+}
+
+/// What is known of the data frames from one radio to another.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkView<'a> {
+    pub to: usize,
+    pub counters: &'a LinkCounters,
+    pub signals: Option<&'a Signals>,
 }

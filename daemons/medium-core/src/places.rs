@@ -6,34 +6,98 @@
 //! distance that the fastest may have gone since then widens the search, and powers are computed
 //! from the exact places of the moment.
 
-use std::collections::BTreeMap;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
 
-use super::radio::Heard;
-use super::{Params, Station};
-use crate::{Nanos, Propagation, Stream};
+use hoplab_base::{Duration, Instant, Stream};
+
+use crate::propagation::{from_db, Propagation};
+use crate::Params;
+
+/// A point of the plane.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Place {
+    pub x_m: f64,
+    pub y_m: f64,
+}
+
+impl Place {
+    pub const fn new(x_m: f64, y_m: f64) -> Self {
+        Self { x_m, y_m }
+    }
+
+    fn distance_m(self, other: Self) -> f64 {
+        let (x_m, y_m) = (self.x_m - other.x_m, self.y_m - other.y_m);
+        libm::sqrt(x_m * x_m + y_m * y_m)
+    }
+}
+
+/// Where a radio is at a time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Waypoint {
+    pub at: Instant,
+    pub place: Place,
+}
+
+impl Waypoint {
+    pub const fn new(at: Instant, place: Place) -> Self {
+        Self { at, place }
+    }
+}
+
+/// A radio's name and way: linear between its points, at rest before and after. Two points at one
+/// time are a jump.
+#[derive(Clone, Debug)]
+pub struct Station {
+    pub name: String,
+    pub waypoints: Vec<Waypoint>,
+}
+
+impl Station {
+    /// At rest.
+    pub fn at(name: &str, place: Place) -> Self {
+        Self {
+            name: name.into(),
+            waypoints: alloc::vec![Waypoint::new(Instant::ZERO, place)],
+        }
+    }
+
+    /// Where it is, exact by its waypoints.
+    pub fn place(&self, at: Instant) -> Place {
+        let points = &self.waypoints;
+        let after = points.partition_point(|point| point.at <= at);
+        let Some(before) = after.checked_sub(1).map(|before| points[before]) else {
+            return points.first().map_or(Place::default(), |point| point.place);
+        };
+        let (Some(next), start) = (points.get(after), before.place) else {
+            return before.place;
+        };
+        let part =
+            at.since(before.at).as_nanos() as f64 / next.at.since(before.at).as_nanos() as f64;
+        Place {
+            x_m: start.x_m + (next.place.x_m - start.x_m) * part,
+            y_m: start.y_m + (next.place.y_m - start.y_m) * part,
+        }
+    }
+}
+
+/// A radio that a signal reaches.
+#[derive(Clone, Copy, Debug)]
+pub struct Heard {
+    pub radio: usize,
+    pub dbm: f64,
+    pub mw: f64,
+}
 
 /// Shadowing beyond this many standard deviations (1 link in 16 000) is cut, so that reach is
 /// bounded.
 const SHADOWING_LIMIT: f64 = 4.0;
 /// Shortest time for which cells of moving radios hold.
-const SHORTEST: Nanos = 1_000_000;
+const SHORTEST: Duration = Duration::from_millis(1);
 
-/// Place at `at`, exact by the waypoints: linear between, at rest before and after.
-pub fn position(station: &Station, at: Nanos) -> (f64, f64) {
-    let points = &station.waypoints;
-    let after = points.partition_point(|point| point.0 <= at);
-    if after == 0 {
-        return points.first().map_or((0.0, 0.0), |p| (p.1, p.2));
-    }
-    let (t0, x0, y0) = points[after - 1];
-    let Some(&(t1, x1, y1)) = points.get(after) else {
-        return (x0, y0);
-    };
-    let part = (at - t0) as f64 / (t1 - t0) as f64;
-    (x0 + (x1 - x0) * part, y0 + (y1 - y0) * part)
-}
-
-pub(super) struct Places {
+pub struct Places {
     stations: Vec<Station>,
     propagation: Propagation,
     seed: u64,
@@ -46,11 +110,11 @@ pub(super) struct Places {
     /// Neighbours of radios that never move, in order of radio.
     fixed: Vec<Vec<Heard>>,
     cells: BTreeMap<(i64, i64), Vec<usize>>,
-    cells_until: Nanos,
+    cells_until: Instant,
     slack_m: f64,
     fastest_m_per_ns: f64,
     /// Times at which a radio is suddenly elsewhere.
-    jumps: Vec<Nanos>,
+    jumps: Vec<Instant>,
 }
 
 impl Places {
@@ -59,19 +123,19 @@ impl Places {
         let floor_dbm = params.floor_dbm() - fade_db;
         let margin_db = SHADOWING_LIMIT * params.shadowing_db;
         let steps = || {
-            let pairs = stations.iter().flat_map(|s| s.waypoints.windows(2));
-            pairs.map(|w| {
-                let way = (w[1].1 - w[0].1).hypot(w[1].2 - w[0].2);
-                (w[0].0, w[1].0, way)
-            })
+            stations
+                .iter()
+                .flat_map(|station| station.waypoints.windows(2))
         };
+        let way_m = |step: &[Waypoint]| step[0].place.distance_m(step[1].place);
+        let lasts = |step: &[Waypoint]| step[1].at.since(step[0].at);
         let fastest = steps()
-            .filter(|step| step.1 > step.0)
-            .map(|(from, to, way)| way / (to - from) as f64)
+            .filter(|step| !lasts(step).is_zero())
+            .map(|step| way_m(step) / lasts(step).as_nanos() as f64)
             .fold(0.0, f64::max);
-        let mut jumps: Vec<Nanos> = steps()
-            .filter(|step| step.1 == step.0 && step.2 > 0.0)
-            .map(|step| step.1)
+        let mut jumps: Vec<Instant> = steps()
+            .filter(|step| lasts(step).is_zero() && way_m(step) > 0.0)
+            .map(|step| step[1].at)
             .collect();
         jumps.sort_unstable();
         let mut places = Self {
@@ -85,16 +149,16 @@ impl Places {
             floor_dbm,
             fixed: Vec::new(),
             cells: BTreeMap::new(),
-            cells_until: 0,
+            cells_until: Instant::ZERO,
             slack_m: 0.0,
             fastest_m_per_ns: fastest,
             jumps,
         };
         if !places.moves {
-            places.sort_into_cells(0);
+            places.sort_into_cells(Instant::ZERO);
             for radio in 0..places.stations.len() {
                 let mut found = Vec::new();
-                places.search(radio, 0, &mut found);
+                places.search(radio, Instant::ZERO, &mut found);
                 places.fixed.push(found);
             }
         }
@@ -102,7 +166,7 @@ impl Places {
     }
 
     /// Radios that `radio`'s signal reaches at `now` in the mean, in their order, without itself.
-    pub fn neighbours(&mut self, radio: usize, now: Nanos, found: &mut Vec<Heard>) {
+    pub fn neighbours(&mut self, radio: usize, now: Instant, found: &mut Vec<Heard>) {
         found.clear();
         if !self.moves {
             found.extend_from_slice(&self.fixed[radio]);
@@ -115,13 +179,13 @@ impl Places {
     }
 
     /// Mean power in dBm of `from` at `to`.
-    pub fn mean_dbm(&mut self, from: usize, to: usize, now: Nanos) -> f64 {
-        let (a, b) = (self.position(from, now), self.position(to, now));
-        self.dbm(from, to, (a.0 - b.0).hypot(a.1 - b.1))
+    pub fn mean_dbm(&mut self, from: usize, to: usize, now: Instant) -> f64 {
+        let way_m = self.place(from, now).distance_m(self.place(to, now));
+        self.dbm(from, to, way_m)
     }
 
-    pub fn position(&self, radio: usize, at: Nanos) -> (f64, f64) {
-        position(&self.stations[radio], at)
+    pub fn place(&self, radio: usize, at: Instant) -> Place {
+        self.stations[radio].place(at)
     }
 
     fn dbm(&mut self, from: usize, to: usize, distance_m: f64) -> f64 {
@@ -141,32 +205,33 @@ impl Places {
         mean + *deviation * self.shadowing_db
     }
 
-    fn sort_into_cells(&mut self, now: Nanos) {
+    fn sort_into_cells(&mut self, now: Instant) {
         self.cells.clear();
         for radio in 0..self.stations.len() {
-            let (x, y) = self.position(radio, now);
-            let cell = (self.cell(x), self.cell(y));
+            let Place { x_m, y_m } = self.place(radio, now);
+            let cell = (self.cell(x_m), self.cell(y_m));
             self.cells.entry(cell).or_default().push(radio);
         }
         if self.fastest_m_per_ns > 0.0 {
-            let hold = (self.reach_m / 8.0 / self.fastest_m_per_ns).min(1e18) as Nanos;
-            self.cells_until = now.saturating_add(hold.max(SHORTEST));
+            let hold = (self.reach_m / 8.0 / self.fastest_m_per_ns).min(1e18);
+            self.cells_until = now + Duration::from_nanos(hold as u64).max(SHORTEST);
         } else {
-            self.cells_until = Nanos::MAX;
+            self.cells_until = Instant::MAX;
         }
         let next = self.jumps.partition_point(|jump| *jump <= now);
         if let Some(jump) = self.jumps.get(next) {
             self.cells_until = self.cells_until.min(*jump);
         }
-        self.slack_m = self.fastest_m_per_ns * self.cells_until.saturating_sub(now) as f64;
+        self.slack_m = self.fastest_m_per_ns * self.cells_until.since(now).as_nanos() as f64;
     }
 
     fn cell(&self, metres: f64) -> i64 {
-        (metres / self.reach_m).floor() as i64
+        libm::floor(metres / self.reach_m) as i64
     }
 
-    fn search(&mut self, radio: usize, now: Nanos, found: &mut Vec<Heard>) {
-        let (x, y) = self.position(radio, now);
+    fn search(&mut self, radio: usize, now: Instant, found: &mut Vec<Heard>) {
+        let here = self.place(radio, now);
+        let Place { x_m: x, y_m: y } = here;
         let reach = self.reach_m + self.slack_m;
         let mut near: Vec<usize> = Vec::new();
         for column in self.cell(x - reach)..=self.cell(x + reach) {
@@ -180,10 +245,10 @@ impl Places {
             if other == radio {
                 continue;
             }
-            let place = self.position(other, now);
-            let dbm = self.dbm(radio, other, (x - place.0).hypot(y - place.1));
+            let way_m = here.distance_m(self.place(other, now));
+            let dbm = self.dbm(radio, other, way_m);
             if dbm >= self.floor_dbm {
-                let mw = 10f64.powf(dbm / 10.0);
+                let mw = from_db(dbm);
                 found.push(Heard {
                     radio: other,
                     dbm,

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a driver hands to the channel, and what the channel tells it.
+
+use alloc::vec::Vec;
+
+use hoplab_base::{Duration, Instant};
+
+use crate::{AirKind, Fate, Outcome, Rate};
+
+/// The driver's name of a frame.
+pub type FrameId = u64;
+
+/// Entries of a frame's rate table, as in mac80211.
+pub const MAX_RATES: usize = 4;
+
+/// Where a frame is going.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum To {
+    Everyone,
+    Radio(usize),
+    /// An address that no radio has.
+    Nobody,
+}
+
+/// What kind of frame a host sends; loss models leave beacons alone, and lists of losses count
+/// data frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    Data,
+    Management,
+    Beacon,
+}
+
+/// An entry of a frame's rate table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attempts {
+    pub rate: Rate,
+    pub tries: u32,
+    /// An RTS goes first.
+    pub rts: bool,
+}
+
+/// A frame as its host hands it over.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    pub id: FrameId,
+    pub to: To,
+    /// MAC header to FCS.
+    pub bytes: usize,
+    /// One to [`MAX_RATES`] entries; a frame without is refused.
+    pub rates: Vec<Attempts>,
+    pub class: Class,
+    /// A routing protocol's own frame.
+    pub routing: bool,
+}
+
+/// A transmission that has ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Aired {
+    /// When it began.
+    pub at: Instant,
+    /// When it ended or broke off.
+    pub until: Instant,
+    pub from: usize,
+    pub to: To,
+    pub kind: AirKind,
+    /// The host's frame that it carried.
+    pub frame: Option<FrameId>,
+    pub bytes: usize,
+    pub rate: Rate,
+    /// 1 at the first try.
+    pub attempt: u32,
+    /// The duration field: time that the medium stays reserved after the end.
+    pub reserve: Duration,
+    /// At the receiver; of a broadcast delivered where at least one received it.
+    pub fate: Fate,
+    /// There; none where nobody sensed it.
+    pub signal_dbm: Option<f64>,
+}
+
+/// What the driver must do.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Output {
+    /// `frame` reached radio `to`.
+    Deliver {
+        frame: FrameId,
+        from: usize,
+        to: usize,
+        signal_dbm: f64,
+        rate: Rate,
+    },
+    /// The sender is done with `frame`; `tries` per entry of its rate table. Where it is `kept`,
+    /// deliveries of it may follow until it is [`Output::Released`].
+    Status {
+        frame: FrameId,
+        radio: usize,
+        outcome: Outcome,
+        tries: [u32; MAX_RATES],
+        kept: bool,
+    },
+    /// Nothing more will be said of a frame that was kept.
+    Released { frame: FrameId },
+    /// Something was on the air (with [`Params::trace`](crate::Params)); comes before the frame's
+    /// status.
+    Aired(Aired),
+    /// The radio's battery is empty; it is off for good.
+    Exhausted { radio: usize, at: Instant },
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What describes a channel and its radios.
+
+use hoplab_base::Duration;
+
+use crate::propagation::{Fading, Model, Propagation};
+use crate::{Energy, Nic, Phy, Rate, Rules, Standard};
+
+/// How it is decided whether a frame is received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reception {
+    /// Power at least the receive threshold, ratio to interference at least the capture ratio.
+    Threshold,
+    /// Probability that all bits are right at their signal to interference and noise ratio.
+    ErrorRate,
+}
+
+/// Channel and MAC parameters that all radios share.
+#[derive(Clone, Debug)]
+pub struct Params {
+    pub seed: u64,
+    pub rules: Rules,
+    pub phy: Phy,
+    pub propagation: Propagation,
+    /// Standard deviation of a link's deviation from the mean path loss, in dB.
+    pub shadowing_db: f64,
+    pub fading: Fading,
+    pub reception: Reception,
+    pub rx_threshold_dbm: f64,
+    pub cs_threshold_dbm: f64,
+    /// Signal to interference (and noise) ratio that a reception by threshold needs, in dB.
+    pub capture_db: f64,
+    /// Whether a receiver drops a frame for a later one that is stronger by `capture_db`.
+    pub capture_later: bool,
+    /// Power of the receiver's noise; none leaves noise out of the decision (ns-2).
+    pub noise_dbm: Option<f64>,
+    pub retry_short: u32,
+    pub retry_long: u32,
+    /// Retry as often as the kernel's rate table says instead of the retry limits.
+    pub kernel_retries: bool,
+    pub queue_packets: usize,
+    /// Routing frames go before all others in the interface queue.
+    pub routing_priority: bool,
+    pub nic: Nic,
+    pub energy: Energy,
+    /// Pre-standard WaveLAN: no acknowledgement, no retry.
+    pub no_ack: bool,
+    /// Hand unicast frames also to other radios that decoded them.
+    pub overhear: bool,
+    /// Give an [`Output::Aired`](crate::Output::Aired) for every transmission.
+    pub trace: bool,
+    /// Keep [`Signals`](crate::Signals) of every link.
+    pub histograms: bool,
+}
+
+impl Params {
+    /// Mean power below which a signal neither is sensed nor disturbs: the carrier-sense
+    /// threshold or, where noise counts, the noise if that is less.
+    pub(crate) fn floor_dbm(&self) -> f64 {
+        let noise = self.noise_dbm.unwrap_or(f64::INFINITY);
+        self.cs_threshold_dbm.min(noise)
+    }
+}
+
+/// ns-2's 914 MHz WaveLAN at standard DCF: 250 m reception, 550 m carrier sense.
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            seed: 1,
+            rules: Rules::Standard,
+            phy: Phy {
+                standard: Standard::Dsss,
+                preamble_bits: 144,
+                plcp_rate: Rate::DSSS_1,
+                basic_rate: Rate::DSSS_1,
+                slot: Duration::from_micros(20),
+                sifs: Duration::from_micros(10),
+                cw_min: 31,
+                cw_max: 1023,
+            },
+            propagation: Propagation {
+                model: Model::TwoRay,
+                tx_power_dbm: 24.5,
+                frequency_mhz: 914.0,
+                antenna_height_m: 1.5,
+                antenna_gain_dbi: 0.0,
+            },
+            shadowing_db: 0.0,
+            fading: Fading::None,
+            reception: Reception::Threshold,
+            rx_threshold_dbm: -64.37,
+            cs_threshold_dbm: -78.07,
+            capture_db: 10.0,
+            capture_later: false,
+            noise_dbm: None,
+            retry_short: 7,
+            retry_long: 4,
+            kernel_retries: false,
+            queue_packets: 50,
+            routing_priority: false,
+            nic: Nic::default(),
+            energy: Energy::default(),
+            no_ack: false,
+            overhear: false,
+            trace: false,
+            histograms: false,
+        }
+    }
+}

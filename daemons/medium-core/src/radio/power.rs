@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Whether a radio is on, for how long it was in which state, and its battery.
+
+use hoplab_base::{Duration, Instant};
+
+use crate::StateTimes;
+
+/// Power draw of a radio in W in its states, and what its battery holds in J.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Energy {
+    pub tx_w: f64,
+    pub rx_w: f64,
+    pub idle_w: f64,
+    pub sleep_w: f64,
+    pub battery_j: Option<f64>,
+}
+
+/// Energy in J by state of power.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Joules {
+    pub tx: f64,
+    pub rx: f64,
+    pub idle: f64,
+    pub sleep: f64,
+}
+
+impl Joules {
+    pub fn sum(&self) -> f64 {
+        self.tx + self.rx + self.idle + self.sleep
+    }
+}
+
+impl Energy {
+    /// What is spent in these times.
+    pub fn spent(&self, times: &StateTimes) -> Joules {
+        let spent = |watts: f64, time: Duration| watts * time.as_secs_f64();
+        Joules {
+            tx: spent(self.tx_w, times.tx),
+            rx: spent(self.rx_w, times.rx),
+            idle: spent(self.idle_w, times.idle),
+            sleep: spent(self.sleep_w, times.sleep),
+        }
+    }
+
+    /// What any state can draw at most.
+    pub fn most_w(&self) -> f64 {
+        let most_w = self.tx_w.max(self.rx_w).max(self.idle_w);
+        most_w.max(self.sleep_w)
+    }
+}
+
+/// What a radio that is on does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activity {
+    Sending,
+    Sensing,
+    Quiet,
+}
+
+pub struct Power {
+    up: bool,
+    /// The battery is empty: never up again.
+    exhausted: bool,
+    times: StateTimes,
+    /// Up to when `times` counts.
+    since: Instant,
+    /// Which foreseen end of the battery an event is for.
+    generation: u64,
+}
+
+/// The battery will be empty then, if the state stays.
+#[derive(Clone, Copy, Debug)]
+pub struct Empty {
+    pub after: Duration,
+    pub generation: u64,
+}
+
+impl Power {
+    pub fn new() -> Self {
+        Self {
+            up: true,
+            exhausted: false,
+            times: StateTimes::default(),
+            since: Instant::ZERO,
+            generation: 0,
+        }
+    }
+
+    pub fn is_up(&self) -> bool {
+        self.up
+    }
+
+    pub fn is_exhausted(&self) -> bool {
+        self.exhausted
+    }
+
+    pub fn switch(&mut self, up: bool) {
+        self.up = up;
+    }
+
+    pub fn exhaust(&mut self) {
+        self.exhausted = true;
+    }
+
+    /// Times in each state until `now`.
+    pub fn times(&self, now: Instant, activity: Activity) -> StateTimes {
+        let mut times = self.times;
+        let passed = now.since(self.since);
+        match (self.up, activity) {
+            _ if self.exhausted => {}
+            (false, _) => times.sleep += passed,
+            (true, Activity::Sending) => times.tx += passed,
+            (true, Activity::Sensing) => times.rx += passed,
+            (true, Activity::Quiet) => times.idle += passed,
+        }
+        times
+    }
+
+    /// Book the time in the present state; to be called before it changes.
+    pub fn book(&mut self, now: Instant, activity: Activity) {
+        self.times = self.times(now, activity);
+        self.since = now;
+    }
+
+    /// Measuring begins.
+    pub fn forget(&mut self, now: Instant) {
+        self.times = StateTimes::default();
+        self.since = now;
+    }
+
+    /// Foresee when the battery is empty; to be called after the state has changed.
+    pub fn foresee_empty(&mut self, energy: &Energy, activity: Activity) -> Option<Empty> {
+        let battery_j = energy.battery_j?;
+        self.generation += 1;
+        let watts = match (self.up, activity) {
+            _ if self.exhausted => 0.0,
+            (false, _) => energy.sleep_w,
+            (true, Activity::Sending) => energy.tx_w,
+            (true, Activity::Sensing) => energy.rx_w,
+            (true, Activity::Quiet) => energy.idle_w,
+        };
+        if watts <= 0.0 {
+            return None;
+        }
+        let left_j = (battery_j - energy.spent(&self.times).sum()).max(0.0);
+        let left_ns = libm::ceil(left_j / watts * 1e9);
+        (left_ns < 1e18).then_some(Empty {
+            after: Duration::from_nanos(left_ns as u64),
+            generation: self.generation,
+        })
+    }
+
+    /// Whether the end that was foreseen as `generation` is the battery's.
+    pub fn is_empty(&self, generation: u64) -> bool {
+        self.generation == generation
+    }
+}

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a radio sends or hears: signals, interference, the frame that it receives. Which frame that
+//! is, [`crate::Rules`] say.
+
+use alloc::vec::Vec;
+
+use hoplab_base::{Instant, Stream};
+
+use crate::error_rate::bit_error_rate;
+use crate::places::Heard;
+use crate::propagation::from_db;
+use crate::{Fate, Params, Phy, Rate, Reception as Model};
+
+/// How receivers hear, worked out once.
+#[derive(Clone, Debug)]
+pub struct Hearing {
+    model: Model,
+    rx_threshold_dbm: f64,
+    cs_threshold_dbm: f64,
+    pub capture_ratio: f64,
+    pub capture_later: bool,
+    pub noise_mw: f64,
+}
+
+impl Hearing {
+    pub fn new(params: &Params) -> Self {
+        Self {
+            model: params.reception,
+            rx_threshold_dbm: params.rx_threshold_dbm,
+            cs_threshold_dbm: params.cs_threshold_dbm,
+            capture_ratio: from_db(params.capture_db),
+            capture_later: params.capture_later,
+            noise_mw: params.noise_dbm.map_or(0.0, from_db),
+        }
+    }
+
+    pub fn by_threshold(&self) -> bool {
+        self.model == Model::Threshold
+    }
+
+    /// Whether a signal makes the channel busy.
+    pub fn senses(&self, dbm: f64) -> bool {
+        dbm >= self.cs_threshold_dbm
+    }
+
+    /// Whether a receiver can lock on a signal.
+    pub fn decodes(&self, dbm: f64) -> bool {
+        dbm >= match self.model {
+            Model::Threshold => self.rx_threshold_dbm,
+            // Whatever is sensed may be received, if its bits come through.
+            Model::ErrorRate => self.cs_threshold_dbm,
+        }
+    }
+}
+
+/// A transmission that begins to be heard.
+#[derive(Clone, Copy, Debug)]
+pub struct Arriving {
+    pub signal: Heard,
+    pub tx: usize,
+    pub rate: Rate,
+    pub begins: Instant,
+    pub ends: Instant,
+}
+
+/// A signal at a radio, and why it is not being received.
+#[derive(Clone, Copy, Debug)]
+struct Signal {
+    tx: usize,
+    mw: f64,
+    cause: Fate,
+}
+
+/// A frame that a radio has locked on.
+#[derive(Clone, Copy, Debug)]
+pub struct Reception {
+    pub tx: usize,
+    pub mw: f64,
+    rate: Rate,
+    pub began: Instant,
+    /// When its frame began, and ends.
+    begins: Instant,
+    pub ends: Instant,
+    pub interference_mw: f64,
+    /// What has already spoiled it.
+    pub spoiled: Option<Fate>,
+    /// Up to when `log_success` counts, and the logarithm of the probability that all bits until
+    /// then are right (reception by error rate).
+    counted: Instant,
+    log_success: f64,
+    /// Strongest interference so far, for the records.
+    pub worst_mw: f64,
+}
+
+impl Reception {
+    pub fn new(arriving: &Arriving, interference_mw: f64, spoiled: Option<Fate>) -> Self {
+        Self {
+            tx: arriving.tx,
+            mw: arriving.signal.mw,
+            rate: arriving.rate,
+            began: arriving.begins,
+            begins: arriving.begins,
+            ends: arriving.ends,
+            interference_mw,
+            spoiled,
+            counted: arriving.begins,
+            log_success: 0.0,
+            worst_mw: interference_mw,
+        }
+    }
+
+    /// Stay locked, but on this frame.
+    pub fn continue_with(&mut self, arriving: &Arriving, spoiled: Fate) {
+        self.tx = arriving.tx;
+        self.mw = arriving.signal.mw;
+        self.rate = arriving.rate;
+        self.begins = arriving.begins;
+        self.ends = arriving.ends;
+        self.spoiled = Some(spoiled);
+    }
+}
+
+/// A reception that has ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Ended {
+    pub fate: Fate,
+    /// Strongest interference while it lasted.
+    pub worst_mw: f64,
+}
+
+pub struct Transceiver {
+    /// What it sends.
+    sending: Option<usize>,
+    /// How many signals are there that make the channel busy.
+    sensed: u32,
+    air: Vec<Signal>,
+    reception: Option<Reception>,
+    fading: Stream,
+    errors: Stream,
+}
+
+impl Transceiver {
+    pub fn new(fading: Stream, errors: Stream) -> Self {
+        Self {
+            sending: None,
+            sensed: 0,
+            air: Vec::new(),
+            reception: None,
+            fading,
+            errors,
+        }
+    }
+
+    pub fn sending(&self) -> Option<usize> {
+        self.sending
+    }
+
+    pub fn is_sending(&self) -> bool {
+        self.sending.is_some()
+    }
+
+    /// Whether the channel is busy with signals of others.
+    pub fn senses(&self) -> bool {
+        self.sensed > 0
+    }
+
+    pub fn fading(&mut self) -> &mut Stream {
+        &mut self.fading
+    }
+
+    pub fn begin_sending(&mut self, tx: usize) {
+        self.sending = Some(tx);
+        // A radio that transmits is deaf (half duplex).
+        if let Some(reception) = &mut self.reception {
+            reception.spoiled.get_or_insert(Fate::Deaf);
+        }
+    }
+
+    pub fn end_sending(&mut self) {
+        self.sending = None;
+    }
+
+    pub fn reception(&self) -> Option<&Reception> {
+        self.reception.as_ref()
+    }
+
+    pub fn reception_mut(&mut self) -> Option<&mut Reception> {
+        self.reception.as_mut()
+    }
+
+    /// Whether `tx` is what it receives, and nothing has spoiled that yet.
+    pub fn receives(&self, tx: usize) -> bool {
+        let reception = self.reception.as_ref();
+        reception.is_some_and(|reception| reception.tx == tx && reception.spoiled.is_none())
+    }
+
+    pub fn lock(&mut self, reception: Reception) {
+        self.reception = Some(reception);
+    }
+
+    /// The radio goes off.
+    pub fn spoil(&mut self, fate: Fate) {
+        if let Some(reception) = &mut self.reception {
+            reception.spoiled = Some(fate);
+        }
+    }
+
+    /// Power of all signals together.
+    pub fn heard_mw(&self) -> f64 {
+        self.air.iter().map(|signal| signal.mw).sum()
+    }
+
+    /// The signal of `tx`, which was being received, will not be, for this reason.
+    pub fn let_go(&mut self, tx: usize, cause: Fate) {
+        if let Some(signal) = self.air.iter_mut().find(|signal| signal.tx == tx) {
+            signal.cause = cause;
+        }
+    }
+
+    /// A signal begins; `cause` is why it is not received if it is not.
+    pub fn add(&mut self, arriving: &Arriving, cause: Fate) {
+        let (tx, mw) = (arriving.tx, arriving.signal.mw);
+        self.air.push(Signal { tx, mw, cause });
+    }
+
+    pub fn begins_to_sense(&mut self) {
+        self.sensed += 1;
+    }
+
+    /// By error rate: the bits that have come in since the interference last changed.
+    pub fn count_bits(&mut self, now: Instant, phy: &Phy, hearing: &Hearing) {
+        let Some(reception) = &mut self.reception else {
+            return;
+        };
+        if hearing.by_threshold() {
+            return;
+        }
+        let sinr = reception.mw / (reception.interference_mw + hearing.noise_mw);
+        let (rate, counted) = (reception.rate, reception.counted);
+        let body = reception.begins + phy.preamble(rate);
+        let parts = [
+            (counted, now.min(body), phy.header_rate(rate)),
+            (counted.max(body), now, rate),
+        ];
+        for (from, to, rate) in parts {
+            if to > from {
+                let bits = to.since(from).as_nanos() as f64 / 1000.0 * rate.mbps();
+                reception.log_success += bits * libm::log1p(-bit_error_rate(rate, sinr));
+            }
+        }
+        reception.counted = now;
+    }
+
+    /// A signal ends; returns why it was not received.
+    pub fn remove(&mut self, tx: usize, sensed: bool) -> Fate {
+        self.sensed = self.sensed.saturating_sub(u32::from(sensed));
+        let found = self.air.iter().position(|signal| signal.tx == tx);
+        found.map_or(Fate::Weak, |at| self.air.remove(at).cause)
+    }
+
+    /// What became of `tx` if it was received; `cut` is whether it broke off.
+    pub fn end_reception(&mut self, tx: usize, cut: bool, hearing: &Hearing) -> Option<Ended> {
+        let reception = self.reception.take_if(|reception| reception.tx == tx)?;
+        let worst_mw = reception.worst_mw;
+        let mut fate = reception.spoiled.unwrap_or(Fate::Delivered);
+        if cut {
+            fate = Fate::Off;
+        } else if !hearing.by_threshold() && fate == Fate::Delivered {
+            let success = libm::exp(reception.log_success);
+            if self.errors.unit() >= success {
+                let clean = worst_mw == 0.0;
+                fate = if clean { Fate::Weak } else { Fate::Collided };
+            }
+        }
+        Some(Ended { fate, worst_mw })
+    }
+
+    /// What is still there disturbs what is received.
+    pub fn sum_interference(&mut self) {
+        let heard_mw = self.heard_mw();
+        if let Some(reception) = &mut self.reception {
+            reception.interference_mw = (heard_mw - reception.mw).max(0.0);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//! ns-2.35's `Mac802_11`.
+//!
+//! A radio locks on the first frame that it senses, one too weak to decode included; what comes
+//! later is drowned or spoils it, however strong it is, and only the strongest interferer counts. A
+//! reception with errors reserves the medium for EIFS. CTS, and data after CTS, wait for an idle
+//! medium, where IEEE 802.11-2020 10.3.2.9 asks for the NAV only.
+
+use hoplab_base::{Duration, Instant};
+
+use super::{unlocked, Turn};
+use crate::radio::{Arriving, Hearing, Radio, Reception, ResponseKind};
+use crate::timing::Timing;
+use crate::Fate;
+
+/// Every frame backs off first.
+pub const MAY_GO_AT_ONCE: bool = false;
+
+/// DIFS is waited for again after a backoff is drawn.
+pub fn wait_after_draw(timing: &Timing) -> Duration {
+    timing.difs
+}
+
+pub fn signal_begins(
+    radio: &mut Radio,
+    arriving: &Arriving,
+    hearing: &Hearing,
+    timing: &Timing,
+) -> Fate {
+    let signal = arriving.signal;
+    if !hearing.senses(signal.dbm) {
+        return Fate::Weak;
+    }
+    let decodable = hearing.decodes(signal.dbm);
+    let cause = unlocked(decodable);
+    let sending = radio.transceiver.is_sending();
+    let Some(first) = radio.transceiver.reception_mut() else {
+        let spoiled = if sending {
+            Some(Fate::Deaf)
+        } else {
+            (!decodable).then_some(Fate::Weak)
+        };
+        let reception = Reception::new(arriving, 0.0, spoiled);
+        radio.transceiver.lock(reception);
+        return cause;
+    };
+    first.worst_mw = first.worst_mw.max(signal.mw);
+    if first.mw >= hearing.capture_ratio * signal.mw {
+        radio.access.reserve(arriving.ends + timing.eifs);
+        return if decodable { Fate::CaptureLost } else { cause };
+    }
+    let spoiled = *first.spoiled.get_or_insert(Fate::Collided);
+    if arriving.ends > first.ends {
+        // The collision lasts as long as its longest frame.
+        let shorter = first.tx;
+        first.continue_with(arriving, cause);
+        radio.transceiver.let_go(shorter, spoiled);
+    }
+    cause
+}
+
+/// A reception with errors reserves the medium.
+pub fn reception_ends(radio: &mut Radio, fate: Fate, now: Instant, timing: &Timing) {
+    if fate != Fate::Delivered && !radio.transceiver.is_sending() {
+        radio.access.reserve(now + timing.eifs);
+    }
+}
+
+/// Only acknowledgements go whatever is sensed.
+pub fn answer(radio: &Radio, kind: ResponseKind, now: Instant) -> Turn {
+    let busy = radio.transceiver.senses() || radio.access.is_reserved(now);
+    match kind {
+        ResponseKind::Ack => Turn::Goes,
+        _ if !busy => Turn::Goes,
+        ResponseKind::Cts => Turn::IsDropped,
+        ResponseKind::Data => Turn::StartsOver,
+    }
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//! IEEE 802.11-2020. Answers follow a SIFS after their frame whatever is sensed (10.3.2.9,
+//! 10.3.2.11).
+
+use hoplab_base::Duration;
+
+use super::unlocked;
+use crate::radio::{Access, Arriving, Hearing, Radio, Reception, Transceiver};
+use crate::Fate;
+
+/// Idle for DIFS is enough (10.3.4.2).
+pub const MAY_GO_AT_ONCE: bool = true;
+
+/// A backoff that is drawn while the medium is idle counts at once (10.3.4.3).
+pub fn wait_after_draw() -> Duration {
+    Duration::ZERO
+}
+
+/// A receiver locks on what it can decode when it receives nothing; of frames that begin together
+/// on the strongest; later on a much stronger one, if it is such a receiver.
+pub fn signal_begins(
+    transceiver: &mut Transceiver,
+    arriving: &Arriving,
+    hearing: &Hearing,
+) -> Fate {
+    let mw = arriving.signal.mw;
+    let (capture, noise_mw) = (hearing.capture_ratio, hearing.noise_mw);
+    let decodable = hearing.decodes(arriving.signal.dbm);
+    let sending = transceiver.is_sending();
+    let mut cause = unlocked(decodable);
+    let mut lock = decodable && transceiver.reception().is_none();
+    let others_mw = transceiver.heard_mw();
+    if let Some(reception) = transceiver.reception_mut() {
+        reception.interference_mw += mw;
+        reception.worst_mw = reception.worst_mw.max(reception.interference_mw);
+        let drowned = reception.mw < capture * (reception.interference_mw + noise_mw);
+        if hearing.by_threshold() && drowned {
+            reception.spoiled.get_or_insert(Fate::Collided);
+        }
+        if decodable && reception.spoiled.is_none() {
+            cause = Fate::CaptureLost;
+        }
+        // Of frames that begin together the strongest is received, whatever their order here;
+        // later, only a receiver that restarts on a much stronger preamble changes over.
+        let together = reception.began == arriving.begins && mw > reception.mw;
+        let stronger = mw >= capture * (others_mw + noise_mw);
+        let later = hearing.capture_later && stronger && !sending;
+        if decodable && (together || later) {
+            let (loser, why) = (reception.tx, reception.spoiled);
+            transceiver.let_go(loser, why.unwrap_or(Fate::Collided));
+            lock = true;
+        }
+    }
+    if lock {
+        let spoiled = if sending {
+            Some(Fate::Deaf)
+        } else if hearing.by_threshold() && mw < capture * (others_mw + noise_mw) {
+            // Alone it would be too weak: noise, not others, is to blame.
+            let alone = others_mw == 0.0;
+            Some(if alone { Fate::Weak } else { Fate::Collided })
+        } else {
+            None
+        };
+        transceiver.lock(Reception::new(arriving, others_mw, spoiled));
+    }
+    cause
+}
+
+/// EIFS follows a frame with errors, and ends with the next one without (10.3.2.3.7).
+pub fn reception_ends(access: &mut Access, fate: Fate) {
+    access.last_frame_had_errors(fate != Fate::Delivered);
+}
+
+/// What was sensed and not decodable is a frame with errors.
+pub fn signal_passes(radio: &mut Radio, sensed: bool) {
+    if radio.transceiver.reception().is_some() {
+        radio.transceiver.sum_interference();
+    } else if sensed {
+        radio.access.last_frame_had_errors(true);
+    }
+}

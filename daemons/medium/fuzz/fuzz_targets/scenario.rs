@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Arbitrary bytes as a scenario: stations and their ways, rates, rules and every model, losses,
+//! power events, frames. No panic, no time that runs backwards, every frame accounted for.
+#![no_main]
+
+use std::collections::BTreeMap;
+
+use hoplab_medium_core::{
+    Attempts, Burst, Class, Duration, Energy, Fading, Frame, Instant, LossModel, LossRule, Medium,
+    Nic, Output, Params, Place, Rate, Reception, Rules, Station, To, Waypoint,
+};
+use libfuzzer_sys::fuzz_target;
+
+/// So many events are enough for whatever the frames of a short input come to.
+const MOST_EVENTS: u64 = 200_000;
+
+/// The input, then zeros.
+struct Bytes<'a>(&'a [u8]);
+
+impl Bytes<'_> {
+    fn byte(&mut self) -> u8 {
+        let Some((first, rest)) = self.0.split_first() else {
+            return 0;
+        };
+        self.0 = rest;
+        *first
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        usize::from(self.byte()) % bound
+    }
+
+    fn chance(&mut self) -> bool {
+        self.byte() & 1 == 1
+    }
+
+    fn word(&mut self) -> u16 {
+        u16::from_le_bytes([self.byte(), self.byte()])
+    }
+
+    fn share(&mut self) -> f64 {
+        f64::from(self.byte()) / 255.0
+    }
+
+    /// A time of up to 6.5 s in steps of 0.1 ms, at times one beyond all others.
+    fn duration(&mut self) -> Duration {
+        match self.byte() {
+            255 => Duration::MAX,
+            254 => Duration::from_nanos(1),
+            _ => Duration::from_micros(100 * u64::from(self.word())),
+        }
+    }
+
+    fn instant(&mut self) -> Instant {
+        Instant::ZERO + self.duration()
+    }
+
+    fn place(&mut self) -> Place {
+        Place::new(20.0 * f64::from(self.byte()), 10.0 * f64::from(self.byte()))
+    }
+}
+
+fn params(from: &mut Bytes<'_>) -> Params {
+    let mut params = Params {
+        seed: from.byte().into(),
+        rules: [Rules::Standard, Rules::Ns2][from.below(2)],
+        capture_later: from.chance(),
+        kernel_retries: from.chance(),
+        routing_priority: from.chance(),
+        no_ack: from.chance(),
+        overhear: from.chance(),
+        trace: from.chance(),
+        histograms: from.chance(),
+        queue_packets: from.below(8),
+        retry_short: from.below(8) as u32,
+        retry_long: from.below(8) as u32,
+        capture_db: f64::from(from.byte()),
+        shadowing_db: 10.0 * from.share(),
+        nic: Nic {
+            tx_ring: from.below(4),
+            rx_service_mbps: f64::from(from.byte()) / 16.0,
+            rx_buffer_packets: from.below(4),
+        },
+        ..Params::default()
+    };
+    if from.chance() {
+        params.noise_dbm = Some(-40.0 - f64::from(from.byte()));
+    }
+    if from.chance() && params.noise_dbm.is_some() {
+        params.reception = Reception::ErrorRate;
+    }
+    if from.chance() {
+        let m = 0.5 + 4.0 * from.share();
+        params.fading = Fading::Nakagami { m };
+    }
+    if from.chance() {
+        params.energy = Energy {
+            tx_w: 2.0 * from.share(),
+            rx_w: 2.0 * from.share(),
+            idle_w: 2.0 * from.share(),
+            sleep_w: from.share(),
+            battery_j: from.chance().then(|| 0.001 + from.share()),
+        };
+    }
+    params
+}
+
+fn station(i: usize, from: &mut Bytes<'_>) -> Station {
+    let mut station = Station::at(&format!("n{i}"), from.place());
+    let mut at = Instant::ZERO;
+    for _ in 0..from.below(4) {
+        at += from.duration();
+        station.waypoints.push(Waypoint::new(at, from.place()));
+    }
+    station
+}
+
+fn loss(stations: usize, from: &mut Bytes<'_>) -> LossRule {
+    let model = match from.below(4) {
+        0 => LossModel::Uniform { rate: from.share() },
+        1 => LossModel::GilbertElliott {
+            to_bad: from.share(),
+            to_good: from.share(),
+            good: from.share(),
+            bad: from.share(),
+            is_bad: from.chance(),
+        },
+        2 => {
+            let (rate, on, period) = (from.share(), from.duration(), from.duration());
+            match Burst::new(rate, on, period, from.instant()) {
+                Some(burst) => LossModel::Burst(burst),
+                None => LossModel::Uniform { rate },
+            }
+        }
+        _ => LossModel::List {
+            frames: vec![from.byte().into(), from.byte().into()],
+        },
+    };
+    LossRule {
+        src: from.chance().then(|| from.below(stations)),
+        dst: from.chance().then(|| from.below(stations)),
+        model,
+        active: from.instant()..from.instant(),
+    }
+}
+
+fn frame(id: u64, stations: usize, from: &mut Bytes<'_>) -> Frame {
+    let to = match from.below(8) {
+        0 => To::Everyone,
+        1 => To::Nobody,
+        _ => To::Radio(from.below(stations)),
+    };
+    let entries = from.below(6);
+    let rates = (0..entries).map(|_| Attempts {
+        rate: Rate::ALL[from.below(5)],
+        tries: from.below(4) as u32,
+        rts: from.chance(),
+    });
+    Frame {
+        id,
+        to,
+        rates: rates.collect(),
+        bytes: from.word().into(),
+        class: [Class::Data, Class::Management, Class::Beacon][from.below(3)],
+        routing: from.chance(),
+    }
+}
+
+/// Whatever is told, a frame has one status, and nothing is said of it after its end.
+#[derive(Default)]
+struct Told {
+    open: BTreeMap<u64, bool>,
+}
+
+impl Told {
+    fn take(&mut self, medium: &mut Medium) {
+        while let Some(output) = medium.poll_output() {
+            match output {
+                Output::Status { frame, kept, .. } => {
+                    assert_eq!(self.open.remove(&frame), Some(false));
+                    if kept {
+                        self.open.insert(frame, true);
+                    }
+                }
+                Output::Released { frame } => assert_eq!(self.open.remove(&frame), Some(true)),
+                Output::Deliver { frame, .. } => assert!(self.open.contains_key(&frame)),
+                Output::Aired(aired) => assert!(aired.at <= aired.until),
+                Output::Exhausted { .. } => {}
+            }
+        }
+    }
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    let mut from = Bytes(bytes);
+    let params = params(&mut from);
+    let count = 1 + from.below(12);
+    let stations = (0..count).map(|i| station(i, &mut from)).collect();
+    let losses = (0..from.below(3)).map(|_| loss(count, &mut from)).collect();
+    let mut medium = Medium::new(params, stations, losses);
+    for _ in 0..from.below(6) {
+        let (at, radio) = (from.instant(), from.below(count));
+        medium.schedule_power(at, radio, from.chance());
+    }
+    medium.schedule_measure(from.instant());
+    let mut told = Told::default();
+    let mut now = Instant::ZERO;
+    let mut id = 0;
+    while !from.0.is_empty() && medium.handled() < MOST_EVENTS {
+        now += Duration::from_micros(u64::from(from.word()));
+        while let Some(next) = medium.next_deadline().filter(|next| *next <= now) {
+            assert!(medium.next_output().is_none_or(|wake| wake >= next));
+            medium.advance(next);
+            told.take(&mut medium);
+            if medium.handled() > MOST_EVENTS {
+                return;
+            }
+        }
+        medium.advance(now);
+        id += 1;
+        told.open.insert(id, false);
+        medium.enqueue(from.below(count), frame(id, count, &mut from));
+        told.take(&mut medium);
+        assert!(medium.audit().holds());
+        for radio in 0..count {
+            assert!(medium.joules(radio).sum().is_finite());
+        }
+    }
+    assert!(medium.audit().holds());
+});

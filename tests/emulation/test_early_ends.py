@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs of a run that end, stop or never get ready: told in one line, with a status of their
+own, and never a goodput of 0 that looks like a result."""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.emulation.conftest import chain
+
+Hoplab = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def on_host(hoplab: Hoplab, tmp_path: Path, script: str) -> subprocess.CompletedProcess[str]:
+    """As root on a fresh machine in real time; ``$run`` is a run of half a minute."""
+    (tmp_path / "chain.toml").write_text(chain(2).replace("= 10", "= 30", 1))
+    return hoplab(
+        *("exec", "--realtime", "--writable", "--", "sh", "-c"),
+        'run="hoplab run chain.toml --machine host --out out"; ' + script,
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+@pytest.mark.parametrize(
+    ("extra", "words"),
+    [
+        ("", "unable to set TCP_CONGESTION"),
+        (" --set flow.0.packets=10 --set flow.0.packet_bytes=1000", "congestion control tahoe: No"),
+    ],
+)
+def test_a_client_that_cannot_start(tmp_path: Path, hoplab: Hoplab, extra: str, words: str) -> None:
+    """A kernel without the module: what is said is what iperf3 says itself."""
+    script = f"rmmod tcp_tahoe; $run --set flow.0.congestion_control=tahoe{extra}"
+    done = on_host(hoplab, tmp_path, script)
+    assert done.returncode == 4, done.stderr
+    assert "flow flow0: its client ended at" in done.stderr and words in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_medium_that_is_stopped(tmp_path: Path, hoplab: Hoplab) -> None:
+    """It must not end with status 0, and its end must not be waited for without end."""
+    done = on_host(
+        hoplab,
+        tmp_path,
+        "$run & until [ -s out/raw/tcp.jsonl ]; do sleep 0.2; done; "
+        "pkill -STOP -x hoplab-medium; wait $!; s=$?; ip netns list >left; exit $s",
+    )
+    assert done.returncode == 4, done.stderr
+    assert "medium: was stopped by a signal at" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert (tmp_path / "left").read_text() == ""
+
+
+def test_a_start_that_fails_half_way(tmp_path: Path, hoplab: Hoplab) -> None:
+    """One routing daemon of two is not there: the other is not forgotten, nothing is left,
+    and the cause is what is told."""
+    done = on_host(
+        hoplab,
+        tmp_path,
+        "printf '#!/bin/sh\\nmkdir /tmp/once || exec nosuch; exec sleep 1000\\n' "
+        ">/tmp/batmand; chmod +x /tmp/batmand; mount --bind /tmp/batmand $(command -v batmand); "
+        "$run --set routing.protocol=batmand; s=$?; "
+        "pgrep -x sleep >left; ip netns list >>left; "
+        "find /run/hoplab /sys/fs/cgroup -name '*.json' -o -name 'hoplab-*' >>left; exit $s",
+    )
+    assert done.returncode == 4, done.stderr
+    assert ": ended with status 127 at" in done.stderr and "batmand at n" in done.stderr
+    assert (tmp_path / "left").read_text() == ""
+
+
+def test_a_medium_that_never_gets_ready(tmp_path: Path, hoplab: Hoplab) -> None:
+    done = on_host(
+        hoplab,
+        tmp_path,
+        "printf '#!/bin/sh\\nexec sleep 1000\\n' >/tmp/m; chmod +x /tmp/m; "
+        'medium=$(python3 -c "from hoplab.processes import program; '
+        "print(program('hoplab-medium'))\"); mount --bind /tmp/m $medium; "
+        "$run; s=$?; pgrep -x sleep >left; exit $s",
+    )
+    assert done.returncode == 4, done.stderr
+    assert "medium: was not ready within 10 s" in done.stderr
+    assert (tmp_path / "left").read_text() == ""
