@@ -48,7 +48,8 @@ def checks() -> Iterator[Check]:
     yield _try("guest kernel", "--machine uml", lambda: str(kernel.path()))
     yield _try("private folder", "guests", lambda: str(private.folder()))
     yield _try("guest memory", "guests", _memory)
-    yield Check("confinement", "guests", True, CONFINEMENTS[uml.confinement()])
+    yield _try("confinement", "guests", lambda: CONFINEMENTS[uml.confinement()])
+    yield _addresses()
     yield _room()
     yield _try("guest", "--machine uml", _boot)
     for name, purpose in PROGRAMS.items():
@@ -67,10 +68,21 @@ def checks() -> Iterator[Check]:
 def _memory() -> str:
     """Where a guest's memory may be, tried as for a guest."""
     with private.guest_folder() as folder:
-        memory.attach(folder, uml.MEMORY_MB)
+        memory.attach(folder, memory.SMALLEST_MB)
         place = (folder / private.MEMORY).readlink().parent
         free_mb = shutil.disk_usage(place).free >> 20
         return f"{place}, {free_mb} MB free, programs may run there"
+
+
+def _addresses() -> Check:
+    fixed = uml.addresses() == "fixed"
+    found = (
+        "the same at every start"
+        if fixed
+        else "random, personality(2) is refused: runs work, but may differ from run to run; in a "
+        "container: --security-opt seccomp=unconfined"
+    )
+    return Check("addresses", "repeating runs", fixed, found)
 
 
 def _room() -> Check:
@@ -87,7 +99,7 @@ def _room() -> Check:
 
 
 def _boot() -> str:
-    result = uml.run_guest(["true"])
+    result = uml.run_guest(["true"], memory_mb=memory.SMALLEST_MB)
     return f"boots and ends in {result.wall_s:.1f} s"
 
 

@@ -52,7 +52,7 @@ def _candidates() -> Iterator[Path]:
 
 
 def _make(named: Path) -> None:
-    path = named.resolve().parent / named.name if named.is_symlink() else named.resolve()
+    path = named.parent.resolve() / named.name
     if path.parent.name == "hoplab":
         _require_trust(path.parent)
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -37,9 +37,8 @@ MEMORY_MB = 2048
 HERE = "/proc/self/cwd"
 """The guest's own folder, as its kernel names it. Paths of the host's are links there: commas and
 quotes in mount options would end them, and the guest sees the same names wherever they lead."""
-MEMORY = f"mem={MEMORY_MB}M"
-HOST_ROOT = [MEMORY, "rootfstype=hostfs", "root=/dev/root", "ro", f"init={HERE}/init"]
-SEALED_ROOT = [MEMORY, "rootfstype=ramfs", "initrd=root.cpio", "initramfs_async=0"]
+HOST_ROOT = ["rootfstype=hostfs", "root=/dev/root", "ro", f"init={HERE}/init"]
+SEALED_ROOT = ["rootfstype=ramfs", "initrd=root.cpio", "initramfs_async=0"]
 STOP_GRACE_S = 5.0
 HELD_SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
@@ -60,6 +59,7 @@ def run_guest(
     seed: int = 1,
     virtual: bool = True,
     radios: int = 0,
+    memory_mb: int = MEMORY_MB,
     cwd: str = "/",
     writable_cwd: bool = False,
     limits: Limits | None = None,
@@ -80,7 +80,7 @@ def run_guest(
     binary = kernel.path() if sealed is None else sealed.kernel
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(private.guest_folder())
-        memory.attach(folder, MEMORY_MB)
+        memory.attach(folder, memory_mb)
         core = stack.enter_context(contextlib.closing(Core()))
         size = stack.enter_context(_lent_terminal()) if terminal else ""
         if sealed is None:
@@ -96,7 +96,9 @@ def run_guest(
         with _held_signals():
             process = subprocess.Popen(
                 _launch(
-                    core.number, may_write, [str(binary), *root, *_options(seed, virtual, radios)]
+                    core.number,
+                    may_write,
+                    [str(binary), f"mem={memory_mb}M", *root, *_options(seed, virtual, radios)],
                 ),
                 cwd=folder,
                 stdin=stdin,
@@ -123,12 +125,24 @@ def run_guest(
 
 
 @cache
+def _facts() -> dict[str, str]:
+    answer = subprocess.run([*_launcher(), "--facts"], capture_output=True, text=True, check=False)
+    try:
+        facts: dict[str, str] = json.loads(answer.stdout)
+    except ValueError:
+        last = (answer.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        raise MissingTool(f"guest launcher: {sys.executable} cannot run it: {last}") from None
+    return facts
+
+
 def confinement() -> str:
     """What keeps a guest from writing elsewhere on this host: see `hoplab.machine.launcher`."""
-    answer = subprocess.run(
-        [*_launcher(), "--confinement"], capture_output=True, text=True, check=False
-    )
-    return answer.stdout.strip() or "none"
+    return _facts()["confinement"]
+
+
+def addresses() -> str:
+    """``fixed``, or ``random`` where the host does not let go of it: results then may differ."""
+    return _facts()["addresses"]
 
 
 def _launcher() -> list[str]:

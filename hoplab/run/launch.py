@@ -16,11 +16,11 @@ from typing import Any
 
 from hoplab import signals
 from hoplab.errors import GuestFailed, HoplabError
-from hoplab.machine import host, select, uml
+from hoplab.machine import host, memory, select, uml
 from hoplab.machine.sealed import Machine
 from hoplab.machine.watch import Limits
 from hoplab.processes import program
-from hoplab.resources import PROJECT
+from hoplab.resources import IS_CHECKOUT, PROJECT
 from hoplab.run import collect, folder
 from hoplab.scenario.model import Scenario
 
@@ -97,6 +97,7 @@ def _run(
                 sealed=sealed,
                 writable=out,
                 seed=scenario.seed,
+                memory_mb=_memory_mb(scenario),
                 limits=limits,
                 on_line=on_line,
                 stderr=subprocess.DEVNULL,
@@ -132,15 +133,23 @@ def shell(scenario: Scenario, out: Path, machine: str) -> int:
         [*_guest_python(), "-m", "hoplab.prompt", "/out"],
         writable=out,
         seed=scenario.seed,
+        memory_mb=_memory_mb(scenario),
         virtual=False,
         stdin=sys.stdin.fileno(),
         terminal=sys.stdin.isatty(),
     ).exit_status
 
 
+def _memory_mb(scenario: Scenario) -> int:
+    whole_s = scenario.duration_s + (scenario.warm_up_s or 0.0)
+    return memory.needed_mb(len(scenario.station), len(scenario.flow), whole_s)
+
+
 def _guest_python() -> list[str]:
     """The interpreter as a guest sees it, without site: that would look at the checkout's own
     path, and a run's course must not depend on where the checkout lies."""
+    if not IS_CHECKOUT:  # the guest has it where the host has it
+        return ["env", f"PYTHONPATH={sysconfig.get_path('purelib')}", sys.executable, "-S", "-P"]
     packages = Path(sysconfig.get_path("purelib")).relative_to(PROJECT)
     path = f"/hoplab:/hoplab/{packages}"
     return ["env", f"PYTHONPATH={path}", "/hoplab/.venv/bin/python", "-S", "-P"]

@@ -106,7 +106,7 @@ class DsrSettings(Table):
     gratuitous_replies: Switch = key(True, "Automatic Route Shortening (§8.1.4)")
     status_timeout_s: Wait = key(
         0.5,
-        "no report on a unicast frame this long is a failure",
+        "no status of a unicast frame this long is a failure",
         unit="s",
     )
     network_ack_timeout_s: Wait = key(
@@ -143,7 +143,7 @@ class DsrSettings(Table):
         "learn from a data packet at each of its hops; false: where it is heard first, as Monarch",
     )
     negative_cache_s: Time = key(
-        0.0, "a broken link is refused this long when others report it; 0: not at all", unit="s"
+        0.0, "a broken link is refused this long when others tell of it; 0: not at all", unit="s"
     )
     adaptive_factor: Number = key(
         1.25,
@@ -163,7 +163,7 @@ class DsrSettings(Table):
     # Link layer
     queue_packets: Integer = key(50, "interface queue (§4.5)", ge=1, le=100_000)
     outstanding: Integer = key(
-        2, "unicast frames with the driver that are not reported on", ge=1, le=1000
+        2, "unicast frames with the driver whose status has not come", ge=1, le=1000
     )
     resolution: Literal["learned", "arp"] = key(
         "learned", "of link-layer addresses: from frames of neighbours, or by ARP alone"

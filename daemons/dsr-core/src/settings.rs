@@ -150,7 +150,7 @@ pub struct Settings {
     /// A data packet is overheard at each of its hops, not at the first only (the Monarch ns-2
     /// code).
     pub overhear_every_hop: bool,
-    /// How long a broken link is refused when others report it; zero: no negative cache.
+    /// How long a broken link is refused when others tell of it; zero: no negative cache.
     pub negative_cache_s: Duration,
     /// Factor on the mean lifetime of broken routes for `CacheTimeout::Adaptive`.
     pub adaptive_factor: f64,

@@ -6,7 +6,7 @@ only be done from inside; between fork and exec of a process with threads, Pytho
 This one has a single thread. Isolated and without site (``python -I -S``) it starts in 20 ms:
 
     launcher '{"parent": …, "core": …, "confinement": …, "writable": […], "command": […]}'
-    launcher --confinement      say which kind is to be had
+    launcher --facts      say what is to be had of it
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ sequences lie in memory that a guest's processes give up: the host would kill th
 
 def main(argument: str) -> None:
     """Never returns: becomes the command or exits."""
-    if argument == "--confinement":
-        print(confine.available())
+    if argument == "--facts":
+        addresses = "fixed" if _fix_addresses() else "random"
+        print(json.dumps({"addresses": addresses, "confinement": confine.available()}))
         return
     wanted = json.loads(argument)
     console = os.open(CONSOLE_LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
@@ -49,15 +50,20 @@ def main(argument: str) -> None:
         if os.getppid() != wanted["parent"]:
             raise OSError(0, "who started it has gone")
         os.sched_setaffinity(0, {wanted["core"]})
-        # The gap that randomised addresses leave is added to the guest's memory, and much in a
-        # kernel is sized by its memory.
-        ctypes.CDLL(None).personality(ADDR_NO_RANDOMIZE)
+        _fix_addresses()
         confine.apply(wanted["confinement"], wanted["writable"])
         binary, *arguments = wanted["command"]
         os.execve(binary, ["linux", *arguments], ENVIRONMENT)
     except OSError as error:
         os.write(CONSOLE_FD, f"it could not be started: {error}\n".encode())
         sys.exit(1)
+
+
+def _fix_addresses() -> bool:
+    """The gap that randomised addresses leave is added to the guest's memory, and much in a kernel
+    is sized by its memory. Containers' system call filters may refuse (Docker's does)."""
+    answer: int = ctypes.CDLL(None).personality(ADDR_NO_RANDOMIZE)
+    return answer >= 0
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 //! frame longer than the link, no deadline in the past after a timeout.
 #![no_main]
 
-use hoplab_dsr_core::wire::{ipv4::Ipv4Header, PROTOCOL_DSR};
+use hoplab_dsr_core::wire::{Ipv4Header, PROTOCOL_DSR};
 use hoplab_dsr_core::{Dsr, Duration, Instant, Mac, Output, Settings, Stream, Token};
 use libfuzzer_sys::fuzz_target;
 use std::net::Ipv4Addr;

@@ -81,7 +81,7 @@ impl RouteCache for LinkCache {
                 expires,
             });
             link.expires = link.expires.max(expires);
-            // Overhearing one's own news repeated does not make it newer.
+            // A link that this node told of and hears repeated is no newer for it.
             let live = self.lifetime.is_none_or(|l| now.since(link.learned) < l);
             if origin == Origin::Discovered || !live {
                 link.learned = now;

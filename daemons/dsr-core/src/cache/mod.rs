@@ -131,7 +131,7 @@ impl Store {
             return self.cache.learn(now, nodes, origin);
         }
         self.negative.retain(|_, until| *until > now);
-        // Only the part up to the first refused link, and the part after each, are news.
+        // Only the part up to the first refused link, and the part after each, are new.
         let mut start = 0;
         for i in 1..nodes.len() {
             if self.negative.contains_key(&(nodes[i - 1], nodes[i])) {

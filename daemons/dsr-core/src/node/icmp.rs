@@ -7,8 +7,8 @@ use crate::event::DropCause;
 use crate::wire::{ipv4, Ipv4Header, Packet};
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
+use hoplab_wire::PROTOCOL_ICMP;
 
-const PROTOCOL_ICMP: u8 = 1;
 /// Destination unreachable, fragmentation needed (RFC 792).
 const FRAGMENTATION_NEEDED: [u8; 2] = [3, 4];
 /// Octets that a message quotes after the IP header (RFC 792).

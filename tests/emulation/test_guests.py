@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A guest on its host: what it may touch, what it needs, when it is ended, what it leaves."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from hoplab.errors import GuestFailed, MissingTool
+from hoplab.machine import uml, watch
+from hoplab.machine.launcher.confine import LANDLOCK, NAMESPACE
+from hoplab.machine.watch import Limits
+from tests.emulation.conftest import HOPLAB, chain
+
+Hoplab = Callable[..., subprocess.CompletedProcess[str]]
+PRIVATE_MOUNTS = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "-r", "--mount"]
+NOBODY = 65534
+LIKE_A_CONTAINER = """
+import ctypes, errno, os, struct, sys
+def step(code, yes, no, k): return struct.pack("HBBI", code, yes, no, k)
+# A filter of system calls, as Docker's: personality, unshare, mount, mount_setattr end in EPERM.
+refused = (135, 272, 165, 442)
+steps = [step(0x20, 0, 0, 0)]
+steps += [step(0x15, len(refused) - n, 0, call) for n, call in enumerate(refused)]
+steps += [step(0x06, 0, 0, 0x7FFF0000), step(0x06, 0, 0, 0x00050000 | errno.EPERM)]
+program = b"".join(steps)
+kept = ctypes.create_string_buffer(program, len(program))
+libc = ctypes.CDLL(None)
+assert libc.prctl(38, 1, 0, 0, 0) == 0
+filter = struct.pack("HxxxxxxQ", len(steps), ctypes.addressof(kept))
+assert libc.prctl(22, 2, filter, 0, 0) == 0
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+HOSTILE = """
+mkdir /tmp/home
+mount -t hostfs -o {home} none /tmp/home || exit 9
+cat /tmp/home/kept
+(echo changed >/tmp/home/kept)
+(echo new >/tmp/home/new)
+mkdir /tmp/home/folder
+rm /tmp/home/gone
+echo mine >/out/mine
+"""
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that every user may reach, unlike pytest's own."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+@pytest.mark.parametrize("mode", [LANDLOCK, NAMESPACE])
+def test_a_guest_writes_to_its_own_folder_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    monkeypatch.setattr(uml, "confinement", lambda: mode)
+    home, out = tmp_path / "home", tmp_path / "out"
+    home.mkdir()
+    out.mkdir()
+    (home / "kept").write_text("as it was")
+    (home / "gone").write_text("")
+    script = HOSTILE.format(home=home)
+    result = uml.run_guest(["sh", "-c", script], writable=out, stderr=subprocess.DEVNULL)
+    assert result.exit_status == 0
+    assert {path.name for path in home.iterdir()} == {"kept", "gone"}
+    assert (home / "kept").read_text() == "as it was"
+    assert (out / "mine").read_text() == "mine\n"
+
+
+@pytest.mark.parametrize("mode", [LANDLOCK, NAMESPACE])
+def test_an_ordinary_user_is_confined_too(open_folder: Path, mode: str) -> None:
+    """The launcher with a shell for a kernel, as nobody where the tests run as root."""
+    launcher = open_folder / "launcher"
+    shutil.copytree(uml.LAUNCHER, launcher)
+    for name in ("allowed", "other"):
+        (open_folder / name).mkdir()
+        (open_folder / name).chmod(0o777)
+    script = f"echo a >{open_folder}/allowed/a; echo b >{open_folder}/other/b; id -u"
+    wanted = {
+        "parent": os.getpid(),
+        "core": min(os.sched_getaffinity(0)),
+        "confinement": mode,
+        "writable": [str(open_folder / "allowed")],
+        "command": ["/bin/sh", "-c", script],
+    }
+    user = {"user": NOBODY, "group": NOBODY} if os.geteuid() == 0 else {}
+    done = subprocess.run(
+        ["/usr/bin/python3", "-I", "-S", str(launcher), json.dumps(wanted)],
+        cwd=open_folder / "allowed",
+        capture_output=True,
+        text=True,
+        extra_groups=[] if user else None,
+        **user,  # type: ignore[call-overload]
+    )
+    assert (open_folder / "allowed" / "a").exists(), done.stderr
+    assert not (open_folder / "other" / "b").exists()
+    assert done.stdout.strip() == str(NOBODY if user else os.getuid())
+
+
+def test_a_manifest_says_what_confines_the_guest(tmp_path: Path, hoplab: Hoplab) -> None:
+    """And names of the results folder that mount options cannot carry do no harm."""
+    (tmp_path / "scenario.toml").write_text(chain(2).replace("duration_s = 10", "duration_s = 1"))
+    out = os.fsencode(tmp_path) + b"/a,b \"c\" 'd'\n\\e\xff"
+    done = subprocess.run(
+        [str(HOPLAB), "run", str(tmp_path / "scenario.toml"), "--out", out],
+        capture_output=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    manifest = json.loads((Path(os.fsdecode(out)) / "manifest.json").read_text())
+    assert manifest["confinement"] == uml.confinement()
+    assert manifest["addresses"] == uml.addresses()
+
+
+def test_a_command_in_a_folder_with_a_difficult_name(tmp_path: Path, hoplab: Hoplab) -> None:
+    folder = tmp_path / "x,y \"z\" 'q'\nw"
+    folder.mkdir()
+    done = hoplab("exec", "--writable", "--", "sh", "-c", "echo here >made; pwd", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert (folder / "made").read_text() == "here\n"
+
+
+def test_without_a_home(tmp_path: Path, hoplab: Hoplab) -> None:
+    environment = {key: value for key, value in os.environ.items() if key != "HOME"}
+    done = hoplab("exec", "--", "echo", "fine", env=environment)
+    assert (done.returncode, done.stdout) == (0, "fine\n"), done.stderr
+
+
+@pytest.mark.parametrize("options", ["size=64m", "noexec"])
+def test_shared_memory_as_in_containers(tmp_path: Path, options: str) -> None:
+    """Too small for a guest's memory, or not to be run from: another place serves."""
+    script = f"mount -t tmpfs -o {options} none /dev/shm && {HOPLAB} exec -- echo fine"
+    done = subprocess.run(
+        [*PRIVATE_MOUNTS, "sh", "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=tmp_path,
+    )
+    assert (done.returncode, done.stdout) == (0, "fine\n"), done.stderr
+
+
+def test_an_unprivileged_container(tmp_path: Path) -> None:
+    """A small /dev/shm, no namespaces, no fixed addresses: guests run, and that is said."""
+    (tmp_path / "inside.py").write_text(LIKE_A_CONTAINER)
+    inside = f"{sys.executable} inside.py {HOPLAB}"
+    small = "mount -t tmpfs -o size=64m none /dev/shm"
+    script = f"{small}; {inside} exec -- echo fine; {inside} doctor"
+    done = subprocess.run(
+        [*PRIVATE_MOUNTS, "sh", "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=tmp_path,
+    )
+    assert done.stdout.startswith("fine\n"), done.stderr
+    rows = {line.split("│")[2].strip(): line for line in done.stdout.splitlines() if "│" in line}
+    assert "ok" in rows["guest"] and "ok" in rows["guest memory"]
+    assert "/dev/shm" not in rows["guest memory"]
+    assert "missing" in rows["addresses"] and "personality(2)" in rows["addresses"]
+    assert done.returncode == MissingTool.exit_status
+
+
+@pytest.mark.parametrize("body", [":", "/bin/true"])
+def test_a_guest_that_spins_is_ended(monkeypatch: pytest.MonkeyPatch, body: str) -> None:
+    """Also one whose loop moves the clock a little by reading it."""
+    monkeypatch.setattr(watch, "CPU_LIMIT_S", 2.0)
+    with pytest.raises(GuestFailed, match=r"hung: no virtual time.*last line: begun; .*processes"):
+        uml.run_guest(
+            ["sh", "-c", f"sleep 3; echo begun; while :; do {body}; done"],
+            limits=Limits(progress=True),
+            on_line=lambda line: None,
+        )
+
+
+def test_a_guest_that_idles_for_ever_is_ended() -> None:
+    with pytest.raises(GuestFailed, match="hung: no end within 50 s of virtual time"):
+        uml.run_guest(
+            ["sh", "-c", "while :; do sleep 1; done"], limits=Limits(progress=True, virtual_s=50)
+        )
+
+
+def test_long_quiet_virtual_time_is_no_hang(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "CPU_LIMIT_S", 0.5)
+    command = "i=0; while [ $i -lt 200 ]; do sleep 1000; i=$((i+1)); done"
+    result = uml.run_guest(["sh", "-c", command], limits=Limits(progress=True))
+    assert result.exit_status == 0
+
+
+def test_a_launcher_that_cannot_start_the_kernel_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(uml.kernel, "path", lambda: tmp_path / "absent")
+    with pytest.raises(GuestFailed, match=r"could not be started.*No such file"):
+        uml.run_guest(["true"])
+
+
+def test_a_launcher_outlives_nobody(tmp_path: Path) -> None:
+    """One whose starter has gone meanwhile ends before it becomes a guest."""
+    wanted = {"parent": 1 << 22, "core": 0, "confinement": "none", "writable": [], "command": []}
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", str(uml.LAUNCHER), json.dumps(wanted)], cwd=tmp_path
+    )
+    assert done.returncode == 1
+    assert "has gone" in (tmp_path / "console.log").read_text()
