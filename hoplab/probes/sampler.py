@@ -48,7 +48,6 @@ class Sampler:
 
     def sample(self, t_s: float) -> None:
         """A row for every flow that is going and every wired queue."""
-        self._standby.read()
         for conversation in self._going.values():
             self._sample_flow(conversation, t_s)
         for end, index, netlink in self._wired:
@@ -89,6 +88,7 @@ class Sampler:
             if receiver is not None
             else (previous["delivered_bytes"] if previous else 0)
         )
+        self._standby.read()
         row |= self._standby.columns(conversation, t_s)
         self._records.add("tcp", flow=name, **row)
         self._last[name] = row
