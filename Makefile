@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-.PHONY: setup demo test lint validate bench fuzz clean
+.PHONY: setup demo test lint validate bench fuzz wheels clean
 
 setup:
 	@scripts/setup
@@ -28,6 +28,10 @@ bench: setup
 # make fuzz SECONDS=600 TARGET=netlink
 fuzz: setup
 	@scripts/fuzz $(or $(SECONDS),10) $(TARGET)
+
+# What 'pip install' takes, in build/wheels.
+wheels: setup
+	@scripts/wheels
 
 clean:
 	rm -rf build .venv daemons/target

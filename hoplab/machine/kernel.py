@@ -8,14 +8,21 @@ from functools import cache
 from pathlib import Path
 
 from hoplab.errors import MissingTool
-from hoplab.resources import PROJECT
+from hoplab.resources import IS_CHECKOUT, PROJECT
 
 BUILD = PROJECT / "kernel-modules" / "guest" / "build"
 
 
 @cache
 def folder() -> Path:
-    """The cache folder that belongs to this checkout's kernel source, options and patches."""
+    """The cache folder that belongs to this checkout's kernel source, options and patches.
+
+    An installed package has its machine's instead.
+    """
+    if not IS_CHECKOUT:
+        from hoplab.machine import select  # which builds on this module, in a checkout
+
+        return select.chosen().folder
     answer = subprocess.run(
         [str(BUILD), "--print-path"], capture_output=True, text=True, check=False
     )

@@ -12,7 +12,7 @@ from hoplab.scenario.plan import Plan
 
 
 def write(plan: Plan, epoch_ns: int, out: Path, overhear: bool) -> Path:
-    """Write ``medium.toml`` into ``out``; its keys are described in `docs/medium.md`."""
+    """Write ``medium.toml`` into ``out``; its keys are `hoplab.scenario.medium_file`'s."""
     scenario = plan.scenario
     document: dict[str, Any] = {
         "seed": scenario.seed,

@@ -20,7 +20,7 @@ from hoplab.machine import host, memory, select, uml
 from hoplab.machine.sealed import Machine
 from hoplab.machine.watch import Limits
 from hoplab.processes import program
-from hoplab.resources import PROJECT
+from hoplab.resources import IS_CHECKOUT, PROJECT
 from hoplab.run import collect, folder
 from hoplab.scenario.model import Scenario
 
@@ -148,6 +148,8 @@ def _memory_mb(scenario: Scenario) -> int:
 def _guest_python() -> list[str]:
     """The interpreter as a guest sees it, without site: that would look at the checkout's own
     path, and a run's course must not depend on where the checkout lies."""
+    if not IS_CHECKOUT:  # the guest has it where the host has it
+        return ["env", f"PYTHONPATH={sysconfig.get_path('purelib')}", sys.executable, "-S", "-P"]
     packages = Path(sysconfig.get_path("purelib")).relative_to(PROJECT)
     path = f"/hoplab:/hoplab/{packages}"
     return ["env", f"PYTHONPATH={path}", "/hoplab/.venv/bin/python", "-S", "-P"]

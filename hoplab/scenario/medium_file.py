@@ -38,7 +38,7 @@ class MediumFile(Seeded):
         None, "CLOCK_MONOTONIC of time 0; without it, the time of the start", unit="ns", ge=0
     )
     duration_s: Number | None = key(
-        None, "for the reader; the daemon runs until it is told to stop", unit="s", ge=0
+        None, "when the records end, after time 0; without it, when the daemon does", unit="s", gt=0
     )
     overhear: Switch = key(
         True,

@@ -4,13 +4,18 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hoplab_base::Stream;
 use hoplab_dsr_core::Settings;
+use hoplab_keys::{table, Keys};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
 /// Where the control socket is unless told otherwise: an abstract name, so that every network
 /// namespace has its own and nothing is left behind.
 pub const DEFAULT_CONTROL: &str = "@hoplab-dsr";
+
+/// The declaration of `[settings]`.
+const SETTINGS: &str = "DsrSettings";
 
 const LONG: &str = "\
 hoplab-dsr runs the Dynamic Source Routing protocol (RFC 4728) on a Linux wireless interface.
@@ -37,8 +42,14 @@ EXAMPLES
   hoplab-dsr --config dsr.toml --events events.jsonl
   hoplab-dsr ctl routes";
 
+/// The settings, as they are declared, and what else a manual page has.
+fn after() -> String {
+    let settings = table(SETTINGS).help(2);
+    format!("SETTINGS\n{settings}\n{AFTER}")
+}
+
 #[derive(Parser)]
-#[command(name = "hoplab-dsr", version, long_about = LONG, after_long_help = AFTER)]
+#[command(name = "hoplab-dsr", version, long_about = LONG, after_long_help = after())]
 #[command(about = "Dynamic Source Routing (RFC 4728) daemon")]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Cli {
@@ -123,6 +134,9 @@ pub struct RunArgs {
     /// One protocol setting, as in the configuration file: --set resolution=arp.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
+    /// Check the configuration file and the settings, and do nothing else.
+    #[arg(long)]
+    pub check: bool,
     /// Tell the kernel module elfn which segments of this station met a broken link.
     #[arg(long)]
     elfn: bool,
@@ -186,11 +200,12 @@ impl Default for Config {
 
 impl Config {
     pub fn load(args: RunArgs) -> Result<Self, String> {
-        let mut c = match &args.config {
+        let (mut c, mut given) = match &args.config {
             Some(path) => read(path)?,
-            None => Config::default(),
+            None => (Config::default(), Keys::new()),
         };
-        c.settings = overlay(&c.settings, &args.set)?;
+        given.extend(single_settings(&args.set)?);
+        c.settings = settings(given)?;
         let set = |field: &mut String, value: Option<String>| {
             if let Some(v) = value {
                 *field = v;
@@ -209,7 +224,7 @@ impl Config {
         c.overhear = args.overhear.unwrap_or(c.overhear);
         c.elfn |= args.elfn;
         c.keep_privileges |= args.keep_privileges;
-        if c.interface.is_empty() || c.address.is_empty() {
+        if !args.check && (c.interface.is_empty() || c.address.is_empty()) {
             return Err("need an interface and an address: give --interface wlan0 \
                         --address 10.0.0.1/24, or both keys in the --config file"
                 .into());
@@ -237,31 +252,43 @@ impl Config {
     }
 }
 
-/// `base` with the settings given as KEY=VALUE; a value that is no TOML value is a string.
-fn overlay(base: &Settings, given: &[String]) -> Result<Settings, String> {
-    let mut table = toml::Table::try_from(base).map_err(|e| format!("settings: {e}"))?;
+/// The settings given as KEY=VALUE; a value that is no TOML value is a string.
+fn single_settings(given: &[String]) -> Result<Keys, String> {
+    let mut keys = Keys::new();
     for text in given {
         let (key, value) = text
             .split_once('=')
             .ok_or_else(|| format!("setting {text:?}: expected KEY=VALUE"))?;
-        let line = toml::from_str::<toml::Table>(&format!("v = {value}"));
-        let value = match line.ok().and_then(|mut t| t.remove("v")) {
-            // Times may be given as whole seconds.
-            Some(toml::Value::Integer(n)) if key.ends_with("_s") => toml::Value::Float(n as f64),
-            Some(v) => v,
-            None => toml::Value::String(value.into()),
+        let as_toml = format!("{key:?} = {value}");
+        let is_one = toml::from_str::<toml::Table>(&as_toml).is_ok_and(|table| table.len() == 1);
+        let line = if is_one {
+            as_toml
+        } else {
+            format!("{key:?} = {value:?}")
         };
-        table.insert(key.into(), value);
+        let read = table(SETTINGS).read(&line);
+        keys.extend(read.map_err(|mistake| format!("setting {}", mistake.told("")))?);
     }
-    table
-        .try_into()
-        .map_err(|e: toml::de::Error| format!("settings: {}", e.message()))
+    Ok(keys)
 }
 
-fn read(path: &Path) -> Result<Config, String> {
+/// What `given` comes to with the defaults.
+fn settings(mut given: Keys) -> Result<Settings, String> {
+    table(SETTINGS)
+        .complete(&mut given)
+        .map_err(|mistake| mistake.told(""))?;
+    // What the declaration accepts has the types of `Settings`, by a test of every key.
+    serde_json::from_value(Value::Object(given)).map_err(|e| format!("settings: {e}"))
+}
+
+/// A configuration file, and the settings that it gives.
+fn read(path: &Path) -> Result<(Config, Keys), String> {
     let text = std::fs::read_to_string(path)
         .map_err(|e| format!("configuration {}: {e}", path.display()))?;
-    toml::from_str(&text).map_err(|e| {
+    let given = table(SETTINGS)
+        .read_below(&text, "settings")
+        .map_err(|mistake| format!("configuration {}, {}", path.display(), mistake.told(&text)))?;
+    let config = toml::from_str(&text).map_err(|e| {
         let at = e
             .span()
             .map_or(0, |span| text[..span.start].lines().count().max(1));
@@ -270,7 +297,8 @@ fn read(path: &Path) -> Result<Config, String> {
             path.display(),
             e.message()
         )
-    })
+    })?;
+    Ok((config, given))
 }
 
 #[cfg(test)]
@@ -279,16 +307,58 @@ mod tests {
     use hoplab_dsr_core::settings::Resolution;
     use hoplab_dsr_core::Duration;
 
+    fn overlay(given: &[&str]) -> Result<Settings, String> {
+        let given: Vec<String> = given.iter().map(|text| (*text).into()).collect();
+        single_settings(&given).and_then(settings)
+    }
+
     #[test]
     fn single_settings_overlay_the_rest() {
-        let given = ["resolution=arp", "request_period_s=2", "salvage=false"].map(String::from);
-        let s = overlay(&Settings::default(), &given).unwrap();
+        let s = overlay(&["resolution=arp", "request_period_s=2", "salvage=false"]).unwrap();
         assert_eq!(s.resolution, Resolution::Arp);
         assert_eq!(s.request_period_s, Duration::from_secs(2));
         assert!(!s.salvage);
         assert_eq!(s.queue_packets, 50);
-        let unknown = overlay(&Settings::default(), &["retry=1".into()]).unwrap_err();
-        assert!(unknown.contains("retry"), "{unknown}");
+        for (wrong, told) in [
+            (
+                "reply_from_cach=true",
+                "setting reply_from_cach: unknown key; did you mean reply_from_cache?",
+            ),
+            (
+                "max_salvage_count=16",
+                "setting max_salvage_count: 16 is out of range; 0 to 15 is allowed",
+            ),
+            (
+                "cache=tree",
+                "setting cache: \"tree\" is not allowed; one of path, link",
+            ),
+            ("salvage=1", "setting salvage: 1 is not true or false"),
+        ] {
+            let message = overlay(&[wrong]).unwrap_err();
+            assert!(message.starts_with(told), "{message}");
+        }
+    }
+
+    #[test]
+    fn the_defaults_of_the_core_are_those_declared() {
+        assert_eq!(settings(Keys::new()).unwrap(), Settings::default());
+    }
+
+    #[test]
+    fn every_setting_is_declared_and_every_declared_one_is_a_setting() {
+        let Value::Object(core) = serde_json::to_value(Settings::default()).unwrap() else {
+            panic!("settings are a table");
+        };
+        let declared: Vec<&str> = table(SETTINGS).names().collect();
+        for name in core.keys() {
+            assert!(declared.contains(&name.as_str()), "{name} is not declared");
+        }
+        for name in declared {
+            assert!(core.contains_key(name), "{name} is no setting");
+            for word in table(SETTINGS).words(name) {
+                overlay(&[&format!("{name}={word}")]).unwrap();
+            }
+        }
     }
 
     #[test]

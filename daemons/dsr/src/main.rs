@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         Some(Command::Ctl { control, request }) => {
             control::ask(&control, request.as_str()).map(|text| print!("{text}"))
         }
+        None if cli.run.check => Config::load(cli.run).map(|_| println!("no mistakes")),
         None => Config::load(cli.run).and_then(|config| serve(&config)),
     };
     match result {

@@ -13,7 +13,7 @@ use hoplab_medium::server::Server;
 
 /// An 802.11 channel for simulated radios.
 #[derive(Parser)]
-#[command(version, about, long_about = help::DESCRIPTION, after_long_help = help::MANUAL)]
+#[command(version, about, long_about = help::DESCRIPTION, after_long_help = help::manual())]
 struct Options {
     /// Channel, stations and records, in TOML; keys are described below.
     #[arg(long, value_name = "FILE")]

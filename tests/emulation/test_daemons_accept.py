@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `hoplab check` accepts, the daemons accept; of what they share, the reverse too.
+
+Scenarios are drawn from the JSON Schema, so that a new key is drawn as soon as it is declared.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tomli_w
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from hoplab.errors import ScenarioError
+from hoplab.medium import config as medium_config
+from hoplab.resources import BINARIES
+from hoplab.scenario import schema
+from hoplab.scenario.file import parse
+from hoplab.scenario.medium_file import MediumFile
+from hoplab.scenario.plan import plan
+from hoplab.scenario.resolve import resolve
+from tests.hostile import scenarios
+
+SCHEMA = schema.document()
+STATIONS = ("n0", "n1", "n2")
+EXAMPLES = settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def daemons() -> None:
+    """The daemons have the schema compiled in: they must be built after it."""
+    built = BINARIES / ".built"
+    if not built.exists() or built.stat().st_mtime < schema.SCHEMA.stat().st_mtime:
+        pytest.fail(f"{BINARIES}: older than {schema.SCHEMA.name}; run make setup")
+
+
+def value_of(declared: dict[str, Any], wild: bool) -> st.SearchStrategy[Any]:
+    """Values of a key; ``wild`` ones need not be allowed."""
+    if wild:
+        return st.one_of(
+            value_of(declared, False),
+            st.integers(-(10**6), 10**6),
+            st.floats(allow_nan=True),
+            st.booleans(),
+            st.sampled_from(["", "n0", "none", "auto", "802.11"]),
+        )
+    if "$ref" in declared:
+        return table(SCHEMA["$defs"][declared["$ref"].removeprefix(schema.REFERENCE)])
+    if "enum" in declared:
+        return st.sampled_from(declared["enum"])
+    kind = declared.get("type")
+    low = declared.get("minimum", declared.get("exclusiveMinimum", -1e6))
+    high = declared.get("maximum", 1e6)
+    if kind == "integer":
+        return st.integers(int(low), int(high))
+    if kind == "number":
+        above = "exclusiveMinimum" in declared
+        return st.floats(low, high, exclude_min=above, allow_nan=False)
+    if kind == "boolean":
+        return st.booleans()
+    if kind == "array":
+        return st.just([])
+    return st.just("x")
+
+
+def table(declared: dict[str, Any], wild: bool = False) -> st.SearchStrategy[dict[str, Any]]:
+    """Some of the keys of a table."""
+    keys = {name: value_of(key, wild) for name, key in declared["properties"].items()}
+    return st.fixed_dictionaries({}, optional=keys)
+
+
+def some_keys(name: str, wild: bool = False) -> st.SearchStrategy[dict[str, Any]]:
+    """A few keys of the table ``name``: with all of them hardly anything would be accepted."""
+    properties = SCHEMA["$defs"][name]["properties"]
+
+    def chosen(names: list[str]) -> st.SearchStrategy[dict[str, Any]]:
+        return st.fixed_dictionaries({key: value_of(properties[key], wild) for key in names})
+
+    names = st.lists(st.sampled_from(sorted(properties)), max_size=3, unique=True)
+    return names.flatmap(chosen)
+
+
+def tidy(value: Any) -> Any:
+    """Names of stations where the schema knows only strings."""
+    if isinstance(value, dict):
+        return {
+            key: STATIONS[len(str(entry)) % 3]
+            if key in ("src", "dst", "station") and isinstance(entry, str)
+            else tidy(entry)
+            for key, entry in value.items()
+        }
+    return value
+
+
+LOSSES = st.one_of(
+    st.fixed_dictionaries({"rate": st.floats(0, 1)}),
+    st.fixed_dictionaries({"kind": st.just("list"), "frames": st.lists(st.integers(1, 99))}),
+    st.fixed_dictionaries(
+        {
+            "kind": st.just("burst"),
+            "rate": st.floats(0, 1),
+            "on_s": st.floats(1e-6, 10),
+            "period_s": st.floats(1e-6, 10),
+        },
+        optional={"start_s": st.floats(0, 100)},
+    ),
+    st.fixed_dictionaries(
+        {
+            "kind": st.just("gilbert-elliott"),
+            "p_good_to_bad": st.floats(0, 1),
+            "p_bad_to_good": st.floats(0, 1),
+        },
+        optional={"loss_good": st.floats(0, 1), "src": st.sampled_from(STATIONS)},
+    ),
+    some_keys("Loss").map(tidy),
+)
+
+
+def check(program: str, *arguments: str) -> tuple[bool, str]:
+    done = subprocess.run(
+        [str(BINARIES / program), *arguments], capture_output=True, text=True, timeout=20
+    )
+    return done.returncode == 0, done.stderr.strip()
+
+
+def medium_accepts(document: dict[str, Any], folder: Path) -> tuple[bool, str]:
+    path = folder / "medium.toml"
+    path.write_text(tomli_w.dumps(document), encoding="utf-8")
+    return check("hoplab-medium", "--check", "--config", str(path))
+
+
+@EXAMPLES
+@given(radio=some_keys("Radio"), loss=st.lists(LOSSES, max_size=2), event=some_keys("Event"))
+def test_the_medium_accepts_what_check_accepts(
+    tmp_path: Path, radio: dict[str, Any], loss: list[dict[str, Any]], event: dict[str, Any]
+) -> None:
+    document = {
+        "topology": {"kind": "chain", "stations": 3, "spacing_m": 1},
+        "radio": radio,
+        "loss": loss,
+        "event": [tidy(event)] if event else [],
+    }
+    try:
+        scenario = resolve(parse(document, "drawn"))
+    except ScenarioError:
+        assume(False)
+    (tmp_path / "raw").mkdir(exist_ok=True)
+    path = medium_config.write(plan(scenario), 0, tmp_path, overhear=True)
+    accepted, told = check("hoplab-medium", "--check", "--config", str(path))
+    assert accepted, told
+
+
+@EXAMPLES
+@given(radio=some_keys("Radio", wild=True), loss=some_keys("Loss", wild=True))
+def test_check_accepts_what_the_medium_accepts(
+    tmp_path: Path, radio: dict[str, Any], loss: dict[str, Any]
+) -> None:
+    """But for channels: which may be used is the guest's regulatory domain's affair."""
+    assume("channel" not in radio)
+    stations = [
+        {"name": name, "mac": f"02:00:00:00:00:0{i}", "x_m": float(i)}
+        for i, name in enumerate(STATIONS)
+    ]
+    document = {
+        "radio": radio,
+        "loss": [tidy(loss)] if loss else [],
+        "station": stations,
+        "records": {"dir": "/tmp"},
+    }
+    accepted, told = medium_accepts(document, tmp_path)
+    assert len(told.splitlines()) <= 1
+    places = [{"name": s["name"], "x_m": s["x_m"]} for s in stations]
+    try:
+        MediumFile.model_validate(document)
+        shared = {"radio": radio, "loss": document["loss"], "station": places}
+        resolve(parse(shared, "drawn"))
+        by_check = True
+    except (ScenarioError, ValidationError) as error:
+        by_check, told = False, str(error)
+    # A radio of another standard has other channels.
+    if "standard" not in radio:
+        assert accepted == by_check, told
+
+
+@EXAMPLES
+@given(drawn=st.one_of(some_keys("DsrSettings"), some_keys("DsrSettings", wild=True)))
+def test_dsr_accepts_the_settings_that_check_accepts_and_no_others(
+    tmp_path: Path, drawn: dict[str, Any]
+) -> None:
+    path = tmp_path / "dsr.toml"
+    path.write_text(tomli_w.dumps({"settings": drawn}), encoding="utf-8")
+    accepted, told = check("hoplab-dsr", "--check", "--config", str(path))
+    routing = {"protocol": "dsr", "settings": drawn}
+    try:
+        parse({"routing": routing}, "drawn")
+        by_check = True
+    except ScenarioError as error:
+        by_check, told = False, str(error)
+    assert accepted == by_check, told
+
+
+def test_the_daemons_explain_every_key() -> None:
+    for program, names in (
+        ("hoplab-medium", ("MediumFile", "Radio", "Nic", "Energy", "RadioStation", "Records")),
+        ("hoplab-dsr", ("DsrSettings",)),
+    ):
+        page = subprocess.run(
+            [str(BINARIES / program), "--help"], capture_output=True, text=True, check=True
+        ).stdout
+        words = " ".join(page.split())
+        for name in names:
+            for key, declared in SCHEMA["$defs"][name]["properties"].items():
+                if "$ref" not in declared and "$ref" not in declared.get("items", {}):
+                    assert f"{key} {declared['description']}" in words, f"{program}: {key}"
+
+
+@given(
+    document=st.fixed_dictionaries(
+        {},
+        optional={
+            "topology": some_keys("Topology", wild=True),
+            "radio": some_keys("Radio", wild=True),
+            "tcp": some_keys("Tcp", wild=True),
+            "measure": some_keys("Measure", wild=True),
+            "routing": some_keys("Routing", wild=True),
+            "flow": st.lists(some_keys("Flow", wild=True), max_size=2),
+            "link": st.lists(some_keys("Link", wild=True), max_size=2),
+            "station": st.lists(some_keys("Station", wild=True), max_size=2),
+            "loss": st.lists(some_keys("Loss", wild=True), max_size=2),
+            "event": st.lists(some_keys("Event", wild=True), max_size=2),
+        },
+    )
+)
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_whatever_is_drawn_is_accepted_or_refused_in_a_few_lines(document: dict[str, Any]) -> None:
+    """On top of the corpus: no other exception, no page of output."""
+    try:
+        once = resolve(parse(document, "drawn"))
+    except ScenarioError as error:
+        assert 1 <= len(str(error).splitlines()) <= 11
+        return
+    assert resolve(once) == once
+
+
+def test_the_corpus_has_scenarios_that_are_accepted() -> None:
+    assert sum(words is None for _, words in scenarios.CASES) > 15
