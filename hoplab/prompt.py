@@ -22,10 +22,10 @@ from hoplab.lab.built import built
 from hoplab.lab.cleanup import CleanUp
 from hoplab.lab.job import prepare
 from hoplab.lab.started import started
+from hoplab.network.elfn import Elfn
 from hoplab.network.namespaces import inside
 from hoplab.scenario.plan import Plan
 from hoplab.scenario.reach import neighbours
-from hoplab.tcp.elfn import Elfn
 
 SEARCHED = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 

@@ -10,9 +10,9 @@ from hoplab.lab.account import Account
 from hoplab.lab.cleanup import CleanUp
 from hoplab.lab.note import Note
 from hoplab.network.build import Network, build
+from hoplab.network.elfn import Elfn
 from hoplab.scenario.plan import Plan
 from hoplab.tcp import setup, socket_settings
-from hoplab.tcp.elfn import Elfn
 
 
 @dataclass(frozen=True)

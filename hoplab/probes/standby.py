@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from hoplab.network.elfn import Elfn, Event
 from hoplab.records.writer import Records
 from hoplab.scenario.plan import Conversation, Plan
-from hoplab.tcp.elfn import Elfn, Event
 
 NONE: dict[str, Any] = dict.fromkeys(("standby", "standby_s", "probes", "notices"))
 

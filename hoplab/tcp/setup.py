@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from hoplab.errors import MissingTool
+from hoplab.network.elfn import Elfn
 from hoplab.network.namespaces import Namespaces
 from hoplab.scenario.plan import Plan
 from hoplab.tcp import profile
-from hoplab.tcp.elfn import Elfn
 from hoplab.tcp.socket_settings import SocketSettings
 
 

@@ -73,6 +73,13 @@ struct elfn_kept {
 	u8	backoff;
 };
 
+/* A segment that met the break and was not dropped. */
+struct elfn_travelling {
+	u32		sequence;
+	u8		fate;
+	unsigned long	since;		/* jiffies */
+};
+
 struct elfn_connection {
 	/*
 	 * Stands for the socket's own congestion control while in stand-by: a copy of it in which
@@ -93,7 +100,7 @@ struct elfn_connection {
 	u32				end;		/* snd_nxt when stand-by began */
 	u32				named;		/* lowest sequence number of a notice */
 	u32				probe;		/* sequence number of the last probe */
-	u32				travelling[ELFN_TRAVELLING];
+	struct elfn_travelling		travelling[ELFN_TRAVELLING];
 	u32				travelling_count;
 	unsigned long			next_probe;	/* jiffies */
 	unsigned long			give_up;	/* jiffies */

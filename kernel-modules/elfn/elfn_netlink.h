@@ -74,7 +74,6 @@ enum elfn_first_probe {
 enum elfn_count {
 	ELFN_COUNT_STANDBY,		/* began a stand-by */
 	ELFN_COUNT_REPEATED,		/* the connection was in stand-by already */
-	ELFN_COUNT_SALVAGED,		/* the segment still travels and nothing else was lost */
 	ELFN_COUNT_MALFORMED,
 	ELFN_COUNT_NO_CONNECTION,
 	ELFN_COUNT_WRONG_STATE,		/* not established, or being closed */

@@ -66,8 +66,6 @@ static enum elfn_count elfn_take(struct elfn_net *en, struct sock *sk,
 		elfn_heed(c, notice);
 		return ELFN_COUNT_REPEATED;
 	}
-	if (notice->fate == ELFN_FATE_SALVAGED)
-		return ELFN_COUNT_SALVAGED;
 	switch (elfn_stand_by(en, sk, notice)) {
 	case 0:
 		return ELFN_COUNT_STANDBY;
@@ -94,20 +92,12 @@ static void elfn_notice(struct elfn_net *en, const struct elfn_notice *notice)
 	elfn_count(en, what);
 }
 
-/*
- * A Route Error names segments with different fates. What was dropped comes first, for it begins
- * the stand-by for which the others are noted.
- */
 void elfn_notices(struct elfn_net *en, const struct elfn_notice *list, unsigned int count)
 {
 	unsigned int i;
 
 	for (i = 0; i < count; i++)
-		if (list[i].fate != ELFN_FATE_SALVAGED)
-			elfn_notice(en, &list[i]);
-	for (i = 0; i < count; i++)
-		if (list[i].fate == ELFN_FATE_SALVAGED)
-			elfn_notice(en, &list[i]);
+		elfn_notice(en, &list[i]);
 }
 
 /* From a softirq: whether the notice will be heard. */

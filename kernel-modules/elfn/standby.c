@@ -247,13 +247,21 @@ static void elfn_send_on_release(struct sock *sk)
 		sock_hold(sk);
 }
 
+/*
+ * What waits at its origin leaves when there is a route. What was salvaged is as good as lost when
+ * it has not been acknowledged for as long as the retransmission timer would have given it.
+ */
 static bool elfn_travels(const struct elfn_connection *c, u32 sequence)
 {
 	u32 i;
 
-	for (i = 0; i < c->travelling_count; i++)
-		if (c->travelling[i] == sequence)
-			return true;
+	for (i = 0; i < c->travelling_count; i++) {
+		const struct elfn_travelling *t = &c->travelling[i];
+
+		if (t->sequence == sequence)
+			return t->fate == ELFN_FATE_HELD ||
+			       time_before(jiffies, t->since + c->kept.rto);
+	}
 	return false;
 }
 
@@ -266,10 +274,15 @@ void elfn_heed(struct elfn_connection *c, const struct elfn_notice *notice)
 	if (before(notice->sequence, c->named))
 		c->named = notice->sequence;
 	for (i = 0; i < c->travelling_count; i++)
-		if (c->travelling[i] == notice->sequence)
+		if (c->travelling[i].sequence == notice->sequence)
 			c->travelling[i--] = c->travelling[--c->travelling_count];
-	if (notice->fate != ELFN_FATE_DROPPED && c->travelling_count < ELFN_TRAVELLING)
-		c->travelling[c->travelling_count++] = notice->sequence;
+	if ((notice->fate == ELFN_FATE_SALVAGED || notice->fate == ELFN_FATE_HELD) &&
+	    c->travelling_count < ELFN_TRAVELLING)
+		c->travelling[c->travelling_count++] = (struct elfn_travelling) {
+			.sequence = notice->sequence,
+			.fate = notice->fate,
+			.since = jiffies,
+		};
 }
 
 static void elfn_work(struct work_struct *work);
@@ -452,16 +465,16 @@ static void elfn_leave(struct elfn_connection *c, struct sock *sk, const char *r
 }
 
 /* Stand-by is over; under the socket's lock. The caller gives back socket and module. */
-static void elfn_finish(struct elfn_connection *c)
+static void elfn_finish(struct elfn_connection *c, const struct sock *sk)
 {
 	struct elfn_net *en = c->en;
 
-	c->standby_ns += ktime_get_ns() - c->since_ns;
-	elfn_tell(c, "resume", c->sk->sk_state == TCP_CLOSE ? 0 : tcp_sk(c->sk)->snd_una);
 	/* Nobody queues the work from here on, and who takes the mutex next may free the record. */
 	cancel_delayed_work(&c->work);
 	mutex_lock(&en->mutex);
 	c->sk = NULL;
+	c->standby_ns += ktime_get_ns() - c->since_ns;
+	elfn_tell(c, "resume", sk->sk_state == TCP_CLOSE ? 0 : tcp_sk(sk)->snd_una);
 	mutex_unlock(&en->mutex);
 }
 
@@ -557,7 +570,7 @@ static void elfn_work(struct work_struct *work)
 	lock_sock(sk);
 	over = elfn_step(c, sk);
 	if (over) {
-		elfn_finish(c);
+		elfn_finish(c, sk);
 	} else if (!c->answered && !c->released) {
 		wait = c->next_probe - jiffies;
 		queue_delayed_work(elfn_queue, &c->work, max(wait, 1L));

@@ -22,7 +22,6 @@ FIRST_PROBE = ("rto", "interval")
 COUNTS = (
     "standby",
     "repeated",
-    "salvaged",
     "malformed",
     "no-connection",
     "wrong-state",
