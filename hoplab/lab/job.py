@@ -26,6 +26,7 @@ from hoplab.scenario.plan import Plan, plan
 
 REAL_TIME = "--real-time"
 PR_SET_TIMERSLACK = 29
+PROBE_BYTES = 1 << 16
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
@@ -58,18 +59,35 @@ def _verdict(out: Path, real_time: bool, account: Account) -> tuple[int, str | N
             stage = started(built(work, out, account, undo), real_time, undo)
             running(stage, undo).follow()
     except HoplabError as error:
+        if (reason := _no_space(out)) is not None:  # a daemon cannot even log that
+            return ResultsError.exit_status, reason
         _log_notes(out, error)
         return error.exit_status, str(error)
     except signals.Stopped as stopped:
         return stopped.exit_status, stopped.word
     except Exception as error:
         if isinstance(error, OSError) and error.errno in DISK_ERRORS:
-            full = f"results: cannot be written: {error.strerror}; free some space"
-            return ResultsError.exit_status, full
+            return ResultsError.exit_status, _unwritable(error)
         with contextlib.suppress(OSError):
             (out / "logs" / "lab.log").write_text(traceback.format_exc(), encoding="utf-8")
         return 1, f"lab: {type(error).__name__}: {error}; see logs/lab.log"
     return 0, None
+
+
+def _unwritable(error: OSError) -> str:
+    return f"results: cannot be written: {error.strerror}; free some space"
+
+
+def _no_space(out: Path) -> str | None:
+    """Why nothing can be written to the run's folder; None where something can."""
+    probe = out / "raw" / "probe"
+    try:
+        probe.write_bytes(bytes(PROBE_BYTES))
+    except OSError as error:
+        return _unwritable(error) if error.errno in DISK_ERRORS else None
+    finally:
+        probe.unlink(missing_ok=True)
+    return None
 
 
 def _log_notes(out: Path, error: Exception) -> None:

@@ -11,18 +11,17 @@ class Variant:
     """A congestion-control name of the literature in the kernel's terms."""
 
     congestion_control: str
-    module: str | None = None
     sack: bool | None = None
 
 
 VARIANTS = {
-    "tahoe": Variant("tahoe", "tcp_tahoe", False),
-    "reno": Variant("reno_classic", "tcp_reno_classic", False),
-    "newreno": Variant("reno", None, False),
-    "sack": Variant("reno", None, True),
+    "tahoe": Variant("tahoe", False),
+    "reno": Variant("reno_classic", False),
+    "newreno": Variant("reno", False),
+    "sack": Variant("reno", True),
     "vegas": Variant("vegas"),
     "westwood": Variant("westwood"),
-    "tcpw": Variant("tcpw", "tcp_tcpw"),
+    "tcpw": Variant("tcpw"),
 }
 
 OF_THE_KERNEL = ("cubic", "bbr", "bic", "dctcp", "htcp", "illinois", "veno", "yeah")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every way a run can end badly: one line, its own exit status, results kept, nothing left."""
 
+import json
 import os
 import signal
 import subprocess
@@ -255,6 +256,41 @@ def test_a_full_disk(tmp_path: Path) -> None:
     first, *kept = done.stderr.splitlines()
     assert "No space left on device" in first
     assert "scenario.json" in kept
+
+
+def test_a_disk_that_fills_up_in_mid_run(tmp_path: Path) -> None:
+    """The records are kept, the manifest says where it ended, and once there is room
+    `hoplab finish` makes the tables of what there was."""
+    (tmp_path / "scenario.toml").write_text(LONG)
+    done = in_private_mounts(
+        "mkdir small && mount -t tmpfs -o size=400k none small && "
+        f"{HOPLAB} run scenario.toml --out small/out; echo $? >first; "
+        "cat small/out/manifest.json >manifest; mount -o remount,size=40m small; "
+        f"{HOPLAB} finish small/out; s=$?; cp -r small/out/tables small/out/report.html .; exit $s",
+        tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "first").read_text() == "6\n", done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert "No space left on device" in done.stderr and "hoplab finish small/out" in done.stderr
+    manifest = json.loads((tmp_path / "manifest").read_text())
+    assert manifest["state"] == "records only"
+    assert manifest["verdict"]["status"] == 6
+    assert (tmp_path / "tables" / "tcp.parquet").exists()
+    assert (tmp_path / "report.html").exists()
+
+
+def test_a_killed_run_is_finished(tmp_path: Path, hoplab: Hoplab) -> None:
+    process, out = start(tmp_path)
+    wait_for_samples(process, out)
+    process.kill()
+    process.communicate(timeout=30)
+    refused = hoplab("report", str(out))
+    assert refused.returncode == 6 and f"hoplab finish {out}" in refused.stderr
+    done = hoplab("finish", str(out))
+    assert done.returncode == 0, done.stderr
+    assert (out / "tables" / "tcp.parquet").exists()
+    assert (out / "report.html").exists()
 
 
 def test_a_read_only_folder(tmp_path: Path) -> None:

@@ -177,17 +177,6 @@ def test_a_capture_changes_nothing_that_the_medium_counts(
     assert account(tmp_path / "run2")["trustworthy"]
 
 
-def test_frames_that_hwsim_drops_are_not_counted_as_delivered(
-    tmp_path: Path, run_scenario: Run
-) -> None:
-    """2296 octets of UDP, IP, LLC and header are beyond the 2304 that hwsim delivers."""
-    big = LOW_LOAD.replace("packet_bytes = 100", "packet_bytes = 2260").replace("20", "3", 1)
-    run_scenario(big)
-    medium = account(tmp_path / "run1")
-    assert medium["kernel"]["oversized"] > 0
-    assert not medium["trustworthy"] and "2304 bytes" in medium["doubts"][0]
-
-
 def test_a_station_that_moves_away_is_gone(tmp_path: Path, run_scenario: Run) -> None:
     event = '[[event]]\nat_s = 3\nkind = "move"\nstation = "n1"\nx_m = 2000\ny_m = 0\n'
     run_scenario(PAIR + event)

@@ -14,14 +14,23 @@ from hoplab.machine import uml
 CONSOLE_FD = 3
 os.dup2(os.open(os.devnull, os.O_RDONLY), CONSOLE_FD)
 fork_exec = subprocess._fork_exec
+closed = []
 def another_thread_closes_first(*arguments):
-    if "panic=-1" in map(os.fsdecode, arguments[0]):
+    if any("panic=-1" in os.fsdecode(argument) for argument in arguments[0]):
+        closed.append(CONSOLE_FD)
         os.close(CONSOLE_FD)
     return fork_exec(*arguments)
 subprocess._fork_exec = another_thread_closes_first
 assert uml.run_guest(["sh", "-c", "exit 7"]).exit_status == 7
+assert closed
 """
 START_MANY = """
+import subprocess
+popen = subprocess.Popen
+def without_python_after_fork(*arguments, preexec_fn=None, **options):
+    assert preexec_fn is None  # another thread may hold what it needs
+    return popen(*arguments, **options)
+subprocess.Popen = without_python_after_fork
 from concurrent.futures import ThreadPoolExecutor
 from hoplab.machine.uml import run_guest
 with ThreadPoolExecutor(8) as pool:

@@ -15,7 +15,7 @@ from hoplab.scenario.resolve import resolve
 from hoplab.study.figures import Figure, figure
 from hoplab.study.samples import Sample, difference, t_95
 from tests.validate import __main__ as validate
-from tests.validate import contention, recorded
+from tests.validate import chain, collapse, contention, dumbbell, mobile, recorded
 
 
 @pytest.mark.parametrize(("freedom", "t"), [(1, 12.706), (4, 2.776), (30, 2.042), (60, 2.0003)])
@@ -141,6 +141,16 @@ def test_recorded_runs_of_ns_2_are_read_and_missing_ones_made(tmp_path: Path) ->
 
     with pytest.raises(MissingTool, match=r"script\.tsv: lacks '-seed 4', and ns: is not"):
         recorded.rows("script", ("a", "b"), ["-seed 4"], lacks, tmp_path)
+
+
+def test_comparing_with_ns_2_does_not_need_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every run that a figure is compared with is recorded."""
+    monkeypatch.setenv("PATH", "")
+    assert len(chain.ns2_kbps("static")) == len(chain.ns2_kbps("dsr")) == len(chain.HOPS)
+    assert len(collapse.in_ns2()) == len(collapse.HOPS)
+    assert len(mobile.in_ns2([(v, s) for v in mobile.SPEEDS_MPS for s in mobile.SEEDS])) == 20
+    assert len(dumbbell.ns2_alone()) == 20
+    assert len(dumbbell.ns2_pairs()) == 4
 
 
 def test_the_package_imports_nothing_of_the_tests() -> None:

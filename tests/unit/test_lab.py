@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lab's parts that need no kernel of their own."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections import deque
+from pathlib import Path
+
+import pytest
+
+from hoplab import processes
+from hoplab.errors import DaemonDied, MissingTool
+from hoplab.lab.cleanup import CleanUp
+from hoplab.network.namespaces import Namespaces
+from hoplab.probes.sampler import Sampler
+from hoplab.processes import Daemon, Daemons
+from hoplab.scenario.model import Flow, Link, Scenario, Station, Tcp
+from hoplab.scenario.plan import plan
+from hoplab.scenario.resolve import resolve
+from hoplab.tcp import profile, setup
+
+PAIR = Scenario(
+    station=(Station(name="n0"), Station(name="n1", x_m=100), Station(name="w0", radio=False)),
+    link=(Link(ends=("n1", "w0")), Link(ends=("n0", "w0"))),
+    flow=(
+        Flow(source="n0", destination="w0"),
+        Flow(source="n1", destination="n0", protocol="udp", rate_kbps=10),
+    ),
+)
+
+
+def test_a_plan_gives_nothing_twice() -> None:
+    found = plan(resolve(PAIR))
+    ends = [end for cable in found.cables for end in cable.ends]
+    addresses = [*found.address.values(), *(end.address for end in ends)]
+    assert len(set(addresses)) == len(addresses)
+    assert [end.interface for end in found.ends["w0"]] == ["eth0", "eth1"]
+    assert {(e.address, e.peer_address) for e in ends} == {
+        (e.peer_address, e.address) for e in ends
+    }
+    ports = [port for c in found.conversations for port in (c.client_port, c.server_port)]
+    assert len(set(ports)) == 4
+    assert [c.name for c in found.followed] == ["flow1"]
+    assert found == plan(resolve(PAIR))
+
+
+class NoSuchSysctl(Namespaces):
+    """Of a kernel before 6.11."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.wrote: dict[str, str] = {}
+
+    def sysctl(self, name: str, values: dict[str, str]) -> list[str]:
+        lacking = [key for key in values if key in (profile.MIN_RTO, "net.ipv4.tcp_thin")]
+        self.wrote.update({key: values[key] for key in values if key not in lacking})
+        return lacking
+
+
+def test_a_setting_that_was_asked_for_is_made_or_refused() -> None:
+    asked = plan(resolve(PAIR.model_copy(update={"tcp": Tcp(min_rto_ms=200)})))
+    with pytest.raises(MissingTool, match=r"tcp.min_rto_ms: this kernel has no net\.ipv4"):
+        setup.apply(asked, NoSuchSysctl())
+
+
+def test_a_setting_of_the_profile_that_is_lacking_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(profile.CLASSIC, "net.ipv4.tcp_thin", "0")
+    classic = plan(resolve(PAIR.model_copy(update={"tcp": Tcp(profile="classic")})))
+    applied = setup.apply(classic, NoSuchSysctl())
+    assert applied.lacking == ("net.ipv4.tcp_thin",)
+    assert all("net.ipv4.tcp_thin" not in values for values in applied.values.values())
+
+
+@pytest.mark.parametrize(
+    ("interval_s", "kbps"), [(0.1, 80.0), (0.3, 80.0), (1.0, 80.0), (5.0, 80.0)]
+)
+def test_progress_is_a_rate_at_any_interval(interval_s: float, kbps: float) -> None:
+    """10 000 bytes a second."""
+    sampler = Sampler.__new__(Sampler)
+    sampler._going, sampler._wired, sampler._totals = {}, [], deque([(0.0, 0)])
+    for step in range(1, 20):
+        sampler._last = {"flow0": {"delivered_bytes": round(10_000 * step * interval_s)}}
+        sampler.sample(step * interval_s)
+        assert sampler.goodput_kbps() == pytest.approx(kbps)
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("hoplab-nosuch", "make setup"),
+        ("libhoplab_nosuch.so", "make setup"),
+        ("nosuch", "apt-get install nosuch"),
+    ],
+)
+def test_a_program_that_is_missing(name: str, remedy: str) -> None:
+    with pytest.raises(MissingTool, match=remedy):
+        processes.program(name)
+
+
+def test_clearing_up_does_not_hide_the_cause() -> None:
+    done: list[str] = []
+
+    def fail() -> None:
+        raise OSError("busy")
+
+    with pytest.raises(DaemonDied, match="the cause") as failure, CleanUp() as undo:
+        undo.later(lambda: done.append("first"))
+        undo.later(fail)
+        undo.later(lambda: done.append("last"))
+        raise DaemonDied("the cause")
+    assert done == ["last", "first"]
+    assert "busy" in failure.value.__notes__[0]
+    with pytest.raises(OSError, match="busy"), CleanUp() as undo:
+        undo.later(fail)
+
+
+def child(tmp_path: Path, code: str, leaves_tables: bool = True) -> Daemon:
+    log = tmp_path / "log"
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=log.open("wb"))
+    return Daemon("thing", process, log, leaves_tables)
+
+
+def test_a_daemon_that_does_not_end_as_asked_has_no_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "STOP_GRACE_S", 0.2)
+    stubborn = "import signal, time; signal.signal(15, signal.SIG_IGN); print('up', flush=True)"
+    daemons = Daemons()
+    daemon = daemons.add(child(tmp_path, f"{stubborn}; time.sleep(60)"))
+    processes.wait_until(daemon, b"up")
+    with pytest.raises(DaemonDied, match="thing: did not end as it should"):
+        daemons.stop()
+    assert daemon.process.returncode == -signal.SIGKILL
+
+
+def test_children_that_changed_are_found(tmp_path: Path) -> None:
+    while processes.changed_child() is not None:  # of other tests
+        os.waitpid(-1, os.WNOHANG)
+    daemon = child(tmp_path, "import time; time.sleep(60)")
+    os.kill(daemon.process.pid, signal.SIGSTOP)
+    os.waitid(os.P_PID, daemon.process.pid, os.WSTOPPED | os.WNOWAIT)
+    change = processes.changed_child()
+    assert change is not None and str(change) == "was stopped by a signal"
+    daemon.process.kill()
+    os.waitid(os.P_PID, daemon.process.pid, os.WEXITED | os.WNOWAIT)
+    change = processes.changed_child()
+    assert change is not None and str(change) == "was ended by SIGKILL"
+    daemon.process.wait()
+    assert processes.changed_child() is None
