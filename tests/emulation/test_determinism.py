@@ -117,3 +117,10 @@ def test_from_a_fresh_copy_in_another_folder(scenario: Path, expected: str) -> N
             shutil.copy2(PROJECT / name, copy / name)
     subprocess.run(["make", "-s", "setup"], cwd=copy, check=True, timeout=800)
     assert digest(scenario, "copy-run", program=copy / ".venv" / "bin" / "hoplab") == expected
+    # Built in two places, the machines are the same to the bit.
+    first, second = (
+        json.loads((scenario.parent / name / "manifest.json").read_text())
+        for name in ("first", "copy-run")
+    )
+    assert first["machine_parts"] == second["machine_parts"]
+    assert first["machine_hash"] == second["machine_hash"]
