@@ -96,6 +96,8 @@ class Plan:
     conversations: tuple[Conversation, ...]
     metrics: dict[str, dict[str, dict[str, int]]]
     """By station and destination station, the metrics of the route between them."""
+    end_s: float | None
+    """When what the daemons record ends; None where a person ends it, at a prompt."""
 
     @cached_property
     def radios(self) -> tuple[str, ...]:
@@ -138,6 +140,7 @@ def plan(scenario: Scenario) -> Plan:
             _conversation(flow, i, address, scenario.seed) for i, flow in enumerate(scenario.flow)
         ),
         {station.name: _metrics(scenario, station.name) for station in scenario.station},
+        scenario.duration_s,
     )
 
 
