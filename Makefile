@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-.PHONY: setup demo test lint validate bench fuzz wheels clean
+.PHONY: setup demo test lint validate bench fuzz proof wheels clean
 
 setup:
 	@scripts/setup
@@ -28,6 +28,10 @@ bench: setup
 # make fuzz SECONDS=600 TARGET=netlink
 fuzz: setup
 	@scripts/fuzz $(or $(SECONDS),10) $(TARGET)
+
+# The same digests under every circumstance that can be had here: make proof ONLY=babeld
+proof: setup
+	@.venv/bin/python -m tests.proof $(ONLY)
 
 # What 'pip install' takes, in build/wheels.
 wheels: setup

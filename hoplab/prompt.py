@@ -13,6 +13,7 @@ import shlex
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from hoplab import signals
@@ -145,7 +146,7 @@ def main(arguments: list[str]) -> int:
     out = Path(arguments[0])
     account = Account()
     try:
-        plan = prepare(out)
+        plan = replace(prepare(out), end_s=None)
         with CleanUp() as undo:
             stage = started(built(plan, out, account, undo), real_time=True, undo=undo)
             for warning in account.warnings:

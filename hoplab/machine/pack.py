@@ -107,7 +107,8 @@ def reading(file: Path) -> Iterator[Iterator[tuple[tarfile.TarInfo, IO[bytes]]]]
     """
     try:
         with (
-            file.open("rb") as raw,
+            # Arrow's own file: through Python's, its threads would call back while Python ends.
+            pa.OSFile(str(file), "rb") as raw,
             pa.CompressedInputStream(raw, "zstd") as plain,
             tarfile.open(fileobj=plain, mode="r|") as tar,
         ):

@@ -17,7 +17,7 @@ def write(plan: Plan, epoch_ns: int, out: Path, overhear: bool) -> Path:
     document: dict[str, Any] = {
         "seed": scenario.seed,
         "epoch_ns": epoch_ns,
-        "duration_s": scenario.duration_s,
+        **({} if plan.end_s is None else {"duration_s": plan.end_s}),
         "overhear": overhear,
         "radio": scenario.radio.model_dump(exclude_none=True),
         "station": [

@@ -83,7 +83,7 @@ def _dsr(plan: Plan, station: str, out: Path, epoch_ns: int) -> list[str]:
         *("--tun", DSR_INTERFACE),
         *(["--elfn"] if station in plan.standing_by else []),
         *("--seed", str(plan.scenario.seed), "--name", station, "--epoch-ns", str(epoch_ns)),
-        *("--duration-s", str(plan.scenario.duration_s)),
+        *(() if plan.end_s is None else ("--duration-s", str(plan.end_s))),
         *("--events", str(out / "raw" / f"events-dsr-{station}.jsonl")),
         *("--counters", str(out / "raw" / f"routing-{station}.jsonl")),
         *settings,

@@ -100,6 +100,8 @@ class Plan:
     conversations: tuple[Conversation, ...]
     metrics: dict[str, dict[str, dict[str, int]]]
     """By station and destination station, the metrics of the route between them."""
+    end_s: float | None
+    """When what the daemons record ends; None where a person ends it, at a prompt."""
 
     @cached_property
     def radios(self) -> tuple[str, ...]:
@@ -145,6 +147,7 @@ def plan(scenario: Scenario) -> Plan:
         _cables(scenario),
         tuple(_conversation(flow, i, address, scenario) for i, flow in enumerate(scenario.flow)),
         {station.name: _metrics(scenario, station.name) for station in scenario.station},
+        scenario.duration_s,
     )
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from hoplab.errors import MissingTool
-from hoplab.machine import archive, assemble, compare, cpio, pack, sealed, store
+from hoplab.machine import adopt, archive, assemble, compare, cpio, pack, sealed, store
 from hoplab.machine.cpio import Entry
 from hoplab.machine.sealed import Machine
 from hoplab.resources import PROJECT
@@ -223,6 +223,20 @@ def test_a_machine_is_found_by_the_first_digits_of_its_hash() -> None:
     assert store.find(str(machine.folder)).id == machine.id
     with pytest.raises(MissingTool, match="is no machine here"):
         store.find("nothing")
+
+
+def test_a_kernel_is_taken_only_where_it_is_made_from_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packages = [{"kind": "kernel", "name": "linux", "version": "6 x", "sha256": "0"}]
+    machine = make(inputs={"kernel": "abc-def"}, packages=packages)
+    (machine.folder / "kernel").mkdir()
+    (machine.folder / "kernel" / "config").write_bytes(b"")
+    monkeypatch.setenv("HOPLAB_MACHINE", str(machine.folder))
+    assert not adopt.adopt(tmp_path / "abc-other")
+    assert adopt.adopt(tmp_path / "abc-def")
+    assert (tmp_path / "abc-def" / "linux").read_bytes() == machine.kernel.read_bytes()
+    assert (tmp_path / "abc-def" / "made-from").read_text() == "kernel linux 0 6 x\n"
 
 
 def test_the_lock_has_every_package_of_the_list() -> None:

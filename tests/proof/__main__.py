@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``python -m tests.proof [WORD…]``: six scenarios on one machine, under every circumstance that
+can be had here, each as a command before the same `hoplab run`.
+
+Words choose scenarios and circumstances by name. ``PROOF_ROOT`` names another distribution's root
+with hoplab's wheels in /env, for root to run in by chroot. Prints a line for each run and fails
+where a digest differs; what is missing here is said, not passed over.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from hoplab.machine import pack, select
+from hoplab.resources import PROJECT
+
+HOPLAB = str(PROJECT / ".venv" / "bin" / "hoplab")
+FLOW = '[[flow]]\nsource = "n0"\ndestination = "n{last}"\n'
+CHAIN = '[topology]\nkind = "chain"\nstations = {count}\n'
+
+
+def _chain(protocol: str, count: int = 4) -> str:
+    text = "duration_s = 10\n" + CHAIN.format(count=count)
+    return text + f'[routing]\nprotocol = "{protocol}"\n' + FLOW.format(last=count - 1)
+
+
+SCENARIOS = {
+    "dsr-chain": _chain("dsr"),
+    "dsr-mobile": (
+        'duration_s = 10\n[topology]\nkind = "random-waypoint"\nstations = 12\n'
+        "width_m = 600\nheight_m = 300\nmax_speed_mps = 10\n"
+        '[routing]\nprotocol = "dsr"\n' + FLOW.format(last=11) + '[[flow]]\nprotocol = "udp"\n'
+        'rate_kbps = 50\nsource = "n5"\ndestination = "n7"\n'
+    ),
+    "batmand": _chain("batmand"),
+    "babeld": _chain("babeld"),
+    "batman-adv": _chain("batman-adv"),
+    "wired-dumbbell": (
+        'duration_s = 10\n[topology]\nkind = "dumbbell"\n'
+        '[[flow]]\nsource = "n1"\ndestination = "n4"\n'
+    ),
+}
+NOBODY = "65534"
+LOOPS = 'while :; do :; done & a=$!; while :; do :; done & b=$!; "$@"; s=$?; kill $a $b; exit $s'
+REGDB = 'mkdir -p /lib/firmware && mount -t tmpfs none /lib/firmware && {make} && exec "$@"'
+
+
+def circumstances(folder: Path) -> dict[str, list[str]]:
+    """Commands to put before the run, by name."""
+    become = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+    regdb = REGDB.format(make="head -c 4000 /dev/urandom >/lib/firmware/regulatory.db")
+    shell = ["sh", "-c"]
+    found = {
+        "again": [],
+        "another user": [*become, "env", f"HOPLAB_CACHE={folder}/cache", f"HOME={folder}"],
+        "another hostname": ["unshare", "--uts", *shell, 'hostname elsewhere; exec "$@"', "sh"],
+        "time zone and locale": ["env", "TZ=Asia/Kathmandu", "LANG=tr_TR.UTF-8", "LC_ALL=tr_TR"],
+        "umask 077": [*shell, 'umask 077; exec "$@"', "sh"],
+        "regulatory.db": ["unshare", "--mount", *shell, regdb, "sh"],
+        "large environment": ["env", "FILL=" + "x" * 100_000],
+        "a year on": ["faketime", "+1 year"],
+        "two busy loops": [
+            *shell,
+            LOOPS,
+            "sh",
+        ],
+        "HOME unset": ["env", "-u", "HOME", f"HOPLAB_CACHE={folder}/cache"],
+        "standard input closed": [*shell, 'exec "$@" <&-', "sh"],
+        "one core": ["taskset", "-c", "0"],
+        "other packages": ["env", f"PYTHONPATH={folder}/packages"],
+    }
+    if "PROOF_ROOT" in os.environ:
+        root = os.environ["PROOF_ROOT"]
+        inside = 'mount --bind "$0" "$1/mnt" && root=$1 && shift && exec chroot "$root" env "$@"'
+        found["another distribution"] = ["unshare", "--mount", *shell, inside, str(folder), root]
+    return found
+
+
+def digest(before: list[str], scenario: Path, machine: Path, out: Path) -> str:
+    """The digest of the run, or the last line of what it said."""
+    program = HOPLAB
+    if "chroot" in " ".join(before):
+        program = "/env/bin/hoplab"
+        scenario, machine, out = (Path("/mnt") / p.name for p in (scenario, machine, out))
+    command = [*before, program, "run", str(scenario), "--json", "--out", str(out)]
+    done = subprocess.run(
+        [*command, "--machine-file", str(machine)], capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        return (done.stderr.strip().splitlines() or ["no word"])[-1]
+    return str(json.loads(done.stdout)["digest"])
+
+
+def main(words: list[str]) -> int:
+    wrong = 0
+    with tempfile.TemporaryDirectory(prefix="hoplab-proof-") as name:
+        folder = Path(name)
+        folder.chmod(0o777)
+        machine = folder / "machine.tar.zst"
+        pack.pack(select.chosen(), machine)
+        (folder / "packages").mkdir()
+        for module in ("sitecustomize.py", "tzdata.py", "attr.py"):
+            (folder / "packages" / module).write_text("VALUE = 1\n")
+        found = circumstances(folder)
+        chosen = [key for key in SCENARIOS if key in words] or list(SCENARIOS)
+        tried = [key for key in found if key in words] or list(found)
+        for scenario in chosen:
+            file = folder / f"{scenario}.toml"
+            file.write_text(SCENARIOS[scenario])
+            expected = digest([], file, machine, folder / scenario)
+            print(f"{scenario}: {expected}", flush=True)
+            wrong += len(expected) != 64
+            for number, circumstance in enumerate(tried):
+                before = found[circumstance]
+                if before and shutil.which(before[0]) is None:
+                    print(f"  {circumstance}: not tried, {before[0]} is missing", flush=True)
+                    wrong += 1
+                    continue
+                same = digest(before, file, machine, folder / f"{scenario}-{number}")
+                wrong += same != expected
+                print(f"  {circumstance}: {'equal' if same == expected else same}", flush=True)
+    print(f"{wrong} runs differ" if wrong else "all equal")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
