@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
+
+from hoplab.results import parquet
 
 BATCH_ROWS = 65_536
 
@@ -84,8 +85,7 @@ def _table_on_disk(path: Path) -> str:
     if not path.exists():
         return GONE
     try:
-        with path.open("rb") as file:
-            return of_table(pq.read_table(file))
+        return of_table(parquet.read(path))
     except (OSError, pa.ArrowException):
         return BROKEN
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from hoplab.errors import ResultsError
 from hoplab.records import arrow
 from hoplab.records.schema import TABLES
+from hoplab.results import parquet
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,7 @@ class Results:
         if not path.exists():
             return arrow.schema(TABLES[name]).empty_table()
         try:
-            with path.open("rb") as file:
-                table = pq.read_table(file)
+            table = parquet.read(path)
         except (OSError, pa.ArrowException) as error:
             reason = str(error).splitlines()[0]
             raise ResultsError(f"{path}: cannot be read: {reason}; run it again") from None

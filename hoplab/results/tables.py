@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from hoplab.errors import ResultsError
 from hoplab.records import arrow
 from hoplab.records.schema import TABLES, Table
+from hoplab.results import parquet
 
 
 def convert(run: Path, duration_s: float) -> dict[str, pa.Table]:
@@ -32,9 +32,7 @@ def convert(run: Path, duration_s: float) -> dict[str, pa.Table]:
         if not rows:
             continue
         tables[name] = arrow.from_rows(name, rows, f"{run}/raw/{name}.jsonl")
-        # Through a file of Python's: Arrow takes no path that is not UTF-8.
-        with (folder / f"{name}.parquet").open("wb") as file:
-            pq.write_table(tables[name], file, compression="zstd")
+        parquet.write(tables[name], folder / f"{name}.parquet")
     return tables
 
 
