@@ -49,7 +49,6 @@ def checks() -> Iterator[Check]:
     yield _try("private folder", "guests", lambda: str(private.folder()))
     yield _try("guest memory", "guests", _memory)
     yield _try("confinement", "guests", lambda: CONFINEMENTS[uml.confinement()])
-    yield _addresses()
     yield _room()
     yield _try("guest", "--machine uml", _boot)
     for name, purpose in PROGRAMS.items():
@@ -72,17 +71,6 @@ def _memory() -> str:
         place = (folder / private.MEMORY).readlink().parent
         free_mb = shutil.disk_usage(place).free >> 20
         return f"{place}, {free_mb} MB free, programs may run there"
-
-
-def _addresses() -> Check:
-    fixed = uml.addresses() == "fixed"
-    found = (
-        "the same at every start"
-        if fixed
-        else "random, personality(2) is refused: runs work, but may differ from run to run; in a "
-        "container: --security-opt seccomp=unconfined"
-    )
-    return Check("addresses", "repeating runs", fixed, found)
 
 
 def _room() -> Check:

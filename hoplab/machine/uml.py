@@ -140,11 +140,6 @@ def confinement() -> str:
     return _facts()["confinement"]
 
 
-def addresses() -> str:
-    """``fixed``, or ``random`` where the host does not let go of it: results then may differ."""
-    return _facts()["addresses"]
-
-
 def _launcher() -> list[str]:
     return [sys.executable, "-I", "-S", str(LAUNCHER)]
 

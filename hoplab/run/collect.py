@@ -58,7 +58,6 @@ def begin(out: Path, scenario: Scenario, sealed: Machine | None) -> None:
         "daemons": _versions(scenario) if sealed is None else _sealed_versions(scenario, sealed),
         "host": surroundings.found(),
         "confinement": None if sealed is None else uml.confinement(),
-        "addresses": None if sealed is None else uml.addresses(),
         "seed": scenario.seed,
         "machine": "host" if sealed is None else "uml",
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Become a guest's kernel: the program between `hoplab.machine.uml` and it.
 
-What a guest's process needs before its first instruction (core, personality, confinement) can
-only be done from inside; between fork and exec of a process with threads, Python must not run.
+What a guest's process needs before its first instruction (core, confinement) can only be done from
+inside; between fork and exec of a process with threads, Python must not run.
 This one has a single thread. Isolated and without site (``python -I -S``) it starts in 20 ms:
 
     launcher '{"parent": …, "core": …, "confinement": …, "writable": […], "command": […]}'
@@ -22,7 +22,6 @@ import confine  # type: ignore[import-not-found]  # beside this file; no package
 CONSOLE_FD = 3
 """Kernel messages have a channel of their own, so that they mix with nobody's output."""
 CONSOLE_LOG = "console.log"
-ADDR_NO_RANDOMIZE = 0x0040000
 PR_SET_PDEATHSIG = 1
 ENVIRONMENT = {
     "HOME": "/proc/self/cwd",
@@ -37,8 +36,7 @@ sequences lie in memory that a guest's processes give up: the host would kill th
 def main(argument: str) -> None:
     """Never returns: becomes the command or exits."""
     if argument == "--facts":
-        addresses = "fixed" if _fix_addresses() else "random"
-        print(json.dumps({"addresses": addresses, "confinement": confine.available()}))
+        print(json.dumps({"confinement": confine.available()}))
         return
     wanted = json.loads(argument)
     console = os.open(CONSOLE_LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
@@ -50,20 +48,12 @@ def main(argument: str) -> None:
         if os.getppid() != wanted["parent"]:
             raise OSError(0, "who started it has gone")
         os.sched_setaffinity(0, {wanted["core"]})
-        _fix_addresses()
         confine.apply(wanted["confinement"], wanted["writable"])
         binary, *arguments = wanted["command"]
         os.execve(binary, ["linux", *arguments], ENVIRONMENT)
     except OSError as error:
         os.write(CONSOLE_FD, f"it could not be started: {error}\n".encode())
         sys.exit(1)
-
-
-def _fix_addresses() -> bool:
-    """The gap that randomised addresses leave is added to the guest's memory, and much in a kernel
-    is sized by its memory. Containers' system call filters may refuse (Docker's does)."""
-    answer: int = ctypes.CDLL(None).personality(ADDR_NO_RANDOMIZE)
-    return answer >= 0
 
 
 if __name__ == "__main__":
