@@ -32,6 +32,10 @@ DATE = re.compile(r"# archive of (\d{8}T\d{6}Z)")
 RELOCK = "make the lock again with 'scripts/lock machine', or name a machine in HOPLAB_MACHINE"
 
 
+class Superseded(MissingTool):
+    """The archive has newer packages than the lock, and older ones cannot be had."""
+
+
 @dataclass(frozen=True)
 class Package:
     """A package by the bytes that it must have."""
@@ -175,7 +179,7 @@ def _download_debs(debs: Sequence[Package], folder: Path, cache: Path, lock: Pat
             return
         except MissingTool as error:
             first = first or error
-    raise MissingTool(f"packages of the machine's root: {first}; {RELOCK}")
+    raise Superseded(f"packages of the machine's root: {first}; {RELOCK}")
 
 
 def pip_download(requirements: str, folder: Path) -> None:

@@ -24,13 +24,15 @@ from typing import Any
 
 from hoplab import __version__
 from hoplab.errors import HoplabError, MissingTool
-from hoplab.machine import archive, cpio, kernel, root, sealed, store
+from hoplab.machine import archive, cpio, kernel, relock, root, sealed, store
+from hoplab.machine.archive import Package
 from hoplab.machine.cpio import Entry
 from hoplab.machine.sealed import Machine
 from hoplab.resources import BINARIES, PROJECT
 
 HERE = Path(__file__).parent
-LOCK = PROJECT / "locks" / "machine.lock"
+LOCKS = PROJECT / "locks"
+LOCK = LOCKS / "machine.lock"
 INIT = HERE / "sealed-init"
 RECIPE = ("archive.py", "cpio.py", "root.py", "sealed-init")
 """What the base depends on beside its lock."""
@@ -41,9 +43,20 @@ ENTRIES = ("hoplab.lab.__main__",)
 """Modules that a guest starts; what they import goes with them."""
 
 
+def lock() -> Path:
+    """What the base is made of: the committed lock, or the one that stands in for it."""
+    instead = _instead()
+    return instead if instead.exists() else LOCK
+
+
+def _instead() -> Path:
+    """Where a lock of the archive's newest stands in for the committed one as it is now."""
+    return PROJECT / "build" / f"machine-{_digest([LOCK])}.lock"
+
+
 def base_key() -> str:
     """Name of the base that belongs to this checkout's lock and recipe."""
-    return _digest([LOCK, *(HERE / name for name in RECIPE)])
+    return _digest([lock(), *(HERE / name for name in RECIPE)])
 
 
 def _digest(paths: Iterable[Path]) -> str:
@@ -65,8 +78,9 @@ def make_base() -> Path:
     target = base_folder()
     if (target / "base.cpio").exists():
         return target
+    packages = _fetch()
+    target = base_folder()
     target.parent.mkdir(parents=True, exist_ok=True)
-    packages = archive.fetch(LOCK, store.cache() / "packages")
     with tempfile.TemporaryDirectory(prefix="new-", dir=target.parent) as name:
         work = Path(name)
         entries, licences = root.build(packages, INIT, work)
@@ -82,6 +96,23 @@ def make_base() -> Path:
         if not target.exists():
             made.rename(target)
     return target
+
+
+def _fetch() -> dict[Package, Path]:
+    """The lock's packages. A lock that the archive has left behind makes no checkout useless: the
+    newest make another machine, which says so by its hash."""
+    cache = store.cache() / "packages"
+    try:
+        return archive.fetch(lock(), cache)
+    except archive.Superseded as error:
+        print(
+            f"machine: {error}. Taking the newest instead: digests may differ from those of the "
+            "locked machine",
+            file=sys.stderr,
+        )
+    _instead().parent.mkdir(exist_ok=True)
+    relock.make(_instead(), LOCKS / "machine.packages", LOCKS / "python.txt")
+    return archive.fetch(lock(), cache)
 
 
 def lab_modules() -> list[Path]:

@@ -44,22 +44,25 @@ def wheels(names: list[str], pinned: dict[str, str]) -> list[Package]:
     return packages
 
 
-def main(arguments: list[str]) -> int:
-    lock, listing, python_lock = map(Path, arguments)
+def make(lock: Path, listing: Path, python_lock: Path) -> None:
+    """Write ``lock``: the packages that ``listing`` names, wheels as ``python_lock`` has them."""
     lines = [line.partition("#")[0].split() for line in listing.read_text("utf-8").splitlines()]
     names: dict[str, list[str]] = {"deb": [], "wheel": []}
     for kind, *rest in filter(None, lines):
         names[kind] += rest
     pinned = dict(PINNED.findall(python_lock.read_text("utf-8")))
+    with tempfile.TemporaryDirectory() as folder:
+        debs = newest_debs(names["deb"], Path(folder))
+    date = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    archive.write_lock(lock, date, debs + wheels(names["wheel"], pinned))
+
+
+def main(arguments: list[str]) -> int:
     try:
-        with tempfile.TemporaryDirectory() as folder:
-            debs = newest_debs(names["deb"], Path(folder))
-        packages = debs + wheels(names["wheel"], pinned)
+        make(*map(Path, arguments))
     except HoplabError as error:
         print(f"lock: {error}", file=sys.stderr)
         return error.exit_status
-    date = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    archive.write_lock(lock, date, packages)
     return 0
 
 

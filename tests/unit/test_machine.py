@@ -260,3 +260,33 @@ def test_a_guest_has_the_lab_and_not_the_commands() -> None:
     names = {path.relative_to(PROJECT).as_posix() for path in assemble.lab_modules()}
     assert {"hoplab/lab/__main__.py", "hoplab/traffic/counted.py", "hoplab/__init__.py"} <= names
     assert not {"hoplab/cli.py", "hoplab/report/page.py", "hoplab/machine/uml.py"} & names
+
+
+def test_a_lock_that_the_archive_left_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The newest packages are taken, said, and kept to until the committed lock changes."""
+    committed = tmp_path / "locks" / "machine.lock"
+    committed.parent.mkdir()
+    committed.write_text("deb iw 1 00\n")
+    monkeypatch.setattr(assemble, "PROJECT", tmp_path)
+    monkeypatch.setattr(assemble, "LOCK", committed)
+
+    def fetch(lock: Path, cache: Path) -> dict[archive.Package, Path]:
+        (package,) = archive.read_lock(lock)
+        if package.version == "1":
+            raise archive.Superseded("iw 1: is gone")
+        return {package: cache / package.name}
+
+    monkeypatch.setattr(archive, "fetch", fetch)
+    monkeypatch.setattr(
+        assemble.relock, "make", lambda lock, *sources: lock.write_text("deb iw 2 00\n")
+    )
+    before = assemble.base_key()
+    assert [package.version for package in assemble._fetch()] == ["2"]
+    assert "Taking the newest instead" in capsys.readouterr().err
+    assert assemble.base_key() != before
+    assert [package.version for package in assemble._fetch()] == ["2"]
+    assert capsys.readouterr().err == ""
+    committed.write_text("deb iw 3 00\n")
+    assert assemble.lock() == committed
