@@ -37,8 +37,10 @@ INIT = HERE / "sealed-init"
 RECIPE = ("archive.py", "cpio.py", "root.py", "sealed-init")
 """What the base depends on beside its lock."""
 DAEMONS = ("hoplab-medium", "hoplab-dsr", "libhoplab_waiting_select.so")
-KEPT = 16
+KEPT = 8
 """Machines of changed code that stay in the cache, 60 MB each."""
+KEPT_BASES = 3
+"""Bases that stay, 100 MB each; another is made again from the cached packages within seconds."""
 ENTRIES = ("hoplab.lab.__main__",)
 """Modules that a guest starts; what they import goes with them."""
 
@@ -77,6 +79,8 @@ def make_base() -> Path:
     """The base, built if it is not there."""
     target = base_folder()
     if (target / "base.cpio").exists():
+        with contextlib.suppress(OSError):
+            os.utime(target)
         return target
     packages = _fetch()
     target = base_folder()
@@ -95,7 +99,18 @@ def make_base() -> Path:
             (made / "licences" / path).write_bytes(text)
         if not target.exists():
             made.rename(target)
+    with contextlib.suppress(OSError):
+        os.utime(target)
+        _prune_bases(target.parent)
     return target
+
+
+def _prune_bases(bases: Path) -> None:
+    """Forget the bases of recipes and locks that no checkout has used lately."""
+    found = [path for path in bases.glob("*") if not path.name.startswith("new-")]
+    found.sort(key=lambda path: path.stat().st_mtime_ns, reverse=True)
+    for path in found[KEPT_BASES:]:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def _fetch() -> dict[Package, Path]:

@@ -15,6 +15,7 @@ RUN, MACHINE = "run/", "machine/"
 FILES = ("manifest.json", "scenario.json", "scenario.toml", "report.html")
 FOLDERS = ("tables", "captures", "logs")
 """Raw records stay: the tables are made of them."""
+NEEDED = ("manifest.json", "scenario.json")
 LARGEST_BYTES = 16 << 30
 
 
@@ -55,7 +56,11 @@ def find(manifest: dict[str, Any], run: Path) -> Machine:
 
 
 def read(file: Path, folder: Path) -> Machine:
-    """Take the machine into the store and the run's files into the empty ``folder``."""
+    """Take the machine into the store and the run's files into the empty ``folder``.
+
+    The file may be a stranger's: nothing is written but files of a run's names, of which those
+    that make it a run are all there.
+    """
     with pack.reading(file) as members:
         machine = pack.read_machine(members, file, MACHINE)
         left = LARGEST_BYTES
@@ -70,6 +75,9 @@ def read(file: Path, folder: Path) -> Machine:
             target.parent.mkdir(parents=True, exist_ok=True)
             with target.open("xb") as out:
                 shutil.copyfileobj(content, out)
+    for name in NEEDED:
+        if not (folder / name).exists():
+            raise MissingTool(f"{file}: is no run's pack, or damaged: it has no {name}")
     return machine
 
 
