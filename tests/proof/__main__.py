@@ -50,6 +50,8 @@ SCENARIOS = {
 DIGEST = re.compile("[0-9a-f]{64}")
 NOBODY = "65534"
 LOOPS = 'while :; do :; done & a=$!; while :; do :; done & b=$!; "$@"; s=$?; kill $a $b; exit $s'
+TURKISH = "tr_TR.UTF-8"
+LOCALE = f'[ -d "$0/{TURKISH}" ] || localedef -i tr_TR -f UTF-8 "$0/{TURKISH}" || exit; exec "$@"'
 REGDB = 'mkdir -p /lib/firmware && mount -t tmpfs none /lib/firmware && {make} && exec "$@"'
 
 
@@ -61,7 +63,12 @@ def circumstances(folder: Path) -> dict[str, list[str]]:
     found = {
         "another-user": [*become, "env", f"HOPLAB_CACHE={folder}/theirs", f"HOME={folder}"],
         "another-hostname": ["unshare", "--uts", *shell, 'hostname elsewhere; exec "$@"', "sh"],
-        "time-zone-and-locale": ["env", "TZ=Asia/Kathmandu", "LANG=tr_TR.UTF-8", "LC_ALL=tr_TR"],
+        "time-zone-and-locale": [
+            *shell,
+            LOCALE,
+            str(folder),
+            *("env", "TZ=Asia/Kathmandu", f"LOCPATH={folder}", f"LC_ALL={TURKISH}"),
+        ],
         "umask-077": [*shell, 'umask 077; exec "$@"', "sh"],
         "regulatory.db": ["unshare", "--mount", *shell, regdb, "sh"],
         "large-environment": ["env", "FILL=" + "x" * 100_000],
