@@ -67,8 +67,9 @@ def test_without_it_the_doubled_timer_decides(tmp_path: Path, run_scenario: Run)
     lines = flow(tmp_path, run_scenario, 1, "tcp.elfn=false")
     tries = [x.t_s for x in lines if x.why == "again" and x.t_s > AWAY_S]
     gaps = [b - a for a, b in itertools.pairwise(tries)]
-    # RFC 6298 section 5.5, from 480 ms: 0.96, 1.92, 3.84, 7.68, 15.36 s.
-    for gap, expected in zip(gaps[:5], (0.96, 1.92, 3.84, 7.68, 15.36), strict=True):
-        assert gap == pytest.approx(expected, abs=0.2), gaps
-    assert moves_on_s(lines) > BACK_S + 12
+    # RFC 6298 section 5.5: the timer doubles, whatever it began with.
+    for gap, doubled in itertools.pairwise(gaps[:5]):
+        assert doubled == pytest.approx(2 * gap, rel=0.03), gaps
+    # The relay's return changes nothing; the next try does.
+    assert moves_on_s(lines) > min(t_s for t_s in tries if t_s > BACK_S)
     assert not [x for x in lines if x.kind in ("standby", "probe", "resume")]

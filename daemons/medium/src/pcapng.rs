@@ -9,6 +9,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use hoplab_medium_core::Rate;
+use hoplab_wire::radiotap;
 
 const LINKTYPE_IEEE802_11_RADIOTAP: u16 = 127;
 /// A frame can begin before one that ended earlier, but by no more than the longest lasts.
@@ -97,27 +98,34 @@ impl Capture {
     }
 
     fn radiotap(&self, captured: &Captured) -> Vec<u8> {
-        let dbm = |value: f64| (value.round().clamp(-127.0, 127.0) as i8).to_le_bytes();
-        // TSFT, flags, rate, channel, noise; signal where somebody received it.
-        let signal = u32::from(captured.signal_dbm.is_some()) << 5;
-        let present: u32 = 0b100_1111 | signal;
+        let dbm = |value: f64| value.round().clamp(-127.0, 127.0) as i8;
         let dsss = captured.rate.is_dsss();
-        let modulation = if dsss { 0x20 } else { 0x40 };
-        let band = if self.channel_mhz < 4000 { 0x80 } else { 0x100 };
-        let mut head = vec![0, 0, 0, 0];
-        head.extend(present.to_le_bytes());
-        head.extend((captured.at_ns / 1000).to_le_bytes());
-        head.push(if self.short_preamble && dsss { 2 } else { 0 });
-        head.push(captured.rate.units() as u8);
-        head.extend(self.channel_mhz.to_le_bytes());
-        head.extend((modulation | band as u16).to_le_bytes());
-        if let Some(signal) = captured.signal_dbm {
-            head.extend(dbm(signal));
-        }
-        head.extend(dbm(self.noise_dbm));
-        let length = head.len() as u16;
-        head[2..4].copy_from_slice(&length.to_le_bytes());
-        head
+        let modulation = if dsss {
+            radiotap::CHANNEL_CCK
+        } else {
+            radiotap::CHANNEL_OFDM
+        };
+        let band = if self.channel_mhz < 4000 {
+            radiotap::CHANNEL_2_GHZ
+        } else {
+            radiotap::CHANNEL_5_GHZ
+        };
+        let short = self.short_preamble && dsss;
+        let header = radiotap::Header {
+            time_us: Some(captured.at_ns / 1000),
+            flags: Some(if short { radiotap::SHORT_PREAMBLE } else { 0 }),
+            rate: Some(captured.rate.units() as u8),
+            channel: Some(radiotap::Channel {
+                mhz: self.channel_mhz,
+                flags: modulation | band,
+            }),
+            // Where somebody received it.
+            signal_dbm: captured.signal_dbm.map(dbm),
+            noise_dbm: Some(dbm(self.noise_dbm)),
+        };
+        let mut bytes = Vec::new();
+        header.emit(&mut bytes);
+        bytes
     }
 }
 

@@ -12,10 +12,11 @@ use hoplab_medium_core::{
     AirKind, Aired, Counters, Duration, Instant, LinkView, Medium, Place, To,
 };
 use hoplab_records::{events, frames, links, nodes, radios, signals, Table, Writer};
+use hoplab_wire::ieee80211::{on_air, Control};
+use hoplab_wire::Mac;
 use serde_json::Value;
 
 use crate::config::{Config, Records};
-use crate::dot11;
 use crate::pcapng::{Capture, Captured};
 
 /// Who follows a run sees its rows at most this much late.
@@ -146,10 +147,13 @@ impl Recorder {
         if let Some(capture) = &mut self.capture {
             let reserve_us = u16::try_from(aired.reserve.as_micros_ceil()).unwrap_or(u16::MAX);
             let bytes = match (bytes, aired.kind, aired.to) {
-                (Some(bytes), ..) => dot11::on_air(bytes, aired.attempt > 1, reserve_us),
-                (None, AirKind::Ack | AirKind::Rts | AirKind::Cts, To::Radio(to)) => {
+                (Some(bytes), ..) => on_air(bytes, aired.attempt > 1, reserve_us),
+                (None, kind, To::Radio(to)) => {
                     let (to, from) = (self.macs[to], self.macs[aired.from]);
-                    dot11::control(aired.kind, reserve_us, to, from)
+                    match control(kind, Mac(to), Mac(from)) {
+                        Some(control) => control.emit(reserve_us),
+                        None => return Ok(()),
+                    }
                 }
                 // The host was told long ago: it took the frame back when its radio went off.
                 _ => return Ok(()),
@@ -225,6 +229,19 @@ impl Recorder {
         let path = self.settings.dir.join("medium.json");
         let written = File::create(&path).and_then(|mut file| writeln!(file, "{own}"));
         written.map_err(|e| format!("{}: {e}", path.display()))
+    }
+}
+
+/// The frame of an exchange that its radio makes itself; none where a host makes it.
+fn control(kind: AirKind, receiver: Mac, transmitter: Mac) -> Option<Control> {
+    match kind {
+        AirKind::Rts => Some(Control::Rts {
+            receiver,
+            transmitter,
+        }),
+        AirKind::Cts => Some(Control::Cts { receiver }),
+        AirKind::Ack => Some(Control::Ack { receiver }),
+        _ => None,
     }
 }
 

@@ -332,9 +332,9 @@ fn prepare<P: Port>(
     let header = dot11::parse(sent.bytes);
     let to = match header.map(|header| header.receiver) {
         None => To::Nobody,
-        Some(receiver) if receiver[0] & 1 != 0 => To::Everyone,
+        Some(receiver) if receiver.is_group() => To::Everyone,
         Some(receiver) => radios
-            .get(&receiver)
+            .get(&receiver.0)
             .map_or(To::Nobody, |radio| To::Radio(*radio)),
     };
     traffic.frames += 1;

@@ -7,6 +7,7 @@ use hoplab_medium::port::messages::{self, Message};
 use hoplab_medium_core::{
     Attempts, Class, Duration, Frame, Instant, Medium, Params, Place, Rate, Station, Stream, To,
 };
+use hoplab_wire::ieee80211::on_air;
 
 fn inputs() -> u64 {
     let text = std::env::var("HOPLAB_FUZZ_INPUTS").unwrap_or_else(|_| "200000".into());
@@ -120,19 +121,19 @@ fn the_parsers_and_the_engine_survive() {
             };
             frames += 1;
             let header = dot11::parse(sent.frame);
-            let aired = dot11::on_air(sent.frame, true, 314);
+            let aired = on_air(sent.frame, true, 314);
             assert_eq!(aired.len(), sent.frame.len());
             let to = match header {
-                Some(header) if header.receiver[0] & 1 == 0 => {
-                    To::Radio(usize::from(header.receiver[5]) % 3)
+                Some(header) if !header.receiver.is_group() => {
+                    To::Radio(usize::from(header.receiver.0[5]) % 3)
                 }
                 Some(_) => To::Everyone,
                 None => To::Nobody,
             };
-            let rates = sent.rates.iter().map(|&(index, tries, flags)| Attempts {
-                rate: Rate::ALL[usize::from(index) % 6],
-                tries: tries.into(),
-                rts: flags & 1 != 0,
+            let rates = sent.rates.iter().map(|entry| Attempts {
+                rate: Rate::ALL[usize::from(entry.index) % 6],
+                tries: entry.tries.into(),
+                rts: entry.flags & 1 != 0,
             });
             medium.enqueue(
                 random.below(3) as usize,

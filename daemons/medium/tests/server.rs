@@ -154,12 +154,13 @@ impl Ended {
     }
 }
 
-fn text(folder: &Path, duration_s: f64) -> String {
+fn text(folder: &Path, duration_s: Option<f64>) -> String {
     let folder = folder.display();
+    let duration = duration_s.map_or_else(String::new, |value| format!("duration_s = {value}"));
     format!(
         r#"
 epoch_ns = {EPOCH_NS}
-duration_s = {duration_s}
+{duration}
 [radio]
 energy = {{ tx_w = 1.0, rx_w = 1.0, idle_w = 1.0, sleep_w = 1.0 }}
 [[station]]
@@ -181,20 +182,25 @@ air_capture = "{folder}/air.pcapng"
 }
 
 /// Run with frames of 1000 bytes at these times; times from the epoch.
-fn run(name: &str, duration_s: f64, stop: u64, frames: Vec<(u64, usize)>) -> Ended {
+fn run(
+    name: &str,
+    duration_s: impl Into<Option<f64>>,
+    stop: u64,
+    frames: Vec<(u64, usize)>,
+) -> Ended {
     freeze(name, duration_s, stop, frames, None)
 }
 
 fn freeze(
     name: &str,
-    duration_s: f64,
+    duration_s: impl Into<Option<f64>>,
     stop: u64,
     frames: Vec<(u64, usize)>,
     frozen: Option<(u64, u64)>,
 ) -> Ended {
     let folder = std::env::temp_dir().join(format!("hoplab-{}-{name}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
-    let config = parse(&text(&folder, duration_s), Instant::ZERO).expect("a configuration");
+    let config = parse(&text(&folder, duration_s.into()), Instant::ZERO).expect("a configuration");
     let told = Rc::new(RefCell::new(Told::default()));
     let frames = frames.into_iter();
     let port = Script {
@@ -262,7 +268,7 @@ fn a_medium_that_was_stopped_early_fails() {
     assert!(ended.doubts().contains("it was stopped at 3.200 s of 10 s"));
     assert_eq!(ended.rows("radios").len(), 2);
     // Without a duration any end is a good one.
-    let ended = run("open", 0.0, 3200 * MS, vec![(1000 * MS, 1000)]);
+    let ended = run("open", None, 3200 * MS, vec![(1000 * MS, 1000)]);
     assert_eq!(ended.result, Ok(()));
     assert_eq!(ended.own()["trustworthy"], true);
 }

@@ -26,6 +26,10 @@ pub const ETHERTYPE_IPV6: u16 = 0x86dd;
 pub const PROTOCOL_ICMP: u8 = 1;
 pub const PROTOCOL_TCP: u8 = 6;
 pub const PROTOCOL_UDP: u8 = 17;
+/// The DSR Options header (RFC 4728 §13).
+pub const PROTOCOL_DSR: u8 = 48;
+/// What that header names where no packet follows (RFC 4728 §6.1).
+pub const NO_NEXT_HEADER: u8 = 59;
 
 /// Why bytes are not what they were taken for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,14 +7,9 @@ pub mod packet;
 
 pub use elfn::{Fate, LostSegment};
 pub use hoplab_wire::ipv4::{self, Header as Ipv4Header};
-pub use hoplab_wire::{ETHERTYPE_ARP, ETHERTYPE_IPV4, PROTOCOL_TCP};
+pub use hoplab_wire::{ETHERTYPE_ARP, ETHERTYPE_IPV4, NO_NEXT_HEADER, PROTOCOL_DSR, PROTOCOL_TCP};
 pub use options::{DsrOption, ErrorKind, RouteError, RouteRequest, SourceRoute};
 pub use packet::Packet;
-
-/// IP protocol number of DSR (IANA; RFC 4728 §13).
-pub const PROTOCOL_DSR: u8 = 48;
-/// "No Next Header" of the DSR Options header (RFC 4728 §6.1).
-pub const NO_NEXT_HEADER: u8 = 59;
 
 /// Why bytes are not a packet of the expected kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

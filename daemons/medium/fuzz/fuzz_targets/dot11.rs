@@ -3,11 +3,12 @@
 #![no_main]
 
 use hoplab_medium::dot11;
+use hoplab_wire::ieee80211::on_air;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     let header = dot11::parse(bytes);
-    let aired = dot11::on_air(bytes, true, 44);
+    let aired = on_air(bytes, true, 44);
     assert_eq!(aired.len(), bytes.len());
     if let (Some(before), Some(after)) = (header, dot11::parse(&aired)) {
         assert_eq!(before, after);

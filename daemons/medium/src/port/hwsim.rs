@@ -9,9 +9,10 @@ use hoplab_linux::calls::{self, Call};
 use hoplab_linux::netlink::{is_overrun, Inbox, Netlink, LONGEST_WAIT};
 use hoplab_linux::{kernel, signals, wait, Interest};
 use hoplab_medium_core::{Attempts, Duration, Instant, Rate, MAX_RATES};
+use hoplab_wire::netlink::{family_id, Batch};
 use serde_json::{json, Value};
 
-use super::messages::{self, Batch, Message};
+use super::messages::{self, Message, Tried};
 use super::{Heard, Port, Sent, Troubles, Woken};
 
 /// hwsim's rate table: DSSS/CCK, then OFDM; in the 5 GHz band only OFDM.
@@ -63,21 +64,20 @@ fn request(netlink: &Netlink, batch: &mut Batch) -> Result<Vec<u8>, String> {
 
 fn find_family(netlink: &Netlink) -> Result<u16, String> {
     let mut batch = Batch::default();
-    batch.get_family();
+    batch.get_family(messages::FAMILY_NAME);
     let answer = request(netlink, &mut batch)?;
-    match messages::parse(&answer).first() {
-        Some(Message::Family(id)) => Ok(*id),
-        _ => Err("mac80211_hwsim is not there; load it with 'modprobe mac80211_hwsim'".into()),
-    }
+    family_id(&answer).ok_or_else(|| {
+        "mac80211_hwsim is not there; load it with 'modprobe mac80211_hwsim'".to_owned()
+    })
 }
 
 fn register(netlink: &Netlink, family: u16) -> Result<(), String> {
     let mut batch = Batch::default();
-    batch.register(family);
+    messages::register(&mut batch, family);
     let answer = request(netlink, &mut batch)?;
     match messages::parse(&answer).first() {
-        Some(Message::Ack(0, _)) => Ok(()),
-        Some(Message::Ack(code, _)) => Err(format!(
+        Some(Message::Ack { code: 0, .. }) => Ok(()),
+        Some(Message::Ack { code, .. }) => Err(format!(
             "registering with mac80211_hwsim failed: {}; another medium may be registered",
             io::Error::from_raw_os_error(code.saturating_neg())
         )),
@@ -207,13 +207,12 @@ impl Port for Hwsim {
                     }
                     Message::Malformed => self.troubles.malformed += 1,
                     // A radio that has gone, or is down, refuses its frame: not an error.
-                    Message::Ack(_, messages::SEQUENCE_DELIVER) => {
-                        self.troubles.refused_deliveries += 1;
-                    }
-                    Message::Ack(_, messages::SEQUENCE_STATUS) => {
-                        self.troubles.refused_statuses += 1;
-                    }
-                    Message::Ack(..) | Message::Family(_) | Message::Unknown => {}
+                    Message::Ack { sequence, .. } => match sequence {
+                        messages::SEQUENCE_DELIVER => self.troubles.refused_deliveries += 1,
+                        messages::SEQUENCE_STATUS => self.troubles.refused_statuses += 1,
+                        _ => {}
+                    },
+                    Message::Unknown => {}
                 }
             }
         }
@@ -224,7 +223,8 @@ impl Port for Hwsim {
     fn deliver(&mut self, to: usize, bytes: &[u8], ticket: &Ticket, heard: Heard) {
         let rate = RATES.iter().position(|rate| *rate == heard.rate);
         let first = first_rate(ticket.frequency_mhz);
-        self.batch.deliver(
+        messages::deliver(
+            &mut self.batch,
             self.family,
             self.addresses[to],
             bytes,
@@ -237,11 +237,19 @@ impl Port for Hwsim {
     fn status(&mut self, radio: usize, ticket: &Ticket, acked: bool, tries: &[u32; MAX_RATES]) {
         let acked = acked && ticket.flags & messages::TX_CTL_NO_ACK == 0;
         let flags = ticket.flags | if acked { messages::TX_STAT_ACK } else { 0 };
-        let rates = ticket.rates.iter().copied();
-        let table: Vec<(u8, u32)> = rates.zip(tries.iter().copied()).collect();
+        let rates = ticket.rates.iter().zip(tries);
+        let table: Vec<Tried> = rates
+            .map(|(&index, &times)| Tried { index, times })
+            .collect();
         let mac = self.addresses[radio];
-        self.batch
-            .status(self.family, mac, flags, ticket.cookie, &table);
+        messages::status(
+            &mut self.batch,
+            self.family,
+            mac,
+            flags,
+            ticket.cookie,
+            &table,
+        );
     }
 
     fn unsent(&self) -> usize {
@@ -285,17 +293,17 @@ fn rate_table(sent: &messages::Sent<'_>) -> (Vec<Attempts>, Vec<u8>) {
     let offset = first_rate(sent.frequency_mhz);
     let mut rates = Vec::new();
     let mut indexes = Vec::new();
-    for &(index, tries, flags) in &sent.rates {
-        let rate = RATES.get(usize::from(index) + offset);
-        let Some(rate) = rate.filter(|_| flags & messages::RC_MCS == 0) else {
+    for entry in &sent.rates {
+        let rate = RATES.get(usize::from(entry.index) + offset);
+        let Some(rate) = rate.filter(|_| entry.flags & messages::RC_MCS == 0) else {
             return (Vec::new(), indexes);
         };
         rates.push(Attempts {
             rate: *rate,
-            tries: tries.into(),
-            rts: flags & messages::RC_USE_RTS_CTS != 0,
+            tries: entry.tries.into(),
+            rts: entry.flags & messages::RC_USE_RTS_CTS != 0,
         });
-        indexes.push(index);
+        indexes.push(entry.index);
     }
     (rates, indexes)
 }

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Messages of `MAC80211_HWSIM` over generic netlink (drivers/net/wireless/virtual).
 
-const NLMSG_ERROR: u16 = 2;
-const GENL_ID_CTRL: u16 = 16;
-const CTRL_CMD_GETFAMILY: u8 = 3;
-const CTRL_ATTR_FAMILY_ID: u16 = 1;
-const CTRL_ATTR_FAMILY_NAME: u16 = 2;
-const NLM_F_REQUEST: u16 = 1;
-const NLM_F_ACK: u16 = 4;
+use hoplab_wire::netlink::{self, Attributes, Batch, Messages, CONTROLLER, FLAG_ACK};
+
+pub const FAMILY_NAME: &[u8] = b"MAC80211_HWSIM\0";
+const VERSION: u8 = 1;
 
 const CMD_REGISTER: u8 = 1;
 const CMD_FRAME: u8 = 2;
@@ -42,69 +39,63 @@ pub struct Sent<'a> {
     pub flags: u32,
     pub cookie: u64,
     pub frequency_mhz: u32,
-    /// (rate index, tries, flags), at most [`MAX_RATES`].
-    pub rates: Vec<(u8, u8, u16)>,
+    /// At most [`MAX_RATES`].
+    pub rates: Vec<RateEntry>,
+}
+
+/// A row of the rate table that the kernel gives with a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateEntry {
+    pub index: u8,
+    pub tries: u8,
+    pub flags: u16,
+}
+
+/// How often a frame went out at the rate of an index, for the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tried {
+    pub index: u8,
+    pub times: u32,
 }
 
 /// One netlink message.
 #[derive(Debug, PartialEq)]
 pub enum Message<'a> {
     Frame(Sent<'a>),
-    /// Answer to a request: 0 is success, else a negative errno; the request's sequence number.
-    Ack(i32, u32),
-    Family(u16),
+    /// Answer to the request of this sequence number: 0 is success, else a negative errno.
+    Ack {
+        code: i32,
+        sequence: u32,
+    },
     Unknown,
     Malformed,
 }
 
 /// Split a datagram into messages; never panics, whatever the bytes.
-pub fn parse(mut bytes: &[u8]) -> Vec<Message<'_>> {
-    let mut messages = Vec::new();
-    while bytes.len() >= 16 {
-        let length = u32_at(bytes, 0) as usize;
-        if length < 16 || length > bytes.len() {
-            messages.push(Message::Malformed);
-            break;
+pub fn parse(datagram: &[u8]) -> Vec<Message<'_>> {
+    Messages::new(datagram).map(parse_one).collect()
+}
+
+fn parse_one(message: netlink::Message<'_>) -> Message<'_> {
+    match message {
+        netlink::Message::Ack { code, sequence } => Message::Ack { code, sequence },
+        netlink::Message::Malformed => Message::Malformed,
+        netlink::Message::Generic {
+            family,
+            command: CMD_FRAME,
+            attributes,
+            ..
+        } if family != CONTROLLER => {
+            parse_frame(attributes).map_or(Message::Malformed, Message::Frame)
         }
-        let kind = u16::from_ne_bytes([bytes[4], bytes[5]]);
-        messages.push(parse_one(kind, &bytes[16..length]));
-        bytes = &bytes[length.next_multiple_of(4).min(bytes.len())..];
+        netlink::Message::Generic { .. } => Message::Unknown,
     }
-    messages
 }
 
-fn parse_one(kind: u16, payload: &[u8]) -> Message<'_> {
-    if kind == NLMSG_ERROR {
-        return match payload.first_chunk::<4>() {
-            // The request's header follows the code.
-            Some(code) => Message::Ack(i32::from_ne_bytes(*code), u32_at(payload, 12)),
-            None => Message::Malformed,
-        };
-    }
-    if payload.len() < 4 {
-        return Message::Malformed;
-    }
-    let (command, attributes) = (payload[0], &payload[4..]);
-    if kind == GENL_ID_CTRL {
-        let id = find(attributes, CTRL_ATTR_FAMILY_ID).and_then(|v| v.first_chunk::<2>());
-        return id.map_or(Message::Malformed, |id| {
-            Message::Family(u16::from_ne_bytes(*id))
-        });
-    }
-    if command != CMD_FRAME {
-        return Message::Unknown;
-    }
-    parse_frame(attributes).map_or(Message::Malformed, Message::Frame)
-}
-
-fn parse_frame(attributes: &[u8]) -> Option<Sent<'_>> {
-    let transmitter = *find(attributes, ADDR_TRANSMITTER)?.first_chunk::<6>()?;
-    let frame = find(attributes, FRAME)?;
-    let cookie = u64::from_ne_bytes(*find(attributes, COOKIE)?.first_chunk::<8>()?);
-    let flags = u32::from_ne_bytes(*find(attributes, FLAGS)?.first_chunk::<4>()?);
-    let frequency = find(attributes, FREQ).and_then(|v| v.first_chunk::<4>());
-    let table = find(attributes, TX_INFO)?;
-    let details = find(attributes, TX_INFO_FLAGS).unwrap_or(&[]);
+fn parse_frame(attributes: Attributes<'_>) -> Option<Sent<'_>> {
+    let frame = attributes.find(FRAME)?;
+    let table = attributes.find(TX_INFO)?;
+    let details = attributes.find(TX_INFO_FLAGS).unwrap_or(&[]);
     let mut rates = Vec::new();
     for (i, entry) in table.chunks_exact(2).take(MAX_RATES).enumerate() {
         let Ok(index) = u8::try_from(i8::from_ne_bytes([entry[0]])) else {
@@ -113,134 +104,68 @@ fn parse_frame(attributes: &[u8]) -> Option<Sent<'_>> {
         let flags = details
             .get(3 * i + 1..3 * i + 3)
             .map_or(0, |f| u16::from_ne_bytes([f[0], f[1]]));
-        rates.push((index, entry[1].max(1), flags));
+        rates.push(RateEntry {
+            index,
+            tries: entry[1].max(1),
+            flags,
+        });
     }
-    (frame.len() >= 10).then_some(Sent {
-        transmitter,
+    let sent = Sent {
+        transmitter: attributes.get(ADDR_TRANSMITTER)?,
         frame,
-        flags,
-        cookie,
-        frequency_mhz: frequency.map_or(0, |f| u32::from_ne_bytes(*f)),
+        flags: attributes.u32(FLAGS)?,
+        cookie: attributes.u64(COOKIE)?,
+        frequency_mhz: attributes.u32(FREQ).unwrap_or(0),
         rates,
-    })
+    };
+    (frame.len() >= 10).then_some(sent)
 }
 
-fn find(mut attributes: &[u8], wanted: u16) -> Option<&[u8]> {
-    while attributes.len() >= 4 {
-        let length = usize::from(u16::from_ne_bytes([attributes[0], attributes[1]]));
-        let kind = u16::from_ne_bytes([attributes[2], attributes[3]]) & 0x3fff;
-        if length < 4 || length > attributes.len() {
-            return None;
-        }
-        if kind == wanted {
-            return Some(&attributes[4..length]);
-        }
-        attributes = &attributes[length.next_multiple_of(4).min(attributes.len())..];
-    }
-    None
+pub fn register(batch: &mut Batch, family: u16) {
+    batch.begin(family, FLAG_ACK, CMD_REGISTER, VERSION, 0);
+    batch.end();
 }
 
-fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    bytes
-        .get(at..)
-        .and_then(|b| b.first_chunk::<4>())
-        .map_or(0, |b| u32::from_ne_bytes(*b))
+pub fn deliver(
+    batch: &mut Batch,
+    family: u16,
+    receiver: [u8; 6],
+    frame: &[u8],
+    rate: u32,
+    signal_dbm: i32,
+    frequency_mhz: u32,
+) {
+    batch.begin(family, 0, CMD_FRAME, VERSION, SEQUENCE_DELIVER);
+    batch.attribute(ADDR_RECEIVER, &receiver);
+    batch.attribute(FRAME, frame);
+    batch.attribute(RX_RATE, &rate.to_ne_bytes());
+    batch.attribute(SIGNAL, &signal_dbm.to_ne_bytes());
+    if frequency_mhz != 0 {
+        batch.attribute(FREQ, &frequency_mhz.to_ne_bytes());
+    }
+    batch.end();
 }
 
-/// Several messages for one send.
-#[derive(Default)]
-pub struct Batch {
-    bytes: Vec<u8>,
-    start: usize,
-}
-
-impl Batch {
-    pub fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
+pub fn status(
+    batch: &mut Batch,
+    family: u16,
+    transmitter: [u8; 6],
+    flags: u32,
+    cookie: u64,
+    tries: &[Tried],
+) {
+    batch.begin(family, 0, CMD_TX_INFO_FRAME, VERSION, SEQUENCE_STATUS);
+    batch.attribute(ADDR_TRANSMITTER, &transmitter);
+    batch.attribute(FLAGS, &flags.to_ne_bytes());
+    batch.attribute(SIGNAL, &(-50i32).to_ne_bytes());
+    let mut table = [0xff, 0, 0xff, 0, 0xff, 0, 0xff, 0u8];
+    let made = tries.iter().filter(|tried| tried.times > 0);
+    for (slot, tried) in table.chunks_exact_mut(2).zip(made) {
+        slot.copy_from_slice(&[tried.index, tried.times.min(255) as u8]);
     }
-
-    pub fn take(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.bytes)
-    }
-
-    pub fn len(&self) -> usize {
-        self.bytes.len()
-    }
-
-    fn begin(&mut self, kind: u16, flags: u16, command: u8, sequence: u32) {
-        self.start = self.bytes.len();
-        self.bytes.extend([0; 4]);
-        self.bytes.extend(kind.to_ne_bytes());
-        self.bytes.extend((NLM_F_REQUEST | flags).to_ne_bytes());
-        self.bytes.extend(sequence.to_ne_bytes());
-        self.bytes.extend([0; 4]);
-        self.bytes.extend([command, 1, 0, 0]);
-    }
-
-    fn attribute(&mut self, kind: u16, value: &[u8]) {
-        self.bytes.extend((value.len() as u16 + 4).to_ne_bytes());
-        self.bytes.extend(kind.to_ne_bytes());
-        self.bytes.extend(value);
-        self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
-    }
-
-    fn end(&mut self) {
-        let length = (self.bytes.len() - self.start) as u32;
-        self.bytes[self.start..self.start + 4].copy_from_slice(&length.to_ne_bytes());
-    }
-
-    pub fn get_family(&mut self) {
-        self.begin(GENL_ID_CTRL, 0, CTRL_CMD_GETFAMILY, 0);
-        self.attribute(CTRL_ATTR_FAMILY_NAME, b"MAC80211_HWSIM\0");
-        self.end();
-    }
-
-    pub fn register(&mut self, family: u16) {
-        self.begin(family, NLM_F_ACK, CMD_REGISTER, 0);
-        self.end();
-    }
-
-    pub fn deliver(
-        &mut self,
-        family: u16,
-        receiver: [u8; 6],
-        frame: &[u8],
-        rate: u32,
-        signal_dbm: i32,
-        frequency_mhz: u32,
-    ) {
-        self.begin(family, 0, CMD_FRAME, SEQUENCE_DELIVER);
-        self.attribute(ADDR_RECEIVER, &receiver);
-        self.attribute(FRAME, frame);
-        self.attribute(RX_RATE, &rate.to_ne_bytes());
-        self.attribute(SIGNAL, &signal_dbm.to_ne_bytes());
-        if frequency_mhz != 0 {
-            self.attribute(FREQ, &frequency_mhz.to_ne_bytes());
-        }
-        self.end();
-    }
-
-    pub fn status(
-        &mut self,
-        family: u16,
-        transmitter: [u8; 6],
-        flags: u32,
-        cookie: u64,
-        tries: &[(u8, u32)],
-    ) {
-        self.begin(family, 0, CMD_TX_INFO_FRAME, SEQUENCE_STATUS);
-        self.attribute(ADDR_TRANSMITTER, &transmitter);
-        self.attribute(FLAGS, &flags.to_ne_bytes());
-        self.attribute(SIGNAL, &(-50i32).to_ne_bytes());
-        let mut table = [0xff, 0, 0xff, 0, 0xff, 0, 0xff, 0u8];
-        let made = tries.iter().filter(|entry| entry.1 > 0).take(MAX_RATES);
-        for (slot, entry) in table.chunks_exact_mut(2).zip(made) {
-            slot.copy_from_slice(&[entry.0, entry.1.min(255) as u8]);
-        }
-        self.attribute(TX_INFO, &table);
-        self.attribute(COOKIE, &cookie.to_ne_bytes());
-        self.end();
-    }
+    batch.attribute(TX_INFO, &table);
+    batch.attribute(COOKIE, &cookie.to_ne_bytes());
+    batch.end();
 }
 
 #[cfg(test)]
@@ -250,10 +175,26 @@ mod tests {
     #[test]
     fn a_status_ends_with_minus_one() {
         let mut batch = Batch::default();
-        batch.status(30, [0x42, 0, 0, 0, 0, 1], TX_STAT_ACK, 7, &[(1, 3)]);
+        let tries = [Tried { index: 1, times: 3 }, Tried { index: 0, times: 0 }];
+        status(
+            &mut batch,
+            30,
+            [0x42, 0, 0, 0, 0, 1],
+            TX_STAT_ACK,
+            7,
+            &tries,
+        );
         let bytes = batch.take();
-        let table = find(&bytes[20..], TX_INFO).expect("a rate table");
+        let [netlink::Message::Generic {
+            family: 30,
+            command: CMD_TX_INFO_FRAME,
+            attributes,
+            ..
+        }] = Messages::new(&bytes).collect::<Vec<_>>()[..]
+        else {
+            panic!("{bytes:?}");
+        };
+        let table = attributes.find(TX_INFO).expect("a rate table");
         assert_eq!(table, [1, 3, 0xff, 0, 0xff, 0, 0xff, 0]);
-        assert_eq!(u32_at(&bytes, 0) as usize, bytes.len());
     }
 }
