@@ -82,9 +82,12 @@ def make_base() -> Path:
         with contextlib.suppress(OSError):
             os.utime(target)
         return target
+    with store.writing_to(store.cache()):
+        store.cache().mkdir(parents=True, exist_ok=True)
     packages = _fetch()
     target = base_folder()
-    target.parent.mkdir(parents=True, exist_ok=True)
+    with store.writing_to(target.parent):
+        target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="new-", dir=target.parent) as name:
         work = Path(name)
         entries, licences = root.build(packages, INIT, work)
@@ -185,11 +188,13 @@ def current() -> Machine:
 def _prune(assembled: Path) -> None:
     """Forget what this checkout and others were long ago: every change of the code is a machine."""
     notes = sorted(assembled.glob("*"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
-    kept = {note.read_text(encoding="ascii") for note in notes[:KEPT]}
-    for note in notes[KEPT:]:
+    kept: set[str] = set()
+    for note in notes:
         identity = note.read_text(encoding="ascii")
-        note.unlink()
-        if identity not in kept:
+        if identity in kept or len(kept) < KEPT:
+            kept.add(identity)
+        else:
+            note.unlink()
             shutil.rmtree(store.folder() / identity, ignore_errors=True)
 
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -71,10 +70,9 @@ def read(file: Path, folder: Path) -> Machine:
             left -= member.size
             if left < 0:
                 raise MissingTool(f"{file}: holds more than {LARGEST_BYTES >> 30} GiB of results")
-            target = folder / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with target.open("xb") as out:
-                shutil.copyfileobj(content, out)
+            with pack.new_file(folder / name, "TMPDIR") as write:
+                while chunk := content.read(pack.CHUNK_BYTES):
+                    write(chunk)
     for name in NEEDED:
         if not (folder / name).exists():
             raise MissingTool(f"{file}: is no run's pack, or damaged: it has no {name}")

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from hoplab.errors import HoplabError, MissingTool, ResultsError
-from hoplab.machine import assemble, pack
+from hoplab.machine import assemble, pack, store
 from hoplab.results import digests
 from hoplab.run import again, artifact, launch
 from tests.unit.test_machine import make
@@ -133,6 +133,37 @@ def test_json_too_deep_to_read(tmp_path: Path) -> None:
     members = [("run/manifest.json", b"[" * 100_000), RUN[1]]
     with pytest.raises(ResultsError, match="is not JSON"):
         again.verify(forged(tmp_path / "run.tar.zst", members), print)
+
+
+def test_a_full_disk_is_no_damaged_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = forged(tmp_path / "run.tar.zst", RUN)
+    monkeypatch.setenv("HOPLAB_CACHE", "/proc/nonesuch")
+    with pytest.raises(ResultsError, match="/proc/nonesuch/machines: cannot be written: No such"):
+        again.verify(file, print)
+    with pytest.raises(ResultsError, match="HOPLAB_CACHE"):
+        assemble.make_base()
+    # What the buffer still holds is written when the file is closed.
+    real = Path.open
+    monkeypatch.setattr(Path, "open", lambda path, mode: real(Path("/dev/full"), "wb"))
+    with (
+        pytest.raises(ResultsError, match="No space left on device; make room there, or let X"),
+        pack.new_file(tmp_path / "file", "X") as write,
+    ):
+        write(b"x")
+
+
+def test_machines_that_are_used_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many notes name one."""
+    monkeypatch.setattr(assemble, "KEPT", 2)
+    notes = tmp_path / "cache" / "assembled"
+    notes.mkdir(parents=True)
+    for age, machine in enumerate(["a", "a", "a", "b", "c", "a", "d"]):
+        (notes / str(age)).write_text(machine)
+        os.utime(notes / str(age), (1000 - age, 1000 - age))
+        (store.folder() / machine).mkdir(parents=True, exist_ok=True)
+    assemble._prune(notes)
+    assert {path.name for path in store.folder().iterdir()} == {"a", "b"}
+    assert {path.name for path in notes.iterdir()} == {"0", "1", "2", "3", "5"}
 
 
 def test_bases_that_are_used_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
