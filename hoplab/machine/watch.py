@@ -133,13 +133,18 @@ class Watch:
         return None
 
     def _account(self, virtual_s: float | None, guest: list[processes.Process]) -> str:
-        """What the guest was doing."""
+        """What the guest was doing: computing in its kernel, or in one of its programs, each of
+        which is a process on the host without its name."""
         parts = []
         if virtual_s is not None:
             parts.append(f"virtual time {virtual_s:.6f} s since boot")
         parts.append(f"last line: {self._line or 'none'}")
         busiest = sorted(guest, key=lambda process: -process.cpu_s)[:3]
-        states = ", ".join(f"{p.pid} ({p.state}, {p.cpu_s:.1f} s)" for p in busiest)
+        states = ", ".join(
+            f"{'kernel' if p.pid == self._process.pid else 'program'} {p.pid} "
+            f"({p.state}, {p.cpu_s:.1f} s)"
+            for p in busiest
+        )
         parts.append(f"{len(guest)} processes on the host, the busiest: {states}")
         if (message := last_message(self._folder)) is not None:
             parts.append(f"last kernel message: {message}")
