@@ -50,6 +50,10 @@ SCENARIOS = {
 DIGEST = re.compile("[0-9a-f]{64}")
 NOBODY = "65534"
 LOOPS = 'while :; do :; done & a=$!; while :; do :; done & b=$!; "$@"; s=$?; kill $a $b; exit $s'
+INSIDE = (
+    'mount --bind "$0" "$1/mnt" && mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev" '
+    '&& root=$1 && shift && exec chroot "$root" env "$@"'
+)
 TURKISH = "tr_TR.UTF-8"
 LOCALE = f'[ -d "$0/{TURKISH}" ] || localedef -i tr_TR -f UTF-8 "$0/{TURKISH}" || exit; exec "$@"'
 REGDB = 'mkdir -p /lib/firmware && mount -t tmpfs none /lib/firmware && {make} && exec "$@"'
@@ -81,8 +85,7 @@ def circumstances(folder: Path) -> dict[str, list[str]]:
     }
     if "PROOF_ROOT" in os.environ:
         root = os.environ["PROOF_ROOT"]
-        inside = 'mount --bind "$0" "$1/mnt" && root=$1 && shift && exec chroot "$root" env "$@"'
-        found["another-distribution"] = ["unshare", "--mount", *shell, inside, str(folder), root]
+        found["another-distribution"] = ["unshare", "--mount", *shell, INSIDE, str(folder), root]
     return found
 
 
