@@ -192,7 +192,7 @@ impl Net {
                 } => {
                     self.frames += 1;
                     self.routing_frames += u64::from(class == Class::Routing);
-                    assert!(bytes.len() <= 2304);
+                    assert!(bytes.len() <= 2272);
                     let reached = match to {
                         LinkDestination::Unicast(m) => self.acked(node, usize::from(m.0[5])),
                         LinkDestination::Broadcast => true,
@@ -368,6 +368,17 @@ pub fn segment(from: usize, to: usize, sequence: u32) -> Vec<u8> {
         ip,
         options: None,
         payload: tcp,
+    }
+    .emit()
+}
+
+/// A packet of `length` octets, of a protocol that nobody follows.
+pub fn sized(from: usize, to: usize, length: usize) -> Vec<u8> {
+    let header = Ipv4Header::new(ip(from), ip(to), 6, 64);
+    Packet {
+        payload: vec![0; length - header.header_len()],
+        ip: header,
+        options: None,
     }
     .emit()
 }
