@@ -88,11 +88,12 @@ impl Daemon {
         let index = net.index(interface)?;
         let own = Mac(net.mac(interface)?);
         let mut settings = config.settings.clone();
+        let refused = net.set_mtu(interface, settings.link_mtu as u32).is_err();
         let mtu = net.mtu(interface)?;
-        if mtu < settings.link_mtu && net.set_mtu(interface, settings.link_mtu as u32).is_err() {
+        if refused {
             eprintln!("{interface}: MTU stays {mtu}, long routes may not fit");
-            settings.link_mtu = mtu;
         }
+        settings.link_mtu = settings.link_mtu.min(mtu);
         quiet_ip(&net, interface, address, prefix)?;
         let tun = Tun::create(&config.tun)?;
         set_sysctl(&format!("ipv6/conf/{}/disable_ipv6", config.tun), "1");

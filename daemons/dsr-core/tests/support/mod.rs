@@ -21,10 +21,6 @@ pub fn ip(node: usize) -> Ipv4Addr {
     Ipv4Addr::new(10, 0, 0, node as u8 + 1)
 }
 
-pub fn node_of(address: Ipv4Addr) -> usize {
-    usize::from(address.octets()[3]) - 1
-}
-
 fn mac(node: usize) -> Mac {
     Mac([2, 0, 0, 0, 0, node as u8])
 }
