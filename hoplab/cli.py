@@ -210,7 +210,7 @@ def doctor() -> None:
         sign = "[green]ok[/]" if check.ok else "[red]missing[/]"
         table.add_row(sign, check.subject, check.purpose, Text(check.found))
     output.print(table)
-    if not all(check.ok for check in results if check.purpose != "--machine host"):
+    if not all(check.ok for check in results if check.needed):
         raise typer.Exit(errors.MissingTool.exit_status)
 
 

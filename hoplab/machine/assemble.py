@@ -37,8 +37,10 @@ INIT = HERE / "sealed-init"
 RECIPE = ("archive.py", "cpio.py", "root.py", "sealed-init")
 """What the base depends on beside its lock."""
 DAEMONS = ("hoplab-medium", "hoplab-dsr", "libhoplab_waiting_select.so")
-KEPT = 16
+KEPT = 8
 """Machines of changed code that stay in the cache, 60 MB each."""
+KEPT_BASES = 3
+"""Bases that stay, 100 MB each; another is made again from the cached packages within seconds."""
 ENTRIES = ("hoplab.lab.__main__",)
 """Modules that a guest starts; what they import goes with them."""
 
@@ -77,10 +79,15 @@ def make_base() -> Path:
     """The base, built if it is not there."""
     target = base_folder()
     if (target / "base.cpio").exists():
+        with contextlib.suppress(OSError):
+            os.utime(target)
         return target
+    with store.writing_to(store.cache()):
+        store.cache().mkdir(parents=True, exist_ok=True)
     packages = _fetch()
     target = base_folder()
-    target.parent.mkdir(parents=True, exist_ok=True)
+    with store.writing_to(target.parent):
+        target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="new-", dir=target.parent) as name:
         work = Path(name)
         entries, licences = root.build(packages, INIT, work)
@@ -95,7 +102,18 @@ def make_base() -> Path:
             (made / "licences" / path).write_bytes(text)
         if not target.exists():
             made.rename(target)
+    with contextlib.suppress(OSError):
+        os.utime(target)
+        _prune_bases(target.parent)
     return target
+
+
+def _prune_bases(bases: Path) -> None:
+    """Forget the bases of recipes and locks that no checkout has used lately."""
+    found = [path for path in bases.glob("*") if not path.name.startswith("new-")]
+    found.sort(key=lambda path: path.stat().st_mtime_ns, reverse=True)
+    for path in found[KEPT_BASES:]:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def _fetch() -> dict[Package, Path]:
@@ -170,11 +188,13 @@ def current() -> Machine:
 def _prune(assembled: Path) -> None:
     """Forget what this checkout and others were long ago: every change of the code is a machine."""
     notes = sorted(assembled.glob("*"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
-    kept = {note.read_text(encoding="ascii") for note in notes[:KEPT]}
-    for note in notes[KEPT:]:
+    kept: set[str] = set()
+    for note in notes:
         identity = note.read_text(encoding="ascii")
-        note.unlink()
-        if identity not in kept:
+        if identity in kept or len(kept) < KEPT:
+            kept.add(identity)
+        else:
+            note.unlink()
             shutil.rmtree(store.folder() / identity, ignore_errors=True)
 
 

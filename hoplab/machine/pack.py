@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import io
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -167,16 +167,34 @@ def _head(members: Iterator[tuple[tarfile.TarInfo, IO[bytes]]], name: str, file:
     return content.read()
 
 
+@contextmanager
+def new_file(target: Path, variable: str = "HOPLAB_CACHE") -> Iterator[Callable[[bytes], None]]:
+    """Yields what writes to the new file. A full disk is not told as damage of what is read;
+    ``variable`` moves the folder."""
+
+    def write(chunk: bytes) -> None:
+        with store.writing_to(target.parent, variable):
+            out.write(chunk)
+
+    with store.writing_to(target.parent, variable):
+        target.parent.mkdir(parents=True, exist_ok=True)
+    out = target.open("xb")
+    try:
+        yield write
+    finally:
+        with store.writing_to(target.parent, variable):
+            out.close()
+
+
 def _take(content: IO[bytes], target: Path, facts: dict[str, object], file: Path) -> None:
     """Copy a file whose size and hash are known."""
-    target.parent.mkdir(parents=True, exist_ok=True)
     sha, left = hashlib.sha256(), int(str(facts["size"]))
-    with target.open("xb") as out:
+    with new_file(target) as write:
         while chunk := content.read(min(CHUNK_BYTES, left + 1)):
             left -= len(chunk)
             if left < 0:
                 break
             sha.update(chunk)
-            out.write(chunk)
+            write(chunk)
     if left != 0 or sha.hexdigest() != facts["sha256"]:
         raise MissingTool(f"{file}: is damaged: {target.name} has not the bytes that it should")

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from hoplab.errors import MissingTool
+from hoplab.errors import MissingTool, ResultsError
 from hoplab.machine import sealed
 from hoplab.machine.sealed import DESCRIPTION, Machine
 
@@ -63,10 +63,23 @@ def find(name: str) -> Machine:
 
 
 @contextlib.contextmanager
+def writing_to(place: Path, variable: str = "HOPLAB_CACHE") -> Iterator[None]:
+    """Turn what the system says of a full disk or a missing right into `ResultsError`."""
+    try:
+        yield
+    except OSError as error:
+        raise ResultsError(
+            f"{place}: cannot be written: {error.strerror or error}; make room there, or let "
+            f"{variable} name another folder"
+        ) from None
+
+
+@contextlib.contextmanager
 def new_folder() -> Iterator[Path]:
     """An empty folder on the store's file system, which goes unless it is moved."""
-    folder().mkdir(parents=True, exist_ok=True)
-    path = Path(tempfile.mkdtemp(dir=folder(), prefix="new-"))
+    with writing_to(folder()):
+        folder().mkdir(parents=True, exist_ok=True)
+        path = Path(tempfile.mkdtemp(dir=folder(), prefix="new-"))
     try:
         yield path
     finally:

@@ -30,6 +30,8 @@ ASLEEP = "StZX"
 core or a disk, or was stopped by hand."""
 EXPECTED = "check_one_sigio failed"
 """Said at every boot of a confined guest: other terminals of the user's are not its business."""
+INIT_ENDED = "Attempted to kill init"
+"""How a guest's kernel panics where its first process failed, and said why in the line before."""
 STEP_S = 0.01
 """Virtual time that counts as progress once the guest has written a line. Before, it sets up, which
 takes next to none; and a loop that reads the clock moves it by 256 ns each time."""
@@ -131,13 +133,18 @@ class Watch:
         return None
 
     def _account(self, virtual_s: float | None, guest: list[processes.Process]) -> str:
-        """What the guest was doing."""
+        """What the guest was doing: computing in its kernel, or in one of its programs, each of
+        which is a process on the host without its name."""
         parts = []
         if virtual_s is not None:
             parts.append(f"virtual time {virtual_s:.6f} s since boot")
         parts.append(f"last line: {self._line or 'none'}")
         busiest = sorted(guest, key=lambda process: -process.cpu_s)[:3]
-        states = ", ".join(f"{p.pid} ({p.state}, {p.cpu_s:.1f} s)" for p in busiest)
+        states = ", ".join(
+            f"{'kernel' if p.pid == self._process.pid else 'program'} {p.pid} "
+            f"({p.state}, {p.cpu_s:.1f} s)"
+            for p in busiest
+        )
         parts.append(f"{len(guest)} processes on the host, the busiest: {states}")
         if (message := last_message(self._folder)) is not None:
             parts.append(f"last kernel message: {message}")
@@ -158,5 +165,10 @@ def last_message(folder: Path) -> str | None:
         return None
     lines = [line.strip() for line in console.splitlines() if line.strip()]
     lines = [line for line in lines if not line.startswith(EXPECTED)]
-    panics = [line for line in lines if "Kernel panic" in line]
-    return panics[-1] if panics else lines[-1] if lines else None
+    panics = [at for at, line in enumerate(lines) if "Kernel panic" in line]
+    if not panics:
+        return lines[-1] if lines else None
+    at = panics[-1]
+    if INIT_ENDED in lines[at] and at > 0:
+        return f"its first process ended: {lines[at - 1]}"
+    return lines[at]

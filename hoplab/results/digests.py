@@ -53,6 +53,10 @@ def damage(run: Path, manifest: dict[str, Any]) -> Iterator[str]:
     if not isinstance(manifest.get("tables"), dict):
         yield "manifest.json: names no tables; the run is from another version, or not complete"
         return
+    captures = manifest.get("captures", {})
+    if not isinstance(captures, dict) or any("/" in n for n in [*manifest["tables"], *captures]):
+        yield "manifest.json: names files outside the run's folder"
+        return
     present = {path.stem for path in (run / "tables").glob("*.parquet")}
     for name, told in manifest["tables"].items():
         found = _table_on_disk(run / "tables" / f"{name}.parquet")
@@ -60,7 +64,6 @@ def damage(run: Path, manifest: dict[str, Any]) -> Iterator[str]:
             yield f"tables/{name}.parquet: {found if found in REASONS else ALTERED}"
     for name in sorted(present - manifest["tables"].keys()):
         yield f"tables/{name}.parquet: {ADDED}"
-    captures = manifest.get("captures", {})
     for name, told in captures.items():
         path = run / "captures" / name
         if not path.exists():

@@ -14,7 +14,7 @@ from hoplab.machine import compare, select
 from hoplab.machine.sealed import SHORT, Machine
 from hoplab.results import digests
 from hoplab.run import artifact, launch
-from hoplab.scenario.model import Scenario
+from hoplab.scenario.file import parse
 
 MOST_DIFFERENCES = 5
 
@@ -32,7 +32,9 @@ def verify(run: Path, say: Callable[[str], None]) -> str:
 
 
 def _compare(name: Path, folder: Path, machine: Machine | None, say: Callable[[str], None]) -> str:
-    manifest = read_json(folder / "manifest.json")
+    manifest = _manifest(name, folder)
+    if machine is not None and manifest["machine"] != "uml":
+        raise ResultsError(f"{name}: was not run on a sealed machine, so nobody could repeat it")
     damage = list(digests.damage(folder, manifest))
     if damage:
         more = f" (and {len(damage) - 1} more)" if len(damage) > 1 else ""
@@ -40,7 +42,7 @@ def _compare(name: Path, folder: Path, machine: Machine | None, say: Callable[[s
     if manifest["machine"] == "uml":
         machine = machine or _machine(name, manifest)
         _tell(name, manifest, machine, say)
-    scenario = Scenario.model_validate(read_json(folder / "scenario.json"))
+    scenario = parse(read_json(folder / "scenario.json"), f"{name}: scenario.json")
     with tempfile.TemporaryDirectory(prefix="hoplab-verify-") as place:
         where = Path(place) / "again"
         again = launch.run(scenario, None, where, manifest["machine"], sealed=machine)
@@ -52,6 +54,14 @@ def _compare(name: Path, folder: Path, machine: Machine | None, say: Callable[[s
             f"{name}: digest {manifest['digest'][:SHORT]}… became {again['digest'][:SHORT]}…{why}"
         )
     return str(again["digest"])
+
+
+def _manifest(name: Path, folder: Path) -> dict[str, Any]:
+    """What the run's manifest says, which may be anything where a stranger sent it."""
+    manifest = read_json(folder / "manifest.json")
+    if isinstance(manifest, dict) and {"machine", "digest"} <= manifest.keys():
+        return manifest
+    raise ResultsError(f"{name}: its manifest.json is not that of a finished run")
 
 
 def _machine(name: Path, manifest: dict[str, Any]) -> Machine:
@@ -87,5 +97,5 @@ def read_json(path: Path) -> Any:
         raise ResultsError(
             f"{path}: cannot be read: {error.strerror}; name the folder of a finished run"
         ) from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ResultsError(f"{path}: is not JSON; the run did not finish") from None

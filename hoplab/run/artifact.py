@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ RUN, MACHINE = "run/", "machine/"
 FILES = ("manifest.json", "scenario.json", "scenario.toml", "report.html")
 FOLDERS = ("tables", "captures", "logs")
 """Raw records stay: the tables are made of them."""
+NEEDED = ("manifest.json", "scenario.json")
 LARGEST_BYTES = 16 << 30
 
 
@@ -55,7 +55,11 @@ def find(manifest: dict[str, Any], run: Path) -> Machine:
 
 
 def read(file: Path, folder: Path) -> Machine:
-    """Take the machine into the store and the run's files into the empty ``folder``."""
+    """Take the machine into the store and the run's files into the empty ``folder``.
+
+    The file may be a stranger's: nothing is written but files of a run's names, of which those
+    that make it a run are all there.
+    """
     with pack.reading(file) as members:
         machine = pack.read_machine(members, file, MACHINE)
         left = LARGEST_BYTES
@@ -66,10 +70,12 @@ def read(file: Path, folder: Path) -> Machine:
             left -= member.size
             if left < 0:
                 raise MissingTool(f"{file}: holds more than {LARGEST_BYTES >> 30} GiB of results")
-            target = folder / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with target.open("xb") as out:
-                shutil.copyfileobj(content, out)
+            with pack.new_file(folder / name, "TMPDIR") as write:
+                while chunk := content.read(pack.CHUNK_BYTES):
+                    write(chunk)
+    for name in NEEDED:
+        if not (folder / name).exists():
+            raise MissingTool(f"{file}: is no run's pack, or damaged: it has no {name}")
     return machine
 
 

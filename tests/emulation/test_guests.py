@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 
 from hoplab.errors import GuestFailed
-from hoplab.machine import uml, watch
+from hoplab.machine import assemble, cpio, select, uml, watch
+from hoplab.machine.cpio import Entry
 from hoplab.machine.launcher.confine import LANDLOCK, NAMESPACE
+from hoplab.machine.sealed import Machine
 from hoplab.machine.watch import Limits
 from tests.emulation.conftest import HOPLAB, chain
 
@@ -174,11 +176,14 @@ def test_an_unprivileged_container(tmp_path: Path) -> None:
     assert there["digest"] == json.loads(outside.stdout)["digest"]
 
 
-@pytest.mark.parametrize("body", [":", "/bin/true"])
-def test_a_guest_that_spins_is_ended(monkeypatch: pytest.MonkeyPatch, body: str) -> None:
+@pytest.mark.parametrize(("body", "busiest"), [(":", "program"), ("/bin/true", "kernel")])
+def test_a_guest_that_spins_is_ended(
+    monkeypatch: pytest.MonkeyPatch, body: str, busiest: str
+) -> None:
     """Also one whose loop moves the clock a little by reading it."""
     monkeypatch.setattr(watch, "CPU_LIMIT_S", 2.0)
-    with pytest.raises(GuestFailed, match=r"hung: no virtual time.*last line: begun; .*processes"):
+    told = rf"hung: no virtual time.*last line: begun; .*, the busiest: {busiest} \d+ \("
+    with pytest.raises(GuestFailed, match=told):
         uml.run_guest(
             ["sh", "-c", f"sleep 3; echo begun; while :; do {body}; done"],
             limits=Limits(progress=True),
@@ -216,3 +221,32 @@ def test_a_launcher_outlives_nobody(tmp_path: Path) -> None:
     )
     assert done.returncode == 1
     assert "has gone" in (tmp_path / "console.log").read_text()
+
+
+def test_a_guest_that_cannot_set_itself_up_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its first process ends, instead of sleeping where nobody sees it."""
+    failing = ("mount -t sysfs sys", "mount -t nonesuch sys")
+    init = tmp_path / "init"
+    init.write_text(uml.INIT.read_text().replace(*failing))
+    init.chmod(0o755)
+    monkeypatch.setattr(uml, "INIT", init)
+    why = r"its first process ended: mount: .*/sys"
+    with pytest.raises(GuestFailed, match=why):
+        uml.run_guest(["true"], limits=Limits(wall_s=60))
+
+    machine = select.chosen()
+    folder = tmp_path / "machine"
+    folder.mkdir()
+    sealed_init = assemble.INIT.read_text().replace(*failing)
+    layer = cpio.dump({"init": Entry.file(sealed_init.encode(), executable=True)})
+    (folder / "linux").symlink_to(machine.kernel)
+    # The kernel takes the last of several files of one name.
+    (folder / "root.cpio").write_bytes(machine.root.read_bytes() + layer)
+    with pytest.raises(GuestFailed, match=why):
+        uml.run_guest(
+            ["true"],
+            sealed=Machine(folder, machine.id, machine.description),
+            limits=Limits(wall_s=60),
+        )

@@ -4,13 +4,14 @@ can be had here, each as a command before the same `hoplab run`.
 
 Words choose scenarios and circumstances by name. ``PROOF_ROOT`` names another distribution's root
 with hoplab's wheels in /env, for root to run in by chroot. Prints a line for each run and fails
-where a digest differs; what is missing here is said, not passed over.
+where a digest differs, a run fails or a circumstance cannot be had.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -46,8 +47,11 @@ SCENARIOS = {
         '[[flow]]\nsource = "n1"\ndestination = "n4"\n'
     ),
 }
+DIGEST = re.compile("[0-9a-f]{64}")
 NOBODY = "65534"
 LOOPS = 'while :; do :; done & a=$!; while :; do :; done & b=$!; "$@"; s=$?; kill $a $b; exit $s'
+TURKISH = "tr_TR.UTF-8"
+LOCALE = f'[ -d "$0/{TURKISH}" ] || localedef -i tr_TR -f UTF-8 "$0/{TURKISH}" || exit; exec "$@"'
 REGDB = 'mkdir -p /lib/firmware && mount -t tmpfs none /lib/firmware && {make} && exec "$@"'
 
 
@@ -57,29 +61,33 @@ def circumstances(folder: Path) -> dict[str, list[str]]:
     regdb = REGDB.format(make="head -c 4000 /dev/urandom >/lib/firmware/regulatory.db")
     shell = ["sh", "-c"]
     found = {
-        "again": [],
-        "another user": [*become, "env", f"HOPLAB_CACHE={folder}/cache", f"HOME={folder}"],
-        "another hostname": ["unshare", "--uts", *shell, 'hostname elsewhere; exec "$@"', "sh"],
-        "time zone and locale": ["env", "TZ=Asia/Kathmandu", "LANG=tr_TR.UTF-8", "LC_ALL=tr_TR"],
-        "umask 077": [*shell, 'umask 077; exec "$@"', "sh"],
-        "regulatory.db": ["unshare", "--mount", *shell, regdb, "sh"],
-        "large environment": ["env", "FILL=" + "x" * 100_000],
-        "a year on": ["faketime", "+1 year"],
-        "two busy loops": [
+        "another-user": [*become, "env", f"HOPLAB_CACHE={folder}/theirs", f"HOME={folder}"],
+        "another-hostname": ["unshare", "--uts", *shell, 'hostname elsewhere; exec "$@"', "sh"],
+        "time-zone-and-locale": [
             *shell,
-            LOOPS,
-            "sh",
+            LOCALE,
+            str(folder),
+            *("env", "TZ=Asia/Kathmandu", f"LOCPATH={folder}", f"LC_ALL={TURKISH}"),
         ],
-        "HOME unset": ["env", "-u", "HOME", f"HOPLAB_CACHE={folder}/cache"],
-        "standard input closed": [*shell, 'exec "$@" <&-', "sh"],
-        "one core": ["taskset", "-c", "0"],
-        "other packages": ["env", f"PYTHONPATH={folder}/packages"],
+        "umask-077": [*shell, 'umask 077; exec "$@"', "sh"],
+        "regulatory.db": ["unshare", "--mount", *shell, regdb, "sh"],
+        "large-environment": ["env", "FILL=" + "x" * 100_000],
+        "a-year-on": ["faketime", "+1 year"],
+        "two-busy-loops": [*shell, LOOPS, "sh"],
+        "home-unset": ["env", "-u", "HOME", f"HOPLAB_CACHE={folder}/cache"],
+        "stdin-closed": [*shell, 'exec "$@" <&-', "sh"],
+        "one-core": ["taskset", "-c", "0"],
+        "other-packages": ["env", f"PYTHONPATH={folder}/packages"],
     }
     if "PROOF_ROOT" in os.environ:
         root = os.environ["PROOF_ROOT"]
         inside = 'mount --bind "$0" "$1/mnt" && root=$1 && shift && exec chroot "$root" env "$@"'
-        found["another distribution"] = ["unshare", "--mount", *shell, inside, str(folder), root]
+        found["another-distribution"] = ["unshare", "--mount", *shell, inside, str(folder), root]
     return found
+
+
+TENTH = "tenth-run"
+"""The last circumstance: as many runs more as make ten, the first one included."""
 
 
 def digest(before: list[str], scenario: Path, machine: Path, out: Path) -> str:
@@ -97,35 +105,53 @@ def digest(before: list[str], scenario: Path, machine: Path, out: Path) -> str:
     return str(json.loads(done.stdout)["digest"])
 
 
+def compare(
+    scenario: str, found: dict[str, list[str]], tried: list[str], machine: Path, folder: Path
+) -> int:
+    """Run the scenario as it is, then under the circumstances; how many runs went wrong."""
+    file = folder / f"{scenario}.toml"
+    file.write_text(SCENARIOS[scenario])
+    expected = digest([], file, machine, folder / scenario)
+    print(f"{scenario}: {expected}", flush=True)
+    if not DIGEST.fullmatch(expected):
+        return 1
+    wrong, runs = 0, 1
+    for circumstance in tried:
+        before = found.get(circumstance, [])
+        if before and shutil.which(before[0]) is None:
+            print(f"  {circumstance}: not tried, {before[0]} is missing", flush=True)
+            wrong += 1
+            continue
+        last = max(10, runs + 1) if circumstance == TENTH else runs + 1
+        while runs < last:
+            runs += 1
+            same = digest(before, file, machine, folder / f"{scenario}-{runs}")
+            wrong += same != expected
+            print(f"  {circumstance}: {'equal' if same == expected else same}", flush=True)
+    return wrong
+
+
 def main(words: list[str]) -> int:
     wrong = 0
     with tempfile.TemporaryDirectory(prefix="hoplab-proof-") as name:
         folder = Path(name)
         folder.chmod(0o777)
+        found = circumstances(folder)
+        if unknown := set(words) - set(SCENARIOS) - set(found) - {TENTH}:
+            names = " ".join([*SCENARIOS, *found, TENTH])
+            print(f"{' '.join(sorted(unknown))}: not one of {names}", file=sys.stderr)
+            return 2
         machine = folder / "machine.tar.zst"
         pack.pack(select.chosen(), machine)
         (folder / "packages").mkdir()
         for module in ("sitecustomize.py", "tzdata.py", "attr.py"):
             (folder / "packages" / module).write_text("VALUE = 1\n")
-        found = circumstances(folder)
         chosen = [key for key in SCENARIOS if key in words] or list(SCENARIOS)
-        tried = [key for key in found if key in words] or list(found)
+        every = [*found, TENTH]
         for scenario in chosen:
-            file = folder / f"{scenario}.toml"
-            file.write_text(SCENARIOS[scenario])
-            expected = digest([], file, machine, folder / scenario)
-            print(f"{scenario}: {expected}", flush=True)
-            wrong += len(expected) != 64
-            for number, circumstance in enumerate(tried):
-                before = found[circumstance]
-                if before and shutil.which(before[0]) is None:
-                    print(f"  {circumstance}: not tried, {before[0]} is missing", flush=True)
-                    wrong += 1
-                    continue
-                same = digest(before, file, machine, folder / f"{scenario}-{number}")
-                wrong += same != expected
-                print(f"  {circumstance}: {'equal' if same == expected else same}", flush=True)
-    print(f"{wrong} runs differ" if wrong else "all equal")
+            tried = [key for key in every if key in words] or every
+            wrong += compare(scenario, found, tried, machine, folder)
+    print(f"{wrong} runs went wrong" if wrong else "all equal")
     return 1 if wrong else 0
 
 
