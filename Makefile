@@ -15,6 +15,7 @@ lint: setup
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
+	.venv/bin/mypy -p tests.validate
 	. scripts/rust && cargo fmt --manifest-path daemons/Cargo.toml --all --check
 	. scripts/rust && cargo clippy --manifest-path daemons/Cargo.toml --workspace --all-targets --locked -- -D warnings
 

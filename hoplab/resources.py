@@ -11,7 +11,9 @@ from pathlib import Path
 PACKAGE = Path(str(resources.files("hoplab")))
 PROJECT = PACKAGE.parent
 """What holds the package: the checkout, or the folder that it is installed in."""
-IS_CHECKOUT = (PROJECT / "kernel-modules" / "guest" / "build").exists()
+KERNEL_BUILD = PROJECT / "kernel-modules" / "guest" / "build"
+"""Builds a checkout's guest kernel and tells where it is; an installed package has none."""
+IS_CHECKOUT = KERNEL_BUILD.exists()
 
 
 def _own(installed: str, in_checkout: str) -> Path:
@@ -22,5 +24,3 @@ PROFILES = PACKAGE / "scenario" / "profiles"
 PRESETS = PACKAGE / "scenario" / "presets"
 TOPOLOGIES = _own("topologies", "topologies")
 BINARIES = _own("bin", "build/bin")
-KERNEL_BUILD = PROJECT / "kernel-modules" / "guest" / "build"
-"""Builds a checkout's guest kernel and tells where it is; an installed package has none."""

@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -85,8 +85,7 @@ def _cached(cache: Path, package: Package) -> bool:
     return path.exists() and sha256_of(path) == package.sha256
 
 
-def _keep(cache: Path, packages: Sequence[Package], download: object) -> None:
-    assert callable(download)
+def _keep(cache: Path, packages: Sequence[Package], download: Callable[[Path], None]) -> None:
     with tempfile.TemporaryDirectory(dir=cache, prefix="new-") as name:
         folder = Path(name)
         download(folder)

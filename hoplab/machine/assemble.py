@@ -28,7 +28,7 @@ from hoplab.machine import archive, cpio, kernel, relock, root, sealed, store
 from hoplab.machine.archive import Package
 from hoplab.machine.cpio import Entry
 from hoplab.machine.sealed import Machine
-from hoplab.resources import BINARIES, PROJECT
+from hoplab.resources import BINARIES, KERNEL_BUILD, PROJECT
 
 HERE = Path(__file__).parent
 LOCKS = PROJECT / "locks"
@@ -213,8 +213,8 @@ def _assemble() -> Machine:
         for module in kernel.modules():
             _copy(module, folder / "modules" / module.name)
         _copy(kernel.folder() / "config", folder / "kernel" / "config")
-        guest = kernel.BUILD.parent
-        for path in (kernel.BUILD, *sorted(guest.glob("*/*")), *_module_sources()):
+        guest = KERNEL_BUILD.parent
+        for path in (KERNEL_BUILD, *sorted(guest.glob("*/*")), *_module_sources()):
             _copy(path, folder / "kernel" / "source" / path.relative_to(guest.parent))
         shutil.copytree(base / "licences", folder / "licences")
         _copy(PROJECT / "LICENSE", folder / "licences" / "hoplab")

@@ -8,9 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from hoplab.errors import MissingTool
-from hoplab.resources import IS_CHECKOUT, PROJECT
-
-BUILD = PROJECT / "kernel-modules" / "guest" / "build"
+from hoplab.resources import IS_CHECKOUT, KERNEL_BUILD
 
 
 @cache
@@ -24,10 +22,10 @@ def folder() -> Path:
 
         return select.chosen().folder
     answer = subprocess.run(
-        [str(BUILD), "--print-path"], capture_output=True, text=True, check=False
+        [str(KERNEL_BUILD), "--print-path"], capture_output=True, text=True, check=False
     )
     if answer.returncode != 0:
-        raise MissingTool(answer.stderr.strip() or f"{BUILD}: failed; run 'make setup'")
+        raise MissingTool(answer.stderr.strip() or f"{KERNEL_BUILD}: failed; run 'make setup'")
     return Path(answer.stdout.strip())
 
 

@@ -16,7 +16,7 @@ from hoplab.scenario.plan import ANY, Conversation, Plan
 HEADERS_BYTES = 128
 """Enough of a packet to know it by: IP, TCP with options or UDP, iperf3's count."""
 HEADERS_SLOT, WHOLE_SLOT = 256, 4096
-"""Slots of a ring, in bytes. Radios take packets of up to 2304."""
+"""Slots of a ring, in bytes. A radio's largest packet is `RADIO_MTU`."""
 PROTOCOLS = {"tcp": socket.IPPROTO_TCP, "udp": socket.IPPROTO_UDP}
 ETH_P_IP = 0x0800
 FRAGMENT_OFFSET = 0x1FFF

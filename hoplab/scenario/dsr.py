@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 from hoplab.scenario.keys import Integer, Number, Switch, Table, Time, Wait, key
+from hoplab.scenario.radio import RADIO_MTU
 
 
 class DsrSettings(Table):
@@ -184,9 +185,9 @@ class DsrSettings(Table):
     arp_tries: Integer = key(3, "questions for an address", ge=1, le=1000)
     arp_timeout_s: Wait = key(30.0, "an answer serves this long", unit="s")
     link_mtu: Integer = key(
-        2304,
-        "largest IP packet in a frame; lowered to the interface's",
+        RADIO_MTU,
+        "largest IP packet in a frame; lowered to the interface's MTU where that stays below",
         unit="octets",
         ge=576,
-        le=2304,
+        le=RADIO_MTU,
     )

@@ -27,7 +27,6 @@ SCHEMA = Path(__file__).with_name("scenario.schema.json")
 PAGES = (PROJECT / "docs" / "scenario.md", PROJECT / "docs" / "dsr.md")
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 REFERENCE = "#/$defs/"
-SHORT_LIST = 10
 
 
 def document() -> dict[str, Any]:

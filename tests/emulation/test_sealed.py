@@ -48,7 +48,7 @@ def scenario_file(tmp_path: Path) -> Path:
     return file
 
 
-def traced(machine: Machine, folder: Path) -> Machine:
+def traced(machine: Machine, folder: Path, log: Path) -> Machine:
     """The machine with a kernel that runs under strace; without -f, as the kernel is one process
     and traces the guest's processes itself."""
     folder.mkdir()
@@ -57,7 +57,6 @@ def traced(machine: Machine, folder: Path) -> Machine:
             (folder / path.name).symlink_to(path)
     kernel = folder / "linux"
     calls = "trace=open,openat,openat2,creat,execve"
-    log = folder / "opened"
     kernel.write_text(
         f'#!/bin/sh\nexec strace -qq -s 4096 -o {log} -e {calls} {machine.kernel} "$@"\n'
     )
@@ -68,10 +67,11 @@ def traced(machine: Machine, folder: Path) -> Machine:
 def test_a_guest_opens_nothing_of_the_host(tmp_path: Path, scenario_file: Path) -> None:
     assert shutil.which("strace"), "strace: not found; run 'make setup'"
     machine = select.chosen()
-    spy = traced(machine, tmp_path / "spy")
     out = tmp_path / "run"
+    # A confined guest writes to its run's folder only, and so does what traces it.
+    spy = traced(machine, tmp_path / "spy", out / "opened")
     launch.run(resolve(load(scenario_file, []), tmp_path), None, out, sealed=spy)
-    lines = (spy.folder / "opened").read_text().splitlines()
+    lines = (out / "opened").read_text().splitlines()
     found = [match.group(1) for line in lines if (match := OPENED.match(line))]
     opened = {re.sub("^//+", "/", path) for path in found}
     assert f"{machine.kernel}" in opened

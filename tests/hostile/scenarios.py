@@ -359,6 +359,7 @@ HAND_WRITTEN: list[Case] = [
     dsr("salvage = 1", "salvage"),
     dsr("salvage = 'yes'", "salvage"),
     dsr("link_mtu = 100", "link_mtu"),
+    dsr("link_mtu = 2304", "link_mtu"),
     dsr("queue_packets = -1", "queue_packets"),
     dsr("negative_cache_s = nan", "negative_cache_s"),
     dsr("signal_threshold_dbm = -80.5", "signal_threshold_dbm"),

@@ -173,7 +173,8 @@ pub struct Settings {
     pub arp_retry_s: Duration,
     pub arp_tries: u32,
     pub arp_timeout_s: Duration,
-    /// Largest IP packet that fits one frame.
+    /// Largest IP packet that fits one frame: mac80211_hwsim takes frames of at most 2304 octets, a
+    /// MAC header of 24 and an LLC and SNAP header of 8 among them.
     pub link_mtu: usize,
 }
 
@@ -241,7 +242,7 @@ impl Default for Settings {
             arp_retry_s: Duration::from_secs(1),
             arp_tries: 3,
             arp_timeout_s: Duration::from_secs(30),
-            link_mtu: 2304,
+            link_mtu: 2272,
         }
     }
 }

@@ -108,7 +108,7 @@ fn the_parser_and_a_station_survive() {
         }
         while let Some(output) = node.poll_output() {
             if let Output::Transmit { bytes, token, .. } = output {
-                assert!(bytes.len() <= 2304);
+                assert!(bytes.len() <= 2272);
                 tokens.push(token);
             }
         }

@@ -5,7 +5,7 @@ mod support;
 
 use hoplab_dsr_core::settings::{Acknowledgement, CacheKind, CacheTimeout, Resolution};
 use hoplab_dsr_core::{Duration, Event, Settings};
-use support::{ip, Net};
+use support::{ip, sized, Net};
 
 fn settings() -> Settings {
     Settings::default()
@@ -364,4 +364,24 @@ fn the_same_seed_gives_the_same_run() {
         (format!("{:?}", net.events), net.frames)
     };
     assert_eq!(history(), history());
+}
+
+#[test]
+fn a_packet_that_does_not_fit_a_frame_is_told_the_size_that_does() {
+    let mut net = Net::chain(4, &settings());
+    net.send(0, 3, 1);
+    net.run_s(1.0);
+    // hwsim takes frames of 2304 octets: a MAC header of 24, LLC and SNAP of 8; then, beside IP, a
+    // DSR header of 4 and a source route of 4 with two addresses of 4.
+    let fits = 2304 - 24 - 8 - 16;
+    for length in [fits, fits + 1] {
+        net.send_packet(0, &sized(0, 3, length));
+    }
+    net.run_s(1.0);
+    assert_eq!(net.count("drop"), 1);
+    let [(0, message)] = &net.delivered_icmp[..] else {
+        panic!("{:?}", net.delivered_icmp);
+    };
+    assert_eq!(message[..2], [3, 4]);
+    assert_eq!(message[6..8], (fits as u16).to_be_bytes());
 }

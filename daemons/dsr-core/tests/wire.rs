@@ -337,7 +337,7 @@ proptest! {
             node.handle_frame(now, from, own, &packet.emit(), Some(-60), promiscuous);
             while let Some(output) = node.poll_output() {
                 if let hoplab_dsr_core::Output::Transmit { bytes, .. } = output {
-                    prop_assert!(bytes.len() <= 2304);
+                    prop_assert!(bytes.len() <= 2272);
                 }
             }
             now = node.next_deadline().unwrap_or(now).max(now);

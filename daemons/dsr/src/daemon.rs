@@ -36,8 +36,6 @@ const AWAITED: usize = 1024;
 /// How long statuses of frames sent and overheard frames may wait for a wake-up that comes for
 /// another reason. Statuses do not wait while one of them would let the next frame go.
 const GATHER: Duration = Duration::from_millis(20);
-/// Largest payload of an IEEE 802.11 frame (aMSDU aside), octets.
-const WLAN_MTU: u32 = 2304;
 
 pub struct Daemon {
     core: Dsr,
@@ -89,14 +87,13 @@ impl Daemon {
         let interface = config.interface.as_str();
         let index = net.index(interface)?;
         let own = Mac(net.mac(interface)?);
-        if net.set_mtu(interface, WLAN_MTU).is_err() {
-            eprintln!(
-                "{interface}: MTU stays {}, long routes may not fit",
-                net.mtu(interface)?
-            );
-        }
         let mut settings = config.settings.clone();
-        settings.link_mtu = settings.link_mtu.min(net.mtu(interface)?);
+        let refused = net.set_mtu(interface, settings.link_mtu as u32).is_err();
+        let mtu = net.mtu(interface)?;
+        if refused {
+            eprintln!("{interface}: MTU stays {mtu}, long routes may not fit");
+        }
+        settings.link_mtu = settings.link_mtu.min(mtu);
         quiet_ip(&net, interface, address, prefix)?;
         let tun = Tun::create(&config.tun)?;
         set_sysctl(&format!("ipv6/conf/{}/disable_ipv6", config.tun), "1");

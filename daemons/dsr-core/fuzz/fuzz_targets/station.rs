@@ -36,7 +36,7 @@ fuzz_target!(|bytes: &[u8]| {
         }
         while let Some(output) = node.poll_output() {
             if let Output::Transmit { bytes, .. } = output {
-                assert!(bytes.len() <= 2304);
+                assert!(bytes.len() <= 2272);
             }
         }
         now = now + Duration::from_millis(u64::from(*kind));

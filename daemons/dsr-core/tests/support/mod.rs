@@ -21,10 +21,6 @@ pub fn ip(node: usize) -> Ipv4Addr {
     Ipv4Addr::new(10, 0, 0, node as u8 + 1)
 }
 
-pub fn node_of(address: Ipv4Addr) -> usize {
-    usize::from(address.octets()[3]) - 1
-}
-
 fn mac(node: usize) -> Mac {
     Mac([2, 0, 0, 0, 0, node as u8])
 }
@@ -192,7 +188,7 @@ impl Net {
                 } => {
                     self.frames += 1;
                     self.routing_frames += u64::from(class == Class::Routing);
-                    assert!(bytes.len() <= 2304);
+                    assert!(bytes.len() <= 2272);
                     let reached = match to {
                         LinkDestination::Unicast(m) => self.acked(node, usize::from(m.0[5])),
                         LinkDestination::Broadcast => true,
@@ -368,6 +364,17 @@ pub fn segment(from: usize, to: usize, sequence: u32) -> Vec<u8> {
         ip,
         options: None,
         payload: tcp,
+    }
+    .emit()
+}
+
+/// A packet of `length` octets, of a protocol that nobody follows.
+pub fn sized(from: usize, to: usize, length: usize) -> Vec<u8> {
+    let header = Ipv4Header::new(ip(from), ip(to), 6, 64);
+    Packet {
+        payload: vec![0; length - header.header_len()],
+        ip: header,
+        options: None,
     }
     .emit()
 }
