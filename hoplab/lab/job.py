@@ -32,7 +32,7 @@ DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 def prepare(out: Path) -> Plan:
     """The plan of the scenario in ``out``, with the places for records and logs made."""
-    for folder in ("raw", "logs"):
+    for folder in ("raw", "logs", "captures"):
         (out / folder).mkdir(exist_ok=True)
     text = (out / "scenario.json").read_text(encoding="utf-8")
     return plan(Scenario.model_validate_json(text))

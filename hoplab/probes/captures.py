@@ -35,7 +35,6 @@ class Captures:
 
     def start(self, plan: Plan, out: Path) -> None:
         """Begin to capture. Raises `ScenarioError` for an interface that is not there."""
-        (out / "captures").mkdir(exist_ok=True)
         for conversation in plan.followed:
             flow = conversation.flow
             for end in (flow.source, flow.destination):
