@@ -19,7 +19,8 @@ from hoplab.scenario.plan import Conversation
 from hoplab.scenario.variants import VARIANTS
 from hoplab.traffic import counted, spaced
 
-NOBODY_ANSWERS = (errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH)
+NOBODY_ANSWERS = (errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EAGAIN)
+"""The last one ends iperf3's wait of 30 s for the answer to its first datagram, sent but once."""
 COUNTED = (sys.executable, "-S", "-E", str(counted.__file__))
 SPACED = (sys.executable, "-S", "-E", str(spaced.__file__))
 

@@ -20,6 +20,7 @@ from hoplab.scenario.model import Flow, Link, Scenario, Station, Tcp
 from hoplab.scenario.plan import plan
 from hoplab.scenario.resolve import resolve
 from hoplab.tcp import profile, setup
+from hoplab.traffic import flows
 
 PAIR = Scenario(
     station=(Station(name="n0"), Station(name="n1", x_m=100), Station(name="w0", radio=False)),
@@ -151,3 +152,20 @@ def test_children_that_changed_are_found(tmp_path: Path) -> None:
     assert change is not None and str(change) == "was ended by SIGKILL"
     daemon.process.wait()
     assert processes.changed_child() is None
+
+
+@pytest.mark.parametrize(
+    ("fault", "networks"),
+    [
+        ("unable to read from stream socket: Resource temporarily unavailable", True),
+        ("unable to connect to server: Connection timed out", True),
+        ("unable to connect to server: No route to host", True),
+        (
+            "unable to set TCP_CONGESTION: Supplied congestion control algorithm not supported",
+            False,
+        ),
+    ],
+)
+def test_silence_of_the_network_is_a_result(fault: str, networks: bool) -> None:
+    """iperf3's words; whatever else ends it is a failure."""
+    assert flows.is_networks_doing(fault) == networks
