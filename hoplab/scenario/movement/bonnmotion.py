@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 from hoplab.errors import ScenarioError
 from hoplab.scenario.movement.trace import Trace, Waypoint
+from hoplab.scenario.movement.words import finite
 
 
 def parse(text: str, source: str = "movements") -> dict[str, Trace]:
@@ -23,7 +23,7 @@ def parse(text: str, source: str = "movements") -> dict[str, Trace]:
         where = f"{source}:{number}"
         if len(words) % 3:
             raise ScenarioError(f"{where}: {len(words)} values; expected groups of three: time x y")
-        values = [_number(word, where) for word in words]
+        values = [finite(word, where) for word in words]
         points = [Waypoint(*values[i : i + 3]) for i in range(0, len(values), 3)]
         last = 0.0
         for point in points:
@@ -45,13 +45,3 @@ def dump(traces: Mapping[str, Trace]) -> str:
         " ".join(repr(value) for point in trace for value in point) + "\n"
         for trace in traces.values()
     )
-
-
-def _number(word: str, where: str) -> float:
-    try:
-        value = float(word)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise ScenarioError(f"{where}: {word!r}; expected a number") from None
-    return value

@@ -20,6 +20,7 @@ from itertools import pairwise
 
 from hoplab.errors import ScenarioError
 from hoplab.scenario.movement.trace import Trace, Waypoint
+from hoplab.scenario.movement.words import finite
 
 _NODE = r"\$node_\((?P<node>[^)]*)\)\s+"
 _SET = re.compile(rf"^{_NODE}set\s+(?P<axis>\w+)\s+(?P<value>\S+)$")
@@ -43,7 +44,7 @@ def parse(text: str, source: str = "movement") -> dict[str, Trace]:
         line, where = raw.strip().rstrip(";").rstrip(), f"{source}:{number}"
         if match := _SET.match(line):
             node = _node(match["node"], where)
-            axis, value = match["axis"], _number(match["value"], where)
+            axis, value = match["axis"], finite(match["value"], where)
             if axis not in ("X_", "Y_", "Z_"):
                 raise ScenarioError(f"{where}: sets {axis!r}; expected X_, Y_ or Z_")
             if axis == "Z_" and value != 0:
@@ -53,7 +54,7 @@ def parse(text: str, source: str = "movement") -> dict[str, Trace]:
             start.setdefault(node, {})[axis] = value
         elif match := _SETDEST.match(line):
             node = _node(match["node"], where)
-            t, x, y, speed = (_number(match[key], where) for key in ("t", "x", "y", "v"))
+            t, x, y, speed = (finite(match[key], where) for key in ("t", "x", "y", "v"))
             if t < 0:
                 raise ScenarioError(f"{where}: time {t:g}; expected 0 or later")
             if speed < 0:
@@ -149,13 +150,3 @@ def _node(word: str, where: str) -> int:
     if not (word.isascii() and word.isdigit() and len(word) < 10):
         raise ScenarioError(f"{where}: node {word[:40]!r}; expected a number such as 0")
     return int(word)
-
-
-def _number(word: str, where: str) -> float:
-    try:
-        value = float(word)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise ScenarioError(f"{where}: {word!r}; expected a number") from None
-    return value
