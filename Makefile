@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-.PHONY: setup demo test lint validate bench fuzz proof wheels clean
+.PHONY: setup demo test lint validate study studies-quick bench fuzz proof wheels clean
 
 setup:
 	@scripts/setup
@@ -16,12 +16,24 @@ lint: setup
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 	.venv/bin/mypy -p tests.validate
+	.venv/bin/mypy -p dashboards
+	for study in experiments/*/analysis.py; do \
+		MYPYPATH=experiments .venv/bin/mypy -p "$$(basename $$(dirname $$study))" || exit; done
 	. scripts/rust && cargo fmt --manifest-path daemons/Cargo.toml --all --check
 	. scripts/rust && cargo clippy --manifest-path daemons/Cargo.toml --workspace --all-targets --locked -- -D warnings
 
 # make validate ONLY=tcp/dumbbell NS2=run (with ns-2.35 itself, not its recorded figures)
 validate: setup
 	@.venv/bin/python -m tests.validate $(ONLY) $(if $(NS2),--ns-2)
+
+# make study NAME=energy QUICK=1: its tables and pictures, in build/studies
+study: setup
+	@.venv/bin/hoplab study $(NAME) $(if $(QUICK),--quick)
+
+# Every study's short version, held against what is committed.
+studies-quick: setup
+	@for values in experiments/*/expected.json; do \
+		.venv/bin/hoplab study $$(basename $$(dirname $$values)) --quick || exit; done
 
 bench: setup
 	@.venv/bin/python -m tests.bench

@@ -7,41 +7,82 @@ import io
 import json
 import os
 import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from hoplab import errors, signals
+from hoplab import __version__, errors, signals
 from hoplab.errors import HoplabError
 from hoplab.machine.commands import app as machines
+from hoplab.runs.commands import app as folders
+from hoplab.scenario.commands import app as scenarios
 from hoplab.scenario.file import load
 from hoplab.scenario.model import Scenario
 from hoplab.scenario.resolve import resolve
+from hoplab.store.commands import app as stores
+from hoplab.stream.commands import app as streams
+from hoplab.sweep.commands import app as sweeps
+from hoplab.terminal import messages, output
 
-PLAIN_WIDTH = 120
-"""Columns of what goes to a file or a pipe."""
+if TYPE_CHECKING:
+    from hoplab.live.shown import Shown
+
+SLOWEST, FASTEST = 0.01, 1000.0
+"""Paces that a run can be held to."""
 
 app = typer.Typer(
-    add_completion=False,
     no_args_is_help=True,
     help="A lab for TCP over multi-hop wireless networks, in virtual time.",
     pretty_exceptions_enable=False,
 )
+app.add_typer(scenarios)
+app.add_typer(folders)
+app.add_typer(sweeps)
+app.add_typer(stores, name="store")
 app.add_typer(machines, name="machine")
-output = Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH)
-messages = Console(stderr=True)
+app.add_typer(streams)
+
+
+def _keys(incomplete: str) -> list[tuple[str, str]]:
+    from hoplab.scenario import completion
+
+    return completion.overrides(incomplete)
+
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="FILE", help="Scenario in TOML.")]
 Overrides = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Override path.to.key, e.g. flow.0.window=8."),
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Override path.to.key, e.g. flow.0.window=8.",
+        autocompletion=_keys,
+    ),
 ]
 Machine = Annotated[str, typer.Option(help="uml (a guest) or host (this kernel, real time).")]
 Seed = Annotated[int | None, typer.Option("--seed", help="Override the scenario's seed.")]
+
+
+def _tell_version(asked: bool) -> None:
+    if asked:
+        print(f"hoplab {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version.", callback=_tell_version, is_eager=True),
+    ] = False,
+) -> None:
+    """What every command has."""
 
 
 def _scenario(path: Path, overrides: list[str] | None, seed: int | None) -> Scenario:
@@ -52,6 +93,48 @@ def _scenario(path: Path, overrides: list[str] | None, seed: int | None) -> Scen
 def _known_machine(name: str) -> None:
     if name not in ("uml", "host"):
         raise errors.ScenarioError(f"--machine: {name!r} is not known; one of: uml, host")
+
+
+def _known_pace(pace: float | None, machine: str) -> None:
+    if pace is None:
+        return
+    if machine == "host":
+        raise errors.ScenarioError("--pace: a host's run is in real time; leave it out")
+    if not SLOWEST <= pace <= FASTEST:
+        raise errors.ScenarioError(f"--pace: {pace:g} is not between {SLOWEST:g} and {FASTEST:g}")
+
+
+def _say(line: str) -> None:
+    messages.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _page(
+    scenario: Scenario, act: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+) -> AbstractContextManager[Shown]:
+    from hoplab.live.shown import shown
+
+    return shown(scenario, _say, act)
+
+
+def _play(scenario: Scenario, file: Path, out: Path | None, machine: str) -> None:
+    """A session on a page, and at the prompt where there is a terminal."""
+    from contextlib import closing
+
+    from hoplab import report as reports
+    from hoplab.runs import session
+    from hoplab.stream.hub import Stream
+
+    pages: list[Path] = []
+    with closing(session.Line()) as line, _page(scenario, line.ask) as page:
+        line.on_flows = page.view.tell_flows
+
+        def on_results(folder: Path) -> None:
+            pages.append(reports.render(folder))
+            page.report = pages[0]
+
+        stream = Stream([page.sink])
+        session.session(scenario, file, out, machine, stream, line, on_results)
+    output.print(f"report: {pages[0]}", soft_wrap=True, markup=False)
 
 
 @app.command()
@@ -68,18 +151,50 @@ def run(
     machine_file: Annotated[
         Path | None, typer.Option(help="Boot this machine: what 'hoplab machine pack' wrote.")
     ] = None,
+    influx: Annotated[
+        list[str] | None,
+        typer.Option(metavar="URL", help="Send samples there as Influx lines; may be repeated."),
+    ] = None,
+    stream: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Write samples to a file or pipe; may be repeated."),
+    ] = None,
+    pace: Annotated[
+        float | None,
+        typer.Option(metavar="X", help="Hold virtual time to X times real time, to watch."),
+    ] = None,
+    live: Annotated[
+        bool, typer.Option("--live", help="Show the run on a page on this host as it goes.")
+    ] = False,
 ) -> None:
     """Run a scenario and leave a folder with tables, logs and a report."""
     from hoplab import report as reports
     from hoplab import results
     from hoplab.report import progress
     from hoplab.report.summary import summary
-    from hoplab.run import launch as runs
+    from hoplab.runs import launch as runs
+    from hoplab.stream.chosen import sinks
+    from hoplab.stream.hub import Stream
+    from hoplab.stream.sink import Sink
 
     _known_machine(machine)
+    _known_pace(pace, machine)
+    chosen: list[Sink] = [*sinks(influx, stream)]
     scenario = _scenario(file, overrides, seed)
     pages: list[Path] = []
-    with progress.shown(messages, scenario.title or file.stem, scenario.duration_s) as move:
+    with ExitStack() as stack:
+        if live:
+            page = stack.enter_context(_page(scenario))
+            chosen.append(page.sink)
+
+        def on_results(folder: Path) -> None:
+            pages.append(reports.render(folder))
+            if live:
+                page.report = pages[0]
+
+        following = Stream(chosen)
+        bar = progress.shown(messages, scenario.title or file.stem, scenario.duration_s)
+        move = stack.enter_context(bar)
         manifest = runs.run(
             scenario,
             file,
@@ -87,20 +202,25 @@ def run(
             machine,
             wall_limit,
             on_progress=move,
-            on_results=lambda folder: pages.append(reports.render(folder)),
+            on_results=on_results,
             machine_file=machine_file,
+            stream=following,
+            pace=pace,
         )
-    for warning in manifest["verdict"]["warnings"]:
+    for warning in [*manifest["verdict"]["warnings"], *following.warnings()]:
         messages.print(f"hoplab: warning: {warning}", markup=False, soft_wrap=True)
     found = results.load(pages[0].parent)
     if as_json:
-        print(json.dumps(summary(found)))
+        accounts = [asdict(account) for account in following.accounts]
+        print(json.dumps({**summary(found), "streams": accounts}))
         return
     output.print(reports.summary_table(found))
     speed = manifest["virtual_s"] / manifest["wall_s"]
     output.print(
         f"{manifest['virtual_s']:g} virtual s in {manifest['wall_s']:.1f} s ({speed:.1f} to 1)"
     )
+    for line in following.summary():
+        output.print(line, soft_wrap=True, markup=False, highlight=False)
     output.print(f"report: {pages[0]}", soft_wrap=True, markup=False)
 
 
@@ -170,6 +290,13 @@ def shell(
     overrides: Overrides = None,
     seed: Seed = None,
     machine: Machine = "uml",
+    live: Annotated[
+        bool,
+        typer.Option("--live", help="Take part on a page: drag stations, start and stop flows."),
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="With --live, the results folder; must be new.")
+    ] = None,
 ) -> None:
     """Bring the network up in real time and open a prompt: n0 ping n3.
 
@@ -177,10 +304,15 @@ def shell(
     """
     import tempfile
 
-    from hoplab.run import launch as runs
+    from hoplab.runs import launch as runs
 
     _known_machine(machine)
     scenario = _scenario(file, overrides, seed)
+    if live:
+        _play(scenario, file, out, machine)
+        return
+    if out is not None:
+        raise errors.ScenarioError("--out: is for --live; without, a shell leaves nothing")
     with tempfile.TemporaryDirectory(prefix="hoplab-shell-") as folder:
         raise typer.Exit(runs.shell(scenario, Path(folder), machine))
 
@@ -248,7 +380,7 @@ def trace(
 def finish(run_folder: Annotated[Path, typer.Argument(metavar="RUN")]) -> None:
     """Make the tables and the report of a run that was killed or had no space for them."""
     from hoplab import report as reports
-    from hoplab.run import collect
+    from hoplab.runs import collect
 
     manifest = collect.finish(run_folder)
     page = reports.render(run_folder)
@@ -264,7 +396,7 @@ def verify(
     ],
 ) -> None:
     """Check a finished run's tables, run its scenario again and compare the digests."""
-    from hoplab.run import again
+    from hoplab.runs import again
 
     def say(line: str) -> None:
         messages.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -279,11 +411,55 @@ def pack_run(
     file: Annotated[Path, typer.Argument(help="The new file, e.g. run.tar.zst.")],
 ) -> None:
     """Write a run with its machine to one file, which 'hoplab verify' takes anywhere."""
-    from hoplab.run import again, artifact
+    from hoplab.runs import again, artifact
 
     machine = artifact.write(run_folder, again.read_json(run_folder / "manifest.json"), file)
     size = file.stat().st_size >> 20
     output.print(f"{file}: {size} MiB, with machine {machine.id}", soft_wrap=True, markup=False)
+
+
+@app.command()
+def study(
+    name: Annotated[
+        str | None, typer.Argument(help="A study, or a folder of its shape; none: list them.")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="The short version, compared with committed values.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option(help="Folder for tables and pictures.")] = None,
+    docs: Annotated[
+        bool, typer.Option("--docs", help="Renew the study's page and pictures in docs/.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+    expect: Annotated[
+        bool, typer.Option("--expect", help="With --quick: write the values to compare with.")
+    ] = False,
+    draws: Annotated[
+        int, typer.Option(min=2, help="With --expect: so many times, each under other seeds.")
+    ] = 10,
+) -> None:
+    """Run a study, or what is missing of it: tables, pictures, a verdict for each claim."""
+    from hoplab.study import command, folder
+
+    if name is None:
+        for one in folder.names():
+            output.print(one)
+        return
+    if expect and not quick:
+        raise errors.ScenarioError("--expect: goes with --quick only")
+    if docs and quick:
+        raise errors.ScenarioError("--docs: pages show the full version; leave out --quick")
+    found = folder.find(name)
+    if expect:
+        output.print(f"written: {command.expect(found, draws, messages)}", soft_wrap=True)
+        return
+    outcome = command.perform(found, quick, out, docs, messages)
+    if as_json:
+        print(json.dumps(outcome.document()))
+    else:
+        output.print(command.summary(outcome))
+        output.print(f"written: {outcome.folder}", soft_wrap=True, markup=False)
+    outcome.require()
 
 
 def main() -> None:

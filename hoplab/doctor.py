@@ -40,6 +40,7 @@ PROGRAMS = {
     "iperf3": "traffic",
     "hoplab-medium": "radios",
     "hoplab-dsr": "DSR",
+    "hoplab-split": "Split-TCP",
     "batmand": "B.A.T.M.A.N.",
     "babeld": "Babel",
 }

@@ -42,3 +42,13 @@ class NotReproduced(HoplabError):
     """``hoplab verify`` ran the scenario again and the digest differs."""
 
     exit_status = 7
+
+
+def of_status(status: int, message: str) -> HoplabError:
+    """What a process that ended with ``status`` would have raised."""
+    for kind in HoplabError.__subclasses__():
+        if kind.exit_status == status:
+            return kind(message)
+    error = HoplabError(message)
+    error.exit_status = status
+    return error

@@ -8,11 +8,16 @@
 from __future__ import annotations
 
 import cmd
+import contextlib
+import os
 import readline
 import shlex
 import signal
 import subprocess
 import sys
+import threading
+import traceback
+import tty
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,10 +27,14 @@ from hoplab.lab.account import Account
 from hoplab.lab.built import built
 from hoplab.lab.cleanup import CleanUp
 from hoplab.lab.job import prepare
-from hoplab.lab.started import started
+from hoplab.lab.note import NOTES
+from hoplab.lab.session import Channel, Session
+from hoplab.lab.started import Started, started
 from hoplab.network.elfn import Elfn
 from hoplab.network.namespaces import inside
+from hoplab.processes import program
 from hoplab.scenario.plan import Plan
+from hoplab.scenario.proxies import parts
 from hoplab.scenario.reach import neighbours
 
 SEARCHED = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
@@ -40,6 +49,7 @@ class Prompt(cmd.Cmd):
     def __init__(self, plan: Plan, elfn: dict[str, Elfn]) -> None:
         super().__init__()
         self._elfn = elfn
+        self._splitting = _splitting(plan)
         self._scenario = plan.scenario
         self._addresses = plan.address
         self._graph = neighbours(plan.scenario)
@@ -68,6 +78,18 @@ class Prompt(cmd.Cmd):
                 )
             told = module.counters().items()
             print(f"{station:8} notices: " + ", ".join(f"{count} {name}" for name, count in told))
+
+    def do_split(self, line: str) -> None:
+        """split: what each station does for split connections."""
+        if not self._splitting:
+            print("no flow of this scenario is split")
+        for station in self._splitting:
+            with inside(station):
+                done = subprocess.run(
+                    [program("hoplab-split"), "ctl"], capture_output=True, text=True, check=False
+                )
+            print(f"{station}:")
+            print(done.stdout or done.stderr, end="")
 
     def do_exit(self, line: str) -> bool:
         """exit: take the network down and leave; so does Ctrl-D."""
@@ -140,11 +162,88 @@ class Prompt(cmd.Cmd):
                 self.intro = ""
 
 
+class _Over(Exception):
+    """Somebody has ended the session elsewhere."""
+
+
+def _play(stage: Started, session: Session, at_prompt: bool) -> None:
+    """Serve the session until it ends, in a thread of its own where there is a prompt too."""
+    if not at_prompt:
+        session.serve()
+        return
+    failures: list[Exception] = []
+
+    def serve() -> None:
+        try:
+            session.serve()
+        except Exception as error:
+            failures.append(error)
+        os.kill(os.getpid(), signal.SIGUSR1)
+
+    def over(number: int, frame: object) -> None:
+        raise _Over
+
+    signal.signal(signal.SIGUSR1, over)
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    with contextlib.suppress(_Over):
+        Prompt(stage.built.plan, stage.built.elfn).run()
+        signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+    session.stop()
+    thread.join()
+    if failures:
+        raise failures[0]
+
+
+def _line(name: str) -> int:
+    """The descriptor of a session's line: a socket that is there, or a terminal to open."""
+    if name.startswith("fd:"):
+        return int(name.removeprefix("fd:"))
+    descriptor = os.open(name, os.O_RDWR | os.O_NOCTTY)
+    tty.setraw(descriptor)
+    return descriptor
+
+
+def _session(plan: Plan, out: Path, account: Account, line: str, at_prompt: bool) -> None:
+    """A network with a session on it, and its records."""
+    control = NOTES / f"{os.getpid()}-medium"
+    with CleanUp() as undo:
+        made = built(plan, out, account, undo)
+        stage = started(made, real_time=True, undo=undo, control=control)
+        session = Session(stage, control, Channel(_line(line)), undo)
+        _play(stage, session, at_prompt)
+        session.finish()
+
+
+def _splitting(plan: Plan) -> list[str]:
+    """Stations with a daemon that splits connections."""
+    if not plan.splits:
+        return []
+    return list(plan.address if plan.scenario.routing.protocol == "dsr" else parts(plan))
+
+
 def main(arguments: list[str]) -> int:
-    """Bring the network up, prompt, take it down; returns the exit status."""
+    """``FOLDER [--line LINE] [--prompt]``: bring the network up, prompt, take it down; returns the
+    exit status. With a line there is a session (`hoplab.lab.session`), whose account is kept."""
     signals.raise_on_signals((signal.SIGTERM, signal.SIGHUP))
     out = Path(arguments[0])
     account = Account()
+    if "--line" in arguments:
+        line = arguments[arguments.index("--line") + 1]
+        account.status, account.error = 0, None
+        try:
+            plan = replace(prepare(out), end_s=None)
+            _session(plan, out, account, line, "--prompt" in arguments)
+        except HoplabError as error:
+            account.status, account.error = error.exit_status, str(error)
+        except signals.Stopped as stopped:
+            account.status, account.error = stopped.exit_status, stopped.word
+        except Exception as error:
+            (out / "logs" / "lab.log").write_text(traceback.format_exc(), encoding="utf-8")
+            told = f"lab: {type(error).__name__}: {error}; see logs/lab.log"
+            account.status, account.error = 1, told
+        account.write(out)
+        return account.status
     try:
         plan = replace(prepare(out), end_s=None)
         with CleanUp() as undo:

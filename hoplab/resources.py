@@ -2,7 +2,7 @@
 """Where the package's own files are: profiles, topologies, daemons, the guest kernel's build.
 
 An installed package carries what it needs inside itself. A checkout is one case of it: there the
-topologies are a folder of the project and the daemons are what the last build left.
+topologies and the studies are folders of the project and the daemons are what the last build left.
 """
 
 from importlib import resources
@@ -23,4 +23,5 @@ def _own(installed: str, in_checkout: str) -> Path:
 PROFILES = PACKAGE / "scenario" / "profiles"
 PRESETS = PACKAGE / "scenario" / "presets"
 TOPOLOGIES = _own("topologies", "topologies")
+EXPERIMENTS = _own("experiments", "experiments")
 BINARIES = _own("bin", "build/bin")

@@ -19,6 +19,10 @@ struct Table {
     name: String,
     rows: String,
     timed: bool,
+    #[serde(default, rename = "time")]
+    _time: Option<String>,
+    #[serde(rename = "keys")]
+    _keys: Vec<String>,
     columns: Vec<Column>,
 }
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from hoplab.lab.cleanup import CleanUp
 from hoplab.lab.note import Note
 from hoplab.network.build import Network, build
 from hoplab.network.elfn import Elfn
-from hoplab.scenario.plan import Plan
+from hoplab.scenario.plan import Conversation, Plan
 from hoplab.tcp import setup, socket_settings
 
 
@@ -25,6 +26,16 @@ class Built:
     account: Account
     elfn: dict[str, Elfn]
     """The module at every station that sends flows with ELFN."""
+    group: socket_settings.Group | None
+
+    def prepare(
+        self, conversation: Conversation, later: Callable[[Callable[[], None]], None]
+    ) -> None:
+        """Set up a flow that was not planned: its windows, as far as the run has a group for
+        them, and its stand-by."""
+        if self.group is not None:
+            self.group.add(setup.settings_of(self.plan, [conversation]))
+        setup.stand_by(conversation, self.elfn, later)
 
 
 def built(plan: Plan, out: Path, account: Account, undo: CleanUp) -> Built:
@@ -46,4 +57,4 @@ def built(plan: Plan, out: Path, account: Account, undo: CleanUp) -> Built:
     if group is not None:
         undo.later(group.close)
     elfn = setup.elfn(plan, undo.later)
-    return Built(plan, out, network, account, elfn)
+    return Built(plan, out, network, account, elfn, group)

@@ -111,6 +111,7 @@ class Running:
 
     def _sample(self, t_s: float) -> None:
         self._sampler.sample(t_s)
+        self._records.flush()
         self._captures.drain()
         self._watch(t_s)
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from hoplab.lab.built import Built
 from hoplab.lab.cleanup import CleanUp
@@ -11,7 +12,7 @@ from hoplab.lab.clock import Clock
 from hoplab.medium import start as medium
 from hoplab.processes import Daemons
 from hoplab.routing import daemons as routing
-from hoplab.routing import static
+from hoplab.routing import split, static
 
 REAL_TIME_LEAD_S = (2.0, 0.5)
 """In real time starting takes time: at least this much, and this much a station."""
@@ -27,8 +28,9 @@ class Started:
     real_time: bool
 
 
-def started(built: Built, real_time: bool, undo: CleanUp) -> Started:
-    """Start medium and routing; their end is in ``undo``."""
+def started(built: Built, real_time: bool, undo: CleanUp, control: Path | None = None) -> Started:
+    """Start medium, routing and what splits TCP; their end is in ``undo``. At ``control`` the
+    medium takes changes by hand, in real time."""
     plan, namespaces = built.plan, built.network.namespaces
     lead_s = plan.scenario.warm_up_s or 0.0
     if real_time:
@@ -39,9 +41,11 @@ def started(built: Built, real_time: bool, undo: CleanUp) -> Started:
     daemons = Daemons()
     undo.later(daemons.stop)
     if plan.radios:
-        medium.start(plan, clock.epoch_ns, built.out, real_time, daemons)
+        medium.start(plan, clock.epoch_ns, built.out, real_time, daemons, control)
     if plan.scenario.routing.protocol == "static":
         static.install(plan, namespaces)
     else:
         routing.start(plan, namespaces, built.out, clock.epoch_ns, daemons)
+    if plan.splits and plan.scenario.routing.protocol != "dsr":
+        split.start(plan, namespaces, built.out, clock.epoch_ns, daemons)
     return Started(built, clock, daemons, real_time)

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,7 @@ LOCK = LOCKS / "machine.lock"
 INIT = HERE / "sealed-init"
 RECIPE = ("archive.py", "cpio.py", "root.py", "sealed-init")
 """What the base depends on beside its lock."""
-DAEMONS = ("hoplab-medium", "hoplab-dsr", "libhoplab_waiting_select.so")
+DAEMONS = ("hoplab-medium", "hoplab-dsr", "hoplab-split", "libhoplab_waiting_select.so")
 KEPT = 8
 """Machines of changed code that stay in the cache, 60 MB each."""
 KEPT_BASES = 3
@@ -145,7 +145,7 @@ def lab_modules() -> list[Path]:
             continue
         found[name] = path
         waiting.append(name.rpartition(".")[0])
-        for node in ast.walk(ast.parse(path.read_bytes())):
+        for node in _statements(ast.parse(path.read_bytes())):
             if isinstance(node, ast.Import):
                 waiting += [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom) and node.module is not None:
@@ -155,6 +155,14 @@ def lab_modules() -> list[Path]:
         path for module in found.values() for path in module.parent.glob("*.toml")
     }  # what a module reads lies beside it
     return sorted({*found.values(), *data})
+
+
+def _statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """All but what is there for type checkers only."""
+    for node in ast.iter_child_nodes(tree):
+        yield node
+        if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
+            yield from _statements(node)
 
 
 def current() -> Machine:
@@ -183,6 +191,14 @@ def current() -> Machine:
     with contextlib.suppress(OSError):  # two at once forget the same
         _prune(known.parent)
     return machine
+
+
+def keep(identity: str) -> None:
+    """A machine in use is not forgotten, however many are made meanwhile of changed code."""
+    for note in (store.cache() / "assembled").glob("*"):
+        with contextlib.suppress(OSError):
+            if note.read_text(encoding="ascii") == identity:
+                os.utime(note)
 
 
 def _prune(assembled: Path) -> None:

@@ -4,9 +4,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from hoplab.machine import cpio
 from hoplab.machine.sealed import KERNEL, ROOT, SHORT, Machine
+
+
+class Change(NamedTuple):
+    """A package's version or a part's hash in two machines, "none" where it is not there."""
+
+    name: str
+    first: str
+    second: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.first} and {self.second}"
 
 
 def parts(machine: Machine) -> dict[str, str]:
@@ -17,13 +29,13 @@ def parts(machine: Machine) -> dict[str, str]:
     return found
 
 
-def of_packages(one: Iterable[str], other: Iterable[str]) -> Iterator[str]:
-    """A line for each package that only one list has, or that they have in other versions."""
+def of_packages(one: Iterable[str], other: Iterable[str]) -> Iterator[Change]:
+    """Each package that only one list has, or that they have in other versions."""
     first, second = (dict(_split(line) for line in lines) for lines in (one, other))
     for name in sorted(first.keys() | second.keys()):
         then, now = first.get(name), second.get(name)
         if then != now:
-            yield f"{name}: {then or 'none'} and {now or 'none'}"
+            yield Change(name, then or "none", now or "none")
 
 
 def _split(line: str) -> tuple[str, str]:
@@ -31,18 +43,18 @@ def _split(line: str) -> tuple[str, str]:
     return f"{kind} {name}", version
 
 
-def of_parts(one: Mapping[str, str], other: Mapping[str, str]) -> Iterator[str]:
-    """A line for each part with other bytes."""
+def of_parts(one: Mapping[str, str], other: Mapping[str, str]) -> Iterator[Change]:
+    """Each part with other bytes."""
     for name in sorted(one.keys() | other.keys()):
         then, now = one.get(name, "none"), other.get(name, "none")
         if then != now:
-            yield f"{name}: {then[:SHORT]} and {now[:SHORT]}"
+            yield Change(name, then[:SHORT], now[:SHORT])
 
 
 def of_machines(one: Machine, other: Machine) -> Iterator[str]:
     """A line for each difference, down to the files of the roots."""
-    yield from of_packages(one.packages(), other.packages())
-    yield from of_parts(parts(one), parts(other))
+    yield from map(str, of_packages(one.packages(), other.packages()))
+    yield from map(str, of_parts(parts(one), parts(other)))
     first, second = (
         {name: facts["sha256"] for name, facts in machine.files.items() if name != ROOT}
         for machine in (one, other)

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from pyroute2 import netns
@@ -48,10 +48,14 @@ def run_lab(out: Path, on_line: Callable[[str], None]) -> int:
         raise
 
 
-def shell(folder: Path) -> int:
-    """The prompt of `hoplab.prompt` on this kernel; returns its exit status."""
+def shell(folder: Path, line: int | None = None, arguments: Sequence[str] = ()) -> int:
+    """`hoplab.prompt` on this kernel, with a socket for a session's ``line``; returns its exit
+    status."""
     _require_root()
-    return subprocess.call([sys.executable, "-I", "-m", "hoplab.prompt", str(folder.resolve())])
+    command = [sys.executable, "-I", "-m", "hoplab.prompt", str(folder.resolve()), *arguments]
+    if line is None:
+        return subprocess.call(command)
+    return subprocess.call([*command, "--line", f"fd:{line}"], pass_fds=(line,))
 
 
 def _require_root() -> None:

@@ -33,9 +33,9 @@ CHUNK_BYTES = 1 << 20
 class _Frames(io.RawIOBase):
     """Writes what it gets as Zstandard frames, which decoders join (RFC 8878 3)."""
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: IO[bytes], level: int) -> None:
         self._file = file
-        self._codec = pa.Codec("zstd", compression_level=LEVEL)
+        self._codec = pa.Codec("zstd", compression_level=level)
         self._waiting = bytearray()
 
     def writable(self) -> bool:
@@ -57,12 +57,12 @@ class _Frames(io.RawIOBase):
 
 
 @contextmanager
-def writing(file: Path) -> Iterator[tarfile.TarFile]:
+def writing(file: Path, level: int = LEVEL) -> Iterator[tarfile.TarFile]:
     """A new archive, in its place complete or not at all."""
     partial = file.with_name(f".{file.name}.partial")
     try:
         with partial.open("wb") as raw:
-            frames = _Frames(raw)
+            frames = _Frames(raw, level)
             with tarfile.open(fileobj=frames, mode="w|", format=tarfile.GNU_FORMAT) as tar:
                 yield tar
             frames.finish()
@@ -82,11 +82,11 @@ def add(tar: tarfile.TarFile, name: str, content: bytes, executable: bool = Fals
     tar.addfile(member, io.BytesIO(content))
 
 
-def pack(machine: Machine, file: Path) -> None:
-    """Write ``machine`` to ``file``."""
+def pack(machine: Machine, file: Path, level: int = LEVEL) -> None:
+    """Write ``machine`` to ``file``; ``level`` is Zstandard's."""
     for name in machine.files:
         sealed.check_file(machine, name)
-    with writing(file) as tar:
+    with writing(file, level) as tar:
         add_machine(tar, machine)
 
 

@@ -19,7 +19,7 @@ import termios
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import IO
 
@@ -27,6 +27,7 @@ from hoplab.errors import GuestFailed, MissingTool
 from hoplab.machine import kernel, memory, private
 from hoplab.machine.clock import START_NS
 from hoplab.machine.cores import Core
+from hoplab.machine.pace import Pace, Pacer
 from hoplab.machine.sealed import Machine
 from hoplab.machine.watch import Limits, Watch, kill, last_message
 from hoplab.resources import PROJECT
@@ -34,6 +35,10 @@ from hoplab.resources import PROJECT
 INIT = Path(__file__).with_name("init")
 LAUNCHER = Path(__file__).with_name("launcher")
 MEMORY_MB = 2048
+LINE_FD = 20
+"""The other end of the line to a session: a number that nothing else has."""
+LINE = "/dev/tty3"
+"""That line, inside."""
 HERE = "/proc/self/cwd"
 """The guest's own folder, as its kernel names it. Paths of the host's are links there: commas and
 quotes in mount options would end them, and the guest sees the same names wherever they lead."""
@@ -68,14 +73,18 @@ def run_guest(
     stderr: int | IO[bytes] | None = None,
     on_line: Callable[[str], None] | None = None,
     terminal: bool = False,
+    pace: Pace | None = None,
+    line: int | None = None,
 ) -> GuestResult:
     """Run ``argv`` in a guest and wait for it.
 
     With ``sealed`` the root is that machine's, and of the host the guest has only ``writable``,
     as /out. Without, it has the host's files too, the checkout as /hoplab, and what it writes
     outside ``writable`` vanishes. ``on_line`` receives each line of standard output as it comes.
-    With ``terminal`` the caller's terminal is the command's: job control, Ctrl-C, its size. Raises
-    `GuestFailed` when the kernel panics, hangs or exceeds the ``limits``.
+    With ``terminal`` the caller's terminal is the command's: job control, Ctrl-C, its size. A
+    ``line`` is a socket that the command has as `LINE`, a terminal. With
+    ``pace`` virtual time keeps to a multiple of real time. Raises `GuestFailed` when the kernel
+    panics, hangs or exceeds the ``limits``.
     """
     binary = kernel.path() if sealed is None else sealed.kernel
     with contextlib.ExitStack() as stack:
@@ -84,7 +93,7 @@ def run_guest(
         core = stack.enter_context(contextlib.closing(Core()))
         size = stack.enter_context(_lent_terminal()) if terminal else ""
         if sealed is None:
-            _write_job(folder, argv, writable, cwd, writable_cwd, size)
+            _write_job(folder, argv, writable, cwd, writable_cwd, size, virtual)
             root = HOST_ROOT
         else:
             _write_sealed_job(folder, argv, writable, sealed)
@@ -98,8 +107,13 @@ def run_guest(
                 _launch(
                     core.number,
                     may_write,
-                    [str(binary), f"mem={memory_mb}M", *root, *_options(seed, virtual, radios)],
+                    [
+                        *(str(binary), f"mem={memory_mb}M", *root),
+                        *_options(seed, virtual, radios),
+                        *([] if line is None else [f"con3=fd:{LINE_FD},fd:{LINE_FD}"]),
+                    ],
                 ),
+                pass_fds=() if line is None else (_line(line, stack),),
                 cwd=folder,
                 stdin=stdin,
                 stdout=subprocess.PIPE if on_line is not None else stdout,
@@ -110,6 +124,9 @@ def run_guest(
         watch = stack.enter_context(
             contextlib.closing(Watch(process, binary, folder, core, limits or Limits()))
         )
+        if pace is not None:
+            hold = partial(setattr, watch, "held")
+            stack.enter_context(contextlib.closing(Pacer(process, binary, pace, hold)))
         _follow(process, on_line, watch)
         watch.close()
         wall_s = time.monotonic() - started
@@ -153,6 +170,13 @@ def _launch(core: int, writable: list[str], command: list[str]) -> list[str]:
         "command": command,
     }
     return [*_launcher(), json.dumps(wanted)]
+
+
+def _line(line: int, stack: contextlib.ExitStack) -> int:
+    """The descriptor as `LINE_FD`, until the guest has it."""
+    os.dup2(line, LINE_FD)
+    stack.callback(os.close, LINE_FD)
+    return LINE_FD
 
 
 def _options(seed: int, virtual: bool, radios: int) -> list[str]:
@@ -199,6 +223,7 @@ def _write_job(
     cwd: str,
     writable_cwd: bool,
     terminal: str,
+    virtual: bool,
 ) -> None:
     shutil.copy(INIT, folder / "init")
     places = {"project": PROJECT, "cwd": Path(cwd)}
@@ -217,6 +242,7 @@ def _write_job(
         # Seen by an ordinary user's namespace, root's programs are nobody's.
         "nobody": "1" if confinement() == "namespace" and os.getuid() != 0 else "",
         "terminal": terminal,
+        "virtual": "1" if virtual else "",
         "terminal_type": os.environ.get("TERM", "dumb"),
     }
     lines = [f"{key}={shlex.quote(value)}" for key, value in values.items()]

@@ -60,6 +60,8 @@ class Watch:
         self.verdict: str | None = None
         self.busy_with_output = False
         """Somebody has not taken yet what the guest said, so it may have to wait."""
+        self.held = False
+        """Somebody has stopped the guest, and will let it go on."""
         self._process = process
         self._binary = binary
         self._folder = folder
@@ -97,7 +99,7 @@ class Watch:
             virtual_s = clock.virtual_s(self._process.pid, self._binary)
             step_s = STEP_S if self._lines else 0.0
             moved = virtual_s is not None and virtual_s > reached_s + step_s
-            if moved or self._lines != lines or self.busy_with_output:
+            if moved or self._lines != lines or self.busy_with_output or self.held:
                 reached_s, lines = virtual_s or 0.0, self._lines
                 idle_cpu_s = asleep_s = 0.0
             else:

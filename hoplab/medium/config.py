@@ -11,7 +11,9 @@ import tomli_w
 from hoplab.scenario.plan import Plan
 
 
-def write(plan: Plan, epoch_ns: int, out: Path, overhear: bool) -> Path:
+def write(
+    plan: Plan, epoch_ns: int, out: Path, overhear: bool, control: Path | None = None
+) -> Path:
     """Write ``medium.toml`` into ``out``; its keys are `hoplab.scenario.medium_file`'s."""
     scenario = plan.scenario
     document: dict[str, Any] = {
@@ -19,6 +21,7 @@ def write(plan: Plan, epoch_ns: int, out: Path, overhear: bool) -> Path:
         "epoch_ns": epoch_ns,
         **({} if plan.end_s is None else {"duration_s": plan.end_s}),
         "overhear": overhear,
+        **({} if control is None else {"control": str(control)}),
         "radio": scenario.radio.model_dump(exclude_none=True),
         "station": [
             {
@@ -29,6 +32,7 @@ def write(plan: Plan, epoch_ns: int, out: Path, overhear: bool) -> Path:
                 **(
                     {"waypoints": [list(p) for p in station.waypoints]} if station.waypoints else {}
                 ),
+                **({} if station.nic is None else {"nic": station.nic.model_dump()}),
             }
             for station in scenario.station
             if station.radio

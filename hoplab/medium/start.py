@@ -14,12 +14,19 @@ from hoplab.processes import READY_LIMIT_S, Daemon, Daemons, last_line, program
 from hoplab.scenario.plan import Plan
 
 
-def start(plan: Plan, epoch_ns: int, out: Path, real_time: bool, daemons: Daemons) -> None:
+def start(
+    plan: Plan,
+    epoch_ns: int,
+    out: Path,
+    real_time: bool,
+    daemons: Daemons,
+    control: Path | None = None,
+) -> None:
     """Return when the daemon decides every frame's fate; it joins ``daemons``."""
     # mac80211 keeps frames for others from an IBSS interface, promiscuous or not: only monitor
     # interfaces show them. DSR opens one, and in real time anybody may.
     overhear = real_time or plan.scenario.routing.protocol == "dsr"
-    settings = config.write(plan, epoch_ns, out, overhear)
+    settings = config.write(plan, epoch_ns, out, overhear, control)
     log = out / "logs" / "medium.log"
     with log.open("ab") as messages:
         process = subprocess.Popen(

@@ -7,6 +7,7 @@ import ctypes
 import os
 import socket
 import subprocess
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,14 +20,20 @@ from hoplab.errors import MissingTool
 CLONE_NEWNET = 0x40000000
 
 
+_INSIDE = threading.RLock()
+"""A namespace is a thread's own, but pyroute2's way back is the process's."""
+
+
 @contextmanager
 def inside(name: str) -> Iterator[None]:
-    """Be in namespace ``name``: sockets made here belong to it, /proc/sys/net shows it."""
-    netns.pushns(name)
-    try:
-        yield
-    finally:
-        netns.popns()
+    """Be in namespace ``name``: sockets made here belong to it, /proc/sys/net shows it. One thread
+    at a time."""
+    with _INSIDE:
+        netns.pushns(name)
+        try:
+            yield
+        finally:
+            netns.popns()
 
 
 def interfaces(name: str) -> list[str]:

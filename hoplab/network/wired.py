@@ -40,6 +40,25 @@ def connect(namespaces: Namespaces, cable: Cable) -> None:
         netlink.addr("add", index=index, address=end.address, prefixlen=30)
         _sending_end(netlink, index, cable.link)
         _wire(wires, namespaces.index(WIRES, end.wire), cable.link)
+    _introduce(namespaces, cable)
+
+
+def _introduce(namespaces: Namespaces, cable: Cable) -> None:
+    """Both ends know each other's address for good: a wire has two ends and needs no ARP.
+
+    Else what a flow sends in its first round trip of the link would wait for the answer and start
+    the link with a backlog, which at full load never leaves again.
+    """
+    for end, other in zip(cable.ends, cable.ends[::-1], strict=True):
+        index = namespaces.index(other.station, other.interface)
+        (interface,) = namespaces.netlink(other.station).link("get", index=index)
+        namespaces.netlink(end.station).neigh(
+            "add",
+            dst=end.peer_address,
+            lladdr=interface.get("address"),
+            ifindex=namespaces.index(end.station, end.interface),
+            state="permanent",
+        )
 
 
 def _veth(namespaces: Namespaces, end: End, bridge: int) -> None:

@@ -36,10 +36,7 @@ class Captures:
     def start(self, plan: Plan, out: Path) -> None:
         """Begin to capture. Raises `ScenarioError` for an interface that is not there."""
         for conversation in plan.followed:
-            flow = conversation.flow
-            for end in (flow.source, flow.destination):
-                path = out / "raw" / f"packets-{conversation.name}-{end}.ring"
-                self._rings.append(Ring(end, "", path, HEADERS_SLOT, packets_of(conversation)))
+            self.follow(conversation, out)
         for capture in plan.captures:
             path = out / "raw" / f"capture-{capture.station}-{capture.interface}.ring"
             interface = "" if capture.interface == ANY else capture.interface
@@ -53,6 +50,13 @@ class Captures:
                     f"measure.captures: {capture.station} has no interface {interface!r}; "
                     f"it has {names}"
                 ) from None
+
+    def follow(self, conversation: Conversation, out: Path) -> None:
+        """Begin to capture a flow's packets at both ends."""
+        flow = conversation.flow
+        for end in (flow.source, flow.destination):
+            path = out / "raw" / f"packets-{conversation.name}-{end}.ring"
+            self._rings.append(Ring(end, "", path, HEADERS_SLOT, packets_of(conversation)))
 
     def drain(self) -> None:
         """Write what came since the last time."""

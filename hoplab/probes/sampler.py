@@ -39,6 +39,9 @@ class Sampler:
     def begin(self, conversation: Conversation) -> None:
         """The flow's client has started."""
         if conversation.flow.protocol == "tcp":
+            for end in (conversation.flow.source, conversation.flow.destination):
+                if end not in self._probes:
+                    self._probes[end] = SocketProbe(end)
             self._going[conversation.name] = conversation
 
     def finish(self, conversation: Conversation, t_s: float) -> None:

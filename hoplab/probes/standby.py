@@ -26,6 +26,11 @@ class StandbyProbe:
         }
         self._last: dict[str, Event] = {}
 
+    def follow(self, conversation: Conversation) -> None:
+        """Know the events of a flow that was not planned."""
+        if conversation.elfn is not None:
+            self._names[conversation.flow.source, conversation.client_port] = conversation.name
+
     def read(self) -> None:
         """Take in what has happened since the last call."""
         for station, elfn in self._elfn.items():

@@ -31,7 +31,11 @@ class Table:
     rows: str
     timed: bool
     """Its rows are sorted by ``t_s`` and cut at ``duration_s``."""
+    keys: tuple[str, ...]
+    """Columns that say what a row is about."""
     columns: tuple[Column, ...]
+    time: str | None = None
+    """The column with the time of a row; None where all are of the run's end."""
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -53,14 +57,16 @@ def _table(entry: dict[str, Any]) -> Table:
         Column(**{**column, "values": tuple(column["values"])} if "values" in column else column)
         for column in entry.pop("columns")
     ]
-    return Table(columns=tuple(columns), **entry)
+    keys = tuple(entry.pop("keys"))
+    time = entry.pop("time", "t_s" if entry["timed"] else None)
+    return Table(columns=tuple(columns), keys=keys, time=time, **entry)
 
 
-def _load() -> dict[str, Table]:
-    text = Path(__file__).with_name("schema.toml").read_text(encoding="utf-8")
-    tables = [_table(entry) for entry in tomllib.loads(text)["table"]]
+def load(path: Path) -> dict[str, Table]:
+    """The tables that a file declares, by name."""
+    tables = [_table(entry) for entry in tomllib.loads(path.read_text(encoding="utf-8"))["table"]]
     return {table.name: table for table in tables}
 
 
-TABLES = _load()
+TABLES = load(Path(__file__).with_name("schema.toml"))
 """Every table by name, in the order in which they are declared."""

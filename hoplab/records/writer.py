@@ -11,7 +11,8 @@ from hoplab.records.schema import TABLES
 
 
 class Records:
-    """Buffered writers for ``raw/TABLE.jsonl``; a full buffer or `close` reaches the disk."""
+    """Buffered writers for ``raw/TABLE.jsonl``; a full buffer, `flush` or `close` reaches the
+    disk."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -30,7 +31,7 @@ class Records:
         file.write(json.dumps(row, separators=(",", ":")) + "\n")
 
     def flush(self) -> None:
-        """So much is there when the run is stopped from outside."""
+        """So much is there for who follows the run, and when it is stopped from outside."""
         for file in self._files.values():
             file.flush()
 

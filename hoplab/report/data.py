@@ -4,23 +4,19 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pydantic import ValidationError
 
 from hoplab.errors import ResultsError
+from hoplab.report.lines import Lines
 from hoplab.results.reader import Results
 from hoplab.scenario.model import Scenario, Station
 
-MAX_POINTS = 2400
-"""Points drawn per line; a wider screen than this could not show more."""
 MAX_EVENTS = 3000
-GOODPUT_WINDOW_S = 1.0
-NO_THRESHOLD = 1_000_000
-"""Linux keeps ssthresh at 2^31 - 1 until the first loss; drawn, that would hide all else."""
+DRAG_S = 1.0
+"""Moves of one station that follow each other within so long are one."""
 
 Rows = list[dict[str, Any]]
 
@@ -29,19 +25,10 @@ def figures(results: Results) -> dict[str, Any]:
     """The report's data: ``duration_s``, ``panels``, ``events``, ``map``; JSON has no NaN."""
     scenario = _scenario(results)
     events = [event for event in results.rows("events") if event["t_s"] is not None]
-    panels = [*_flow_panels(results, [str(flow.name) for flow in scenario.flow])]
-    panels += _queue_panel(results)
     return {
         "duration_s": scenario.duration_s,
-        "marks": [
-            {
-                "t": event.at_s,
-                "kind": event.kind,
-                "what": event.station or f"{event.src} → {event.dst}",
-            }
-            for event in scenario.event
-        ],
-        "panels": panels,
+        "marks": _marks(scenario),
+        "panels": _panels(results, [str(flow.name) for flow in scenario.flow]),
         "events": [
             {
                 "t": round(event["t_s"], 6),
@@ -52,6 +39,22 @@ def figures(results: Results) -> dict[str, Any]:
         "events_left_out": max(0, len(events) - MAX_EVENTS),
         "map": _map(results, scenario),
     }
+
+
+def _marks(scenario: Scenario) -> Rows:
+    """When somebody changed the network. A station that is dragged moves many times a second: that
+    is one mark, at its end."""
+    marks: Rows = []
+    for event in sorted(scenario.event, key=lambda event: event.at_s):
+        what = event.station or f"{event.src} → {event.dst}"
+        mark = {"t": event.at_s, "kind": event.kind, "what": what}
+        if marks and event.kind == "move":
+            before = marks[-1]
+            same = (before["kind"], before["what"]) == ("move", what)
+            if same and event.at_s - before["t"] < DRAG_S:
+                marks.pop()
+        marks.append(mark)
+    return marks
 
 
 def _scenario(results: Results) -> Scenario:
@@ -67,13 +70,6 @@ def _scenario(results: Results) -> Scenario:
         ) from None
 
 
-def number(value: Any) -> float | None:
-    """``value`` as a finite float, else None."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value) if math.isfinite(value) else None
-
-
 def _grouped(rows: Rows, *keys: str) -> dict[str, Rows]:
     groups: dict[str, Rows] = defaultdict(list)
     for row in rows:
@@ -81,107 +77,15 @@ def _grouped(rows: Rows, *keys: str) -> dict[str, Rows]:
     return groups
 
 
-def _thin(count: int) -> range:
-    """Indices of at most `MAX_POINTS` of ``count`` samples, the last included."""
-    step = max(1, math.ceil(count / MAX_POINTS))
-    return range((count - 1) % step, count, step)
-
-
-def _line(
-    group: str, t: Sequence[float], y: Iterable[Any], label: str = "", digits: int = 2
-) -> dict[str, Any]:
-    values = [number(value) for value in y]
-    chosen = _thin(len(values))
-    return {
-        "group": group,
-        "label": label,
-        "t": [round(t[i], 3) for i in chosen],
-        "y": [None if (v := values[i]) is None else round(v, digits) for i in chosen],
-    }
-
-
-def _rate_kbps(t: Sequence[float], total_bytes: Sequence[float]) -> list[float]:
-    """Payload rate in kbit/s over the `GOODPUT_WINDOW_S` before each sample."""
-    rates = []
-    for i, now in enumerate(t):
-        first = bisect_left(t, now - GOODPUT_WINDOW_S - 1e-9)
-        span = now - t[first]
-        before = total_bytes[first]
-        if span < GOODPUT_WINDOW_S / 2:
-            # The start of a flow: it had delivered nothing before.
-            span, before = GOODPUT_WINDOW_S, total_bytes[0]
-        rates.append((total_bytes[i] - before) * 8e-3 / span)
-    return rates
-
-
-def _flow_panels(results: Results, order: list[str]) -> list[dict[str, Any]]:
+def _panels(results: Results, order: list[str]) -> Rows:
     """Lines in the order of the scenario's flows."""
-    goodput, window, rtt, delay = [], [], [], []
-    for name, rows in _grouped(results.rows("tcp"), "flow").items():
-        rows.sort(key=lambda row: float(row["t_s"]))
-        t = [row["t_s"] for row in rows]
-        goodput.append(_line(name, t, _rate_kbps(t, [r["delivered_bytes"] or 0 for r in rows])))
-        window.append(_line(name, t, [row["cwnd"] for row in rows], "cwnd"))
-        thresholds = [
-            None if (s := row["ssthresh"]) is None or s > NO_THRESHOLD else s for row in rows
-        ]
-        if any(value is not None for value in thresholds):
-            window.append({**_line(name, t, thresholds, "ssthresh"), "dashed": True})
-        rtt.append(_line(name, t, [row["rtt_ms"] for row in rows]))
-    tcp_names = {line["group"] for line in goodput}
+    lines = Lines(order)
+    for table in ("tcp", "queues"):
+        for row in results.rows(table):
+            lines.add(table, row)
     for name, rows in _grouped(results.rows("packets"), "flow").items():
-        arrived = sorted(
-            (row for row in rows if row["received_s"] is not None),
-            key=lambda row: float(row["received_s"]),
-        )
-        if not arrived:
-            continue
-        t = [row["received_s"] for row in arrived]
-        delay.append(_line(name, t, [(r["received_s"] - r["sent_s"]) * 1e3 for r in arrived]))
-        if name not in tcp_names:
-            goodput.append(_packet_rate(name, arrived, t))
-    for lines in (goodput, window, rtt, delay):
-        lines.sort(key=lambda line: order.index(line["group"]))
-    panels = [
-        _panel("Goodput", "kbit/s", goodput, "Payload delivered, over the last second."),
-        _panel(
-            "Congestion window",
-            "segments",
-            window,
-            "cwnd solid, ssthresh dashed; no ssthresh before the first loss.",
-        ),
-        _panel("Round-trip time", "ms", rtt, "The sender's smoothed estimate."),
-        _panel("One-way delay", "ms", delay, "Of each packet that arrived."),
-    ]
-    return [panel for panel in panels if panel["lines"]]
-
-
-def _packet_rate(name: str, arrived: Rows, t: list[float]) -> dict[str, Any]:
-    """Goodput of a flow without a TCP socket, from its packets, every 100 ms."""
-    sums = [0.0]
-    for row in arrived:
-        sums.append(sums[-1] + float(row["bytes"] or 0))
-    first, steps = t[0], int((t[-1] - t[0]) * 10) + 1
-    grid = [first + i / 10 for i in range(steps + 1)]
-    totals = [sums[bisect_right(t, at)] for at in grid]
-    return _line(name, grid, _rate_kbps(grid, totals))
-
-
-def _queue_panel(results: Results) -> list[dict[str, Any]]:
-    lines = []
-    for name, rows in _grouped(results.rows("queues"), "node", "interface").items():
-        if any(row["backlog_packets"] for row in rows):
-            t = [row["t_s"] for row in rows]
-            lines.append(_line(name, t, [row["backlog_packets"] for row in rows]))
-    lines.sort(key=lambda line: -max(value or 0 for value in line["y"]))
-    note = "Wired interfaces whose queue was ever in use."
-    if len(lines) > 8:
-        note = f"The 8 fullest of {len(lines)} wired queues."
-    return [_panel("Queue", "packets", lines[:8], note)] if lines else []
-
-
-def _panel(title: str, unit: str, lines: list[dict[str, Any]], note: str) -> dict[str, Any]:
-    return {"title": title, "unit": unit, "lines": lines, "note": note}
+        lines.add_packets(name, rows)
+    return lines.panels()
 
 
 def _map(results: Results, scenario: Scenario) -> dict[str, Any]:

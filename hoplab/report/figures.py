@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import plotly.graph_objects as go
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 from plotly.subplots import make_subplots
+
+from hoplab.report import on_map
 
 COLOURS = (
     *("#0072b2", "#d55e00", "#009e73", "#b0568f", "#b98000", "#2b98d4", "#5a6576", "#7a4fbf"),
@@ -21,9 +24,12 @@ GAP_PX = 62
 """Between panels: ticks above, the title below."""
 TITLE_PX, AXIS_PX, LEGEND_PX = 40, 50, 30
 MAP_PX, CONTROLS_PX = 400, 190
+BARS_PX = 250
 LEGEND_COLUMNS = 8
 MAP_STEPS = 120
 MANY_STATIONS = 12
+CONFIG = {"displayModeBar": False, "responsive": True}
+"""Of every figure, for Plotly's script."""
 FONT = {"family": "system-ui, Segoe UI, Roboto, Liberation Sans, sans-serif", "size": 13}
 
 
@@ -33,10 +39,14 @@ def library() -> Markup:
 
 
 def over_time(data: dict[str, Any]) -> Markup:
-    """All panels of `hoplab.report.data.figures` above each other, zooming together."""
+    """`over_time_figure` for a page; nothing where there is no panel."""
+    return _html(over_time_figure(data), "Over time") if data["panels"] else Markup()
+
+
+def over_time_figure(data: dict[str, Any]) -> go.Figure:
+    """All panels of `hoplab.report.data.figures` above each other, zooming together: a trace for
+    each line of each panel, in their order."""
     panels = data["panels"]
-    if not panels:
-        return Markup()
     plots_px = PANEL_PX * len(panels) + GAP_PX * (len(panels) - 1)
     figure = make_subplots(
         rows=len(panels),
@@ -73,7 +83,7 @@ def over_time(data: dict[str, Any]) -> Markup:
     for mark in data["marks"]:
         figure.add_vline(x=mark["t"], line={"color": "#d0602a", "width": 1, "dash": "dot"})
     figure.update_xaxes(range=[0, data["duration_s"]])
-    figure.update_xaxes(title_text="virtual time (s)", row=len(panels), col=1)
+    figure.update_xaxes(title_text="time (s)", row=len(panels), col=1)
     rows = math.ceil(len(groups) / LEGEND_COLUMNS)
     below_px = AXIS_PX + LEGEND_PX * rows
     figure.update_layout(
@@ -90,43 +100,65 @@ def over_time(data: dict[str, Any]) -> Markup:
             "itemwidth": 30,
         },
     )
-    return _html(figure, TITLE_PX, below_px)
+    return _dressed(figure, TITLE_PX, below_px)
 
 
 def station_map(data: dict[str, Any]) -> Markup:
     """Stations, the links that carried frames, reception range; a slider where they move."""
     network = data["map"]
-    stations = network["stations"]
-    if not stations:
+    if not network["stations"]:
         return Markup()
     moving = moves(data)
-    figure = go.Figure()
-    if not moving:
-        _links(figure, network)
-    for station in stations if moving else ():
-        _, x, y = zip(*station["track"], strict=True)
-        figure.add_trace(
-            go.Scatter(
-                x=x,
-                y=y,
-                mode="lines",
-                line={"width": 1, "color": "rgba(90,101,118,.3)"},
-                hoverinfo="skip",
-                showlegend=False,
-            )
-        )
-    figure.add_trace(_places(stations, 0.0))
+    figure = go.Figure(layout=on_map.axes())
+    stations = network["stations"]
+    places = _places(stations, 0.0)
+    if moving:
+        for station in stations:
+            _track(figure, station["track"])
+    else:
+        figure.add_traces(on_map.links(places, network["links"]))
+        figure.add_trace(on_map.wires(places, network["wired"]))
+    figure.add_trace(_stations(stations, 0.0))
     if moving:
         _animate(figure, stations, data["duration_s"])
     elif network["range_m"] and len(stations) <= MANY_STATIONS:
-        for station in stations:
-            if station["radio"]:
-                _circle(figure, station["track"][0], network["range_m"])
-    figure.update_xaxes(title_text="x (m)", zeroline=False)
-    figure.update_yaxes(title_text="y (m)", scaleanchor="x", scaleratio=1, zeroline=False)
+        radios = [places[station["name"]] for station in stations if station["radio"]]
+        figure.update_layout(shapes=on_map.circles(radios, network["range_m"]))
     below_px = CONTROLS_PX if moving else AXIS_PX
-    figure.update_layout(height=MAP_PX + below_px, showlegend=False)
-    return _html(figure, bottom_px=below_px)
+    figure.update_layout(height=MAP_PX + below_px)
+    return _html(_dressed(figure, bottom_px=below_px), "Map of the stations")
+
+
+def live_map(
+    places: dict[str, on_map.Place],
+    radios: Collection[str],
+    around_m: float,
+    also: Collection[on_map.Place] = (),
+) -> go.Figure:
+    """The map of a run that goes on, whose traces and shapes change: links, wires, stations. It
+    stays where it is, with ``places`` and ``also`` in it and ``around_m`` around them."""
+    figure = go.Figure(layout=on_map.axes())
+    figure.add_traces([*on_map.links(places, ()), on_map.wires(places, ())])
+    figure.add_trace(on_map.stations(places, radios))
+    across, up = on_map.extent([*places.values(), *also], around_m)
+    figure.update_xaxes(range=across)
+    figure.update_yaxes(range=up)
+    figure.update_layout(height=MAP_PX + AXIS_PX, dragmode=False)
+    return _dressed(figure)
+
+
+def lost_frames(counts: Mapping[str, int]) -> Markup:
+    """`losses_figure` for a page; nothing where none was lost."""
+    return _html(losses_figure(counts), "Frames lost by cause") if counts else Markup()
+
+
+def losses_figure(counts: Mapping[str, int]) -> go.Figure:
+    """A bar for each cause, of what `hoplab.report.on_map.lost` counted."""
+    figure = go.Figure(on_map.losses(counts))
+    figure.update_xaxes(title_text="frames", rangemode="tozero")
+    figure.update_yaxes(automargin=True, ticksuffix=" ")
+    figure.update_layout(height=BARS_PX, bargap=0.3)
+    return _dressed(figure)
 
 
 def moves(data: dict[str, Any]) -> bool:
@@ -138,87 +170,34 @@ def moves(data: dict[str, Any]) -> bool:
     )
 
 
-def _links(figure: go.Figure, network: dict[str, Any]) -> None:
-    places = {station["name"]: station["track"][0] for station in network["stations"]}
-    busiest = max((link["frames"] for link in network["links"]), default=1)
-    lines = [
-        (
-            (link["src"], link["dst"]),
-            f"{link['src']} → {link['dst']}: {link['frames']} frames, "
-            f"{100 * link['ratio']:.1f} % delivered",
-            {"color": "#2b98d4", "width": 1 + 5 * link["frames"] / busiest},
+def _track(figure: go.Figure, track: on_map.Track) -> None:
+    _, x, y = zip(*track, strict=True)
+    figure.add_trace(
+        go.Scatter(
+            x=x,
+            y=y,
+            mode="lines",
+            line={"width": 1, "color": "rgba(90,101,118,.3)"},
+            hoverinfo="skip",
+            showlegend=False,
         )
-        for link in network["links"]
-    ]
-    lines += [
-        (tuple(ends), f"{ends[0]} to {ends[1]}: wired", {"color": "#5a6576", "width": 2})
-        for ends in network["wired"]
-    ]
-    for (source, destination), text, style in lines:
-        (_, x0, y0), (_, x1, y1) = places[source], places[destination]
-        figure.add_trace(
-            go.Scatter(
-                x=[x0, (x0 + x1) / 2, x1],
-                y=[y0, (y0 + y1) / 2, y1],
-                mode="lines",
-                line=style,
-                opacity=0.6,
-                text=text,
-                hoverinfo="text",
-            )
-        )
-
-
-def _circle(figure: go.Figure, place: list[float], radius_m: float) -> None:
-    _, x, y = place
-    figure.add_shape(
-        type="circle",
-        x0=x - radius_m,
-        x1=x + radius_m,
-        y0=y - radius_m,
-        y1=y + radius_m,
-        line={"color": "rgba(0,114,178,.35)", "width": 1, "dash": "dot"},
-        layer="below",
     )
 
 
-def _places(stations: list[dict[str, Any]], t_s: float) -> go.Scatter:
-    at = [_at(station["track"], t_s) for station in stations]
-    return go.Scatter(
-        x=[x for x, _ in at],
-        y=[y for _, y in at],
-        text=[station["name"] for station in stations],
-        mode="markers+text",
-        textposition="top center",
-        marker={
-            "size": 12,
-            "color": [COLOURS[0] if station["radio"] else COLOURS[6] for station in stations],
-            "symbol": ["circle" if station["radio"] else "square" for station in stations],
-        },
-        hovertemplate="%{text}: %{x:.1f} m, %{y:.1f} m<extra></extra>",
-    )
+def _places(stations: list[dict[str, Any]], t_s: float) -> dict[str, on_map.Place]:
+    return {station["name"]: on_map.place_at(station["track"], t_s) for station in stations}
 
 
-def _at(track: list[list[float]], t_s: float) -> tuple[float, float]:
-    """Linear between the track's points, at rest before and after."""
-    previous = track[0]
-    for point in track:
-        if point[0] > t_s:
-            span = point[0] - previous[0]
-            part = (t_s - previous[0]) / span if span > 0 else 0.0
-            return (
-                previous[1] + part * (point[1] - previous[1]),
-                previous[2] + part * (point[2] - previous[2]),
-            )
-        previous = point
-    return previous[1], previous[2]
+def _stations(stations: list[dict[str, Any]], t_s: float) -> dict[str, Any]:
+    radios = {station["name"] for station in stations if station["radio"]}
+    return on_map.stations(_places(stations, t_s), radios)
 
 
 def _animate(figure: go.Figure, stations: list[dict[str, Any]], duration_s: float) -> None:
     last = len(figure.data) - 1
     times = [duration_s * i / MAP_STEPS for i in range(MAP_STEPS + 1)]
     figure.frames = [
-        go.Frame(name=f"{t:.1f}", data=[_places(stations, t)], traces=[last]) for t in times
+        go.Frame(name=f"{t:.1f}", data=[_stations(stations, t)], traces=[last]) for t in times
     ]
     still = {"frame": {"duration": 0, "redraw": False}, "mode": "immediate"}
     play = {"frame": {"duration": 100, "redraw": False}, "fromcurrent": True}
@@ -255,7 +234,8 @@ def _animate(figure: go.Figure, stations: list[dict[str, Any]], duration_s: floa
     )
 
 
-def _html(figure: go.Figure, top_px: int = 20, bottom_px: int = 50) -> Markup:
+def _dressed(figure: go.Figure, top_px: int = 20, bottom_px: int = 50) -> go.Figure:
+    """With the page's fonts and margins; the page's script adds its colours."""
     figure.update_layout(
         template="plotly_white",
         font=FONT,
@@ -263,10 +243,14 @@ def _html(figure: go.Figure, top_px: int = 20, bottom_px: int = 50) -> Markup:
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
     )
-    return Markup(
-        figure.to_html(
-            full_html=False,
-            include_plotlyjs=False,
-            config={"displayModeBar": False, "responsive": True},
-        )
-    )
+    return figure
+
+
+def for_page(figure: go.Figure, label: str, top_px: int, bottom_px: int) -> Markup:
+    """A figure of another module, for a page that has `library`, in the page's style."""
+    return _html(_dressed(figure, top_px, bottom_px), label)
+
+
+def _html(figure: go.Figure, label: str) -> Markup:
+    drawn = Markup(figure.to_html(full_html=False, include_plotlyjs=False, config=CONFIG))
+    return Markup('<div role="figure" aria-label="{}">{}</div>').format(label, drawn)

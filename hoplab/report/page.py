@@ -15,8 +15,17 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from hoplab.errors import ResultsError
-from hoplab.report.data import figures, number
-from hoplab.report.figures import MANY_STATIONS, library, moves, over_time, station_map
+from hoplab.report.data import figures
+from hoplab.report.figures import (
+    MANY_STATIONS,
+    library,
+    lost_frames,
+    moves,
+    over_time,
+    station_map,
+)
+from hoplab.report.lines import number
+from hoplab.report.on_map import lost
 from hoplab.results.reader import Results, load
 
 _HERE = Path(__file__).parent
@@ -43,46 +52,58 @@ def render(run_dir: Path | str) -> Path:
     return path
 
 
-def _page(results: Results) -> str:
-    environment = Environment(
-        loader=FileSystemLoader(_HERE),
+def environment(*folders: Path) -> Environment:
+    """What pages are made with: the templates of ``folders`` and of this one, the filter ``num``,
+    and ``own``, which puts one of this package's files into the page."""
+    made = Environment(
+        loader=FileSystemLoader([*folders, _HERE]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["num"] = _number
-    environment.globals["own"] = _own
+    made.filters["num"] = number_text
+    made.globals["own"] = _own
+    return made
+
+
+def _page(results: Results) -> str:
     manifest, scenario = results.manifest, results.scenario
     data = figures(results)
     flows, radios, links = results.rows("flows"), results.rows("radios"), results.rows("links")
     links.sort(key=lambda row: -(row["frames"] or 0))
     cards = _cards(manifest, flows, radios, results)
-    return environment.get_template("report.html.j2").render(
-        title=str(scenario.get("title") or manifest.get("run") or "Run"),
-        manifest=manifest,
-        scenario=scenario,
-        cards=cards,
-        cards_in_row=[_in_row(len(cards), most) for most in CARDS_IN_ROW],
-        flows=flows,
-        radios=radios,
-        airtime=_airtime(radios, data["duration_s"]),
-        airtime_kinds=AIRTIME,
-        links=links[:MAX_ROWS],
-        links_left_out=max(0, len(links) - MAX_ROWS),
-        queues=_queues(results.rows("queues")),
-        event_rows=data["events"][:MAX_ROWS],
-        event_count=len(data["events"]) + data["events_left_out"],
-        max_rows=MAX_ROWS,
-        fold=FOLD,
-        moving=moves(data),
-        many_stations=MANY_STATIONS,
-        settings=_settings(manifest.get("tcp_settings")),
-        source=_source(results.run_dir),
-        data=data,
-        plotly=library(),
-        over_time=over_time(data),
-        station_map=station_map(data),
+    return (
+        environment()
+        .get_template("report.html.j2")
+        .render(
+            title=str(scenario.get("title") or manifest.get("run") or "Run"),
+            manifest=manifest,
+            scenario=scenario,
+            cards=cards,
+            cards_in_row=cards_in_row(len(cards)),
+            flows=flows,
+            radios=radios,
+            airtime=_airtime(radios, data["duration_s"]),
+            airtime_kinds=AIRTIME,
+            links=links[:MAX_ROWS],
+            links_left_out=max(0, len(links) - MAX_ROWS),
+            queues=_queues(results.rows("queues")),
+            splits=_splits(results.rows("split")),
+            event_rows=data["events"][:MAX_ROWS],
+            event_count=len(data["events"]) + data["events_left_out"],
+            max_rows=MAX_ROWS,
+            fold=FOLD,
+            moving=moves(data),
+            many_stations=MANY_STATIONS,
+            settings=_settings(manifest.get("tcp_settings")),
+            source=_source(results.run_dir),
+            data=data,
+            plotly=library(),
+            over_time=over_time(data),
+            station_map=station_map(data),
+            lost_frames=lost_frames(lost(links)),
+        )
     )
 
 
@@ -91,7 +112,7 @@ def _own(name: str) -> Markup:
     return Markup((_HERE / name).read_text(encoding="utf-8"))
 
 
-def _number(value: Any, digits: int = 1) -> str:
+def number_text(value: Any, digits: int = 1) -> str:
     """With thin spaces between thousands; a dash for null and for what is no number."""
     known = number(value)
     if known is None:
@@ -115,7 +136,7 @@ def _cards(
 
     def add(label: str, value: float | None, unit: str, digits: int = 1, note: str = "") -> None:
         if value is not None:
-            text = _number(round(value, digits) if digits else round(value), digits)
+            text = number_text(round(value, digits) if digits else round(value), digits)
             cards.append({"label": label, "value": text, "unit": unit, "note": note})
 
     several = f"sum of {len(flows)} flows" if len(flows) > 1 else ""
@@ -141,6 +162,11 @@ def _cards(
         note += f", {virtual / wall:.1f} to 1"
     add("Virtual time", virtual, "s", 1, note)
     return cards
+
+
+def cards_in_row(cards: int) -> list[int]:
+    """On a wide page, and on a medium one."""
+    return [_in_row(cards, most) for most in CARDS_IN_ROW]
 
 
 def _in_row(cards: int, most: int) -> int:
@@ -189,6 +215,17 @@ def _queues(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         {"node": node, "interface": interface, "mean": queue["sum"] / queue["count"], **queue}
         for (node, interface), queue in sorted(found.items())
     ]
+
+
+def _splits(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What each station did for each split flow in all, and the most that it held."""
+    found: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for row in rows:
+        key = row["flow"], row["role"], row["node"]
+        most = found[key]["most"] if key in found else 0
+        found[key] = {**row, "most": max(most, row["buffered"])}
+    order = {"source": 0, "proxy": 1, "destination": 2}
+    return sorted(found.values(), key=lambda row: (row["flow"], order[row["role"]]))
 
 
 def _settings(by_station: Any) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as Bar
 
-from hoplab.run.launch import Progress
+from hoplab.runs.launch import Progress
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables sort by a click on a heading, and long ones show their first rows only; without scripts
-// they stand there whole. Figures follow the page's colours.
+// they stand there whole.
 "use strict";
 
 // What a cell sorts by: its number, where it begins with one, else its text.
@@ -60,34 +60,7 @@ function makeFoldable(table) {
   table.closest(".scroll").after(button);
 }
 
-function colourFigures() {
-  if (!window.Plotly) return;
-  const style = getComputedStyle(document.documentElement);
-  const ink = style.getPropertyValue("--ink").trim();
-  const grid = style.getPropertyValue("--grid").trim();
-  const paper = style.getPropertyValue("--paper").trim();
-  for (const figure of document.querySelectorAll(".js-plotly-plot")) {
-    const changes = { "font.color": ink, "hoverlabel.bgcolor": paper, "hoverlabel.font.color": ink };
-    for (const name of Object.keys(figure.layout)) {
-      if (/^[xy]axis\d*$/.test(name)) {
-        changes[`${name}.gridcolor`] = grid;
-        changes[`${name}.linecolor`] = grid;
-      }
-    }
-    if (figure.layout.updatemenus) {
-      changes["updatemenus[0].bgcolor"] = paper;
-      changes["updatemenus[0].bordercolor"] = grid;
-      changes["sliders[0].bgcolor"] = grid;
-      changes["sliders[0].bordercolor"] = grid;
-      changes["sliders[0].tickcolor"] = ink;
-    }
-    window.Plotly.relayout(figure, changes);
-  }
-}
-
 for (const table of document.querySelectorAll("table[data-fold]")) {
   makeSortable(table);
   makeFoldable(table);
 }
-colourFigures();
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", colourFigures);

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from markupsafe import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -48,6 +49,21 @@ def summary_table(results: Results) -> Table:
         path = f"{row['src']} → {row['dst']} ({row['protocol']})"
         table.add_row(Text(str(row["flow"])), Text(path), *cells)
     return table
+
+
+def summary_html(results: Results) -> str:
+    """The same table for a notebook; names and titles are escaped."""
+    table = summary_table(results)
+    columns = [str(column.header) for column in table.columns]
+    cells = zip(*(column.cells for column in table.columns), strict=True)
+    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in cells
+    )
+    return (
+        f"<table><caption>{escape(str(table.title))}, {escape(str(table.caption))}</caption>"
+        f"<tr>{head}</tr>{rows}</table>"
+    )
 
 
 def summary(results: Results) -> dict[str, Any]:

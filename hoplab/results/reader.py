@@ -79,6 +79,11 @@ class Results:
         return self.table("links")
 
     @property
+    def link_samples(self) -> pa.Table:
+        """The same over time, counters cumulative; a row where something has been added."""
+        return self.table("link_samples")
+
+    @property
     def radios(self) -> pa.Table:
         """Counters, airtime and energy of each radio over the whole run."""
         return self.table("radios")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from hoplab.network.namespaces import Namespaces
 from hoplab.processes import Daemon, Daemons, program, wait_until
+from hoplab.routing import split
 from hoplab.scenario.plan import BROADCAST, SUBNET, WIRELESS, Plan
 
 DSR_INTERFACE = "dsr0"
@@ -18,7 +19,9 @@ def start(plan: Plan, namespaces: Namespaces, out: Path, epoch_ns: int, daemons:
     if protocol == "batman-adv":
         _batman_adv(plan, namespaces)
         return
-    command = {"batmand": _batmand, "babeld": _babeld, "dsr": _dsr}[protocol]
+    command = {"batmand": _batmand, "babeld": _babeld, "dsr": dsr_command}[protocol]
+    if protocol == "dsr" and plan.splits:
+        split.connections(plan, out)
     started = []
     for station in plan.address:
         log = out / "logs" / f"{protocol}-{station}.log"
@@ -71,7 +74,8 @@ def _babeld(plan: Plan, station: str, out: Path, epoch_ns: int) -> list[str]:
     ]
 
 
-def _dsr(plan: Plan, station: str, out: Path, epoch_ns: int) -> list[str]:
+def dsr_command(plan: Plan, station: str, out: Path, epoch_ns: int) -> list[str]:
+    """How the daemon of ``station`` is started."""
     settings = [
         # Booleans as TOML writes them.
         f"--set={key}={str(value).lower() if isinstance(value, bool) else value}"
@@ -86,7 +90,19 @@ def _dsr(plan: Plan, station: str, out: Path, epoch_ns: int) -> list[str]:
         *(() if plan.end_s is None else ("--duration-s", str(plan.end_s))),
         *("--events", str(out / "raw" / f"events-dsr-{station}.jsonl")),
         *("--counters", str(out / "raw" / f"routing-{station}.jsonl")),
+        *_splitting(plan, station, out),
         *settings,
+    ]
+
+
+def _splitting(plan: Plan, station: str, out: Path) -> list[str]:
+    """DSR's daemon is the station's part in Split-TCP too."""
+    if not plan.splits:
+        return []
+    return [
+        *("--split", str(split.file(out))),
+        *("--split-table", str(out / "raw" / f"split-{station}.jsonl")),
+        *("--split-interval-s", str(plan.scenario.measure.interval_s)),
     ]
 
 

@@ -13,18 +13,14 @@ from collections.abc import Iterable
 from hoplab.errors import ScenarioError
 from hoplab.scenario.model import Flow, Radio, Scenario
 from hoplab.scenario.plan import AIR, ANY, WIRELESS, plan
-from hoplab.scenario.radio import (
-    CHANNELS_OF_STANDARD,
-    RADIO_MTU,
-    RATES_OF_STANDARD,
-)
-from hoplab.scenario.reach import neighbours, next_hops, reach_m, sensed_m
+from hoplab.scenario.proxies import detours
+from hoplab.scenario.radio import CHANNELS_OF_STANDARD, RATES_OF_STANDARD
+from hoplab.scenario.reach import narrowest_mtu, neighbours, next_hops, path, reach_m, sensed_m
+from hoplab.scenario.split import STAMP_BYTES, Split
 from hoplab.scenario.stations import MAX_STATIONS
 
 MAX_WAYPOINTS = 1_000_000
 IP_TCP_HEADERS_BYTES = 40
-ETHERNET_MTU = 1500
-"""Of wires, and of the interfaces of DSR and B.A.T.M.A.N. advanced."""
 MAX_SAMPLES = 10_000_000
 
 
@@ -38,6 +34,8 @@ def check(scenario: Scenario) -> None:
     _losses(scenario)
     _events(scenario)
     _flows(scenario)
+    if scenario.routing.protocol == "batman-adv":
+        detours(plan(scenario))
     _measure(scenario)
 
 
@@ -142,6 +140,10 @@ def _losses(scenario: Scenario) -> None:
                 raise ScenarioError(
                     f'loss.{i}.kind: a wired link has "uniform" and "list", not {loss.kind!r}'
                 )
+            if loss.takes != "data":
+                raise ScenarioError(
+                    f"loss.{i}.takes: counts on the air only; what a wired link loses is a packet"
+                )
             continue
         if len(radios) < 2:
             raise ScenarioError(
@@ -197,6 +199,8 @@ def _flows(scenario: Scenario) -> None:
                     f"{flow.source}, and SACK is a setting of the station; use two stations"
                 )
         _segment_size(scenario, flow, i)
+        if isinstance(flow.split, Split):
+            _split(scenario, flow, i, flow.split, graph)
         if _stays(scenario) and flow.source not in next_hops(graph, flow.destination):
             raise ScenarioError(
                 f"flow.{i}: there is no path from {flow.source} to {flow.destination}; "
@@ -204,14 +208,45 @@ def _flows(scenario: Scenario) -> None:
             )
 
 
+def _split(
+    scenario: Scenario, flow: Flow, i: int, split: Split, graph: dict[str, list[str]]
+) -> None:
+    """Proxies must be stations that a segment of the flow can meet, and the flow's remedies must
+    not be at odds."""
+    for j, name in enumerate(split.proxies):
+        _known(name, f"flow.{i}.split.proxies.{j}", graph)
+    stations = path(next_hops(graph, flow.destination), flow.source, flow.destination)
+    on_way = stations[1:-1]
+    if split.every_hops is not None and stations and _stays(scenario):
+        if split.every_hops > len(on_way):
+            raise ScenarioError(
+                f"flow.{i}.split.every_hops: {split.every_hops}, but from {flow.source} to "
+                f"{flow.destination} are {len(stations) - 1} hops, so there is no proxy; lower it"
+            )
+    elif split.proxies:
+        possible = set(on_way) if scenario.routing.protocol == "static" else set(graph)
+        if not possible.intersection(split.proxies) - {flow.source, flow.destination}:
+            between = ", ".join(on_way) or "none"
+            raise ScenarioError(
+                f"flow.{i}.split.proxies: none of them is between {flow.source} and "
+                f"{flow.destination}; there are: {between}"
+            )
+    if flow.elfn or (flow.elfn is None and scenario.tcp.elfn):
+        raise ScenarioError(
+            f"flow.{i}.elfn: the flow is split, and its proxies answer for a route that fails; "
+            "set elfn = false or split = false"
+        )
+
+
 def _segment_size(scenario: Scenario, flow: Flow, i: int) -> None:
     if flow.mss is None:
         return
-    narrow = scenario.link or scenario.routing.protocol in ("dsr", "batman-adv")
-    most = (ETHERNET_MTU if narrow else RADIO_MTU) - IP_TCP_HEADERS_BYTES
+    most = narrowest_mtu(scenario) - IP_TCP_HEADERS_BYTES - (STAMP_BYTES if flow.split else 0)
     if flow.mss > most:
+        stamped = " with the stamp of a split flow" if flow.split else ""
         raise ScenarioError(
-            f"flow.{i}.mss: {flow.mss} does not fit the interfaces on the way; at most {most}"
+            f"flow.{i}.mss: {flow.mss} does not fit the interfaces on the way{stamped}; "
+            f"at most {most}"
         )
 
 

@@ -37,6 +37,7 @@ class Loss(Table):
         ),
         **dict.fromkeys(("on_s", "period_s", "start_s"), ("kind", ("burst",))),
         "frames": ("kind", ("list",)),
+        "takes": ("kind", ("uniform", "gilbert-elliott", "burst")),
     }
 
     kind: Literal["uniform", "gilbert-elliott", "burst", "list"] = key(
@@ -44,6 +45,11 @@ class Loss(Table):
     )
     src: Name | None = key(None, "the sender; any where it is not given")
     dst: Name | None = key(None, "the receiver; any where it is not given")
+    takes: Literal["data", "frames", "packets"] = key(
+        "data",
+        "tries of data frames; every frame, ACK, RTS and CTS too; or packets, which the radio has "
+        "acknowledged already, so that only TCP repeats them",
+    )
     rate: Probability | None = key(None, "of uniform, and of burst while it is on")
     p_good_to_bad: Probability | None = key(None, "Gilbert-Elliott: per frame, to the bad state")
     p_bad_to_good: Probability | None = key(None, "Gilbert-Elliott: per frame, to the good state")

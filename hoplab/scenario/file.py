@@ -28,6 +28,14 @@ def load(path: Path, overrides: typing.Sequence[str] = ()) -> Scenario:
 
     Raises `ScenarioError` with one line per mistake.
     """
+    document = read(path)
+    for one in overrides:
+        override(document, one)
+    return parse(document, str(path))
+
+
+def read(path: Path) -> dict[str, Any]:
+    """What a TOML file says, not validated. Raises `ScenarioError` where it is none."""
     try:
         if path.stat().st_size > MAX_BYTES:
             raise ScenarioError(f"{path}: is larger than {MAX_BYTES >> 20} MiB; no scenario is")
@@ -36,10 +44,7 @@ def load(path: Path, overrides: typing.Sequence[str] = ()) -> Scenario:
         raise ScenarioError(f"{path}: cannot be read: {error.strerror}; name a TOML file") from None
     except UnicodeDecodeError:
         raise ScenarioError(f"{path}: is not UTF-8 text; a scenario is a TOML file") from None
-    document = _toml(text, str(path))
-    for override in overrides:
-        _apply(document, override)
-    return parse(document, str(path))
+    return _toml(text, str(path))
 
 
 def parse(document: dict[str, Any], source: str) -> Scenario:
@@ -47,21 +52,21 @@ def parse(document: dict[str, Any], source: str) -> Scenario:
     try:
         return Scenario.model_validate(document)
     except ValidationError as error:
-        raise ScenarioError(_told(error, source)) from None
+        raise ScenarioError(told(error, source)) from None
 
 
-def _told(error: ValidationError, source: str) -> str:
-    """A line for each of the first mistakes, and how many more there are."""
+def told(error: ValidationError, source: str, root: type[BaseModel] = Scenario) -> str:
+    """A line for each of the first mistakes in a ``root``, and how many more there are."""
     lines = []
     for item in error.errors(include_url=False):
         nested = item.get("ctx", {}).get("error")
         if isinstance(nested, NestedMistakes):
             lines += [
-                _describe({**one, "loc": (*item["loc"], nested.name, *one["loc"])})
+                _describe({**one, "loc": (*item["loc"], nested.name, *one["loc"])}, root)
                 for one in nested.error.errors(include_url=False)
             ]
         else:
-            lines.append(_describe(item))
+            lines.append(_describe(item, root))
         if len(lines) > MOST_MISTAKES:
             break
     shown = [f"{source}: {line}" for line in lines[:MOST_MISTAKES]]
@@ -88,23 +93,30 @@ def _short(text: str) -> str:
     return line if len(line) <= LONGEST_VALUE else line[:LONGEST_VALUE] + "…"
 
 
-def _apply(document: dict[str, Any], override: str) -> None:
+def override(document: dict[str, Any], given: str, option: str = "--set") -> None:
     """Set one ``path.to.key=value``; list elements are named by index: ``flow.0.window=8``."""
-    path, equals, text = override.partition("=")
-    keys = path.strip().split(".")
-    if not equals or not all(keys):
-        raise ScenarioError(f"--set {override}: expected path.to.key=value")
+    path, equals, text = given.partition("=")
+    if not equals:
+        raise ScenarioError(f"{option} {given}: expected path.to.key=value")
     try:
-        value = _toml(f"value = {text}", f"--set {path}")["value"]
+        value = _toml(f"value = {text}", f"{option} {path}")["value"]
     except ScenarioError:
         value = text  # a bare word: --set routing.protocol=dsr
+    assign(document, path.strip(), value, f"{option} {given}")
+
+
+def assign(document: dict[str, Any], path: str, value: Any, source: str) -> None:
+    """Set the key at ``path.to.key`` of a document; ``source`` is named in errors."""
+    keys = path.split(".")
+    if not all(keys):
+        raise ScenarioError(f"{source}: expected path.to.key=value")
     place: Any = document
     for depth, key in enumerate(keys):
         last = depth == len(keys) - 1
         if isinstance(place, list):
             if not (key.isascii() and key.isdigit()) or int(key) >= len(place):
                 raise ScenarioError(
-                    f"--set {override}: {'.'.join(keys[:depth])} has {len(place)} entries, "
+                    f"{source}: {'.'.join(keys[:depth])} has {len(place)} entries, "
                     f"so the index must be 0 to {len(place) - 1}; got {key!r}"
                 )
             if last:
@@ -117,10 +129,10 @@ def _apply(document: dict[str, Any], override: str) -> None:
             else:
                 place = place.setdefault(key, {})
         else:
-            raise ScenarioError(f"--set {override}: {'.'.join(keys[:depth])} is not a table")
+            raise ScenarioError(f"{source}: {'.'.join(keys[:depth])} is not a table")
 
 
-def _describe(error: Any) -> str:
+def _describe(error: Any, root: type[BaseModel]) -> str:
     """One line for a pydantic error: key, value, what is allowed, nearest spelling."""
     location = [
         part
@@ -131,7 +143,7 @@ def _describe(error: Any) -> str:
     value = error["input"]
     kind = error["type"]
     if kind == "extra_forbidden":
-        allowed = sorted(_table_at(location[:-1]).model_fields)
+        allowed = sorted(_table_at(root, location[:-1]).model_fields)
         return f"{key}: unknown key{_nearest(str(location[-1]), allowed)}; allowed: " + ", ".join(
             allowed[:MOST_NAMES] + ["…"] * (len(allowed) > MOST_NAMES)
         )
@@ -163,9 +175,9 @@ def _nearest(word: str, allowed: typing.Sequence[str]) -> str:
     return f" (did you mean {match[0]!r}?)" if match else ""
 
 
-def _table_at(location: typing.Sequence[str | int]) -> type[BaseModel]:
+def _table_at(root: type[BaseModel], location: typing.Sequence[str | int]) -> type[BaseModel]:
     """The model that a location in the document belongs to."""
-    model: type[BaseModel] = Scenario
+    model = root
     for part in location:
         if (model, part) == (Routing, "settings"):
             return DsrSettings

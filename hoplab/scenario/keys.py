@@ -14,6 +14,7 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Discriminator,
     Field,
     SerializerFunctionWrapHandler,
     WithJsonSchema,
@@ -43,6 +44,8 @@ Wait = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0.001, le=MAX
 """A time that must pass before something is done again."""
 UNION = "~"
 """Begins a name that tells members of a union apart; it is no part of a key's path."""
+SWITCH, TABLE = f"{UNION}switch", f"{UNION}table"
+"""The members of what may be true, false or a table."""
 Conditions = dict[str, tuple[str, tuple[str, ...]]]
 """Of a key: another key, and the values of it with which the first one counts."""
 
@@ -51,6 +54,21 @@ def key(default: Any, sentence: str, *, unit: str | None = None, **limits: Any) 
     """A key of a table; ``default`` is ``...`` where it must be given."""
     extra: dict[str, Any] = {"unit": unit} if unit else {}
     return Field(default, description=sentence, json_schema_extra=extra, **limits)
+
+
+def switch_or(table: type[BaseModel]) -> Discriminator:
+    """Tells `SWITCH` from `TABLE`, in a key that may be true, false or ``table``."""
+
+    def kind(value: object) -> str | None:
+        if isinstance(value, bool):
+            return SWITCH
+        return TABLE if isinstance(value, dict | table) else None
+
+    return Discriminator(
+        kind,
+        custom_error_type="choice",
+        custom_error_message="should be true, false or a table",
+    )
 
 
 def one_of(values: Sequence[float | str], what: str) -> Any:

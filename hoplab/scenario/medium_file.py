@@ -10,7 +10,7 @@ from pydantic import Field
 from hoplab.scenario.faults import Event, Loss
 from hoplab.scenario.keys import Integer, Number, Switch, Text, key
 from hoplab.scenario.measure import Recorded, Seeded
-from hoplab.scenario.radio import Radio
+from hoplab.scenario.radio import Nic, Radio
 from hoplab.scenario.stations import Placed
 
 MAC_PATTERN = "^[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){5}$"
@@ -22,6 +22,7 @@ class RadioStation(Placed):
     mac: Annotated[str, Field(strict=True, pattern=MAC_PATTERN)] = key(
         ..., "its permanent address, six bytes as 02:00:00:00:00:01"
     )
+    nic: Nic | None = key(None, "its own network card, whole; that of [radio] else")
 
 
 class Records(Recorded):
@@ -44,6 +45,10 @@ class MediumFile(Seeded):
         True,
         "hand frames also to bystanders, whose monitor interfaces show them; false saves most of "
         "the work where nobody listens",
+    )
+    control: Text | None = key(
+        None,
+        "path of a socket that takes changes, in real time (`docs/medium.md`); without it, none",
     )
     radio: Radio = key(Radio(), "the channel")
     station: tuple[RadioStation, ...] = key(..., "the radios")

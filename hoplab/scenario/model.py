@@ -4,7 +4,7 @@
 A `Scenario` is what a TOML file says after validation. `hoplab.scenario.resolve` expands topology,
 movement and radio profile into explicit stations and links; the result is a `Scenario` again,
 so a resolved scenario is itself a valid scenario. Its tables stand in `radio`, `stations`,
-`traffic`, `faults` and `dsr`.
+`traffic`, `split`, `faults` and `dsr`.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from hoplab.scenario.keys import (
 )
 from hoplab.scenario.measure import Measure, Seeded
 from hoplab.scenario.radio import RATES_MBPS, Energy, Nic, Radio
+from hoplab.scenario.split import Split
 from hoplab.scenario.stations import Link, Queue, Station, Topology
 from hoplab.scenario.traffic import MAX_FLOWS, Flow, Tcp
 
@@ -43,6 +44,7 @@ __all__ = [
     "Radio",
     "Routing",
     "Scenario",
+    "Split",
     "Station",
     "Tcp",
     "Topology",
@@ -69,14 +71,15 @@ Setting = Annotated[
 ]
 
 
+ProtocolName = Literal["static", "batmand", "babeld", "batman-adv", "dsr"]
+
+
 class Routing(Table):
     """How packets find their way; `settings` go to the protocol's daemon."""
 
     only: ClassVar[Conditions] = {"preset": ("protocol", ("dsr",))}
 
-    protocol: Literal["static", "batmand", "babeld", "batman-adv", "dsr"] = key(
-        "static", "static: shortest paths in hops at time 0"
-    )
+    protocol: ProtocolName = key("static", "static: shortest paths in hops at time 0")
     preset: Literal["monarch"] | None = key(
         None, "settings by name, under those given; monarch: DSR as in ns-2.35 (`docs/dsr.md`)"
     )
@@ -133,6 +136,7 @@ class Scenario(Seeded):
     radio: Radio = key(Radio(), "the channel")
     routing: Routing = key(Routing(), "who routes")
     tcp: Tcp = key(Tcp(), "how TCP is set")
+    split: Split | None = key(None, "Split-TCP: which stations are proxies of TCP flows, and how")
     flow: tuple[Flow, ...] = key((), "what is sent", max_length=MAX_FLOWS)
     loss: tuple[Loss, ...] = key((), "frames lost on top of the channel", max_length=1000)
     event: tuple[Event, ...] = key((), "what happens at a time", max_length=10_000)

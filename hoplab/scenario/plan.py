@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from hoplab.scenario.model import Flow, Link, Scenario
+from hoplab.scenario.reach import neighbours, next_hops, path
+from hoplab.scenario.split import Split, SplitConnection
 from hoplab.scenario.streams import stream_seed
 from hoplab.scenario.traffic import Elfn, Tcp
 
@@ -68,6 +70,10 @@ class Conversation:
 
     elfn: Elfn | None
     """Settings of its stand-by on link failure notices; none where it has none."""
+    split: SplitConnection | None
+    """What makes it a split connection, for the daemons; none where it is none."""
+    proxies: tuple[str, ...]
+    """Its proxies from the source on, where they are known before the run."""
 
     @property
     def is_counted(self) -> bool:
@@ -112,6 +118,11 @@ class Plan:
     def standing_by(self) -> tuple[str, ...]:
         """Stations that send flows with ELFN."""
         return tuple(sorted({c.flow.source for c in self.conversations if c.elfn is not None}))
+
+    @cached_property
+    def splits(self) -> bool:
+        """Whether some flow is split."""
+        return any(c.split is not None for c in self.conversations)
 
     @property
     def prefix(self) -> int:
@@ -194,16 +205,60 @@ def _conversation(
 ) -> Conversation:
     if flow.name is None or flow.stop_s is None:
         raise ValueError(f"flow {index}: has no name or no end; plan a resolved scenario")
+    ports = FIRST_CLIENT_PORT + index, FIRST_SERVER_PORT + index
+    proxies = _proxies(flow, scenario)
     return Conversation(
         flow,
         flow.name,
         flow.stop_s,
         address[flow.source],
         address[flow.destination],
-        FIRST_CLIENT_PORT + index,
-        FIRST_SERVER_PORT + index,
+        *ports,
         stream_seed(scenario.seed, f"flow/{flow.name}"),
         _elfn(flow, scenario.tcp),
+        _split(flow, address, ports, proxies),
+        proxies,
+    )
+
+
+def _proxies(flow: Flow, scenario: Scenario) -> tuple[str, ...]:
+    """The flow's proxies, from its source on. None where a routing daemon's routes decide which
+    stations are so many hops away.
+
+    Between the stations of B.A.T.M.A.N. advanced there is no hop that IP could see; there proxies
+    are those of the shortest path at time 0, and routes lead by them.
+    """
+    split = flow.split
+    if not isinstance(split, Split):
+        return ()
+    fixed = scenario.routing.protocol in ("static", "batman-adv")
+    if not fixed and split.every_hops is not None:
+        return ()
+    graph = neighbours(scenario)
+    way = path(next_hops(graph, flow.destination), flow.source, flow.destination)[1:-1]
+    if split.every_hops is not None:
+        return tuple(way[split.every_hops - 1 :: split.every_hops])
+    named = [name for name in split.proxies if name not in (flow.source, flow.destination)]
+    return tuple(sorted(named, key=lambda name: way.index(name) if name in way else len(way)))
+
+
+def _split(
+    flow: Flow, address: dict[str, str], ports: tuple[int, int], proxies: tuple[str, ...]
+) -> SplitConnection | None:
+    split = flow.split
+    if not isinstance(split, Split):
+        return None
+    return SplitConnection(
+        name=flow.name,
+        source=address[flow.source],
+        source_port=ports[0],
+        destination=address[flow.destination],
+        destination_port=ports[1],
+        proxies=tuple(address[name] for name in proxies),
+        every_hops=None if proxies else split.every_hops,
+        buffer_packets=split.buffer_packets,
+        window=split.window,
+        ack_every=split.ack_every,
     )
 
 

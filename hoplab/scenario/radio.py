@@ -51,22 +51,64 @@ class Energy(Table):
 
 
 class Nic(Table):
-    """Transmit ring and receive path of the network card; 0 is not modelled."""
+    """The network card and the host's work with it; 0 is not modelled.
 
-    tx_ring: Integer = key(0, "frames that the card takes from the host ahead", ge=0, le=10_000)
-    rx_service_mbps: Number = key(
-        0.0, "rate at which the host takes received frames", unit="Mbit/s", ge=0, le=1e6
+    On its way out a frame is made ready by the host, waits in the interface queue, is copied into
+    a buffer of the card, and is sent; a received one waits in the card for the host. The host does
+    each of these three with one frame after the other.
+    """
+
+    tx_packet_us: Number = key(
+        0.0, "what each frame that it sends costs the host", unit="µs", ge=0, le=1e6
     )
-    rx_buffer_packets: Integer = key(0, "frames that wait for the host", ge=0, le=10_000)
+    tx_service_mbps: Number = key(
+        0.0,
+        "rate at which the host makes frames ready, on top of that",
+        unit="Mbit/s",
+        ge=0,
+        le=1e6,
+    )
+    queue_packets: Integer = key(
+        0, "frames that wait for the card, instead of radio.queue_packets", ge=0, le=10_000
+    )
+    tx_ring: Integer = key(
+        0, "frames that the card holds ahead, the one in service included", ge=0, le=10_000
+    )
+    tx_load_us: Number = key(
+        0.0,
+        "what it takes to copy any frame into a free one of those buffers",
+        unit="µs",
+        ge=0,
+        le=1e6,
+    )
+    tx_load_mbps: Number = key(
+        0.0, "rate at which it is copied, on top of that", unit="Mbit/s", ge=0, le=1e6
+    )
+    rx_packet_us: Number = key(
+        0.0, "what each received frame costs the host", unit="µs", ge=0, le=1e6
+    )
+    rx_service_mbps: Number = key(
+        0.0,
+        "rate at which the host takes received frames, on top of that",
+        unit="Mbit/s",
+        ge=0,
+        le=1e6,
+    )
+    rx_buffer_packets: Integer = key(
+        0, "received frames that wait for the host, further ones are lost", ge=0, le=10_000
+    )
 
     @model_validator(mode="after")
     def _check(self) -> Nic:
-        if self.rx_buffer_packets > 0 and self.rx_service_mbps == 0:
+        if self.rx_buffer_packets > 0 and self.rx_service_mbps == 0 and self.rx_packet_us == 0:
             raise ValueError(
-                "rx_buffer_packets needs rx_service_mbps: a host that takes frames at once needs "
-                "no buffer"
+                "rx_buffer_packets needs rx_service_mbps or rx_packet_us: a host that takes frames "
+                "at once needs no buffer"
             )
         return self
+
+
+ProfileName = Literal["wavelan", "hv99", "ns2-stock", "80211b", "80211g", "80211a"]
 
 
 class Radio(Table):
@@ -78,9 +120,7 @@ class Radio(Table):
         "nakagami_m": ("fading", ("nakagami",)),
     }
 
-    profile: Literal["wavelan", "hv99", "ns2-stock", "80211b", "80211g", "80211a"] = key(
-        "wavelan", "sets all the rest; a key beside it overrides it"
-    )
+    profile: ProfileName = key("wavelan", "sets all the rest; a key beside it overrides it")
     rules: Literal["802.11", "ns-2"] | None = key(
         None, "ns-2: backoff before every frame, reception and responses as ns-2.35 has them"
     )
@@ -163,5 +203,12 @@ class Radio(Table):
     reception: Literal["threshold", "error-rate"] = key(
         "threshold", "by power alone, or by bit errors at the rate and ratio"
     )
-    nic: Nic | None = key(None, "the network card")
+    level_error_db: Number = key(
+        0.0,
+        "standard deviation of what a card tells of levels of signal and noise (table signals)",
+        unit="dB",
+        ge=0,
+        le=30,
+    )
+    nic: Nic | None = key(None, "the network card and its host; a station may have its own")
     energy: Energy | None = key(None, "what radios use")

@@ -8,7 +8,10 @@ from collections import deque
 
 from hoplab.errors import ScenarioError
 from hoplab.scenario.model import Radio, Scenario
+from hoplab.scenario.radio import RADIO_MTU
 
+ETHERNET_MTU = 1500
+"""Of wires, and of the interfaces of DSR and B.A.T.M.A.N. advanced."""
 SPEED_OF_LIGHT_MPS = 299_792_458.0
 
 
@@ -54,6 +57,12 @@ def distance_m(radio: Radio, threshold_dbm: float) -> float:
     return float((budget * height_m**4) ** 0.25)
 
 
+def narrowest_mtu(scenario: Scenario) -> int:
+    """Octets of the largest IP packet that every interface takes."""
+    narrow = scenario.link or scenario.routing.protocol in ("dsr", "batman-adv")
+    return ETHERNET_MTU if narrow else RADIO_MTU
+
+
 def neighbours(scenario: Scenario) -> dict[str, list[str]]:
     """Who can talk to whom directly at time 0: radios within reach, and ends of wired links."""
     graph: dict[str, list[str]] = {station.name: [] for station in scenario.station}
@@ -82,3 +91,15 @@ def next_hops(graph: dict[str, list[str]], destination: str) -> dict[str, str]:
                 towards[name] = reached
                 queue.append(name)
     return towards
+
+
+def path(towards: dict[str, str], source: str, destination: str) -> list[str]:
+    """The stations from ``source`` to ``destination``, both with it, by the next hops `next_hops`
+    gives; empty where there is no path."""
+    stations = [source]
+    while stations[-1] != destination:
+        hop = towards.get(stations[-1])
+        if hop is None:
+            return []
+        stations.append(hop)
+    return stations

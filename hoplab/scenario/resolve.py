@@ -17,9 +17,20 @@ from hoplab.errors import ScenarioError
 from hoplab.resources import PRESETS, PROFILES, TOPOLOGIES
 from hoplab.scenario import movement
 from hoplab.scenario.checks import check
-from hoplab.scenario.model import Flow, Link, Radio, Routing, Scenario, Station, Topology
+from hoplab.scenario.model import (
+    Flow,
+    Link,
+    Nic,
+    Radio,
+    Routing,
+    Scenario,
+    Split,
+    Station,
+    Topology,
+)
+from hoplab.scenario.split import STAMP_BYTES
 from hoplab.scenario.stations import GENERATED
-from hoplab.scenario.variants import VARIANTS
+from hoplab.scenario.variants import FIXED_WINDOW, VARIANTS
 
 WARM_UP_S = {"static": 0.0, "dsr": 0.0, "batmand": 20.0, "babeld": 20.0, "batman-adv": 20.0}
 """Proactive protocols need several hello intervals before all routes of a 10-hop chain stand."""
@@ -39,20 +50,30 @@ def resolve(scenario: Scenario, folder: Path = Path()) -> Scenario:
     Raises `ScenarioError` where parts contradict each other.
     """
     stations, links = _network(scenario, folder)
-    stations = tuple(_placed(station) for station in stations)
+    radio = radio_with_profile(scenario.radio)
+    stations = tuple(_equipped(_placed(station), radio) for station in stations)
     resolved = scenario.model_copy(
         update={
             "topology": Topology(),
             "station": stations,
             "link": links,
-            "radio": radio_with_profile(scenario.radio),
+            "radio": radio,
             "routing": _with_preset(scenario.routing),
             "warm_up_s": WARM_UP_S[scenario.routing.protocol]
             if scenario.warm_up_s is None
             else scenario.warm_up_s,
+            "split": None,
             "flow": tuple(_flow(flow, i, scenario) for i, flow in enumerate(scenario.flow)),
         }
     )
+    chosen = any(flow.split for flow in resolved.flow) or any(
+        flow.split is False for flow in scenario.flow
+    )
+    if scenario.split is not None and not chosen:
+        raise ScenarioError(
+            "split: acts on nothing: no flow of TCP is split; give proxies or every_hops in "
+            "[split], or split = true at a flow"
+        )
     check(resolved)
     return resolved
 
@@ -114,6 +135,16 @@ def _placed(station: Station) -> Station:
     """With its place at time 0, where only waypoints tell it."""
     x_m, y_m = station.place()
     return station.model_copy(update={"x_m": x_m, "y_m": y_m})
+
+
+def _equipped(station: Station, radio: Radio) -> Station:
+    """With its whole card, where it has its own: its keys over those of `[radio.nic]`."""
+    if station.nic is None:
+        return station
+    common = {} if radio.nic is None else radio.nic.model_dump(exclude_unset=True)
+    own = station.nic.model_dump(exclude_unset=True)
+    nic = _validated(Nic, {**common, **own}, f"station {station.name}: nic")
+    return station.model_copy(update={"nic": nic})
 
 
 def _generated(scenario: Scenario, folder: Path) -> tuple[Station, ...]:
@@ -223,13 +254,41 @@ def _flow(flow: Flow, index: int, scenario: Scenario) -> Flow:
         "stop_s": min(flow.stop_s or scenario.duration_s, scenario.duration_s),
     }
     if flow.protocol == "tcp":
+        update["split"] = split = _split(flow, index, scenario.split)
         default = "newreno" if scenario.tcp.profile == "classic" else "cubic"
+        if split is not None:
+            default = FIXED_WINDOW
+            update["window"] = split.window
         name = flow.congestion_control or default
         variant = VARIANTS.get(name)
         update["congestion_control"] = name
-        update["mss"] = flow.mss or DEFAULT_MSS
+        update["mss"] = flow.mss or DEFAULT_MSS - (STAMP_BYTES if split else 0)
         if flow.sack is None:
             update["sack"] = variant is None or variant.sack is not False
     else:
         update["packet_bytes"] = flow.packet_bytes or 512
     return flow.model_copy(update=update)
+
+
+def _split(flow: Flow, index: int, below: Split | None) -> Split | None:
+    """How the flow is split, with what `[split]` says and it does not; None where it is not."""
+    if flow.split is False or (flow.split is None and not (below and below.says_where)):
+        return None
+    own = flow.split if isinstance(flow.split, Split) else Split()
+    split = own.over(below)
+    if not split.says_where:
+        raise ScenarioError(
+            f"flow.{index}.split: nothing says which stations are proxies; give proxies or "
+            "every_hops, here or in [split]"
+        )
+    if flow.congestion_control not in (None, FIXED_WINDOW):
+        raise ScenarioError(
+            f'flow.{index}.congestion_control: "{flow.congestion_control}", but the flow is split, '
+            "and its window is governed by local acknowledgements; remove it, or set split = false"
+        )
+    if flow.window not in (None, split.window):
+        raise ScenarioError(
+            f"flow.{index}.window: {flow.window}, but the flow is split with window = "
+            f"{split.window}; remove one"
+        )
+    return split

@@ -22,6 +22,7 @@ from hoplab.scenario.dsr import DsrSettings
 from hoplab.scenario.keys import Table
 from hoplab.scenario.medium_file import MediumFile
 from hoplab.scenario.model import Scenario
+from hoplab.scenario.split import SplitFile
 
 SCHEMA = Path(__file__).with_name("scenario.schema.json")
 PAGES = (PROJECT / "docs" / "scenario.md", PROJECT / "docs" / "dsr.md")
@@ -31,7 +32,7 @@ REFERENCE = "#/$defs/"
 
 def document() -> dict[str, Any]:
     """The JSON Schema of a scenario; its ``$defs`` hold the daemons' tables too."""
-    models = (Scenario, DsrSettings, MediumFile)
+    models = (Scenario, DsrSettings, MediumFile, SplitFile)
     _, made = models_json_schema([(model, "validation") for model in models])
     tables = {name: _tidied(table) for name, table in made["$defs"].items()}
     for model in _tables(Table):

@@ -21,6 +21,7 @@ from hoplab.scenario.keys import (
     key,
 )
 from hoplab.scenario.movement.trace import Trace
+from hoplab.scenario.radio import Nic
 
 MAX_STATIONS = 200
 """A guest of 2 GB holds no 250 radios."""
@@ -183,6 +184,15 @@ class Station(Placed):
 
     name: Name = key(..., "a letter and up to seven more letters or digits, all small")
     radio: Switch = key(True, "false: wired only")
+    nic: Nic | None = key(
+        None, "its own network card and power: keys of `[radio.nic]` that differ from that"
+    )
+
+    @model_validator(mode="after")
+    def _has_a_card(self) -> Self:
+        if self.nic is not None and not self.radio:
+            raise ValueError("nic is a radio's; with radio = false there is none")
+        return self
 
 
 class Link(Table):

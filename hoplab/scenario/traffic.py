@@ -6,11 +6,12 @@ from __future__ import annotations
 import difflib
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Discriminator, Field, Tag, field_validator, model_validator
+from pydantic import Field, Tag, field_validator, model_validator
 
 from hoplab.scenario.keys import (
     MAX_DURATION_S,
-    UNION,
+    SWITCH,
+    TABLE,
     Conditions,
     Integer,
     Name,
@@ -19,8 +20,10 @@ from hoplab.scenario.keys import (
     Table,
     Time,
     key,
+    switch_or,
 )
-from hoplab.scenario.variants import CONGESTION_CONTROLS, VARIANTS
+from hoplab.scenario.split import SplitChoice
+from hoplab.scenario.variants import CONGESTION_CONTROLS, FIXED_WINDOW, VARIANTS
 
 MAX_FLOWS = 250
 SLOWEST_PACKET_S = 1000.0
@@ -47,16 +50,7 @@ class Elfn(Table):
 
 
 ElfnChoice = Annotated[
-    Annotated[Switch, Tag(f"{UNION}switch")] | Annotated[Elfn, Tag(f"{UNION}table")],
-    Discriminator(
-        lambda value: (
-            f"{UNION}{'switch' if isinstance(value, bool) else 'table'}"
-            if isinstance(value, bool | dict | Elfn)
-            else None
-        ),
-        custom_error_type="choice",
-        custom_error_message="should be true, false or a table",
-    ),
+    Annotated[Switch, Tag(SWITCH)] | Annotated[Elfn, Tag(TABLE)], switch_or(Elfn)
 ]
 
 
@@ -83,9 +77,10 @@ class Flow(Table):
 
     only: ClassVar[Conditions] = {
         **dict.fromkeys(
-            ("congestion_control", "mss", "window", "sack", "elfn"), ("protocol", ("tcp",))
+            ("congestion_control", "mss", "window", "sack", "elfn", "split"),
+            ("protocol", ("tcp",)),
         ),
-        **dict.fromkeys(("rate_kbps", "spacing"), ("protocol", ("udp",))),
+        **dict.fromkeys(("rate_kbps", "spacing", "buffer_bytes"), ("protocol", ("udp",))),
     }
 
     name: Annotated[str, Field(strict=True, pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$")] | None = (
@@ -116,14 +111,22 @@ class Flow(Table):
         "between its packets: always the same (even), or uniform between half and one and a half "
         "times that, so that no phase against other traffic decides who is dropped",
     )
+    buffer_bytes: Integer | None = key(
+        None,
+        "of the sending socket: a program that has filled it waits; the kernel's where it is not "
+        "given",
+        unit="octets",
+        ge=4096,
+        le=1 << 20,
+    )
     congestion_control: Annotated[str, Field(strict=True)] | None = key(
         None,
-        "tahoe, reno, newreno, sack, vegas, westwood, tcpw, or another of the kernel's; "
-        "cubic where it is not given, classic newreno",
+        "tahoe, reno, newreno, sack, vegas, westwood, tcpw, window (a fixed one), or another of "
+        "the kernel's; cubic where it is not given, classic newreno",
     )
     mss: Integer | None = key(
         None,
-        "largest segment, options included; 1460 where it is not given",
+        "largest segment, options included; 1460 where it is not given, 1444 of a split flow",
         unit="octets",
         ge=88,
         le=2232,
@@ -135,6 +138,11 @@ class Flow(Table):
         None, "by the variant where it is not given; all flows of a station share it"
     )
     elfn: ElfnChoice | None = key(None, "this flow's own; `[tcp]`'s where it is not given")
+    split: SplitChoice | None = key(
+        None,
+        "whether proxies split it, as `[split]` says, or a table with keys of that over it; true "
+        "where it is not given and `[split]` says which stations are proxies",
+    )
 
     @field_validator("congestion_control")
     @classmethod
@@ -160,6 +168,11 @@ class Flow(Table):
         elif self.packet_bytes is not None and self.packets is None:
             raise ValueError("packet_bytes is for udp and for counted transfers; use mss")
         variant = VARIANTS.get(self.congestion_control or "")
+        if self.congestion_control == FIXED_WINDOW and self.window is None and not self.split:
+            raise ValueError(
+                f'congestion_control = "{FIXED_WINDOW}" keeps the window that it is given; '
+                "give window"
+            )
         if variant and variant.sack is not None and self.sack not in (None, variant.sack):
             raise ValueError(
                 f"sack = {str(self.sack).lower()} contradicts congestion_control = "
@@ -173,6 +186,8 @@ class Flow(Table):
             raise ValueError("a udp flow needs rate_kbps or packets")
         if self.spacing is not None and self.rate_kbps is None:
             raise ValueError("spacing is that of a constant rate; give rate_kbps")
+        if self.buffer_bytes is not None and self.spacing == "random":
+            raise ValueError('spacing = "random" sends at its own times; remove buffer_bytes')
         if self.rate_kbps is not None:
             interval_s = (self.packet_bytes or 512) * 8 / (self.rate_kbps * 1000)
             if interval_s > SLOWEST_PACKET_S:

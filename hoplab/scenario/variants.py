@@ -14,6 +14,9 @@ class Variant:
     sack: bool | None = None
 
 
+FIXED_WINDOW = "window"
+"""Neither grows nor shrinks: the end-to-end window of a split flow."""
+
 VARIANTS = {
     "tahoe": Variant("tahoe", False),
     "reno": Variant("reno_classic", False),
@@ -22,6 +25,7 @@ VARIANTS = {
     "vegas": Variant("vegas"),
     "westwood": Variant("westwood"),
     "tcpw": Variant("tcpw"),
+    FIXED_WINDOW: Variant("window"),
 }
 
 OF_THE_KERNEL = ("cubic", "bbr", "bic", "dctcp", "htcp", "illinois", "veno", "yeah")

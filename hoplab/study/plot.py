@@ -7,8 +7,9 @@ Needs matplotlib: ``pip install hoplab[study]``. (The report's Plotly draws in a
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from hoplab.errors import MissingTool
 
@@ -21,6 +22,8 @@ except ModuleNotFoundError:
     ) from None
 
 COLUMNS = 2
+MOST_IN_A_ROW = 8
+"""Entries of a legend."""
 STYLES = {
     "sent": ("#1f5fa8", "."),
     "sent again": ("#d95f02", "s"),
@@ -56,18 +59,49 @@ SETTINGS: Any = {
 }
 
 
+FURTHER = ("#1f5fa8", "#d95f02", "#5b8c2a", "#7a4fa3", "#c0182b", "#2a9d8f", "#9aa5b1")
+"""Colours of kinds that `STYLES` does not know, in the order in which a panel adds them."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Points of one kind; ``errors`` are half-heights of their bars."""
+
+    kind: str
+    points: list[tuple[float, float]]
+    line: str
+    errors: list[float] | None
+    style: tuple[str, str]
+
+
 @dataclass
 class Panel:
-    """One plot: ranges of x and y, and points by the kind that `STYLES` knows."""
+    """One plot: ranges of x and y, and points by kind.
+
+    ``x_label`` and ``y_label`` go before those of the picture; ``ticks`` gives x names.
+    """
 
     title: str
     x: tuple[float, float]
     y: tuple[float, float]
-    logarithmic: bool = False
-    points: list[tuple[str, list[tuple[float, float]]]] = field(default_factory=list)
+    logarithmic: bool | Literal["x", "y"] = False
+    x_label: str = ""
+    y_label: str = ""
+    ticks: Mapping[float, str] | None = None
+    curves: list[Curve] = field(default_factory=list)
 
-    def add(self, kind: str, points: list[tuple[float, float]]) -> None:
-        self.points.append((kind, points))
+    def add(
+        self,
+        kind: str,
+        points: list[tuple[float, float]],
+        line: str = "",
+        errors: list[float] | None = None,
+        style: tuple[str, str] | None = None,
+    ) -> None:
+        """Points without a line, or joined by matplotlib's ``line`` ("-", "--", ":"); ``style``,
+        colour and marker, is `STYLES`' where it is not given."""
+        further = (FURTHER[len(self.curves) % len(FURTHER)], "o")
+        self.curves.append(Curve(kind, points, line, errors, style or STYLES.get(kind, further)))
 
 
 def svg(panels: list[Panel], x_label: str, y_label: str, title: str) -> str:
@@ -82,13 +116,7 @@ def _svg(panels: list[Panel], x_label: str, y_label: str, title: str) -> str:
     figure = Figure(figsize=(4.4 * columns, 2.7 * rows + 0.6), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False)
     for panel, axis in zip(panels, axes.flat, strict=False):
-        if panel.logarithmic:
-            axis.set(xscale="log", yscale="log")
-        axis.set(title=panel.title, xlim=panel.x, ylim=panel.y, xlabel=x_label, ylabel=y_label)
-        axis.grid(color="#e4e7eb", linewidth=0.6)
-        for kind, points in panel.points:
-            colour, marker = STYLES[kind]
-            axis.plot(*zip(*points, strict=True), marker, color=colour, label=kind)
+        _draw(panel, axis, x_label, y_label)
     for spare in list(axes.flat)[len(panels) :]:
         spare.axis("off")
     marks: dict[Any, Any] = {}
@@ -99,9 +127,28 @@ def _svg(panels: list[Panel], x_label: str, y_label: str, title: str) -> str:
         list(marks.values()),
         list(marks),
         loc="outside lower center",
-        ncols=len(marks),
+        ncols=min(len(marks), MOST_IN_A_ROW),
         frameon=False,
     )
     output = io.StringIO()
     figure.savefig(output, format="svg", metadata={"Date": None})
     return output.getvalue()
+
+
+def _draw(panel: Panel, axis: Any, x_label: str, y_label: str) -> None:
+    if panel.logarithmic in (True, "x"):
+        axis.set(xscale="log")
+    if panel.logarithmic in (True, "y"):
+        axis.set(yscale="log")
+    labels = {"xlabel": panel.x_label or x_label, "ylabel": panel.y_label or y_label}
+    axis.set(title=panel.title, xlim=panel.x, ylim=panel.y, **labels)
+    if panel.ticks is not None:
+        axis.set_xticks(list(panel.ticks), list(panel.ticks.values()))
+    axis.grid(color="#e4e7eb", linewidth=0.6)
+    for curve in panel.curves:
+        colour, marker = curve.style
+        x, y = zip(*curve.points, strict=True)
+        if curve.errors is not None:
+            axis.errorbar(x, y, curve.errors, fmt="none", ecolor=colour, elinewidth=0.8, capsize=2)
+        form = {"linestyle": curve.line or "none", "linewidth": 1.0}
+        axis.plot(x, y, marker=marker, color=colour, label=curve.kind, **form)

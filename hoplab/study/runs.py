@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from hoplab import results
 from hoplab.results.reader import Results
-from hoplab.run.launch import run
+from hoplab.runs.launch import run
 from hoplab.scenario.file import parse
 from hoplab.scenario.resolve import resolve
 

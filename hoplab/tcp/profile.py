@@ -32,11 +32,11 @@ BUFFER_OVERHEAD = 4
 """Buffer bytes for a byte of window: half is kept for overhead, and small packets cost more."""
 
 
-def sysctls(tcp: Tcp, sack: bool, window_bytes: int = 0) -> dict[str, str]:
+def sysctls(tcp: Tcp, sack: bool, window_bytes: int = 0, splits: bool = False) -> dict[str, str]:
     """Settings of one station.
 
     ``sack`` is whether its flows use selective acknowledgements, ``window_bytes`` the largest
-    window that one of its flows is to reach.
+    window that one of its flows is to reach, ``splits`` whether it sends split flows.
     """
     values = {"net.ipv4.tcp_sack": "1" if sack else "0"}
     if tcp.profile == "classic":
@@ -47,6 +47,10 @@ def sysctls(tcp: Tcp, sack: bool, window_bytes: int = 0) -> dict[str, str]:
             buffer = BUFFER_OVERHEAD * window_bytes
             values["net.ipv4.tcp_window_scaling"] = "1"
             values["net.ipv4.tcp_rmem"] = f"4096 {buffer} {max(buffer, 6 << 20)}"
+    if splits:
+        # A proxy's copy bears the time at which TCP sent it first. Once a later one has come,
+        # the destination discards it as an old duplicate (PAWS, RFC 7323 section 5).
+        values["net.ipv4.tcp_timestamps"] = "0"
     if tcp.min_rto_ms is not None:
         values[MIN_RTO] = str(tcp.min_rto_ms * 1000)
     return values

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from hoplab.errors import MissingTool
 from hoplab.network.elfn import Elfn
 from hoplab.network.namespaces import Namespaces
-from hoplab.scenario.plan import Plan
+from hoplab.scenario.plan import Conversation, Plan
 from hoplab.tcp import profile
 from hoplab.tcp.socket_settings import SocketSettings
 
@@ -39,6 +39,7 @@ def apply(plan: Plan, namespaces: Namespaces) -> Applied:
             plan.scenario.tcp,
             sack=station not in without_sack,
             window_bytes=max(windows, default=0),
+            splits=any(flow.split and flow.source == station for flow in flows),
         )
         missing = namespaces.sysctl(station, values)
         made[station] = {key: value for key, value in values.items() if key not in missing}
@@ -53,13 +54,18 @@ def apply(plan: Plan, namespaces: Namespaces) -> Applied:
 
 def socket_settings(plan: Plan) -> list[SocketSettings]:
     """Windows of every TCP flow."""
+    return settings_of(plan, plan.conversations)
+
+
+def settings_of(plan: Plan, conversations: Iterable[Conversation]) -> list[SocketSettings]:
+    """Windows of those of them that are TCP."""
     return [
         SocketSettings(
             conversation.client_port,
             profile.initial_window(plan.scenario.tcp),
             conversation.flow.window,
         )
-        for conversation in plan.conversations
+        for conversation in conversations
         if conversation.flow.protocol == "tcp"
     ]
 
@@ -68,19 +74,28 @@ def elfn(plan: Plan, later: Callable[[Callable[[], None]], None]) -> dict[str, E
     """Have the flows that are to do so stand by; the module by station, to be closed ``later``."""
     modules: dict[str, Elfn] = {}
     for conversation in plan.conversations:
-        chosen = conversation.elfn
-        if chosen is None:
-            continue
-        station = conversation.flow.source
-        if station not in modules:
-            modules[station] = Elfn(station)
-            later(modules[station].close)
-        modules[station].set(
-            True,
-            chosen.probe_ms,
-            chosen.resume,
-            chosen.give_up_s,
-            chosen.first_probe,
-            conversation.client_port,
-        )
+        stand_by(conversation, modules, later)
     return modules
+
+
+def stand_by(
+    conversation: Conversation,
+    modules: dict[str, Elfn],
+    later: Callable[[Callable[[], None]], None],
+) -> None:
+    """Have a flow do so, if it is to; a module that its station lacks joins ``modules``."""
+    chosen = conversation.elfn
+    if chosen is None:
+        return
+    station = conversation.flow.source
+    if station not in modules:
+        modules[station] = Elfn(station)
+        later(modules[station].close)
+    modules[station].set(
+        True,
+        chosen.probe_ms,
+        chosen.resume,
+        chosen.give_up_s,
+        chosen.first_probe,
+        conversation.client_port,
+    )

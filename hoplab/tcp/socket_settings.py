@@ -62,6 +62,12 @@ class Group:
     folder: Path
     came_from: Path
 
+    def add(self, settings: Sequence[SocketSettings]) -> None:
+        """Settings of further connections."""
+        program = _program(settings)
+        if program is not None:
+            _attach(self.folder, program)
+
     def close(self) -> None:
         """Leave the group, end what is still in it, and remove it."""
         (self.came_from / "cgroup.procs").write_text(str(os.getpid()), encoding="ascii")

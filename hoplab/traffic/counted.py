@@ -57,13 +57,15 @@ def send(
             )
         except OSError as error:
             sys.exit(f"congestion control {congestion_control}: {error.strerror}")
-        # A packet of the scenario is a packet on the wire, as long as the window lets it leave.
+        # A packet of the scenario is a packet on the wire: it does not wait for more, and while it
+        # waits for the window nothing is added to it.
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.bind((own_address, int(own_port)))
         connection.connect((address, int(port)))
         packet = bytes(int(packet_bytes))
+        whole = socket.MSG_EOR if len(packet) < int(mss) else 0
         for _ in range(int(packets)):
-            connection.sendall(packet)
+            connection.sendall(packet, whole)
         signal.pause()
 
 

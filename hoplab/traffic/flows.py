@@ -150,6 +150,8 @@ def _udp_options(flow: Flow) -> list[str]:
     options = ["--udp", "--bitrate", str(rate_bps)]
     if flow.packets is None:
         options += ["--length", str(packet_bytes)]
+    if flow.buffer_bytes is not None:
+        options += ["--window", str(flow.buffer_bytes)]
     if rate_bps:
         # iperf3 wakes at this tick and sends when it is behind its rate: a tick a packet spaces
         # packets evenly, its default of 1 ms sends bursts or wakes for nothing.

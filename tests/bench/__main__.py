@@ -12,19 +12,26 @@ import statistics
 import subprocess
 import tempfile
 import time
+import tomllib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from hoplab import report
+from hoplab import sweep as sweeps
 from hoplab.resources import PROJECT
-from hoplab.run.launch import Progress, run
+from hoplab.runs.launch import Progress, run
 from hoplab.scenario.file import load, parse
 from hoplab.scenario.model import Scenario
 from hoplab.scenario.resolve import resolve
+from hoplab.stream.hub import Stream
+from hoplab.stream.influx import Influx
+from hoplab.sweep.cluster import cores
+from tests.emulation.victoria import victoria
 
 REPEATS = 3
+SWEPT = 200
 
 
 def _document(stations: int, duration_s: float, **more: Any) -> Scenario:
@@ -145,6 +152,34 @@ def _side_by_side() -> float:
     return _wall_s(both) / _wall_s(lambda: _run(scenario))
 
 
+def _streamed() -> float:
+    """A run of 30 stations with DSR whose tables all go to a database, over the same without."""
+    with (
+        tempfile.TemporaryDirectory(prefix="hoplab-bench-") as folder,
+        victoria(Path(folder)) as db,
+    ):
+        ratios = []
+        for _ in range(REPEATS):
+            alone = _run(_mobile(60))["wall_s"]
+            followed = _run(_mobile(60), stream=Stream([Influx(db.url)]))["wall_s"]
+            ratios.append(followed / alone)
+    return statistics.median(ratios)
+
+
+def _sweep_over_runs() -> float:
+    """Wall time of a sweep of 200 demos over that of 200 runs, one after the other on each core."""
+    file = PROJECT / "experiments" / "demo.toml"
+    document = tomllib.loads(file.read_text(encoding="utf-8"))
+    one_s = _wall_s(lambda: _run(resolve(load(file))))
+    points = (sweeps.point(document, seed=seed) for seed in range(1, SWEPT + 1))
+    with tempfile.TemporaryDirectory(prefix="hoplab-bench-") as folder:
+        started = time.monotonic()
+        failed = sum(done.error is not None for done in sweeps.run(points, store=folder))
+        wall_s = time.monotonic() - started
+    assert not failed
+    return wall_s / (SWEPT * one_s / cores())
+
+
 def main() -> None:
     """Every figure, a line each."""
     for name, measure, aim in (
@@ -156,6 +191,8 @@ def main() -> None:
         ("medium_engine_10_radios_million_events_per_s", _engine, ">= 1.5"),
         ("30_stations_dsr_virtual_per_wall", lambda: _speed(_mobile(60)), ">= 5"),
         ("two_runs_side_by_side_over_one", _side_by_side, "<= 1.25"),
+        ("30_stations_dsr_streamed_over_not", _streamed, "<= 1.03"),
+        ("sweep_of_200_over_200_runs_a_core", _sweep_over_runs, "<= 1.15"),
     ):
         print(f"{name} {measure():.2f} (aim {aim})", flush=True)
 

@@ -14,7 +14,7 @@ import pytest
 
 from hoplab.machine import select
 from hoplab.machine.sealed import Machine
-from hoplab.run import launch
+from hoplab.runs import launch
 from hoplab.scenario.file import load
 from hoplab.scenario.resolve import resolve
 from tests.emulation.conftest import HOPLAB

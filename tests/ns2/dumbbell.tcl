@@ -15,7 +15,9 @@ array set opt {
 source [file join [file dirname [info script]] options.tcl]
 read_options $argv
 
-ns-random $opt(seed)
+# The generator is multiplicative: its first draws from 1, 2, 3, ... are all nearly 0, and with them the
+# links' further delays. So seeds are spread first.
+ns-random [expr {$opt(seed) * 179424673 % 2147483647}]
 Agent/TCP/Vegas set v_alpha_ $opt(alpha)
 Agent/TCP/Vegas set v_beta_ $opt(beta)
 set ns [new Simulator]

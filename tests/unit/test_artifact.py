@@ -15,7 +15,7 @@ import pytest
 from hoplab.errors import HoplabError, MissingTool, ResultsError
 from hoplab.machine import assemble, pack, store
 from hoplab.results import digests
-from hoplab.run import again, artifact, launch
+from hoplab.runs import again, artifact, launch
 from tests.unit.test_machine import make
 
 Member = tuple[str, bytes]

@@ -151,6 +151,14 @@ def test_a_station_that_is_moved_by_an_event_is_where_it_was_put(tmp_path: Path)
     assert found["marks"] == [{"t": 1.0, "kind": "move", "what": "n1"}]
 
 
+def test_a_drag_is_one_mark_where_it_ended(tmp_path: Path) -> None:
+    drag = [(at, "n1") for at in (0.1, 0.2, 0.3)] + [(0.4, "n2"), (0.5, "n1"), (1.9, "n1")]
+    moves = [{"at_s": at, "kind": "move", "station": n, "x_m": at, "y_m": 0} for at, n in drag]
+    marks = data.figures(_run(tmp_path / "run", 3, 1, event=moves))["marks"]
+    ends = [(0.3, "n1"), (0.4, "n2"), (0.5, "n1"), (1.9, "n1")]
+    assert [(mark["t"], mark["what"]) for mark in marks] == ends
+
+
 def test_a_scenario_of_another_version_is_one_line(tmp_path: Path) -> None:
     _run(tmp_path / "run", 3, 1)
     (tmp_path / "run" / "scenario.json").write_text('{"stations": []}')

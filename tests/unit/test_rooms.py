@@ -8,7 +8,7 @@ from pathlib import Path
 from hoplab.resources import PACKAGE
 
 FLOORS = (
-    ("errors", "resources", "signals"),
+    ("errors", "resources", "signals", "terminal"),
     ("processes", "records"),
     ("scenario",),
     ("network",),
@@ -16,11 +16,16 @@ FLOORS = (
     ("lab",),
     ("machine",),
     ("results",),
-    ("run",),
-    ("study",),
+    ("stream",),
+    ("runs",),
     ("report",),
+    ("store",),
+    ("sweep",),
+    ("study",),
     ("live",),
     ("prompt", "doctor"),
+    ("api",),
+    ("testing",),
     ("cli",),
     ("__main__",),
 )

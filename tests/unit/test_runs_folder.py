@@ -13,7 +13,7 @@ from hoplab import results
 from hoplab.errors import ResultsError
 from hoplab.records import inplace
 from hoplab.results import digests, tables
-from hoplab.run import collect, folder
+from hoplab.runs import collect, folder
 from hoplab.scenario.model import Flow, Scenario, Station
 from hoplab.scenario.resolve import resolve
 

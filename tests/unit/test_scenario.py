@@ -14,8 +14,10 @@ from hoplab.resources import PROJECT
 from hoplab.scenario import schema
 from hoplab.scenario.file import load
 from hoplab.scenario.movement import Trace
+from hoplab.scenario.plan import plan
 from hoplab.scenario.reach import neighbours
 from hoplab.scenario.resolve import resolve
+from hoplab.scenario.split import Split
 from hoplab.scenario.variants import OF_THE_KERNEL
 
 KEYS_OF = re.compile(r"<!-- keys of (\w+) -->")
@@ -70,9 +72,43 @@ def test_resolved_scenario_resolves_to_itself(tmp_path: Path) -> None:
     assert resolve(once) == once
 
 
-@pytest.mark.parametrize("path", sorted((PROJECT / "experiments").glob("**/*.toml")))
+EXPERIMENTS = [
+    *sorted((PROJECT / "experiments").glob("*.toml")),
+    *sorted((PROJECT / "experiments").glob("*/scenario*.toml")),
+]
+
+
+@pytest.mark.parametrize("path", EXPERIMENTS)
 def test_every_experiment_is_valid(path: Path) -> None:
     resolve(load(path), path.parent)
+
+
+UNEQUAL = """
+duration_s = 5
+[radio]
+nic = { rx_packet_us = 100, tx_ring = 8 }
+[[station]]
+name = "fast"
+[[station]]
+name = "slow"
+x_m = 10
+nic = { rx_packet_us = 500, rx_buffer_packets = 4 }
+[[station]]
+name = "wired"
+radio = false
+"""
+
+
+def test_a_stations_own_card_goes_over_that_of_all(tmp_path: Path) -> None:
+    resolved = resolve(load(write(tmp_path, UNEQUAL)))
+    fast, slow, _ = resolved.station
+    assert resolved.radio.nic is not None and slow.nic is not None
+    assert (fast.nic, resolved.radio.nic.rx_packet_us) == (None, 100)
+    assert (slow.nic.rx_packet_us, slow.nic.tx_ring, slow.nic.rx_buffer_packets) == (500, 8, 4)
+    again = resolve(resolved)
+    assert again == resolved
+    with pytest.raises(ScenarioError, match=r"station\.2: nic is a radio's"):
+        load(write(tmp_path, UNEQUAL + "nic = { tx_ring = 1 }"))
 
 
 def test_a_threshold_in_dbm_replaces_the_profiles_distance(tmp_path: Path) -> None:
@@ -120,6 +156,48 @@ def test_a_trace_takes_the_first_stations(tmp_path: Path, stations: str, found: 
         resolve(load(write(tmp_path, text), ["topology.stations=4"]), tmp_path)
 
 
+LONG_CHAIN = CHAIN.replace('kind = "chain"', 'kind = "chain"\nstations = 9').replace("n3", "n8")
+
+
+@pytest.mark.parametrize(
+    ("text", "proxies", "every_hops"),
+    [
+        ('[split]\nproxies = ["n6", "n3"]', ("n3", "n6"), None),
+        ("[split]\nevery_hops = 3", ("n3", "n6"), None),
+        ("[split]\nevery_hops = 7", ("n7",), None),
+        ('split = { every_hops = 4 }\n[split]\nproxies = ["n1"]', ("n4",), None),
+        # Only the routing daemon knows which stations a segment comes by.
+        ('[split]\nevery_hops = 3\n[routing]\nprotocol = "dsr"', (), 3),
+        ('[split]\nevery_hops = 3\n[routing]\nprotocol = "babeld"', (), 3),
+        ('[split]\nevery_hops = 3\n[routing]\nprotocol = "batman-adv"', ("n3", "n6"), None),
+        ("split = false\n[split]\nevery_hops = 3", (), None),
+    ],
+)
+def test_proxies_of_a_split_flow(
+    tmp_path: Path, text: str, proxies: tuple[str, ...], every_hops: int | None
+) -> None:
+    resolved = resolve(load(write(tmp_path, LONG_CHAIN + text)))
+    assert resolve(resolved) == resolved
+    (conversation,) = plan(resolved).conversations
+    assert conversation.proxies == proxies
+    if not proxies and every_hops is None:
+        assert conversation.split is None
+        return
+    assert conversation.split is not None
+    assert conversation.split.proxies == tuple(f"10.0.0.{int(name[1:]) + 1}" for name in proxies)
+    assert conversation.split.every_hops == every_hops
+    assert conversation.flow.congestion_control == "window"
+    assert conversation.flow.window == conversation.split.window == 64
+    # Below that ACKs from end to end cost more than proxies gain (docs/split-tcp.md).
+    assert conversation.split.ack_every == 8
+
+
+def test_a_flow_takes_what_it_leaves_open_from_split(tmp_path: Path) -> None:
+    text = LONG_CHAIN + "split = { window = 9 }\n[split]\nevery_hops = 2\nbuffer_packets = 5"
+    (flow,) = resolve(load(write(tmp_path, text))).flow
+    assert flow.split == Split(every_hops=2, buffer_packets=5, window=9)
+
+
 def test_congestion_controls_are_those_of_the_guest() -> None:
     fragment = PROJECT / "kernel-modules" / "guest" / "fragments" / "40-tcp.config"
     found = {
@@ -147,7 +225,9 @@ def test_every_table_has_its_place_in_a_page() -> None:
     shown = {name for path in schema.PAGES for name in KEYS_OF.findall(path.read_text())}
     tables = {"Scenario", *schema.document()["$defs"]}
     # The medium's own file is described by its --help.
-    assert shown == tables - {"MediumFile", "RadioStation", "Records"}
+    assert shown == tables - {"MediumFile", "RadioStation", "Records", "SplitFile"} - {
+        "SplitConnection"
+    }
 
 
 def test_every_key_has_a_sentence() -> None:

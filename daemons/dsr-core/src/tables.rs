@@ -9,6 +9,14 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 use hoplab_base::{Duration, Instant};
+use hoplab_wire::split::Stamp;
+
+/// Whether `packet` is one of `node`: of its local stack, or a segment for which it is responsible as
+/// a proxy of Split-TCP.
+pub fn answers_for(node: Ipv4Addr, packet: &Packet) -> bool {
+    let custodian = Stamp::of(&packet.ip).map(|stamp| stamp.custodian);
+    packet.ip.source == node || custodian == Some(node)
+}
 
 /// Packets that wait for a route (§4.2).
 #[derive(Default)]
@@ -36,19 +44,19 @@ impl SendBuffer {
         out
     }
 
-    /// Whether packets for `target` wait, of `source` if one is given.
-    pub fn waits_for(&self, target: Ipv4Addr, source: Option<Ipv4Addr>) -> bool {
+    /// Whether packets for `target` wait, those of `node` if one is given.
+    pub fn waits_for(&self, target: Ipv4Addr, node: Option<Ipv4Addr>) -> bool {
         self.packets.iter().any(|w| {
-            w.packet.ip.destination == target && source.is_none_or(|s| s == w.packet.ip.source)
+            w.packet.ip.destination == target && node.is_none_or(|n| answers_for(n, &w.packet))
         })
     }
 
-    /// Destinations of the packets of `source`, or of all.
-    pub fn targets(&self, source: Option<Ipv4Addr>) -> Vec<Ipv4Addr> {
+    /// Destinations of the packets of `node`, or of all.
+    pub fn targets(&self, node: Option<Ipv4Addr>) -> Vec<Ipv4Addr> {
         let mut list: Vec<_> = self
             .packets
             .iter()
-            .filter(|w| source.is_none_or(|s| s == w.packet.ip.source))
+            .filter(|w| node.is_none_or(|n| answers_for(n, &w.packet)))
             .map(|w| w.packet.ip.destination)
             .collect();
         list.sort_unstable();
@@ -66,6 +74,15 @@ impl SendBuffer {
             }
         }
         out
+    }
+
+    /// Takes out the packets that carry the same as `packet`.
+    pub fn take_same(&mut self, packet: &Packet) -> Vec<Waiting> {
+        self.take(|w| {
+            w.packet.ip.source == packet.ip.source
+                && w.packet.ip.destination == packet.ip.destination
+                && w.packet.payload == packet.payload
+        })
     }
 
     pub fn take_for(&mut self, target: Ipv4Addr) -> Vec<Waiting> {
@@ -311,6 +328,8 @@ fn fingerprint(packet: &Packet) -> u64 {
     eat(&packet.ip.destination.octets());
     eat(&packet.ip.identification.to_be_bytes());
     eat(&packet.ip.flags_fragment.to_be_bytes());
+    // A stamp of Split-TCP tells transmissions of a segment apart.
+    eat(&packet.ip.options);
     eat(&[packet.ip.protocol]);
     eat(&(packet.payload.len() as u32).to_be_bytes());
     eat(&packet.payload[..packet.payload.len().min(48)]);

@@ -14,6 +14,9 @@ use std::path::{Path, PathBuf};
 /// namespace has its own and nothing is left behind.
 pub const DEFAULT_CONTROL: &str = "@hoplab-dsr";
 
+/// Longest time between samples.
+const MOST_SECONDS: f64 = 1e9;
+
 /// The declaration of `[settings]`.
 const SETTINGS: &str = "DsrSettings";
 
@@ -27,8 +30,8 @@ and overhears its neighbours through a monitor interface that disappears with th
 const AFTER: &str = "\
 FILES
   A configuration file is TOML. Its keys are the long options of `run` (interface, address,
-  name, seed, epoch_ns, duration_s, events, counters, control, tun, overhear, elfn,
-  keep_privileges) and a table [settings]
+  name, seed, epoch_ns, duration_s, events, counters, control, tun, overhear, split,
+  split_table, split_interval_s, elfn, keep_privileges) and a table [settings]
   with the protocol's constants; unknown keys are refused. See docs/dsr.md.
 
 SIGNALS
@@ -80,6 +83,8 @@ pub enum Request {
     Flush,
     /// Print the settings in force, as TOML.
     Settings,
+    /// Print what the station does for split connections, a line for each.
+    Split,
 }
 
 impl Request {
@@ -89,6 +94,7 @@ impl Request {
             Request::Stats => "stats",
             Request::Flush => "flush",
             Request::Settings => "settings",
+            Request::Split => "split",
         }
     }
 }
@@ -137,6 +143,15 @@ pub struct RunArgs {
     /// Check the configuration file and the settings, and do nothing else.
     #[arg(long)]
     pub check: bool,
+    /// File of the connections that are split (TOML, as of hoplab-split).
+    #[arg(long, value_name = "FILE")]
+    split: Option<PathBuf>,
+    /// Append rows of table `split` to FILE as JSON lines.
+    #[arg(long, value_name = "FILE")]
+    split_table: Option<PathBuf>,
+    /// Time between two rows of a connection at least, s [default: 0.1].
+    #[arg(long, value_name = "S")]
+    split_interval_s: Option<f64>,
     /// Tell the kernel module elfn which segments of this station met a broken link.
     #[arg(long)]
     elfn: bool,
@@ -171,6 +186,9 @@ pub struct Config {
     pub tun: String,
     pub tun_mtu: u32,
     pub overhear: Overhear,
+    pub split: Option<PathBuf>,
+    pub split_table: Option<PathBuf>,
+    pub split_interval_s: f64,
     pub elfn: bool,
     pub keep_privileges: bool,
     pub settings: Settings,
@@ -191,6 +209,9 @@ impl Default for Config {
             tun: "dsr0".into(),
             tun_mtu: 1500,
             overhear: Overhear::Monitor,
+            split: None,
+            split_table: None,
+            split_interval_s: 0.1,
             elfn: false,
             keep_privileges: false,
             settings: Settings::default(),
@@ -221,6 +242,15 @@ impl Config {
         c.duration_s = args.duration_s.or(c.duration_s);
         c.events = args.events.or(c.events);
         c.counters = args.counters.or(c.counters);
+        c.split = args.split.or(c.split);
+        c.split_table = args.split_table.or(c.split_table);
+        c.split_interval_s = args.split_interval_s.unwrap_or(c.split_interval_s);
+        if !(0.0..=MOST_SECONDS).contains(&c.split_interval_s) {
+            let given = c.split_interval_s;
+            return Err(format!(
+                "split_interval_s {given}: expected 0 to {MOST_SECONDS} s"
+            ));
+        }
         c.overhear = args.overhear.unwrap_or(c.overhear);
         c.elfn |= args.elfn;
         c.keep_privileges |= args.keep_privileges;

@@ -3,21 +3,22 @@
 //! wait. Frames come through rings without a call of their own and leave in batches; what need not
 //! be known at once (statuses of frames sent, overheard frames) is gathered for a while.
 
-use crate::clock::Clock;
 use crate::config::{Config, Overhear};
-use crate::control::{self, Control};
+use crate::control;
 use crate::elfn::Elfn;
 use crate::outbox::{Frame, Outbox};
 use crate::records::{Counters, Events};
+use crate::split::Splitting;
 use crate::{monitor, nl80211};
 use hoplab_base::{Duration, Instant};
 use hoplab_dsr_core::{Dsr, LinkDestination, Mac, Output, Token};
+use hoplab_linux::control::Control;
 use hoplab_linux::interface::Configurator;
 use hoplab_linux::netlink::Netlink;
 use hoplab_linux::packet::{self, Receives};
 use hoplab_linux::tun::Tun;
 use hoplab_linux::{
-    calls, privileges, signals, wait, want_statuses, Found, Interest, Ring, Statuses,
+    calls, privileges, signals, wait, want_statuses, Clock, Found, Interest, Ring, Statuses,
 };
 use hoplab_wire::{ethernet, ETHERTYPE_ARP, ETHERTYPE_IPV4};
 use std::collections::{BTreeMap, VecDeque};
@@ -65,6 +66,7 @@ pub struct Daemon {
     signals: BTreeMap<Mac, i16>,
     events: Option<Events>,
     counters: Counters,
+    splitting: Option<Splitting>,
 }
 
 /// What a wait found.
@@ -124,6 +126,7 @@ impl Daemon {
             .duration_s
             .map(|s| epoch + Duration::from_secs_f64(s));
         let counters = Counters::create(config.counters.as_deref(), name, end)?;
+        let splitting = Splitting::of(config, end)?;
         let control = Control::bind(&config.control)?;
         let elfn = config.elfn.then(Elfn::open).transpose()?;
         if !config.keep_privileges {
@@ -132,8 +135,12 @@ impl Daemon {
         }
         // Those of setting up do not count.
         calls::forget();
+        let mut core = Dsr::new(address, own, settings, config.stream());
+        if let Some(splitting) = &splitting {
+            splitting.begin(&mut core);
+        }
         Ok(Daemon {
-            core: Dsr::new(address, own, settings, config.stream()),
+            core,
             own,
             clock: Clock::new(),
             tun,
@@ -153,6 +160,7 @@ impl Daemon {
             signals: BTreeMap::new(),
             events: events.transpose()?,
             counters,
+            splitting,
         })
     }
 
@@ -164,11 +172,16 @@ impl Daemon {
             if self.counters.due().is_some_and(|end| end <= now) {
                 self.counters.write(&control::counters(&self.core));
             }
+            if let Some(splitting) = &mut self.splitting {
+                splitting.sample(now, &self.core);
+            }
             self.round(&woken);
         }
         self.counters.write(&control::counters(&self.core));
+        let (now, core) = (self.clock.now(), &self.core);
+        let splitting = self.splitting.map_or(Ok(()), |s| s.finish(now, core));
         let events = self.events.map_or(Ok(()), Events::finish);
-        self.counters.finish().and(events)
+        self.counters.finish().and(events).and(splitting)
     }
 
     /// Waits for input or the next deadline. What is being gathered is left out until its time
@@ -193,7 +206,8 @@ impl Daemon {
         let statuses =
             (gather_statuses && self.core.outstanding() > 0).then_some(self.statuses_due);
         let foreign = (gather_foreign && self.overhear.is_some()).then_some(self.foreign_due);
-        let until = [deadline, statuses, foreign, self.counters.due()];
+        let rows = self.splitting.as_ref().and_then(Splitting::due);
+        let until = [deadline, statuses, foreign, self.counters.due(), rows];
         let until = until.into_iter().flatten().min().unwrap_or(Instant::MAX);
         let longest = until.since(now).clamp(SHORTEST_WAIT, IDLE);
         let left = wait(&mut interests, longest);
@@ -232,7 +246,9 @@ impl Daemon {
             self.read_tun();
         }
         if woken.control.input {
-            self.control.serve(&mut self.core, now);
+            let (core, splitting) = (&mut self.core, self.splitting.as_ref());
+            self.control
+                .serve(|word| control::answer(core, splitting, now, word));
         }
         if self.core.next_deadline().is_some_and(|at| at <= now) {
             self.core.handle_timeout(now);
@@ -240,6 +256,9 @@ impl Daemon {
         self.carry_out();
         while self.send() {
             self.carry_out();
+        }
+        if let Some(events) = &mut self.events {
+            events.flush();
         }
     }
 
@@ -322,6 +341,11 @@ impl Daemon {
                 Output::Notice(segments) => {
                     if let Some(elfn) = &self.elfn {
                         elfn.tell(&segments);
+                    }
+                }
+                Output::Split(event) => {
+                    if let Some(events) = &mut self.events {
+                        events.write_split(self.clock.now(), &event);
                     }
                 }
                 Output::Event(event) => {

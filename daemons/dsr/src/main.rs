@@ -3,7 +3,6 @@
 
 #![forbid(unsafe_code)]
 
-mod clock;
 mod config;
 mod control;
 mod daemon;
@@ -12,6 +11,7 @@ mod monitor;
 mod nl80211;
 mod outbox;
 mod records;
+mod split;
 
 use clap::Parser;
 use config::{Cli, Command, Config};
@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match cli.command {
         Some(Command::Ctl { control, request }) => {
-            control::ask(&control, request.as_str()).map(|text| print!("{text}"))
+            hoplab_linux::control::ask(&control, request.as_str()).map(|text| print!("{text}"))
         }
         None if cli.run.check => Config::load(cli.run).map(|_| println!("no mistakes")),
         None => Config::load(cli.run).and_then(|config| serve(&config)),

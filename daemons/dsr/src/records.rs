@@ -13,6 +13,8 @@ pub struct Events {
     node: String,
     epoch: Instant,
     written: Result<(), String>,
+    /// Rows wait in the buffer.
+    waiting: bool,
 }
 
 impl Events {
@@ -22,17 +24,40 @@ impl Events {
             node: node.into(),
             epoch,
             written: Ok(()),
+            waiting: false,
         })
     }
 
     pub fn write(&mut self, now: Instant, event: &Event) {
+        self.put(now, "dsr", event.kind(), &event.to_string());
+    }
+
+    /// What the station did for a split connection.
+    pub fn write_split(&mut self, now: Instant, event: &hoplab_split_core::Event) {
+        self.put(now, "split", event.kind(), &event.to_string());
+    }
+
+    fn put(&mut self, now: Instant, source: &str, kind: &str, detail: &str) {
         let written = self.out.write(&events::Row {
             t_s: now.seconds_from(self.epoch),
             node: &self.node,
-            source: "dsr",
-            kind: event.kind(),
-            detail: &event.to_string(),
+            source,
+            kind,
+            detail,
         });
+        self.keep(written);
+        self.waiting = true;
+    }
+
+    /// Give the rows to those who follow the run.
+    pub fn flush(&mut self) {
+        if std::mem::take(&mut self.waiting) {
+            let flushed = self.out.flush();
+            self.keep(flushed);
+        }
+    }
+
+    fn keep(&mut self, written: Result<(), String>) {
         if self.written.is_ok() {
             self.written = written;
         }

@@ -18,7 +18,8 @@ fn mistakes_are_told_in_a_line() {
         "Nic",
         "tx_rin = 4",
         "line 1: tx_rin: unknown key; did you mean tx_ring?; one of \
-             tx_ring, rx_service_mbps, rx_buffer_packets",
+             tx_packet_us, tx_service_mbps, queue_packets, tx_ring, tx_load_us, tx_load_mbps, \
+             rx_packet_us, rx_service_mbps, rx_buffer_packets",
     );
     refused(
         "Nic",

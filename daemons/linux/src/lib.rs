@@ -13,11 +13,14 @@ pub mod bpf {
     };
 }
 pub mod calls;
+mod clock;
+pub mod control;
 pub mod interface;
 pub mod kernel;
 pub mod netlink;
 pub mod packet;
 pub mod privileges;
+pub mod raw;
 mod ring;
 pub mod signals;
 mod socket;
@@ -25,6 +28,7 @@ mod status;
 pub mod tun;
 mod wait;
 
+pub use clock::Clock;
 pub use ring::Ring;
 pub use status::{want_statuses, Statuses};
 pub use wait::{wait, Found, Interest};

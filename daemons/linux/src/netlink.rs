@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A generic netlink socket that takes many datagrams with one call.
+//! A netlink socket that takes many datagrams with one call.
 
 use crate::calls::{count, Call};
 use crate::socket::{self, checked};
@@ -65,12 +65,22 @@ pub fn is_overrun(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::ENOBUFS)
 }
 
-/// A generic netlink socket.
+/// A netlink socket.
 pub struct Netlink(OwnedFd);
 
 impl Netlink {
+    /// Of the generic families.
     pub fn open() -> io::Result<Self> {
-        let socket = socket::open(libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_GENERIC)?;
+        Self::of(libc::NETLINK_GENERIC)
+    }
+
+    /// Of the packet filter (nfnetlink).
+    pub fn open_netfilter() -> io::Result<Self> {
+        Self::of(libc::NETLINK_NETFILTER)
+    }
+
+    fn of(protocol: i32) -> io::Result<Self> {
+        let socket = socket::open(libc::AF_NETLINK, libc::SOCK_RAW, protocol)?;
         let longest = libc::timeval {
             tv_sec: (LONGEST_WAIT / Duration::from_secs(1)) as i64,
             tv_usec: 0,

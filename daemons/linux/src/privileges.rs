@@ -8,6 +8,8 @@ const NOBODY: u32 = 65534;
 /// `_LINUX_CAPABILITY_VERSION_3` (linux/capability.h): two words of each set.
 const CAPABILITY_VERSION: u32 = 0x2008_0522;
 
+const CAP_NET_ADMIN: u32 = 12;
+
 #[repr(C)]
 struct CapabilityHeader {
     version: u32,
@@ -20,14 +22,24 @@ type Capabilities = [[u32; 3]; 2];
 /// Become the user `nobody`, or for a process that is not root's, stay its user without
 /// capabilities. A failure leaves the process with privileges: it must not go on.
 pub fn drop() -> Result<(), String> {
-    // SAFETY: a plain system call.
-    if unsafe { libc::geteuid() } == 0 {
-        become_nobody()?;
-    }
-    give_up_capabilities()
+    become_nobody()?;
+    keep_capabilities(0)
+}
+
+/// The same, but for CAP_NET_ADMIN: the packet filter asks it of each message (nfnetlink_rcv).
+pub fn drop_but_net_admin() -> Result<(), String> {
+    // SAFETY: takes numbers only. A change of user would take all capabilities away.
+    let kept = unsafe { libc::prctl(libc::PR_SET_KEEPCAPS, 1, 0, 0, 0) };
+    told(checked(kept), "dropping privileges: PR_SET_KEEPCAPS")?;
+    become_nobody()?;
+    keep_capabilities(1 << CAP_NET_ADMIN)
 }
 
 fn become_nobody() -> Result<(), String> {
+    // SAFETY: a plain system call.
+    if unsafe { libc::geteuid() } != 0 {
+        return Ok(());
+    }
     // SAFETY: a list of no groups needs no pointer.
     let groups = unsafe { libc::setgroups(0, std::ptr::null()) };
     told(checked(groups), "dropping privileges: other groups")?;
@@ -40,13 +52,13 @@ fn become_nobody() -> Result<(), String> {
     Ok(())
 }
 
-fn give_up_capabilities() -> Result<(), String> {
+fn keep_capabilities(low: u32) -> Result<(), String> {
     let header = CapabilityHeader {
         version: CAPABILITY_VERSION,
         pid: 0,
     };
-    let none: Capabilities = [[0; 3]; 2];
+    let kept: Capabilities = [[low, low, 0], [0; 3]];
     // SAFETY: the structures of capset(2) in their version 3, which the kernel only reads.
-    let result = unsafe { libc::syscall(libc::SYS_capset, &raw const header, &raw const none) };
+    let result = unsafe { libc::syscall(libc::SYS_capset, &raw const header, &raw const kept) };
     told(checked(result), "dropping privileges: capset").map(|_| ())
 }

@@ -43,12 +43,12 @@ pub use counters::{
 pub use error_rate::bit_error_rate;
 pub use frame::{Aired, Attempts, Class, Frame, FrameId, Output, To, MAX_RATES};
 pub use hoplab_base::{Duration, Instant, Stream};
-pub use loss::{Burst, LossModel, LossRule};
+pub use loss::{Burst, LossModel, LossRule, Takes};
 pub use medium::Medium;
 pub use params::{Params, Reception};
 pub use phy::{Phy, Standard};
 pub use places::{Place, Station, Waypoint};
 pub use propagation::{Fading, Model, Propagation};
-pub use radio::{Energy, Joules, Nic};
+pub use radio::{Cost, Energy, Joules, Nic};
 pub use rate::{Modulation, Rate};
 pub use rules::Rules;

@@ -6,6 +6,8 @@ use core::ops::Range;
 
 use hoplab_base::{Duration, Instant, Stream};
 
+use crate::air::{Kind, Transmission};
+
 /// How frames are lost.
 #[derive(Clone, Debug)]
 pub enum LossModel {
@@ -54,12 +56,38 @@ impl Burst {
     }
 }
 
+/// What a loss takes of an exchange.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Takes {
+    /// Data frames, each try by itself: the sender hears no acknowledgement and tries again.
+    #[default]
+    Data,
+    /// Acknowledgements, RTS and CTS too, as ns-2's error model between channel and MAC.
+    Frames,
+    /// Data frames on their way from the radio, which has acknowledged them, to its host: nobody
+    /// but the transport protocol misses them. As ns-2's error model above the MAC.
+    Packets,
+}
+
+impl Takes {
+    /// Whether it takes a frame of kind `kind` that is with the radio still, or, `acknowledged`, on
+    /// its way to the host.
+    fn counts(self, kind: Kind, acknowledged: bool) -> bool {
+        match self {
+            Self::Data => kind == Kind::Data && !acknowledged,
+            Self::Frames => !acknowledged,
+            Self::Packets => acknowledged,
+        }
+    }
+}
+
 /// A loss model for the frames from `src` to `dst`; none means any.
 #[derive(Clone, Debug)]
 pub struct LossRule {
     pub src: Option<usize>,
     pub dst: Option<usize>,
     pub model: LossModel,
+    pub takes: Takes,
     /// From when until when it applies.
     pub active: Range<Instant>,
 }
@@ -71,13 +99,22 @@ impl LossRule {
             src,
             dst,
             model,
+            takes: Takes::Data,
             active: Instant::ZERO..Instant::MAX,
         }
     }
 
-    pub fn applies(&self, src: usize, dst: usize, now: Instant) -> bool {
+    /// Whether it concerns `frame` at the radio `dst`, which has `acknowledged` it or is about to.
+    pub fn applies(
+        &self,
+        frame: &Transmission,
+        dst: usize,
+        acknowledged: bool,
+        now: Instant,
+    ) -> bool {
         self.active.contains(&now)
-            && self.src.is_none_or(|s| s == src)
+            && self.takes.counts(frame.kind, acknowledged)
+            && self.src.is_none_or(|s| s == frame.from)
             && self.dst.is_none_or(|d| d == dst)
     }
 

@@ -51,6 +51,8 @@ pub struct Params {
     pub trace: bool,
     /// Keep [`Signals`](crate::Signals) of every link.
     pub histograms: bool,
+    /// Standard deviation of what a card tells of levels, in dB; it acts on those histograms alone.
+    pub level_error_db: f64,
 }
 
 impl Params {
@@ -104,6 +106,7 @@ impl Default for Params {
             overhear: false,
             trace: false,
             histograms: false,
+            level_error_db: 0.0,
         }
     }
 }

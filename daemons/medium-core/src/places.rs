@@ -165,6 +165,15 @@ impl Places {
         places
     }
 
+    /// From `now` on the radio is at `place`, and stays.
+    pub fn put(&mut self, radio: usize, place: Place, now: Instant) {
+        let before = self.place(radio, now);
+        self.stations[radio].waypoints =
+            alloc::vec![Waypoint::new(now, before), Waypoint::new(now, place)];
+        self.moves = true;
+        self.cells_until = Instant::ZERO;
+    }
+
     /// Radios that `radio`'s signal reaches at `now` in the mean, in their order, without itself.
     pub fn neighbours(&mut self, radio: usize, now: Instant, found: &mut Vec<Heard>) {
         found.clear();

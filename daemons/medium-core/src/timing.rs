@@ -17,14 +17,15 @@ pub enum Answer {
     Ack,
 }
 
-/// Times that follow from the PHY alone, worked out once.
+/// Times that follow from the PHY and from whether frames are acknowledged, worked out once.
 #[derive(Clone, Copy, Debug)]
 pub struct Timing {
     pub slot: Duration,
     pub sifs: Duration,
     /// SIFS + 2 slots (10.3.7).
     pub difs: Duration,
-    /// SIFS + DIFS + the time of an ACK at the lowest basic rate (10.3.7).
+    /// SIFS + DIFS + the time of an ACK at the lowest basic rate (10.3.7); DIFS where no frame is
+    /// acknowledged, as it leaves room for an acknowledgement that a station could not make out.
     pub eifs: Duration,
     /// On the air.
     pub rts: Duration,
@@ -33,7 +34,7 @@ pub struct Timing {
 }
 
 impl Timing {
-    pub fn new(phy: &Phy) -> Self {
+    pub fn new(phy: &Phy, no_ack: bool) -> Self {
         let control = |bytes| phy.duration(bytes, phy.basic_rate);
         let difs = phy.sifs + 2 * phy.slot;
         let ack = control(ACK_BYTES);
@@ -41,7 +42,7 @@ impl Timing {
             slot: phy.slot,
             sifs: phy.sifs,
             difs,
-            eifs: phy.sifs + difs + ack,
+            eifs: if no_ack { difs } else { phy.sifs + difs + ack },
             rts: control(RTS_BYTES),
             cts: control(CTS_BYTES),
             ack,

@@ -6,9 +6,9 @@ mod common;
 
 use common::{after, at, frame, ms, saturate, Load, SECOND};
 use hoplab_medium_core::{
-    bit_error_rate, Burst, Class, Duration, Energy, Fading, Fate, Instant, LossModel, LossRule,
-    Medium, Model, Nic, Outcome, Output, Params, Place, Propagation, Rate, Reception, Station, To,
-    Waypoint,
+    bit_error_rate, Burst, Class, Cost, Duration, Energy, Fading, Fate, Instant, LossModel,
+    LossRule, Medium, Model, Nic, Outcome, Output, Params, Place, Propagation, Rate, Reception,
+    Station, Takes, To, Waypoint,
 };
 
 fn drain(medium: &mut Medium) -> Vec<Output> {
@@ -373,6 +373,52 @@ fn losses_hit_the_configured_figure() {
     assert_eq!(lossy(list, 10).link(0, 1).error_model, 4);
 }
 
+/// What a loss of one in ten does by what it takes: tries repeated, packets that reach the host.
+#[test]
+fn a_loss_takes_data_or_every_frame_or_acknowledged_packets() {
+    let shares = |takes: Takes| {
+        let rule = LossRule {
+            takes,
+            ..LossRule::always(None, None, LossModel::Uniform { rate: 0.1 })
+        };
+        let params = Params {
+            retry_short: u32::MAX,
+            ..Params::default()
+        };
+        let stations = vec![at("a", 0.0), at("b", 100.0)];
+        let mut medium = Medium::new(params, stations, vec![rule]);
+        let load = Load {
+            bytes: 200,
+            rate_mbps: 11.0,
+            rts: false,
+        };
+        let done = saturate(&mut medium, &[(0, 1)], 30, load);
+        let tries = medium.counters(0).tx_frames as f64;
+        let repeated = medium.counters(0).retries as f64 / tries;
+        (
+            repeated,
+            done[0].delivered as f64 / done[0].acked as f64,
+            tries,
+        )
+    };
+    for (takes, again, arrived) in [
+        (Takes::Data, 0.1, 1.0),
+        // Data or its acknowledgement is lost.
+        (Takes::Frames, 0.19, 1.0),
+        (Takes::Packets, 0.0, 0.9),
+    ] {
+        let (repeated, delivered, tries) = shares(takes);
+        assert!(
+            (repeated - again).abs() <= bound(again, tries),
+            "{takes:?}: {repeated}"
+        );
+        assert!(
+            (delivered - arrived).abs() <= bound(0.1, tries),
+            "{takes:?}: {delivered}"
+        );
+    }
+}
+
 #[test]
 fn a_burst_has_a_length_and_fits_its_period() {
     let burst = |on, period| {
@@ -410,8 +456,12 @@ fn a_fast_sender_overruns_a_slow_receiver() {
     let params = Params {
         nic: Nic {
             tx_ring: 1,
-            rx_service_mbps: 1.0,
+            rx: Cost {
+                frame_us: 0.0,
+                mbps: 1.0,
+            },
             rx_buffer_packets: 4,
+            ..Nic::default()
         },
         ..Params::default()
     };
@@ -494,4 +544,30 @@ fn rates_of_another_standard_are_refused() {
         assert!(refused, "{output:?}");
     }
     assert_eq!(medium.audit().refused, 6);
+}
+
+#[test]
+fn a_station_that_is_put_elsewhere_is_heard_from_there() {
+    let range_m = range_m(&Params::default());
+    let stations = vec![at("a", 0.0), at("b", range_m * 2.0)];
+    let mut medium = Medium::new(Params::default(), stations, vec![]);
+    let mut second = 0;
+    let mut heard = |medium: &mut Medium| {
+        second += 1;
+        medium.advance(ms(1_000 * second));
+        medium.enqueue(0, frame(second, To::Everyone, 100, 1.0, false));
+        medium.advance(ms(1_000 * second + 500));
+        let found = drain(medium);
+        found.iter().any(|o| matches!(o, Output::Deliver { .. }))
+    };
+    assert!(!heard(&mut medium));
+    medium.put(1, Place::new(range_m * 0.9, 0.0));
+    assert_eq!(medium.place(1, Instant::MAX).x_m, range_m * 0.9);
+    assert!(heard(&mut medium));
+    medium.lose(0, 1, 1.0);
+    assert!(!heard(&mut medium));
+    medium.lose(0, 1, 0.0);
+    assert!(heard(&mut medium));
+    medium.put(1, Place::new(0.0, range_m * 5.0));
+    assert!(!heard(&mut medium));
 }

@@ -5,9 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hoplab_medium_core::{
-    AirKind, Attempts, Class, Duration, Energy, Fading, Fate, Frame, FrameId, Instant, LossModel,
-    LossRule, Medium, Nic, Output, Params, Place, Rate, Reception, Rules, Station, Stream, To,
-    Waypoint,
+    AirKind, Attempts, Class, Cost, Duration, Energy, Fading, Fate, Frame, FrameId, Instant,
+    LossModel, LossRule, Medium, Nic, Output, Params, Place, Rate, Reception, Rules, Station,
+    Stream, To, Waypoint,
 };
 
 fn runs() -> u64 {
@@ -66,9 +66,22 @@ fn draw(run: u64) -> Drawn {
     if chance(2) {
         params.nic = Nic {
             tx_ring: 3,
-            rx_service_mbps: 1.0,
+            rx: Cost {
+                frame_us: 0.0,
+                mbps: 1.0,
+            },
             rx_buffer_packets: 2,
+            ..Nic::default()
         };
+    }
+    if chance(2) {
+        // What it costs the host to send, and to load a card of one, two or three buffers.
+        let costs = |frame_us, mbps| Cost { frame_us, mbps };
+        params.nic.tx = [Cost::default(), costs(300.0, 4.0)][run as usize % 2];
+        params.nic.load =
+            [Cost::default(), costs(100.0, 16.0), costs(700.0, 0.0)][run as usize % 3];
+        params.nic.tx_ring = 1 + run as usize % 3;
+        params.nic.queue_packets = 2;
     }
     if chance(3) {
         params.energy = Energy {

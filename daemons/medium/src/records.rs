@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Records as JSON lines: `nodes.jsonl` at every interval; `radios.jsonl`, `links.jsonl` and
-//! `signals.jsonl` of the whole run; on request `frames.jsonl` and a capture of the air; what the
+//! Records as JSON lines: `nodes.jsonl` and `link_samples.jsonl` at every interval, when all that was
+//! written so far reaches the disk; `radios.jsonl`, `links.jsonl` and `signals.jsonl` of the whole
+//! run; on request `frames.jsonl` and a capture of the air; what the
 //! daemon has to say of itself in `medium.json`.
 //!
 //! A run that has a duration ends in all of them exactly then, however long the daemon lives on.
@@ -11,7 +12,7 @@ use std::io::Write;
 use hoplab_medium_core::{
     AirKind, Aired, Counters, Duration, Instant, LinkView, Medium, Place, To,
 };
-use hoplab_records::{events, frames, links, nodes, radios, signals, Table, Writer};
+use hoplab_records::{events, frames, link_samples, links, nodes, radios, signals, Table, Writer};
 use hoplab_wire::ieee80211::{on_air, Control};
 use hoplab_wire::Mac;
 use serde_json::Value;
@@ -19,13 +20,14 @@ use serde_json::Value;
 use crate::config::{Config, Records};
 use crate::pcapng::{Capture, Captured};
 
-/// Who follows a run sees its rows at most this much late.
-const SHOWN_AFTER: Duration = Duration::from_secs(1);
 /// What tells the daemon's rows of the table `events` from others'.
 const SOURCE: &str = "medium";
 
 pub struct Recorder {
     nodes: Writer<nodes::Table>,
+    link_samples: Writer<link_samples::Table>,
+    /// Frames of each link, by sender and receiver, in its last row there.
+    sampled: Vec<Vec<u64>>,
     frames: Option<Writer<frames::Table>>,
     capture: Option<Capture>,
     events: Option<Writer<events::Table>>,
@@ -34,8 +36,6 @@ pub struct Recorder {
     macs: Vec<[u8; 6]>,
     interval: Duration,
     next: Instant,
-    /// When the rows so far were last given to whoever follows them.
-    shown: Instant,
     epoch: Instant,
     /// When the run ends; none if the daemon is not told.
     end: Option<Instant>,
@@ -61,6 +61,8 @@ impl Recorder {
         let frames = settings.frames.then(|| create(&settings)).transpose()?;
         Ok(Self {
             nodes: create(&settings)?,
+            link_samples: create(&settings)?,
+            sampled: vec![vec![0; config.stations.len()]; config.stations.len()],
             frames,
             capture: capture.transpose()?,
             events: None,
@@ -68,7 +70,6 @@ impl Recorder {
             macs: config.macs.clone(),
             interval: Duration::from_secs_f64(settings.interval_s),
             next: config.epoch,
-            shown: Instant::ZERO,
             epoch: config.epoch,
             end: config.end,
             reached: Instant::ZERO,
@@ -77,28 +78,24 @@ impl Recorder {
         })
     }
 
-    /// Let those who follow a run see the rows of every station.
-    pub fn show(&mut self, now: Instant) -> Result<(), String> {
-        if now < self.shown + SHOWN_AFTER {
-            return Ok(());
-        }
-        self.shown = now;
-        self.nodes.flush()
+    /// When the next rows are due; none after the end.
+    pub fn next_due(&self) -> Option<Instant> {
+        Some(self.next).filter(|next| self.end.is_none_or(|end| *next <= end))
     }
 
     /// Write the rows that are due at or before `now`, and at its end the tables of the whole run;
     /// the engine is advanced to each of these times.
     pub fn due(&mut self, medium: &mut Medium, now: Instant) -> Result<(), String> {
         let until = self.end.map_or(now, |end| end.min(now));
+        let samples = self.next <= until;
         while self.next <= until {
             let at = self.next;
             self.next += self.interval;
             medium.advance(at);
-            let passed = at.since(self.epoch);
-            for (radio, name) in self.names.iter().enumerate() {
-                self.nodes
-                    .write(&node_row(medium, radio, name, at, passed))?;
-            }
+            self.sample(medium, at)?;
+        }
+        if samples {
+            self.flush()?;
         }
         self.reached = self.reached.max(until);
         if self.end.is_some_and(|end| end <= now) && !self.closed {
@@ -106,6 +103,33 @@ impl Recorder {
             self.close(medium)?;
         }
         Ok(())
+    }
+
+    /// A row of every radio, and of every link with something new.
+    fn sample(&mut self, medium: &Medium, at: Instant) -> Result<(), String> {
+        let passed = at.since(self.epoch);
+        for (radio, name) in self.names.iter().enumerate() {
+            self.nodes
+                .write(&node_row(medium, radio, name, at, passed))?;
+            for link in medium.links(radio) {
+                let sampled = &mut self.sampled[radio][link.to];
+                if link.counters.frames != *sampled {
+                    *sampled = link.counters.frames;
+                    let other = &self.names[link.to];
+                    self.link_samples
+                        .write(&link_sample_row(&link, name, other, passed))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Give what was written so far to those who follow the run.
+    fn flush(&mut self) -> Result<(), String> {
+        self.nodes.flush()?;
+        self.link_samples.flush()?;
+        self.frames.as_mut().map_or(Ok(()), Writer::flush)?;
+        self.events.as_mut().map_or(Ok(()), Writer::flush)
     }
 
     /// Where the run was cut short: how far it had come.
@@ -215,13 +239,7 @@ impl Recorder {
         if !self.closed {
             self.close(medium)?;
         }
-        self.nodes.flush()?;
-        if let Some(frames) = &mut self.frames {
-            frames.flush()?;
-        }
-        if let Some(events) = &mut self.events {
-            events.flush()?;
-        }
+        self.flush()?;
         if let Some(capture) = self.capture.take() {
             let result = capture.finish();
             result.map_err(|e| format!("capture of the air: {e}"))?;
@@ -314,6 +332,29 @@ fn link_row<'a>(link: &LinkView<'_>, src: &'a str, dst: &'a str) -> links::Row<'
         off: counters.off.into(),
         bytes: counters.bytes.into(),
         signal_dbm_mean: counters.signal_sum_dbm / counters.frames as f64,
+    }
+}
+
+fn link_sample_row<'a>(
+    link: &LinkView<'_>,
+    src: &'a str,
+    dst: &'a str,
+    passed: Duration,
+) -> link_samples::Row<'a> {
+    let counters = link.counters;
+    link_samples::Row {
+        t_s: passed.as_secs_f64(),
+        src,
+        dst,
+        frames: counters.frames.into(),
+        delivered: counters.delivered.into(),
+        collided: counters.collided.into(),
+        weak: counters.weak.into(),
+        capture_lost: counters.capture_lost.into(),
+        error_model: counters.error_model.into(),
+        deaf: counters.deaf.into(),
+        off: counters.off.into(),
+        bytes: counters.bytes.into(),
     }
 }
 

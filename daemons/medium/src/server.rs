@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use hoplab_medium_core::{Class, Duration, Frame, Medium, Outcome, Output, To, MAX_RATES};
+use hoplab_medium_core::{Class, Duration, Frame, Instant, Medium, Outcome, Output, To, MAX_RATES};
 use serde_json::{json, Value};
 
 use crate::config::Config;
+use crate::control::{Change, Control};
 use crate::dot11;
 use crate::lateness::Lateness;
 use crate::port::{Heard, Port, Sent, Woken};
@@ -49,17 +50,33 @@ pub struct Server<P: Port> {
     next_id: u64,
     traffic: Traffic,
     lateness: Lateness,
+    control: Option<Control>,
 }
 
 impl<P: Port> Server<P> {
-    pub fn new(config: Config, port: P) -> Result<Self, String> {
+    pub fn new(config: Config, mut port: P) -> Result<Self, String> {
         let recorder = Recorder::new(&config)?;
+        let control = match &config.control {
+            // What a person does there would come at no time that a run could repeat.
+            Some(_) if port.virtual_time() => {
+                return Err("control: is for real time, and this kernel's time is virtual".into())
+            }
+            Some(path) => Some(Control::open(path, &config.stations)?),
+            None => None,
+        };
+        if let Some(control) = &control {
+            port.watch(control.descriptor()?);
+        }
         let mut medium = Medium::new(config.params, config.stations, config.losses);
         for event in config.power {
             medium.schedule_power(event.at, event.radio, event.up);
         }
+        for (radio, nic) in config.nics {
+            medium.equip(radio, nic);
+        }
         medium.schedule_measure(config.epoch);
         Ok(Self {
+            control,
             lateness: Lateness::new(port.virtual_time()),
             port,
             radios: config.macs.into_iter().zip(0..).collect(),
@@ -89,8 +106,19 @@ impl<P: Port> Server<P> {
         while !self.port.stopped() {
             // The engine is behind while nothing that a host could notice happens in it.
             let due = self.medium.next_output();
-            let limit = due.map(|due| due.since(now));
-            let Woken { passed, input } = self.port.wait(limit)?;
+            // In virtual time a sample waits for whatever comes next, a second at most: a wake-up
+            // of its own would cost two system calls.
+            let sample = self
+                .recorder
+                .next_due()
+                .filter(|_| !self.port.virtual_time());
+            let until = due.into_iter().chain(sample).min();
+            let limit = until.map(|until| until.since(now));
+            let Woken {
+                passed,
+                input,
+                other,
+            } = self.port.wait(limit)?;
             let latest = now + limit.map_or(LONGEST_SLEEP, |limit| limit.min(LONGEST_SLEEP));
             now += passed;
             if !self.port.virtual_time() || input || limit.is_none() {
@@ -101,14 +129,14 @@ impl<P: Port> Server<P> {
             }
             self.recorder.due(&mut self.medium, now)?;
             self.medium.advance(now);
+            if other {
+                self.obey(now);
+            }
             self.read();
             let deliveries = self.write()?;
-            if !self.port.virtual_time() {
-                self.recorder.show(now)?;
-                if deliveries > 0 {
-                    let late = due.map_or(Duration::ZERO, |due| now.since(due));
-                    self.lateness.add(late, deliveries);
-                }
+            if !self.port.virtual_time() && deliveries > 0 {
+                let late = due.map_or(Duration::ZERO, |due| now.since(due));
+                self.lateness.add(late, deliveries);
             }
         }
         // What has passed since something last happened counts too.
@@ -117,6 +145,21 @@ impl<P: Port> Server<P> {
         self.medium.advance(now);
         self.write()?;
         Ok(())
+    }
+
+    /// Do what came at the control socket.
+    fn obey(&mut self, now: Instant) {
+        let Some(control) = &mut self.control else {
+            return;
+        };
+        for change in control.receive() {
+            match change {
+                Change::Put { radio, place } => self.medium.put(radio, place),
+                Change::Power { radio, up } => self.medium.schedule_power(now, radio, up),
+                Change::Lose { src, dst, rate } => self.medium.lose(src, dst, rate),
+            }
+        }
+        self.medium.advance(now);
     }
 
     fn read(&mut self) {

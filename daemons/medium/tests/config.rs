@@ -77,7 +77,7 @@ fn mistakes_are_told_with_line_key_and_what_is_allowed() {
     );
     refused_head(
         "[radio]\nnic = { rx_buffer_packets = 3 }\n",
-        "line 2: radio.nic.rx_buffer_packets: needs rx_service_mbps: a host that takes frames at \
+        "line 2: radio.nic.rx_buffer_packets: needs rx_service_mbps or rx_packet_us: a host that takes frames at \
          once needs no buffer",
     );
     refused_head(
@@ -152,6 +152,7 @@ cs_threshold_dbm = -85
 capture_later = true
 noise_dbm = -95
 reception = "error-rate"
+level_error_db = 1.5
 nic = { tx_ring = 4, rx_service_mbps = 2, rx_buffer_packets = 9 }
 energy = { preset = "lucent-silver", idle_w = 0.5, battery_j = 100 }
 "#,
@@ -169,7 +170,9 @@ energy = { preset = "lucent-silver", idle_w = 0.5, battery_j = 100 }
     assert_eq!(params.cs_threshold_dbm, -85.0);
     assert_eq!(params.noise_dbm, Some(-95.0));
     assert_eq!((params.nic.tx_ring, params.nic.rx_buffer_packets), (4, 9));
-    assert_eq!(params.nic.rx_service_mbps, 2.0);
+    assert_eq!((params.nic.rx.frame_us, params.nic.rx.mbps), (0.0, 2.0));
+    assert_eq!(params.level_error_db, 1.5);
+    assert!(config.nics.is_empty());
     let energy = params.energy;
     assert_eq!((energy.tx_w, energy.idle_w), (1.346, 0.5));
     assert_eq!((energy.sleep_w, energy.battery_j), (0.047, Some(100.0)));
@@ -320,5 +323,31 @@ fn contradictions_are_refused_as_by_check() {
         "[radio]\nexponent = 2\n",
         "line 2: radio.exponent: counts only where propagation is \"log-distance\"; here it is \
          \"two-ray\"; remove one",
+    );
+}
+
+#[test]
+fn a_station_may_have_a_card_of_its_own() {
+    let own = STATIONS.replace(
+        "x_m = 100\n",
+        "x_m = 100\nnic = { tx_packet_us = 400, tx_service_mbps = 3, queue_packets = 6, tx_ring = 1, \
+         tx_load_us = 200, tx_load_mbps = 16, rx_packet_us = 500, rx_service_mbps = 2.5, \
+         rx_buffer_packets = 8 }\n",
+    );
+    let text = format!("radio = {{ nic = {{ tx_ring = 7 }} }}{own}");
+    let config = parse(&text, Instant::ZERO).expect("right");
+    assert_eq!(config.params.nic.tx_ring, 7);
+    let [(radio, nic)] = config.nics[..] else {
+        panic!("{:?}", config.nics);
+    };
+    assert_eq!((radio, nic.tx_ring, nic.queue_packets), (1, 1, 6));
+    let costs = [nic.tx, nic.load, nic.rx].map(|cost| (cost.frame_us, cost.mbps));
+    assert_eq!(costs, [(400.0, 3.0), (200.0, 16.0), (500.0, 2.5)]);
+    assert_eq!(nic.rx_buffer_packets, 8);
+    let wrong = STATIONS.replace("x_m = 100\n", "nic = { rx_buffer_packets = 2 }\n");
+    refused(
+        &wrong,
+        "line 10: station.nic.rx_buffer_packets: needs rx_service_mbps or rx_packet_us: a host \
+         that takes frames at once needs no buffer",
     );
 }

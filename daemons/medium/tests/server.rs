@@ -4,6 +4,7 @@
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -68,8 +69,11 @@ impl Port for Script {
         Ok(Woken {
             passed: self.now.min(limited).since(before),
             input,
+            other: false,
         })
     }
+
+    fn watch(&mut self, _: OwnedFd) {}
 
     fn read(&mut self, mut accept: impl FnMut(&mut Self, Sent<'_, u64>)) {
         while self.frames.front().is_some_and(|frame| frame.0 <= self.now) {

@@ -40,6 +40,10 @@ impl<'a> View<'a> {
         Some(View { header, rest })
     }
 
+    pub fn ttl(&self) -> u8 {
+        self.header[8]
+    }
+
     pub fn protocol(&self) -> u8 {
         self.header[9]
     }

@@ -13,7 +13,9 @@ pub mod ieee80211;
 pub mod ipv4;
 mod mac;
 pub mod netlink;
+pub mod nfqueue;
 pub mod radiotap;
+pub mod split;
 pub mod tcp;
 pub mod udp;
 

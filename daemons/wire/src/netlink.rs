@@ -182,13 +182,18 @@ impl Batch {
 
     /// Starts a request; attributes follow, then [`Batch::end`].
     pub fn begin(&mut self, family: u16, flags: u16, command: u8, version: u8, sequence: u32) {
+        self.begin_with(family, flags, sequence, [command, version, 0, 0]);
+    }
+
+    /// Starts a request whose second header is not that of a generic family.
+    pub fn begin_with(&mut self, kind: u16, flags: u16, sequence: u32, head: [u8; 4]) {
         self.start = self.bytes.len();
         self.bytes.extend([0; 4]);
-        self.bytes.extend(family.to_ne_bytes());
+        self.bytes.extend(kind.to_ne_bytes());
         self.bytes.extend((FLAG_REQUEST | flags).to_ne_bytes());
         self.bytes.extend(sequence.to_ne_bytes());
         self.bytes.extend([0; 4]);
-        self.bytes.extend([command, version, 0, 0]);
+        self.bytes.extend(head);
     }
 
     pub fn attribute(&mut self, kind: u16, value: &[u8]) {

@@ -3,6 +3,8 @@
 
 use hoplab_wire::ieee80211::{on_air, Control, Frame, Kind};
 use hoplab_wire::netlink::{family_id, Attributes, Batch, Message, Messages};
+use hoplab_wire::nfqueue::{self, Hook, Queued};
+use hoplab_wire::split::{Lack, Stamp};
 use hoplab_wire::tcp::{Flags, TcpOption};
 use hoplab_wire::{arp, ethernet, ipv4, radiotap, tcp, udp, Mac, ParseError};
 use std::net::Ipv4Addr;
@@ -301,6 +303,45 @@ fn a_netlink_request() {
 }
 
 #[test]
+fn a_verdict_and_a_queued_packet() {
+    let mut batch = Batch::default();
+    nfqueue::decide(&mut batch, 0x0102, 7, true);
+    let mut expected = Vec::new();
+    expected.extend(32u32.to_ne_bytes());
+    expected.extend(0x0301u16.to_ne_bytes());
+    expected.extend(1u16.to_ne_bytes());
+    expected.extend([0; 8]);
+    expected.extend([0, 0, 1, 2]);
+    expected.extend(12u16.to_ne_bytes());
+    expected.extend(2u16.to_ne_bytes());
+    expected.extend([0, 0, 0, 1, 0, 0, 0, 7]);
+    assert_eq!(batch.take(), expected);
+
+    let mut message = |kind, hook| {
+        batch.begin_with(kind, 0, 0, [2, 0, 1, 2]);
+        batch.attribute(1, &[0, 0, 0, 9, 8, 0, hook]);
+        batch.attribute(10, b"packet");
+        batch.end();
+        batch.take()
+    };
+    let queued = |bytes: &[u8]| {
+        let message = Messages::new(bytes).next()?;
+        Queued::of(&message).map(|queued| (queued.id, queued.hook, queued.packet.to_vec()))
+    };
+    for (number, hook) in [(1, Hook::Input), (2, Hook::Forward), (3, Hook::Output)] {
+        let expected = Some((9, hook, b"packet".to_vec()));
+        assert_eq!(queued(&message(0x0300, number)), expected);
+    }
+    assert_eq!(queued(&message(0x0300, 0)).unwrap().1, Hook::Other);
+    // A message of another kind, and one without its header.
+    assert_eq!(queued(&message(0x0302, 1)), None);
+    batch.begin_with(0x0300, 0, 0, [2, 0, 1, 2]);
+    batch.attribute(10, b"packet");
+    batch.end();
+    assert_eq!(queued(&batch.take()), None);
+}
+
+#[test]
 fn netlink_messages_of_one_datagram() {
     let mut batch = Batch::default();
     batch.begin(16, 0, 1, 2, 5);
@@ -346,4 +387,84 @@ fn lengths_that_cannot_be_end_a_datagram() {
     assert_eq!(Attributes::new(&short).count(), 0);
     let long = [9, 0, 1, 0, 9, 9];
     assert_eq!(Attributes::new(&long).find(1), None);
+}
+
+#[test]
+fn a_stamp_is_an_ip_option() {
+    let stamp = Stamp {
+        round: 2,
+        transfers: 3,
+        source_waits: true,
+        custodian_waits: false,
+        custodian: Ipv4Addr::new(10, 0, 0, 4),
+        number: 0x0102_0304,
+        acknowledged: 0x0506_0708,
+    };
+    let octets = [158, 16, 2, 0x83, 10, 0, 0, 4, 1, 2, 3, 4, 5, 6, 7, 8];
+    let mut out = Vec::new();
+    stamp.emit(&mut out);
+    assert_eq!(out, octets);
+    assert_eq!(Stamp::parse(&octets), Some(stamp));
+    let mut waits = octets;
+    waits[3] = 0x43;
+    let waits = Stamp::parse(&waits).unwrap();
+    assert!(waits.custodian_waits && !waits.source_waits);
+
+    let mut header = ipv4::Header::new(Ipv4Addr::LOCALHOST, Ipv4Addr::LOCALHOST, 6, 64);
+    header.options = vec![1, 7, 3, 0];
+    assert_eq!(Stamp::of(&header), None);
+    assert!(stamp.put(&mut header));
+    assert_eq!(header.options, [&octets[..], &[1, 7, 3, 0]].concat());
+    let again = Stamp { number: 9, ..stamp };
+    assert!(again.put(&mut header));
+    assert_eq!(
+        (Stamp::of(&header), header.options.len()),
+        (Some(again), 20)
+    );
+    assert_eq!(Stamp::take(&mut header), Some(again));
+    assert_eq!((Stamp::take(&mut header), header.options.len()), (None, 4));
+    // An option of that type and another length is somebody else's.
+    header.options = vec![158, 4, 0, 0];
+    assert_eq!((Stamp::of(&header), stamp.put(&mut header)), (None, false));
+    header.options = vec![1; 28];
+    assert!(!stamp.put(&mut header));
+}
+
+#[test]
+fn a_lack_covers_its_run_and_its_bits() {
+    let lack = Lack {
+        source: Ipv4Addr::new(10, 0, 0, 1),
+        destination: Ipv4Addr::new(10, 0, 0, 9),
+        source_port: 20001,
+        destination_port: 5201,
+        cumulative: 100,
+        run: 3,
+        bitmap: 0x4000_0001,
+    };
+    let mut out = Vec::new();
+    lack.emit(&mut out);
+    let octets = [
+        1, 0, 0, 0, 10, 0, 0, 1, 10, 0, 0, 9, 0x4e, 0x21, 0x14, 0x51, 0, 0, 0, 100, 0, 3, 0, 0,
+        0x40, 0, 0, 1,
+    ];
+    assert_eq!((&out[..2], &out[4..]), (&octets[..2], &octets[4..]));
+    assert_eq!(ipv4::checksum(&out), 0);
+    assert_eq!(Lack::parse(&out), Ok(lack));
+    let covered: Vec<u32> = (90..140).filter(|n| lack.covers(*n)).collect();
+    assert_eq!(covered, [98, 99, 100, 102, 132]);
+    assert_eq!(lack.largest(), 132);
+    let plain = Lack { bitmap: 0, ..lack };
+    assert_eq!(plain.largest(), 100);
+    let round_zero = Lack {
+        cumulative: 1,
+        ..lack
+    };
+    assert!(round_zero.covers(u32::MAX) && !round_zero.covers(u32::MAX - 1));
+    assert_eq!(Lack::parse(&out[..27]), Err(ParseError::Truncated));
+    out[10] ^= 1;
+    assert_eq!(Lack::parse(&out), Err(ParseError::BadChecksum));
+    let empty = Lack { run: 0, ..lack };
+    let mut out = Vec::new();
+    empty.emit(&mut out);
+    assert_eq!(Lack::parse(&out), Err(ParseError::Unexpected));
 }

@@ -3,6 +3,7 @@
 
 use hoplab_wire::ieee80211::{Control, Frame};
 use hoplab_wire::netlink::{Attributes, Batch, Message, Messages};
+use hoplab_wire::split::{Lack, Stamp};
 use hoplab_wire::tcp::{Flags, TcpOption};
 use hoplab_wire::{arp, ethernet, ipv4, radiotap, tcp, Mac};
 use proptest::prelude::*;
@@ -133,12 +134,41 @@ proptest! {
     }
 
     #[test]
+    fn stamps_and_lacks(
+        ends in (address(), address()),
+        (source_port, destination_port) in any::<(u16, u16)>(),
+        (round, transfers) in (any::<u8>(), 0..=Stamp::MOST_TRANSFERS),
+        (source_waits, custodian_waits) in any::<(bool, bool)>(),
+        (number, acknowledged) in any::<(u32, u32)>(),
+        (cumulative, run, bitmap) in (any::<u32>(), 1u16.., 0u32..1 << 31),
+        options in prop::collection::vec(any::<u8>(), 0..28),
+    ) {
+        let custodian = ends.0;
+        let stamp = Stamp { round, transfers, source_waits, custodian_waits, custodian, number, acknowledged };
+        let mut header = ipv4::Header::new(ends.0, ends.1, 6, 64);
+        header.options = options;
+        header.options.resize(header.options.len().next_multiple_of(4), 0);
+        if stamp.put(&mut header) {
+            prop_assert_eq!(Stamp::of(&header), Some(stamp));
+        }
+        let (source, destination) = ends;
+        let lack = Lack {
+            source, destination, source_port, destination_port, cumulative, run, bitmap,
+        };
+        let mut out = Vec::new();
+        lack.emit(&mut out);
+        prop_assert_eq!(Lack::parse(&out), Ok(lack));
+        prop_assert!(lack.covers(cumulative) && lack.covers(lack.largest()));
+    }
+
+    #[test]
     fn arbitrary_bytes(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let _ = ipv4::Header::parse(&bytes);
         let _ = tcp::Header::parse(&bytes, Ipv4Addr::LOCALHOST, Ipv4Addr::LOCALHOST);
         let _ = radiotap::Header::parse(&bytes);
         let _ = Frame::new(&bytes).and_then(|frame| frame.packet());
         let _ = Control::parse(&bytes);
+        let _ = (Stamp::parse(&bytes), Lack::parse(&bytes));
         prop_assert!(Messages::new(&bytes).count() <= bytes.len() / 16 + 1);
         prop_assert!(Attributes::new(&bytes).count() <= bytes.len() / 4);
     }

@@ -19,8 +19,8 @@ from typing import Any
 from pyroute2 import IPRoute
 
 TCP_CONGESTION, TCP_CC_INFO = 13, 26
-VARIANTS = ("tahoe", "reno_classic", "tcpw")
-MODULES = ("tcp_tahoe", "tcp_reno_classic", "tcp_tcpw")
+VARIANTS = ("tahoe", "reno_classic", "tcpw", "window")
+MODULES = ("tcp_tahoe", "tcp_reno_classic", "tcp_tcpw", "tcp_window")
 EACH = 12
 BYTES = 300_000
 PAYLOAD = bytes(range(256)) * (BYTES // 256)

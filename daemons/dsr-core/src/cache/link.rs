@@ -131,6 +131,12 @@ impl RouteCache for LinkCache {
         Some(route)
     }
 
+    fn knows(&self, now: Instant, route: &[Ipv4Addr]) -> bool {
+        let link = |hop: &[Ipv4Addr]| self.links.get(&(hop[0], hop[1]));
+        let mut hops = route.windows(2);
+        hops.all(|hop| link(hop).is_some_and(|link| self.alive(now, link)))
+    }
+
     fn used(&mut self, now: Instant, route: &[Ipv4Addr]) {
         for pair in route.windows(2) {
             if let Some(link) = self.links.get_mut(&(pair[0], pair[1])) {

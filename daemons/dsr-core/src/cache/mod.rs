@@ -37,6 +37,8 @@ pub trait RouteCache {
         avoid: &[Ipv4Addr],
         admits: &dyn Fn(Ipv4Addr, Ipv4Addr) -> bool,
     ) -> Option<Route>;
+    /// Whether the whole of `route` is known to lead on.
+    fn knows(&self, now: Instant, route: &[Ipv4Addr]) -> bool;
     /// A packet is being sent along `route`: it counts as used.
     fn used(&mut self, now: Instant, route: &[Ipv4Addr]);
     /// Forgets the link; returns how long the routes that used it had lived.
@@ -169,6 +171,11 @@ impl Store {
 
     pub fn signal(&self, now: Instant, a: Ipv4Addr, b: Ipv4Addr) -> Option<i8> {
         fresh(&self.signals, now, a, b)
+    }
+
+    /// Whether the whole of `route`, this node first, is known and nobody told of a break since.
+    pub fn knows(&self, now: Instant, route: &[Ipv4Addr]) -> bool {
+        self.cache.knows(now, route)
     }
 
     pub fn used(&mut self, now: Instant, route: &[Ipv4Addr]) {

@@ -124,6 +124,11 @@ impl RouteCache for PathCache {
         best.map(<[_]>::to_vec)
     }
 
+    fn knows(&self, now: Instant, route: &[Ipv4Addr]) -> bool {
+        let mut all = self.primary.iter().chain(&self.secondary);
+        all.any(|p| p.nodes.starts_with(route) && self.alive(now, p))
+    }
+
     fn used(&mut self, now: Instant, route: &[Ipv4Addr]) {
         let mut seen = false;
         for p in self

@@ -113,7 +113,7 @@ impl Dsr {
             // The rest of the packet is for this node (§8.2.2).
             packet.ip.destination = self.own;
             packet.remove_options(|o| matches!(o, DsrOption::RouteRequest(_)));
-            return self.deliver(packet);
+            return self.deliver(now, packet);
         }
         if self.requests.seen(
             now,

@@ -16,6 +16,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 use hoplab_base::Instant;
+use hoplab_wire::split::Stamp;
 
 /// Lost segments that fit one Route Error beside its 14 octets (Opt Data Len is 8 bits wide).
 const MAX_SEGMENTS: usize = (255 - 14) / elfn::RECORD_LEN;
@@ -43,6 +44,7 @@ impl Dsr {
         {
             self.send_item(now, item);
         }
+        self.tell_split_drops(now);
     }
 
     fn send_item(&mut self, now: Instant, mut item: Item) {
@@ -203,13 +205,10 @@ impl Dsr {
             }
             let travelled = travelled(&item.packet);
             let salvaged = self.salvage(now, &item, &travelled);
-            add_loss(
-                &mut drafts,
-                &item.packet,
-                &travelled,
-                self.own,
-                salvaged.as_ref().is_some_and(Result::is_ok),
-            );
+            let draft = draft_for(&mut drafts, &item.packet, &travelled, self.own);
+            if let Some(draft) = draft {
+                draft.add(&item.packet, salvaged.as_ref().is_some_and(Result::is_ok));
+            }
             match salvaged {
                 Some(Ok(again)) => resend.push(again),
                 Some(Err(cause)) => self.drop_packet(cause, Some(&item.packet)),
@@ -242,6 +241,9 @@ impl Dsr {
 
     /// A route came for a packet of another node that could not be salvaged at once.
     pub(super) fn salvage_waiting(&mut self, now: Instant, w: Waiting) {
+        if self.is_custodian(&w.packet) {
+            return self.send_as_custodian(now, w.packet);
+        }
         let item = Item {
             next_hop: None,
             routing: false,
@@ -437,7 +439,7 @@ impl Dsr {
 }
 
 /// The nodes a packet on its way out of this node has visited, oldest first, without this node.
-fn travelled(packet: &Packet) -> Vec<Ipv4Addr> {
+pub(super) fn travelled(packet: &Packet) -> Vec<Ipv4Addr> {
     let mut nodes = Vec::new();
     if let Some(sr) = packet.source_route() {
         nodes.push(packet.ip.source);
@@ -453,20 +455,19 @@ fn travelled(packet: &Packet) -> Vec<Ipv4Addr> {
     nodes
 }
 
-/// Adds the packet's loss to the error for its sender: one error a sender and break, with all
-/// its lost segments, which satisfies the limit of §8.3 on silent losses.
-fn add_loss(
-    drafts: &mut Vec<ErrorDraft>,
+/// The error for the packet's sender: one a sender and break, which is to list all its lost
+/// segments and so satisfies the limit of §8.3 on silent losses.
+fn draft_for<'a>(
+    drafts: &'a mut Vec<ErrorDraft>,
     packet: &Packet,
     travelled: &[Ipv4Addr],
     own: Ipv4Addr,
-    salvaged: bool,
-) {
+) -> Option<&'a mut ErrorDraft> {
+    let custodian = Stamp::of(&packet.ip).map_or(packet.ip.source, |stamp| stamp.custodian);
     let (salvage, to) = match packet.source_route() {
-        Some(sr) if sr.salvage > 0 => match sr.addresses.first() {
-            Some(first) => (sr.salvage, *first),
-            None => return,
-        },
+        Some(sr) if sr.salvage > 0 => (sr.salvage, *sr.addresses.first()?),
+        // A proxy of Split-TCP stands for the source of what it has answered for.
+        _ if travelled.contains(&custodian) || custodian == own => (0, custodian),
         _ => (0, packet.ip.source),
     };
     let index = drafts
@@ -489,16 +490,21 @@ fn add_loss(
             });
             drafts.len() - 1
         });
-    let draft = &mut drafts[index];
-    let fate = if salvaged {
-        Fate::Salvaged
-    } else {
-        draft.lost.push(packet.clone());
-        Fate::Dropped
-    };
-    draft.segments.extend(LostSegment::of(packet, fate));
-    let worth = |o: &&DsrOption| matches!(o, DsrOption::RouteError(_) | DsrOption::Ack { .. });
-    draft
-        .carried
-        .extend(packet.options().iter().filter(worth).cloned());
+    drafts.get_mut(index)
+}
+
+impl ErrorDraft {
+    /// Takes in what became of a packet, and what it carried.
+    fn add(&mut self, packet: &Packet, salvaged: bool) {
+        let fate = if salvaged {
+            Fate::Salvaged
+        } else {
+            self.lost.push(packet.clone());
+            Fate::Dropped
+        };
+        self.segments.extend(LostSegment::of(packet, fate));
+        let worth = |o: &&DsrOption| matches!(o, DsrOption::RouteError(_) | DsrOption::Ack { .. });
+        self.carried
+            .extend(packet.options().iter().filter(worth).cloned());
+    }
 }

@@ -8,13 +8,16 @@ mod maintain;
 mod notice;
 mod receive;
 mod signal;
+mod split;
 
 use crate::cache::{Route, Store};
 use crate::event::{DropCause, Event, Summary};
 use crate::neighbours::Neighbours;
 use crate::queue::{InterfaceQueue, Item};
 use crate::settings::Settings;
-use crate::tables::{Blacklist, GratuitousTable, Handled, RequestTable, SendBuffer, Waiting};
+use crate::tables::{
+    answers_for, Blacklist, GratuitousTable, Handled, RequestTable, SendBuffer, Waiting,
+};
 use crate::wire::{
     DsrOption, Fate, LostSegment, Packet, RouteError, SourceRoute, ETHERTYPE_ARP, ETHERTYPE_IPV4,
 };
@@ -23,6 +26,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 use hoplab_base::{Duration, Instant, Stream};
+use hoplab_split_core::{self as split_core, Place, Split};
 use hoplab_wire::{arp, Mac};
 
 /// Names one transmitted frame when its status comes back.
@@ -57,6 +61,8 @@ pub enum Output {
         class: Class,
     },
     Event(Event),
+    /// What this station did for a split connection.
+    Split(split_core::Event),
     /// Segments of the local TCP that met a broken link, for who can make use of that.
     Notice(Vec<LostSegment>),
 }
@@ -162,6 +168,9 @@ pub struct Dsr {
     outputs: VecDeque<Output>,
     /// Errors to spread with the next own Route Request (§3.4.4), and since when.
     errors_to_spread: Vec<(Instant, RouteError)>,
+    split: Option<Split<split::Way>>,
+    /// Segments that went no further, of which `split` has not been told.
+    split_drops: Vec<Vec<u8>>,
     next_token: u64,
     next_order: u64,
     next_request: u16,
@@ -193,6 +202,8 @@ impl Dsr {
             signals: BTreeMap::new(),
             outputs: VecDeque::new(),
             errors_to_spread: Vec::new(),
+            split: None,
+            split_drops: Vec::new(),
             next_token: 0,
             next_order: 0,
             next_request: 0,
@@ -209,6 +220,9 @@ impl Dsr {
             }
             Ok(packet) => {
                 self.stats.originated += 1;
+                if self.split_takes(now, Place::Leaving, &packet) {
+                    return self.pump(now);
+                }
                 self.originate(
                     now,
                     Waiting {
@@ -240,7 +254,8 @@ impl Dsr {
             .min();
         let acks = self.maintenance.iter().map(|m| m.deadline).min();
         let arp = self.neighbours.next_deadline();
-        [delayed, status, expiry, request, acks, arp]
+        let split = self.split.as_ref().and_then(Split::next_deadline);
+        [delayed, status, expiry, request, acks, arp, split]
             .into_iter()
             .flatten()
             .min()
@@ -283,6 +298,7 @@ impl Dsr {
         for hop in failed {
             self.address_unknown(now, hop);
         }
+        self.split_timeout(now);
         self.pump(now);
     }
 
@@ -350,6 +366,7 @@ impl Dsr {
     fn await_route(&mut self, now: Instant, w: Waiting) {
         let target = w.packet.ip.destination;
         self.notice(&w.packet, Fate::Held);
+        self.replace_waiting(&w.packet);
         if let Some(out) = self.send_buffer.push(w, self.settings.send_buffer_packets) {
             self.drop_packet(DropCause::SendBufferFull, Some(&out.packet));
         }
@@ -443,6 +460,9 @@ impl Dsr {
         });
         if let Some(packet) = packet.filter(|_| cause.is_of_the_route()) {
             self.notice(packet, Fate::Dropped);
+            if cause != DropCause::SendBufferFull {
+                self.note_split_drop(packet);
+            }
         }
     }
 
@@ -500,7 +520,7 @@ impl Dsr {
 
 /// How long a packet may stay in the Send Buffer (§4.2); what was not this node's own, less long.
 fn longest_wait(w: &Waiting, own: Ipv4Addr, s: &Settings) -> Duration {
-    if w.packet.ip.source == own {
+    if answers_for(own, &w.packet) {
         s.send_buffer_timeout_s
     } else {
         s.request_period_s

@@ -13,6 +13,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 use hoplab_base::Instant;
+use hoplab_split_core::Place;
+use hoplab_wire::split::Stamp;
 use hoplab_wire::{arp, Mac};
 
 /// How many Route Errors are kept to be spread with the next Route Request (§3.4.4).
@@ -118,18 +120,21 @@ impl Dsr {
         self.learn_errors(now, &packet);
         self.answer_ack_request(now, &packet, from);
         if packet.ip.destination == self.own {
-            self.deliver(packet);
+            self.deliver(now, packet);
         } else {
             self.forward(now, packet);
         }
     }
 
     /// Removes the DSR Options header and hands the rest up (§8.1.4).
-    pub(super) fn deliver(&mut self, mut packet: Packet) {
+    pub(super) fn deliver(&mut self, now: Instant, mut packet: Packet) {
         packet.options = None;
-        if packet.ip.protocol == crate::wire::NO_NEXT_HEADER {
+        if packet.ip.protocol == crate::wire::NO_NEXT_HEADER
+            || self.split_takes(now, Place::Arriving, &packet)
+        {
             return;
         }
+        Stamp::take(&mut packet.ip);
         self.stats.delivered += 1;
         self.outputs.push_back(Output::Deliver(packet.emit()));
     }
@@ -164,6 +169,11 @@ impl Dsr {
         packet.remove_options(|o| matches!(o, DsrOption::AckRequest { .. }));
         self.handled.record(now, &packet);
         self.stats.forwarded += 1;
+        let hops = super::maintain::travelled(&packet).len();
+        let hops = hops.min(usize::from(u8::MAX)) as u8;
+        if self.split_takes(now, Place::Passing { hops }, &packet) {
+            return;
+        }
         let routing = packet.is_control();
         let maintained = !super::has_ack(&packet);
         let next_hop = Some(next);
@@ -329,6 +339,7 @@ impl Dsr {
                 continue;
             };
             self.cache.remove_link(now, e.source, unreachable);
+            self.tell_split_losses(now, &LostSegment::parse_all(&e.extension));
             // What a Route Request spreads was dealt with before it was attached.
             if e.destination != self.own || packet.route_request().is_some() {
                 continue;

@@ -16,6 +16,7 @@ pub const FRAME_TIME: Duration = Duration::from_millis(1);
 pub const RETRY_TIME: Duration = Duration::from_millis(8);
 const UDP: u8 = 17;
 const ICMP: u8 = 1;
+const TCP: u8 = 6;
 
 pub fn ip(node: usize) -> Ipv4Addr {
     Ipv4Addr::new(10, 0, 0, node as u8 + 1)
@@ -56,6 +57,8 @@ pub struct Net {
     pub notices: Vec<(usize, Vec<LostSegment>)>,
     /// ICMP messages that reached a local stack.
     pub delivered_icmp: Vec<(usize, Vec<u8>)>,
+    /// TCP segments that reached a local stack.
+    pub delivered_tcp: Vec<(usize, Vec<u8>)>,
     pub fates: BTreeMap<u16, Vec<Fate>>,
     /// Stations that each data packet has been at, in order.
     pub visits: BTreeMap<u16, Vec<usize>>,
@@ -85,6 +88,7 @@ impl Net {
             events: vec![],
             notices: vec![],
             delivered_icmp: vec![],
+            delivered_tcp: vec![],
             fates: BTreeMap::new(),
             visits: BTreeMap::new(),
             sent: vec![],
@@ -165,7 +169,11 @@ impl Net {
                     if p.ip.protocol == ICMP {
                         self.delivered_icmp.push((node, p.payload));
                     }
+                    if p.ip.protocol == TCP {
+                        self.delivered_tcp.push((node, bytes));
+                    }
                 }
+                Output::Split(_) => {}
                 Output::Notice(segments) => self.notices.push((node, segments)),
                 Output::Event(event) => {
                     if let Event::Drop {

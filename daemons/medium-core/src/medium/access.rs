@@ -13,7 +13,7 @@ impl Medium {
         if station.exchange.frame().is_some() {
             return;
         }
-        let Some(frame) = station.host.next(&self.limits) else {
+        let Some(frame) = station.host.next(&station.limits) else {
             return;
         };
         station.exchange.begin(frame);

@@ -41,6 +41,16 @@ pub enum Event {
         radio: usize,
         generation: u64,
     },
+    /// The host has made a frame ready.
+    Prepared {
+        radio: usize,
+        generation: u64,
+    },
+    /// The host has copied a frame into a buffer of the card.
+    Loaded {
+        radio: usize,
+        generation: u64,
+    },
 }
 
 impl Event {
@@ -55,6 +65,8 @@ impl Event {
             Self::Served { radio, .. } => (5, radio),
             Self::Timeout { radio, .. } => (6, radio),
             Self::Access { radio, .. } => (7, radio),
+            Self::Prepared { radio, .. } => (8, radio),
+            Self::Loaded { radio, .. } => (9, radio),
         }
     }
 }

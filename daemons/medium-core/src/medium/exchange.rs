@@ -173,6 +173,7 @@ impl Medium {
         self.conclude(radio, finished.frame, outcome, finished.tries);
         self.radios[radio].access.draw(self.now);
         self.next_frame(radio);
+        self.load(radio);
         self.count_down(radio);
     }
 }

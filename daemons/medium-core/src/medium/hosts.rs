@@ -3,7 +3,7 @@
 
 use super::{Event, Medium};
 use crate::air::Transmission;
-use crate::radio::{Arrived, Queued};
+use crate::radio::{Arrived, Queued, Service};
 use crate::{Audit, Frame, FrameId, Outcome, Output, To, MAX_RATES};
 
 /// A frame that receivers have not handed to their hosts yet.
@@ -38,8 +38,19 @@ impl Medium {
             self.conclude(radio, frame.id, Outcome::Off, Default::default());
             return;
         }
+        if station.limits.prepares() {
+            let service = station.host.prepare(frame, &station.limits);
+            self.prepare_until(radio, service);
+        } else {
+            self.queue(radio, frame);
+        }
+    }
+
+    /// A frame comes to a radio's interface queue.
+    fn queue(&mut self, radio: usize, frame: Frame) {
         let id = frame.id;
-        let loser = match station.host.queue(frame, &self.limits) {
+        let station = &mut self.radios[radio];
+        let loser = match station.host.queue(frame, &station.limits) {
             Queued::Waits => None,
             Queued::PushedOut(other) => Some(other),
             Queued::Refused => Some(id),
@@ -49,8 +60,42 @@ impl Medium {
             self.conclude(radio, loser, Outcome::QueueFull, Default::default());
         }
         if loser != Some(id) {
+            self.load(radio);
             self.next_frame(radio);
         }
+    }
+
+    fn prepare_until(&mut self, radio: usize, service: Option<Service>) {
+        if let Some(Service { after, generation }) = service {
+            self.after(after, Event::Prepared { generation, radio });
+        }
+    }
+
+    /// A host has made a frame ready to be sent.
+    pub(super) fn prepared(&mut self, radio: usize, generation: u64) {
+        let station = &mut self.radios[radio];
+        let Some(frame) = station.host.prepared(generation) else {
+            return;
+        };
+        let next = station.host.prepare_next(&station.limits);
+        self.prepare_until(radio, next);
+        self.queue(radio, frame);
+    }
+
+    /// Copy the next frame into a free buffer of the card, where that takes time.
+    pub(super) fn load(&mut self, radio: usize) {
+        let station = &mut self.radios[radio];
+        let in_service = station.exchange.frame().is_some();
+        let service = station.host.load(in_service, &station.limits);
+        if let Some(Service { after, generation }) = service {
+            self.after(after, Event::Loaded { generation, radio });
+        }
+    }
+
+    pub(super) fn loaded(&mut self, radio: usize, generation: u64) {
+        self.radios[radio].host.loaded(generation);
+        self.next_frame(radio);
+        self.load(radio);
     }
 
     /// Frames that wait for their turn on the air, the one in service included.
@@ -93,12 +138,12 @@ impl Medium {
 
     /// `arrived` has come to `radio`, for its host.
     pub(super) fn hand_up(&mut self, radio: usize, arrived: Arrived) {
-        if !self.limits.buffers() {
+        let station = &mut self.radios[radio];
+        if !station.limits.buffers() {
             self.deliver(radio, arrived);
             return;
         }
-        let station = &mut self.radios[radio];
-        if !station.host.receive(arrived, &self.limits) {
+        if !station.host.receive(arrived, &station.limits) {
             station.counters.rx_overrun += 1;
             return;
         }
@@ -151,9 +196,9 @@ impl Medium {
     }
 
     fn serve(&mut self, radio: usize) {
-        if let Some(service) = self.radios[radio].host.serve(&self.limits) {
-            let generation = service.generation;
-            self.after(service.after, Event::Served { generation, radio });
+        let station = &mut self.radios[radio];
+        if let Some(Service { after, generation }) = station.host.serve(&station.limits) {
+            self.after(after, Event::Served { generation, radio });
         }
     }
 

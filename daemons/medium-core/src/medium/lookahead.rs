@@ -11,7 +11,7 @@ use super::{Event, Medium};
 use crate::air::{Kind, Transmission};
 use crate::radio::ResponseKind;
 use crate::timing::Answer;
-use crate::To;
+use crate::{Attempts, Frame, To};
 
 /// A battery that may be empty sooner than this is watched closely.
 const CLOSE: Duration = Duration::from_secs(1);
@@ -57,6 +57,14 @@ impl Medium {
             }
             Event::Measure | Event::Empty { .. } => None,
             Event::Power { .. } | Event::Served { .. } => Some(at),
+            Event::Prepared { radio, .. } => {
+                let station = &self.radios[radio];
+                let refused = station.host.refuses_after(&station.limits);
+                let refused = refused.map(|after| at + after);
+                let sent = self.at_once(at, station.host.in_preparation());
+                refused.into_iter().chain(sent).min()
+            }
+            Event::Loaded { radio, .. } => self.at_once(at, self.radios[radio].host.in_loading()),
             Event::Respond { radio } => {
                 let response = self.radios[radio].exchange.response()?;
                 Some(match response.kind {
@@ -81,17 +89,28 @@ impl Medium {
     /// has nothing to send.
     fn exchange(&self, radio: usize) -> Option<Duration> {
         let exchange = &self.radios[radio].exchange;
-        let (frame, attempts) = (exchange.frame()?, exchange.next_try()?);
+        Some(self.exchange_of(exchange.frame()?, exchange.next_try()?))
+    }
+
+    fn exchange_of(&self, frame: &Frame, attempts: Attempts) -> Duration {
         if attempts.rts && self.is_acknowledged(frame) {
             // With no CTS by then, the sender may give up.
-            return Some(self.timing.cleared());
+            return self.timing.cleared();
         }
         let data = self.params.phy.duration(frame.bytes, attempts.rate);
-        Some(if self.is_acknowledged(frame) {
+        if self.is_acknowledged(frame) {
             self.timing.acknowledged(data)
         } else {
             data
-        })
+        }
+    }
+
+    /// Earliest output of a frame that its host is done with `at` then, and that finds nothing
+    /// before it and the channel idle.
+    fn at_once(&self, at: Instant, frame: Option<&Frame>) -> Option<Instant> {
+        let frame = frame?;
+        let attempts = frame.rates.first()?;
+        Some(at + self.exchange_of(frame, *attempts))
     }
 
     /// From the start of the data that answers a CTS to the first output.

@@ -69,12 +69,23 @@ impl Medium {
         let counters = links.counters(ended.radio);
         counters.count(ended.fate, tx.bytes, ended.dbm);
         if self.params.histograms {
-            let signals = links.signals(ended.radio);
-            signals.signal.add(ended.dbm);
-            if ended.noise_mw > 0.0 {
-                signals.noise.add(to_db(ended.noise_mw));
+            let noise_dbm = (ended.noise_mw > 0.0).then(|| to_db(ended.noise_mw));
+            let signal_dbm = self.told(ended.radio, ended.dbm);
+            let noise_dbm = noise_dbm.map(|dbm| self.told(ended.radio, dbm));
+            let signals = self.radios[tx.from].links.signals(ended.radio);
+            signals.signal.add(signal_dbm);
+            if let Some(dbm) = noise_dbm {
+                signals.noise.add(dbm);
             }
         }
+    }
+
+    /// The level that a radio's card tells of one that is `dbm`.
+    fn told(&mut self, radio: usize, dbm: f64) -> f64 {
+        if self.params.level_error_db == 0.0 {
+            return dbm;
+        }
+        dbm + self.params.level_error_db * self.radios[radio].levels.gaussian()
     }
 
     /// A data frame whose receiver did not even sense it.

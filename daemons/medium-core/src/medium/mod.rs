@@ -4,6 +4,7 @@
 
 mod access;
 mod agenda;
+mod changes;
 mod exchange;
 mod hosts;
 mod lookahead;
@@ -21,7 +22,7 @@ use hoplab_base::{Duration, Instant, Stream};
 use crate::air::Air;
 use crate::loss::LossRule;
 use crate::places::{Heard, Place, Places, Station};
-use crate::radio::{Hearing, Limits, Radio, RetryLimits};
+use crate::radio::{Hearing, Limits, Nic, Radio, RetryLimits};
 use crate::timing::Timing;
 use crate::{Audit, Fate, FrameId, Output, Params};
 use agenda::{Agenda, Event};
@@ -40,7 +41,6 @@ pub struct Medium {
     params: Params,
     timing: Timing,
     hearing: Hearing,
-    limits: Limits,
     /// None where the kernel's rate table says how often a frame is tried.
     retry_limits: Option<RetryLimits>,
     radios: Vec<Radio>,
@@ -79,12 +79,11 @@ impl Medium {
         };
         let radios = stations.iter();
         let mut medium = Self {
-            timing: Timing::new(&params.phy),
+            timing: Timing::new(&params.phy, params.no_ack),
             hearing: Hearing::new(&params),
-            limits: Limits::new(&params),
             retry_limits: (!params.kernel_retries).then_some(limits),
             radios: radios
-                .map(|station| Radio::new(&station.name, params.seed, params.phy.cw_min))
+                .map(|station| Radio::new(&station.name, &params))
                 .collect(),
             places: Places::new(&params, stations),
             params,
@@ -102,6 +101,11 @@ impl Medium {
             medium.foresee_empty(radio);
         }
         medium
+    }
+
+    /// Give a radio a card of its own, before anything happens; others have that of [`Params`].
+    pub fn equip(&mut self, radio: usize, nic: Nic) {
+        self.radios[radio].limits = Limits::new(&self.params, nic);
     }
 
     /// When the next thing happens by itself.
@@ -126,6 +130,8 @@ impl Medium {
                 Event::Served { radio, generation } => self.served(radio, generation),
                 Event::Timeout { radio, generation } => self.timeout(radio, generation),
                 Event::Access { radio, generation } => self.access(radio, generation),
+                Event::Prepared { radio, generation } => self.prepared(radio, generation),
+                Event::Loaded { radio, generation } => self.loaded(radio, generation),
             }
         }
         self.now = self.now.max(now);

@@ -30,6 +30,10 @@ impl Medium {
         if !mine && !tx.reserve.is_zero() {
             station.access.reserve(now + tx.reserve);
         }
+        if mine && tx.kind != Kind::Data && self.is_lost(radio, tx, false) {
+            return Fate::ErrorModel;
+        }
+        let station = &mut self.radios[radio];
         match tx.kind {
             Kind::Data => return self.receive_data(radio, tx, dbm),
             Kind::Rts if mine => {
@@ -56,11 +60,13 @@ impl Medium {
         };
         let mine = tx.to == To::Radio(radio);
         let for_host = mine || tx.to == To::Everyone;
-        if for_host && payload.class != Class::Beacon && self.is_lost(radio, tx) {
+        let losable = for_host && payload.class != Class::Beacon;
+        if losable && self.is_lost(radio, tx, false) {
             return Fate::ErrorModel;
         }
+        let repeat = mine && self.radios[radio].links.repeats(tx.from, tx.number);
+        let spoiled = losable && !repeat && self.is_lost(radio, tx, true);
         let station = &mut self.radios[radio];
-        let repeat = mine && station.links.repeats(tx.from, tx.number);
         let arrived = Arrived {
             from: tx.from,
             frame: payload.id,
@@ -69,7 +75,8 @@ impl Medium {
             rate: tx.rate,
         };
         let acknowledged = mine && !self.params.no_ack;
-        if for_host && !repeat {
+        let wanted = for_host && !repeat && !spoiled;
+        if wanted {
             station.counters.rx_frames += 1;
             station.counters.rx_bytes += tx.bytes as u64;
             if !acknowledged {
@@ -80,12 +87,16 @@ impl Medium {
         }
         if acknowledged {
             let response = Response {
-                deliver: (!repeat).then_some(arrived),
+                deliver: wanted.then_some(arrived),
                 ..answer(ResponseKind::Ack, tx, Duration::ZERO)
             };
             self.owe(radio, response);
         }
-        Fate::Delivered
+        if spoiled {
+            Fate::ErrorModel
+        } else {
+            Fate::Delivered
+        }
     }
 
     /// A bystander's host gets the frame with its receiver's, or now where no acknowledgement ends
@@ -99,11 +110,11 @@ impl Medium {
         }
     }
 
-    /// Whether a loss model takes a frame on its way to `radio`.
-    fn is_lost(&mut self, radio: usize, tx: &Transmission) -> bool {
+    /// Whether a loss model takes a frame on its way to `radio` or, `acknowledged`, to its host.
+    fn is_lost(&mut self, radio: usize, tx: &Transmission, acknowledged: bool) -> bool {
         let now = self.now;
         self.losses.iter_mut().any(|(rule, random)| {
-            rule.applies(tx.from, radio, now) && rule.loses(now, tx.data_number, random)
+            rule.applies(tx, radio, acknowledged, now) && rule.loses(now, tx.data_number, random)
         })
     }
 }

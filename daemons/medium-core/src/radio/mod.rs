@@ -11,7 +11,7 @@ mod transceiver;
 
 pub use access::{Access, Due};
 pub use exchange::{Exchange, Response, ResponseKind, RetryLimits};
-pub use host::{Arrived, Host, Limits, Nic, Queued};
+pub use host::{Arrived, Cost, Host, Limits, Nic, Queued, Service};
 pub use links::Links;
 pub use power::{Activity, Energy, Joules, Power};
 pub use transceiver::{Arriving, Hearing, Reception, Transceiver};
@@ -20,7 +20,7 @@ use alloc::format;
 
 use hoplab_base::Stream;
 
-use crate::Counters;
+use crate::{Counters, Params};
 
 pub struct Radio {
     pub power: Power,
@@ -28,21 +28,26 @@ pub struct Radio {
     pub exchange: Exchange,
     pub transceiver: Transceiver,
     pub host: Host,
+    pub limits: Limits,
     pub links: Links,
     pub counters: Counters,
+    /// Of what its card misreads in levels.
+    pub levels: Stream,
 }
 
 impl Radio {
-    pub fn new(name: &str, seed: u64, cw_min: u32) -> Self {
-        let stream = |purpose| Stream::new(seed, &format!("medium/{purpose}/{name}"));
+    pub fn new(name: &str, params: &Params) -> Self {
+        let stream = |purpose| Stream::new(params.seed, &format!("medium/{purpose}/{name}"));
         Self {
             power: Power::new(),
-            access: Access::new(stream("backoff"), cw_min),
+            access: Access::new(stream("backoff"), params.phy.cw_min),
             exchange: Exchange::default(),
             transceiver: Transceiver::new(stream("fading"), stream("errors")),
             host: Host::default(),
+            limits: Limits::new(params, params.nic),
             links: Links::default(),
             counters: Counters::default(),
+            levels: stream("levels"),
         }
     }
 

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use hoplab_medium_core::{
-    Attempts, Burst, Class, Duration, Energy, Fading, Frame, Instant, LossModel, LossRule, Medium,
-    Nic, Output, Params, Place, Rate, Reception, Rules, Station, To, Waypoint,
+    Attempts, Burst, Class, Cost, Duration, Energy, Fading, Frame, Instant, LossModel, LossRule,
+    Medium, Nic, Output, Params, Place, Rate, Reception, Rules, Station, Takes, To, Waypoint,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -76,11 +76,7 @@ fn params(from: &mut Bytes<'_>) -> Params {
         retry_long: from.below(8) as u32,
         capture_db: f64::from(from.byte()),
         shadowing_db: 10.0 * from.share(),
-        nic: Nic {
-            tx_ring: from.below(4),
-            rx_service_mbps: f64::from(from.byte()) / 16.0,
-            rx_buffer_packets: from.below(4),
-        },
+        nic: nic(from),
         ..Params::default()
     };
     if from.chance() {
@@ -103,6 +99,28 @@ fn params(from: &mut Bytes<'_>) -> Params {
         };
     }
     params
+}
+
+fn nic(from: &mut Bytes<'_>) -> Nic {
+    Nic {
+        tx: cost(from),
+        queue_packets: from.below(4),
+        tx_ring: from.below(4),
+        load: cost(from),
+        rx: cost(from),
+        rx_buffer_packets: from.below(4),
+    }
+}
+
+fn cost(from: &mut Bytes<'_>) -> Cost {
+    Cost {
+        frame_us: if from.chance() {
+            10.0 * f64::from(from.byte())
+        } else {
+            0.0
+        },
+        mbps: f64::from(from.byte()) / 16.0,
+    }
 }
 
 fn station(i: usize, from: &mut Bytes<'_>) -> Station {
@@ -140,6 +158,7 @@ fn loss(stations: usize, from: &mut Bytes<'_>) -> LossRule {
         src: from.chance().then(|| from.below(stations)),
         dst: from.chance().then(|| from.below(stations)),
         model,
+        takes: [Takes::Data, Takes::Frames, Takes::Packets][from.below(3)],
         active: from.instant()..from.instant(),
     }
 }

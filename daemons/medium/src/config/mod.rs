@@ -7,8 +7,10 @@
 mod radio;
 mod tables;
 
+use std::path::PathBuf;
+
 use hoplab_keys::{table, Mistake};
-use hoplab_medium_core::{Duration, Instant, LossRule, Params, Station};
+use hoplab_medium_core::{Duration, Instant, LossRule, Nic, Params, Station};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -21,6 +23,7 @@ struct Document {
     epoch_ns: Option<u64>,
     duration_s: Option<f64>,
     overhear: bool,
+    control: Option<PathBuf>,
     radio: radio::RadioTable,
     station: Vec<StationTable>,
     loss: Vec<LossTable>,
@@ -39,12 +42,16 @@ pub struct Config {
     pub stations: Vec<Station>,
     /// Permanent address of each radio.
     pub macs: Vec<[u8; 6]>,
+    /// Network cards of radios that have their own.
+    pub nics: Vec<(usize, Nic)>,
     pub losses: Vec<LossRule>,
     pub power: Vec<PowerEvent>,
     /// Centre of the channel, as captures name it.
     pub channel_mhz: u16,
     /// The noise of which records speak.
     pub noise_dbm: f64,
+    /// Where a socket takes changes; none for nowhere.
+    pub control: Option<PathBuf>,
     pub records: Records,
 }
 
@@ -87,10 +94,12 @@ fn check(document: Document, start: Instant) -> Result<Config, Mistake> {
         params: radio.params,
         stations: network.stations,
         macs: network.macs,
+        nics: network.nics,
         losses,
         power: network.power,
         channel_mhz: radio.channel_mhz,
         noise_dbm: radio.noise_dbm,
+        control: document.control,
         records: document.records,
     })
 }

@@ -3,7 +3,7 @@
 
 use hoplab_keys::{table, Keys, Mistake};
 use hoplab_medium_core::{
-    Duration, Energy, Fading, Model, Nic, Params, Phy, Propagation, Rate, Reception, Rules,
+    Cost, Duration, Energy, Fading, Model, Nic, Params, Phy, Propagation, Rate, Reception, Rules,
     Standard,
 };
 use serde::Deserialize;
@@ -90,13 +90,20 @@ pub struct RadioTable {
     capture_later: bool,
     noise_dbm: Option<f64>,
     reception: String,
+    level_error_db: f64,
     nic: Option<NicTable>,
     energy: Option<EnergyTable>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
-struct NicTable {
+pub struct NicTable {
+    tx_packet_us: f64,
+    tx_service_mbps: f64,
+    queue_packets: usize,
     tx_ring: usize,
+    tx_load_us: f64,
+    tx_load_mbps: f64,
+    rx_packet_us: f64,
     rx_service_mbps: f64,
     rx_buffer_packets: usize,
 }
@@ -153,6 +160,27 @@ pub fn add_profile(given: &mut Keys) -> Result<(), Mistake> {
     Ok(())
 }
 
+impl NicTable {
+    pub fn check(&self) -> Result<Nic, Mistake> {
+        let cost = |frame_us, mbps| Cost { frame_us, mbps };
+        let nic = Nic {
+            tx: cost(self.tx_packet_us, self.tx_service_mbps),
+            queue_packets: self.queue_packets,
+            tx_ring: self.tx_ring,
+            load: cost(self.tx_load_us, self.tx_load_mbps),
+            rx: cost(self.rx_packet_us, self.rx_service_mbps),
+            rx_buffer_packets: self.rx_buffer_packets,
+        };
+        if nic.rx.is_none() && nic.rx_buffer_packets > 0 {
+            let message =
+                "needs rx_service_mbps or rx_packet_us: a host that takes frames at once \
+                           needs no buffer";
+            return Err(Mistake::at("rx_buffer_packets", message).below("nic"));
+        }
+        Ok(nic)
+    }
+}
+
 impl RadioTable {
     pub fn check(&self, seed: u64) -> Result<Radio, Mistake> {
         let phy = self.phy()?;
@@ -205,6 +233,7 @@ impl RadioTable {
             queue_packets: self.queue_packets,
             routing_priority: self.routing_priority,
             nic: self.nic()?,
+            level_error_db: self.level_error_db,
             energy: self.energy()?,
             no_ack: one_of(
                 &self.mac,
@@ -314,18 +343,8 @@ impl RadioTable {
     }
 
     fn nic(&self) -> Result<Nic, Mistake> {
-        let Some(nic) = &self.nic else {
-            return Ok(Nic::default());
-        };
-        if nic.rx_service_mbps == 0.0 && nic.rx_buffer_packets > 0 {
-            let message = "needs rx_service_mbps: a host that takes frames at once needs no buffer";
-            return Err(Mistake::at("rx_buffer_packets", message).below("nic"));
-        }
-        Ok(Nic {
-            tx_ring: nic.tx_ring,
-            rx_service_mbps: nic.rx_service_mbps,
-            rx_buffer_packets: nic.rx_buffer_packets,
-        })
+        let given = self.nic.as_ref().map(NicTable::check).transpose();
+        Ok(given?.unwrap_or_default())
     }
 
     fn energy(&self) -> Result<Energy, Mistake> {

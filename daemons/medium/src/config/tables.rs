@@ -4,10 +4,13 @@
 use std::path::PathBuf;
 
 use hoplab_keys::{nearest, Mistake};
-use hoplab_medium_core::{Burst, Duration, Instant, LossModel, LossRule, Place, Station, Waypoint};
+use hoplab_medium_core::{
+    Burst, Duration, Instant, LossModel, LossRule, Nic, Place, Station, Takes, Waypoint,
+};
 use serde::Deserialize;
 
 use super::one_of;
+use super::radio::NicTable;
 
 #[derive(Debug, Deserialize)]
 pub struct StationTable {
@@ -16,11 +19,13 @@ pub struct StationTable {
     x_m: f64,
     y_m: f64,
     waypoints: Vec<(f64, f64, f64)>,
+    nic: Option<NicTable>,
 }
 
 #[derive(Debug, Deserialize)]
 pub struct LossTable {
     kind: String,
+    takes: Option<String>,
     src: Option<String>,
     dst: Option<String>,
     rate: Option<f64>,
@@ -91,6 +96,8 @@ pub struct Network {
     pub names: Vec<String>,
     pub stations: Vec<Station>,
     pub macs: Vec<[u8; 6]>,
+    /// Cards of those that have their own.
+    pub nics: Vec<(usize, Nic)>,
     pub power: Vec<PowerEvent>,
 }
 
@@ -114,6 +121,7 @@ impl Network {
         let mut network = Self {
             stations: Vec::new(),
             macs: Vec::new(),
+            nics: Vec::new(),
             power: Vec::new(),
             names,
         };
@@ -127,6 +135,9 @@ impl Network {
             }
             network.stations.push(station(table, epoch).map_err(here)?);
             network.macs.push(mac(&table.mac).map_err(here)?);
+            if let Some(nic) = &table.nic {
+                network.nics.push((i, nic.check().map_err(here)?));
+            }
         }
         let mut order: Vec<usize> = (0..events.len()).collect();
         order.sort_by(|a, b| events[*a].at_s.total_cmp(&events[*b].at_s));
@@ -237,6 +248,7 @@ pub fn losses(
             src: Some(src),
             dst: Some(dst),
             model: LossModel::Uniform { rate },
+            takes: Takes::Data,
             active: from..next.map_or(Instant::MAX, |e| e.0),
         });
     }
@@ -252,9 +264,22 @@ fn loss_rule(table: &LossTable, names: &[String], epoch: Instant) -> Result<Loss
         src: end(&table.src, "src")?,
         dst: end(&table.dst, "dst")?,
         model: loss_model(table, epoch)?,
+        takes: takes(table.takes.as_deref())?,
         // Before time 0 stations only get to know each other.
         active: epoch..Instant::MAX,
     })
+}
+
+fn takes(name: Option<&str>) -> Result<Takes, Mistake> {
+    match name {
+        None | Some("data") => Ok(Takes::Data),
+        Some("frames") => Ok(Takes::Frames),
+        Some("packets") => Ok(Takes::Packets),
+        Some(other) => Err(Mistake::at(
+            "takes",
+            format!("{other:?} is declared, but means nothing here"),
+        )),
+    }
 }
 
 /// Sender, receiver and rate of an event of kind "loss".

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 use hoplab_linux::calls::{self, Call};
 use hoplab_linux::netlink::{is_overrun, Inbox, Netlink, LONGEST_WAIT};
@@ -44,6 +44,7 @@ pub struct Hwsim {
     addresses: Vec<[u8; 6]>,
     batch: Batch,
     virtual_time: bool,
+    other: Option<OwnedFd>,
     troubles: Troubles,
     clock_readings: u64,
 }
@@ -104,6 +105,7 @@ impl Hwsim {
             addresses: macs.to_vec(),
             batch: Batch::default(),
             virtual_time: kernel::in_virtual_time(),
+            other: None,
             troubles: Troubles::default(),
             clock_readings: 0,
         })
@@ -176,17 +178,31 @@ impl Port for Hwsim {
     }
 
     fn wait(&mut self, limit: Option<Duration>) -> Result<Woken, String> {
-        let Some(limit) = limit else {
+        if limit.is_none() && self.other.is_none() {
             // With nothing on its way, waiting and receiving are one call.
             let input = self.receive(true)?;
-            let passed = Duration::ZERO;
-            return Ok(Woken { passed, input });
-        };
-        let limit = limit.min(LONGEST_WAIT);
-        let mut interest = [Interest::input(self.netlink.as_fd())];
+            return Ok(Woken {
+                passed: Duration::ZERO,
+                input,
+                other: false,
+            });
+        }
+        let limit = limit.map_or(LONGEST_WAIT, |limit| limit.min(LONGEST_WAIT));
+        let other = self.other.as_ref();
+        let other = other.map_or_else(Interest::none, |other| Interest::input(other.as_fd()));
+        let mut interest = [Interest::input(self.netlink.as_fd()), other];
         let passed = limit - wait(&mut interest, limit);
-        let input = interest[0].found().any() && self.receive(false)?;
-        Ok(Woken { passed, input })
+        let [input, other] = interest.map(|interest| interest.found().any());
+        let input = input && self.receive(false)?;
+        Ok(Woken {
+            passed,
+            input,
+            other,
+        })
+    }
+
+    fn watch(&mut self, other: OwnedFd) {
+        self.other = Some(other);
     }
 
     fn read(&mut self, mut accept: impl FnMut(&mut Self, Sent<'_, Ticket>)) {

@@ -7,6 +7,8 @@
 pub mod hwsim;
 pub mod messages;
 
+use std::os::fd::OwnedFd;
+
 use hoplab_medium_core::{Attempts, Duration, Instant, Rate, MAX_RATES};
 use serde_json::Value;
 
@@ -28,6 +30,8 @@ pub struct Woken {
     pub passed: Duration,
     /// Whether there is something to read.
     pub input: bool,
+    /// Whether there is something at what [`Port::watch`] was given.
+    pub other: bool,
 }
 
 /// Messages that did not become a frame, or came back.
@@ -63,6 +67,9 @@ pub trait Port {
     /// Sleep until there is something to read or `limit` has passed, a second at most and without
     /// limit; may return earlier.
     fn wait(&mut self, limit: Option<Duration>) -> Result<Woken, String>;
+
+    /// Also wake for input at this descriptor.
+    fn watch(&mut self, other: OwnedFd);
 
     /// Hand what has come to `accept`, in order.
     fn read(&mut self, accept: impl FnMut(&mut Self, Sent<'_, Self::Ticket>));

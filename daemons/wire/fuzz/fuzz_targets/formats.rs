@@ -4,6 +4,7 @@
 #![no_main]
 
 use hoplab_wire::ieee80211::{Control, Frame};
+use hoplab_wire::split::{Lack, Stamp, LACK_LEN};
 use hoplab_wire::{arp, ethernet, ipv4, radiotap, tcp, udp};
 use libfuzzer_sys::fuzz_target;
 use std::net::Ipv4Addr;
@@ -27,8 +28,44 @@ fn tcp_segment(bytes: &[u8]) {
     }
 }
 
+/// Likewise a LACK's.
+fn lack(bytes: &[u8]) {
+    let mut bytes = bytes.to_vec();
+    let Some(sum) = bytes.get_mut(2..4) else {
+        return;
+    };
+    sum.fill(0);
+    let sum = ipv4::checksum(&bytes[..bytes.len().min(LACK_LEN)]);
+    bytes[2..4].copy_from_slice(&sum.to_be_bytes());
+    if let Ok(lack) = Lack::parse(&bytes) {
+        let mut out = Vec::new();
+        lack.emit(&mut out);
+        assert_eq!(Lack::parse(&out), Ok(lack));
+        assert!(lack.covers(lack.cumulative) && lack.covers(lack.largest()));
+    }
+}
+
+fn stamp(mut header: ipv4::Header) {
+    let found = Stamp::of(&header);
+    let stamp = found.unwrap_or(Stamp {
+        round: 1,
+        transfers: 2,
+        source_waits: false,
+        custodian_waits: false,
+        custodian: header.source,
+        number: 3,
+        acknowledged: 4,
+    });
+    if stamp.put(&mut header) {
+        assert_eq!(Stamp::of(&header), Some(stamp));
+    } else {
+        assert_eq!(found, None);
+    }
+}
+
 fuzz_target!(|bytes: &[u8]| {
     if let Ok((header, payload)) = ipv4::Header::parse(bytes) {
+        stamp(header.clone());
         let mut out = Vec::new();
         header.emit(payload.len(), &mut out);
         out.extend(payload);
@@ -39,6 +76,7 @@ fuzz_target!(|bytes: &[u8]| {
         );
     }
     tcp_segment(bytes);
+    lack(bytes);
     if let Some((header, frame)) = radiotap::Header::parse(bytes) {
         let mut out = Vec::new();
         header.emit(&mut out);

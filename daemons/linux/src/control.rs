@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A daemon's control socket: one request a connection, one word a request, text back.
+
+use std::io::{Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::time::Duration;
+
+/// A client that says nothing must not stop forwarding for long.
+const CLIENT_TIMEOUT: Duration = Duration::from_millis(100);
+
+/// The listening socket.
+pub struct Control(UnixListener);
+
+fn address(name: &str) -> std::io::Result<SocketAddr> {
+    match name.strip_prefix('@') {
+        Some(abstract_name) => SocketAddr::from_abstract_name(abstract_name),
+        None => SocketAddr::from_pathname(name),
+    }
+}
+
+impl Control {
+    /// Listens at `name`; a leading @ means an abstract one.
+    pub fn bind(name: &str) -> Result<Self, String> {
+        let fail = |e| format!("control socket {name:?}: {e}");
+        if !name.starts_with('@') && UnixStream::connect(name).is_err() {
+            // Left behind by a process that is gone.
+            let _ = std::fs::remove_file(name);
+        }
+        let at = address(name).map_err(fail)?;
+        let listener = UnixListener::bind_addr(&at).map_err(fail)?;
+        listener.set_nonblocking(true).map_err(fail)?;
+        Ok(Control(listener))
+    }
+
+    /// Answers the client that is waiting, if one is.
+    pub fn serve(&self, answer: impl FnOnce(&str) -> String) {
+        let Ok((mut stream, _)) = self.0.accept() else {
+            return;
+        };
+        let _ = stream.set_nonblocking(false);
+        let _ = stream.set_read_timeout(Some(CLIENT_TIMEOUT));
+        let mut request = [0u8; 64];
+        let got = stream.read(&mut request).unwrap_or(0);
+        let word = String::from_utf8_lossy(&request[..got]);
+        // The client may be gone; that is its own affair.
+        let _ = stream.write_all(answer(word.trim()).as_bytes());
+    }
+}
+
+impl AsFd for Control {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// The client's side: what the daemon at `name` answers.
+pub fn ask(name: &str, request: &str) -> Result<String, String> {
+    let fail = |e| format!("control socket {name:?}: {e} (is the daemon running here?)");
+    let mut stream = UnixStream::connect_addr(&address(name).map_err(fail)?).map_err(fail)?;
+    stream.write_all(request.as_bytes()).map_err(fail)?;
+    let mut text = String::new();
+    stream.read_to_string(&mut text).map_err(fail)?;
+    Ok(text)
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Changes by hand while the network is in use, in real time: a datagram each, as JSON.
+//!
+//! ```json
+//! {"do": "move", "station": "n1", "x_m": 120.0, "y_m": 40.0}
+//! {"do": "power", "station": "n1", "up": false}
+//! {"do": "loss", "src": "n0", "dst": "n1", "rate": 0.1}
+//! ```
+//!
+//! Who has an address of its own is answered: `ok`, or why not. Only the daemon's own user can
+//! write to the socket; what comes is a stranger's nevertheless. A datagram that is longer than
+//! any request is refused, and of a flood so many are taken at a time that frames still get through.
+
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::path::{Path, PathBuf};
+
+use hoplab_medium_core::{Place, Station};
+use serde::Deserialize;
+
+const LONGEST: usize = 512;
+/// Datagrams that are taken before the frames that have come meanwhile.
+const AT_ONCE: usize = 32;
+const FARTHEST_M: f64 = 1e6;
+
+#[derive(Debug, Deserialize)]
+#[serde(tag = "do", rename_all = "lowercase", deny_unknown_fields)]
+enum Request {
+    Move { station: String, x_m: f64, y_m: f64 },
+    Power { station: String, up: bool },
+    Loss { src: String, dst: String, rate: f64 },
+}
+
+/// A request that the channel can follow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Change {
+    Put { radio: usize, place: Place },
+    Power { radio: usize, up: bool },
+    Lose { src: usize, dst: usize, rate: f64 },
+}
+
+/// The socket; its file goes with it.
+pub struct Control {
+    socket: UnixDatagram,
+    path: PathBuf,
+    names: Vec<String>,
+}
+
+impl Control {
+    pub fn open(path: &Path, stations: &[Station]) -> Result<Self, String> {
+        let told = |error: io::Error| format!("control: {}: {error}", path.display());
+        let socket = UnixDatagram::bind(path).map_err(told)?;
+        let control = Self {
+            socket,
+            path: path.to_owned(),
+            names: stations.iter().map(|s| s.name.clone()).collect(),
+        };
+        fs::set_permissions(path, Permissions::from_mode(0o600)).map_err(told)?;
+        control.socket.set_nonblocking(true).map_err(told)?;
+        Ok(control)
+    }
+
+    /// To wait for what comes.
+    pub fn descriptor(&self) -> Result<OwnedFd, String> {
+        let socket = self.socket.try_clone();
+        socket.map(Into::into).map_err(|e| format!("control: {e}"))
+    }
+
+    /// The changes that have come, in order; each request is answered.
+    pub fn receive(&mut self) -> Vec<Change> {
+        let mut changes = Vec::new();
+        let mut bytes = [0; LONGEST + 1];
+        for _ in 0..AT_ONCE {
+            let Ok((length, from)) = self.socket.recv_from(&mut bytes) else {
+                break;
+            };
+            match change(&bytes[..length], &self.names) {
+                Ok(change) => {
+                    changes.push(change);
+                    self.answer(&from, "ok");
+                }
+                Err(reason) => self.answer(&from, &reason),
+            }
+        }
+        changes
+    }
+
+    /// Whoever does not take the answer goes without.
+    fn answer(&self, to: &SocketAddr, text: &str) {
+        if !to.is_unnamed() {
+            let _ = self.socket.send_to_addr(text.as_bytes(), to);
+        }
+    }
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// What a request asks for, where stations have these names.
+pub fn change(bytes: &[u8], names: &[String]) -> Result<Change, String> {
+    if bytes.len() > LONGEST {
+        return Err(format!("a request has at most {LONGEST} bytes"));
+    }
+    let request: Request = serde_json::from_slice(bytes).map_err(|e| e.to_string())?;
+    let radio = |name: &str| {
+        let found = names.iter().position(|known| known == name);
+        found.ok_or_else(|| format!("{name:?}: no station of this name has a radio"))
+    };
+    let within = |value: f64, name: &str, low: f64, high: f64| {
+        let holds = (low..=high).contains(&value);
+        holds
+            .then_some(value)
+            .ok_or_else(|| format!("{name}: {value} is not in {low} to {high}"))
+    };
+    Ok(match request {
+        Request::Move { station, x_m, y_m } => Change::Put {
+            radio: radio(&station)?,
+            place: Place::new(
+                within(x_m, "x_m", -FARTHEST_M, FARTHEST_M)?,
+                within(y_m, "y_m", -FARTHEST_M, FARTHEST_M)?,
+            ),
+        },
+        Request::Power { station, up } => Change::Power {
+            radio: radio(&station)?,
+            up,
+        },
+        Request::Loss { src, dst, rate } => Change::Lose {
+            src: radio(&src)?,
+            dst: radio(&dst)?,
+            rate: within(rate, "rate", 0.0, 1.0)?,
+        },
+    })
+}

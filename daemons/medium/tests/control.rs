@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The control socket, with clients that keep to it and clients that do not.
+
+use std::os::unix::net::UnixDatagram;
+use std::path::PathBuf;
+
+use hoplab_medium::control::{change, Change, Control};
+use hoplab_medium_core::{Place, Station, Stream};
+
+fn names() -> Vec<String> {
+    vec!["a".into(), "b".into()]
+}
+
+fn asked(text: &str) -> Result<Change, String> {
+    change(text.as_bytes(), &names())
+}
+
+#[test]
+fn requests_are_changes() {
+    let place = Place::new(1.5, -2.0);
+    assert_eq!(
+        asked(r#"{"do": "move", "station": "b", "x_m": 1.5, "y_m": -2}"#),
+        Ok(Change::Put { radio: 1, place })
+    );
+    assert_eq!(
+        asked(r#"{"do": "power", "station": "a", "up": false}"#),
+        Ok(Change::Power {
+            radio: 0,
+            up: false
+        })
+    );
+    assert_eq!(
+        asked(r#"{"do": "loss", "src": "a", "dst": "b", "rate": 0.25}"#),
+        Ok(Change::Lose {
+            src: 0,
+            dst: 1,
+            rate: 0.25
+        })
+    );
+}
+
+#[test]
+fn what_is_no_request_is_told_why() {
+    let refused = [
+        (
+            r#"{"do": "move", "station": "c", "x_m": 0, "y_m": 0}"#,
+            "\"c\": no station",
+        ),
+        (
+            r#"{"do": "move", "station": "a", "x_m": 1e7, "y_m": 0}"#,
+            "x_m: 10000000 is not in",
+        ),
+        (
+            r#"{"do": "move", "station": "a", "x_m": 1e999, "y_m": 0}"#,
+            "out of range",
+        ),
+        (
+            r#"{"do": "move", "station": "a", "x_m": null, "y_m": 0}"#,
+            "invalid type",
+        ),
+        (
+            r#"{"do": "loss", "src": "a", "dst": "b", "rate": -0.1}"#,
+            "rate: -0.1 is not in",
+        ),
+        (
+            r#"{"do": "power", "station": "a", "up": 1}"#,
+            "invalid type",
+        ),
+        (
+            r#"{"do": "power", "station": "a", "up": true, "x": 1}"#,
+            "unknown field",
+        ),
+        (r#"{"do": "exit"}"#, "unknown variant"),
+        ("", "EOF"),
+        ("[[[[[[[[[[", "invalid"),
+    ];
+    for (text, reason) in refused {
+        let told = asked(text).expect_err(text);
+        assert!(told.contains(reason), "{text}: {told}");
+    }
+    let long = format!("{}{}", r#"{"do": "exit"}"#, " ".repeat(600));
+    assert!(asked(&long).expect_err("long").contains("at most"));
+}
+
+#[test]
+fn bytes_of_any_kind_are_refused_or_within_bounds() {
+    let mut random = Stream::new(1, "control");
+    let seed = r#"{"do": "move", "station": "b", "x_m": 1.5, "y_m": -2}"#.as_bytes();
+    for _ in 0..50_000 {
+        let mut bytes = seed.to_vec();
+        for _ in 0..=random.below(4) {
+            let at = random.below(bytes.len() as u32) as usize;
+            bytes[at] = random.below(256) as u8;
+        }
+        if let Ok(Change::Put { radio, place }) = change(&bytes, &names()) {
+            assert!(radio < 2 && place.x_m.abs() <= 1e6 && place.y_m.abs() <= 1e6);
+        }
+    }
+}
+
+fn opened(name: &str) -> (Control, PathBuf) {
+    let path = std::env::temp_dir().join(format!("hoplab-{}-{name}", std::process::id()));
+    let place = Place::new(0.0, 0.0);
+    let stations = [Station::at("a", place), Station::at("b", place)];
+    (Control::open(&path, &stations).expect("a socket"), path)
+}
+
+#[test]
+fn every_request_is_answered_and_a_flood_taken_in_parts() {
+    let (mut control, path) = opened("flood");
+    let own = path.with_extension("client");
+    let client = UnixDatagram::bind(&own).expect("a client");
+    let good = br#"{"do": "power", "station": "a", "up": false}"#;
+    client.send_to(good, &path).expect("sent");
+    client.send_to(b"{}", &path).expect("sent");
+    assert_eq!(control.receive().len(), 1);
+    let mut answer = [0; 600];
+    let length = client.recv(&mut answer).expect("an answer");
+    assert_eq!(&answer[..length], b"ok");
+    assert!(client.recv(&mut answer).expect("an answer") > 2);
+
+    // Somebody who sends on and on, and never takes an answer.
+    client.set_nonblocking(true).expect("non-blocking");
+    let mut sent = 0;
+    for _ in 0..10_000 {
+        match client.send_to(good, &path) {
+            Ok(_) => sent += 1,
+            Err(_) => {
+                let taken = control.receive().len();
+                assert!(taken <= 32, "{taken} at once");
+            }
+        }
+    }
+    assert!(sent > 100);
+    drop(control);
+    assert!(!path.exists());
+    let _ = std::fs::remove_file(own);
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `hoplab-split`: a station of Split-TCP whose kernel routes.
+
+#![forbid(unsafe_code)]
+
+mod config;
+mod daemon;
+mod queue;
+
+use clap::{CommandFactory, Parser};
+use config::{Cli, Command, Config, DEFAULT_CONTROL, DSR_CONTROL};
+use hoplab_linux::control;
+use std::io::Write;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = match (cli.command, cli.run) {
+        (Some(Command::Ctl { control }), _) => ask(control.as_deref()),
+        (None, Some(config)) => serve(&config),
+        (None, None) => Cli::command().print_help().map_err(|e| e.to_string()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("hoplab-split: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn ask(named: Option<&str>) -> Result<(), String> {
+    let text = match named {
+        Some(name) => control::ask(name, "split"),
+        // Of the two daemons a station has at most one.
+        None => control::ask(DEFAULT_CONTROL, "split")
+            .or_else(|error| control::ask(DSR_CONTROL, "split").map_err(|_| error)),
+    };
+    text.map(|text| print!("{text}"))
+}
+
+fn serve(config: &Config) -> Result<(), String> {
+    hoplab_linux::signals::catch_in_wait();
+    let daemon = daemon::Daemon::set_up(config)?;
+    println!("ready");
+    std::io::stdout()
+        .flush()
+        .map_err(|e| format!("standard output: {e}"))?;
+    daemon.run()
+}

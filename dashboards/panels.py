@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all panels have in common: the data source, queries, legends that stay in their place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from grafana_foundation_sdk.builders import barchart, common, stat, statetimeline, table, timeseries
+from grafana_foundation_sdk.builders.dashboard import (
+    Dashboard,
+    DashboardLink,
+    DatasourceVariable,
+    QueryVariable,
+)
+from grafana_foundation_sdk.builders.prometheus import Dataquery
+from grafana_foundation_sdk.models.common import (
+    GraphGradientMode,
+    LegendDisplayMode,
+    LegendPlacement,
+    SortOrder,
+    TooltipDisplayMode,
+)
+from grafana_foundation_sdk.models.dashboard import (
+    DashboardCursorSync,
+    DashboardLinkType,
+    DataSourceRef,
+    DataTransformerConfig,
+    DynamicConfigValue,
+    VariableRefresh,
+    VariableSort,
+)
+from grafana_foundation_sdk.models.prometheus import PromQueryFormat
+
+SOURCE = DataSourceRef(type_val="prometheus", uid="${source}")
+STEP = "100ms"
+"""Samples are taken ten times a second unless the scenario says otherwise."""
+HALF, THIRD, WHOLE = 12, 8, 24
+HEIGHT = 8
+
+
+def query(expr: str, legend: str = "", ref: str = "A", step: str = STEP) -> Dataquery:
+    """Values over time."""
+    return (
+        Dataquery().expr(expr).legend_format(legend or "__auto").ref_id(ref).interval(step).range()
+    )
+
+
+def rows(expr: str, ref: str = "A") -> Dataquery:
+    """Rows of a table: a label a column, and the value at the end of the time shown."""
+    return Dataquery().expr(expr).ref_id(ref).instant().format(PromQueryFormat.TABLE)
+
+
+def legend() -> common.VizLegendOptions:
+    """A table at the right, which scrolls: thirty stations leave the lines their place."""
+    return (
+        common.VizLegendOptions()
+        .display_mode(LegendDisplayMode.TABLE)
+        .placement(LegendPlacement.RIGHT)
+        .show_legend(True)
+        .calcs(["lastNotNull", "max"])
+        .sort_by("Max")
+        .sort_desc(True)
+    )
+
+
+def lines(title: str, description: str, unit: str, *queries: Dataquery) -> timeseries.Panel:
+    """Lines over time, from zero up."""
+    panel = (
+        timeseries.Panel()
+        .title(title)
+        .description(description)
+        .datasource(SOURCE)
+        .unit(unit)
+        .min(0)
+        .line_width(1)
+        .fill_opacity(0)
+        .span_nulls(False)
+        .legend(legend())
+        .tooltip(
+            common.VizTooltipOptions().mode(TooltipDisplayMode.MULTI).sort(SortOrder.DESCENDING)
+        )
+        .span(HALF)
+        .height(HEIGHT)
+    )
+    for each in queries:
+        panel.with_target(each)
+    return panel
+
+
+def number(title: str, description: str, unit: str, one: Dataquery) -> stat.Panel:
+    """One number."""
+    return (
+        stat.Panel()
+        .title(title)
+        .description(description)
+        .datasource(SOURCE)
+        .unit(unit)
+        .reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"]))
+        .with_target(one)
+        .span(4)
+        .height(4)
+    )
+
+
+def states(title: str, description: str, *queries: Dataquery) -> statetimeline.Panel:
+    """States over time, a line each."""
+    panel = (
+        statetimeline.Panel()
+        .title(title)
+        .description(description)
+        .datasource(SOURCE)
+        .merge_values(True)
+        .fill_opacity(70)
+        .line_width(0)
+        .row_height(0.8)
+        .legend(
+            common.VizLegendOptions()
+            .display_mode(LegendDisplayMode.LIST)
+            .placement(LegendPlacement.BOTTOM)
+            .show_legend(True)
+        )
+        .span(HALF)
+        .height(HEIGHT)
+    )
+    for each in queries:
+        panel.with_target(each)
+    return panel
+
+
+def listing(title: str, description: str, *queries: Dataquery) -> table.Panel:
+    """A table."""
+    panel = (
+        table.Panel()
+        .title(title)
+        .description(description)
+        .datasource(SOURCE)
+        .show_header(True)
+        .span(HALF)
+        .height(HEIGHT)
+    )
+    for each in queries:
+        panel.with_target(each)
+    return panel
+
+
+def bars(title: str, description: str, unit: str, *queries: Dataquery) -> barchart.Panel:
+    """Bars, one a row."""
+    panel = (
+        barchart.Panel()
+        .title(title)
+        .description(description)
+        .datasource(SOURCE)
+        .unit(unit)
+        .min(0)
+        .fill_opacity(80)
+        .line_width(1)
+        .gradient_mode(GraphGradientMode.NONE)
+        .legend(
+            common.VizLegendOptions()
+            .display_mode(LegendDisplayMode.LIST)
+            .placement(LegendPlacement.BOTTOM)
+            .show_legend(True)
+        )
+        .span(HALF)
+        .height(HEIGHT)
+    )
+    for each in queries:
+        panel.with_target(each)
+    return panel
+
+
+def organized(renamed: dict[str, str], *left_out: str) -> DataTransformerConfig:
+    """Columns under other names, without some."""
+    return DataTransformerConfig(
+        id_val="organize",
+        options={
+            "renameByName": renamed,
+            "excludeByName": dict.fromkeys(("Time", "__name__", *left_out), True),
+            "indexByName": {},
+        },
+    )
+
+
+def transformer(name: str, **options: Any) -> DataTransformerConfig:
+    """Another transformation."""
+    return DataTransformerConfig(id_val=name, options=options)
+
+
+def setting(name: str, value: Any) -> DynamicConfigValue:
+    """One thing that an override says."""
+    return DynamicConfigValue(id_val=name, value=value)
+
+
+def choice(name: str, label: str, definition: str, description: str) -> QueryVariable:
+    """A variable that the data source has the values of."""
+    return (
+        QueryVariable(name)
+        .label(label)
+        .description(description)
+        .datasource(SOURCE)
+        .query(definition)
+        .refresh(VariableRefresh.ON_TIME_RANGE_CHANGED)
+        .sort(VariableSort.ALPHABETICAL_ASC)
+    )
+
+
+def several(variable: QueryVariable) -> QueryVariable:
+    """Of which one chooses some, or all."""
+    return variable.multi(True).include_all(True).all_value(".*")
+
+
+def board(uid: str, title: str, description: str) -> Dashboard:
+    """A dashboard, empty but for the choice of a data source and the links to the others."""
+    return (
+        Dashboard(title)
+        .uid(uid)
+        .description(description)
+        .tags(["hoplab"])
+        .refresh("5s")
+        # Virtual time runs ahead of the clock: a run's end can lie in the future.
+        .time("now-5m", "now+5m")
+        .timezone("browser")
+        .tooltip(DashboardCursorSync.CROSSHAIR)
+        .link(
+            DashboardLink("Hoplab")
+            .type(DashboardLinkType.DASHBOARDS)
+            .tags(["hoplab"])
+            .keep_time(True)
+            .include_vars(True)
+        )
+        .with_variable(DatasourceVariable("source").label("Database").type("prometheus"))
+    )

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Taking part: stations are dragged or typed to their places, switched off, flows started.
+"use strict";
+
+window.hoplabDrag = (() => {
+  const NEAR_PX = 24;
+  const EVERY_MS = 100;
+  let plot, about, ask, held = null, sent = 0, timer = null, begun = false;
+  const rows = {};
+
+  const axes = () => plot._fullLayout;
+  const stations = traces => traces[traces.length - 1];
+
+  function pointer(event) {
+    const box = plot.getBoundingClientRect();
+    const { xaxis, yaxis } = axes();
+    return [event.clientX - box.left - xaxis._offset, event.clientY - box.top - yaxis._offset];
+  }
+
+  // The station under the pointer, none where none is near.
+  function nearest([px, py]) {
+    const { xaxis, yaxis } = axes();
+    const trace = stations(plot.data);
+    let found = null, best = NEAR_PX;
+    about.stations.forEach((name, i) => {
+      const away = Math.hypot(xaxis.d2p(trace.x[i]) - px, yaxis.d2p(trace.y[i]) - py);
+      if (away < best && about.radios.includes(name)) [found, best] = [name, away];
+    });
+    return found;
+  }
+
+  const round = metres => Math.round(metres * 10) / 10;
+
+  function place([px, py]) {
+    const { xaxis, yaxis } = axes();
+    const inside = (value, [low, high]) => Math.min(Math.max(value, low), high);
+    return {
+      x: round(inside(xaxis.p2d(px), xaxis.range)),
+      y: round(inside(yaxis.p2d(py), yaxis.range)),
+    };
+  }
+
+  // At most one message every EVERY_MS, and the last place always.
+  function move(station, { x, y }) {
+    clearTimeout(timer);
+    const wait = sent + EVERY_MS - performance.now();
+    const send = () => {
+      sent = performance.now();
+      ask({ do: "move", station, x_m: x, y_m: y });
+    };
+    if (wait <= 0) send();
+    else timer = setTimeout(send, wait);
+  }
+
+  function drawHeld() {
+    const traces = withHeld(plot.data);
+    Plotly.react(plot, traces, plot.layout);
+  }
+
+  // What is dragged stays under the pointer, whatever the run tells of a moment ago.
+  function withHeld(traces) {
+    if (!held || !held.x) return traces;
+    const last = { ...stations(traces) };
+    const i = about.stations.indexOf(held.station);
+    last.x = [...last.x];
+    last.y = [...last.y];
+    [last.x[i], last.y[i]] = [held.x, held.y];
+    return [...traces.slice(0, -1), last];
+  }
+
+  function listen() {
+    plot.addEventListener("pointermove", event => {
+      if (!held) {
+        plot.classList.toggle("grab", nearest(pointer(event)) !== null);
+        return;
+      }
+      event.preventDefault();
+      Object.assign(held, place(pointer(event)));
+      move(held.station, held);
+      drawHeld();
+    }, true);
+    plot.addEventListener("pointerdown", event => {
+      const station = event.button === 0 ? nearest(pointer(event)) : null;
+      if (!station) return;
+      event.preventDefault();
+      event.stopPropagation();
+      held = { station };
+      plot.classList.add("grabbing");
+      plot.setPointerCapture(event.pointerId);
+    }, true);
+    for (const kind of ["pointerup", "pointercancel"]) {
+      plot.addEventListener(kind, () => {
+        plot.classList.remove("grabbing");
+        // The run tells the new place within a moment.
+        const last = held;
+        setTimeout(() => { if (held === last) held = null; }, 500);
+      }, true);
+    }
+    document.getElementById("new-flow").addEventListener("submit", event => {
+      event.preventDefault();
+      ask({ do: "flow", ...Object.fromEntries(new FormData(event.target)) });
+    });
+    document.getElementById("loss").addEventListener("submit", event => {
+      event.preventDefault();
+      const { src, dst, percent } = Object.fromEntries(new FormData(event.target));
+      ask({ do: "loss", src, dst, rate: Number(percent) / 100 });
+    });
+    document.getElementById("end").addEventListener("click", () => ask({ do: "end" }));
+  }
+
+  function number(row, station, axis) {
+    const input = document.createElement("input");
+    Object.assign(input, { type: "number", step: 10 });
+    input.setAttribute("aria-label", `${axis} of ${station} in m`);
+    input.addEventListener("change", () => {
+      const [x, y] = rows[station].places.map(field => Number(field.value));
+      move(station, { x, y });
+    });
+    const cell = row.insertCell();
+    cell.className = "n";
+    cell.append(input);
+    return input;
+  }
+
+  function makeRow(station) {
+    const row = document.getElementById("station-rows").insertRow();
+    const head = document.createElement("th");
+    head.scope = "row";
+    head.textContent = station;
+    row.append(head);
+    const places = ["x", "y"].map(axis => number(row, station, axis));
+    const power = document.createElement("button");
+    power.className = "button";
+    power.setAttribute("role", "switch");
+    power.setAttribute("aria-label", `Radio of ${station}`);
+    power.addEventListener("click", () => {
+      const up = power.getAttribute("aria-checked") !== "true";
+      ask({ do: "power", station, up });
+    });
+    row.insertCell().append(power);
+    rows[station] = { places, power };
+  }
+
+  function begin(mapPlot, said, asks) {
+    [plot, about, ask] = [mapPlot, said, asks];
+    if (begun) return;
+    begun = true;
+    about.radios.forEach(makeRow);
+    listen();
+  }
+
+  function show(message) {
+    const trace = stations(message.map);
+    about.stations.forEach((station, i) => {
+      const row = rows[station];
+      if (!row) return;
+      [trace.x[i], trace.y[i]].forEach((value, axis) => {
+        const field = row.places[axis];
+        if (document.activeElement !== field) field.value = value;
+      });
+      const up = !message.down.includes(station);
+      row.power.setAttribute("aria-checked", String(up));
+      row.power.textContent = up ? "on" : "off";
+    });
+  }
+
+  return { begin, show, held: withHeld };
+})();

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lines of the figures over time. They grow row by row, so that a run that still goes on is
+drawn by what draws it when it is over."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+MAX_POINTS = 2400
+"""Points drawn per line; a wider screen than this could not show more."""
+GOODPUT_WINDOW_S = 1.0
+NO_THRESHOLD = 1_000_000
+"""Linux keeps ssthresh at 2^31 - 1 until the first loss; drawn, that would hide all else."""
+MAX_QUEUES = 8
+
+Row = Mapping[str, Any]
+
+
+def number(value: Any) -> float | None:
+    """``value`` as a finite float, else None."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if math.isfinite(value) else None
+
+
+class Line:
+    """Points in order of time. With ``limit`` at most that many are kept: every other one goes
+    when it is reached, and ``era`` counts how often."""
+
+    def __init__(
+        self, group: str, label: str = "", dashed: bool = False, limit: int | None = None
+    ) -> None:
+        self.group = group
+        self.label = label
+        self.dashed = dashed
+        self.t: list[float] = []
+        self.y: list[float | None] = []
+        self.era = 0
+        self._limit = limit
+        self._seen = 0
+
+    def add(self, t_s: float, value: Any) -> None:
+        """The next point; None and what is no number are gaps."""
+        self._seen += 1
+        if (self._seen - 1) % (1 << self.era):
+            return
+        known = number(value)
+        self.t.append(round(t_s, 3))
+        self.y.append(None if known is None else round(known, 2))
+        if self._limit is not None and len(self.t) >= self._limit:
+            del self.t[1::2], self.y[1::2]
+            self.era += 1
+
+    def has_values(self) -> bool:
+        return any(value is not None for value in self.y)
+
+    def drawn(self, whole: bool = False) -> dict[str, Any]:
+        """All of its points, or at most `MAX_POINTS`, the last included."""
+        count = len(self.t)
+        step = 1 if whole else max(1, math.ceil(count / MAX_POINTS))
+        chosen = slice((count - 1) % step if count else 0, count, step)
+        found: dict[str, Any] = {"group": self.group, "label": self.label}
+        if self.dashed:
+            found["dashed"] = True
+        return {**found, "t": self.t[chosen], "y": self.y[chosen]}
+
+
+class Rate:
+    """A rate in kbit/s over the `GOODPUT_WINDOW_S` before each point, from a total of bytes."""
+
+    def __init__(self) -> None:
+        self._recent: deque[tuple[float, float]] = deque()
+        self._first: float | None = None
+
+    def after(self, t_s: float, total_bytes: float) -> float:
+        """With ``total_bytes`` at ``t_s``, no earlier than the last point."""
+        if self._first is None:
+            self._first = total_bytes
+        self._recent.append((t_s, total_bytes))
+        while self._recent[0][0] < t_s - GOODPUT_WINDOW_S - 1e-9:
+            self._recent.popleft()
+        then_s, before = self._recent[0]
+        span = t_s - then_s
+        if span < GOODPUT_WINDOW_S / 2:
+            # The start of a flow: it had delivered nothing before.
+            span, before = GOODPUT_WINDOW_S, self._first
+        return (total_bytes - before) * 8e-3 / span
+
+
+class _Flow:
+    """The lines of a TCP flow."""
+
+    def __init__(self, name: str, limit: int | None) -> None:
+        self.goodput = Line(name, limit=limit)
+        self.window = Line(name, "cwnd", limit=limit)
+        self.threshold = Line(name, "ssthresh", dashed=True, limit=limit)
+        self.rtt = Line(name, limit=limit)
+        self._rate = Rate()
+
+    def add(self, row: Row) -> None:
+        t_s = float(row["t_s"])
+        self.goodput.add(t_s, self._rate.after(t_s, row["delivered_bytes"] or 0))
+        self.window.add(t_s, row["cwnd"])
+        threshold = row["ssthresh"]
+        known = threshold is not None and threshold <= NO_THRESHOLD
+        self.threshold.add(t_s, threshold if known else None)
+        self.rtt.add(t_s, row["rtt_ms"])
+
+
+class Lines:
+    """The lines of a run's panels over time, from rows in order of time."""
+
+    def __init__(self, flows: Iterable[str], limit: int | None = None) -> None:
+        """``flows``: their names, in the order in which they are drawn; ``limit``: of each line's
+        points."""
+        self._order = {name: place for place, name in enumerate(flows)}
+        self._limit = limit
+        self._flows: dict[str, _Flow] = {}
+        self._queues: dict[str, Line] = {}
+        self._of_packets: tuple[list[Line], list[Line]] = ([], [])
+
+    def add(self, table: str, row: Row) -> None:
+        """A row of any table; those that no line shows are passed over."""
+        if table == "tcp":
+            name = str(row["flow"])
+            if name not in self._flows:
+                self._flows[name] = _Flow(name, self._limit)
+            self._flows[name].add(row)
+        elif table == "queues":
+            name = f"{row['node']} {row['interface']}"
+            if name not in self._queues:
+                self._queues[name] = Line(name, limit=self._limit)
+            self._queues[name].add(float(row["t_s"]), row["backlog_packets"])
+
+    def add_packets(self, name: str, rows: list[dict[str, Any]]) -> None:
+        """All packets of a flow, once the run is over: its delay, and the goodput of a flow
+        without a TCP socket."""
+        arrived = sorted(
+            (row for row in rows if row["received_s"] is not None),
+            key=lambda row: float(row["received_s"]),
+        )
+        if not arrived:
+            return
+        goodput, delay = self._of_packets
+        delay.append(Line(name))
+        for row in arrived:
+            delay[-1].add(row["received_s"], (row["received_s"] - row["sent_s"]) * 1e3)
+        if name not in self._flows:
+            goodput.append(_packet_rate(name, arrived))
+
+    def panels(self, whole: bool = False) -> list[dict[str, Any]]:
+        """``title``, ``unit``, ``lines``, ``note`` of each panel that has a line; ``whole``: with
+        every point that is kept, however many."""
+        return [
+            {**panel, "lines": [line.drawn(whole) for line in panel["lines"]]}
+            for panel in self._panels()
+        ]
+
+    def goodput(self, flow: str) -> Line | None:
+        """A TCP flow's; None where it was not sampled yet."""
+        return self._flows[flow].goodput if flow in self._flows else None
+
+    def each(self) -> Iterator[Line]:
+        """Every line of the panels, as they are drawn."""
+        for panel in self._panels():
+            yield from panel["lines"]
+
+    def _panels(self) -> list[dict[str, Any]]:
+        flows = list(self._flows.values())
+        windows: list[Line] = []
+        for flow in flows:
+            windows.append(flow.window)
+            if flow.threshold.has_values():
+                windows.append(flow.threshold)
+        goodput, delay = self._of_packets
+        panels = [
+            _panel(
+                "Goodput",
+                "kbit/s",
+                self._sorted([*(flow.goodput for flow in flows), *goodput]),
+                "Payload delivered, over the last second.",
+            ),
+            _panel(
+                "Congestion window",
+                "segments",
+                self._sorted(windows),
+                "cwnd solid, ssthresh dashed; no ssthresh before the first loss.",
+            ),
+            _panel(
+                "Round-trip time",
+                "ms",
+                self._sorted([flow.rtt for flow in flows]),
+                "The sender's smoothed estimate.",
+            ),
+            _panel("One-way delay", "ms", self._sorted(delay), "Of each packet that arrived."),
+            self._queue_panel(),
+        ]
+        return [panel for panel in panels if panel["lines"]]
+
+    def _sorted(self, lines: list[Line]) -> list[Line]:
+        last = len(self._order)
+        return sorted(lines, key=lambda line: self._order.get(line.group, last))
+
+    def _queue_panel(self) -> dict[str, Any]:
+        used = [line for line in self._queues.values() if any(line.y)]
+        used.sort(key=lambda line: -max(value or 0 for value in line.y))
+        note = "Wired interfaces whose queue was ever in use."
+        if len(used) > MAX_QUEUES:
+            note = f"The {MAX_QUEUES} fullest of {len(used)} wired queues."
+        return _panel("Queue", "packets", used[:MAX_QUEUES], note)
+
+
+def _panel(title: str, unit: str, lines: list[Line], note: str) -> dict[str, Any]:
+    return {"title": title, "unit": unit, "lines": lines, "note": note}
+
+
+def _packet_rate(name: str, arrived: list[dict[str, Any]]) -> Line:
+    """Goodput of a flow without a TCP socket, from its packets, every 100 ms."""
+    t = [float(row["received_s"]) for row in arrived]
+    sums = [0.0]
+    for row in arrived:
+        sums.append(sums[-1] + float(row["bytes"] or 0))
+    line = Line(name)
+    rate = Rate()
+    for i in range(int((t[-1] - t[0]) * 10) + 2):
+        at_s = t[0] + i / 10
+        line.add(at_s, rate.after(at_s, sums[bisect_right(t, at_s)]))
+    return line

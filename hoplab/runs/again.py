@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verify a run: its tables are what they were, and its scenario gives them again."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from hoplab.errors import MissingTool, NotReproduced, ResultsError
+from hoplab.machine import compare, select
+from hoplab.machine.sealed import SHORT, Machine
+from hoplab.results import digests
+from hoplab.runs import artifact, launch
+from hoplab.scenario.file import parse
+
+MOST_DIFFERENCES = 5
+
+
+def verify(run: Path, say: Callable[[str], None]) -> str:
+    """Run the scenario of a finished run, or of an artifact, again; returns the common digest.
+
+    ``say`` is told first where another machine has to do. Raises `NotReproduced`.
+    """
+    if not run.is_file():
+        return _compare(run, run, None, say)
+    with tempfile.TemporaryDirectory(prefix="hoplab-verify-") as name:
+        folder = Path(name)
+        return _compare(run, folder, artifact.read(run, folder), say)
+
+
+def _compare(name: Path, folder: Path, machine: Machine | None, say: Callable[[str], None]) -> str:
+    manifest = _manifest(name, folder)
+    if manifest["machine"] == "shell":
+        raise ResultsError(f"{name}: somebody took part in it; its scenario.json has what was done")
+    if machine is not None and manifest["machine"] != "uml":
+        raise ResultsError(f"{name}: was not run on a sealed machine, so nobody could repeat it")
+    damage = list(digests.damage(folder, manifest))
+    if damage:
+        more = f" (and {len(damage) - 1} more)" if len(damage) > 1 else ""
+        raise NotReproduced(f"{name}: {damage[0]}{more}")
+    if manifest["machine"] == "uml":
+        machine = machine or _machine(name, manifest)
+        _tell(name, manifest, machine, say)
+    scenario = parse(read_json(folder / "scenario.json"), f"{name}: scenario.json")
+    with tempfile.TemporaryDirectory(prefix="hoplab-verify-") as place:
+        where = Path(place) / "again"
+        again = launch.run(scenario, None, where, manifest["machine"], sealed=machine)
+    if again["digest"] != manifest["digest"]:
+        why = ""
+        if machine is not None and machine.id != manifest.get("machine_hash"):
+            why = "; the machines differ, see above"
+        raise NotReproduced(
+            f"{name}: digest {manifest['digest'][:SHORT]}… became {again['digest'][:SHORT]}…{why}"
+        )
+    return str(again["digest"])
+
+
+def _manifest(name: Path, folder: Path) -> dict[str, Any]:
+    """What the run's manifest says, which may be anything where a stranger sent it."""
+    manifest = read_json(folder / "manifest.json")
+    if isinstance(manifest, dict) and {"machine", "digest"} <= manifest.keys():
+        return manifest
+    raise ResultsError(f"{name}: its manifest.json is not that of a finished run")
+
+
+def _machine(name: Path, manifest: dict[str, Any]) -> Machine:
+    """The run's own machine where it is here, else the one that runs take."""
+    try:
+        return artifact.find(manifest, name)
+    except (MissingTool, ResultsError):
+        return select.chosen()
+
+
+def _tell(
+    name: Path, manifest: dict[str, Any], machine: Machine, say: Callable[[str], None]
+) -> None:
+    then = str(manifest.get("machine_hash"))
+    if then == machine.id:
+        return
+    say(f"{name}: was run on machine {then[:SHORT]}, here is {machine.id[:SHORT]}; they differ in")
+    lines = [
+        *compare.of_packages(manifest.get("packages") or [], machine.packages()),
+        *compare.of_parts(manifest.get("machine_parts") or {}, compare.parts(machine)),
+    ]
+    for line in lines[:MOST_DIFFERENCES]:
+        say(f"  {line}")
+    if len(lines) > MOST_DIFFERENCES:
+        say(f"  and {len(lines) - MOST_DIFFERENCES} more")
+
+
+def read_json(path: Path) -> Any:
+    """A file of a run's folder."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ResultsError(
+            f"{path}: cannot be read: {error.strerror}; name the folder of a finished run"
+        ) from None
+    except (ValueError, RecursionError):
+        raise ResultsError(f"{path}: is not JSON; the run did not finish") from None

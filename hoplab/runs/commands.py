@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``hoplab ls`` and ``hoplab diff``: runs that there are, and what two of them differ in."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from hoplab.errors import NotReproduced
+from hoplab.terminal import output
+
+app = typer.Typer()
+
+SHORT = 12
+"""Digits of a digest that are shown."""
+MOST_ROWS = 60
+COLOURS = {"complete": "green", "running": "cyan", "records only": "yellow"}
+Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON array on stdout.")]
+
+
+@app.command("ls")
+def show(
+    where: Annotated[Path, typer.Argument(metavar="FOLDER", help="Of runs.")] = Path("runs"),
+    as_json: Json = False,
+) -> None:
+    """List the runs in a folder: when, what, how it ended, goodput of all flows, digest."""
+    from hoplab.runs import listing
+
+    entries = listing.runs(where)
+    if as_json:
+        print(json.dumps([{**asdict(entry), "run": str(entry.run)} for entry in entries]))
+        return
+    if not entries:
+        output.print(f"{where}: no run; 'hoplab run FILE' makes one", markup=False)
+        return
+    table = Table(box=None, pad_edge=False)
+    for name in ("run", "started (UTC)", "state", "title"):
+        table.add_column(name, overflow="fold")
+    for name in ("seed", "virtual s", "kbit/s"):
+        table.add_column(name, justify="right")
+    table.add_column("digest")
+    for entry in entries:
+        table.add_row(
+            Text(entry.run.name),
+            Text(entry.started.replace("T", " ").removesuffix("Z")),
+            Text(entry.state, COLOURS.get(entry.state, "red")),
+            Text(entry.title),
+            _told(entry.seed, "d"),
+            _told(entry.virtual_s, "g"),
+            _told(entry.goodput_kbps, ",.1f"),
+            Text(entry.digest[:SHORT]),
+        )
+    output.print(table)
+
+
+def _told(value: float | None, form: str) -> str:
+    return "" if value is None else format(value, form)
+
+
+@app.command()
+def diff(
+    first: Run,
+    second: Run,
+    as_json: Json = False,
+    status: Annotated[
+        bool, typer.Option("--exit-code", help="Status 7 where the runs' tables differ.")
+    ] = False,
+) -> None:
+    """Say what two runs differ in: scenario, machine, results."""
+    from hoplab import results
+    from hoplab.results import compare
+
+    one, other = results.load(first), results.load(second)
+    found = list(compare.runs(one, other))
+    if as_json:
+        print(json.dumps([{**asdict(d), "change": d.change} for d in found]))
+    elif not found:
+        output.print(f"the same scenario, machine and results, digest {one.manifest['digest']}")
+    else:
+        output.print(_differences(first, second, found))
+        if one.manifest.get("digest") == other.manifest.get("digest"):
+            output.print("all tables are the same")
+        if len(found) > MOST_ROWS:
+            output.print(f"and {len(found) - MOST_ROWS} more; --json prints all")
+    if status and one.manifest.get("digest") != other.manifest.get("digest"):
+        raise typer.Exit(NotReproduced.exit_status)
+
+
+def _differences(first: Path, second: Path, found: list[Any]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for name in ("", "what", first.name or str(first), second.name or str(second), "change"):
+        table.add_column(Text(name), overflow="fold")
+    about = ""
+    for difference in found[:MOST_ROWS]:
+        change = difference.change
+        table.add_row(
+            "" if difference.about == about else difference.about,
+            Text(difference.what),
+            Text(_value(difference.first)),
+            Text(_value(difference.second)),
+            "" if change is None else f"{100 * change:+.1f} %",
+        )
+        about = difference.about
+    return table
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pytest plugin, by pytest: tests in guests report as if they had run here."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+IN_GUESTS = """
+import os, subprocess, time
+import pytest
+
+@pytest.mark.hoplab(radios=2)
+def test_root_has_radios_and_time_is_virtual(tmp_path):
+    began = time.monotonic()
+    time.sleep(600)
+    assert 600 <= time.monotonic() - began < 601
+    assert os.geteuid() == 0
+    (tmp_path / "file").write_text("writing works")
+    assert "wlan1" in subprocess.run(["ip", "link"], capture_output=True, text=True).stdout
+
+@pytest.mark.hoplab
+def test_fails_like_any_other():
+    print("said before")
+    values = {"a": 1, "b": [1, 2, 3]}
+    assert values == {"a": 1, "b": [1, 2, 4]}
+
+@pytest.mark.hoplab
+@pytest.mark.parametrize("word", ["a b/ü"])
+def test_skips(word):
+    pytest.skip(f"not today, {word}")
+
+@pytest.mark.hoplab
+def test_takes_its_interpreter_along():
+    os._exit(3)
+
+@pytest.mark.hoplab(radio=3)
+def test_with_a_wrong_option():
+    pass
+
+def test_stays_here():
+    assert os.uname().nodename != "hoplab"
+"""
+WITH_LAB = """
+from hoplab.testing import assert_within
+
+SCENARIO = {
+    "duration_s": 2,
+    "topology": {"kind": "pair"},
+    "flow": [{"source": "n0", "destination": "n1"}],
+}
+
+def test_reuses_what_was_run(lab):
+    first = lab.run(SCENARIO)
+    assert first.flows.num_rows == 1
+    assert lab.run(SCENARIO).run_dir == first.run_dir
+    assert lab.run(SCENARIO, seed=2).run_dir != first.run_dir
+
+def test_fails_with_its_report(lab):
+    assert_within(lab.sample(SCENARIO, seeds=2), expected=1.0, relative=0.1)
+"""
+
+
+def run(folder: Path, text: str, *options: str) -> str:
+    (folder / "test_it.py").write_text(text)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return run(tmp_path_factory.mktemp("guests"), IN_GUESTS, "-v", "--durations=1")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        r"test_root_has_radios_and_time_is_virtual PASSED",
+        r"test_fails_like_any_other FAILED",
+        r"test_skips\[.*\] SKIPPED \(not today",
+        r"test_takes_its_interpreter_along FAILED",
+        r"test_stays_here PASSED",
+        r"E +Differing items:",  # of the assertion's introspection
+        r"-+ Captured stdout call -+\nsaid before",
+        r"600\.\d\ds call .*test_root_has",  # durations are of the guest's time
+        r"hoplab: radio is none of its options; name them: memory_mb, radios, realtime, seed",
+        r"the guest's pytest ended before the test did",
+        r"3 failed, 2 passed, 1 skipped",
+    ],
+)
+def test_what_is_told(told: str, line: str) -> None:
+    assert re.search(line, told), told
+
+
+def test_each_seed_is_a_guest_of_its_own(tmp_path: Path) -> None:
+    text = """
+import pytest
+
+@pytest.mark.hoplab
+def test_draws():
+    print("drew", open("/dev/urandom", "rb").read(4).hex())
+"""
+    told = run(tmp_path, text, "--hoplab-seeds=2", "-v", "-rA")
+    assert "test_draws[seed1] PASSED" in told
+    drawn = re.findall(r"drew (\w+)", told)
+    assert len(set(drawn)) == 2
+
+
+def test_runs_are_kept_and_named(tmp_path: Path) -> None:
+    told = run(tmp_path, WITH_LAB)
+    assert "1 failed, 1 passed" in told
+    report = re.search(r"report: (\S+)", told)
+    assert report is not None
+    assert Path(report[1]).is_file()
+    assert "n0 scenario flow-start flow0" in told  # among the last events
+    runs = [path for path in (tmp_path / ".hoplab").iterdir() if path.is_dir()]
+    assert len(runs) == 2
+    before = {run: json.loads((run / "manifest.json").read_text())["started"] for run in runs}
+    run(tmp_path, WITH_LAB)
+    after = {run: json.loads((run / "manifest.json").read_text())["started"] for run in runs}
+    assert before == after

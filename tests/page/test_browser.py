@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The live page in a real browser: a run that it follows, and a network that it takes part in."""
+
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from hoplab import results
+from hoplab.resources import PROJECT
+
+HOPLAB = PROJECT / ".venv" / "bin" / "hoplab"
+LIMIT_S = 100.0
+SCENARIO = """
+title = "Three in a line"
+duration_s = 600
+[topology]
+kind = "chain"
+stations = 3
+[[flow]]
+source = "n0"
+destination = "n2"
+start_s = 0.5
+congestion_control = "newreno"
+"""
+
+
+@contextmanager
+def started(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The command while it runs, and where its page is."""
+    process = subprocess.Popen(
+        [str(HOPLAB), *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={"PATH": "/usr/bin:/bin", "HOME": str(Path.home())},
+    )
+    assert process.stdout is not None
+    try:
+        said = ""
+        while (found := re.search(r"http://\S+", said)) is None:
+            line = process.stdout.readline()
+            assert line, said
+            said += line
+        yield process, found.group()
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+
+
+def until(holds: Callable[[], Any], what: str) -> Any:
+    deadline = time.monotonic() + LIMIT_S
+    while not (found := holds()):
+        assert time.monotonic() < deadline, f"{what}: not within {LIMIT_S:g} s"
+        time.sleep(0.1)
+    return found
+
+
+class Page:
+    """What a person sees of a page."""
+
+    def __init__(self, browser: webdriver.Chrome) -> None:
+        self.browser = browser
+
+    def lines(self, figure: str) -> list[dict[str, Any]]:
+        """Name, panel and points of each line of a figure."""
+        script = """
+            const plot = document.querySelector(arguments[0]);
+            return (plot && plot.data || []).map(line =>
+                ({name: `${line.yaxis} ${line.name}`, x: [...line.x], y: [...line.y]}));"""
+        found: list[dict[str, Any]] = self.browser.execute_script(script, figure)
+        return found
+
+    def clock_s(self) -> float:
+        return float(self.text("#clock").split()[0])
+
+    def text(self, selector: str) -> str:
+        return self.browser.find_element(By.CSS_SELECTOR, selector).text
+
+    def click(self, selector: str) -> None:
+        self.browser.find_element(By.CSS_SELECTOR, selector).click()
+
+    def place(self, station: int) -> tuple[float, float]:
+        """Where the map has it."""
+        trace = self.lines("#map")[-1]
+        return trace["x"][station], trace["y"][station]
+
+    def top(self) -> float:
+        """How far up the map reaches, in m."""
+        script = "return document.getElementById('map')._fullLayout.yaxis.range[1]"
+        return float(self.browser.execute_script(script))
+
+    def errors(self) -> list[str]:
+        """What the console has to complain of."""
+        return [entry["message"] for entry in self.browser.get_log("browser")]
+
+    def unnamed(self) -> list[str]:
+        """Controls that a screen reader could only call by their kind."""
+        script = """
+            const named = e =>
+                e.labels?.length || e.getAttribute("aria-label") || e.textContent.trim();
+            const told = e => e.ariaLabel || e.ariaLabelledByElements?.length;
+            return [...document.querySelectorAll("button, input, select, [role=figure]")]
+                .filter(e => !(e.getAttribute("role") === "figure" ? told(e) : named(e)))
+                .map(e => e.outerHTML.slice(0, 120));"""
+        found: list[str] = self.browser.execute_script(script)
+        return found
+
+
+@pytest.fixture
+def page(browser: webdriver.Chrome) -> Page:
+    browser.get_log("browser")
+    return Page(browser)
+
+
+def points(lines: list[dict[str, Any]]) -> set[tuple[str, float, float]]:
+    return {
+        (line["name"], x, y)
+        for line in lines
+        for x, y in zip(line["x"], line["y"], strict=True)
+        if y is not None
+    }
+
+
+def test_a_run_is_followed_and_its_page_becomes_the_report(page: Page, tmp_path: Path) -> None:
+    file, out = tmp_path / "line.toml", tmp_path / "run"
+    file.write_text(SCENARIO)
+    arguments = ("run", str(file), "--live", "--pace", "1", "--out", str(out))
+    with started(*arguments) as (process, url):
+        page.browser.get(url)
+        until(lambda: len(page.lines("#over-time")) >= 3, "lines of the flow")
+        before = page.clock_s()
+        early = until(
+            lambda: page.clock_s() > before + 1 and points(page.lines("#over-time")), "more"
+        )
+        assert len(early) > 20
+        until(lambda: any(line["x"] for line in page.lines("#map")[:5]), "a link in use")
+        assert float(page.text("#flow-rows tr td:nth-of-type(2)").replace("\u202f", "")) > 0
+        assert page.text("#status") == "running"
+        # Back in time by keyboard: the map is that of then, events to come are pale.
+        slider = page.browser.find_element(By.ID, "time")
+        slider.send_keys(Keys.HOME)
+        assert page.text("#shown") == "0.0 s"
+        until(lambda: not any(line["x"] for line in page.lines("#map")[:5]), "no link at 0")
+        assert page.browser.find_elements(By.CSS_SELECTOR, "#event-rows .pale")
+        page.click("#now")
+        assert page.text("#shown") == "now"
+        assert page.unnamed() == []
+        # However slow this host is: the run ends when all that was looked at.
+        process.send_signal(signal.SIGINT)
+        until(lambda: page.browser.current_url.endswith("/report"), "the report")
+        assert process.wait(30) == 130
+    drawn = points(page.lines(".js-plotly-plot"))
+    assert early <= drawn
+    tcp = results.load(out).rows("tcp")
+    assert {(f"y2 {row['flow']}", row["t_s"], row["cwnd"]) for row in tcp} <= drawn
+    assert page.browser.find_element(By.TAG_NAME, "h1").text == "Three in a line"
+    assert page.errors() == []
+
+
+def test_a_station_is_dragged_and_the_network_follows(page: Page, tmp_path: Path) -> None:
+    file, out = tmp_path / "line.toml", tmp_path / "session"
+    file.write_text(SCENARIO)
+    with started("shell", str(file), "--live", "--out", str(out)) as (process, url):
+        page.browser.get(url)
+        until(lambda: page.text("#status") == "running", "the network")
+        page.click("#flow-rows button")
+        until(lambda: page.text("#flow-rows button") == "Stop", "the flow")
+        until(lambda: len(page.lines("#over-time")) >= 3, "lines of the flow")
+        assert page.unnamed() == []
+
+        drag(page, 2, 0.0, 150.0)
+        x_m, y_m = until(lambda: at_rest(page, 2), "the station")
+        assert abs(x_m - 400) < 25 and abs(y_m - 150) < 25
+        # By keyboard: its place typed, its radio switched.
+        field = page.browser.find_element(By.CSS_SELECTOR, "[aria-label='x of n1 in m']")
+        field.send_keys(Keys.CONTROL, "a")
+        field.send_keys("230", Keys.TAB)
+        until(lambda: page.place(1)[0] == 230, "n1")
+        field = page.browser.find_element(By.CSS_SELECTOR, "[aria-label='y of n1 in m']")
+        field.send_keys(Keys.CONTROL, "a")
+        field.send_keys("700", Keys.TAB)
+        until(lambda: page.place(1)[1] == 700 and page.top() > 700, "n1 on the map")
+        switch = page.browser.find_element(By.CSS_SELECTOR, "[aria-label='Radio of n2']")
+        switch.send_keys(Keys.SPACE)
+        until(lambda: switch.get_attribute("aria-checked") == "false", "its radio off")
+        page.click("#new-flow button")
+        until(lambda: len(page.browser.find_elements(By.CSS_SELECTOR, "#flow-rows tr")) == 2, "it")
+        assert page.text("#told") == ""
+        page.click("#end")
+        until(lambda: page.browser.current_url.endswith("/report"), "the report")
+        assert process.wait(30) == 0
+    found = results.load(out)
+    last = {row["node"]: row for row in found.rows("nodes")}
+    assert (last["n2"]["x_m"], last["n2"]["y_m"]) == (x_m, y_m)
+    assert last["n1"]["x_m"] == 230
+    done = {(row["node"], row["kind"]) for row in found.rows("events")}
+    assert {("n2", "move"), ("n2", "down"), ("n1", "move"), ("n0", "flow-start")} <= done
+    kept = {(event["kind"], event["station"]) for event in found.scenario["event"]}
+    assert kept == {("move", "n1"), ("move", "n2"), ("down", "n2")}
+    assert [row["flow"] for row in found.rows("flows")] == ["flow0", "flow1"]
+    assert page.errors() == []
+
+
+def at_rest(page: Page, station: int) -> tuple[float, float] | None:
+    """Where a station that was dragged up has come to rest."""
+    before = page.place(station)
+    time.sleep(1.5)
+    return before if before == page.place(station) and before[1] > 100 else None
+
+
+def drag(page: Page, station: int, dx_m: float, dy_m: float) -> None:
+    """Drag a station on the map by so many metres."""
+    script = """
+        const plot = document.getElementById("map"), trace = plot.data[plot.data.length - 1];
+        const {xaxis, yaxis} = plot._fullLayout, box = plot.getBoundingClientRect();
+        plot.scrollIntoView({block: "center"});
+        const i = arguments[0], at = (x, y) => [xaxis._offset + xaxis.d2p(x) - box.width / 2,
+                                                yaxis._offset + yaxis.d2p(y) - box.height / 2];
+        const [x, y] = [trace.x[i], trace.y[i]];
+        return [at(x, y), at(x + arguments[1], y + arguments[2])];"""
+    here, there = page.browser.execute_script(script, station, dx_m, dy_m)
+    plot = page.browser.find_element(By.ID, "map")
+    moves = ActionChains(page.browser, duration=40).move_to_element_with_offset(plot, *here)
+    moves.click_and_hold()
+    steps = 8
+    for step in range(1, steps + 1):
+        share = step / steps
+        at = [a + share * (b - a) for a, b in zip(here, there, strict=True)]
+        moves.move_to_element_with_offset(plot, *at)
+    moves.release().perform()

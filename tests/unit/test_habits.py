@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What people expect of any command: a start, lists, differences, completion, plain pipes."""
+
+import itertools
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from hoplab import __version__, results
+from hoplab.errors import ScenarioError
+from hoplab.results import compare
+from hoplab.runs import collect, folder, listing
+from hoplab.scenario import completion, start
+from hoplab.scenario.file import load, parse
+from hoplab.scenario.model import ProtocolName
+from hoplab.scenario.radio import ProfileName
+from hoplab.scenario.resolve import resolve
+
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "FORCE_COLOR"}
+
+
+def hoplab(*words: str, cwd: Path, **environment: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "hoplab", *words],
+        cwd=cwd,
+        env={**ENVIRONMENT, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def _run(where: Path, **more: Any) -> Path:
+    """A finished run's folder, of one flow."""
+    document = {
+        "title": "a test",
+        "station": [{"name": "n0"}, {"name": "n1", "x_m": 100}],
+        "flow": [{"source": "n0", "destination": "n1"}],
+        **more,
+    }
+    scenario = resolve(parse(document, "test"))
+    run = folder.made(where, None)
+    folder.fill(run, scenario, None)
+    collect.begin(run, scenario, None)
+    (run / "raw").mkdir()
+    (run / "raw" / "verdict.json").write_text(json.dumps({"status": 0, "error": None}))
+    collect.finish(run)
+    return run
+
+
+def _fits(topology: str, profile: str, routing: str) -> bool:
+    """Whether these choices make a scenario; init refuses the others."""
+    reaches = topology != "hidden" or profile in ("wavelan", "hv99", "ns2-stock")
+    if topology == "random-waypoint":  # whether static routes are there, chance decides
+        return routing != "static"
+    return reaches and (topology not in start.WIRED or routing == "static")
+
+
+@pytest.mark.parametrize("topology", start.TOPOLOGIES)
+def test_every_start_is_a_scenario(tmp_path: Path, topology: Any) -> None:
+    file = tmp_path / "new.toml"
+    for profile, routing in itertools.product(get_args(ProfileName), get_args(ProtocolName)):
+        if _fits(topology, profile, routing):
+            file.write_text(start.text(start.Start(topology, 5, profile, routing, "vegas", 3.0)))
+            scenario = resolve(load(file), tmp_path)
+            assert scenario.flow[0].congestion_control == "vegas"
+            assert scenario.duration_s == 3
+
+
+def test_what_a_start_suggests_is_valid_too(tmp_path: Path) -> None:
+    """Its comments are lines to be used."""
+    lines = start.text(start.Start()).splitlines()
+    used = [
+        line.removeprefix("# ") if " = " in line or "[[" in line else line for line in lines[1:]
+    ]
+    file = tmp_path / "new.toml"
+    file.write_text("\n".join(used))
+    scenario = resolve(load(file), tmp_path)
+    assert scenario.flow[0].window == 8
+    assert scenario.flow[1].rate_kbps == 100
+    assert scenario.measure.packets
+
+
+def test_init_writes_once_and_leaves_nothing_wrong(tmp_path: Path) -> None:
+    assert hoplab("init", "a.toml", "--topology", "dumbbell", cwd=tmp_path).returncode == 0
+    again = hoplab("init", "a.toml", cwd=tmp_path)
+    assert (again.returncode, again.stderr) == (
+        2,
+        "hoplab: a.toml: is there already; name a new file\n",
+    )
+    wrong = hoplab("init", "b.toml", "--duration", "-4", cwd=tmp_path)
+    assert wrong.returncode == 2
+    assert "duration_s: -4" in wrong.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["a.toml"]
+
+
+def test_ls_tells_how_each_run_ended(tmp_path: Path) -> None:
+    _run(tmp_path / "good")
+    failed = _run(tmp_path / "failed")
+    manifest = json.loads((failed / "manifest.json").read_text())
+    manifest["verdict"] = {"status": 4, "error": "n0: hoplab-dsr: ended", "warnings": []}
+    (failed / "manifest.json").write_text(json.dumps(manifest))
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "manifest.json").write_text("{")
+    killed = tmp_path / "killed"
+    killed.mkdir()
+    (killed / "manifest.json").write_text('{"state": "running"}')
+    found = {entry.run.name: entry for entry in listing.runs(tmp_path)}
+    assert {name: entry.state for name, entry in found.items()} == {
+        "good": "complete",
+        "failed": "failed",
+        "bad": "damaged",
+        "killed": "records only",
+    }
+    assert found["failed"].error == "n0: hoplab-dsr: ended"
+    with folder.held(killed):
+        assert {e.run.name: e.state for e in listing.runs(tmp_path)}["killed"] == "running"
+
+
+def test_ls_prints_plain_text_and_json(tmp_path: Path) -> None:
+    _run(tmp_path / "runs" / "one")
+    shown = hoplab("ls", cwd=tmp_path)
+    assert "complete" in shown.stdout
+    assert "\x1b" not in shown.stdout
+    assert json.loads(hoplab("ls", "--json", cwd=tmp_path).stdout)[0]["title"] == "a test"
+    assert "is no folder" in hoplab("ls", "nowhere", cwd=tmp_path).stderr
+
+
+def test_diff_says_what_differs_down_to_the_key(tmp_path: Path) -> None:
+    one = results.load(_run(tmp_path / "one"))
+    other = results.load(
+        _run(
+            tmp_path / "other",
+            flow=[{"source": "n0", "destination": "n1", "congestion_control": "vegas"}],
+            radio={"profile": "80211b"},
+        )
+    )
+    assert list(compare.runs(one, one)) == []
+    found = {d.what: (d.first, d.second) for d in compare.runs(one, other)}
+    assert found["flow.0.congestion_control"] == ("cubic", "vegas")
+    assert found["radio.profile"] == ("wavelan", "80211b")
+    assert "flow.0.source" not in found
+
+
+def test_diff_of_figures_has_the_change() -> None:
+    assert compare.Difference("results", "flow0 goodput_kbps", 200.0, 300.0).change == 0.5
+    assert compare.Difference("results", "flow0 goodput_kbps", 0.0, 300.0).change is None
+    assert compare.Difference("scenario", "seed", 1, 2).change is None
+
+
+def test_diffs_status_tells_on_request(tmp_path: Path) -> None:
+    for name, packets in (("one", 5), ("other", 6)):
+        run = _run(tmp_path / name)
+        manifest = json.loads((run / "manifest.json").read_text())
+        (run / "manifest.json").write_text(json.dumps({**manifest, "digest": str(packets)}))
+    assert hoplab("diff", "one", "other", cwd=tmp_path).returncode == 0
+    assert hoplab("diff", "one", "other", "--exit-code", cwd=tmp_path).returncode == 7
+    assert hoplab("diff", "one", "one", "--exit-code", cwd=tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("dur", "duration_s="),
+        ("routing.proto", "routing.protocol=dsr"),
+        ("flow.0.wi", "flow.0.window="),
+        ("flow.3.wi", "flow.3.window="),
+        ("radio.nic.", "radio.nic.tx_ring="),
+    ],
+)
+def test_set_completes_keys_and_values(typed: str, offered: str) -> None:
+    found = [word for word, _ in completion.overrides(typed)]
+    assert offered in found
+    assert all(word.startswith(typed) for word in found)
+
+
+def test_every_key_that_is_offered_is_one() -> None:
+    """Unknown ones are refused by name; a value that is offered may need others beside it."""
+    base = {"flow": [{}], "station": [{}], "link": [{}], "loss": [{}], "event": [{}]}
+    for word, _ in completion.overrides(""):
+        path = word.partition("=")[0].split(".")
+        place: Any = json.loads(json.dumps(base))
+        document = place
+        for name in path[:-1]:
+            place = place[int(name)] if name.isdigit() else place.setdefault(name, {})
+        place[path[-1]] = None
+        try:
+            parse(document, "x")
+        except ScenarioError as error:
+            assert f"{'.'.join(path)}: unknown key" not in str(error)
+
+
+def test_the_shell_gets_what_it_asks_for(tmp_path: Path) -> None:
+    words = {"COMP_WORDS": "hoplab run x --set rad", "COMP_CWORD": "4"}
+    asked = {"_HOPLAB_COMPLETE": "complete_bash", **words}
+    code = "import sys; sys.argv[0] = 'hoplab'; from hoplab.__main__ import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={**ENVIRONMENT, **asked},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "radio.profile=" in done.stdout.split()
+
+
+def test_version_and_the_nearest_command(tmp_path: Path) -> None:
+    assert hoplab("--version", cwd=tmp_path).stdout == f"hoplab {__version__}\n"
+    typo = hoplab("rnu", cwd=tmp_path)
+    assert typo.returncode == 2
+    assert "Did you mean 'run'?" in typo.stderr
