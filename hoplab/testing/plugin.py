@@ -67,7 +67,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
     """Send a marked test into a guest; the guest's own pytest comes here too, and runs it."""
     marker = item.get_closest_marker("hoplab")
     if marker is None or guest.FOLDER in os.environ:
@@ -75,6 +75,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
     from hoplab.testing import outside
 
     outside.run(item, marker)
+    # What earlier tests set up, of a package say, may have been kept for this one's sake.
+    item.session._setupstate.teardown_exact(nextitem)
     return True
 
 

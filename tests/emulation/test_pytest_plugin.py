@@ -115,6 +115,23 @@ def test_draws():
     assert len(set(drawn)) == 2
 
 
+def test_what_was_kept_for_a_test_in_a_guest_is_torn_down(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").touch()
+        (tmp_path / name / "test_it.py").write_text("def test_stays_here():\n    pass\n")
+    with (tmp_path / "first" / "test_it.py").open("a") as file:
+        file.write("import pytest\n@pytest.mark.hoplab\ndef test_in_a_guest():\n    pass\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "3 passed" in done.stdout, done.stdout
+
+
 def test_runs_are_kept_and_named(tmp_path: Path) -> None:
     told = run(tmp_path, WITH_LAB)
     assert "1 failed, 1 passed" in told

@@ -51,8 +51,11 @@ def receive(listener: socket.socket, digests: list[str]) -> None:
     connection, _ = listener.accept()
     digest = hashlib.sha256()
     with connection:
-        while data := connection.recv(1 << 16):
+        left = len(PAYLOAD)
+        while left and (data := connection.recv(1 << 16)):
             digest.update(data)
+            left -= len(data)
+        connection.sendall(b".")
     digests.append(digest.hexdigest())
 
 
@@ -67,6 +70,8 @@ def send(port: int, variant: str, told: list[int], switch: bool) -> None:
             other = VARIANTS[(VARIANTS.index(variant) + 1) % len(VARIANTS)]
             sender.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, other.encode())
         sender.sendall(PAYLOAD[half:])
+        # Not before all is acknowledged: an algorithm that has just been switched to has no sample.
+        sender.recv(1)
         info = sender.getsockopt(socket.IPPROTO_TCP, TCP_CC_INFO, 64)
         if len(info) >= 12:
             low, high, _ = struct.unpack_from("=III", info)
