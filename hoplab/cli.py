@@ -231,7 +231,7 @@ def check(
     seed: Seed = None,
     movement: Annotated[
         Path | None,
-        typer.Option(help="Also write the movement: .ns2, .tcl, .ns_movements or .movements."),
+        typer.Option(help="Also write the movement: .ns2, .tcl, .ns_movements, .movements, .xml."),
     ] = None,
 ) -> None:
     """Validate a scenario and print it resolved, as TOML."""
