@@ -142,7 +142,7 @@ def _play(scenario: Scenario, file: Path, out: Path | None, machine: str) -> Non
 
 @app.command()
 def run(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Scenarios in TOML.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Scenarios in TOML.")],
     overrides: Overrides = None,
     seed: Seed = None,
     machine: Machine = "uml",
