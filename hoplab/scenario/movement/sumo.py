@@ -113,29 +113,24 @@ def dump(traces: Mapping[str, Trace], step_s: float = STEP_S) -> str:
 
 
 def _lines(traces: Mapping[str, Trace], step_s: float, steps: int) -> Iterator[str]:
+    """Speed and angle are of the step that ends, as SUMO's are; at 0 of the one that begins."""
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<fcd-export>\n'
     angle = dict.fromkeys(traces, 0.0)
+    before = {name: trace.at(step_s) for name, trace in traces.items()}
     names = {name: quoteattr(name) for name in traces}
     for step in range(steps + 1):
         t_s = round(step * step_s, 6)
         yield f'    <timestep time="{t_s!r}">\n'
         for name, trace in traces.items():
-            x_m, y_m = trace.at(t_s)
-            speed, towards = _velocity(trace, t_s)
-            angle[name] = angle[name] if towards is None else towards
+            here = trace.at(t_s)
+            start, end = (before[name], here) if step else (here, before[name])
+            if start != end:
+                angle[name] = math.degrees(math.atan2(end[0] - start[0], end[1] - start[1])) % 360
+            before[name] = here
             yield (
-                f'        <vehicle id={names[name]} x="{x_m:.3f}" y="{y_m:.3f}" '
-                f'angle="{angle[name]:.2f}" type="hoplab" speed="{speed:.3f}"/>\n'
+                f'        <vehicle id={names[name]} x="{here[0]:.3f}" y="{here[1]:.3f}" '
+                f'angle="{angle[name]:.2f}" type="hoplab" '
+                f'speed="{math.dist(start, end) / step_s:.3f}"/>\n'
             )
         yield "    </timestep>\n"
     yield "</fcd-export>\n"
-
-
-def _velocity(trace: Trace, t_s: float) -> tuple[float, float | None]:
-    """Speed in m/s from ``t_s`` on and where it goes, None at rest."""
-    start, end = trace.around(t_s)
-    if start[1:] == end[1:] or end.t_s == start.t_s:
-        return 0.0, None
-    east, north = end.x_m - start.x_m, end.y_m - start.y_m
-    speed = math.hypot(east, north) / (end.t_s - start.t_s)
-    return speed, math.degrees(math.atan2(east, north)) % 360.0

@@ -51,23 +51,18 @@ class Trace(Sequence[Waypoint]):
 
     def at(self, t_s: float) -> tuple[float, float]:
         """Position (x, y) in m at scenario time ``t_s``."""
-        start, end = self.around(t_s)
-        if start is end:
+        after = bisect_right(self.waypoints, t_s, key=lambda point: point.t_s)
+        if after == 0:
+            return self.waypoints[0][1:]
+        start = self.waypoints[after - 1]
+        if after == len(self.waypoints):
             return start[1:]
+        end = self.waypoints[after]
         share = (t_s - start.t_s) / (end.t_s - start.t_s)
         return (
             start.x_m + share * (end.x_m - start.x_m),
             start.y_m + share * (end.y_m - start.y_m),
         )
-
-    def around(self, t_s: float) -> tuple[Waypoint, Waypoint]:
-        """The waypoints between which the station is at ``t_s``; one, twice, where it is at rest
-        before the first or after the last."""
-        after = bisect_right(self.waypoints, t_s, key=lambda point: point.t_s)
-        start = self.waypoints[max(after - 1, 0)]
-        if after in (0, len(self.waypoints)):
-            return start, start
-        return start, self.waypoints[after]
 
     def top_speed_mps(self) -> float:
         """The highest speed between two waypoints, jumps left out."""
