@@ -1,21 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What MkDocs asks while it builds the site: the page of options, and studies' places in the
-navigation, which nobody keeps by hand."""
+"""What MkDocs asks while it builds the site: the page of options and the studies' places in the
+navigation, which nobody keeps by hand, and whether a page loads something from elsewhere."""
 
 from __future__ import annotations
 
 import html
+import re
 from pathlib import Path
 from typing import Any
 
 import typer.main
 from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 from typer.cli import get_docs_for_click
 
 from hoplab.cli import app
 
 OPTIONS = "options.md"
+MATHJAX = re.compile(r'<script[^>]*src="https://cdnjs[^"]*mathjax[^"]*"[^>]*></script>')
+"""Plotly's notebooks load it for formulas in figures, of which there are none."""
+FOREIGN = re.compile(r'<(?:script|img|iframe)[^>]*\bsrc="(https?://[^"]*)"')
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -34,6 +40,14 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     )
     files.append(File.generated(config, OPTIONS, content=html.unescape(text)))
     return files
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """The site needs nothing from elsewhere."""
+    output = MATHJAX.sub("", output)
+    if foreign := FOREIGN.search(output):
+        raise PluginError(f"{page.file.src_path}: loads {foreign[1]}; keep it with the site")
+    return output
 
 
 def _expanded(entry: Any, docs: Path) -> Any:

@@ -13,6 +13,7 @@ A page's steps are, in its order,
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +24,7 @@ PROGRAMS = (
     *("cargo", "docker", "apt", "apt-get", "sudo", "cp", "printf", "systemctl", "git"),
     *("victoria-metrics", "packaging/ci/install", "kernel-modules/guest/build"),
 )
-FORM = re.compile(r"…|[\[\]|]|(?<![\w=$/{.-])[A-Z]{3,}\b(?![=\w.])|(?<=[ /=])[NX]\b")
+FORM = re.compile(r"…|[\[\]|]|(?<![\w=$/{.-])[A-Z]{2,}\b(?![=\w.])|(?<=[ /=])[NX]\b")
 INLINE = re.compile(r"`(hoplab(?: [^`]+)?)`")
 
 
@@ -108,19 +109,29 @@ def inline(page: Path) -> list[Command]:
     ]
 
 
+def _is_open(text: str) -> bool:
+    try:
+        shlex.split(text)
+    except ValueError:  # no closing quotation
+        return True
+    return False
+
+
 def _program(line: str) -> bool:
     word = line.split(" ")[0].removeprefix(".venv/bin/")
     return word in PROGRAMS
 
 
 def _commands(page: str, number: int, lines: list[str], fenced: bool = False) -> list[Command]:
-    """Lines that go on after a backslash are one command."""
+    """Lines that go on, after a backslash or within quotes, are one command."""
     found: list[Command] = []
     text = ""
     for line in lines:
-        text += line.lstrip() if text else line
+        text += line.lstrip() if text and not text.endswith("\n") else line
         if text.endswith("\\"):
             text = text[:-1]
+        elif fenced and _is_open(text):
+            text += "\n"
         else:
             if text.strip() and not text.startswith("#"):
                 found.append(Command(page, number, text.strip(), fenced))

@@ -84,6 +84,8 @@ def run_page(page: Path, folder: Path) -> list["subprocess.CompletedProcess[str]
     for entry in PROJECT.iterdir():
         if entry.name not in ("runs", "sweeps", "build", ".git", ".pytest_cache"):
             (folder / entry.name).symlink_to(entry)
+    first = next(s for s in shown.steps(PROJECT / "README.md") if isinstance(s, Shown))
+    (folder / first.name).write_text(first.text, encoding="utf-8")  # which every page may use
     # The programs are those of this checkout; runs are made, not taken from the user's store.
     path = [PROJECT / ".venv" / "bin", PROJECT / "build" / "bin", os.environ["PATH"]]
     environment = {
