@@ -63,6 +63,13 @@ TUTORIAL = PROJECT / "docs" / "tutorial.md"
 """Its results are looked at as well: test_tutorial.py."""
 
 
+OF_THE_CHECKOUT = (
+    *(".venv", "Makefile", "dashboards", "docs", "experiments", "kernel-modules", "packaging"),
+    *("scripts", "tests", "topologies"),
+)
+"""What commands may name. Not the package: pytest would import it from there."""
+
+
 def of(page: Path) -> list[Command]:
     return [step for step in shown.steps(page) if isinstance(step, Command)]
 
@@ -81,9 +88,8 @@ def reason(command: Command) -> str | None:
 
 def run_page(page: Path, folder: Path) -> list["subprocess.CompletedProcess[str]"]:
     """Do what a page shows, in ``folder``, which looks like the checkout; what commands said."""
-    for entry in PROJECT.iterdir():
-        if entry.name not in ("runs", "sweeps", "build", ".git", ".pytest_cache"):
-            (folder / entry.name).symlink_to(entry)
+    for name in OF_THE_CHECKOUT:
+        (folder / name).symlink_to(PROJECT / name)
     first = next(s for s in shown.steps(PROJECT / "README.md") if isinstance(s, Shown))
     (folder / first.name).write_text(first.text, encoding="utf-8")  # which every page may use
     # The programs are those of this checkout; runs are made, not taken from the user's store.
