@@ -11,3 +11,4 @@ mod pcapng;
 pub mod port;
 mod records;
 pub mod server;
+pub mod wmediumd;
