@@ -22,7 +22,7 @@ from typing import Any
 from hoplab.results.reader import Results
 from hoplab.study import plot
 from hoplab.study.figures import Figure, figure
-from tests.validate.progress import measure_seeds
+from tests.validate.runs import measure_seeds
 
 MSS = 1000
 DELAY_MS = 25.0

@@ -6,12 +6,14 @@ use hoplab_wire::ieee80211::{Frame, Kind};
 use hoplab_wire::{ipv4, udp, Mac};
 use hoplab_wire::{ETHERTYPE_IPV4, ETHERTYPE_IPV6, NO_NEXT_HEADER, PROTOCOL_DSR, PROTOCOL_UDP};
 
-const ETHERTYPE_BATMAN_ADV: u16 = 0x4305;
+pub(crate) const ETHERTYPE_BATMAN_ADV: u16 = 0x4305;
 /// Octets of an IPv6 header without extensions (RFC 8200 3), and where it names what follows.
-const IPV6_HEADER: usize = 40;
-const IPV6_NEXT_HEADER: usize = 6;
-const BATMAND_PORT: u16 = 4305;
-const BABEL_PORT: u16 = 6696;
+pub(crate) const IPV6_HEADER: usize = 40;
+pub(crate) const IPV6_NEXT_HEADER: usize = 6;
+/// The first byte is the kind of packet; from here on they carry users' packets.
+pub(crate) const BATMAN_ADV_UNICAST: u8 = 0x40;
+pub(crate) const BATMAND_PORT: u16 = 4305;
+pub(crate) const BABEL_PORT: u16 = 6696;
 
 /// What a medium needs to know of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,8 +60,7 @@ pub fn transmitter(frame: &[u8]) -> Option<Mac> {
 fn is_routing(frame: &Frame<'_>) -> Option<bool> {
     let (ethertype, packet) = frame.packet()?;
     match ethertype {
-        // The first byte is the kind of packet; 0x40 and above carry users' packets.
-        ETHERTYPE_BATMAN_ADV => Some(*packet.first()? < 0x40),
+        ETHERTYPE_BATMAN_ADV => Some(*packet.first()? < BATMAN_ADV_UNICAST),
         ETHERTYPE_IPV4 => {
             let packet = ipv4::View::new(packet)?;
             match packet.protocol() {

@@ -3,6 +3,7 @@
 //! the loop.
 #![forbid(unsafe_code)]
 
+mod carried;
 pub mod config;
 pub mod control;
 pub mod dot11;

@@ -281,10 +281,16 @@ impl<P: Port> Server<P> {
                 Output::Status {
                     frame,
                     radio,
+                    at,
                     outcome,
                     tries,
                     kept,
-                } => self.status(frame, radio, outcome, &tries, kept),
+                } => {
+                    if let Some(pending) = self.pending.get(&frame) {
+                        self.recorder.dropped(radio, at, outcome, &pending.bytes)?;
+                    }
+                    self.status(frame, radio, outcome, &tries, kept);
+                }
                 Output::Released { frame } => {
                     self.pending.remove(&frame);
                 }
