@@ -133,6 +133,11 @@ def test_what_comes_at_standard_input_in_virtual_time_is_refused(
             assert len(done.stderr.splitlines()) == 1
 
 
+def test_who_reads_standard_input_in_virtual_time_sees_its_end(hoplab: Hoplab) -> None:
+    done = hoplab("exec", "--", "sh", "-c", "cat; echo ended")
+    assert (done.returncode, done.stdout) == (0, "ended\n"), done.stderr
+
+
 def test_who_computes_without_time_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """And goes on, where nobody asked for progress."""
     monkeypatch.setattr(watch, "CPU_LIMIT_S", 2.0)
