@@ -301,6 +301,13 @@ def schema() -> None:
     print(SCHEMA.read_text(encoding="utf-8"), end="")
 
 
+def _tell_stalled(what: str) -> None:
+    _say(
+        f"hoplab: {what}; it goes on. Where nothing comes of it, a program polls without ever "
+        "waiting: press Ctrl-C, and try --realtime"
+    )
+
+
 @app.command("exec", context_settings={"ignore_unknown_options": True})
 def execute(
     command: Annotated[list[str], typer.Argument(metavar="COMMAND...")],
@@ -315,8 +322,11 @@ def execute(
 
     The guest has this computer's files, read-only, unlike that of a run.
     """
-    from hoplab.machine.uml import run_guest
+    from hoplab.machine.uml import refuse_input, run_guest
+    from hoplab.machine.watch import Limits
 
+    if not realtime:
+        refuse_input()
     result = run_guest(
         command,
         seed=seed,
@@ -324,6 +334,7 @@ def execute(
         radios=radios,
         cwd=str(Path.cwd()),
         writable_cwd=writable,
+        limits=Limits(tell=None if realtime else _tell_stalled),
         stdin=sys.stdin.fileno(),
         # In virtual time a guest does not wait for a person to type.
         terminal=realtime and sys.stdin.isatty() and sys.stdout.isatty(),
