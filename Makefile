@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-.PHONY: setup demo test lint docs pictures validate study studies-quick bench fuzz proof wheels clean
+.PHONY: setup demo test lint docs pictures validate study studies-quick bench fuzz proof kernel-checks wheels clean
 
 setup:
 	@scripts/setup
@@ -53,6 +53,13 @@ fuzz: setup
 # The same digests under every circumstance that can be had here: make proof ONLY=babeld
 proof: setup
 	@.venv/bin/python -m tests.proof $(ONLY)
+
+# The modules' tests in a kernel that watches its locks; it takes minutes to compile.
+kernel-checks: export HOPLAB_KERNEL_CHECKS = lockdep
+kernel-checks:
+	@scripts/setup
+	@.venv/bin/hoplab exec -- dmesg | grep 'Lock dependency validator'
+	@.venv/bin/pytest -q tests/emulation/test_elfn.py tests/emulation/test_tcp_modules.py
 
 # What 'pip install' takes, in build/wheels.
 wheels: setup

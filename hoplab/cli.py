@@ -301,6 +301,13 @@ def schema() -> None:
     print(SCHEMA.read_text(encoding="utf-8"), end="")
 
 
+def _tell_stalled(what: str) -> None:
+    _say(
+        f"hoplab: {what}; it goes on. Where nothing comes of it, a program polls without ever "
+        "waiting: press Ctrl-C, and try --realtime"
+    )
+
+
 @app.command("exec", context_settings={"ignore_unknown_options": True})
 def execute(
     command: Annotated[list[str], typer.Argument(metavar="COMMAND...")],
@@ -315,8 +322,11 @@ def execute(
 
     The guest has this computer's files, read-only, unlike that of a run.
     """
-    from hoplab.machine.uml import run_guest
+    from hoplab.machine.uml import refuse_input, run_guest
+    from hoplab.machine.watch import Limits
 
+    if not realtime:
+        refuse_input()
     result = run_guest(
         command,
         seed=seed,
@@ -324,11 +334,57 @@ def execute(
         radios=radios,
         cwd=str(Path.cwd()),
         writable_cwd=writable,
+        limits=Limits(tell=None if realtime else _tell_stalled),
         stdin=sys.stdin.fileno(),
         # In virtual time a guest does not wait for a person to type.
         terminal=realtime and sys.stdin.isatty() and sys.stdout.isatty(),
     )
     raise typer.Exit(result.exit_status)
+
+
+@app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+def mininet(
+    script: Annotated[Path, typer.Argument(metavar="SCRIPT", help="For Mininet-WiFi, unchanged.")],
+    arguments: Annotated[list[str] | None, typer.Argument(metavar="[ARGS]...")] = None,
+    medium: Annotated[
+        str, typer.Option(help="always, or as-written: for scripts that name none, none.")
+    ] = "always",
+    realtime: Annotated[
+        bool, typer.Option(help="Real time; needed to type at its prompt.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the medium's records; must be new.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the guest's entropy.")] = 1,
+) -> None:
+    """Run a script for Mininet-WiFi in a guest, over Hoplab's channel; its status is yours."""
+    from hoplab.mininet import find, launch
+
+    found = find.find()
+    folder = launch.passing() if out is None else out
+    try:
+        status = launch.run(
+            found,
+            script,
+            arguments or [],
+            medium=medium,
+            realtime=realtime,
+            out=folder,
+            seed=seed,
+            tell=_tell_stalled,
+        )
+        account = launch.account(folder)
+        if account is None:
+            _say("hoplab: the script used no medium")
+        else:
+            for doubt in account["doubts"]:
+                _say(f"hoplab: warning: {doubt}")
+            frames = account["frames"]["accepted"]
+            _say(f"hoplab: {frames} frames; digest {launch.digest(folder)}")
+    finally:
+        if out is None:
+            launch.remove(folder)
+    raise typer.Exit(status)
 
 
 @app.command()

@@ -118,6 +118,8 @@ class Packet:
     flow: str | None
     hops: int = 0
     ttl: int = DEFAULT_TTL
+    link: tuple[int, int] | None = None
+    """Receiver and sender of the last frame that it came in."""
     is_followed: bool = False
     """It is in the table `packets`."""
 
@@ -150,7 +152,7 @@ class _Trace:
         if flow is not None and flow not in self.flows:
             there = ", ".join(self.flows) or "none"
             raise ResultsError(f"{results.run_dir}: no flow {flow!r}; there are: {there}")
-        self.flow, self.mac = flow, mac
+        self.flow, self.mac, self.has_frames = flow, mac, measured["frames"]
         self.nodes = {name: number for number, name in enumerate(self.plan.address)}
         self.at = {address: self.nodes[name] for name, address in self.plan.address.items()}
         for cable in self.plan.cables:
@@ -225,6 +227,8 @@ class _Trace:
         self._remember(packet, (protocol, *ends, identification))
         if self._wanted(packet):
             yield _line("s", t_s, packet.source, "AGT", packet, size)
+            if self.has_frames:
+                yield _line("r", t_s, packet.source, "RTR", packet, size)
 
     def _received(self, row: tuple[Any, ...]) -> Iterator[str]:
         t_s, name, seq, size, identification, uid = row
@@ -289,15 +293,13 @@ class _Trace:
             return
         self.has_arrived[frame.src] = True
         packet.hops += 1
+        packet.link = node, self.nodes[frame.src]
         if not wanted:
             return
         if self.mac:
             yield self._on_air("r", frame.until_s, node, frame, packet)
-        # Of what the agent at its end receives, ns-2 has no line at the router there.
-        if packet.kind != "ARP" and not (packet.is_followed and packet.destination == node):
-            link = node, self.nodes[frame.src]
-            size = frame.bytes - OVERHEAD_BYTES
-            yield _line("r", frame.until_s, node, "RTR", packet, size, link=link)
+        if packet.kind != "ARP":
+            yield _line("r", frame.until_s, node, "RTR", packet, frame.bytes - OVERHEAD_BYTES)
 
     def _receiver(self, frame: Frame) -> int:
         return EVERYBODY if frame.dst in (None, "*") else self.nodes[frame.dst or ""]
@@ -423,17 +425,20 @@ def _line(
     size: int,
     why: str = "---",
     link: tuple[int, int] | None = None,
-    next_hop: int = 0,
+    next_hop: int | None = None,
 ) -> str:
-    """``link`` is receiver and sender of the frame that the packet came in."""
+    """``link`` is receiver and sender of the frame, where that is not what the packet came in, and
+    ``next_hop`` who is to have the packet, where it is not who has it."""
     head = f"{op} {t_s:.9f} _{node}_ {level} {why:>4} {packet.uid} {packet.kind} {size}"
+    to, sender = link or packet.link or (0, 0)
     if packet.kind == "ARP":
-        to, sender = link or (0, 0)
         return f"{head} [0 {to % (1 << 32):x} {sender:x} 806] "
-    mac = "0 0 0 0" if link is None else f"0 {link[0] % (1 << 32):x} {link[1]:x} 800"
+    known = link is not None or packet.link is not None
+    mac = f"0 {to % (1 << 32):x} {sender:x} 800" if known else "0 0 0 0"
     line = (
         f"{head} [{mac}] ------- [{packet.source}:{packet.source_port} "
-        f"{packet.destination}:{packet.destination_port} {packet.ttl} {max(next_hop, 0)}] "
+        f"{packet.destination}:{packet.destination_port} {packet.ttl} "
+        f"{max(to if next_hop is None else next_hop, 0)}] "
     )
     if packet.kind in ("tcp", "ack", "cbr"):
         return f"{line}{packet.number} {packet.hops} 0"

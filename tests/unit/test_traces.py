@@ -72,6 +72,7 @@ FLOWS = [
     {"source": "n2", "destination": "n0", "protocol": "udp", "rate_kbps": 100},
 ]
 KEPT = {"packets": True, "frames": True}
+AGENT = {"packets": True}
 SIZE = 1460
 
 
@@ -165,11 +166,14 @@ def test_a_packet_on_its_way(tmp_path: Path) -> None:
     ends = "------- [0:20001 2:5201"
     assert lines(found) == [
         f"s 1.000000000 _0_ AGT  --- 0 tcp 1460 [0 0 0 0] {ends} 64 0] [0 0] 0 0",
+        f"r 1.000000000 _0_ RTR  --- 0 tcp 1460 [0 0 0 0] {ends} 64 0] [0 0] 0 0",
         f"s 1.001000000 _0_ RTR  --- 0 tcp 1500 [0 0 0 0] {ends} 64 1] [0 0] 0 0",
-        f"r 1.005000000 _1_ RTR  --- 0 tcp 1500 [0 1 0 800] {ends} 64 0] [0 0] 1 0",
-        f"f 1.010000000 _1_ RTR  --- 0 tcp 1500 [0 0 0 0] {ends} 63 2] [0 0] 1 0",
-        f"r 1.020000000 _2_ AGT  --- 0 tcp 1460 [0 0 0 0] {ends} 63 0] [0 0] 2 0",
+        f"r 1.005000000 _1_ RTR  --- 0 tcp 1500 [0 1 0 800] {ends} 64 1] [0 0] 1 0",
+        f"f 1.010000000 _1_ RTR  --- 0 tcp 1500 [0 1 0 800] {ends} 63 2] [0 0] 1 0",
+        f"r 1.011000000 _2_ RTR  --- 0 tcp 1500 [0 2 1 800] {ends} 63 2] [0 0] 2 0",
+        f"r 1.020000000 _2_ AGT  --- 0 tcp 1460 [0 2 1 800] {ends} 63 2] [0 0] 2 0",
         f"s 2.000000000 _0_ AGT  --- 1 tcp 1460 [0 0 0 0] {ends} 64 0] [1460 0] 0 0",
+        f"r 2.000000000 _0_ RTR  --- 1 tcp 1460 [0 0 0 0] {ends} 64 0] [1460 0] 0 0",
     ]
     on_air = [line.split("-------")[0] for line in lines(found, mac=True) if " MAC " in line]
     assert on_air == [
@@ -193,7 +197,7 @@ def test_what_came_twice_counts_once(tmp_path: Path) -> None:
     )
     kinds = [(line[0], *line.split()[3:5]) for line in lines(found, mac=True)]
     assert kinds == [
-        ("s", "AGT", "---"),
+        *[("s", "AGT", "---"), ("r", "RTR", "---")],
         *[("s", "RTR", "---"), ("s", "MAC", "---"), ("r", "MAC", "---"), ("r", "RTR", "---")],
         *[("s", "MAC", "---"), ("D", "MAC", "DUP")],
     ]
@@ -225,10 +229,12 @@ def test_acknowledgements_and_routing_have_numbers_behind_the_packets(tmp_path: 
         ("s", "0", "DSR", "2"),
         ("f", "1", "DSR", "2"),
         ("s", "1", "message", "3"),
+        ("r", "0", "tcp", "0"),
         *[("s", "2", "ack", "5"), ("r", "1", "ack", "5"), ("f", "1", "ack", "5")],
         ("r", "0", "ack", "5"),
         *[("s", "2", "ack", "6"), ("r", "1", "ack", "6")],
         *[("s", "2", "ack", "7"), ("r", "1", "ack", "7")],
+        ("r", "2", "cbr", "1"),
     ]
     numbers = {t["uid"]: t["numbers"] for t in told if t["kind"] == "ack" and t["op"] == "s"}
     assert numbers == {"5": "[1460 1460] 0 0", "6": "[2920 2920] 0 0", "7": "[4380 4380] 0 0"}
@@ -270,7 +276,7 @@ def test_who_dropped_what_and_why(tmp_path: Path) -> None:
     assert {t["uid"] for t in told[: len(causes)]} == {"0"}
     assert (told[-3]["uid"], told[-3]["kind"], told[-3]["numbers"]) == ("1", "cbr", "[4] 0 0")
     only = [fields(line) for line in lines(found, flow="flow1")]
-    assert [(t["op"], t["uid"]) for t in only] == [("s", "1"), ("D", "1")]
+    assert [(t["op"], t["uid"]) for t in only] == [("s", "1"), ("r", "1"), ("D", "1")]
 
 
 def test_every_cause_of_the_daemons_has_a_reason() -> None:
@@ -293,7 +299,7 @@ def test_a_run_without_packets_and_frames_has_no_trace(tmp_path: Path) -> None:
     found = run(tmp_path, {}, measure={})
     with pytest.raises(ResultsError, match=r"run it again with --set measure.packets=true"):
         lines(found)
-    found = run(tmp_path / "2", {}, measure={"packets": True})
+    found = run(tmp_path / "2", {}, measure=AGENT)
     assert lines(found) == []
     with pytest.raises(ResultsError, match=r"kept no frames; .*measure.frames=true"):
         lines(found, mac=True)
@@ -305,7 +311,7 @@ def test_the_command_prints_a_window(tmp_path: Path) -> None:
     found = run(tmp_path, {"packets": [packet(1000, 1.0, 1.5, 7), packet(2460, 2.0, 2.5, 8)]})
     words = ["trace", str(found.run_dir), "--begin", "1.5", "--end", "2.5"]
     told = CliRunner().invoke(app, words, catch_exceptions=False).stdout.splitlines()
-    assert [line.split()[1] for line in told] == ["1.500000000", "2.000000000"]
+    assert [line.split()[1] for line in told] == ["1.500000000", "2.000000000", "2.000000000"]
     events = CliRunner().invoke(app, [*words, "--events"], catch_exceptions=False).stdout
     assert "t_s" in events and "_0_" not in events
 
@@ -314,7 +320,7 @@ PACKETS = 100_000
 
 
 def _big(where: Path) -> Path:
-    found = run(where, {"packets": [packet(0, 0.0, 0.1, 1)]}, duration_s=2000)
+    found = run(where, {"packets": [packet(0, 0.0, 0.1, 1)]}, duration_s=2000, measure=AGENT)
     columns = {
         "flow": pa.array(["flow0"] * PACKETS),
         "seq": pa.array(range(0, PACKETS * 1460, 1460), pa.int64()),

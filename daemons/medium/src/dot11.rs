@@ -24,13 +24,15 @@ pub struct Header {
     pub routing: bool,
 }
 
-/// Read a frame without FCS; none for a control frame or a truncated one.
+/// Read a frame without FCS; none for a truncated one, and for a control frame that an exchange makes.
 pub fn parse(frame: &[u8]) -> Option<Header> {
     let frame = Frame::new(frame)?;
     let class = match frame.kind() {
         Kind::Beacon => Class::Beacon,
         Kind::Deauthentication | Kind::Management => Class::Management,
         Kind::Data => Class::Data,
+        // What a host itself sends of them (PS-Poll, block acknowledgement requests) is answered.
+        Kind::Control if frame.is_request() => Class::Management,
         Kind::Control | Kind::Extension => return None,
     };
     Some(Header {
@@ -40,9 +42,19 @@ pub fn parse(frame: &[u8]) -> Option<Header> {
     })
 }
 
-/// A deauthentication, whoever it is for.
+/// A deauthentication between stations of an IBSS, whose network is named after neither end.
 pub fn is_deauthentication(frame: &[u8]) -> bool {
-    Frame::new(frame).is_some_and(|frame| frame.kind() == Kind::Deauthentication)
+    Frame::new(frame).is_some_and(|frame| {
+        let network = frame.network();
+        frame.kind() == Kind::Deauthentication
+            && network != frame.receiver()
+            && network != frame.transmitter()
+    })
+}
+
+/// Who sent it; none where the frame does not name them.
+pub fn transmitter(frame: &[u8]) -> Option<Mac> {
+    Frame::new(frame)?.transmitter()
 }
 
 fn is_routing(frame: &Frame<'_>) -> Option<bool> {

@@ -12,3 +12,4 @@ mod pcapng;
 pub mod port;
 mod records;
 pub mod server;
+pub mod wmediumd;

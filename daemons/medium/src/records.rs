@@ -325,7 +325,7 @@ fn node_row<'a>(
     passed: Duration,
 ) -> nodes::Row<'a> {
     let counters = medium.counters(radio);
-    let Place { x_m, y_m } = medium.place(radio, at);
+    let Place { x_m, y_m, .. } = medium.place(radio, at);
     let passed_ns = passed.as_nanos();
     nodes::Row {
         t_s: passed.as_secs_f64(),
