@@ -25,6 +25,7 @@ PROGRAMS = (
     *("victoria-metrics", "packaging/ci/install", "kernel-modules/guest/build"),
 )
 FORM = re.compile(r"…|[\[\]|]|(?<![\w=$/{.-])[A-Z]{2,}\b(?![=\w.])|(?<=[ /=])[NX]\b")
+ASSIGNMENTS = re.compile(r"^(?:[A-Z_]+=\S+ +)+")
 INLINE = re.compile(r"`(hoplab(?: [^`]+)?)`")
 
 
@@ -118,7 +119,7 @@ def _is_open(text: str) -> bool:
 
 
 def _program(line: str) -> bool:
-    word = line.split(" ")[0].removeprefix(".venv/bin/")
+    word = ASSIGNMENTS.sub("", line).split(" ")[0].removeprefix(".venv/bin/")
     return word in PROGRAMS
 
 
