@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The documentation as a site: every page has a place, and pages agree where they must."""
 
+import os
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 from hoplab.resources import PROJECT
 
@@ -56,3 +59,24 @@ def test_a_pages_links_of_the_repository_are_there() -> None:
     linked = re.findall(r"\]\(([^)#:]+)\)|src=\"([^\"]+)\"", text)
     for place in {*named, *(a or b for a, b in linked)}:
         assert (PROJECT / place).exists(), place
+
+
+def test_recipes_are_whole() -> None:
+    """YAML, shell that parses, and programs that are there."""
+    action = yaml.safe_load((PROJECT / "action.yml").read_text(encoding="utf-8"))
+    job = yaml.safe_load((PROJECT / "packaging/ci/gitlab.yml").read_text(encoding="utf-8"))
+    scripts = [step["run"] for step in action["runs"]["steps"] if "run" in step]
+    scripts.append("\n".join(job[".hoplab"]["before_script"] + job[".hoplab"]["script"]))
+    scripts.append((PROJECT / "packaging/ci/install").read_text(encoding="utf-8"))
+    for script in scripts:
+        subprocess.run(["bash", "-n", "-c", script], check=True)
+    inputs = {f"inputs.{name}" for name in action["inputs"]}
+    assert set(re.findall(r"inputs\.\w+", str(action))) == inputs
+    for name in set(re.findall(r"packaging/ci/\w+", "".join(scripts))):
+        assert os.access(PROJECT / name, os.X_OK), name
+
+
+def test_the_key_of_the_wheels_follows_their_sources() -> None:
+    asked = [PROJECT / "packaging/ci/install", "--key"]
+    keys = {subprocess.run(asked, capture_output=True, check=True).stdout for _ in range(2)}
+    assert len(keys) == 1
