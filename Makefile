@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-.PHONY: setup demo test lint validate study studies-quick bench fuzz proof wheels clean
+.PHONY: setup demo test lint docs pictures validate study studies-quick bench fuzz proof kernel-checks wheels clean
 
 setup:
 	@scripts/setup
@@ -21,6 +21,14 @@ lint: setup
 		MYPYPATH=experiments .venv/bin/mypy -p "$$(basename $$(dirname $$study))" || exit; done
 	. scripts/rust && cargo fmt --manifest-path daemons/Cargo.toml --all --check
 	. scripts/rust && cargo clippy --manifest-path daemons/Cargo.toml --workspace --all-targets --locked -- -D warnings
+
+# The documentation as a site: open build/site/index.html. What is wrong in it fails.
+docs: setup
+	@NO_MKDOCS_2_WARNING=1 PLOTLY_RENDERER=notebook .venv/bin/mkdocs build --strict --quiet
+
+# The pictures of README and documentation anew, from runs.
+pictures: setup
+	@.venv/bin/python packaging/docs/pictures.py docs/figures
 
 # make validate ONLY=tcp/dumbbell NS2=run (with ns-2.35 itself, not its recorded figures)
 validate: setup
@@ -45,6 +53,13 @@ fuzz: setup
 # The same digests under every circumstance that can be had here: make proof ONLY=babeld
 proof: setup
 	@.venv/bin/python -m tests.proof $(ONLY)
+
+# The modules' tests in a kernel that watches its locks; it takes minutes to compile.
+kernel-checks: export HOPLAB_KERNEL_CHECKS = lockdep
+kernel-checks:
+	@scripts/setup
+	@.venv/bin/hoplab exec -- dmesg | grep 'Lock dependency validator'
+	@.venv/bin/pytest -q tests/emulation/test_elfn.py tests/emulation/test_tcp_modules.py
 
 # What 'pip install' takes, in build/wheels.
 wheels: setup

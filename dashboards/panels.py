@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from grafana_foundation_sdk.builders import barchart, common, stat, statetimeline, table, timeseries
 from grafana_foundation_sdk.builders.dashboard import (
@@ -63,13 +63,21 @@ def legend() -> common.VizLegendOptions:
     )
 
 
+P = TypeVar("P", barchart.Panel, stat.Panel, statetimeline.Panel, table.Panel, timeseries.Panel)
+
+
+def _common(panel: P, title: str, description: str, *queries: Dataquery) -> P:
+    """A panel with what all have."""
+    panel.title(title).description(description).datasource(SOURCE).span(HALF).height(HEIGHT)
+    for each in queries:
+        panel.with_target(each)
+    return panel
+
+
 def lines(title: str, description: str, unit: str, *queries: Dataquery) -> timeseries.Panel:
     """Lines over time, from zero up."""
     panel = (
         timeseries.Panel()
-        .title(title)
-        .description(description)
-        .datasource(SOURCE)
         .unit(unit)
         .min(0)
         .line_width(1)
@@ -79,36 +87,22 @@ def lines(title: str, description: str, unit: str, *queries: Dataquery) -> times
         .tooltip(
             common.VizTooltipOptions().mode(TooltipDisplayMode.MULTI).sort(SortOrder.DESCENDING)
         )
-        .span(HALF)
-        .height(HEIGHT)
     )
-    for each in queries:
-        panel.with_target(each)
-    return panel
+    return _common(panel, title, description, *queries)
 
 
 def number(title: str, description: str, unit: str, one: Dataquery) -> stat.Panel:
     """One number."""
-    return (
-        stat.Panel()
-        .title(title)
-        .description(description)
-        .datasource(SOURCE)
-        .unit(unit)
-        .reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"]))
-        .with_target(one)
-        .span(4)
-        .height(4)
+    panel = (
+        stat.Panel().unit(unit).reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"]))
     )
+    return _common(panel, title, description, one).span(4).height(4)
 
 
 def states(title: str, description: str, *queries: Dataquery) -> statetimeline.Panel:
     """States over time, a line each."""
     panel = (
         statetimeline.Panel()
-        .title(title)
-        .description(description)
-        .datasource(SOURCE)
         .merge_values(True)
         .fill_opacity(70)
         .line_width(0)
@@ -119,37 +113,19 @@ def states(title: str, description: str, *queries: Dataquery) -> statetimeline.P
             .placement(LegendPlacement.BOTTOM)
             .show_legend(True)
         )
-        .span(HALF)
-        .height(HEIGHT)
     )
-    for each in queries:
-        panel.with_target(each)
-    return panel
+    return _common(panel, title, description, *queries)
 
 
 def listing(title: str, description: str, *queries: Dataquery) -> table.Panel:
     """A table."""
-    panel = (
-        table.Panel()
-        .title(title)
-        .description(description)
-        .datasource(SOURCE)
-        .show_header(True)
-        .span(HALF)
-        .height(HEIGHT)
-    )
-    for each in queries:
-        panel.with_target(each)
-    return panel
+    return _common(table.Panel().show_header(True), title, description, *queries)
 
 
 def bars(title: str, description: str, unit: str, *queries: Dataquery) -> barchart.Panel:
     """Bars, one a row."""
     panel = (
         barchart.Panel()
-        .title(title)
-        .description(description)
-        .datasource(SOURCE)
         .unit(unit)
         .min(0)
         .fill_opacity(80)
@@ -161,12 +137,8 @@ def bars(title: str, description: str, unit: str, *queries: Dataquery) -> barcha
             .placement(LegendPlacement.BOTTOM)
             .show_legend(True)
         )
-        .span(HALF)
-        .height(HEIGHT)
     )
-    for each in queries:
-        panel.with_target(each)
-    return panel
+    return _common(panel, title, description, *queries)
 
 
 def organized(renamed: dict[str, str], *left_out: str) -> DataTransformerConfig:

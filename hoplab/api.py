@@ -88,7 +88,9 @@ class Run(reader.Results):
         """Goodput, cwnd and ssthresh, RTT, delays and queues over virtual time."""
         from hoplab.report import data, figures
 
-        return figures.over_time_figure(data.figures(self))
+        figure = figures.over_time_figure(data.figures(self))
+        # The report's page is white; a notebook may be dark, and the figure's letters are too.
+        return figure.update_layout(paper_bgcolor="white", plot_bgcolor="white")
 
     def __str__(self) -> str:
         from rich.console import Console

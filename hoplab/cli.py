@@ -6,8 +6,9 @@ from __future__ import annotations
 import io
 import json
 import os
+import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict
 from pathlib import Path
@@ -32,6 +33,8 @@ from hoplab.terminal import messages, output
 
 if TYPE_CHECKING:
     from hoplab.live.shown import Shown
+    from hoplab.stream.hub import Stream
+    from hoplab.stream.sink import Sink
 
 SLOWEST, FASTEST = 0.01, 1000.0
 """Paces that a run can be held to."""
@@ -139,12 +142,14 @@ def _play(scenario: Scenario, file: Path, out: Path | None, machine: str) -> Non
 
 @app.command()
 def run(
-    file: ScenarioFile,
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Scenarios in TOML.")],
     overrides: Overrides = None,
     seed: Seed = None,
     machine: Machine = "uml",
     out: Annotated[Path | None, typer.Option(help="Results folder; must be new.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON object on stdout, a line for each run.")
+    ] = False,
     wall_limit: Annotated[
         float | None, typer.Option(help="Stop a guest that takes longer, in s of wall time.")
     ] = None,
@@ -167,61 +172,103 @@ def run(
         bool, typer.Option("--live", help="Show the run on a page on this host as it goes.")
     ] = False,
 ) -> None:
-    """Run a scenario and leave a folder with tables, logs and a report."""
-    from hoplab import report as reports
+    """Run scenarios, one after the other; each leaves a folder with tables, logs and a report."""
     from hoplab import results
-    from hoplab.report import progress
-    from hoplab.report.summary import summary
-    from hoplab.runs import launch as runs
+    from hoplab.report.summary import summary, summary_table
     from hoplab.stream.chosen import sinks
-    from hoplab.stream.hub import Stream
-    from hoplab.stream.sink import Sink
 
     _known_machine(machine)
     _known_pace(pace, machine)
-    chosen: list[Sink] = [*sinks(influx, stream)]
-    scenario = _scenario(file, overrides, seed)
+    for name, value in (("--out", out), ("--live", live)):
+        if value and len(files) > 1:
+            raise errors.ScenarioError(f"{name}: is for one scenario, not for {len(files)}")
+    sinks(influx, stream)
+    # Whatever is wrong with the last of them is told before the first begins.
+    scenarios = []
+    for file in files:
+        try:
+            scenarios.append((file, _scenario(file, overrides, seed)))
+        except errors.ScenarioError as error:
+            if len(files) == 1 or str(error).startswith(str(file)):
+                raise
+            raise errors.ScenarioError(f"{file}: {error}") from None
+    failed: HoplabError | None = None
+    for file, scenario in scenarios:
+        chosen = sinks(influx, stream)
+        try:
+            manifest, page, following = _performed(
+                scenario, file, out, machine, wall_limit, machine_file, chosen, pace, live
+            )
+        except HoplabError as error:
+            if len(files) == 1:
+                raise
+            messages.print(
+                f"hoplab: {file}: {error}", markup=False, highlight=False, soft_wrap=True
+            )
+            failed = failed or error
+            continue
+        for warning in [*manifest["verdict"]["warnings"], *following.warnings()]:
+            messages.print(f"hoplab: warning: {warning}", markup=False, soft_wrap=True)
+        found = results.load(page.parent)
+        if as_json:
+            accounts = [asdict(account) for account in following.accounts]
+            print(json.dumps({**summary(found), "streams": accounts}), flush=True)
+            continue
+        if len(files) > 1:
+            output.print(f"{file}:", soft_wrap=True, markup=False, highlight=False)
+        output.print(summary_table(found))
+        speed = manifest["virtual_s"] / manifest["wall_s"]
+        output.print(
+            f"{manifest['virtual_s']:g} virtual s in {manifest['wall_s']:.1f} s ({speed:.1f} to 1)"
+        )
+        for line in following.summary():
+            output.print(line, soft_wrap=True, markup=False, highlight=False)
+        output.print(f"report: {page}", soft_wrap=True, markup=False)
+    if failed is not None:
+        raise typer.Exit(failed.exit_status)
+
+
+def _performed(
+    scenario: Scenario,
+    file: Path,
+    out: Path | None,
+    machine: str,
+    wall_limit: float | None,
+    machine_file: Path | None,
+    chosen: Sequence[Sink],
+    pace: float | None,
+    live: bool,
+) -> tuple[dict[str, Any], Path, Stream]:
+    """One run to its end: its manifest, its report, and its stream."""
+    from hoplab import report as reports
+    from hoplab.report import progress
+    from hoplab.runs import launch as runs
+    from hoplab.stream.hub import Stream
+
     pages: list[Path] = []
     with ExitStack() as stack:
-        if live:
-            page = stack.enter_context(_page(scenario))
-            chosen.append(page.sink)
+        page = stack.enter_context(_page(scenario)) if live else None
+        following = Stream([*chosen, page.sink] if page is not None else chosen)
 
         def on_results(folder: Path) -> None:
             pages.append(reports.render(folder))
-            if live:
+            if page is not None:
                 page.report = pages[0]
 
-        following = Stream(chosen)
         bar = progress.shown(messages, scenario.title or file.stem, scenario.duration_s)
-        move = stack.enter_context(bar)
         manifest = runs.run(
             scenario,
             file,
             out,
             machine,
             wall_limit,
-            on_progress=move,
+            on_progress=stack.enter_context(bar),
             on_results=on_results,
             machine_file=machine_file,
             stream=following,
             pace=pace,
         )
-    for warning in [*manifest["verdict"]["warnings"], *following.warnings()]:
-        messages.print(f"hoplab: warning: {warning}", markup=False, soft_wrap=True)
-    found = results.load(pages[0].parent)
-    if as_json:
-        accounts = [asdict(account) for account in following.accounts]
-        print(json.dumps({**summary(found), "streams": accounts}))
-        return
-    output.print(reports.summary_table(found))
-    speed = manifest["virtual_s"] / manifest["wall_s"]
-    output.print(
-        f"{manifest['virtual_s']:g} virtual s in {manifest['wall_s']:.1f} s ({speed:.1f} to 1)"
-    )
-    for line in following.summary():
-        output.print(line, soft_wrap=True, markup=False, highlight=False)
-    output.print(f"report: {pages[0]}", soft_wrap=True, markup=False)
+    return manifest, pages[0], following
 
 
 @app.command()
@@ -231,7 +278,7 @@ def check(
     seed: Seed = None,
     movement: Annotated[
         Path | None,
-        typer.Option(help="Also write the movement: .ns2, .tcl, .ns_movements or .movements."),
+        typer.Option(help="Also write the movement: .ns2, .tcl, .ns_movements, .movements, .xml."),
     ] = None,
 ) -> None:
     """Validate a scenario and print it resolved, as TOML."""
@@ -254,6 +301,13 @@ def schema() -> None:
     print(SCHEMA.read_text(encoding="utf-8"), end="")
 
 
+def _tell_stalled(what: str) -> None:
+    _say(
+        f"hoplab: {what}; it goes on. Where nothing comes of it, a program polls without ever "
+        "waiting: press Ctrl-C, and try --realtime"
+    )
+
+
 @app.command("exec", context_settings={"ignore_unknown_options": True})
 def execute(
     command: Annotated[list[str], typer.Argument(metavar="COMMAND...")],
@@ -268,8 +322,11 @@ def execute(
 
     The guest has this computer's files, read-only, unlike that of a run.
     """
-    from hoplab.machine.uml import run_guest
+    from hoplab.machine.uml import refuse_input, run_guest
+    from hoplab.machine.watch import Limits
 
+    if not realtime:
+        refuse_input()
     result = run_guest(
         command,
         seed=seed,
@@ -277,11 +334,57 @@ def execute(
         radios=radios,
         cwd=str(Path.cwd()),
         writable_cwd=writable,
+        limits=Limits(tell=None if realtime else _tell_stalled),
         stdin=sys.stdin.fileno(),
         # In virtual time a guest does not wait for a person to type.
         terminal=realtime and sys.stdin.isatty() and sys.stdout.isatty(),
     )
     raise typer.Exit(result.exit_status)
+
+
+@app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+def mininet(
+    script: Annotated[Path, typer.Argument(metavar="SCRIPT", help="For Mininet-WiFi, unchanged.")],
+    arguments: Annotated[list[str] | None, typer.Argument(metavar="[ARGS]...")] = None,
+    medium: Annotated[
+        str, typer.Option(help="always, or as-written: for scripts that name none, none.")
+    ] = "always",
+    realtime: Annotated[
+        bool, typer.Option(help="Real time; needed to type at its prompt.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the medium's records; must be new.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the guest's entropy.")] = 1,
+) -> None:
+    """Run a script for Mininet-WiFi in a guest, over Hoplab's channel; its status is yours."""
+    from hoplab.mininet import find, launch
+
+    found = find.find()
+    folder = launch.passing() if out is None else out
+    try:
+        status = launch.run(
+            found,
+            script,
+            arguments or [],
+            medium=medium,
+            realtime=realtime,
+            out=folder,
+            seed=seed,
+            tell=_tell_stalled,
+        )
+        account = launch.account(folder)
+        if account is None:
+            _say("hoplab: the script used no medium")
+        else:
+            for doubt in account["doubts"]:
+                _say(f"hoplab: warning: {doubt}")
+            frames = account["frames"]["accepted"]
+            _say(f"hoplab: {frames} frames; digest {launch.digest(folder)}")
+    finally:
+        if out is None:
+            launch.remove(folder)
+    raise typer.Exit(status)
 
 
 @app.command()
@@ -355,28 +458,6 @@ def report(run_folder: Annotated[Path, typer.Argument(metavar="RUN")]) -> None:
 
 
 @app.command()
-def trace(
-    run_folder: Annotated[Path, typer.Argument(metavar="RUN")],
-    flow: Annotated[
-        str | None, typer.Option(help="Its name; the first TCP flow by default.")
-    ] = None,
-    begin: Annotated[float, typer.Option(metavar="S", help="From this scenario time on.")] = 0.0,
-    end: Annotated[float | None, typer.Option(metavar="S", help="Until then.")] = None,
-) -> None:
-    """Print what a flow's segments met: sent (s), received (r), dropped (D) and why, stand-by."""
-    from hoplab import results
-    from hoplab.results import trace as traces
-
-    run = results.load(run_folder)
-    if not run.scenario["measure"]["packets"]:
-        messages.print("s and r are there with --set measure.packets=true", markup=False)
-    output.print(traces.HEAD, markup=False, highlight=False)
-    for line in traces.trace(run, flow):
-        if begin <= line.t_s and (end is None or line.t_s < end):
-            output.print(str(line), markup=False, highlight=False, soft_wrap=True)
-
-
-@app.command()
 def finish(run_folder: Annotated[Path, typer.Argument(metavar="RUN")]) -> None:
     """Make the tables and the report of a run that was killed or had no space for them."""
     from hoplab import report as reports
@@ -387,35 +468,6 @@ def finish(run_folder: Annotated[Path, typer.Argument(metavar="RUN")]) -> None:
     ended = manifest["verdict"]["error"] or "the run had come to its end"
     output.print(f"{run_folder}: tables made; {ended}", soft_wrap=True, markup=False)
     output.print(f"report: {page}", soft_wrap=True, markup=False)
-
-
-@app.command()
-def verify(
-    run_folder: Annotated[
-        Path, typer.Argument(metavar="RUN", help="A run's folder, or what 'hoplab pack' wrote.")
-    ],
-) -> None:
-    """Check a finished run's tables, run its scenario again and compare the digests."""
-    from hoplab.runs import again
-
-    def say(line: str) -> None:
-        messages.print(line, markup=False, highlight=False, soft_wrap=True)
-
-    digest = again.verify(run_folder, say)
-    output.print(f"{run_folder}: reproduced, digest {digest}", soft_wrap=True, markup=False)
-
-
-@app.command("pack")
-def pack_run(
-    run_folder: Annotated[Path, typer.Argument(metavar="RUN")],
-    file: Annotated[Path, typer.Argument(help="The new file, e.g. run.tar.zst.")],
-) -> None:
-    """Write a run with its machine to one file, which 'hoplab verify' takes anywhere."""
-    from hoplab.runs import again, artifact
-
-    machine = artifact.write(run_folder, again.read_json(run_folder / "manifest.json"), file)
-    size = file.stat().st_size >> 20
-    output.print(f"{file}: {size} MiB, with machine {machine.id}", soft_wrap=True, markup=False)
 
 
 @app.command()
@@ -473,6 +525,10 @@ def main() -> None:
     try:
         status = app(args=arguments, standalone_mode=False)
         sys.exit(status or 0)
+    except SystemExit as left:
+        if isinstance(left.__context__, BrokenPipeError):  # whoever reads the output has gone
+            sys.exit(128 + signal.SIGPIPE)
+        raise
     except HoplabError as error:
         if debug:
             raise

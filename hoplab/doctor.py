@@ -14,6 +14,7 @@ from pathlib import Path
 from hoplab.errors import HoplabError
 from hoplab.machine import kernel, memory, private, select, uml
 from hoplab.machine.sealed import SHORT
+from hoplab.mininet import find as mininet_wifi
 from hoplab.processes import program
 
 
@@ -61,6 +62,8 @@ def checks() -> Iterator[Check]:
     for name, purpose in PROGRAMS.items():
         found = _try(name, f"shell and host: {purpose}", partial(program, name))
         yield replace(found, needed=False)
+    mininet = _try("Mininet-WiFi", "hoplab mininet", _mininet)
+    yield replace(mininet, needed=False)
     root = os.geteuid() == 0
     yield Check("root", "--machine host", root, "yes" if root else "no; use sudo", needed=False)
     hwsim = Path("/sys/module/mac80211_hwsim").exists()
@@ -71,6 +74,18 @@ def checks() -> Iterator[Check]:
         "loaded" if hwsim else "not loaded; 'modprobe mac80211_hwsim radios=0'",
         needed=False,
     )
+
+
+def _mininet() -> str:
+    """Where Mininet-WiFi is, and which programs of networks with access points are not."""
+    found = mininet_wifi.find()
+    lacking = [
+        package
+        for name, package in mininet_wifi.SOMETIMES.items()
+        if mininet_wifi.program(name) is None
+    ]
+    place = str(found.tree or found.python)
+    return place + (f"; for access points also {', '.join(lacking)}" if lacking else "")
 
 
 def _memory() -> str:

@@ -25,11 +25,12 @@ def adopt(target: Path) -> bool:
         sealed.check_file(machine, name)
     partial = target.with_name(f"adopt-{os.getpid()}")
     (partial / "modules").mkdir(parents=True)
+    for name in machine.files:
+        if name.startswith("modules/"):
+            shutil.copyfile(machine.folder / name, partial / name)
     shutil.copyfile(machine.kernel, partial / KERNEL)
     (partial / KERNEL).chmod(0o755)
     shutil.copyfile(machine.folder / "kernel" / "config", partial / "config")
-    for module in machine.modules:
-        shutil.copyfile(module, partial / "modules" / module.name)
     lines = [
         f"{p['kind']} {p['name']} {p['sha256']} {p['version']}\n"
         for p in machine.description["packages"]

@@ -226,8 +226,8 @@ def _assemble() -> Machine:
             for _, content in layers:
                 file.write(content)
         _copy(kernel.path(), folder / sealed.KERNEL, executable=True)
-        for module in kernel.modules():
-            _copy(module, folder / "modules" / module.name)
+        for path in sorted((kernel.folder() / "modules").iterdir()):
+            _copy(path, folder / "modules" / path.name)
         _copy(kernel.folder() / "config", folder / "kernel" / "config")
         guest = KERNEL_BUILD.parent
         for path in (KERNEL_BUILD, *sorted(guest.glob("*/*")), *_module_sources()):

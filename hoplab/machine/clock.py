@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A guest's virtual time, read from outside in its kernel's memory."""
+"""A guest's virtual time and who computes in it, read from outside in its kernel's memory."""
 
 from __future__ import annotations
 
@@ -12,9 +12,14 @@ START_NS = 1_700_000_000_000_000_000
 """Date of every virtual guest's boot, 2023-11-14: results must not tell when they were made."""
 NS_PER_S = 1e9
 PLAUSIBLE_S = 1e9
-SYMBOL = b"time_travel_time"
-"""The one that `kernel-modules/guest/build` keeps."""
+NOW, RUNNING, FIRST_TASK = b"time_travel_time", b"cpu_tasks", b"init_task"
+"""The symbols that `kernel-modules/guest/build` keeps."""
 SYMBOL_TABLE = 2
+FIRST_NAME = b"swapper\0"
+"""What the kernel's first task is called in its ``struct task_struct``."""
+TASK_BYTES = 16384
+"""More than such a structure has."""
+NAME_BYTES = 16
 
 
 def virtual_s(leader: int, binary: Path) -> float | None:
@@ -22,23 +27,51 @@ def virtual_s(leader: int, binary: Path) -> float | None:
 
     None where the host or the kernel does not tell.
     """
-    place = address(binary)
-    if place is None:
-        return None
     try:
-        memory = os.open(f"/proc/{leader}/mem", os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            (now_ns,) = struct.unpack("=Q", os.pread(memory, 8, place))
-        finally:
-            os.close(memory)
+        (now_ns,) = struct.unpack("=Q", _read(leader, _address(binary, NOW), 8))
     except (OSError, struct.error):
         return None
     return float(now_ns / NS_PER_S) if now_ns / NS_PER_S < PLAUSIBLE_S else None
 
 
+def running(leader: int, binary: Path) -> str | None:
+    """The program that has the guest's processor, by the first 15 letters of its name.
+
+    None where nobody has it, or where the host or the kernel does not tell.
+    """
+    try:
+        first = _address(binary, FIRST_TASK)
+        # Where a task's name stands depends on the kernel's options; the first one's is known.
+        at = _read(leader, first, TASK_BYTES).find(FIRST_NAME)
+        (task,) = struct.unpack("=Q", _read(leader, _address(binary, RUNNING), 8))
+        if at < 0 or task == first:
+            return None
+        name = _read(leader, task + at, NAME_BYTES)
+    except (OSError, struct.error, OverflowError):
+        return None
+    return name.partition(b"\0")[0].decode("utf-8", "replace")
+
+
+def _read(leader: int, place: int, size: int) -> bytes:
+    memory = os.open(f"/proc/{leader}/mem", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.pread(memory, size, place)
+    finally:
+        os.close(memory)
+
+
+def _address(binary: Path, symbol: bytes) -> int:
+    """Raises OSError where the kernel does not tell."""
+    place = symbols(binary).get(symbol)
+    if place is None:
+        raise OSError(0, f"{binary}: has no symbol {symbol.decode()}")
+    return place
+
+
 @cache
-def address(binary: Path) -> int | None:
-    """Where the kernel keeps its virtual time, in ns, by its table of symbols (ELF-64)."""
+def symbols(binary: Path) -> dict[bytes, int]:
+    """Where the kernel keeps what it is asked for, by its table of symbols (ELF-64)."""
+    found: dict[bytes, int] = {}
     try:
         with binary.open("rb") as file:
             header = file.read(64)
@@ -54,8 +87,9 @@ def address(binary: Path) -> int | None:
                 names = file.read(sections[link][5])
                 file.seek(offset)
                 for name, _, _, _, value, _ in struct.iter_unpack("<IBBHQQ", file.read(length)):
-                    if names[name : names.index(b"\0", name)] == SYMBOL:
-                        return int(value)
+                    symbol = names[name : names.index(b"\0", name)]
+                    if symbol in (NOW, RUNNING, FIRST_TASK):
+                        found[symbol] = int(value)
     except (OSError, struct.error, ValueError, IndexError):
         pass
-    return None
+    return found

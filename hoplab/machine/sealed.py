@@ -6,7 +6,7 @@ A machine is a folder:
     machine.json    what it is: files with their hashes, layers of the root, packages, versions
     linux           the guest's kernel
     root.cpio       the root: layers one after the other, which the kernel unpacks into its memory
-    modules/        the TCP modules, which the root has too
+    modules/        the TCP modules, which the root has too, and a modprobe's lists of all there are
     kernel/         configuration and patches, and how to build it again
     licences/       of everything in it
 
@@ -54,10 +54,6 @@ class Machine:
     @property
     def root(self) -> Path:
         return self.folder / ROOT
-
-    @property
-    def modules(self) -> list[Path]:
-        return sorted((self.folder / "modules").glob("*.ko"))
 
     @property
     def files(self) -> Mapping[str, Mapping[str, Any]]:

@@ -13,6 +13,7 @@ import os
 import shlex
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import termios
@@ -23,7 +24,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import IO
 
-from hoplab.errors import GuestFailed, MissingTool
+from hoplab.errors import GuestFailed, MissingTool, ScenarioError
 from hoplab.machine import kernel, memory, private
 from hoplab.machine.clock import START_NS
 from hoplab.machine.cores import Core
@@ -67,6 +68,7 @@ def run_guest(
     memory_mb: int = MEMORY_MB,
     cwd: str = "/",
     writable_cwd: bool = False,
+    folders: Sequence[Path] = (),
     limits: Limits | None = None,
     stdin: int | IO[bytes] = subprocess.DEVNULL,
     stdout: int | IO[bytes] | None = None,
@@ -80,7 +82,8 @@ def run_guest(
 
     With ``sealed`` the root is that machine's, and of the host the guest has only ``writable``,
     as /out. Without, it has the host's files too, the checkout as /hoplab, and what it writes
-    outside ``writable`` vanishes. ``on_line`` receives each line of standard output as it comes.
+    outside ``writable`` vanishes; ``folders`` are there although a /tmp or /run of its own may
+    hide them. ``on_line`` receives each line of standard output as it comes.
     With ``terminal`` the caller's terminal is the command's: job control, Ctrl-C, its size. A
     ``line`` is a socket that the command has as `LINE`, a terminal. With
     ``pace`` virtual time keeps to a multiple of real time. Raises `GuestFailed` when the kernel
@@ -93,7 +96,7 @@ def run_guest(
         core = stack.enter_context(contextlib.closing(Core()))
         size = stack.enter_context(_lent_terminal()) if terminal else ""
         if sealed is None:
-            _write_job(folder, argv, writable, cwd, writable_cwd, size, virtual)
+            _write_job(folder, argv, writable, cwd, writable_cwd, folders, size, virtual)
             root = HOST_ROOT
         else:
             _write_sealed_job(folder, argv, writable, sealed)
@@ -132,13 +135,35 @@ def run_guest(
         wall_s = time.monotonic() - started
         if watch.verdict is not None:
             raise GuestFailed(f"guest kernel: {watch.verdict}")
-        status = folder / "status"
-        if not status.exists():
+        status = _status(folder)
+        if status is None:
             raise GuestFailed(
                 f"guest kernel: ended without a verdict after {wall_s:.1f} s: "
                 + (last_message(folder) or "it was killed from outside")
             )
-        return GuestResult(int(status.read_text().strip() or "1"), wall_s)
+        return GuestResult(status, wall_s)
+
+
+def _status(folder: Path) -> int | None:
+    """What the guest's first process told of the command; None where it did not come to that."""
+    try:
+        return int((folder / "status").read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None
+
+
+def refuse_input() -> None:
+    """Raise `ScenarioError` where somebody hands something over at standard input.
+
+    In virtual time a guest does not wait for its host, so nothing would come of it: who reads
+    sleeps for ever, and who polls (as Mininet's prompt does) computes for ever.
+    """
+    with contextlib.suppress(OSError):  # closed
+        if not stat.S_ISCHR(os.fstat(0).st_mode):
+            raise ScenarioError(
+                "standard input: is a pipe or a file, which a guest in virtual time cannot read; "
+                "use </dev/null, give the command a file by its name, or use --realtime"
+            )
 
 
 @cache
@@ -222,18 +247,17 @@ def _write_job(
     writable: Path | None,
     cwd: str,
     writable_cwd: bool,
+    folders: Sequence[Path],
     terminal: str,
     virtual: bool,
 ) -> None:
     shutil.copy(INIT, folder / "init")
-    places = {"project": PROJECT, "cwd": Path(cwd)}
+    places = {"project": PROJECT, "cwd": Path(cwd), "modules": kernel.folder() / "modules"}
     if writable is not None:
         places["out"] = writable
-    for name, place in places.items():
+    shown = {f"shown{i}": place.absolute() for i, place in enumerate(folders)}
+    for name, place in {**places, **shown}.items():
         (folder / name).symlink_to(place.resolve())
-    (folder / "modules").mkdir()
-    for module in kernel.modules():
-        (folder / "modules" / module.name).symlink_to(module)
     values = {
         "project": str(PROJECT),
         "writable": "" if writable is None else "1",
@@ -241,6 +265,8 @@ def _write_job(
         "writable_cwd": "1" if writable_cwd else "",
         # Seen by an ordinary user's namespace, root's programs are nobody's.
         "nobody": "1" if confinement() == "namespace" and os.getuid() != 0 else "",
+        "shown": " ".join(shown),
+        **{f"{name}_at": str(place) for name, place in shown.items()},
         "terminal": terminal,
         "virtual": "1" if virtual else "",
         "terminal_type": os.environ.get("TERM", "dumb"),

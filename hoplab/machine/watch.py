@@ -14,6 +14,8 @@ import signal
 import subprocess
 import threading
 import time
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,11 +41,16 @@ takes next to none; and a loop that reads the clock moves it by 256 ns each time
 
 @dataclass(frozen=True)
 class Limits:
-    """When to end a guest; None: never. ``wall_s`` of wall time, ``virtual_s`` of virtual time."""
+    """When to end a guest; None: never. ``wall_s`` of wall time, ``virtual_s`` of virtual time.
+
+    Without ``progress`` a guest in which no virtual time passes goes on; ``tell`` is called once
+    with what it does instead: it may hang, or compute for long.
+    """
 
     progress: bool = False
     wall_s: float | None = None
     virtual_s: float | None = None
+    tell: Callable[[str], None] | None = None
 
 
 class Watch:
@@ -69,6 +76,9 @@ class Watch:
         self._limits = limits
         self._line = ""
         self._lines = 0
+        self._busy: Counter[str] = Counter()
+        """How often each program had the processor, looked at while no virtual time passed."""
+        self._told = False
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._follow, daemon=True)
         self._thread.start()
@@ -102,8 +112,11 @@ class Watch:
             if moved or self._lines != lines or self.busy_with_output or self.held:
                 reached_s, lines = virtual_s or 0.0, self._lines
                 idle_cpu_s = asleep_s = 0.0
+                self._busy.clear()
             else:
                 idle_cpu_s += used_s
+                if (name := clock.running(self._process.pid, self._binary)) is not None:
+                    self._busy[name] += 1
                 still = used_s == 0 and all(process.state in ASLEEP for process in guest)
                 asleep_s = asleep_s + TICK_S if still else 0.0
             reason = self._reason(time.monotonic() - started, virtual_s, idle_cpu_s, asleep_s)
@@ -111,6 +124,9 @@ class Watch:
                 self.verdict = f"{reason}; {self._account(virtual_s, guest)}"
                 kill(self._process)
                 return
+            if self._limits.tell is not None and idle_cpu_s >= CPU_LIMIT_S and not self._told:
+                self._told = True
+                self._limits.tell(_stalled(idle_cpu_s) + self._computing())
 
     def _pause(self, started: float) -> float:
         if self._limits.wall_s is None:
@@ -129,10 +145,18 @@ class Watch:
         if limits.virtual_s is not None and (virtual_s or 0.0) > limits.virtual_s:
             return f"hung: no end within {limits.virtual_s:g} s of virtual time"
         if limits.progress and idle_cpu_s >= CPU_LIMIT_S:
-            return f"hung: no virtual time passed in {idle_cpu_s:.0f} s of processor time"
+            return f"hung: {_stalled(idle_cpu_s)}{self._computing()}"
         if limits.progress and asleep_s >= SLEEP_LIMIT_S:
             return f"hung: all its processes slept for {asleep_s:.0f} s (was one of them killed?)"
         return None
+
+    def _computing(self) -> str:
+        """The guest's programs that had the processor meanwhile, the busiest first."""
+        if not self._busy:
+            return ""
+        looks = self._busy.total()
+        names = (f"{name} ({n} of {looks} looks)" for name, n in self._busy.most_common(3))
+        return f"; it computed in {', '.join(names)}"
 
     def _account(self, virtual_s: float | None, guest: list[processes.Process]) -> str:
         """What the guest was doing: computing in its kernel, or in one of its programs, each of
@@ -151,6 +175,10 @@ class Watch:
         if (message := last_message(self._folder)) is not None:
             parts.append(f"last kernel message: {message}")
         return "; ".join(parts)
+
+
+def _stalled(cpu_s: float) -> str:
+    return f"no virtual time passed in {cpu_s:.0f} s of processor time"
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:

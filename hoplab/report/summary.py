@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from markupsafe import escape
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from hoplab.results.reader import Results
@@ -54,16 +55,22 @@ def summary_table(results: Results) -> Table:
 def summary_html(results: Results) -> str:
     """The same table for a notebook; names and titles are escaped."""
     table = summary_table(results)
-    columns = [str(column.header) for column in table.columns]
+    head = "".join(_cell("th", column, column.header) for column in table.columns)
     cells = zip(*(column.cells for column in table.columns), strict=True)
-    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
     rows = "".join(
-        "<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in cells
+        f"<tr>{''.join(map(partial(_cell, 'td'), table.columns, row))}</tr>" for row in cells
     )
+    title = f"<b>{escape(str(table.title))}</b>, {escape(str(table.caption))}"
     return (
-        f"<table><caption>{escape(str(table.title))}, {escape(str(table.caption))}</caption>"
-        f"<tr>{head}</tr>{rows}</table>"
+        f'<div style="overflow-x: auto"><p>{title}</p><table><thead><tr>{head}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
     )
+
+
+def _cell(tag: str, column: Column, text: object) -> str:
+    # Styled in place: notebooks have styles of their own, and drop style sheets.
+    style = f"text-align: {column.justify}; white-space: nowrap"
+    return f'<{tag} style="{style}">{escape(str(text))}</{tag}>'
 
 
 def summary(results: Results) -> dict[str, Any]:

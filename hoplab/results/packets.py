@@ -84,6 +84,7 @@ class Packet(NamedTuple):
     bytes: int
     sent_s: float
     received_s: float | None
+    packet_id: int
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,7 @@ class _Seen:
     """When it came; of a packet in fragments, its first."""
     last_s: float | None
     """When all of it had come; None where a fragment is missing."""
+    identification: int
 
 
 @dataclass
@@ -126,18 +128,20 @@ def _read(path: Path, epoch_ns: int) -> Iterator[_Seen]:
             payload = total - header - UDP_BYTES
             if payload >= IPERF3_HEADER_BYTES:  # less is iperf3's greeting
                 number = _number(packet, header)
-                yield _Seen((number, 0), number, payload, time_s, time_s)
+                yield _Seen((number, 0), number, payload, time_s, time_s, identification)
         else:
             (sequence,) = struct.unpack_from("!I", packet, header + 4)
             payload = total - header - (packet[header + 12] >> 4) * 4
             if payload > 0:
                 # A retransmission has the sequence number, not the identification, again.
-                yield _Seen((sequence, identification), sequence, payload, time_s, time_s)
-    for packets in parts.values():
+                key = sequence, identification
+                yield _Seen(key, sequence, payload, time_s, time_s, identification)
+    for identification, packets in parts.items():
         for whole in packets:
             if whole.number is not None:
                 number = whole.number
-                yield _Seen((number, 0), number, whole.payload, whole.first_s, whole.last_s)
+                first_s, last_s = whole.first_s, whole.last_s
+                yield _Seen((number, 0), number, whole.payload, first_s, last_s, identification)
 
 
 def _number(packet: bytes, header: int) -> int:
@@ -185,6 +189,7 @@ def _match(raw: Path, conversation: Conversation, epoch_ns: int) -> list[Packet]
             seen.payload,
             round(seen.first_s, 9),
             None if (at := received.get(seen.key)) is None else round(at, 9),
+            seen.identification,
         )
         for seen in sorted(sent.values(), key=lambda seen: seen.first_s)
         if flow.start_s <= seen.first_s <= conversation.stop_s

@@ -6,24 +6,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from statistics import fmean, stdev
 
-T_95 = (
-    *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228),
-    *(2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086),
-    *(2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042),
-)
-"""The 97.5 % quantile of Student's t for 1, 2, 3, … degrees of freedom."""
+from hoplab.results import student
 
 
-def t_95(freedom: float) -> float:
-    """Quantile for ``freedom`` degrees of freedom, rounded down to a whole number of them."""
-    whole = max(1, math.floor(freedom))
-    if whole <= len(T_95):
-        return T_95[whole - 1]
-    # Cornish and Fisher's expansion about the normal quantile: to 0.0005 beyond 30.
-    z = 1.959964
-    return z + (z**3 + z) / (4 * whole) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * whole**2)
+@cache
+def t_95(freedom: int) -> float:
+    """The 97.5 % quantile of Student's t for ``freedom`` degrees of freedom, 1 at least."""
+    return student.quantile(0.975, freedom)
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``hoplab ls`` and ``hoplab diff``: runs that there are, and what two of them differ in."""
+"""What is done with finished runs: ``hoplab ls``, ``diff``, ``trace``, ``verify`` and ``pack``."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hoplab.errors import NotReproduced
-from hoplab.terminal import output
+from hoplab.terminal import messages, output
 
 app = typer.Typer()
 
@@ -91,6 +92,68 @@ def diff(
             output.print(f"and {len(found) - MOST_ROWS} more; --json prints all")
     if status and one.manifest.get("digest") != other.manifest.get("digest"):
         raise typer.Exit(NotReproduced.exit_status)
+
+
+@app.command()
+def trace(
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN")],
+    flow: Annotated[str | None, typer.Option(help="Its name; every flow by default.")] = None,
+    begin: Annotated[float, typer.Option(metavar="S", help="From this scenario time on.")] = 0.0,
+    end: Annotated[float | None, typer.Option(metavar="S", help="Until then.")] = None,
+    mac: Annotated[bool, typer.Option("--mac", help="Every try of every frame too.")] = False,
+    events: Annotated[
+        bool,
+        typer.Option("--events", help="Not ns-2's format: a TCP flow's segments and stand-by."),
+    ] = False,
+) -> None:
+    """Print a run as ns-2's wireless trace: sent (s), received (r), forwarded (f), dropped (D)."""
+    from hoplab import results
+    from hoplab.results import ns2trace
+    from hoplab.results import trace as traces
+
+    run = results.load(run_folder)
+    lines: Iterator[tuple[float, str]]
+    if events:
+        if not run.scenario["measure"]["packets"]:
+            messages.print("s and r are there with --set measure.packets=true", markup=False)
+        print(traces.HEAD)
+        lines = iter([(line.t_s, str(line)) for line in traces.trace(run, flow)])
+    else:
+        lines = ns2trace.lines(run, flow, mac)
+    for t_s, line in lines:
+        if end is not None and t_s >= end:
+            break
+        if t_s >= begin:
+            print(line)
+
+
+@app.command()
+def verify(
+    run_folder: Annotated[
+        Path, typer.Argument(metavar="RUN", help="A run's folder, or what 'hoplab pack' wrote.")
+    ],
+) -> None:
+    """Check a finished run's tables, run its scenario again and compare the digests."""
+    from hoplab.runs import again
+
+    def say(line: str) -> None:
+        messages.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    digest = again.verify(run_folder, say)
+    output.print(f"{run_folder}: reproduced, digest {digest}", soft_wrap=True, markup=False)
+
+
+@app.command("pack")
+def pack_run(
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN")],
+    file: Annotated[Path, typer.Argument(help="The new file, e.g. run.tar.zst.")],
+) -> None:
+    """Write a run with its machine to one file, which 'hoplab verify' takes anywhere."""
+    from hoplab.runs import again, artifact
+
+    machine = artifact.write(run_folder, again.read_json(run_folder / "manifest.json"), file)
+    size = file.stat().st_size >> 20
+    output.print(f"{file}: {size} MiB, with machine {machine.id}", soft_wrap=True, markup=False)
 
 
 def _differences(first: Path, second: Path, found: list[Any]) -> Table:

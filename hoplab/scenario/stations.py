@@ -102,7 +102,9 @@ class Topology(Table):
     max_speed_mps: Number = key(20.0, "highest", unit="m/s", ge=1e-3, le=1000)
     pause_s: Time = key(0.0, "at rest after each leg", unit="s")
     movement: Text | None = key(
-        None, "an ns-2 (.ns2, .tcl, .ns_movements) or BonnMotion (.movements) file, or .gz"
+        None,
+        "a file of ns-2 (.ns2, .tcl, .ns_movements), BonnMotion (.movements), SUMO (.xml) or GPS "
+        "tracks (.gpx), or .gz of one",
     )
     rate_mbps: Number = key(
         10.0, "of the wired links of a topology's file", unit="Mbit/s", ge=0.001, le=10_000

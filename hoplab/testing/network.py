@@ -6,10 +6,10 @@ from __future__ import annotations
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from hoplab import api
@@ -101,38 +101,25 @@ def _end(process: subprocess.Popen[str]) -> None:
         process.wait()
 
 
-class Networks:
-    """Those that a test builds; they go when it ends."""
+@contextmanager
+def networks(beside: Path) -> Iterator[Callable[..., Network]]:
+    """What builds a test's networks; they go when it ends."""
+    with CleanUp() as undo:
 
-    def __init__(self, beside: Path) -> None:
-        self._beside = beside
-        self._undo = CleanUp()
+        def build(
+            scenario: Scenario | str | Path | Mapping[str, Any],
+            *,
+            set: Mapping[str, Any] | None = None,
+        ) -> Network:
+            """The network of a scenario: a file, a path beside the test, a document."""
+            if isinstance(scenario, str | Path):
+                scenario = beside / scenario
+            resolved = api.resolved_scenario(scenario, None, set)
+            out = Path(tempfile.mkdtemp(prefix="hoplab-network-"))
+            folder.fill(out, resolved, None)
+            # It ends with the test, not with the scenario.
+            plan = replace(prepare(out), end_s=None)
+            stage = started(built(plan, out, Account(), undo), real_time=False, undo=undo)
+            return Network(stage, out, undo)
 
-    def build(
-        self,
-        scenario: Scenario | str | Path | Mapping[str, Any],
-        *,
-        set: Mapping[str, Any] | None = None,
-    ) -> Network:
-        """Build and start the network of a scenario: a file, a path beside the test, a document."""
-        if isinstance(scenario, str | Path):
-            scenario = self._beside / scenario
-        resolved = api.resolved_scenario(scenario, None, set)
-        out = Path(tempfile.mkdtemp(prefix="hoplab-network-"))
-        folder.fill(out, resolved, None)
-        # It ends with the test, not with the scenario.
-        plan = replace(prepare(out), end_s=None)
-        stage = started(built(plan, out, Account(), self._undo), real_time=False, undo=self._undo)
-        return Network(stage, out, self._undo)
-
-    def __enter__(self) -> Networks:
-        self._undo.__enter__()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._undo.__exit__(kind, error, trace)
+        yield build

@@ -99,14 +99,14 @@ def lab(request: pytest.FixtureRequest) -> Lab:
 def network(request: pytest.FixtureRequest) -> Iterator[Callable[..., Network]]:
     """In a guest: ``net = network("x.toml")`` builds a scenario's stations, radios, channel and
     routing, without its traffic; they go when the test ends."""
-    from hoplab.testing.network import Networks
+    from hoplab.testing.network import networks
 
     if guest.FOLDER not in os.environ:
         raise ScenarioError(
             f"{request.node.name}: network: is there in a guest only; mark it @pytest.mark.hoplab"
         )
-    with Networks(request.path.parent) as networks:
-        yield networks.build
+    with networks(request.path.parent) as build:
+        yield build
 
 
 LAB: pytest.StashKey[Lab] = pytest.StashKey()

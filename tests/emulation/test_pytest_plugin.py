@@ -145,3 +145,46 @@ def test_runs_are_kept_and_named(tmp_path: Path) -> None:
     run(tmp_path, WITH_LAB)
     after = {run: json.loads((run / "manifest.json").read_text())["started"] for run in runs}
     assert before == after
+
+
+SIDE_BY_SIDE = """
+import os, subprocess, time
+import pytest
+
+@pytest.mark.parametrize("number", range(2))
+@pytest.mark.hoplab(radios=1)
+def test_in_a_guest(number):
+    time.sleep(600)
+    assert "wlan0" in subprocess.run(["ip", "link"], capture_output=True, text=True).stdout
+
+@pytest.mark.hoplab
+def test_fails_in_a_guest():
+    print("said before")
+    assert [1, 2] == [1, 3]
+
+@pytest.mark.parametrize("number", range(2))
+def test_asks_for_the_same_run(lab, number, tmp_path_factory):
+    run = lab.run({
+        "duration_s": 2,
+        "topology": {"kind": "pair"},
+        "flow": [{"source": "n0", "destination": "n1"}],
+    })
+    with open(os.environ["RUNS"], "a") as file:
+        file.write(f"{run.run_dir} {run.manifest['digest']} {os.environ['PYTEST_XDIST_WORKER']}\\n")
+"""
+
+
+def test_xdist_has_a_guest_in_each_of_its_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reports come back over two processes; what both ask for is one run."""
+    monkeypatch.setenv("RUNS", str(tmp_path / "runs.txt"))
+    told = run(tmp_path, SIDE_BY_SIDE, "-n", "2", "-v", "-rA")
+    assert "1 failed, 4 passed" in told
+    for worker in ("gw0", "gw1"):
+        assert re.search(rf"\[{worker}\] .*PASSED test_it.py::", told)
+    assert "At index 1 diff: 2 != 3" in told
+    assert "said before" in told
+    rows = [line.split() for line in (tmp_path / "runs.txt").read_text().splitlines()]
+    assert len(rows) == 2
+    assert rows[0][:2] == rows[1][:2]

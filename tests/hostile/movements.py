@@ -55,3 +55,37 @@ CASES: list[Case] = [
     ("m.gz", gzip.compress(b"0 1 2\n"), ("no movement format",)),
     ("m", b"0 1 2\n", ("no movement format",)),
 ]
+
+FCD = b'<fcd-export><timestep time="0"><vehicle id="a" x="%s" y="0"/></timestep></fcd-export>'
+GPX = (
+    b'<gpx><trk><trkseg><trkpt lat="%s" lon="0"><time>2024-01-01T00:00:00Z</time></trkpt>'
+    b"</trkseg></trk></gpx>"
+)
+CASES += [
+    ("m.xml", FCD % b"1", None),
+    ("m.xml", b"\xef\xbb\xbf" + FCD % b"1", None),
+    ("m.xml", b'<?xml version="1.0" encoding="UTF-16"?>' + FCD % b"1", None),
+    ("m.xml.gz", gzip.compress(FCD % b"1"), None),
+    ("m.xml", b"", ("m.xml:1: no element found", "<fcd-export>")),
+    ("m.xml", b"<fcd-export/>", ("no station",)),
+    ("m.xml", FCD % b"nan", ("m.xml:1: x: 'nan'",)),
+    ("m.xml", FCD % b"2e6", ("station n0",)),
+    ("m.xml", FCD % (b"9" * 100_000), ("m.xml:1: x: '9999",)),
+    ("m.xml", FCD % b"&e;", ("undefined entity",)),
+    ("m.xml", b"<!DOCTYPE a>" + FCD % b"1", ("m.xml:1: has a DOCTYPE",)),
+    ("m.xml", FCD.replace(b"<vehicle", b"<vehicle " + b"z" * 100_000) % b"1", ("not well-formed",)),
+    ("m.xml", b"<" + b"r" * 100_000 + b"/>", ("begins with <rrr",)),
+    ("m.xml", b"<fcd-export>" + b"<a>" * 200_000, ("no element found",)),
+    ("m.xml", FCD.replace(b'"a"', b'"' + b"n" * 100_000 + b'"') % b"1", None),
+    ("m.xml", b"\xff\xfe<\x00", ("is no text",)),
+    ("m.xml", b"\x00" * 100, ("m.xml:1",)),
+    ("m.gpx", GPX % b"1", None),
+    ("m.gpx", GPX % b"90", ("lat 90",)),
+    ("m.gpx", GPX % b"1e400", ("'1e400'",)),
+    ("m.gpx", (GPX % b"1").replace(b"2024", b"0000"), ("'0000-01",)),
+    ("m.gpx", (GPX % b"1").replace(b"00Z", b"00-99:00"), ("00-99:00",)),
+    ("m.gpx", (GPX % b"1").replace(b"2024-01-01T00", b"9999-12-31T23-05:00"), ("expected one",)),
+    ("m.gpx", (GPX % b"1").replace(b"<time>", b"<time>" + b"9" * 100_000), ("time '9999",)),
+    ("m.gpx", b"<gpx><trk><trkseg>" + b"<trkpt lat='0' lon='0'>" * 100_000, ("no element found",)),
+    ("m.gpx", FCD % b"1", ("begins with <fcd-export>; expected <gpx>",)),
+]

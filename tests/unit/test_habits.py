@@ -4,15 +4,20 @@
 import itertools
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any, get_args
 
+import pexpect
 import pytest
+from typer.testing import CliRunner
 
-from hoplab import __version__, results
+from hoplab import __version__, cli, errors, results
 from hoplab.errors import ScenarioError
+from hoplab.resources import PROJECT
 from hoplab.results import compare
 from hoplab.runs import collect, folder, listing
 from hoplab.scenario import completion, start
@@ -20,6 +25,7 @@ from hoplab.scenario.file import load, parse
 from hoplab.scenario.model import ProtocolName
 from hoplab.scenario.radio import ProfileName
 from hoplab.scenario.resolve import resolve
+from hoplab.stream.hub import Stream
 
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "FORCE_COLOR"}
 
@@ -215,3 +221,132 @@ def test_version_and_the_nearest_command(tmp_path: Path) -> None:
     typo = hoplab("rnu", cwd=tmp_path)
     assert typo.returncode == 2
     assert "Did you mean 'run'?" in typo.stderr
+
+
+def test_init_asks_at_a_terminal(tmp_path: Path) -> None:
+    """Enter takes what is offered."""
+    words = ["-m", "hoplab", "init", "asked.toml"]
+    asked = pexpect.spawn(sys.executable, words, cwd=tmp_path, encoding="utf-8", timeout=60)
+    for question, answer in (
+        ("network", "chain"),
+        ("stations", "3"),
+        ("radios", ""),
+        ("routing", "babeld"),
+        ("TCP", "vegas"),
+        ("duration", "7"),
+    ):
+        asked.expect(question)
+        asked.sendline(answer)
+    asked.expect(pexpect.EOF)
+    scenario = resolve(load(tmp_path / "asked.toml"), tmp_path)
+    assert len(scenario.station) == 3
+    assert (scenario.routing.protocol, scenario.duration_s) == ("babeld", 7)
+    assert scenario.flow[0].congestion_control == "vegas"
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["store", "gcc"], "Did you mean 'gc'?"),
+        (["machine", "lst"], "Did you mean 'list'?"),
+        (["run", "--sede", "1", "a.toml"], "--seed"),
+        (["check", "a.toml", "--set", "topolgy.kind=chain"], "did you mean 'topology'?"),
+        (["check", "a.toml", "--set", "radio.profil=hv99"], "did you mean 'profile'?"),
+        (["check", "a.toml", "--set", "radio.profile=wavlan"], "'wavelan'"),
+    ],
+)
+def test_what_was_meant_is_named(tmp_path: Path, words: list[str], meant: str) -> None:
+    (tmp_path / "a.toml").write_text('[topology]\nkind = "chain"\n')
+    done = hoplab(*words, cwd=tmp_path)
+    assert done.returncode == 2
+    assert meant in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_pipes_get_no_colour(tmp_path: Path) -> None:
+    """Nor does a terminal with NO_COLOR; without it, it does."""
+    _run(tmp_path / "runs" / "one")
+    for words in (["--help"], ["ls"], ["doctor", "--help"], ["rnu"], ["diff", "x", "y"]):
+        done = hoplab(*words, cwd=tmp_path)
+        assert "\x1b" not in done.stdout + done.stderr
+    for environment, coloured in (({}, True), ({"NO_COLOR": "1"}, False)):
+        shown, status = pexpect.run(
+            f"{sys.executable} -m hoplab ls",
+            cwd=str(tmp_path),
+            env={**ENVIRONMENT, "TERM": "xterm-256color", **environment},
+            encoding="utf-8",
+            withexitstatus=True,
+        )
+        assert status == 0
+        assert ("\x1b[32m" in shown) is coloured  # "complete" is green
+
+
+def test_a_reader_that_goes_away_is_no_bug(tmp_path: Path) -> None:
+    """As with any program in a pipe: no word, and the status of SIGPIPE."""
+    code = "import sys; sys.argv[1:] = ['schema']; from hoplab.__main__ import main; main()"
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "wb") as closed:
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            stdout=closed,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            env=ENVIRONMENT,
+        )
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_several_scenarios_are_all_read_before_the_first_runs(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text('[topology]\nkind = "chain"\n')
+    (tmp_path / "b.toml").write_text("duration_s = 3\n")
+    done = hoplab("run", "a.toml", "b.toml", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("hoplab: b.toml: station: none given")
+    done = hoplab("run", "a.toml", "b.toml", "--out", "x", cwd=tmp_path)
+    assert done.stderr == "hoplab: --out: is for one scenario, not for 2\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.toml", "b.toml"]
+
+
+def test_of_several_runs_one_that_fails_stops_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The status is that of the first that failed."""
+
+    def performed(scenario: Any, file: Path, *_: Any) -> tuple[dict[str, Any], Path, Stream]:
+        if file.stem == "bad":
+            raise errors.GuestFailed("the guest hung")
+        manifest = {"verdict": {"warnings": []}, "virtual_s": 3.0, "wall_s": 1.0}
+        made = _run(tmp_path / where / f"run-{file.stem}")
+        return manifest, made / "report.html", Stream([])
+
+    where = "first"
+    monkeypatch.setattr(cli, "_performed", performed)
+    names = [tmp_path / f"{name}.toml" for name in ("one", "bad", "two")]
+    for name in names:
+        name.write_text('[topology]\nkind = "chain"\n')
+    done = CliRunner().invoke(cli.app, ["run", "--json", *map(str, names)])
+    assert done.exit_code == errors.GuestFailed.exit_status
+    assert [json.loads(line)["run"] for line in done.stdout.splitlines()] == ["run-one", "run-two"]
+    assert "bad.toml: the guest hung" in done.stderr
+    where = "second"
+    shown = CliRunner().invoke(cli.app, ["run", *map(str, names)]).stdout
+    assert [line for line in shown.splitlines() if line.endswith(".toml:")] == [
+        f"{names[0]}:",
+        f"{names[2]}:",
+    ]
+
+
+def test_exit_statuses_are_those_of_the_docs() -> None:
+    """Every error's status has a row of docs/commands.md."""
+    text = (PROJECT / "docs" / "commands.md").read_text(encoding="utf-8")
+    table = text[text.index("# Exit statuses") :]
+    rows = {
+        int(status)
+        for row in re.findall(r"^\| ([\d, ]+) \|", table, re.MULTILINE)
+        for status in row.split(",")
+    }
+    ours = {kind.exit_status for kind in (errors.HoplabError, *errors.HoplabError.__subclasses__())}
+    signals = {128 + number for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)}
+    assert rows == {0, *ours, *signals, 128 + signal.SIGPIPE}

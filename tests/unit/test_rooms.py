@@ -22,7 +22,7 @@ FLOORS = (
     ("store",),
     ("sweep",),
     ("study",),
-    ("live",),
+    ("live", "mininet"),
     ("prompt", "doctor"),
     ("api",),
     ("testing",),

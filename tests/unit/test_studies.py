@@ -124,7 +124,7 @@ def test_tables_are_written_with_all_digits(tmp_path: Path) -> None:
     pages.write(findings(1 / 3), tmp_path / "out")
     rows = (tmp_path / "out" / "speed.csv").read_text().splitlines()
     assert rows[0] == ",kbit/s,kbit/s half-width,kbit/s draws"
-    assert rows[1].startswith(f"reno | sack,{1 / 3},4.303")
+    assert rows[1].startswith(f"reno | sack,{1 / 3},4.30265")
     assert [told(cell) for cell in (None, 3, 0.123456, "x")] == ["", "3", "0.1235", "x"]
 
 

@@ -24,10 +24,10 @@ def test_quantiles_of_students_t(freedom: int, t: float) -> None:
 
 
 def test_an_interval_by_hand() -> None:
-    """1, 2, 3: standard deviation 1, of the mean 1/sqrt 3, times 4.303."""
+    """1, 2, 3: standard deviation 1, of the mean 1/sqrt 3, times 4.302653."""
     sample = Sample.of([1, 2, 3])
     assert (sample.mean, sample.n) == (2, 3)
-    assert sample.half_width == pytest.approx(4.303 / 3**0.5)
+    assert sample.half_width == pytest.approx(4.302653 / 3**0.5)
 
 
 def test_a_ratio_and_its_error_by_hand() -> None:

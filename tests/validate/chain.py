@@ -11,9 +11,8 @@ from typing import Any
 
 from hoplab.study import ns2, plot
 from hoplab.study.figures import Figure, figure
-from hoplab.study.runs import goodput_kbps
 from tests.validate import recorded
-from tests.validate.progress import measure_seeds
+from tests.validate.runs import goodput_kbps, measure_seeds
 
 HOPS = range(1, 11)
 PUBLISHED_KBPS = (1463.0, 729.0, 484.4, 339.9, 246.4, 205.2, 198.1, 191.8, 185.3, 182.4)

@@ -14,9 +14,8 @@ from statistics import fmean
 from hoplab.results.reader import Results
 from hoplab.study import ns2
 from hoplab.study.figures import Figure, figure
-from hoplab.study.runs import goodput_kbps
 from tests.validate import chain, recorded
-from tests.validate.progress import measure_seeds
+from tests.validate.runs import goodput_kbps, measure_seeds
 
 HOPS = range(3, 11)
 SEEDS = (1, 2, 3, 4)

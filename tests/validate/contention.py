@@ -25,7 +25,7 @@ from hoplab.resources import PROJECT
 from hoplab.results.reader import Results
 from hoplab.study import plot
 from hoplab.study.figures import Figure, figure
-from tests.validate.progress import measure_seeds
+from tests.validate.runs import measure_seeds
 from tests.validate.saturation import DSSS, air_us, received_mbps, sender, station
 
 PAYLOAD = 1472

@@ -29,7 +29,7 @@ from hoplab.study.samples import jain
 from hoplab.study.shares import Share
 from hoplab.study.shares import shares as found_shares
 from tests.validate import recorded
-from tests.validate.progress import measure_all
+from tests.validate.runs import measure_all
 
 TCP_FRAME_BYTES, UDP_FRAME_BYTES = 1040, 1000
 NS2_PAYLOAD_BYTES = 1000

@@ -17,8 +17,8 @@ from statistics import fmean
 from typing import Any
 
 from hoplab.results.reader import Results
-from hoplab.study.runs import measure
 from hoplab.study.samples import Sample
+from tests.validate.runs import measure
 
 SPEEDS_MPS = (2, 10, 20, 30)
 PATTERNS = 10

@@ -12,7 +12,7 @@ from typing import Any
 from hoplab.results.reader import Results
 from hoplab.study.figures import Figure, figure
 from hoplab.study.segments import segments
-from tests.validate.progress import measure_all
+from tests.validate.runs import measure_all
 from tests.validate.westwood import (
     Reference,
     acked_bytes,

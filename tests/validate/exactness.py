@@ -11,7 +11,7 @@ from typing import Any
 
 from hoplab.results.reader import Results
 from hoplab.study.figures import Figure, figure
-from tests.validate.progress import measure_all, measure_seeds
+from tests.validate.runs import measure_all, measure_seeds
 from tests.validate.saturation import air_us, sender, station
 
 LUCENT_BRONZE_W = (1.327, 0.967, 0.844)

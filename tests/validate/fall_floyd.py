@@ -23,7 +23,7 @@ from hoplab.results.reader import Results
 from hoplab.study import plot
 from hoplab.study.figures import Figure, figure
 from hoplab.study.segments import Segment, segments
-from tests.validate.progress import measure_all
+from tests.validate.runs import measure_all
 
 VARIANTS = ("tahoe", "reno", "newreno", "sack")
 DROPS = {1: (14,), 2: (14, 28), 3: (14, 26, 28), 4: (14, 24, 26, 28)}

@@ -20,7 +20,7 @@ from hoplab.results.reader import Results
 from hoplab.study import plot
 from hoplab.study.figures import Figure, figure
 from hoplab.study.loss_law import pftk, square_root
-from tests.validate.progress import measure_seeds
+from tests.validate.runs import measure_seeds
 
 MSS = 1000
 DELAY_MS = 25.0

@@ -22,7 +22,7 @@ from hoplab.scenario import movement
 from hoplab.study import ns2, plot
 from hoplab.study.figures import Figure, figure
 from tests.validate import recorded
-from tests.validate.progress import measure_all
+from tests.validate.runs import measure_all
 
 SPEEDS_MPS = (2, 10, 20, 30)
 SEEDS = (1, 2, 3, 4, 5)

@@ -15,7 +15,7 @@ from hoplab.results.reader import Results
 from hoplab.study.figures import Figure, figure
 from hoplab.study.samples import jain
 from tests.validate.contention import ACK_US, CTS_US, DATA_US, PAYLOAD, RTS_US, WINDOW
-from tests.validate.progress import measure_seeds
+from tests.validate.runs import measure_seeds
 from tests.validate.saturation import DSSS, received_mbps, sender, station
 
 FRAME_MBIT = PAYLOAD * 8e-6

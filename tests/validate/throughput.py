@@ -13,7 +13,7 @@ from typing import Any
 
 from hoplab.results.reader import Results
 from hoplab.study.figures import Figure, figure
-from tests.validate.progress import measure_seeds
+from tests.validate.runs import measure_seeds
 from tests.validate.saturation import (
     DSSS,
     DSSS_MBPS,

@@ -94,6 +94,8 @@ pub enum Output {
     Status {
         frame: FrameId,
         radio: usize,
+        /// When.
+        at: Instant,
         outcome: Outcome,
         tries: [u32; MAX_RATES],
         kept: bool,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What describes a channel and its radios.
 
+use alloc::vec::Vec;
+
 use hoplab_base::Duration;
 
 use crate::propagation::{Fading, Model, Propagation};
@@ -13,6 +15,31 @@ pub enum Reception {
     Threshold,
     /// Probability that all bits are right at their signal to interference and noise ratio.
     ErrorRate,
+    /// Probability by [`Params::table`] at the worst such ratio of the frame.
+    Table,
+}
+
+/// Probability that a frame is lost, by rate and signal to noise ratio.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ErrorTable {
+    /// Ratio in dB of the first row; each next one is 1 dB better. Below, every frame is lost, and
+    /// above the last row none.
+    pub first_db: i32,
+    /// In the order of [`Rate::ALL`].
+    pub rows: Vec<[f64; Rate::ALL.len()]>,
+}
+
+impl ErrorTable {
+    /// Probability of losing a frame at `rate` and `ratio_db`.
+    pub fn loss(&self, rate: Rate, ratio_db: f64) -> f64 {
+        let column = Rate::ALL.iter().position(|known| *known == rate);
+        let row = libm::floor(ratio_db + 0.5) - f64::from(self.first_db);
+        if row < 0.0 {
+            return 1.0;
+        }
+        let found = self.rows.get(row as usize);
+        found.map_or(0.0, |row| row[column.unwrap_or(0)])
+    }
 }
 
 /// Channel and MAC parameters that all radios share.
@@ -26,6 +53,8 @@ pub struct Params {
     pub shadowing_db: f64,
     pub fading: Fading,
     pub reception: Reception,
+    /// What [`Reception::Table`] goes by.
+    pub table: ErrorTable,
     pub rx_threshold_dbm: f64,
     pub cs_threshold_dbm: f64,
     /// Signal to interference (and noise) ratio that a reception by threshold needs, in dB.
@@ -90,6 +119,7 @@ impl Default for Params {
             shadowing_db: 0.0,
             fading: Fading::None,
             reception: Reception::Threshold,
+            table: ErrorTable::default(),
             rx_threshold_dbm: -64.37,
             cs_threshold_dbm: -78.07,
             capture_db: 10.0,

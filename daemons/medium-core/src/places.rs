@@ -13,24 +13,27 @@ use alloc::vec::Vec;
 
 use hoplab_base::{Duration, Instant, Stream};
 
-use crate::propagation::{from_db, Propagation};
+use crate::propagation::{from_db, Antenna, Propagation};
 use crate::Params;
 
-/// A point of the plane.
+/// A point in space, mostly on its ground.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Place {
     pub x_m: f64,
     pub y_m: f64,
+    pub z_m: f64,
 }
 
 impl Place {
+    /// On the ground.
     pub const fn new(x_m: f64, y_m: f64) -> Self {
-        Self { x_m, y_m }
+        Self { x_m, y_m, z_m: 0.0 }
     }
 
     fn distance_m(self, other: Self) -> f64 {
         let (x_m, y_m) = (self.x_m - other.x_m, self.y_m - other.y_m);
-        libm::sqrt(x_m * x_m + y_m * y_m)
+        let z_m = self.z_m - other.z_m;
+        libm::sqrt(x_m * x_m + y_m * y_m + z_m * z_m)
     }
 }
 
@@ -79,6 +82,7 @@ impl Station {
         Place {
             x_m: start.x_m + (next.place.x_m - start.x_m) * part,
             y_m: start.y_m + (next.place.y_m - start.y_m) * part,
+            z_m: start.z_m + (next.place.z_m - start.z_m) * part,
         }
     }
 }
@@ -115,6 +119,29 @@ pub struct Places {
     fastest_m_per_ns: f64,
     /// Times at which a radio is suddenly elsewhere.
     jumps: Vec<Instant>,
+    /// Of each radio, once one has its own.
+    antennas: Vec<Antenna>,
+    /// What is given instead of places.
+    levels: Option<Levels>,
+    /// Of each radio, once one was tuned.
+    tuned: Vec<Tuned>,
+    /// Deviations that make reach longer.
+    margin_db: f64,
+}
+
+/// Where a radio sends and listens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Tuned {
+    /// Radios of one medium hear each other, on whatever channel.
+    medium: i32,
+    /// None: it has not sent yet, and listens everywhere.
+    mhz: Option<u32>,
+}
+
+/// Powers of links, wherever their ends are.
+struct Levels {
+    default_dbm: f64,
+    links: BTreeMap<(usize, usize), f64>,
 }
 
 impl Places {
@@ -153,6 +180,10 @@ impl Places {
             slack_m: 0.0,
             fastest_m_per_ns: fastest,
             jumps,
+            antennas: Vec::new(),
+            levels: None,
+            tuned: Vec::new(),
+            margin_db,
         };
         if !places.moves {
             places.sort_into_cells(Instant::ZERO);
@@ -174,11 +205,112 @@ impl Places {
         self.cells_until = Instant::ZERO;
     }
 
+    /// From now on the radio has this antenna and power.
+    pub fn equip(&mut self, radio: usize, antenna: Antenna) {
+        if self.antennas.is_empty() {
+            self.antennas = alloc::vec![self.propagation.antenna(); self.stations.len()];
+        }
+        self.antennas[radio] = antenna;
+        // As far as the strongest of each could reach.
+        let mut best = antenna;
+        for other in &self.antennas {
+            best.tx_power_dbm = best.tx_power_dbm.max(other.tx_power_dbm);
+            best.gain_dbi = best.gain_dbi.max(other.gain_dbi);
+            best.height_m = best.height_m.max(other.height_m);
+            best.frequency_mhz = best.frequency_mhz.min(other.frequency_mhz);
+        }
+        let strongest = Propagation {
+            tx_power_dbm: best.tx_power_dbm,
+            antenna_gain_dbi: best.gain_dbi,
+            antenna_height_m: best.height_m,
+            frequency_mhz: best.frequency_mhz,
+            ..self.propagation.clone()
+        };
+        self.reach_m = strongest.reach_m(self.floor_dbm - self.margin_db);
+        self.moves = true;
+        self.cells_until = Instant::ZERO;
+    }
+
+    pub fn antenna(&self, radio: usize) -> Antenna {
+        let own = self.antennas.get(radio).copied();
+        own.unwrap_or_else(|| self.propagation.antenna())
+    }
+
+    /// From now on the radio is on this channel.
+    pub fn tune(&mut self, radio: usize, mhz: u32) {
+        let tuned = self.tuned_mut(radio);
+        if tuned.mhz != Some(mhz) {
+            tuned.mhz = Some(mhz);
+            let antenna = Antenna {
+                frequency_mhz: mhz.into(),
+                ..self.antenna(radio)
+            };
+            self.equip(radio, antenna);
+        }
+    }
+
+    /// From now on only radios of the same medium hear it, and it them; 0 is everybody's first.
+    pub fn assign(&mut self, radio: usize, medium: i32) {
+        self.tuned_mut(radio).medium = medium;
+        self.moves = true;
+    }
+
+    fn tuned_mut(&mut self, radio: usize) -> &mut Tuned {
+        self.tuned.resize(self.stations.len(), Tuned::default());
+        &mut self.tuned[radio]
+    }
+
+    /// Whether `to` listens where `from` sends.
+    fn listens(&self, from: usize, to: usize) -> bool {
+        match (self.tuned.get(from), self.tuned.get(to)) {
+            (Some(from), Some(to)) => {
+                from.medium == to.medium && (to.mhz.is_none() || from.mhz == to.mhz)
+            }
+            _ => true,
+        }
+    }
+
+    /// From now on places count for nothing: a link has this power, or what [`Self::level`] gives it.
+    pub fn level_all(&mut self, default_dbm: f64) {
+        self.levels = Some(Levels {
+            default_dbm,
+            links: BTreeMap::new(),
+        });
+        self.moves = true;
+    }
+
+    /// From now on the link has this power, where powers are given; whether they are.
+    pub fn level(&mut self, from: usize, to: usize, dbm: f64) -> bool {
+        let levels = self.levels.as_mut();
+        levels.is_some_and(|levels| {
+            levels.links.insert((from, to), dbm);
+            true
+        })
+    }
+
     /// Radios that `radio`'s signal reaches at `now` in the mean, in their order, without itself.
     pub fn neighbours(&mut self, radio: usize, now: Instant, found: &mut Vec<Heard>) {
         found.clear();
         if !self.moves {
             found.extend_from_slice(&self.fixed[radio]);
+            return;
+        }
+        if let Some(levels) = &self.levels {
+            for other in 0..self.stations.len() {
+                if other == radio || !self.listens(radio, other) {
+                    continue;
+                }
+                let link = levels.links.get(&(radio, other));
+                let dbm = link.copied().unwrap_or(levels.default_dbm);
+                if dbm >= self.floor_dbm {
+                    let mw = from_db(dbm);
+                    found.push(Heard {
+                        radio: other,
+                        dbm,
+                        mw,
+                    });
+                }
+            }
             return;
         }
         if now >= self.cells_until {
@@ -189,6 +321,13 @@ impl Places {
 
     /// Mean power in dBm of `from` at `to`.
     pub fn mean_dbm(&mut self, from: usize, to: usize, now: Instant) -> f64 {
+        if let Some(levels) = &self.levels {
+            return levels
+                .links
+                .get(&(from, to))
+                .copied()
+                .unwrap_or(levels.default_dbm);
+        }
         let way_m = self.place(from, now).distance_m(self.place(to, now));
         self.dbm(from, to, way_m)
     }
@@ -198,7 +337,13 @@ impl Places {
     }
 
     fn dbm(&mut self, from: usize, to: usize, distance_m: f64) -> f64 {
-        let mean = self.propagation.received_dbm(distance_m);
+        let mean = match self.antennas.is_empty() {
+            true => self.propagation.received_dbm(distance_m),
+            false => {
+                let (from, to) = (&self.antennas[from], &self.antennas[to]);
+                self.propagation.between(from, to, distance_m)
+            }
+        };
         if self.shadowing_db == 0.0 {
             return mean;
         }
@@ -217,7 +362,7 @@ impl Places {
     fn sort_into_cells(&mut self, now: Instant) {
         self.cells.clear();
         for radio in 0..self.stations.len() {
-            let Place { x_m, y_m } = self.place(radio, now);
+            let Place { x_m, y_m, .. } = self.place(radio, now);
             let cell = (self.cell(x_m), self.cell(y_m));
             self.cells.entry(cell).or_default().push(radio);
         }
@@ -240,7 +385,7 @@ impl Places {
 
     fn search(&mut self, radio: usize, now: Instant, found: &mut Vec<Heard>) {
         let here = self.place(radio, now);
-        let Place { x_m: x, y_m: y } = here;
+        let Place { x_m: x, y_m: y, .. } = here;
         let reach = self.reach_m + self.slack_m;
         let mut near: Vec<usize> = Vec::new();
         for column in self.cell(x - reach)..=self.cell(x + reach) {
@@ -251,7 +396,7 @@ impl Places {
         }
         near.sort_unstable();
         for other in near {
-            if other == radio {
+            if other == radio || !self.listens(radio, other) {
                 continue;
             }
             let way_m = here.distance_m(self.place(other, now));

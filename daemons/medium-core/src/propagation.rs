@@ -13,6 +13,10 @@ pub enum Fading {
     Nakagami {
         m: f64,
     },
+    /// Decibels of this standard deviation.
+    Normal {
+        deviation_db: f64,
+    },
 }
 
 /// Gains above this are cut, so that reach is bounded: 1 frame in 7 million at m = 1.
@@ -40,6 +44,10 @@ impl Fading {
                 // Zero would have no decibels.
                 (random.gamma(*m) / m).clamp(1e-30, limit)
             }
+            Self::Normal { deviation_db } => {
+                let gain_db = random.gaussian() * deviation_db;
+                from_db(gain_db.clamp(-100.0, FADING_LIMIT_DB))
+            }
         }
     }
 }
@@ -54,39 +62,96 @@ pub struct Propagation {
     pub antenna_gain_dbi: f64,
 }
 
+/// A radio's own, where it is not that of the channel's [`Propagation`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Antenna {
+    pub tx_power_dbm: f64,
+    pub gain_dbi: f64,
+    pub height_m: f64,
+    /// Of what it sends.
+    pub frequency_mhz: f64,
+    /// Who sends to it does so with its power: an access point's range is the same both ways.
+    pub sets_power: bool,
+}
+
 /// How power falls with distance.
 #[derive(Clone, Copy, Debug)]
 pub enum Model {
     Friis,
     TwoRay,
-    LogDistance { exponent: f64, reference_m: f64 },
+    LogDistance {
+        exponent: f64,
+        reference_m: f64,
+    },
+    /// Friis with losses of the system itself.
+    FreeSpace {
+        loss_db: f64,
+    },
+    /// ITU-R P.1238, indoors: distance power loss coefficient, and what the floors between take.
+    Itu {
+        /// None: 28 within 16 m, 38 beyond.
+        coefficient: Option<f64>,
+        floors_db: f64,
+    },
 }
+
+/// Where the coefficient of [`Model::Itu`] changes by itself.
+const ITU_NEAR_M: f64 = 16.0;
 
 const SPEED_OF_LIGHT: f64 = 299_792_458.0;
 
 impl Propagation {
     /// Received power in dBm at `distance_m`.
     pub fn received_dbm(&self, distance_m: f64) -> f64 {
+        let own = self.antenna();
+        self.between(&own, &own, distance_m)
+    }
+
+    /// What radios have that nothing else is said of.
+    pub fn antenna(&self) -> Antenna {
+        Antenna {
+            tx_power_dbm: self.tx_power_dbm,
+            gain_dbi: self.antenna_gain_dbi,
+            height_m: self.antenna_height_m,
+            frequency_mhz: self.frequency_mhz,
+            sets_power: false,
+        }
+    }
+
+    /// Received power in dBm at `distance_m` of two radios with their own antennas.
+    pub fn between(&self, from: &Antenna, to: &Antenna, distance_m: f64) -> f64 {
         let d = distance_m.max(0.1);
-        let wavelength = SPEED_OF_LIGHT / (self.frequency_mhz * 1e6);
-        let gains = self.tx_power_dbm + 2.0 * self.antenna_gain_dbi;
+        let wavelength = SPEED_OF_LIGHT / (from.frequency_mhz * 1e6);
+        let power = if to.sets_power { to } else { from }.tx_power_dbm;
+        let gains = power + (from.gain_dbi + to.gain_dbi);
         let friis = |d: f64| gains + 20.0 * libm::log10(wavelength / (4.0 * PI * d));
         match self.model {
             Model::Friis => friis(d),
             Model::TwoRay => {
                 // Two-ray ground beyond the crossover distance, as in ns-2 and Rappaport 1996.
-                let h = self.antenna_height_m;
-                let crossover = 4.0 * PI * h * h / wavelength;
+                let (h, g) = (from.height_m, to.height_m);
+                let crossover = 4.0 * PI * h * g / wavelength;
                 if d < crossover {
                     friis(d)
                 } else {
-                    gains + 10.0 * libm::log10(h * h * h * h / (d * d * d * d))
+                    gains + 10.0 * libm::log10(h * h * g * g / (d * d * d * d))
                 }
             }
             Model::LogDistance {
                 exponent,
                 reference_m,
             } => friis(reference_m) - 10.0 * exponent * libm::log10(d / reference_m),
+            Model::FreeSpace { loss_db } => friis(d) - loss_db,
+            Model::Itu {
+                coefficient,
+                floors_db,
+            } => {
+                let near = if d <= ITU_NEAR_M { 28.0 } else { 38.0 };
+                let distance_db = coefficient.unwrap_or(near) * libm::log10(d);
+                let loss_db =
+                    20.0 * libm::log10(from.frequency_mhz) + distance_db + floors_db - 28.0;
+                gains - loss_db
+            }
         }
     }
 

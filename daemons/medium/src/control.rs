@@ -40,6 +40,18 @@ pub enum Change {
     Put { radio: usize, place: Place },
     Power { radio: usize, up: bool },
     Lose { src: usize, dst: usize, rate: f64 },
+    Level { src: usize, dst: usize, dbm: f64 },
+    Fit { radio: usize, part: Part },
+    Assign { radio: usize, medium: i32 },
+    End,
+}
+
+/// What of a radio's antenna changes: power in dBm, gain in dBi, height in m.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Part {
+    Power(f64),
+    Gain(f64),
+    Height(f64),
 }
 
 /// The socket; its file goes with it.

@@ -6,12 +6,14 @@ use hoplab_wire::ieee80211::{Frame, Kind};
 use hoplab_wire::{ipv4, udp, Mac};
 use hoplab_wire::{ETHERTYPE_IPV4, ETHERTYPE_IPV6, NO_NEXT_HEADER, PROTOCOL_DSR, PROTOCOL_UDP};
 
-const ETHERTYPE_BATMAN_ADV: u16 = 0x4305;
+pub(crate) const ETHERTYPE_BATMAN_ADV: u16 = 0x4305;
 /// Octets of an IPv6 header without extensions (RFC 8200 3), and where it names what follows.
-const IPV6_HEADER: usize = 40;
-const IPV6_NEXT_HEADER: usize = 6;
-const BATMAND_PORT: u16 = 4305;
-const BABEL_PORT: u16 = 6696;
+pub(crate) const IPV6_HEADER: usize = 40;
+pub(crate) const IPV6_NEXT_HEADER: usize = 6;
+/// The first byte is the kind of packet; from here on they carry users' packets.
+pub(crate) const BATMAN_ADV_UNICAST: u8 = 0x40;
+pub(crate) const BATMAND_PORT: u16 = 4305;
+pub(crate) const BABEL_PORT: u16 = 6696;
 
 /// What a medium needs to know of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,13 +24,15 @@ pub struct Header {
     pub routing: bool,
 }
 
-/// Read a frame without FCS; none for a control frame or a truncated one.
+/// Read a frame without FCS; none for a truncated one, and for a control frame that an exchange makes.
 pub fn parse(frame: &[u8]) -> Option<Header> {
     let frame = Frame::new(frame)?;
     let class = match frame.kind() {
         Kind::Beacon => Class::Beacon,
         Kind::Deauthentication | Kind::Management => Class::Management,
         Kind::Data => Class::Data,
+        // What a host itself sends of them (PS-Poll, block acknowledgement requests) is answered.
+        Kind::Control if frame.is_request() => Class::Management,
         Kind::Control | Kind::Extension => return None,
     };
     Some(Header {
@@ -38,16 +42,25 @@ pub fn parse(frame: &[u8]) -> Option<Header> {
     })
 }
 
-/// A deauthentication, whoever it is for.
+/// A deauthentication between stations of an IBSS, whose network is named after neither end.
 pub fn is_deauthentication(frame: &[u8]) -> bool {
-    Frame::new(frame).is_some_and(|frame| frame.kind() == Kind::Deauthentication)
+    Frame::new(frame).is_some_and(|frame| {
+        let network = frame.network();
+        frame.kind() == Kind::Deauthentication
+            && network != frame.receiver()
+            && network != frame.transmitter()
+    })
+}
+
+/// Who sent it; none where the frame does not name them.
+pub fn transmitter(frame: &[u8]) -> Option<Mac> {
+    Frame::new(frame)?.transmitter()
 }
 
 fn is_routing(frame: &Frame<'_>) -> Option<bool> {
     let (ethertype, packet) = frame.packet()?;
     match ethertype {
-        // The first byte is the kind of packet; 0x40 and above carry users' packets.
-        ETHERTYPE_BATMAN_ADV => Some(*packet.first()? < 0x40),
+        ETHERTYPE_BATMAN_ADV => Some(*packet.first()? < BATMAN_ADV_UNICAST),
         ETHERTYPE_IPV4 => {
             let packet = ipv4::View::new(packet)?;
             match packet.protocol() {

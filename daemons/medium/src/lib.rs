@@ -3,6 +3,7 @@
 //! the loop.
 #![forbid(unsafe_code)]
 
+mod carried;
 pub mod config;
 pub mod control;
 pub mod dot11;
@@ -11,3 +12,4 @@ mod pcapng;
 pub mod port;
 mod records;
 pub mod server;
+pub mod wmediumd;

@@ -10,6 +10,7 @@ use clap::Parser;
 use hoplab_medium::config;
 use hoplab_medium::port::hwsim::Hwsim;
 use hoplab_medium::server::Server;
+use hoplab_medium::wmediumd;
 
 /// An 802.11 channel for simulated radios.
 #[derive(Parser)]
@@ -24,9 +25,43 @@ struct Options {
     check: bool,
 }
 
+/// The options that wmediumd has.
+#[derive(Parser)]
+#[command(
+    name = "wmediumd",
+    version,
+    about = "hoplab-medium in the place of wmediumd"
+)]
+struct WmediumdOptions {
+    /// Radios and model, as wmediumd has them.
+    #[arg(short, value_name = "FILE")]
+    config: PathBuf,
+
+    /// Table of frame losses by level and rate (FILE, or FILEax).
+    #[arg(short = 'x', value_name = "FILE")]
+    losses: Option<String>,
+
+    /// Take changes at /var/run/wmediumd.sock.
+    #[arg(short)]
+    socket: bool,
+
+    /// What to log, 0 to 7; nothing depends on it here.
+    #[arg(short, value_name = "LEVEL", default_value_t = 0)]
+    level: u8,
+}
+
+/// Where a wmediumd's records go, which has no option for them.
+const RECORDS: &str = "HOPLAB_MEDIUM_RECORDS";
+
 fn main() -> ExitCode {
-    let options = Options::parse();
-    match run(&options) {
+    let called = std::env::args_os().next().map(PathBuf::from);
+    let called = called.as_deref().and_then(std::path::Path::file_name);
+    let result = if called.is_some_and(|name| name == "wmediumd") {
+        run_wmediumd(&WmediumdOptions::parse())
+    } else {
+        run(&Options::parse())
+    };
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("hoplab-medium: {message}");
@@ -44,8 +79,29 @@ fn run(options: &Options) -> Result<(), String> {
         println!("{name}: {} stations, no mistakes", config.stations.len());
         return Ok(());
     }
-    let port = Hwsim::open(&config.macs)?;
+    let port = Hwsim::open(&config.macs, config.others_radios)?;
     let server = Server::new(config, port)?;
     println!("ready");
     server.run()
+}
+
+fn run_wmediumd(options: &WmediumdOptions) -> Result<(), String> {
+    let name = options.config.display();
+    let text = std::fs::read_to_string(&options.config).map_err(|e| format!("{name}: {e}"))?;
+    let losses = options.losses.as_deref().map(wmediumd::read_table);
+    let losses = losses.transpose()?;
+    let named = std::env::var_os(RECORDS).map(PathBuf::from);
+    let passing = std::env::temp_dir().join(format!("hoplab-medium-{}", std::process::id()));
+    let folder = named.as_ref().unwrap_or(&passing);
+    std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let start = hoplab_linux::kernel::now();
+    let described = wmediumd::describe(&text, losses.as_deref(), folder, start);
+    let described = described.map_err(|e| format!("{name}: {e}"))?;
+    let port = Hwsim::open(&described.config.macs, described.config.others_radios)?;
+    println!("ready");
+    let done = Server::wmediumd(described, port, options.socket)?.run();
+    if named.is_none() {
+        let _ = std::fs::remove_dir_all(&passing);
+    }
+    done
 }

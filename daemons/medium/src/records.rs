@@ -10,13 +10,14 @@ use std::fs::File;
 use std::io::Write;
 
 use hoplab_medium_core::{
-    AirKind, Aired, Counters, Duration, Instant, LinkView, Medium, Place, To,
+    AirKind, Aired, Counters, Duration, Instant, LinkView, Medium, Outcome, Place, To,
 };
 use hoplab_records::{events, frames, link_samples, links, nodes, radios, signals, Table, Writer};
 use hoplab_wire::ieee80211::{on_air, Control};
 use hoplab_wire::Mac;
 use serde_json::Value;
 
+use crate::carried::carried;
 use crate::config::{Config, Records};
 use crate::pcapng::{Capture, Captured};
 
@@ -156,6 +157,12 @@ impl Recorder {
                 To::Radio(radio) => self.names.get(radio).map(String::as_str),
                 To::Nobody => None,
             };
+            let carried = bytes.and_then(carried);
+            let ip = carried.and_then(|carried| carried.ip);
+            let ends = ip.and_then(|ip| ip.transport);
+            let numbers = ends.and_then(|ends| ends.numbers);
+            let [packet_src, packet_dst] = [ip.map(|ip| ip.source), ip.map(|ip| ip.destination)]
+                .map(|a| a.map(|a| a.to_string()));
             file.write(&frames::Row {
                 t_s: aired.at.seconds_from(self.epoch),
                 src: &self.names[aired.from],
@@ -166,6 +173,17 @@ impl Recorder {
                 attempt: aired.attempt.into(),
                 fate: aired.fate.name(),
                 signal_dbm: aired.signal_dbm,
+                until_s: aired.until.seconds_from(self.epoch),
+                protocol: carried.map(|carried| carried.protocol),
+                packet_src: packet_src.as_deref(),
+                packet_dst: packet_dst.as_deref(),
+                packet_id: ip.map(|ip| ip.identification.into()),
+                ttl: ip.map(|ip| ip.ttl.into()),
+                src_port: ends.map(|ends| ends.source_port.into()),
+                dst_port: ends.map(|ends| ends.destination_port.into()),
+                seq: numbers.map(|numbers| numbers.0.into()),
+                ack: numbers.map(|numbers| numbers.1.into()),
+                payload_bytes: ends.map(|ends| ends.payload.into()),
             })?;
         }
         if let Some(capture) = &mut self.capture {
@@ -196,7 +214,43 @@ impl Recorder {
 
     /// A battery is empty.
     pub fn exhausted(&mut self, radio: usize, at: Instant) -> Result<(), String> {
-        if !self.belongs(at) {
+        self.happened(radio, at, "battery-empty", "")
+    }
+
+    /// Where frames are recorded: a radio was done with one of its host's, `bytes`, without success.
+    pub fn dropped(
+        &mut self,
+        radio: usize,
+        at: Instant,
+        outcome: Outcome,
+        bytes: &[u8],
+    ) -> Result<(), String> {
+        let cause = match outcome {
+            Outcome::Acked | Outcome::Sent => return Ok(()),
+            Outcome::RetryLimit => "retry-limit",
+            Outcome::QueueFull => "queue-full",
+            Outcome::Off => "off",
+            Outcome::Refused => "refused",
+        };
+        let Some(carried) = carried(bytes).filter(|_| self.frames.is_some()) else {
+            return Ok(());
+        };
+        let detail = match carried.ip {
+            Some(ip) => format!("cause={cause} {ip}"),
+            None => format!("cause={cause} kind={}", carried.protocol),
+        };
+        self.happened(radio, at, "drop", &detail)
+    }
+
+    /// A row of the table `events`, if it belongs to the run.
+    fn happened(
+        &mut self,
+        radio: usize,
+        at: Instant,
+        kind: &str,
+        detail: &str,
+    ) -> Result<(), String> {
+        if at < self.epoch || !self.belongs(at) {
             return Ok(());
         }
         let file = match &mut self.events {
@@ -210,8 +264,8 @@ impl Recorder {
             t_s: at.since(self.epoch).as_secs_f64(),
             node: &self.names[radio],
             source: SOURCE,
-            kind: "battery-empty",
-            detail: "",
+            kind,
+            detail,
         })
     }
 
@@ -271,7 +325,7 @@ fn node_row<'a>(
     passed: Duration,
 ) -> nodes::Row<'a> {
     let counters = medium.counters(radio);
-    let Place { x_m, y_m } = medium.place(radio, at);
+    let Place { x_m, y_m, .. } = medium.place(radio, at);
     let passed_ns = passed.as_nanos();
     nodes::Row {
         t_s: passed.as_secs_f64(),

@@ -7,11 +7,13 @@ use hoplab_medium_core::{Class, Duration, Frame, Instant, Medium, Outcome, Outpu
 use serde_json::{json, Value};
 
 use crate::config::Config;
-use crate::control::{Change, Control};
+use crate::control::{Change, Control, Part};
 use crate::dot11;
 use crate::lateness::Lateness;
 use crate::port::{Heard, Port, Sent, Woken};
 use crate::records::Recorder;
+use crate::wmediumd::socket::Socket;
+use crate::wmediumd::Described;
 
 const FCS_BYTES: usize = 4;
 /// Bytes from which a batch is sent: the kernel copies a send into one buffer.
@@ -51,9 +53,43 @@ pub struct Server<P: Port> {
     traffic: Traffic,
     lateness: Lateness,
     control: Option<Control>,
+    /// In place of `control`, where the daemon is a wmediumd.
+    socket: Option<Socket>,
+    /// See [`Config::others_radios`].
+    others_radios: bool,
+    /// Somebody asked for the end.
+    ended: bool,
 }
 
 impl<P: Port> Server<P> {
+    /// For who expects a wmediumd.
+    pub fn wmediumd(described: Described, port: P, takes_changes: bool) -> Result<Self, String> {
+        let (config, powers) = (&described.config, described.powers());
+        let open = || Socket::open(described.mode, &config.macs, &powers, config.noise_dbm);
+        let socket = takes_changes.then(open).transpose()?;
+        let mut server = Self::new(described.config, port)?;
+        if let Some(socket) = &socket {
+            server.port.watch(socket.descriptor()?);
+        }
+        server.socket = socket;
+        for (radio, antenna) in described.antennas.into_iter().enumerate() {
+            server.medium.fit(radio, antenna);
+        }
+        if let Some((default_dbm, links)) = described.levels {
+            server.medium.level_all(default_dbm);
+            for (src, dst, dbm) in links {
+                server.medium.level(src, dst, dbm);
+            }
+        }
+        for (src, dst, rate) in described.losses {
+            server.medium.lose(src, dst, rate);
+        }
+        for (radio, medium) in described.mediums {
+            server.medium.assign(radio, medium);
+        }
+        Ok(server)
+    }
+
     pub fn new(config: Config, mut port: P) -> Result<Self, String> {
         let recorder = Recorder::new(&config)?;
         let control = match &config.control {
@@ -77,6 +113,9 @@ impl<P: Port> Server<P> {
         medium.schedule_measure(config.epoch);
         Ok(Self {
             control,
+            socket: None,
+            others_radios: config.others_radios,
+            ended: false,
             lateness: Lateness::new(port.virtual_time()),
             port,
             radios: config.macs.into_iter().zip(0..).collect(),
@@ -103,7 +142,7 @@ impl<P: Port> Server<P> {
 
     fn serve(&mut self) -> Result<(), String> {
         let mut now = self.port.clock();
-        while !self.port.stopped() {
+        while !self.port.stopped() && !self.ended {
             // The engine is behind while nothing that a host could notice happens in it.
             let due = self.medium.next_output();
             // In virtual time a sample waits for whatever comes next, a second at most: a wake-up
@@ -130,7 +169,7 @@ impl<P: Port> Server<P> {
             self.recorder.due(&mut self.medium, now)?;
             self.medium.advance(now);
             if other {
-                self.obey(now);
+                self.obey(now)?;
             }
             self.read();
             let deliveries = self.write()?;
@@ -148,18 +187,41 @@ impl<P: Port> Server<P> {
     }
 
     /// Do what came at the control socket.
-    fn obey(&mut self, now: Instant) {
-        let Some(control) = &mut self.control else {
-            return;
-        };
-        for change in control.receive() {
+    fn obey(&mut self, now: Instant) -> Result<(), String> {
+        let mut changes = Vec::new();
+        if let Some(control) = &mut self.control {
+            changes = control.receive();
+        }
+        if let Some(socket) = &mut self.socket {
+            let (asked, another) = socket.receive();
+            changes = asked;
+            if another {
+                self.port.watch(socket.descriptor()?);
+            }
+        }
+        for change in changes {
             match change {
                 Change::Put { radio, place } => self.medium.put(radio, place),
                 Change::Power { radio, up } => self.medium.schedule_power(now, radio, up),
                 Change::Lose { src, dst, rate } => self.medium.lose(src, dst, rate),
+                Change::Level { src, dst, dbm } => {
+                    self.medium.level(src, dst, dbm);
+                }
+                Change::Fit { radio, part } => {
+                    let mut antenna = self.medium.antenna(radio);
+                    match part {
+                        Part::Power(dbm) => antenna.tx_power_dbm = dbm,
+                        Part::Gain(dbi) => antenna.gain_dbi = dbi,
+                        Part::Height(metres) => antenna.height_m = metres,
+                    }
+                    self.medium.fit(radio, antenna);
+                }
+                Change::Assign { radio, medium } => self.medium.assign(radio, medium),
+                Change::End => self.ended = true,
             }
         }
         self.medium.advance(now);
+        Ok(())
     }
 
     fn read(&mut self) {
@@ -170,9 +232,17 @@ impl<P: Port> Server<P> {
             pending,
             next_id,
             traffic,
+            others_radios,
             ..
         } = self;
         port.read(|port, sent| {
+            if *others_radios {
+                medium.tune(sent.radio, sent.frequency_mhz);
+                // Of a radio with several, as an access point with several networks.
+                if let Some(sender) = dot11::transmitter(sent.bytes) {
+                    radios.entry(sender.0).or_insert(sent.radio);
+                }
+            }
             let ready = prepare(radios, port, traffic, &sent);
             let Some((to, header)) = ready else { return };
             *next_id += 1;
@@ -211,10 +281,16 @@ impl<P: Port> Server<P> {
                 Output::Status {
                     frame,
                     radio,
+                    at,
                     outcome,
                     tries,
                     kept,
-                } => self.status(frame, radio, outcome, &tries, kept),
+                } => {
+                    if let Some(pending) = self.pending.get(&frame) {
+                        self.recorder.dropped(radio, at, outcome, &pending.bytes)?;
+                    }
+                    self.status(frame, radio, outcome, &tries, kept);
+                }
                 Output::Released { frame } => {
                     self.pending.remove(&frame);
                 }

@@ -81,6 +81,7 @@ impl Port for Script {
                 let sent = Sent {
                     radio,
                     bytes: &bytes,
+                    frequency_mhz: 2412,
                     rates: vec![Attempts {
                         rate: Rate::DSSS_2,
                         tries: 7,

@@ -31,6 +31,17 @@ fn frame() -> frames::Row<'static> {
         attempt: Integer(1),
         fate: "nobody",
         signal_dbm: None,
+        until_s: 0.2,
+        protocol: Some("udp"),
+        packet_src: None,
+        packet_dst: None,
+        packet_id: None,
+        ttl: None,
+        src_port: None,
+        dst_port: None,
+        seq: None,
+        ack: None,
+        payload_bytes: None,
     }
 }
 
@@ -42,7 +53,10 @@ fn a_row_is_a_line_with_every_column_in_order() {
     writer.flush().unwrap();
     let text = std::fs::read_to_string(folder.0.join("frames.jsonl")).unwrap();
     let expected = "{\"t_s\":0.1,\"src\":\"n0\",\"dst\":null,\"kind\":\"data\",\"bytes\":1536,\
-                    \"rate_mbps\":5.5,\"attempt\":1,\"fate\":\"nobody\",\"signal_dbm\":null}\n";
+                    \"rate_mbps\":5.5,\"attempt\":1,\"fate\":\"nobody\",\"signal_dbm\":null,\
+                    \"until_s\":0.2,\"protocol\":\"udp\",\"packet_src\":null,\"packet_dst\":null,\
+                    \"packet_id\":null,\"ttl\":null,\"src_port\":null,\"dst_port\":null,\
+                    \"seq\":null,\"ack\":null,\"payload_bytes\":null}\n";
     assert_eq!(text, expected);
 }
 

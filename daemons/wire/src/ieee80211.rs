@@ -75,6 +75,19 @@ impl<'a> Frame<'a> {
         octets(self.0, 10).map(Mac)
     }
 
+    /// Address 3 of a management frame: its network (BSSID).
+    pub fn network(&self) -> Option<Mac> {
+        octets(self.0, 16).map(Mac)
+    }
+
+    /// A PS-Poll or a block acknowledgement request: a control frame that a host sends, and that its
+    /// receiver's radio answers.
+    pub fn is_request(&self) -> bool {
+        const BLOCK_ACK_REQUEST: u16 = 0x0084;
+        const PS_POLL: u16 = 0x00a4;
+        matches!(self.control() & 0x00fc, BLOCK_ACK_REQUEST | PS_POLL)
+    }
+
     /// Sent before and not acknowledged.
     pub fn is_retry(&self) -> bool {
         self.control() & RETRY != 0

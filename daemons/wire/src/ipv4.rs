@@ -40,6 +40,15 @@ impl<'a> View<'a> {
         Some(View { header, rest })
     }
 
+    /// Octets, with options.
+    pub fn header_len(&self) -> usize {
+        self.header.len()
+    }
+
+    pub fn identification(&self) -> u16 {
+        be16(self.header, 4).unwrap_or(0)
+    }
+
     pub fn ttl(&self) -> u8 {
         self.header[8]
     }
@@ -62,11 +71,16 @@ impl<'a> View<'a> {
         be16(self.header, 6).is_some_and(|word| word & OFFSET == 0)
     }
 
+    /// Octets behind the header as the total length has them, whether they are there or not.
+    pub fn payload_len(&self) -> usize {
+        be16(self.header, 2).map_or(0, |total| {
+            usize::from(total).saturating_sub(self.header.len())
+        })
+    }
+
     /// What follows the header, up to the total length.
     pub fn payload(&self) -> &'a [u8] {
-        let total = be16(self.header, 2).map_or(0, usize::from);
-        let length = total.saturating_sub(self.header.len());
-        self.rest.get(..length).unwrap_or(self.rest)
+        self.rest.get(..self.payload_len()).unwrap_or(self.rest)
     }
 
     fn address(&self, at: usize) -> Ipv4Addr {

@@ -45,8 +45,12 @@ pub enum Message<'a> {
         attributes: Attributes<'a>,
     },
     /// The answer to a request: 0 is success, else a negative errno; the request's sequence
-    /// number.
-    Ack { code: i32, sequence: u32 },
+    /// number, and its attributes, which the kernel repeats with an error.
+    Ack {
+        code: i32,
+        sequence: u32,
+        request: Attributes<'a>,
+    },
     /// Cut, or with a length that cannot be.
     Malformed,
 }
@@ -87,6 +91,7 @@ fn message(bytes: &[u8]) -> Option<Message<'_>> {
             code: octets(payload, 0).map(i32::from_ne_bytes)?,
             // The request's header follows the code.
             sequence: u32_at(payload, 12).unwrap_or(0),
+            request: Attributes(payload.get(4 + HEADER_LEN + GENERIC_LEN..).unwrap_or(&[])),
         });
     }
     Some(Message::Generic {

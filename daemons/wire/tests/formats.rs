@@ -349,14 +349,15 @@ fn netlink_messages_of_one_datagram() {
     batch.attribute(1, &30u16.to_ne_bytes());
     batch.end();
     let mut datagram = batch.take();
-    // An acknowledgement: no error, and the header of the request with sequence 9.
-    datagram.extend(36u32.to_ne_bytes());
+    // An error, and the request with sequence 9, whose attribute 1 is 7.
+    datagram.extend(48u32.to_ne_bytes());
     datagram.extend(2u16.to_ne_bytes());
     datagram.extend([0; 10]);
     datagram.extend((-19i32).to_ne_bytes());
     datagram.extend([0; 8]);
     datagram.extend(9u32.to_ne_bytes());
-    datagram.extend([0; 4]);
+    datagram.extend([0; 8]);
+    datagram.extend([8, 0, 1, 0, 7, 0, 0, 0]);
     assert_eq!(family_id(&datagram), Some(30));
     let all: Vec<Message<'_>> = Messages::new(&datagram).collect();
     let [Message::Generic {
@@ -367,6 +368,7 @@ fn netlink_messages_of_one_datagram() {
     }, Message::Ack {
         code: -19,
         sequence: 9,
+        request,
     }] = all[..]
     else {
         panic!("{all:?}");
@@ -375,6 +377,7 @@ fn netlink_messages_of_one_datagram() {
     assert_eq!(attributes.u16(1), Some(30));
     assert_eq!(attributes.u32(1), None, "too short");
     assert_eq!(attributes.find(3), None);
+    assert_eq!(request.u32(1), Some(7));
 }
 
 #[test]

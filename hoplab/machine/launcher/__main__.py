@@ -14,6 +14,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import resource
 import signal
 import sys
 
@@ -49,6 +50,9 @@ def main(argument: str) -> None:
             raise OSError(0, "who started it has gone")
         os.sched_setaffinity(0, {wanted["core"]})
         confine.apply(wanted["confinement"], wanted["writable"])
+        # Of every host file that a guest has in use its kernel keeps one open.
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
         binary, *arguments = wanted["command"]
         os.execve(binary, ["linux", *arguments], ENVIRONMENT)
     except OSError as error:

@@ -139,7 +139,7 @@ def _departures(name: str, trace: Trace) -> list[tuple[float, Waypoint, float]]:
             continue
         if end.t_s == start.t_s:
             raise ValueError(
-                f"{name}: jumps at {end.t_s:g} s; an ns-2 movement file cannot say that"
+                f"{name}: jumps at {end.t_s:g} s; ns-2's files cannot say that, .movements can"
             )
         speed = math.hypot(end.x_m - start.x_m, end.y_m - start.y_m) / (end.t_s - start.t_s)
         found.append((max(start.t_s, 0.0), end, speed))

@@ -5,9 +5,12 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple, overload
+
+from hoplab.scenario.movement.geo import Degrees, middle, projected
 
 
 class Waypoint(NamedTuple):
@@ -61,6 +64,12 @@ class Trace(Sequence[Waypoint]):
             start.y_m + share * (end.y_m - start.y_m),
         )
 
+    def top_speed_mps(self) -> float:
+        """The highest speed between two waypoints, jumps left out."""
+        legs = pairwise(self.waypoints)
+        moves = ((a, b) for a, b in legs if b.t_s > a.t_s)
+        return max((math.dist(a[1:], b[1:]) / (b.t_s - a.t_s) for a, b in moves), default=0.0)
+
     def __len__(self) -> int:
         return len(self.waypoints)
 
@@ -73,3 +82,54 @@ class Trace(Sequence[Waypoint]):
 
     def __iter__(self) -> Iterator[Waypoint]:
         return iter(self.waypoints)
+
+
+@dataclass(frozen=True)
+class Movement:
+    """What a movement file says."""
+
+    traces: Mapping[str, Trace]
+    """By station, n0, n1 and so on, in the file's order."""
+    called: tuple[str, ...] = ()
+    """What the file calls each station; empty where its format has no names. Stations that have
+    names of their own come and go: the file tells of them from their first waypoint to the last."""
+    about: Degrees | None = None
+    """The middle of the projection, where the file has latitudes and longitudes."""
+
+
+def numbered(tracks: Mapping[str, Sequence[Waypoint]], about: Degrees | None = None) -> Movement:
+    """Stations n0, n1, … for what a file calls otherwise. Of a rest only its ends are kept."""
+    traces = {f"n{i}": Trace(_sparse(points)) for i, points in enumerate(tracks.values())}
+    return Movement(traces, tuple(tracks), about)
+
+
+def on_plane(
+    tracks: Mapping[str, Sequence[tuple[float, Degrees]]],
+) -> tuple[dict[str, list[Waypoint]], Degrees]:
+    """Times and places on the globe in m, to 1 mm, east and north of the south-west corner of the
+    box around all of them; and the middle of the projection (`geo`).
+
+    Raises `ValueError` for what is too wide for a plane.
+    """
+    places = [place for track in tracks.values() for _, place in track]
+    about = middle(places)
+    plane = list(projected(places, about))
+    west, south = (min(point[axis] for point in plane) for axis in (0, 1))
+    points = iter(plane)
+    found = {}
+    for name, track in tracks.items():
+        found[name] = [
+            Waypoint(t_s, round(x_m - west, 3), round(y_m - south, 3))
+            for (t_s, _), (x_m, y_m) in zip(track, points, strict=False)
+        ]
+    return found, about
+
+
+def _sparse(points: Sequence[Waypoint]) -> tuple[Waypoint, ...]:
+    kept: list[Waypoint] = []
+    for point in points:
+        if len(kept) > 1 and kept[-2][1:] == kept[-1][1:] == point[1:]:
+            kept[-1] = point
+        else:
+            kept.append(point)
+    return tuple(kept)

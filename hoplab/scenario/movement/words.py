@@ -7,6 +7,9 @@ import math
 
 from hoplab.errors import ScenarioError
 
+SHOWN = 60
+"""Characters of a file's own words in a message."""
+
 
 def finite(word: str, where: str) -> float:
     """A finite number; raises `ScenarioError` that names ``where`` and the word."""
@@ -15,5 +18,5 @@ def finite(word: str, where: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise ScenarioError(f"{where}: {word!r}; expected a number") from None
+        raise ScenarioError(f"{where}: {word[:SHOWN]!r}; expected a number") from None
     return value

@@ -130,6 +130,7 @@ impl Medium {
         self.outputs.push_back(Output::Status {
             frame,
             radio,
+            at: self.now,
             outcome,
             tries,
             kept,

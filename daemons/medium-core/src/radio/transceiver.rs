@@ -8,13 +8,14 @@ use hoplab_base::{Instant, Stream};
 
 use crate::error_rate::bit_error_rate;
 use crate::places::Heard;
-use crate::propagation::from_db;
-use crate::{Fate, Params, Phy, Rate, Reception as Model};
+use crate::propagation::{from_db, to_db};
+use crate::{ErrorTable, Fate, Params, Phy, Rate, Reception as Model};
 
 /// How receivers hear, worked out once.
 #[derive(Clone, Debug)]
 pub struct Hearing {
     model: Model,
+    table: ErrorTable,
     rx_threshold_dbm: f64,
     cs_threshold_dbm: f64,
     pub capture_ratio: f64,
@@ -26,6 +27,7 @@ impl Hearing {
     pub fn new(params: &Params) -> Self {
         Self {
             model: params.reception,
+            table: params.table.clone(),
             rx_threshold_dbm: params.rx_threshold_dbm,
             cs_threshold_dbm: params.cs_threshold_dbm,
             capture_ratio: from_db(params.capture_db),
@@ -48,7 +50,7 @@ impl Hearing {
         dbm >= match self.model {
             Model::Threshold => self.rx_threshold_dbm,
             // Whatever is sensed may be received, if its bits come through.
-            Model::ErrorRate => self.cs_threshold_dbm,
+            Model::ErrorRate | Model::Table => self.cs_threshold_dbm,
         }
     }
 }
@@ -232,7 +234,7 @@ impl Transceiver {
         let Some(reception) = &mut self.reception else {
             return;
         };
-        if hearing.by_threshold() {
+        if hearing.model != Model::ErrorRate {
             return;
         }
         let sinr = reception.mw / (reception.interference_mw + hearing.noise_mw);
@@ -266,7 +268,13 @@ impl Transceiver {
         if cut {
             fate = Fate::Off;
         } else if !hearing.by_threshold() && fate == Fate::Delivered {
-            let success = libm::exp(reception.log_success);
+            let success = match hearing.model {
+                Model::Table => {
+                    let ratio = reception.mw / (worst_mw + hearing.noise_mw);
+                    1.0 - hearing.table.loss(reception.rate, to_db(ratio))
+                }
+                _ => libm::exp(reception.log_success),
+            };
             if self.errors.unit() >= success {
                 let clean = worst_mw == 0.0;
                 fate = if clean { Fate::Weak } else { Fate::Collided };

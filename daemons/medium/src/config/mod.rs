@@ -52,6 +52,9 @@ pub struct Config {
     pub noise_dbm: f64,
     /// Where a socket takes changes; none for nowhere.
     pub control: Option<PathBuf>,
+    /// Whether radios are others' than Hoplab's: on several channels, with more than one address, and
+    /// known by the address that their frames name.
+    pub others_radios: bool,
     pub records: Records,
 }
 
@@ -100,6 +103,7 @@ fn check(document: Document, start: Instant) -> Result<Config, Mistake> {
         channel_mhz: radio.channel_mhz,
         noise_dbm: radio.noise_dbm,
         control: document.control,
+        others_radios: false,
         records: document.records,
     })
 }

@@ -9,11 +9,12 @@ use hoplab_linux::calls::{self, Call};
 use hoplab_linux::netlink::{is_overrun, Inbox, Netlink, LONGEST_WAIT};
 use hoplab_linux::{kernel, signals, wait, Interest};
 use hoplab_medium_core::{Attempts, Duration, Instant, Rate, MAX_RATES};
-use hoplab_wire::netlink::{family_id, Batch};
+use hoplab_wire::netlink::{family_id, Attributes, Batch};
 use serde_json::{json, Value};
 
 use super::messages::{self, Message, Tried};
 use super::{Heard, Port, Sent, Troubles, Woken};
+use crate::dot11;
 
 /// hwsim's rate table: DSSS/CCK, then OFDM; in the 5 GHz band only OFDM.
 const RATES: [Rate; 12] = Rate::ALL;
@@ -21,6 +22,8 @@ const FIRST_OFDM: usize = 4;
 /// The kernel's IEEE80211_MAX_DATA_LEN: hwsim drops a longer frame, header included, on its way to
 /// the receiver.
 const LONGEST_FRAME: usize = 2304;
+/// The bit that tells hwsim's address of a radio that was made without one from the radio's own.
+const UNNAMED: u8 = 0x40;
 
 /// What a status and a delivery repeat of the kernel's frame.
 pub struct Ticket {
@@ -38,10 +41,14 @@ pub struct Hwsim {
     family: u16,
     /// Radio of each permanent address.
     radios: BTreeMap<[u8; 6], usize>,
+    /// See [`Config::others_radios`](crate::config::Config).
+    others_radios: bool,
     /// Radio of each address that hwsim knows it by.
     senders: BTreeMap<[u8; 6], usize>,
     /// What hwsim calls each radio.
     addresses: Vec<[u8; 6]>,
+    /// Whether that is certain: it sends under it, or was reached there.
+    certain: Vec<bool>,
     batch: Batch,
     virtual_time: bool,
     other: Option<OwnedFd>,
@@ -87,8 +94,9 @@ fn register(netlink: &Netlink, family: u16) -> Result<(), String> {
 }
 
 impl Hwsim {
-    /// Become the medium of the kernel's radios; `macs` are their permanent addresses.
-    pub fn open(macs: &[[u8; 6]]) -> Result<Self, String> {
+    /// Become the medium of the kernel's radios; `macs` are their permanent addresses or, with
+    /// `others_radios`, those that their frames name.
+    pub fn open(macs: &[[u8; 6]], others_radios: bool) -> Result<Self, String> {
         let netlink = Netlink::open().map_err(|e| format!("netlink socket: {e}"))?;
         let radios: BTreeMap<[u8; 6], usize> = macs.iter().copied().zip(0..).collect();
         let family = find_family(&netlink)?;
@@ -100,9 +108,15 @@ impl Hwsim {
             netlink,
             inbox: Some(Inbox::new()),
             family,
-            senders: radios.clone(),
+            senders: if others_radios {
+                BTreeMap::new()
+            } else {
+                radios.clone()
+            },
+            others_radios,
             radios,
             addresses: macs.to_vec(),
+            certain: vec![false; macs.len()],
             batch: Batch::default(),
             virtual_time: kernel::in_virtual_time(),
             other: None,
@@ -125,27 +139,66 @@ impl Hwsim {
 
     /// Which radio has this hwsim address: its own, or for a radio that was made without a given
     /// address, its own with the bit 0x40 set.
-    fn radio_of(&mut self, address: [u8; 6]) -> Option<usize> {
+    fn radio_of(&mut self, address: [u8; 6], frame: &[u8]) -> Option<usize> {
         if let Some(radio) = self.senders.get(&address) {
+            self.certain[*radio] = true;
             return Some(*radio);
         }
         let mut plain = address;
-        plain[0] &= !0x40;
-        let radio = *self.radios.get(&plain)?;
-        self.addresses[radio] = address;
-        self.senders.insert(address, radio);
+        plain[0] &= !UNNAMED;
+        // Whose address was changed since, it tells in its frames.
+        let named = dot11::transmitter(frame).filter(|_| self.others_radios);
+        let known = named.and_then(|named| self.radios.get(&named.0));
+        let radio = *known.or_else(|| self.radios.get(&plain))?;
+        self.learn(radio, address);
         Some(radio)
     }
 
+    fn learn(&mut self, radio: usize, address: [u8; 6]) {
+        self.addresses[radio] = address;
+        self.certain[radio] = true;
+        self.senders.insert(address, radio);
+    }
+
+    /// The kernel refused a delivery: it knows no such radio, or the radio is down. One that has not
+    /// sent yet may have the other address.
+    fn refused(&mut self, delivery: Attributes<'_>) {
+        let to = delivery.get(messages::ADDR_RECEIVER);
+        let radio = to.and_then(|to| self.addresses.iter().position(|known| *known == to));
+        let Some(radio) = radio.filter(|radio| !self.certain[*radio]) else {
+            self.troubles.refused_deliveries += 1;
+            return;
+        };
+        messages::deliver_again(
+            &mut self.batch,
+            self.family,
+            delivery,
+            unnamed(self.addresses[radio]),
+            messages::SEQUENCE_AGAIN + radio as u32,
+        );
+    }
+
+    /// What became of a delivery to the other address of a radio.
+    fn answered(&mut self, radio: usize, code: i32) {
+        match self.addresses.get(radio) {
+            Some(address) if code == 0 && !self.certain[radio] => {
+                self.learn(radio, unnamed(*address));
+            }
+            Some(_) if code == 0 => {}
+            _ => self.troubles.refused_deliveries += 1,
+        }
+    }
+
     fn accepted<'a>(&mut self, sent: &messages::Sent<'a>) -> Option<Sent<'a, Ticket>> {
-        let Some(radio) = self.radio_of(sent.transmitter) else {
+        let Some(radio) = self.radio_of(sent.transmitter, sent.frame) else {
             self.troubles.unknown_radios += 1;
             return None;
         };
-        let (rates, indexes) = rate_table(sent);
+        let (rates, indexes) = rate_table(sent, self.others_radios);
         Some(Sent {
             radio,
             bytes: sent.frame,
+            frequency_mhz: sent.frequency_mhz,
             rates,
             ticket: Ticket {
                 cookie: sent.cookie,
@@ -223,9 +276,16 @@ impl Port for Hwsim {
                     }
                     Message::Malformed => self.troubles.malformed += 1,
                     // A radio that has gone, or is down, refuses its frame: not an error.
-                    Message::Ack { sequence, .. } => match sequence {
-                        messages::SEQUENCE_DELIVER => self.troubles.refused_deliveries += 1,
+                    Message::Ack {
+                        code,
+                        sequence,
+                        request,
+                    } => match sequence {
+                        messages::SEQUENCE_DELIVER => self.refused(request),
                         messages::SEQUENCE_STATUS => self.troubles.refused_statuses += 1,
+                        messages::SEQUENCE_AGAIN.. => {
+                            self.answered((sequence - messages::SEQUENCE_AGAIN) as usize, code);
+                        }
                         _ => {}
                     },
                     Message::Unknown => {}
@@ -295,6 +355,11 @@ impl Port for Hwsim {
     }
 }
 
+fn unnamed(mut address: [u8; 6]) -> [u8; 6] {
+    address[0] |= UNNAMED;
+    address
+}
+
 fn first_rate(frequency_mhz: u32) -> usize {
     if frequency_mhz > 4000 {
         FIRST_OFDM
@@ -303,15 +368,33 @@ fn first_rate(frequency_mhz: u32) -> usize {
     }
 }
 
-/// The frame's rates for the engine, and the kernel's indexes of them; none if one of them is of
-/// another table (HT, VHT) or unknown.
-fn rate_table(sent: &messages::Sent<'_>) -> (Vec<Attempts>, Vec<u8>) {
+/// The OFDM rate with the modulation and code of each HT rate of one stream (19.5); the fastest has
+/// none of its code, 5/6, and gets the next.
+const LIKE_HT: [Rate; 8] = [
+    Rate::OFDM_6,
+    Rate::OFDM_12,
+    Rate::OFDM_18,
+    Rate::OFDM_24,
+    Rate::OFDM_36,
+    Rate::OFDM_48,
+    Rate::OFDM_54,
+    Rate::OFDM_54,
+];
+
+/// The frame's rates for the engine, and the kernel's indexes of them; none if one of them is
+/// unknown or of another table (HT, VHT). `like_ht` takes for an HT rate the one of [`LIKE_HT`].
+fn rate_table(sent: &messages::Sent<'_>, like_ht: bool) -> (Vec<Attempts>, Vec<u8>) {
     let offset = first_rate(sent.frequency_mhz);
     let mut rates = Vec::new();
     let mut indexes = Vec::new();
     for entry in &sent.rates {
-        let rate = RATES.get(usize::from(entry.index) + offset);
-        let Some(rate) = rate.filter(|_| entry.flags & messages::RC_MCS == 0) else {
+        let index = usize::from(entry.index);
+        let rate = match entry.flags & messages::RC_MCS {
+            0 => RATES.get(index + offset),
+            messages::RC_HT if like_ht => LIKE_HT.get(index % LIKE_HT.len()),
+            _ => None,
+        };
+        let Some(rate) = rate else {
             return (Vec::new(), indexes);
         };
         rates.push(Attempts {

@@ -10,7 +10,7 @@ const CMD_REGISTER: u8 = 1;
 const CMD_FRAME: u8 = 2;
 const CMD_TX_INFO_FRAME: u8 = 3;
 
-const ADDR_RECEIVER: u16 = 1;
+pub const ADDR_RECEIVER: u16 = 1;
 const ADDR_TRANSMITTER: u16 = 2;
 const FRAME: u16 = 3;
 const FLAGS: u16 = 4;
@@ -27,8 +27,11 @@ pub const RC_USE_RTS_CTS: u16 = 1;
 /// Sequence numbers tell what an error is about.
 pub const SEQUENCE_DELIVER: u32 = 1;
 pub const SEQUENCE_STATUS: u32 = 2;
+/// Of a delivery that goes to the other address of radio 0; that of radio 1 has the next one.
+pub const SEQUENCE_AGAIN: u32 = 3;
 /// HT and VHT rates are indexes of another table.
-pub const RC_MCS: u16 = 1 << 3 | 1 << 8;
+pub const RC_MCS: u16 = RC_HT | 1 << 8;
+pub const RC_HT: u16 = 1 << 3;
 pub const MAX_RATES: usize = 4;
 
 /// A frame that a kernel radio sends: what the medium needs of HWSIM_CMD_FRAME.
@@ -66,6 +69,8 @@ pub enum Message<'a> {
     Ack {
         code: i32,
         sequence: u32,
+        /// What the request held, where it was refused.
+        request: Attributes<'a>,
     },
     Unknown,
     Malformed,
@@ -78,7 +83,15 @@ pub fn parse(datagram: &[u8]) -> Vec<Message<'_>> {
 
 fn parse_one(message: netlink::Message<'_>) -> Message<'_> {
     match message {
-        netlink::Message::Ack { code, sequence } => Message::Ack { code, sequence },
+        netlink::Message::Ack {
+            code,
+            sequence,
+            request,
+        } => Message::Ack {
+            code,
+            sequence,
+            request,
+        },
         netlink::Message::Malformed => Message::Malformed,
         netlink::Message::Generic {
             family,
@@ -142,6 +155,24 @@ pub fn deliver(
     batch.attribute(SIGNAL, &signal_dbm.to_ne_bytes());
     if frequency_mhz != 0 {
         batch.attribute(FREQ, &frequency_mhz.to_ne_bytes());
+    }
+    batch.end();
+}
+
+/// A refused delivery once more, to another address; answered in any case.
+pub fn deliver_again(
+    batch: &mut Batch,
+    family: u16,
+    refused: Attributes<'_>,
+    receiver: [u8; 6],
+    sequence: u32,
+) {
+    batch.begin(family, FLAG_ACK, CMD_FRAME, VERSION, sequence);
+    for (kind, value) in refused {
+        match kind {
+            ADDR_RECEIVER => batch.attribute(ADDR_RECEIVER, &receiver),
+            _ => batch.attribute(kind, value),
+        }
     }
     batch.end();
 }

@@ -17,6 +17,8 @@ pub struct Sent<'a, T> {
     pub radio: usize,
     /// From the MAC header on, without FCS.
     pub bytes: &'a [u8],
+    /// Centre of the channel that it is on.
+    pub frequency_mhz: u32,
     /// Empty where the engine does not know one of them.
     pub rates: Vec<Attempts>,
     /// What the port needs to tell the host what became of the frame.

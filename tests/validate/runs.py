@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run scenarios given as documents, one guest a core."""
+"""Runs of the validation, a guest a core, with their progress on standard error."""
 
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
@@ -17,12 +19,24 @@ from hoplab.scenario.file import parse
 from hoplab.scenario.resolve import resolve
 
 Answer = TypeVar("Answer")
-OnDone = Callable[[int, int], None]
-"""Told, after each run, how many of how many are done."""
+EVERY_S = 20.0
 
 
-def _silent(done: int, total: int) -> None:
-    pass
+class _Teller:
+    """A line that is written over on a terminal, else one now and then."""
+
+    def __init__(self) -> None:
+        self.began_s = self.told_s = time.monotonic()
+
+    def __call__(self, done: int, total: int) -> None:
+        now_s = time.monotonic()
+        terminal = sys.stderr.isatty()
+        if not (terminal or done == total or now_s - self.told_s > EVERY_S):
+            return
+        self.told_s = now_s
+        text = f"  {done} of {total} runs, {now_s - self.began_s:.0f} s"
+        end = "\r" if terminal and done < total else "\n"
+        print(text, end=end, file=sys.stderr, flush=True)
 
 
 def measure(document: dict[str, Any], read: Callable[[Results], Answer]) -> Answer:
@@ -34,17 +48,16 @@ def measure(document: dict[str, Any], read: Callable[[Results], Answer]) -> Answ
 
 
 def measure_all(
-    documents: Sequence[dict[str, Any]],
-    read: Callable[[Results], Answer],
-    on_done: OnDone = _silent,
+    documents: Sequence[dict[str, Any]], read: Callable[[Results], Answer]
 ) -> list[Answer]:
     """`measure` of each, in order, several at a time. The first failure ends it."""
+    told = _Teller()
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         futures = [pool.submit(measure, document, read) for document in documents]
         try:
             for done, future in enumerate(as_completed(futures), start=1):
                 future.result()
-                on_done(done, len(futures))
+                told(done, len(futures))
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
@@ -52,14 +65,11 @@ def measure_all(
 
 
 def measure_seeds(
-    documents: Sequence[dict[str, Any]],
-    seeds: Sequence[int],
-    read: Callable[[Results], Answer],
-    on_done: OnDone = _silent,
+    documents: Sequence[dict[str, Any]], seeds: Sequence[int], read: Callable[[Results], Answer]
 ) -> list[list[Answer]]:
     """Each document under every seed: its answers in the order of ``seeds``."""
     repeated = [{**document, "seed": seed} for document in documents for seed in seeds]
-    found = measure_all(repeated, read, on_done)
+    found = measure_all(repeated, read)
     return [found[i : i + len(seeds)] for i in range(0, len(found), len(seeds))]
 
 

@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `hoplab-medium` under the name `wmediumd`: its options, its configuration, its socket.
+//!
+//! Who starts wmediumd and talks to it needs to know nothing of this. What is behind is the same
+//! channel as ever: carrier sense, collisions, hidden terminals.
+
+pub mod libconfig;
+pub mod messages;
+pub mod socket;
+pub mod table;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use hoplab_medium_core::{Antenna, ErrorTable, Fading, Instant, Model, Place, Reception, Station};
+
+use crate::config::{self, Config};
+use libconfig::{Group, Value};
+use messages::Address;
+
+/// What decides over a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    Places,
+    Snr,
+    Probability,
+}
+
+/// From, to, and what the file says of it.
+pub type Link = (usize, usize, f64);
+
+/// What a file asks for beyond a [`Config`].
+pub struct Described {
+    pub config: Config,
+    pub mode: Mode,
+    /// Of each radio, where places decide.
+    pub antennas: Vec<Antenna>,
+    /// Power of a link that nothing is said of; from, to and power of the others.
+    pub levels: Option<(f64, Vec<Link>)>,
+    /// From, to, probability.
+    pub losses: Vec<Link>,
+    /// Radio and medium.
+    pub mediums: Vec<(usize, i32)>,
+}
+
+/// wmediumd's, which a file does not tell.
+const GAIN_DBI: f64 = 5.0;
+const HEIGHT_M: f64 = 1.0;
+const NOISE_DBM: f64 = -91.0;
+const DEFAULT_SNR_DB: f64 = 30.0;
+const DEFAULT_POWER_DBM: f64 = 20.0;
+const FREQUENCY_MHZ: f64 = 2412.0;
+/// At which every rate comes through, where only chance decides.
+const STRONG_SNR_DB: f64 = 60.0;
+
+/// Read what wmediumd reads: `text` of its file, `losses` that of its table. `records` is the folder
+/// for what the run leaves, `start` its time 0.
+pub fn describe(
+    text: &str,
+    losses: Option<&str>,
+    records: &Path,
+    start: Instant,
+) -> Result<Described, String> {
+    let file = libconfig::parse(text)?;
+    let ifaces = group(&file, "ifaces").ok_or("ifaces: expected a group")?;
+    let ids = ifaces.get("ids").and_then(Value::list);
+    let ids = ids.ok_or("ifaces.ids: expected a list of addresses")?;
+    let addresses = ids.iter().map(address).collect::<Result<Vec<_>, _>>()?;
+    let empty = Group::new();
+    let model = group(&file, "model").unwrap_or(&empty);
+    let noise_dbm = number(model, "noise_threshold").filter(|dbm| *dbm < 0.0);
+    let noise_dbm = noise_dbm.unwrap_or(NOISE_DBM);
+    let mut config = plain(&addresses, noise_dbm, records, start)?;
+    if let Some(text) = losses {
+        config.params.reception = Reception::Table;
+        config.params.table =
+            table::parse(text).map_err(|e| format!("the table of losses: {e}"))?;
+    }
+    if let Some(deviation_db) = number(model, "fading_coefficient").filter(|db| *db > 0.0) {
+        config.params.fading = Fading::Normal { deviation_db };
+    }
+    let mut described = Described {
+        config,
+        mode: Mode::Snr,
+        antennas: Vec::new(),
+        levels: None,
+        losses: Vec::new(),
+        mediums: mediums(ifaces, addresses.len())?,
+    };
+    let kind = model.get("type").map_or(Some("snr"), Value::text);
+    match kind {
+        Some("path_loss") => described.by_places(model)?,
+        Some("prob") => described.by_chance(model)?,
+        Some("snr") => {
+            let of_model = model.get("links").or_else(|| ifaces.get("links"));
+            let links = links(of_model, addresses.len())?;
+            let dbm = |db| noise_dbm + db;
+            let levels = links.into_iter().map(|(from, to, db)| (from, to, dbm(db)));
+            described.levels = Some((dbm(DEFAULT_SNR_DB), levels.collect()));
+        }
+        _ => return Err("model.type: expected \"path_loss\", \"snr\" or \"prob\"".into()),
+    }
+    Ok(described)
+}
+
+impl Described {
+    fn by_places(&mut self, model: &Group) -> Result<(), String> {
+        self.mode = Mode::Places;
+        let params = &mut self.config.params;
+        params.propagation.model = path_loss(model)?;
+        let radios = self.config.stations.len();
+        let places = model.get("positions").and_then(Value::list);
+        let places: Option<Vec<Place>> = places.and_then(|all| all.iter().map(place).collect());
+        let places = places
+            .filter(|places| places.len() == radios)
+            .ok_or_else(|| format!("model.positions: expected {radios} times (x, y, z)"))?;
+        for (station, place) in self.config.stations.iter_mut().zip(places) {
+            *station = Station::at(&station.name, place);
+        }
+        let of_each = |key: &str, default: f64| match model.get(key) {
+            None => Ok(vec![default; radios]),
+            Some(given) => given
+                .numbers()
+                .filter(|numbers| numbers.len() == radios)
+                .ok_or_else(|| format!("model.{key}: expected {radios} numbers")),
+        };
+        let powers = of_each("tx_powers", DEFAULT_POWER_DBM)?;
+        let access_points = of_each("isnodeaps", 0.0)?;
+        let both = powers.into_iter().zip(access_points);
+        self.antennas = both
+            .map(|(tx_power_dbm, access_point)| Antenna {
+                tx_power_dbm,
+                gain_dbi: GAIN_DBI,
+                height_m: HEIGHT_M,
+                frequency_mhz: FREQUENCY_MHZ,
+                sets_power: access_point != 0.0,
+            })
+            .collect();
+        Ok(())
+    }
+
+    fn by_chance(&mut self, model: &Group) -> Result<(), String> {
+        self.mode = Mode::Probability;
+        let radios = self.config.stations.len();
+        let default = number(model, "default_prob").unwrap_or(0.0);
+        let given = links(model.get("links"), radios)?;
+        let probable = |p: f64| (0.0..=1.0).contains(&p);
+        if !probable(default) || !given.iter().all(|link| probable(link.2)) {
+            return Err("model: expected probabilities of a loss from 0 to 1".into());
+        }
+        for from in 0..radios {
+            for to in (0..radios).filter(|to| *to != from) {
+                let told = given
+                    .iter()
+                    .rev()
+                    .find(|link| (link.0, link.1) == (from, to));
+                self.losses
+                    .push((from, to, told.map_or(default, |link| link.2)));
+            }
+        }
+        let strong = self.config.noise_dbm + STRONG_SNR_DB;
+        self.levels = Some((strong, Vec::new()));
+        // Nothing but chance.
+        self.config.params.reception = Reception::ErrorRate;
+        self.config.params.table = ErrorTable::default();
+        Ok(())
+    }
+
+    /// Power of each radio, in dBm.
+    pub fn powers(&self) -> Vec<f64> {
+        let own = self.config.params.propagation.tx_power_dbm;
+        let of = |radio| {
+            self.antennas
+                .get(radio)
+                .map_or(own, |a: &Antenna| a.tx_power_dbm)
+        };
+        (0..self.config.stations.len()).map(of).collect()
+    }
+}
+
+/// A channel of 802.11g with these radios; the rest is wmediumd's.
+fn plain(
+    addresses: &[Address],
+    noise_dbm: f64,
+    records: &Path,
+    start: Instant,
+) -> Result<Config, String> {
+    let sensed_dbm = noise_dbm + 1.0;
+    let mut text = format!(
+        "[radio]\nprofile = \"80211g\"\nantenna_gain_dbi = {GAIN_DBI:?}\n\
+         antenna_height_m = {HEIGHT_M:?}\nnoise_dbm = {noise_dbm:?}\n\
+         cs_threshold_dbm = {sensed_dbm:?}\nrx_threshold_dbm = {sensed_dbm:?}\n\
+         reception = \"error-rate\"\n"
+    );
+    for (i, address) in addresses.iter().enumerate() {
+        let mac = shown(address);
+        text += &format!("[[station]]\nname = \"r{i}\"\nmac = \"{mac}\"\nx_m = 0\ny_m = 0\n");
+    }
+    let folder = records.display().to_string();
+    text += &format!("[records]\ndir = {folder:?}\n");
+    let mut config = config::parse(&text, start)?;
+    for (station, address) in config.stations.iter_mut().zip(addresses) {
+        station.name = shown(address);
+    }
+    config.others_radios = true;
+    Ok(config)
+}
+
+fn shown(address: &Address) -> String {
+    address.map(|octet| format!("{octet:02x}")).join(":")
+}
+
+fn group<'a>(file: &'a Group, key: &str) -> Option<&'a Group> {
+    file.get(key).and_then(Value::group)
+}
+
+fn number(group: &Group, key: &str) -> Option<f64> {
+    group.get(key).and_then(Value::number)
+}
+
+fn address(value: &Value) -> Result<Address, String> {
+    let text = value.text().unwrap_or_default();
+    let octets = text.split(':').map(|part| u8::from_str_radix(part, 16));
+    let octets: Option<Vec<u8>> = octets.map(Result::ok).collect();
+    octets
+        .and_then(|octets| octets.try_into().ok())
+        .ok_or_else(|| format!("ifaces.ids: {text:?} is not six hexadecimal octets with colons"))
+}
+
+/// `medium_array`: lists of radios by the order of `ids`, the first of which are medium 1.
+fn mediums(ifaces: &Group, radios: usize) -> Result<Vec<(usize, i32)>, String> {
+    let Some(array) = ifaces.get("medium_array") else {
+        return Ok(Vec::new());
+    };
+    let wrong = || "ifaces.medium_array: expected lists of places in ifaces.ids".to_owned();
+    let mut found = Vec::new();
+    for (list, medium) in array.list().ok_or_else(wrong)?.iter().zip(1..) {
+        for number in list.numbers().ok_or_else(wrong)? {
+            found.push((index(number, radios).ok_or_else(wrong)?, medium));
+        }
+    }
+    Ok(found)
+}
+
+/// A place in `ifaces.ids`.
+fn index(number: f64, radios: usize) -> Option<usize> {
+    let whole = number >= 0.0 && number < radios as f64 && number.fract() == 0.0;
+    whole.then_some(number as usize)
+}
+
+fn links(value: Option<&Value>, radios: usize) -> Result<Vec<Link>, String> {
+    let wrong = || "links: expected (from, to, number), by the order of ifaces.ids".to_owned();
+    let Some(value) = value else {
+        return Ok(Vec::new());
+    };
+    let link = |link: &Value| match link.numbers()?[..] {
+        [from, to, number] => Some((index(from, radios)?, index(to, radios)?, number)),
+        _ => None,
+    };
+    let links = value.list().ok_or_else(wrong)?.iter().map(link);
+    links.collect::<Option<_>>().ok_or_else(wrong)
+}
+
+fn place(value: &Value) -> Option<Place> {
+    match value.numbers()?[..] {
+        [x_m, y_m, z_m] => Some(Place { x_m, y_m, z_m }),
+        _ => None,
+    }
+}
+
+fn path_loss(model: &Group) -> Result<Model, String> {
+    let name = model.get("model_name").and_then(Value::text);
+    let needed = |key: &str| number(model, key).ok_or_else(|| format!("model.{key}: missing"));
+    let system_loss = || {
+        let loss = number(model, "sL").unwrap_or(1.0);
+        10.0 * loss.max(1.0).log10()
+    };
+    Ok(match name {
+        Some("log_distance" | "log_normal_shadowing") => Model::LogDistance {
+            exponent: needed("path_loss_exp")?,
+            reference_m: 1.0,
+        },
+        Some("free_space") => Model::FreeSpace {
+            loss_db: system_loss(),
+        },
+        Some("two_ray_ground") => Model::TwoRay,
+        Some("itu") => Model::Itu {
+            coefficient: number(model, "pL").filter(|pl| *pl != 0.0),
+            floors_db: needed("lF")? * needed("nFLOORS")?,
+        },
+        _ => {
+            return Err(format!(
+                "model.model_name: {name:?} is none of log_distance, log_normal_shadowing, \
+                 free_space, two_ray_ground, itu"
+            ))
+        }
+    })
+}
+
+/// The file that `-x` names: as wmediumd has it, the name lacks its last two letters.
+pub fn read_table(name: &str) -> Result<String, String> {
+    let read =
+        |path: &Path| fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()));
+    let longer = PathBuf::from(format!("{name}ax"));
+    read(if longer.exists() {
+        &longer
+    } else {
+        Path::new(name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const IDS: &str = "ids = [\"02:00:00:00:00:00\", \"02:00:00:00:01:00\"];";
+
+    fn read(ifaces: &str, model: &str, losses: Option<&str>) -> Result<Described, String> {
+        let text = format!("ifaces: {{ {IDS} {ifaces} }};\nmodel: {{ {model} }};");
+        describe(&text, losses, Path::new("records"), Instant::ZERO)
+    }
+
+    fn places(model: &str) -> Described {
+        let given = "type = \"path_loss\"; positions = ((10.0, 10.0, 0.0), (50.0, 10.0, 2.0)); \
+             isnodeaps = (0, 1); tx_powers = (14, 20); ";
+        read("", &format!("{given}{model}"), None).expect("a file")
+    }
+
+    #[test]
+    fn radios_at_places() {
+        let found =
+            places("model_name = \"log_distance\"; path_loss_exp = 4.0; noise_threshold = -91;");
+        assert_eq!(found.mode, Mode::Places);
+        assert_eq!(found.powers(), [14.0, 20.0]);
+        assert_eq!(found.config.macs[1], [2, 0, 0, 0, 1, 0]);
+        assert_eq!(found.config.stations[1].name, "02:00:00:00:01:00");
+        assert_eq!(found.config.stations[1].place(Instant::ZERO).z_m, 2.0);
+        assert_eq!(found.config.noise_dbm, -91.0);
+        assert_eq!(found.config.params.cs_threshold_dbm, -90.0);
+        assert!(!found.antennas[0].sets_power && found.antennas[1].sets_power);
+    }
+
+    /// wmediumd's own: 14 dBm and twice 5 dBi over 40 m with exponent 4 at 2.412 GHz arrive as
+    /// -80 dBm, and free space is log-distance with exponent 2.
+    #[test]
+    fn path_losses() {
+        let received = |model: &str, metres: f64| {
+            let found = places(model);
+            let (from, to) = (found.antennas[0], found.antennas[0]);
+            found.config.params.propagation.between(&from, &to, metres)
+        };
+        let far = received("model_name = \"log_distance\"; path_loss_exp = 4.0;", 40.0);
+        assert!((far - -80.17).abs() < 0.01, "{far}");
+        let free = received("model_name = \"free_space\"; sL = 1;", 40.0);
+        let two = received("model_name = \"log_distance\"; path_loss_exp = 2;", 40.0);
+        assert!((free - two).abs() < 1e-9);
+        let lossy = received("model_name = \"free_space\"; sL = 10;", 40.0);
+        assert!((free - lossy - 10.0).abs() < 1e-9);
+        // 20 log 2412 + 28 log 10 + 2 times 6 - 28 = 79.6 dB.
+        let floors = received("model_name = \"itu\"; nFLOORS = 2; lF = 6; pL = 0;", 10.0);
+        assert!((floors - (24.0 - 79.65)).abs() < 0.01, "{floors}");
+        let shadowed = "model_name = \"log_normal_shadowing\"; path_loss_exp = 4.0; sL = 1;";
+        assert_eq!(received(shadowed, 40.0), far);
+    }
+
+    #[test]
+    fn matrices() {
+        let snr = read("", "type = \"snr\"; links = ((0, 1, 20));", None).expect("a file");
+        assert_eq!(snr.levels, Some((-61.0, vec![(0, 1, -71.0)])));
+        let older = read("links = ((1, 0, 5));", "", None).expect("a file");
+        assert_eq!(older.levels, Some((-61.0, vec![(1, 0, -86.0)])));
+        let text = "type = \"prob\"; default_prob = 1.0; links = ((0, 1, 0.25));";
+        let chance = read("", text, None).expect("a file");
+        assert_eq!(chance.losses, [(0, 1, 0.25), (1, 0, 1.0)]);
+    }
+
+    #[test]
+    fn mediums_are_numbered_from_one() {
+        let found = read("medium_array = ((0), (1));", "", None).expect("a file");
+        assert_eq!(found.mediums, [(0, 1), (1, 2)]);
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let told = |ifaces, model| read(ifaces, model, None).err().expect("a mistake");
+        assert!(told("", "type = \"other\";").starts_with("model.type"));
+        assert!(told("", "links = ((0, 2, 5));").starts_with("links"));
+        assert!(told("medium_array = ((2));", "").starts_with("ifaces.medium_array"));
+        assert!(
+            told("", "type = \"path_loss\"; model_name = \"free_space\";").contains("positions")
+        );
+        assert!(told("", "type = \"path_loss\"; model_name = \"x\";").contains("model_name"));
+        assert!(describe("", None, Path::new("r"), Instant::ZERO).is_err());
+    }
+}

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The socket at which wmediumd takes changes while the network is in use: one peer at a time, each
+//! request answered before the next is looked at.
+
+use std::fs;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::{UnixListener, UnixStream};
+
+use super::messages::{self, Address, Answer, Request};
+use super::Mode;
+use crate::control::{Change, Part};
+
+pub const PATH: &str = "/var/run/wmediumd.sock";
+/// Octets that are read at a time; the longest request has 589.
+const ROOM: usize = 4096;
+
+/// The socket; its file goes with it.
+pub struct Socket {
+    listener: UnixListener,
+    peer: Option<UnixStream>,
+    /// Of a request that is not whole yet.
+    received: Vec<u8>,
+    radios: Radios,
+}
+
+/// What requests are about.
+struct Radios {
+    mode: Mode,
+    addresses: Vec<Address>,
+    noise_dbm: f64,
+    /// Power that a radio was told, and the deviation that comes to it.
+    powers: Vec<(f64, f64)>,
+}
+
+impl Socket {
+    pub fn open(
+        mode: Mode,
+        addresses: &[Address],
+        powers: &[f64],
+        noise_dbm: f64,
+    ) -> Result<Self, String> {
+        let told = |error: io::Error| format!("{PATH}: {error}");
+        let _ = fs::remove_file(PATH);
+        let listener = UnixListener::bind(PATH).map_err(told)?;
+        listener.set_nonblocking(true).map_err(told)?;
+        Ok(Self {
+            listener,
+            peer: None,
+            received: Vec::new(),
+            radios: Radios {
+                mode,
+                addresses: addresses.to_vec(),
+                noise_dbm,
+                powers: powers.iter().map(|power| (*power, 0.0)).collect(),
+            },
+        })
+    }
+
+    /// To wait for what comes next, from the peer or from the next one.
+    pub fn descriptor(&self) -> Result<OwnedFd, String> {
+        let copy: io::Result<OwnedFd> = match &self.peer {
+            Some(peer) => peer.try_clone().map(Into::into),
+            None => self.listener.try_clone().map(Into::into),
+        };
+        copy.map_err(|error| format!("{PATH}: {error}"))
+    }
+
+    /// The changes that have come, each answered, and whether somebody else is to be waited for.
+    pub fn receive(&mut self) -> (Vec<Change>, bool) {
+        let mut changes = Vec::new();
+        let Some(peer) = &mut self.peer else {
+            let Ok((peer, _)) = self.listener.accept() else {
+                return (changes, false);
+            };
+            let _ = peer.set_nonblocking(true);
+            self.peer = Some(peer);
+            self.received.clear();
+            return (changes, true);
+        };
+        let mut room = [0; ROOM];
+        let gone = match peer.read(&mut room) {
+            Ok(0) => true,
+            Ok(length) => {
+                self.received.extend(&room[..length]);
+                false
+            }
+            Err(error) => !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted),
+        };
+        while let Some((request, bytes)) = messages::parse(&self.received) {
+            let length = bytes.len();
+            if let Some((result, index)) = self.radios.obey(request, &mut changes) {
+                // A peer that has gone needs no answer, and one that takes none goes without.
+                let _ = peer.write_all(&messages::answer(bytes, index, result));
+            }
+            self.received.drain(..length);
+        }
+        if gone {
+            self.peer = None;
+        }
+        (changes, gone)
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(PATH);
+    }
+}
+
+impl Radios {
+    /// What the request asks for is added to `changes`; returns result and index to answer with.
+    fn obey(&mut self, request: Request, changes: &mut Vec<Change>) -> Option<(Answer, i32)> {
+        let mut index = -1;
+        let result = match request {
+            Request::End => {
+                changes.push(Change::End);
+                return None;
+            }
+            Request::Add(address) => match self.radio(address) {
+                Some(radio) => {
+                    index = radio as i32;
+                    Answer::Duplicate
+                }
+                None => Answer::UnknownRadio,
+            },
+            other => match self.change(other) {
+                Ok(change) => {
+                    changes.push(change);
+                    Answer::Done
+                }
+                Err(reason) => reason,
+            },
+        };
+        Some((result, index))
+    }
+
+    fn radio(&self, address: Address) -> Option<usize> {
+        self.addresses.iter().position(|known| *known == address)
+    }
+
+    fn change(&mut self, request: Request) -> Result<Change, Answer> {
+        let find = |address| self.radio(address).ok_or(Answer::UnknownRadio);
+        let only = |mode| match self.mode == mode {
+            true => Ok(()),
+            false => Err(Answer::WrongMode),
+        };
+        let fit = |radio, part| Change::Fit { radio, part };
+        Ok(match request {
+            Request::Snr { from, to, db } => {
+                let (src, dst) = (find(from)?, find(to)?);
+                only(Mode::Snr)?;
+                let dbm = self.noise_dbm + f64::from(db);
+                Change::Level { src, dst, dbm }
+            }
+            Request::Loss {
+                from,
+                to,
+                probability,
+            } => {
+                let (src, dst) = (find(from)?, find(to)?);
+                only(Mode::Probability)?;
+                let rate = probability;
+                Change::Lose { src, dst, rate }
+            }
+            Request::Losses { from, to } => {
+                find(from).and(find(to))?;
+                return Err(Answer::WrongMode);
+            }
+            Request::Remove(address) => Change::Power {
+                radio: find(address)?,
+                up: false,
+            },
+            Request::RemoveIndex(index) => {
+                let radio = usize::try_from(index).ok();
+                let radio = radio.filter(|radio| *radio < self.addresses.len());
+                Change::Power {
+                    radio: radio.ok_or(Answer::UnknownRadio)?,
+                    up: false,
+                }
+            }
+            Request::Place(address, place) => {
+                let radio = find(address)?;
+                only(Mode::Places)?;
+                let known = [place.x_m, place.y_m, place.z_m];
+                if !known.iter().all(|metres| metres.abs() <= FARTHEST_M) {
+                    return Err(Answer::WrongMode);
+                }
+                Change::Put { radio, place }
+            }
+            Request::Gain(address, dbi) => fit(find(address)?, Part::Gain(dbi.into())),
+            Request::Height(address, metres) => fit(find(address)?, Part::Height(metres.into())),
+            Request::Medium(address, medium) => Change::Assign {
+                radio: find(address)?,
+                medium,
+            },
+            Request::Power(address, dbm) => {
+                let radio = find(address)?;
+                self.powers[radio].0 = dbm.into();
+                fit(radio, self.power(radio))
+            }
+            Request::Deviation(address, db) if db.is_finite() => {
+                let radio = find(address)?;
+                self.powers[radio].1 = db;
+                fit(radio, self.power(radio))
+            }
+            Request::Deviation(..) | Request::End | Request::Add(_) | Request::Unknown => {
+                return Err(Answer::WrongMode)
+            }
+        })
+    }
+
+    fn power(&self, radio: usize) -> Part {
+        let (power, deviation) = self.powers[radio];
+        Part::Power(power + deviation)
+    }
+}
+
+/// Farther away nothing is.
+const FARTHEST_M: f64 = 1e6;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: Address = [2, 0, 0, 0, 0, 0];
+    const SECOND: Address = [2, 0, 0, 0, 1, 0];
+
+    fn radios(mode: Mode) -> Radios {
+        Radios {
+            mode,
+            addresses: vec![FIRST, SECOND],
+            noise_dbm: -91.0,
+            powers: vec![(14.0, 0.0); 2],
+        }
+    }
+
+    fn obeyed(radios: &mut Radios, request: Request) -> (Answer, Vec<Change>) {
+        let mut changes = Vec::new();
+        let (result, _) = radios.obey(request, &mut changes).expect("an answer");
+        (result, changes)
+    }
+
+    #[test]
+    fn a_deviation_comes_to_the_power() {
+        let mut radios = radios(Mode::Places);
+        let part = |part| vec![Change::Fit { radio: 1, part }];
+        let told = obeyed(&mut radios, Request::Deviation(SECOND, -1.5));
+        assert_eq!(told, (Answer::Done, part(Part::Power(12.5))));
+        let told = obeyed(&mut radios, Request::Power(SECOND, 20));
+        assert_eq!(told, (Answer::Done, part(Part::Power(18.5))));
+    }
+
+    #[test]
+    fn what_another_mode_is_for_is_refused() {
+        let snr = Request::Snr {
+            from: FIRST,
+            to: SECOND,
+            db: 20,
+        };
+        assert_eq!(obeyed(&mut radios(Mode::Places), snr).0, Answer::WrongMode);
+        let level = Change::Level {
+            src: 0,
+            dst: 1,
+            dbm: -71.0,
+        };
+        assert_eq!(
+            obeyed(&mut radios(Mode::Snr), snr),
+            (Answer::Done, vec![level])
+        );
+        let place = Request::Place(FIRST, Default::default());
+        assert_eq!(obeyed(&mut radios(Mode::Snr), place).0, Answer::WrongMode);
+    }
+
+    #[test]
+    fn who_is_not_there_is_told() {
+        let mut radios = radios(Mode::Places);
+        let stranger = [9; 6];
+        assert_eq!(
+            obeyed(&mut radios, Request::Power(stranger, 1)).0,
+            Answer::UnknownRadio
+        );
+        assert_eq!(
+            obeyed(&mut radios, Request::RemoveIndex(2)).0,
+            Answer::UnknownRadio
+        );
+        assert_eq!(
+            obeyed(&mut radios, Request::RemoveIndex(-1)).0,
+            Answer::UnknownRadio
+        );
+        assert_eq!(
+            obeyed(&mut radios, Request::Add(FIRST)).0,
+            Answer::Duplicate
+        );
+    }
+}

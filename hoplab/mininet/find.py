@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Find Mininet-WiFi, which no package registry has, and what it needs beside itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from hoplab.errors import MissingTool
+
+VARIABLE = "HOPLAB_MININET_WIFI"
+SYSTEM_PYTHON = "/usr/bin/python3"
+MODULES = {
+    "mininet": "mininet",
+    "numpy": "python3-numpy",
+    "matplotlib": "python3-matplotlib",
+    "bitstring": "python3-bitstring",
+    "requests": "python3-requests",
+    "six": "python3-six",
+    "pkg_resources": "python3-pkg-resources",
+}
+"""What Mininet-WiFi imports, and the Debian package of each."""
+PROGRAMS = {"mnexec": "mininet", "ifconfig": "net-tools", "iw": "iw"}
+"""Programs that every script needs."""
+SOMETIMES = {
+    "hostapd": "hostapd",
+    "wpa_supplicant": "wpasupplicant",
+    "iwconfig": "wireless-tools",
+    "ovs-vsctl": "openvswitch-switch",
+}
+"""Those of networks with access points."""
+SBIN = ("/usr/local/sbin", "/usr/sbin", "/sbin")
+HOW = (
+    f"clone https://github.com/intrig-unicamp/mininet-wifi and set {VARIABLE} to its folder, "
+    "or install it by its own script"
+)
+ASK = """
+import importlib.util, json, sys
+def there(name):
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False
+print(json.dumps([name for name in sys.argv[1:] if not there(name)]))
+"""
+
+
+@dataclass(frozen=True)
+class Found:
+    """An interpreter that has Mininet-WiFi, by the folder ``tree`` where it is not installed."""
+
+    python: str
+    tree: Path | None
+
+
+def find() -> Found:
+    """Raises `MissingTool` where there is none, or where what it needs is missing."""
+    found = mininet_wifi()
+    lacking = missing(found.python)
+    if lacking:
+        packages = " ".join(sorted(lacking))
+        raise MissingTool(f"Mininet-WiFi: needs more; 'apt-get install {packages}'")
+    return found
+
+
+def mininet_wifi() -> Found:
+    """Mininet-WiFi by the variable, else of the active environment, else of the system."""
+    named = os.environ.get(VARIABLE)
+    if named is not None:
+        tree = Path(named).absolute()
+        if not (tree / "mn_wifi" / "__init__.py").is_file():
+            raise MissingTool(f"{VARIABLE}: {named} holds no mn_wifi; {HOW}")
+        return Found(SYSTEM_PYTHON, tree)
+    for python in _interpreters():
+        if "mn_wifi" not in _lacks(python, ["mn_wifi"]):
+            return Found(python, None)
+    raise MissingTool(f"Mininet-WiFi: not found; {HOW}")
+
+
+def missing(python: str) -> set[str]:
+    """Debian packages that ``python`` and every script lack."""
+    lacking = {MODULES[name] for name in _lacks(python, list(MODULES))}
+    return lacking | {package for name, package in PROGRAMS.items() if not program(name)}
+
+
+def program(name: str) -> str | None:
+    """Where a program is, also one that root alone has in its PATH."""
+    return shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", ""), *SBIN]))
+
+
+def _interpreters() -> Iterator[str]:
+    environment = os.environ.get("VIRTUAL_ENV")
+    if environment:
+        yield str(Path(environment) / "bin" / "python3")
+    yield sys.executable
+    yield SYSTEM_PYTHON
+
+
+def _lacks(python: str, names: list[str]) -> list[str]:
+    """Modules that the interpreter does not find; all where it cannot be run."""
+    try:
+        answer = subprocess.run(
+            [python, "-c", ASK, *names], capture_output=True, text=True, check=True, cwd="/"
+        )
+        lacking: list[str] = json.loads(answer.stdout)
+    except (OSError, subprocess.CalledProcessError, ValueError):
+        return names
+    return lacking

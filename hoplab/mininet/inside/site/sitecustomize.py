@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+# mypy: ignore-errors
+"""Hooks into Mininet and Mininet-WiFi, each with the symptom that it cures; no file is changed.
+
+The interpreter imports this module by its name when it starts.
+"""
+
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import os
+import subprocess
+import sys
+import time
+import types
+from pathlib import Path
+
+OVS_UPTIME_S = 11.0
+SHORTEST_WAIT_S = 0.01
+
+
+def older_mininet(module):
+    """mn_wifi.net imports fmtBps, which Debian's Mininet 2.3.0 has not: ImportError."""
+    if hasattr(module, "fmtBps"):
+        return
+
+    def fmtBps(bps, fmt="%.1f %sbps", prefixes=("", "K", "M", "G", "T")):
+        for prefix in prefixes[:-1]:
+            if bps < 1000:
+                return fmt % (bps, prefix)
+            bps /= 1000.0
+        return fmt % (bps, prefixes[-1])
+
+    module.fmtBps = fmtBps
+
+
+def waiting(module):
+    """Loops that read the clock until a time has come: in virtual time a reading takes 256 ns of
+    it, and 60 s of the processor's a second. As if each reading came some time after the last; and
+    naps of 0.1 ms, which others of its loops take, are as long."""
+    sleep, clock = time.sleep, time.time
+
+    def read():
+        sleep(SHORTEST_WAIT_S)
+        return clock()
+
+    def nap(seconds):
+        sleep(max(seconds, SHORTEST_WAIT_S))
+
+    for name, value in (("time", read), ("sleep", nap)):
+        if callable(getattr(module, name, None)):
+            setattr(module, name, value)
+
+
+def open_vswitch(kind):
+    """Nobody has started Open vSwitch in a guest; and started within the first 10 s, it takes the
+    computer for one without processors, and every packet that needs it is lost."""
+    before = kind.__dict__["setup"].__func__
+
+    def setup(cls):
+        start_open_vswitch()
+        before(cls)
+
+    kind.setup = classmethod(setup)
+
+
+def start_open_vswitch():
+    program = "/usr/share/openvswitch/scripts/ovs-ctl"
+    running = subprocess.call(["pgrep", "-x", "ovs-vswitchd"], stdout=subprocess.DEVNULL) == 0
+    if running or not Path(program).exists():
+        return
+    time.sleep(max(0.0, OVS_UPTIME_S - time.clock_gettime(time.CLOCK_BOOTTIME)))
+    for folder in ("/etc/openvswitch", "/var/lib/openvswitch", "/var/log/openvswitch"):
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    subprocess.call(
+        [program, "start", "--system-id=hoplab", "--no-monitor"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def switches(module):
+    open_vswitch(module.OVSSwitch)
+
+
+def access_points(module):
+    open_vswitch(module.OVSAP)
+
+
+def medium(module):
+    """Without a medium every frame takes no time and none collides. Half of upstream's examples
+    name none (their links' delays are netem's): they get one, unless told to stay as they are
+    written. And nobody looks at a plot, which takes 5 s of the processor's a second."""
+    kind = module.Mininet_wifi
+    begin = kind.__init__
+
+    def init(self, *arguments, **options):
+        if "link" not in options:
+            options["link"] = module.wmediumd
+            options.setdefault("wmediumd_mode", module.interference)
+        begin(self, *arguments, **options)
+
+    def plot_nothing(self, **options):
+        for key, value in options.items():
+            setattr(self, key, value)
+
+    if os.environ.get("HOPLAB_MEDIUM") == "always":
+        kind.__init__ = init
+    if not os.environ.get("DISPLAY"):
+        kind.plotGraph = plot_nothing
+
+
+HOOKS = {
+    "mininet.util": older_mininet,
+    "mininet.node": switches,
+    "mn_wifi.node": access_points,
+    "mn_wifi.mobility": waiting,
+    "mn_wifi.replaying": waiting,
+    "mn_wifi.net": medium,
+}
+
+
+class Hooked(importlib.abc.Loader):
+    """Loads a module by its own loader, then lets the hook have it."""
+
+    def __init__(self, loader, hook):
+        self.loader = loader
+        self.hook = hook
+
+    def create_module(self, spec):
+        return self.loader.create_module(spec)
+
+    def exec_module(self, module):
+        self.loader.exec_module(module)
+        self.hook(module)
+
+
+class Finder(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        hook = HOOKS.get(name)
+        if hook is None:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        if spec is not None:
+            spec.loader = Hooked(spec.loader, hook)
+        return spec
+
+
+class Absent(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """mn_wifi.net imports FlightRadar24, of which only scripts with aircraft of today's sky need
+    more than the name: ModuleNotFoundError. Asked last, where nobody has it."""
+
+    def find_spec(self, name, path, target=None):
+        if name != "FlightRadar24":
+            return None
+        return importlib.util.spec_from_loader(name, self)
+
+    def create_module(self, spec):
+        module = types.ModuleType(spec.name)
+        module.FlightRadar24API = type("FlightRadar24API", (), {})
+        return module
+
+    def exec_module(self, module):
+        pass
+
+
+sys.meta_path.insert(0, Finder())
+sys.meta_path.append(Absent())

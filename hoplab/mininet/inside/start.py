@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""In the guest: prepare what Mininet-WiFi expects of a computer, run the script, see to its end.
+
+``python3 -I start.py INTERPRETER SCRIPT [ARGS]``; only the standard library.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+PROGRAMS = Path("/run/hoplab/bin")
+MEDIUM = "wmediumd"
+END_S = 5.0
+"""Virtual time that a medium gets to write its records."""
+
+
+def main(arguments: list[str]) -> int:
+    PROGRAMS.mkdir(parents=True)
+    # Mininet-WiFi finds its medium by this name, and ends it by it.
+    (PROGRAMS / MEDIUM).symlink_to(os.environ["HOPLAB_MEDIUM_PROGRAM"])
+    own = Path(__file__).with_name("bin")
+    for program in own.iterdir():
+        (PROGRAMS / program.name).symlink_to(program)
+    Path("/var/run").mkdir(exist_ok=True)
+    status = subprocess.call(arguments)
+    subprocess.call(["pkill", MEDIUM])
+    limit = time.monotonic() + END_S
+    while time.monotonic() < limit and subprocess.call(["pgrep", "-x", MEDIUM], stdout=-3) == 0:
+        time.sleep(0.01)
+    return status if status >= 0 else 128 - status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What MkDocs asks while it builds the site: the page of options and the studies' places in the
+navigation, which nobody keeps by hand, and whether a page loads something from elsewhere."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+from typing import Any
+
+import typer.main
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+from typer.cli import get_docs_for_click
+
+from hoplab.cli import app
+
+OPTIONS = "options.md"
+MATHJAX = re.compile(r'<script[^>]*src="https://cdnjs[^"]*mathjax[^"]*"[^>]*></script>')
+"""Plotly's notebooks load it for formulas in figures, of which there are none."""
+FOREIGN = re.compile(r'<(?:script|img|iframe)[^>]*\bsrc="(https?://[^"]*)"')
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """A name with a star in the navigation stands for the pages of its folder."""
+    assert config.nav is not None
+    config.nav = _expanded(config.nav, Path(config.docs_dir))
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Every command with its options, as ``--help`` has them."""
+    command = typer.main.get_command(app)
+    context = typer.Context(command, info_name="hoplab")
+    text = get_docs_for_click(
+        obj=command, ctx=context, name="hoplab", title="Commands and their options"
+    )
+    files.append(File.generated(config, OPTIONS, content=html.unescape(text)))
+    return files
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """The site needs nothing from elsewhere."""
+    output = MATHJAX.sub("", output)
+    if foreign := FOREIGN.search(output):
+        raise PluginError(f"{page.file.src_path}: loads {foreign[1]}; keep it with the site")
+    return output
+
+
+def _expanded(entry: Any, docs: Path) -> Any:
+    if isinstance(entry, dict):
+        return {title: _expanded(below, docs) for title, below in entry.items()}
+    if not isinstance(entry, list):
+        return entry
+    found: list[Any] = []
+    for below in entry:
+        if isinstance(below, str) and "*" in below:
+            pages = sorted(page.relative_to(docs).as_posix() for page in docs.glob(below))
+            found += [page for page in pages if page not in entry]
+        else:
+            found.append(_expanded(below, docs))
+    return found

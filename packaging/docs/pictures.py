@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``python packaging/docs/pictures.py FOLDER``: the pictures of README and documentation, each of
+a page that Hoplab made of runs made now. Needs Chromium."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.support.ui import WebDriverWait
+
+PROJECT = Path(__file__).parents[2]
+HOPLAB = PROJECT / ".venv" / "bin" / "hoplab"
+TUTORIAL = PROJECT / "docs" / "tutorial.md"
+WIDTH_PX, MARGIN_PX, CHROME_PX = 1000, 10, 100
+SCALE = 1.25
+SWITCHES = (
+    *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
+    "--hide-scrollbars",
+)
+
+
+def hoplab(*words: str, cwd: Path) -> None:
+    subprocess.run([HOPLAB, *words], cwd=cwd, check=True, stdout=subprocess.DEVNULL)
+
+
+def tutorial(folder: Path) -> None:
+    """The runs of the tutorial, by its own files and commands."""
+    text = TUTORIAL.read_text(encoding="utf-8")
+    file = re.search(r'```toml title="windows.toml"\n(.*?)```', text, re.DOTALL)
+    assert file is not None
+    (folder / "windows.toml").write_text(file[1], encoding="utf-8")
+    for verb in ("init", "run", "sweep"):
+        line = re.search(rf"^hoplab ({verb} (?!.*--(?:set|dry-run)).*)$", text, re.MULTILINE)
+        assert line is not None
+        hoplab(*line[1].split(), cwd=folder)
+
+
+@contextmanager
+def browser() -> Iterator[webdriver.Chrome]:
+    options = webdriver.ChromeOptions()
+    options.binary_location = "/usr/bin/chromium"
+    for switch in SWITCHES:
+        options.add_argument(switch)
+    driver = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
+    yield driver
+    driver.quit()
+
+
+def picture(page: Path, out: Path, first: str, last: str) -> None:
+    """The page from element ``first`` (a CSS selector) to the end of ``last``, figures drawn."""
+    with browser() as driver:
+        driver.set_window_size(WIDTH_PX, WIDTH_PX)
+        driver.get(page.resolve().as_uri())
+        WebDriverWait(driver, 60).until(
+            lambda d: d.execute_script("return document.querySelector('.main-svg') !== null")
+        )
+        place = "const r = document.querySelector(arguments[0]).getBoundingClientRect();"
+        end = driver.execute_script(place + "return r.bottom + scrollY", last)
+        driver.set_window_size(WIDTH_PX, int(end) + MARGIN_PX + CHROME_PX)
+        begin = driver.execute_script(place + "return r.top + scrollY", first)
+        clip = {"x": 0, "y": max(0, begin - MARGIN_PX), "width": WIDTH_PX, "scale": SCALE}
+        clip["height"] = end + MARGIN_PX - clip["y"]
+        shot = driver.execute_cdp_cmd(
+            "Page.captureScreenshot", {"clip": clip, "captureBeyondViewport": True}
+        )
+    out.write_bytes(base64.b64decode(shot["data"]))
+
+
+def main(out: Path) -> None:
+    os.chdir(PROJECT)
+    with tempfile.TemporaryDirectory(prefix="hoplab-pictures-") as name:
+        folder = Path(name)
+        hoplab("run", str(PROJECT / "experiments/demo.toml"), "--out", "demo", cwd=folder)
+        picture(folder / "demo/report.html", out / "report.png", "body", "section:nth-of-type(2)")
+        tutorial(folder)
+        over_time = "section:nth-of-type(2)"
+        free, sweep = folder / "runs/free/report.html", folder / "sweeps/windows/index.html"
+        picture(free, out / "tutorial-report.png", over_time, over_time)
+        picture(sweep, out / "tutorial-sweep.png", over_time, over_time)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
