@@ -1,0 +1,507 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reno, SACK and Westwood over a hop that loses packets, and over one that repeats them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from statistics import fmean, pstdev
+from typing import Any
+
+from hoplab.study import plot
+from hoplab.study.findings import Beside, Cell, Claim, Findings, Picture, Table, Verdict, told
+from hoplab.study.loss_law import pftk
+from hoplab.study.samples import Sample, difference, relative
+from hoplab.study.swept import Run, Runs
+
+VARIANTS = {"reno": "Reno", "sack": "SACK", "tcpw": "Westwood", "westwood": "Westwood+"}
+"""``tcpw`` is Westwood as published in 2002, ``westwood`` the kernel's."""
+STUDIED = ("reno", "sack", "tcpw")
+PUBLISHED = {"reno": "Reno, published", "sack": "SACK, published", "tcpw": "Westwood, published"}
+MSS = 1460
+LINK, RADIO = "losses reach TCP", "802.11 repeats what is lost"
+"""The two readings of the radio hop."""
+STANDARD_LOSS = 0.05
+STANDARD_RATE = 2
+FIRST_S = 10.0
+SETTLED_S = 5.0
+"""From then on a flow's steadiness counts."""
+SLOT_S = 1.0
+NEAR_NOTHING = 0.1
+"""Of the throughput without losses."""
+
+
+def mbps(run: Run) -> float:
+    """Goodput over the whole transfer."""
+    return float(run.rows("flows")[0]["goodput_kbps"]) / 1000
+
+
+def series(run: Run) -> list[tuple[float, float]]:
+    """(end of a second, Mbit/s in it)."""
+    at: dict[float, int] = {0.0: 0} | {
+        row["t_s"]: row["delivered_bytes"]
+        for row in run.rows("tcp")
+        if row["t_s"] % SLOT_S == 0 and row["delivered_bytes"] is not None
+    }
+    return [
+        (end, 8e-6 * (at[end] - at[begin]) / (end - begin)) for begin, end in pairwise(sorted(at))
+    ]
+
+
+def between(run: Run, begin_s: float, end_s: float) -> float:
+    return fmean(rate for end, rate in series(run) if begin_s < end <= end_s)
+
+
+def unsteadiness(run: Run) -> float:
+    """Deviation of the seconds' throughputs over their mean."""
+    rates = [rate for end, rate in series(run) if end > SETTLED_S]
+    return float(pstdev(rates)) / (fmean(rates) or 1.0)
+
+
+def repeated(run: Run) -> float:
+    """Segments sent again, of all that were sent."""
+    flow = run.rows("flows")[0]
+    again = float(flow["retransmits"])
+    return again / (int(flow["delivered_bytes"]) / MSS + again)
+
+
+def sent(run: Run) -> float:
+    """Segments sent a second, those sent again included."""
+    flow = run.rows("flows")[0]
+    segments = int(flow["delivered_bytes"]) / MSS + int(flow["retransmits"])
+    return segments / (float(flow["stop_s"]) - float(flow["start_s"]))
+
+
+def send_limit(run: Run, loss: float) -> float:
+    """PFTK with what the run had: mean round trip, mean timer that was not backed off."""
+    rows = [row for row in run.rows("tcp") if row["rtt_ms"]]
+    round_trip_s = fmean(row["rtt_ms"] for row in rows) / 1000
+    timer_s = fmean(row["rto_ms"] for row in rows if not row["backoff"]) / 1000
+    return pftk(loss, round_trip_s, timer_s, float("inf"))
+
+
+def hops(runs: Runs) -> dict[str, Runs]:
+    """The runs over the error rate, by what the hop does with a loss."""
+    found = {LINK: runs.part(), RADIO: runs.part("radio")}
+    return {name: own for name, own in found.items() if own}
+
+
+def _ordered(runs: Runs, axis: str) -> list[Any]:
+    return sorted({run.at[axis] for run in runs})
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:g} %"
+
+
+def _by(runs: Runs, axis: str, read: Callable[[Run], float]) -> dict[str, dict[Any, Sample]]:
+    """By variant and value of the axis."""
+    return {
+        variant: {
+            value: group.sample(read)
+            for value in _ordered(runs, axis)
+            if (group := runs.where(variant=variant, **{axis: value}))
+        }
+        for variant in VARIANTS
+        if runs.where(variant=variant)
+    }
+
+
+def _cells(found: Mapping[str, Mapping[Any, Sample]], value: object) -> list[Cell]:
+    return [found.get(variant, {}).get(value) for variant in VARIANTS]
+
+
+def _standard_table(runs: Runs, published: Mapping[str, Any]) -> Table:
+    """The study's own setting, in its figures and here."""
+
+    def reported(values: Mapping[str, float]) -> list[Cell]:
+        return [values.get(variant) for variant in VARIANTS]
+
+    rows: list[Sequence[Cell]] = [
+        ("published, figure 3, first 10 s", *reported(published["time"]["first"])),
+        ("published, figure 3, later", *reported(published["time"]["later"])),
+        ("published, figure 4", *reported(published["loss"]["5"])),
+        ("published, figure 5", *reported(published["rate"]["2"])),
+    ]
+    for name, own in hops(runs).items():
+        rows.append((f"here, {name}", *_cells(_by(own, "loss", mbps), STANDARD_LOSS)))
+    for case, own in runs.part("causes").groups("case").items():
+        if case != ("as it is",):
+            rows.append((f"here, {case[0]}", *_cells(_by(own, "case", mbps), case[0])))
+    title = "Mbit/s at 5 %, 2 Mbit/s, 5 ms"
+    return Table("standard", title, ("", *VARIANTS.values()), rows)
+
+
+def _loss_table(runs: Runs) -> Table:
+    rows: list[Sequence[Cell]] = []
+    for name, own in hops(runs).items():
+        found = _by(own, "loss", mbps)
+        for loss in _ordered(own, "loss"):
+            rows.append((name, _percent(loss), *_cells(found, loss)))
+    heads = ("", "lost", *VARIANTS.values())
+    return Table("loss", "Mbit/s over the hop's error rate", heads, rows)
+
+
+def _time_table(runs: Runs) -> Table:
+    rows: list[Sequence[Cell]] = []
+    for name, own in hops(runs).items():
+        at = own.where(loss=STANDARD_LOSS)
+        last = series(at[0])[-1][0]
+        quantities: dict[str, Callable[[Run], float]] = {
+            "Mbit/s, first 10 s": lambda run: between(run, 0.0, FIRST_S),
+            "Mbit/s, later": lambda run, last=last: between(run, FIRST_S, last),  # type: ignore[misc]
+            "deviation of a second over the mean": unsteadiness,
+        }
+        for quantity, read in quantities.items():
+            rows.append((name, quantity, *_cells(_by(at, "loss", read), STANDARD_LOSS)))
+    return Table("time", "Over time at 5 %", ("", "", *VARIANTS.values()), rows)
+
+
+def _rate_table(runs: Runs) -> Table:
+    rows: list[Sequence[Cell]] = []
+    part = runs.part("rate")
+    for (hop,), own in part.groups("hop").items():
+        found = _by(own, "rate", mbps)
+        for rate in _ordered(own, "rate"):
+            times = [_times(found, other, rate) for other in ("reno", "sack")]
+            rows.append((_reading(hop), f"{rate:g}", *_cells(found, rate), *times))
+    heads = ("", "Mbit/s of the hop", *VARIANTS.values(), "Westwood over Reno", "over SACK")
+    return Table("rate", "Mbit/s over the bottleneck's rate at 5 %", heads, rows)
+
+
+def _reading(hop: object) -> str:
+    return LINK if hop == "link" else RADIO
+
+
+def _times(found: Mapping[str, Mapping[Any, Sample]], other: str, value: object) -> Sample | None:
+    a, b = found.get("tcpw", {}).get(value), found.get(other, {}).get(value)
+    if a is None or b is None:
+        return None
+    more = relative(a, b)
+    return Sample(more.mean + 1, more.error, more.n)
+
+
+def _propagation_table(runs: Runs) -> Table:
+    part = runs.part("propagation")
+    rows: list[Sequence[Cell]] = []
+    for loss in _ordered(part, "loss"):
+        own = part.where(loss=loss)
+        found = _by(own, "propagation", mbps)
+        for ms in _ordered(own, "propagation"):
+            rows.append((_percent(loss), f"{ms:g}", *_cells(found, ms)))
+    heads = ("lost", "ms there and back", *VARIANTS.values())
+    return Table("propagation", "Mbit/s over the propagation time", heads, rows)
+
+
+def _repeated_table(runs: Runs) -> Table:
+    rows: list[Sequence[Cell]] = []
+    for name, own in hops(runs).items():
+        found = _by(own, "loss", lambda run: 100 * repeated(run))
+        for loss in _ordered(own, "loss"):
+            rows.append((name, _percent(loss), *_cells(found, loss)))
+    heads = ("", "lost", *VARIANTS.values())
+    return Table("retransmissions", "Segments sent again, % of all that were sent", heads, rows)
+
+
+def _law_table(runs: Runs) -> Table:
+    """Reno's send rate beside PFTK."""
+    rows: list[Sequence[Cell]] = []
+    for loss, real, limit in _laws(runs):
+        rows.append((_percent(loss), real, limit, relative(real, limit).scaled(100)))
+    heads = ("lost", "Reno sends, segments/s", "PFTK", "off by %")
+    return Table("law", "Reno's send rate and PFTK's limit", heads, rows)
+
+
+def _laws(runs: Runs) -> Iterator[tuple[float, Sample, Sample]]:
+    """Loss, Reno's send rate and its limit, in segments a second, where losses reach TCP."""
+    own = runs.part().where(variant="reno")
+    for loss in _ordered(own, "loss"):
+        if loss > 0:
+            group = own.where(loss=loss)
+            yield loss, group.sample(sent), group.sample(lambda r, p=loss: send_limit(r, p))  # type: ignore[misc]
+
+
+def _curve(panel: plot.Panel, variant: str, found: Mapping[Any, Sample], scale: float) -> None:
+    points = [(scale * value, sample.mean) for value, sample in found.items()]
+    errors = [sample.half_width for sample in found.values()]
+    panel.add(VARIANTS[variant], points, "-", errors, plot.STYLES[variant])
+
+
+def _published(panel: plot.Panel, reported: Mapping[str, Mapping[str, float]]) -> None:
+    for variant in STUDIED:
+        points = [(float(x), own[variant]) for x, own in reported.items() if variant in own]
+        if points:
+            style = (plot.STYLES[variant][0], "*")
+            panel.add(PUBLISHED[variant], points, style=style)
+
+
+def _loss_picture(runs: Runs, published: Mapping[str, Any]) -> Picture:
+    panels = []
+    for name, own in hops(runs).items():
+        panel = plot.Panel(name, (-1, 26), (0, 2.0))
+        for variant, found in _by(own, "loss", mbps).items():
+            _curve(panel, variant, found, 100)
+        if name == LINK:
+            limit = [
+                (100 * loss, min(STANDARD_RATE, model.mean * MSS * 8e-6))
+                for loss, _, model in _laws(runs)
+            ]
+            panel.add("Reno's limit (PFTK)", limit, ":", style=("#9aa5b1", ""))
+        _published(panel, published["loss"])
+        panels.append(panel)
+    title = "Throughput over the hop's error rate"
+    return Picture("loss", plot.svg(panels, "packets lost on the hop (%)", "Mbit/s", title))
+
+
+def _time_picture(runs: Runs) -> Picture:
+    panels = []
+    for name, own in hops(runs).items():
+        at = own.where(loss=STANDARD_LOSS)
+        panel = plot.Panel(name, (0, 31), (0, 2.0))
+        for variant in VARIANTS:
+            drawn = [series(run) for run in at.where(variant=variant)]
+            if drawn:
+                points = [
+                    (end, fmean(one[i][1] for one in drawn)) for i, (end, _) in enumerate(drawn[0])
+                ]
+                panel.add(VARIANTS[variant], points, "-", style=(plot.STYLES[variant][0], ""))
+        panels.append(panel)
+    title = "Throughput over time at 5 %, mean of the seeds"
+    return Picture("time", plot.svg(panels, "time (s)", "Mbit/s", title))
+
+
+def _rate_picture(runs: Runs, published: Mapping[str, Any]) -> Picture:
+    panels = []
+    for (hop,), own in runs.part("rate").groups("hop").items():
+        panel = plot.Panel(_reading(hop), (1.5, 11.5), (0, 6))
+        for variant, found in _by(own, "rate", mbps).items():
+            _curve(panel, variant, found, 1)
+        _published(panel, published["rate"])
+        panels.append(panel)
+    title = "Throughput over the bottleneck's rate at 5 %"
+    return Picture("rate", plot.svg(panels, "rate of the hop (Mbit/s)", "Mbit/s", title))
+
+
+def _propagation_picture(runs: Runs) -> Picture:
+    part = runs.part("propagation")
+    panels = []
+    for loss in _ordered(part, "loss"):
+        panel = plot.Panel(f"{_percent(loss)} lost", (-1, 26), (0, 2.0))
+        for variant, found in _by(part.where(loss=loss), "propagation", mbps).items():
+            _curve(panel, variant, found, 1)
+        panels.append(panel)
+    title = "Throughput over the propagation time, losses reach TCP"
+    return Picture("propagation", plot.svg(panels, "there and back (ms)", "Mbit/s", title))
+
+
+def _all(held: Sequence[bool]) -> Verdict:
+    """Everywhere, somewhere, nowhere."""
+    return "reproduced" if all(held) else "in part" if any(held) else "not"
+
+
+def _claims(runs: Runs, published: Mapping[str, Any]) -> Iterator[Claim]:
+    for name, own in hops(runs).items():
+        yield _beats_claim(name, own)
+    if {"reno", "tcpw"} <= {run.at["variant"] for run in runs.part("rate").where(hop="link")}:
+        yield from _gains_claim(runs.part("rate").where(hop="link"))
+    yield _repeats_claim(runs.part())
+    yield _steady_claim(runs.part().where(loss=STANDARD_LOSS))
+    yield from _nothing_claim(runs.part())
+    yield from _propagation_claim(runs.part("propagation"))
+
+
+def _beats_claim(name: str, runs: Runs) -> Claim:
+    """At each rate above 0, up to 10 %, above both others beyond chance."""
+    found = _by(runs, "loss", mbps)
+    losses = [loss for loss in _ordered(runs, "loss") if 0 < loss <= 0.1]
+    held, shown = [], []
+    for loss in losses:
+        more = {v: relative(found["tcpw"][loss], found[v][loss]) for v in ("reno", "sack")}
+        held.append(all(gap.positive for gap in more.values()))
+        told_gaps = ", ".join(f"{VARIANTS[v]} {_gap(gap)}" for v, gap in more.items())
+        shown.append(f"{_percent(loss)}: over {told_gaps}")
+    return Claim(
+        "beats" if name == LINK else "beats-radio",
+        f"Westwood beats Reno and SACK at every error rate up to 10 %; {name}",
+        _all(held),
+        "; ".join(shown),
+    )
+
+
+def _gap(gap: Sample) -> str:
+    wide = f" ± {100 * gap.half_width:.0f}" if gap.n > 1 else ""
+    return f"{100 * gap.mean:+.0f}{wide} %"
+
+
+def _gains_claim(runs: Runs) -> Iterator[Claim]:
+    """Its lead over each other is wider at the highest rate than at the lowest, beyond chance."""
+    found = _by(runs, "rate", mbps)
+    low, high = _ordered(runs, "rate")[0], _ordered(runs, "rate")[-1]
+    if low == high:
+        return
+    held, shown = [], []
+    for other in ("reno", "sack"):
+        before, after = _times(found, other, low), _times(found, other, high)
+        if before is None or after is None:
+            continue
+        held.append(difference(after, before).positive)
+        shown.append(
+            f"times {VARIANTS[other]}'s: {told(before)} at {low:g}, {told(after)} at {high:g}"
+        )
+    sentence = "Westwood gains with the bottleneck's rate"
+    yield Claim("gains", sentence, _all(held), "; ".join(shown) + " Mbit/s")
+
+
+def _repeats_claim(runs: Runs) -> Claim:
+    """Reproduced where it is higher than Reno's, beyond chance, at no error rate up to 10 %."""
+    found = _by(runs, "loss", lambda run: 100 * repeated(run))
+    losses = [loss for loss in _ordered(runs, "loss") if 0 < loss <= 0.1]
+    gaps = {loss: difference(found["tcpw"][loss], found["reno"][loss]) for loss in losses}
+    shown = ", ".join(
+        f"{_percent(loss)}: {told(found['tcpw'][loss])} and {told(found['reno'][loss])}"
+        for loss in losses
+    )
+    return Claim(
+        "repeats",
+        "Westwood's rate of retransmissions is not significantly higher than Reno's",
+        _all([not gap.positive for gap in gaps.values()]),
+        f"% of segments, Westwood and Reno: {shown}",
+    )
+
+
+def _steady_claim(runs: Runs) -> Claim:
+    """First in the first 10 s and the least unsteady, both beyond chance."""
+    early = _by(runs, "loss", lambda run: between(run, 0.0, FIRST_S))
+    shaky = _by(runs, "loss", unsteadiness)
+    at = STANDARD_LOSS
+    faster = [difference(early["tcpw"][at], early[v][at]) for v in ("reno", "sack")]
+    steadier = [difference(shaky[v][at], shaky["tcpw"][at]) for v in ("reno", "sack")]
+    shown = ", ".join(
+        f"{VARIANTS[v]} {told(early[v][at])} Mbit/s, {told(shaky[v][at])}" for v in STUDIED
+    )
+    return Claim(
+        "steady",
+        "At 5 % Westwood is the first in the first 10 s, and the steadiest (figure 3)",
+        _all([all(g.positive for g in faster), all(g.positive for g in steadier)]),
+        f"first 10 s, and a second's deviation over the mean: {shown}",
+    )
+
+
+def _nothing_claim(runs: Runs) -> Iterator[Claim]:
+    """From 20 % on below `NEAR_NOTHING` of what there is without losses."""
+    found = _by(runs, "loss", mbps)
+    losses = [loss for loss in _ordered(runs, "loss") if loss >= 0.2]
+    if not losses:
+        return
+    left = {v: [relative(found[v][p], found[v][0]).mean + 1 for p in losses] for v in STUDIED}
+    shown = ", ".join(
+        f"{VARIANTS[v]} {' and '.join(f'{100 * share:.0f} %' for share in own)}"
+        for v, own in left.items()
+    )
+    yield Claim(
+        "nothing",
+        "From 20 % on all go towards 0 (figure 4)",
+        _all([share < NEAR_NOTHING for own in left.values() for share in own]),
+        f"of what it is without losses, at {' and '.join(map(_percent, losses))}: {shown}",
+    )
+
+
+def left_at(runs: Runs, variant: str, ms: float, of_ms: float) -> Sample:
+    """What is left at ``ms`` of the throughput at ``of_ms``."""
+    own = runs.where(variant=variant)
+    late, early = (own.where(propagation=at).sample(mbps) for at in (ms, of_ms))
+    less = relative(late, early)
+    return Sample(less.mean + 1, less.error, less.n)
+
+
+def _propagation_claim(runs: Runs) -> Iterator[Claim]:
+    """Westwood keeps 95 % at 15 ms and the others below 60 %; and all fall below 60 % at 25 ms."""
+    for loss in _ordered(runs, "loss"):
+        own = runs.where(loss=loss)
+        if not {5, 15, 25} <= {run.at["propagation"] for run in own}:
+            continue
+        left = {v: [left_at(own, v, ms, 5) for ms in (15, 25)] for v in STUDIED}
+        kept = left["tcpw"][0].mean > 0.95
+        lost = all(left[v][0].mean < 0.6 for v in ("reno", "sack"))
+        fall = all(own_left[1].mean < 0.6 for own_left in left.values())
+        shown = ", ".join(f"{VARIANTS[v]} {told(a)} and {told(b)}" for v, (a, b) in left.items())
+        yield Claim(
+            f"propagation-{100 * loss:g}",
+            "Westwood is flat to 15 ms where the others lose 60 %, all fall at 20 and 25 ms "
+            f"(figure 6); {_percent(loss)}",
+            _all([kept, lost, fall]),
+            f"left of the throughput at 5 ms, at 15 and 25 ms: {shown}",
+        )
+
+
+def _beside(runs: Runs, published: Mapping[str, Any]) -> Iterator[Beside]:
+    causes: Mapping[str, str] = published["causes"]
+    main = runs.part()
+    early = _by(main, "loss", lambda run: between(run, 0.0, FIRST_S))
+    late = _by(main, "loss", lambda run: between(run, FIRST_S, 1e9))
+    found, rates = _by(main, "loss", mbps), _by(runs.part("rate").where(hop="link"), "rate", mbps)
+    slow = runs.part("propagation").where(loss=0.0005)
+    values: list[tuple[str, str, Sample, float]] = []
+    for v in STUDIED:
+        first, later = published["time"]["first"], published["time"]["later"]
+        values.append(("figure 3, first 10 s", v, early[v][STANDARD_LOSS], first[v]))
+        if v in later:
+            values.append(("figure 3, later", v, late[v][STANDARD_LOSS], later[v]))
+        for percent, reported in published["loss"].items():
+            name = f"figure 4, {percent} %"
+            values.append((name, v, found[v][int(percent) / 100], reported[v]))
+        values.append(("figure 5, 2 Mbit/s", v, rates[v][2], published["rate"]["2"][v]))
+        if v != "tcpw" and (times := _times(rates, v, 10)):
+            reported = published["rate_10_times"][v]
+            values.append(("figure 5, 10 Mbit/s, Westwood over", v, times, reported))
+        left = left_at(slow, v, 15, 5)
+        values.append(("figure 6, left at 15 ms", v, left, published["propagation_15_left"][v]))
+    for name, v, sample, value in sorted(values, key=lambda one: one[0]):
+        yield Beside(f"{name}, {VARIANTS[v]}", sample, value, cause=causes.get(name, ""))
+
+
+def analyse(runs: Runs, published: Mapping[str, Any]) -> Findings:
+    """Tables, figures and verdicts of the study."""
+    full = bool(runs.part("propagation").where(propagation=15))
+    tables = [
+        _standard_table(runs, published),
+        _loss_table(runs),
+        _time_table(runs),
+        _rate_table(runs),
+        _propagation_table(runs),
+        _repeated_table(runs),
+        _law_table(runs),
+    ]
+    pictures = [
+        _loss_picture(runs, published),
+        _time_picture(runs),
+        _rate_picture(runs, published),
+        _propagation_picture(runs),
+    ]
+    values = {
+        f"mbps/{part or 'link'}/{run_axes}": group.sample(mbps).mean
+        for part in ("", "radio", "rate", "propagation", "causes")
+        for run_axes, group in _labelled(runs.part(part))
+    }
+    values |= {
+        f"repeated/{label}": group.sample(repeated).mean for label, group in _labelled(runs.part())
+    }
+    return Findings(
+        tables=tables,
+        pictures=pictures,
+        claims=list(_claims(runs, published)),
+        beside=list(_beside(runs, published)) if full else [],
+        values=values,
+    )
+
+
+def _labelled(runs: Runs) -> Iterator[tuple[str, Runs]]:
+    if runs:
+        axes = list(runs[0].at)
+        for values, group in runs.groups(*axes).items():
+            yield (
+                "/".join(
+                    f"{value:g}" if isinstance(value, float) else str(value) for value in values
+                ),
+                group,
+            )
