@@ -15,9 +15,9 @@ from itertools import product
 from statistics import fmean
 from typing import Any, NamedTuple
 
+from hoplab.results.samples import Sample, combined, relative
 from hoplab.study import plot
 from hoplab.study.findings import Beside, Cell, Claim, Findings, Picture, Table, Verdict, told
-from hoplab.study.samples import Sample, combined, relative
 from hoplab.study.swept import Run, Runs
 
 VARIANTS = {"reno": "Reno", "newreno": "NewReno", "sack": "SACK"}

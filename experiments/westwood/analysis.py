@@ -4,20 +4,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from statistics import fmean, pstdev
+from statistics import fmean, median, pstdev
 from typing import Any
 
+from hoplab.results.samples import Sample, difference, relative
 from hoplab.study import plot
 from hoplab.study.findings import Beside, Cell, Claim, Findings, Picture, Table, Verdict, told
 from hoplab.study.loss_law import pftk
-from hoplab.study.samples import Sample, difference, relative
 from hoplab.study.swept import Run, Runs
 
 VARIANTS = {"reno": "Reno", "sack": "SACK", "tcpw": "Westwood", "westwood": "Westwood+"}
 """``tcpw`` is Westwood as published in 2002, ``westwood`` the kernel's."""
 STUDIED = ("reno", "sack", "tcpw")
-PUBLISHED = {"reno": "Reno, published", "sack": "SACK, published", "tcpw": "Westwood, published"}
+PUBLISHED = "published, by colour"
 MSS = 1460
 LINK, RADIO = "losses reach TCP", "802.11 repeats what is lost"
 """The two readings of the radio hop."""
@@ -29,6 +30,19 @@ SETTLED_S = 5.0
 SLOT_S = 1.0
 NEAR_NOTHING = 0.1
 """Of the throughput without losses."""
+RECOVERY = ("newreno", "tcpw without SACK", "sack", "tcpw")
+"""Without and with selective acknowledgements; the window halved, and set by the estimate."""
+AS_IT_IS = "as it is"
+NONE_LOST = "none lost"
+"""Of the cases of ``sweep-causes.toml``; those that have this in their name are without losses."""
+AT_STANDARD_LOSS = "5 % lost"
+"""A cause that ``sweep-propagation.toml`` has."""
+ELSEWHERE = "10 "
+"""Cases that begin so are not in the standard setting."""
+DROPS_S = (3.5, 20.0)
+"""Where figure 3 shows drops of all."""
+DROP = 0.5
+"""A second with less than this of the run's mean is one."""
 
 
 def mbps(run: Run) -> float:
@@ -112,24 +126,36 @@ def _cells(found: Mapping[str, Mapping[Any, Sample]], value: object) -> list[Cel
 
 
 def _standard_table(runs: Runs, published: Mapping[str, Any]) -> Table:
-    """The study's own setting, in its figures and here."""
+    """The study's own setting, in its figures and here, with what it leaves open."""
 
-    def reported(values: Mapping[str, float]) -> list[Cell]:
-        return [values.get(variant) for variant in VARIANTS]
+    def reported(name: str, values: Mapping[str, float]) -> Sequence[Cell]:
+        return (f"published, {name}", *(values.get(variant) for variant in VARIANTS))
 
     rows: list[Sequence[Cell]] = [
-        ("published, figure 3, first 10 s", *reported(published["time"]["first"])),
-        ("published, figure 3, later", *reported(published["time"]["later"])),
-        ("published, figure 4", *reported(published["loss"]["5"])),
-        ("published, figure 5", *reported(published["rate"]["2"])),
+        reported("figure 3, first 10 s", published["time"]["first"]),
+        reported("figure 3, later", published["time"]["later"]),
+        reported("figure 4", published["loss"]["5"]),
+        reported("figure 5", published["rate"]["2"]),
+        *_open_rows(runs, STANDARD_LOSS),
+        reported("figure 4, none lost", published["loss"]["0"]),
+        *_open_rows(runs, 0),
     ]
-    for name, own in hops(runs).items():
-        rows.append((f"here, {name}", *_cells(_by(own, "loss", mbps), STANDARD_LOSS)))
-    for case, own in runs.part("causes").groups("case").items():
-        if case != ("as it is",):
-            rows.append((f"here, {case[0]}", *_cells(_by(own, "case", mbps), case[0])))
-    title = "Mbit/s at 5 %, 2 Mbit/s, 5 ms"
+    title = "Mbit/s at 2 Mbit/s, 5 ms, 5 % lost and none"
     return Table("standard", title, ("", *VARIANTS.values()), rows)
+
+
+def _open_rows(runs: Runs, loss: float) -> Iterator[Sequence[Cell]]:
+    """Both readings of the hop, each case of what is open, pages; ``loss`` 0: none lost."""
+    none = "" if loss else ", none lost"
+    for name, own in hops(runs).items():
+        yield (f"here, {name}{none}", *_cells(_by(own, "loss", mbps), loss))
+    for (case,), own in runs.part("causes").groups("case").items():
+        if case == AS_IT_IS or case.startswith(ELSEWHERE):
+            continue
+        if (NONE_LOST in case) == (loss == 0):
+            yield (f"here, {case}", *_cells(_by(own, "case", mbps), case))
+    if pages := runs.part("pages").where(loss=loss):
+        yield (f"here, a page of 20 kB{none}", *_cells(_by(pages, "loss", mbps), loss))
 
 
 def _loss_table(runs: Runs) -> Table:
@@ -203,6 +229,46 @@ def _repeated_table(runs: Runs) -> Table:
     return Table("retransmissions", "Segments sent again, % of all that were sent", heads, rows)
 
 
+def _recovery_table(runs: Runs) -> Table:
+    """What is recovery, and what is the window after it."""
+    special, main = runs.part("recovery"), runs.part()
+    rows: list[Sequence[Cell]] = []
+    for loss in _ordered(special, "loss"):
+        newreno, bare, sack, both = (
+            (special.where(variant=v) or main.where(variant=v)).where(loss=loss).sample(mbps)
+            for v in RECOVERY
+        )
+        gaps = [_gap(relative(a, b)) for a, b in ((bare, newreno), (both, sack))]
+        rows.append((_percent(loss), newreno, bare, gaps[0], sack, both, gaps[1]))
+    heads = ("lost", "NewReno", "Westwood without SACK", "more by", "SACK", "Westwood", "more by")
+    return Table("recovery", "Mbit/s by recovery, losses reach TCP", heads, rows)
+
+
+def threshold(run: Run) -> float:
+    """Median slow-start threshold in segments: what a loss leaves of the window."""
+    return float(median(row["ssthresh"] for row in run.rows("tcp") if row["ssthresh"]))
+
+
+def timeouts(run: Run) -> float:
+    return float(run.rows("flows")[0]["timeouts"])
+
+
+def _window_table(runs: Runs) -> Table:
+    """What a loss leaves of the window, and how often the timer has to help."""
+    part = runs.part("rate").where(hop="link")
+    rows: list[Sequence[Cell]] = []
+    for rate in _ordered(part, "rate"):
+        own = part.where(rate=rate)
+        cells = [
+            own.where(variant=v).sample(read) for read in (threshold, timeouts) for v in STUDIED
+        ]
+        rows.append((f"{rate:g}", *cells))
+    heads = [f"{what}: {VARIANTS[v]}" for what in ("ssthresh", "timeouts") for v in STUDIED]
+    return Table(
+        "window", "ssthresh (segments) and timeouts a run, at 5 %", ("Mbit/s", *heads), rows
+    )
+
+
 def _law_table(runs: Runs) -> Table:
     """Reno's send rate beside PFTK."""
     rows: list[Sequence[Cell]] = []
@@ -227,18 +293,18 @@ def _curve(panel: plot.Panel, variant: str, found: Mapping[Any, Sample], scale: 
     panel.add(VARIANTS[variant], points, "-", errors, plot.STYLES[variant])
 
 
-def _published(panel: plot.Panel, reported: Mapping[str, Mapping[str, float]]) -> None:
+def _published(panel: plot.Panel, reported: Mapping[float, Mapping[str, float]]) -> None:
+    """Stars in the variants' colours, by x."""
     for variant in STUDIED:
-        points = [(float(x), own[variant]) for x, own in reported.items() if variant in own]
+        points = [(x, own[variant]) for x, own in reported.items() if variant in own]
         if points:
-            style = (plot.STYLES[variant][0], "*")
-            panel.add(PUBLISHED[variant], points, style=style)
+            panel.add(PUBLISHED, points, style=(plot.STYLES[variant][0], "*"))
 
 
 def _loss_picture(runs: Runs, published: Mapping[str, Any]) -> Picture:
     panels = []
     for name, own in hops(runs).items():
-        panel = plot.Panel(name, (-1, 26), (0, 2.0))
+        panel = plot.Panel(name, (-1, 26), (0, 2.2))
         for variant, found in _by(own, "loss", mbps).items():
             _curve(panel, variant, found, 100)
         if name == LINK:
@@ -247,17 +313,17 @@ def _loss_picture(runs: Runs, published: Mapping[str, Any]) -> Picture:
                 for loss, _, model in _laws(runs)
             ]
             panel.add("Reno's limit (PFTK)", limit, ":", style=("#9aa5b1", ""))
-        _published(panel, published["loss"])
+        _published(panel, {float(x): own for x, own in published["loss"].items()})
         panels.append(panel)
     title = "Throughput over the hop's error rate"
     return Picture("loss", plot.svg(panels, "packets lost on the hop (%)", "Mbit/s", title))
 
 
-def _time_picture(runs: Runs) -> Picture:
+def _time_picture(runs: Runs, published: Mapping[str, Any]) -> Picture:
     panels = []
     for name, own in hops(runs).items():
         at = own.where(loss=STANDARD_LOSS)
-        panel = plot.Panel(name, (0, 31), (0, 2.0))
+        panel = plot.Panel(name, (0, 31), (0, 2.2))
         for variant in VARIANTS:
             drawn = [series(run) for run in at.where(variant=variant)]
             if drawn:
@@ -265,6 +331,8 @@ def _time_picture(runs: Runs) -> Picture:
                     (end, fmean(one[i][1] for one in drawn)) for i, (end, _) in enumerate(drawn[0])
                 ]
                 panel.add(VARIANTS[variant], points, "-", style=(plot.STYLES[variant][0], ""))
+        first, later = published["time"]["first"], published["time"]["later"]
+        _published(panel, {FIRST_S / 2: first, 2 * FIRST_S: later})
         panels.append(panel)
     title = "Throughput over time at 5 %, mean of the seeds"
     return Picture("time", plot.svg(panels, "time (s)", "Mbit/s", title))
@@ -273,10 +341,10 @@ def _time_picture(runs: Runs) -> Picture:
 def _rate_picture(runs: Runs, published: Mapping[str, Any]) -> Picture:
     panels = []
     for (hop,), own in runs.part("rate").groups("hop").items():
-        panel = plot.Panel(_reading(hop), (1.5, 11.5), (0, 6))
+        panel = plot.Panel(_reading(hop), (1.5, 11.5), (0, 7))
         for variant, found in _by(own, "rate", mbps).items():
             _curve(panel, variant, found, 1)
-        _published(panel, published["rate"])
+        _published(panel, {float(x): own for x, own in published["rate"].items()})
         panels.append(panel)
     title = "Throughput over the bottleneck's rate at 5 %"
     return Picture("rate", plot.svg(panels, "rate of the hop (Mbit/s)", "Mbit/s", title))
@@ -286,12 +354,14 @@ def _propagation_picture(runs: Runs) -> Picture:
     part = runs.part("propagation")
     panels = []
     for loss in _ordered(part, "loss"):
-        panel = plot.Panel(f"{_percent(loss)} lost", (-1, 26), (0, 2.0))
+        panel = plot.Panel(f"{_percent(loss)} lost", (-1, 26), (0, 2.2))
         for variant, found in _by(part.where(loss=loss), "propagation", mbps).items():
             _curve(panel, variant, found, 1)
         panels.append(panel)
     title = "Throughput over the propagation time, losses reach TCP"
-    return Picture("propagation", plot.svg(panels, "there and back (ms)", "Mbit/s", title))
+    return Picture(
+        "propagation", plot.svg(panels, "propagation there and back (ms)", "Mbit/s", title)
+    )
 
 
 def _all(held: Sequence[bool]) -> Verdict:
@@ -299,32 +369,28 @@ def _all(held: Sequence[bool]) -> Verdict:
     return "reproduced" if all(held) else "in part" if any(held) else "not"
 
 
-def _claims(runs: Runs, published: Mapping[str, Any]) -> Iterator[Claim]:
+def _claims(runs: Runs) -> Iterator[Claim]:
     for name, own in hops(runs).items():
-        yield _beats_claim(name, own)
-    if {"reno", "tcpw"} <= {run.at["variant"] for run in runs.part("rate").where(hop="link")}:
-        yield from _gains_claim(runs.part("rate").where(hop="link"))
+        for other in ("reno", "sack"):
+            yield _beats_claim(name, own, other)
+    yield _gains_claim(runs.part("rate").where(hop="link"))
     yield _repeats_claim(runs.part())
     yield _steady_claim(runs.part().where(loss=STANDARD_LOSS))
+    yield _drops_claim(runs.part().where(loss=STANDARD_LOSS))
     yield from _nothing_claim(runs.part())
     yield from _propagation_claim(runs.part("propagation"))
 
 
-def _beats_claim(name: str, runs: Runs) -> Claim:
-    """At each rate above 0, up to 10 %, above both others beyond chance."""
+def _beats_claim(name: str, runs: Runs, other: str) -> Claim:
+    """Above another at each rate above 0, up to 10 %, beyond chance."""
     found = _by(runs, "loss", mbps)
     losses = [loss for loss in _ordered(runs, "loss") if 0 < loss <= 0.1]
-    held, shown = [], []
-    for loss in losses:
-        more = {v: relative(found["tcpw"][loss], found[v][loss]) for v in ("reno", "sack")}
-        held.append(all(gap.positive for gap in more.values()))
-        told_gaps = ", ".join(f"{VARIANTS[v]} {_gap(gap)}" for v, gap in more.items())
-        shown.append(f"{_percent(loss)}: over {told_gaps}")
+    more = {loss: relative(found["tcpw"][loss], found[other][loss]) for loss in losses}
     return Claim(
-        "beats" if name == LINK else "beats-radio",
-        f"Westwood beats Reno and SACK at every error rate up to 10 %; {name}",
-        _all(held),
-        "; ".join(shown),
+        f"beats-{other}" if name == LINK else f"beats-{other}-radio",
+        f"Westwood beats {VARIANTS[other]} at every error rate up to 10 %; {name}",
+        _all([gap.positive for gap in more.values()]),
+        ", ".join(f"{_percent(loss)}: {_gap(gap)}" for loss, gap in more.items()),
     )
 
 
@@ -333,23 +399,20 @@ def _gap(gap: Sample) -> str:
     return f"{100 * gap.mean:+.0f}{wide} %"
 
 
-def _gains_claim(runs: Runs) -> Iterator[Claim]:
+def _gains_claim(runs: Runs) -> Claim:
     """Its lead over each other is wider at the highest rate than at the lowest, beyond chance."""
     found = _by(runs, "rate", mbps)
     low, high = _ordered(runs, "rate")[0], _ordered(runs, "rate")[-1]
-    if low == high:
-        return
     held, shown = [], []
     for other in ("reno", "sack"):
         before, after = _times(found, other, low), _times(found, other, high)
-        if before is None or after is None:
-            continue
+        assert before is not None and after is not None
         held.append(difference(after, before).positive)
         shown.append(
             f"times {VARIANTS[other]}'s: {told(before)} at {low:g}, {told(after)} at {high:g}"
         )
     sentence = "Westwood gains with the bottleneck's rate"
-    yield Claim("gains", sentence, _all(held), "; ".join(shown) + " Mbit/s")
+    return Claim("gains", sentence, _all(held), "; ".join(shown) + " Mbit/s")
 
 
 def _repeats_claim(runs: Runs) -> Claim:
@@ -384,6 +447,33 @@ def _steady_claim(runs: Runs) -> Claim:
         "At 5 % Westwood is the first in the first 10 s, and the steadiest (figure 3)",
         _all([all(g.positive for g in faster), all(g.positive for g in steadier)]),
         f"first 10 s, and a second's deviation over the mean: {shown}",
+    )
+
+
+def drops(run: Run) -> list[float]:
+    """Ends of the seconds in which hardly anything arrived."""
+    rates = series(run)
+    mean = fmean(rate for _, rate in rates)
+    return [end for end, rate in rates if rate < DROP * mean]
+
+
+def _drops_claim(runs: Runs) -> Claim:
+    """Reproduced: every run of the three has a drop at both moments. In part: more than half do."""
+    own = [run for run in runs if run.at["variant"] in STUDIED]
+    there = [
+        all(any(at <= end <= at + SLOT_S for end in drops(run)) for at in DROPS_S) for run in own
+    ]
+    share = sum(there) / len(there)
+    counts = ", ".join(
+        f"{VARIANTS[v]} {told(runs.where(variant=v).sample(lambda run: len(drops(run))))}"
+        for v in STUDIED
+    )
+    return Claim(
+        "drops",
+        "Throughput drops at 3.5 s and at 20 s (figure 3)",
+        "reproduced" if share == 1 else "in part" if share > 0.5 else "not",
+        f"{sum(there)} of {len(own)} runs drop at both; seconds with less than half of the "
+        f"mean, of 30: {counts}",
     )
 
 
@@ -434,30 +524,64 @@ def _propagation_claim(runs: Runs) -> Iterator[Claim]:
         )
 
 
+@dataclass(frozen=True)
+class Compared:
+    """A published quantity: what it is of a variant in some runs, and in which of them."""
+
+    reported: Mapping[str, float]
+    of: Callable[[Runs, str], Sample]
+    runs: Runs
+
+
+def _mean(read: Callable[[Run], float]) -> Callable[[Runs, str], Sample]:
+    return lambda runs, variant: runs.where(variant=variant).sample(read)
+
+
+def _lead(runs: Runs, variant: str) -> Sample:
+    """Westwood's throughput over that of ``variant``."""
+    more = relative(*(runs.where(variant=v).sample(mbps) for v in ("tcpw", variant)))
+    return Sample(more.mean + 1, more.error, more.n)
+
+
 def _beside(runs: Runs, published: Mapping[str, Any]) -> Iterator[Beside]:
-    causes: Mapping[str, str] = published["causes"]
-    main = runs.part()
-    early = _by(main, "loss", lambda run: between(run, 0.0, FIRST_S))
-    late = _by(main, "loss", lambda run: between(run, FIRST_S, 1e9))
-    found, rates = _by(main, "loss", mbps), _by(runs.part("rate").where(hop="link"), "rate", mbps)
-    slow = runs.part("propagation").where(loss=0.0005)
-    values: list[tuple[str, str, Sample, float]] = []
-    for v in STUDIED:
-        first, later = published["time"]["first"], published["time"]["later"]
-        values.append(("figure 3, first 10 s", v, early[v][STANDARD_LOSS], first[v]))
-        if v in later:
-            values.append(("figure 3, later", v, late[v][STANDARD_LOSS], later[v]))
-        for percent, reported in published["loss"].items():
-            name = f"figure 4, {percent} %"
-            values.append((name, v, found[v][int(percent) / 100], reported[v]))
-        values.append(("figure 5, 2 Mbit/s", v, rates[v][2], published["rate"]["2"][v]))
-        if v != "tcpw" and (times := _times(rates, v, 10)):
-            reported = published["rate_10_times"][v]
-            values.append(("figure 5, 10 Mbit/s, Westwood over", v, times, reported))
-        left = left_at(slow, v, 15, 5)
-        values.append(("figure 6, left at 15 ms", v, left, published["propagation_15_left"][v]))
-    for name, v, sample, value in sorted(values, key=lambda one: one[0]):
-        yield Beside(f"{name}, {VARIANTS[v]}", sample, value, cause=causes.get(name, ""))
+    main, link = runs.part(), runs.part("rate").where(hop="link")
+    at_5, time = main.where(loss=STANDARD_LOSS), published["time"]
+    propagation = runs.part("propagation")
+    compared = {
+        "figure 3, first 10 s": Compared(
+            time["first"], _mean(lambda run: between(run, 0.0, FIRST_S)), at_5
+        ),
+        "figure 3, later": Compared(
+            time["later"], _mean(lambda run: between(run, FIRST_S, float("inf"))), at_5
+        ),
+        "figure 4, 0 %": Compared(published["loss"]["0"], _mean(mbps), main.where(loss=0)),
+        "figure 4, 5 %": Compared(published["loss"]["5"], _mean(mbps), at_5),
+        "figure 4, 10 %": Compared(published["loss"]["10"], _mean(mbps), main.where(loss=0.1)),
+        "figure 5, 2 Mbit/s": Compared(published["rate"]["2"], _mean(mbps), link.where(rate=2)),
+        "figure 5, 10 Mbit/s, Westwood over": Compared(
+            published["rate_10_times"], _lead, link.where(rate=10)
+        ),
+        "figure 6, left at 15 ms": Compared(
+            published["propagation_15_left"],
+            lambda own, v: left_at(own, v, 15, 5),
+            propagation.where(loss=0.0005),
+        ),
+    }
+    for name, one in compared.items():
+        causes = published["causes"].get(name, {})
+        for v, value in one.reported.items():
+            shown = [
+                f"{case}: {told(one.of(_experiment(runs, case), v))}" for case in causes.get(v, ())
+            ]
+            cause = "; ".join(shown)
+            yield Beside(f"{name}, {VARIANTS[v]}", one.of(one.runs, v), value, cause=cause)
+
+
+def _experiment(runs: Runs, case: str) -> Runs:
+    """The runs that a cause of ``published.toml`` is shown by."""
+    if case == AT_STANDARD_LOSS:
+        return runs.part("propagation").where(loss=STANDARD_LOSS)
+    return runs.part("causes").where(case=case)
 
 
 def analyse(runs: Runs, published: Mapping[str, Any]) -> Findings:
@@ -468,13 +592,15 @@ def analyse(runs: Runs, published: Mapping[str, Any]) -> Findings:
         _loss_table(runs),
         _time_table(runs),
         _rate_table(runs),
+        _window_table(runs),
         _propagation_table(runs),
         _repeated_table(runs),
         _law_table(runs),
+        *([_recovery_table(runs)] if runs.part("recovery") else []),
     ]
     pictures = [
         _loss_picture(runs, published),
-        _time_picture(runs),
+        _time_picture(runs, published),
         _rate_picture(runs, published),
         _propagation_picture(runs),
     ]
@@ -489,7 +615,7 @@ def analyse(runs: Runs, published: Mapping[str, Any]) -> Findings:
     return Findings(
         tables=tables,
         pictures=pictures,
-        claims=list(_claims(runs, published)),
+        claims=list(_claims(runs)) if full else [],
         beside=list(_beside(runs, published)) if full else [],
         values=values,
     )

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from hoplab.study.samples import Sample
+from hoplab.results.samples import Sample
 from hoplab.study.swept import Runs
 
 Verdict = Literal["reproduced", "in part", "not"]

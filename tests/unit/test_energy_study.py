@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from hoplab.results.samples import Sample
 from hoplab.study import folder
-from hoplab.study.samples import Sample
 from hoplab.study.swept import Run, Runs
 
 STUDY = folder.find("energy")

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from hoplab.resources import EXPERIMENTS
+from hoplab.results.samples import Sample
 from hoplab.study import folder
 from hoplab.study.findings import told
-from hoplab.study.samples import Sample
 from hoplab.study.swept import Run, Runs
 
 pytest.importorskip("numpy")

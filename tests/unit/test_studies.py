@@ -14,9 +14,9 @@ from rich.console import Console
 
 from hoplab import sweep
 from hoplab.errors import HoplabError, NotReproduced, ResultsError, ScenarioError
+from hoplab.results.samples import Sample
 from hoplab.study import command, expected, folder, pages
 from hoplab.study.findings import Beside, Claim, Findings, Picture, Table, all_tables, told
-from hoplab.study.samples import Sample
 from hoplab.study.swept import Run, Runs
 
 QUICK_MOST_RUNS = 400

@@ -10,10 +10,10 @@ import pytest
 
 from hoplab.errors import HoplabError, MissingTool, ScenarioError
 from hoplab.resources import PROJECT
+from hoplab.results.samples import Sample, combined, difference, relative, t_95
 from hoplab.scenario.file import parse
 from hoplab.scenario.resolve import resolve
 from hoplab.study.figures import Figure, figure
-from hoplab.study.samples import Sample, combined, difference, relative, t_95
 from tests.validate import __main__ as validate
 from tests.validate import chain, collapse, contention, dumbbell, mobile, recorded
 

@@ -18,11 +18,21 @@ class Told:
     def __init__(self, kbps: float, again: int = 0, idle: tuple[int, ...] = ()):
         self.kbps, self.again, self.idle = kbps, again, idle
 
+    @staticmethod
+    def ssthresh(second: int) -> int | None:
+        """None before the first loss."""
+        return None if second < 5 else second
+
     def rows(self, name: str) -> list[dict[str, Any]]:
         samples, octets = [], 0
         for second in range(1, 21):
             octets += 0 if second in self.idle else round(125 * self.kbps)
-            state = {"rtt_ms": 20.0, "rto_ms": 220.0, "backoff": 0}
+            state = {
+                "rtt_ms": 20.0,
+                "rto_ms": 220.0,
+                "backoff": 0,
+                "ssthresh": self.ssthresh(second),
+            }
             samples.append({"t_s": float(second), "delivered_bytes": octets, **state})
         flow = {
             "goodput_kbps": octets / 125 / 20,
@@ -56,6 +66,24 @@ def test_segments_that_were_sent_and_sent_again() -> None:
     )
 
 
+def test_what_a_loss_leaves_of_the_window_is_the_median_after_the_first() -> None:
+    assert ANALYSIS.threshold(one(1000.0)) == 12.5  # of 5 to 20
+
+
+@pytest.mark.parametrize(
+    ("idle", "verdict"), [((4, 20), "reproduced"), ((4, 21), "not"), ((9, 15), "not")]
+)
+def test_drops_are_looked_for_where_the_figure_has_them(
+    idle: tuple[int, ...], verdict: str
+) -> None:
+    run = one(1000.0, idle=idle)
+    assert ANALYSIS.drops(run) == [second for second in idle if second <= 20]
+    runs = Runs(
+        [Run("", {"variant": v, "loss": 0.05}, 1, run.tables, "m") for v in ANALYSIS.STUDIED]
+    )
+    assert ANALYSIS._drops_claim(runs).verdict == verdict
+
+
 def field(part: str, lead: float, **at: float) -> list[Run]:
     """Three draws of Reno and SACK around 0.5 Mbit/s, of Westwood times ``lead``."""
     return [
@@ -73,7 +101,7 @@ def test_westwood_beats_the_others_at_every_rate_or_at_some(
     leads: tuple[float, float], verdict: str
 ) -> None:
     runs = Runs([*field("", leads[0], loss=0.05), *field("", leads[1], loss=0.1)])
-    assert ANALYSIS._beats_claim(ANALYSIS.LINK, runs).verdict == verdict
+    assert ANALYSIS._beats_claim(ANALYSIS.LINK, runs, "reno").verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -81,5 +109,4 @@ def test_westwood_beats_the_others_at_every_rate_or_at_some(
 )
 def test_westwood_gains_where_its_lead_widens(leads: tuple[float, float], verdict: str) -> None:
     runs = Runs([*field("", leads[0], rate=2), *field("", leads[1], rate=10)])
-    (claim,) = ANALYSIS._gains_claim(runs)
-    assert claim.verdict == verdict
+    assert ANALYSIS._gains_claim(runs).verdict == verdict
