@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean, median, pstdev
@@ -11,13 +11,14 @@ from typing import Any
 
 from hoplab.results.samples import Sample, difference, relative
 from hoplab.study import plot
-from hoplab.study.findings import Beside, Cell, Claim, Findings, Picture, Table, Verdict, told
+from hoplab.study.findings import FAR, Beside, Cell, Claim, Findings, Picture, Table, Verdict, told
 from hoplab.study.loss_law import pftk
 from hoplab.study.swept import Run, Runs
 
 VARIANTS = {"reno": "Reno", "sack": "SACK", "tcpw": "Westwood", "westwood": "Westwood+"}
 """``tcpw`` is Westwood as published in 2002, ``westwood`` the kernel's."""
 STUDIED = ("reno", "sack", "tcpw")
+STUDIED_NAMES = tuple(VARIANTS[variant] for variant in STUDIED)
 PUBLISHED = "published, by colour"
 MSS = 1460
 LINK, RADIO = "losses reach TCP", "802.11 repeats what is lost"
@@ -121,8 +122,10 @@ def _by(runs: Runs, axis: str, read: Callable[[Run], float]) -> dict[str, dict[A
     }
 
 
-def _cells(found: Mapping[str, Mapping[Any, Sample]], value: object) -> list[Cell]:
-    return [found.get(variant, {}).get(value) for variant in VARIANTS]
+def _cells(
+    found: Mapping[str, Mapping[Any, Sample]], value: object, variants: Iterable[str] = VARIANTS
+) -> list[Cell]:
+    return [found.get(variant, {}).get(value) for variant in variants]
 
 
 def _standard_table(runs: Runs, published: Mapping[str, Any]) -> Table:
@@ -190,8 +193,8 @@ def _rate_table(runs: Runs) -> Table:
         found = _by(own, "rate", mbps)
         for rate in _ordered(own, "rate"):
             times = [_times(found, other, rate) for other in ("reno", "sack")]
-            rows.append((_reading(hop), f"{rate:g}", *_cells(found, rate), *times))
-    heads = ("", "Mbit/s of the hop", *VARIANTS.values(), "Westwood over Reno", "over SACK")
+            rows.append((_reading(hop), f"{rate:g}", *_cells(found, rate, STUDIED), *times))
+    heads = ("", "Mbit/s of the hop", *STUDIED_NAMES, "Westwood over Reno", "over SACK")
     return Table("rate", "Mbit/s over the bottleneck's rate at 5 %", heads, rows)
 
 
@@ -214,8 +217,8 @@ def _propagation_table(runs: Runs) -> Table:
         own = part.where(loss=loss)
         found = _by(own, "propagation", mbps)
         for ms in _ordered(own, "propagation"):
-            rows.append((_percent(loss), f"{ms:g}", *_cells(found, ms)))
-    heads = ("lost", "ms there and back", *VARIANTS.values())
+            rows.append((_percent(loss), f"{ms:g}", *_cells(found, ms, STUDIED)))
+    heads = ("lost", "ms there and back", *STUDIED_NAMES)
     return Table("propagation", "Mbit/s over the propagation time", heads, rows)
 
 
@@ -570,11 +573,19 @@ def _beside(runs: Runs, published: Mapping[str, Any]) -> Iterator[Beside]:
     for name, one in compared.items():
         causes = published["causes"].get(name, {})
         for v, value in one.reported.items():
+            here = one.of(one.runs, v)
+            tried = {case: one.of(_experiment(runs, case), v) for case in causes.get(v, ())}
             shown = [
-                f"{case}: {told(one.of(_experiment(runs, case), v))}" for case in causes.get(v, ())
+                f"{case}: {told(there)}"
+                for case, there in tried.items()
+                if explains(here.mean, there.mean, value)
             ]
-            cause = "; ".join(shown)
-            yield Beside(f"{name}, {VARIANTS[v]}", one.of(one.runs, v), value, cause=cause)
+            yield Beside(f"{name}, {VARIANTS[v]}", here, value, cause="; ".join(shown))
+
+
+def explains(here: float, there: float, published: float) -> bool:
+    """Whether an experiment comes to the published value, or to its other side."""
+    return (here - published) * (there - published) <= 0 or abs(there / published - 1) <= FAR
 
 
 def _experiment(runs: Runs, case: str) -> Runs:

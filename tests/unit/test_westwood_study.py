@@ -110,3 +110,12 @@ def test_westwood_beats_the_others_at_every_rate_or_at_some(
 def test_westwood_gains_where_its_lead_widens(leads: tuple[float, float], verdict: str) -> None:
     runs = Runs([*field("", leads[0], rate=2), *field("", leads[1], rate=10)])
     assert ANALYSIS._gains_claim(runs).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("there", "explained"), [(0.45, True), (0.3, True), (0.44, True), (0.5, False), (1.2, False)]
+)
+def test_an_experiment_explains_a_value_that_it_comes_to_or_past(
+    there: float, explained: bool
+) -> None:
+    assert ANALYSIS.explains(1.0, there, 0.4) is explained
