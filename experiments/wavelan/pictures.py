@@ -42,6 +42,8 @@ def over_size(done: Done) -> Picture:
         lost = plot.Panel("lost", (0, 1600), (0.004, 20), "y", y_label="% (none: 0.005)")
         for (transport, sender), (kind, line, style) in STYLES.items():
             own = {k[3]: one for k, one in done.items() if k[:3] == (scenario, sender, transport)}
+            if not own:
+                continue
             rate.add(
                 kind, [(float(size), one.kbps) for size, one in own.items()], line, style=style
             )
