@@ -99,7 +99,8 @@ def mobile(runs: Runs) -> Picture:
     unfair = plot.Panel("unfairness, 1 - Jain's index, rescaled", (0, 1), (0, 1))
     for panel, top in ((total, 4000.0), (unfair, 1.0)):
         panel.add("equal", [(0.0, 0.0), (top, top)], "--", style=("#9aa5b1", ","))
-    for every, style in ((2, DISTANCES[2]), (3, DISTANCES[3])):
+    for every in (int(str(e)) for (e,) in runs.groups("every") if e != NONE):
+        style = DISTANCES[every]
         rates = sessions.within(runs, NONE, every, "every", sessions.total_kbps)
         shares = sessions.within(
             runs,

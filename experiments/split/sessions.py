@@ -10,7 +10,7 @@ from hoplab.study.samples import Sample, jain
 from hoplab.study.swept import Run, Runs
 
 CAPTURED = 0.9
-"""Share of a second's octets from which on one session has the channel for itself."""
+"""Share of a second's octets from which on others have the channel for themselves."""
 PERIOD_S = 8
 """`scenario-failing.toml`: its link is broken for the last two seconds of each."""
 
@@ -51,11 +51,16 @@ def by_second(run: Run) -> dict[str, list[float]]:
     return found
 
 
-def captured(run: Run) -> float:
-    """Share of the seconds in which one of two sessions had nearly all that arrived."""
-    seconds = [pair for pair in zip(*by_second(run).values(), strict=False) if sum(pair)]
-    alone = sum(max(pair) >= CAPTURED * sum(pair) for pair in seconds)
-    return float(alone / len(seconds))
+def starved(name: str) -> Callable[[Run], float]:
+    """Reads the share of the seconds in which others have nearly all that arrives, not ``name``."""
+
+    def share(run: Run) -> float:
+        rates = by_second(run)
+        seconds = list(zip(rates[name], map(sum, zip(*rates.values(), strict=False)), strict=False))
+        served = [(own, whole) for own, whole in seconds if whole]
+        return sum(own <= (1 - CAPTURED) * whole for own, whole in served) / len(served)
+
+    return share
 
 
 def within(

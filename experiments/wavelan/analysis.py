@@ -26,7 +26,6 @@ ALIKE = 0.05
 """Relative: throughputs that count as the same."""
 TRANSPORTS = ("udp", "tcp")
 HELD: Mapping[Key, Sequence[str]] = {
-    (1, "a", "udp", 100): ("loss",),
     (1, "a", "udp", 1500): ("kbps", "loss"),
     (1, "a", "tcp", 100): ("kbps",),
     (1, "a", "tcp", 1500): ("kbps", "loss"),

@@ -51,11 +51,12 @@ def test_both_metrics_of_unfairness_go_from_0_to_1() -> None:
     assert SESSIONS.unfairness([0.0, 0.0, 2.0]) == pytest.approx(1)
 
 
-def test_a_second_is_captured_where_one_session_has_nearly_all() -> None:
-    told = Told(long=[0, 10, 50, 95], short=[0, 90, 50, 5])
-    # Of three seconds in which anything arrived; 90 of 100 counts.
-    assert SESSIONS.captured(run(told)) == pytest.approx(2 / 3)
-    assert SESSIONS.by_second(run(told))["long"] == [0, 10, 50, 95]
+def test_a_session_starves_where_the_other_has_nearly_all() -> None:
+    told = Told(long=[0, 0, 50, 95], short=[0, 90, 50, 5])
+    # Of three seconds in which anything arrived.
+    assert SESSIONS.starved("long")(run(told)) == pytest.approx(1 / 3)
+    assert SESSIONS.starved("short")(run(told)) == pytest.approx(1 / 3)
+    assert SESSIONS.by_second(run(told))["long"] == [0, 0, 50, 95]
 
 
 def test_what_a_proxy_holds_is_its_most_in_each_period() -> None:
