@@ -19,6 +19,8 @@ DISTANCES = {
     5: ("#c0182b", "s"),
 }
 LONG, SHORT = ("#1f5fa8", "o"), ("#d95f02", "s")
+LASTS_S = 48
+"""The run with a link that fails."""
 PLAIN = ("#9aa5b1", "s")
 
 
@@ -26,7 +28,9 @@ def crossing(chains: Runs, crossings: Runs) -> Picture:
     """What proxies gain on a chain, and what they do to two sessions that cross."""
     hops = [int(str(h)) for (h,) in chains.groups("hops")]
     gain = plot.Panel(
-        "one session, over plain TCP", (min(hops) - 0.5, max(hops) + 0.5), (0.85, 1.15)
+        "a chain: goodput over plain TCP's, a proxy every …",
+        (min(hops) - 0.5, max(hops) + 0.5),
+        (0.85, 1.15),
     )
     gain.x_label, gain.y_label = "hops", "goodput, ratio"
     for number, (distance, style) in enumerate(DISTANCES.items()):
@@ -39,18 +43,23 @@ def crossing(chains: Runs, crossings: Runs) -> Picture:
         if points:
             errors = [sample.half_width for _, sample in points]
             means = [(x, sample.mean) for x, sample in points]
-            gain.add(f"a proxy every {distance}", means, "-", errors, style)
+            gain.add(f"every {distance}", means, "-", errors, style)
     gain.add("plain", [(0.0, 1.0), (20.0, 1.0)], "--", style=("#111111", ","))
     splits = [str(split) for (split,) in crossings.groups("split")]
     ticks = {float(i): split.replace(", ", ",\n") for i, split in enumerate(splits)}
-    both = plot.Panel("two sessions that cross", (-0.5, len(splits) - 0.5), (0, 450), ticks=ticks)
+    both = plot.Panel(
+        "two sessions that cross, of six and two hops",
+        (-0.5, len(splits) - 0.5),
+        (0, 450),
+        ticks=ticks,
+    )
     both.y_label = "kbit/s"
     for kind, style, shift in (("long", LONG, -0.08), ("short", SHORT, 0.08)):
         read = sessions.rate_of(kind)
         rates = [crossings.where(split=split).sample(read) for split in splits]
         points_of = [(i + shift, rate.mean) for i, rate in enumerate(rates)]
         errors = [rate.half_width for rate in rates]
-        both.add(f"{kind} session", points_of, "", errors, style)
+        both.add(kind, points_of, "", errors, style)
     return Picture("gain", plot.svg([gain, both], "", "", "What proxies gain, and for whom"))
 
 
@@ -61,7 +70,7 @@ def seconds(crossings: Runs) -> Picture:
         run = crossings.where(split=split)[0]
         rates = sessions.by_second(run)
         last = max(len(own) for own in rates.values())
-        panel = plot.Panel(f"proxies: {split}", (0, last), (0, 900), y_label="kbit/s")
+        panel = plot.Panel(f"proxies: {split}", (0, last), (0, 1200), y_label="kbit/s")
         for kind, style in (("long", LONG), ("short", SHORT)):
             points = [(i + 1.0, kbps) for i, kbps in enumerate(rates[kind])]
             panel.add(f"{kind} session", points, "-", style=style)
@@ -71,26 +80,26 @@ def seconds(crossings: Runs) -> Picture:
 
 def failing(runs: Runs, node: str) -> Picture:
     """What arrives, and what the proxy before the link holds, as the link fails."""
-    arrived = plot.Panel("delivered", (0, 24), (0, 1000), y_label="kB")
+    arrived = plot.Panel("delivered", (0, LASTS_S), (0, 1600), y_label="kB")
     for every, style in ((NONE, PLAIN), (2, LONG)):
         run = runs.where(link="failing", every=every)[0]
         points = [(row["t_s"], row["delivered_bytes"] / 1000) for row in run.rows("tcp")]
         kind = "plain" if every == NONE else "a proxy every 2"
-        arrived.add(kind, [p for p in points if p[0] <= 24], "-", style=style)
-    held = plot.Panel(f"held by the proxy before the link, {node}", (0, 24), (0, 70))
+        arrived.add(kind, points, "-", style=style)
+    held = plot.Panel(f"held by the proxy before the link, {node}", (0, LASTS_S), (0, 70))
     held.y_label = "segments"
     run = runs.where(link="failing", every=2)[0]
     held.add("a proxy every 2", _held(run, node), "-", style=LONG)
-    for panel, top in ((arrived, 1000.0), (held, 70.0)):
-        for k in (8, 16, 24):
-            edges = [(k - 2.0, 0.0), (k - 2.0, top), (float(k), top), (float(k), 0.0)]
+    for panel, top in ((arrived, 1600.0), (held, 70.0)):
+        for end in range(sessions.PERIOD_S, LASTS_S + 1, sessions.PERIOD_S):
+            edges = [(end - 2.0, 0.0), (end - 2.0, top), (float(end), top), (float(end), 0.0)]
             panel.add("link broken", edges, ":", style=("#c0182b", ","))
     return Picture("failing", plot.svg([arrived, held], "s", "", "A link that fails"))
 
 
 def _held(run: Run, node: str) -> list[tuple[float, float]]:
     rows = [r for r in run.rows("split") if r["node"] == node and r["role"] == "proxy"]
-    return [(row["t_s"], float(row["buffered"])) for row in rows if row["t_s"] <= 24]
+    return [(row["t_s"], float(row["buffered"])) for row in rows]
 
 
 def mobile(runs: Runs) -> Picture:
