@@ -21,6 +21,8 @@ DISTANCES = {
 LONG, SHORT = ("#1f5fa8", "o"), ("#d95f02", "s")
 LASTS_S = 48
 """The run with a link that fails."""
+MOST_KBPS = 2500.0
+"""Of ten sessions between moving stations."""
 PLAIN = ("#9aa5b1", "s")
 
 
@@ -104,11 +106,11 @@ def _held(run: Run, node: str) -> list[tuple[float, float]]:
 
 def mobile(runs: Runs) -> Picture:
     """A point a pattern: with proxies over without."""
-    total = plot.Panel("sum of ten sessions, kbit/s", (0, 4000), (0, 4000))
+    total = plot.Panel("sum of ten sessions, kbit/s", (0, MOST_KBPS), (0, MOST_KBPS))
     unfair = plot.Panel("unfairness, 1 - Jain's index, rescaled", (0, 1), (0, 1))
-    for panel, top in ((total, 4000.0), (unfair, 1.0)):
+    for panel, top in ((total, MOST_KBPS), (unfair, 1.0)):
         panel.add("equal", [(0.0, 0.0), (top, top)], "--", style=("#9aa5b1", ","))
-    for every in (int(str(e)) for (e,) in runs.groups("every") if e != NONE):
+    for every in (e for (e,) in runs.groups("every") if isinstance(e, int)):
         style = DISTANCES[every]
         rates = sessions.within(runs, NONE, every, "every", sessions.total_kbps)
         shares = sessions.within(

@@ -23,7 +23,10 @@ class Told:
         self.kbps, self.held = kbps, held
 
     def rows(self, name: str) -> list[dict[str, Any]]:
-        flows = [{"flow": n, "goodput_kbps": sum(k) / len(k)} for n, k in self.kbps.items()]
+        flows = [
+            {"flow": n, "goodput_kbps": sum(k) / len(k), "delivered_bytes": 125 * sum(k)}
+            for n, k in self.kbps.items()
+        ]
         samples = [
             {"t_s": t + 1.0, "flow": n, "delivered_bytes": round(125 * sum(own[: t + 1]))}
             for n, own in self.kbps.items()
@@ -33,7 +36,11 @@ class Told:
             {"t_s": t + 0.5, "node": "n6", "role": "proxy", "buffered": n}
             for t, n in enumerate(self.held)
         ]
-        return {"flows": flows, "tcp": samples, "split": held}[name]
+        radios = [
+            {"airtime_data_s": 0.3, "queue_full": 2},
+            {"airtime_data_s": 0.5, "queue_full": 1},
+        ]
+        return {"flows": flows, "tcp": samples, "split": held, "radios": radios}[name]
 
 
 def run(told: Told, seed: int = 1, **at: Any) -> Run:
@@ -57,6 +64,12 @@ def test_a_session_starves_where_the_other_has_nearly_all() -> None:
     assert SESSIONS.starved("long")(run(told)) == pytest.approx(1 / 3)
     assert SESSIONS.starved("short")(run(told)) == pytest.approx(1 / 3)
     assert SESSIONS.by_second(run(told))["long"] == [0, 0, 50, 95]
+
+
+def test_what_the_radios_did_for_what_arrived() -> None:
+    told = Told(long=[100, 100], short=[100, 100])
+    assert ANALYSIS.air(run(told)) == pytest.approx(0.8 / 0.4)
+    assert ANALYSIS.dropped(run(told)) == 3
 
 
 def test_what_a_proxy_holds_is_its_most_in_each_period() -> None:
