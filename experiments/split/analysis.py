@@ -349,15 +349,17 @@ def _beside(runs: Runs, published: Mapping[str, Any]) -> list[Beside]:
     crossing, longer, mobile = (runs.part(part) for part in ("crossing", "longer", "mobile"))
     found = []
     for split, name in ((NONE, "plain"), ("long, every 3", "split")):
-        here, wanted, cause = crossing.where(split=split).sample(gap), published[name], ""
+        here, wanted = crossing.where(split=split).sample(gap), published[name]
+        causes = ["within the interval"] if abs(here.mean - wanted) < here.half_width else []
         if longer and mobile:
             most = max(int(str(hops)) for (hops,) in longer.groups("hops"))
             by_length = longer.where(hops=most, split=split).sample(gap)
             moving = mobile.where(every=NONE if split == NONE else 3).sample(gap)
-            cause = "within the interval; " if abs(here.mean - wanted) < here.half_width else ""
-            cause += f"it depends on who competes: {told(by_length)} where {most} hops are "
-            cause += f"crossed, {told(moving)} between moving stations"
-        found.append(Beside(f"unfairness (gap), {split}", here, wanted, cause=cause))
+            causes.append(
+                f"it depends on who competes: {told(by_length)} where {most} hops are crossed, "
+                f"{told(moving)} between moving stations"
+            )
+        found.append(Beside(f"unfairness (gap), {split}", here, wanted, cause="; ".join(causes)))
     return found
 
 
