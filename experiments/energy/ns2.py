@@ -1,120 +1,131 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write ``ns2.toml``: the study's table in ns-2.35, means over seeds.
+"""Write ``ns2.toml``: in which state each station spends how long a Mbit, in ns-2.35.
 
-``python experiments/energy/ns2.py``, 15 minutes on a core; needs the Debian package ``ns2``.
+``python experiments/energy/ns2.py``, 15 minutes on a core; needs the Debian package ``ns2``. An
+accounting puts its powers on these times: `analysis.py`.
 """
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable
+import re
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from pathlib import Path
-from statistics import fmean
-from typing import NamedTuple
-
-import tomli_w
+from typing import Any, NamedTuple
 
 from hoplab.study import ns2
 
 HERE = Path(__file__).parent
-SEEDS = range(1, 11)
+SEEDS = range(1, 6)
 AGENTS = {"reno": "Reno", "newreno": "Newreno", "sack": "Sack1"}
-POWER_W = 0.281838
+LOSSES: tuple[float | str, ...] = (0.01, 0.05, 0.1, "burst")
+RECEIVERS = {"each": 0, "second": 1}
+"""Whether the receiver acknowledges each segment or every second one."""
 PLACES = {
-    "every frame, at every station": ("frames", "all"),
-    "every frame, at the receiver": ("frames", "n3"),
-    "packets above the MAC, at the receiver": ("packets", "n3"),
+    "packets": ("packets", "all"),
+    "frames": ("frames", "all"),
+    "end": ("frames", "n3"),
 }
+"""What is lost where: packets above the MAC of every station, frames at every one, at the last."""
+STATES = re.compile(
+    r"_(?P<station>\d)_.*\[energy \S+ ei \S+ es \S+ et (?P<tx>\S+) er (?P<rx>[^]]+)"
+)
+BEFORE_S = 1.0
+"""The flow starts then; until then all idle."""
+LASTS_S = 40
 HEAD = """\
 # SPDX-License-Identifier: Apache-2.0
-# Energy per Mbit in ns-2.35 (Debian's 2.35+dfsg): 0.281838 W to send and to receive, none idle;
-# a station's mean; means over seeds 1 to 10.
-# Made by: python experiments/energy/ns2.py
+# Seconds in a state for each Mbit of payload in ns-2.35 (Debian's 2.35+dfsg), stations n0 to n3,
+# all of seeds 1 to 5; kbps is their mean goodput. Made by: python experiments/energy/ns2.py
 """
 
 
 class Setting(NamedTuple):
+    receiver: str
+    place: str
     variant: str
-    rts: int
-    bytes: int
-    rate: float
-    """Of a frame; 0 stands for bursts."""
+    rts: str
+    mtu: int
+    loss: float | str
 
 
-UNIFORM = [Setting(*one) for one in product(AGENTS, (0, 2347), (512, 1500), (0.01, 0.05, 0.1))]
-BURSTS = [Setting(*one) for one in product(AGENTS, (0, 2347), (1500,), (0.0,))]
-COLUMNS: dict[str, Callable[[Setting], bool]] = {
-    "rts on": lambda s: s.rate > 0 and s.rts == 0,
-    "rts off": lambda s: s.rate > 0 and s.rts > 0,
-    "512 B": lambda s: s.rate > 0 and s.bytes == 512,
-    "1500 B": lambda s: s.rate > 0 and s.bytes == 1500,
-    "loss 1 %": lambda s: s.rate == 0.01,
-    "loss 5 %": lambda s: s.rate == 0.05,
-    "loss 10 %": lambda s: s.rate == 0.1,
-    "burst": lambda s: s.rate == 0,
-    "all": lambda s: s.rate > 0,
-}
+def settings() -> list[Setting]:
+    """The study's 42 with both receivers, losses of packets or of frames; Reno's with losses of
+    frames at the last station only."""
+    found = []
+    for receiver, place, variant in product(RECEIVERS, PLACES, AGENTS):
+        if place != "end" or variant == "reno":
+            for rts, mtu, loss in product(("on", "off"), (512, 1500), LOSSES):
+                if mtu == 1500 or loss != "burst":
+                    found.append(Setting(receiver, place, variant, rts, mtu, loss))
+    return found
 
 
-def j_per_mbit(setting: Setting, layer: str, at: str, seed: int) -> tuple[float, float]:
-    """A station's mean, and the sender's."""
-    printed = ns2.run(
-        HERE / "ns2.tcl",
-        tcp=AGENTS[setting.variant],
-        rts=setting.rts,
-        bytes=setting.bytes,
-        rate=setting.rate,
-        burst=int(setting.rate == 0),
-        layer=layer,
-        at=at,
-        tx=POWER_W,
-        rx=POWER_W,
-        idle=0,
-        seed=seed,
-    ).split()
-    mbit, sender, every = (float(printed[printed.index(k) + 1]) for k in ("mbit", "sender", "all"))
-    return every / 4 / mbit, sender / mbit
+def seconds(setting: Setting, seed: int) -> tuple[float, list[list[float]]]:
+    """Mbit delivered, and for each state the seconds of each station."""
+    layer, at = PLACES[setting.place]
+    with tempfile.TemporaryDirectory(prefix="hoplab-ns2-") as folder:
+        trace = Path(folder) / "trace"
+        printed = ns2.run(
+            HERE / "ns2.tcl",
+            tcp=AGENTS[setting.variant],
+            rts=0 if setting.rts == "on" else 2347,
+            bytes=setting.mtu,
+            rate=0 if setting.loss == "burst" else setting.loss,
+            burst=int(setting.loss == "burst"),
+            layer=layer,
+            at=at,
+            delack=RECEIVERS[setting.receiver],
+            trace=trace,
+            seed=seed,
+        ).split()
+        last: dict[int, tuple[float, float]] = {}
+        with trace.open(encoding="ascii", errors="replace") as lines:
+            for line in lines:
+                if found := STATES.search(line):
+                    last[int(found["station"])] = float(found["tx"]), float(found["rx"])
+    mbit = float(printed[printed.index("mbit") + 1])
+    first = printed.index("joules") + 1
+    used = [float(word) for word in printed[first : first + len(last)]]
+    tx, rx = ([last[i][k] for i in sorted(last)] for k in (0, 1))
+    idle = [u - t - r - BEFORE_S for u, t, r in zip(used, tx, rx, strict=True)]
+    return mbit, [tx, rx, idle]
 
 
-def table(layer: str, at: str) -> list[dict[str, dict[str, float]]]:
-    """By variant and column: a station's mean, and the sender's."""
-    settings = [*UNIFORM, *BURSTS]
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        drawn = pool.map(
-            lambda one: j_per_mbit(one[0], layer, at, one[1]), product(settings, SEEDS)
-        )
-        values = list(drawn)
-    n = len(SEEDS)
-    found = {s: values[i * n : (i + 1) * n] for i, s in enumerate(settings)}
-    return [
-        {
-            variant: {
-                name: round(
-                    fmean(
-                        fmean(draw[whose] for draw in draws)
-                        for s, draws in found.items()
-                        if s.variant == variant and where(s)
-                    ),
-                    4,
-                )
-                for name, where in COLUMNS.items()
-            }
-            for variant in AGENTS
-        }
-        for whose in (0, 1)
+def row(setting: Setting, draws: list[tuple[float, list[list[float]]]]) -> dict[str, Any]:
+    """A setting's seconds of all draws over its Mbit of all draws."""
+    mbit = sum(one for one, _ in draws)
+    states = {
+        f"{name}_s": [
+            round(sum(times[k][i] for _, times in draws) / mbit, 4)
+            for i in range(len(draws[0][1][k]))
+        ]
+        for k, name in enumerate(("tx", "rx", "idle"))
+    }
+    kbps = round(1000 * mbit / len(draws) / LASTS_S, 1)
+    return {**setting._asdict(), "kbps": kbps, **states}
+
+
+def write(rows: list[dict[str, Any]]) -> None:
+    """A line a setting: strings, numbers and lists of them are in TOML as in JSON."""
+    lines = [
+        "    { " + ", ".join(f"{key} = {json.dumps(value)}" for key, value in one.items()) + " },\n"
+        for one in rows
     ]
+    text = f"{HEAD}settings = [\n{''.join(lines)}]\n"
+    (HERE / "ns2.toml").write_text(text, encoding="utf-8")
 
 
 def main() -> None:
-    every, sender = table("frames", "all")
-    document: dict[str, object] = {"j_per_mbit": every, "j_per_mbit_sender": sender}
-    others = {
-        name: table(*place)[0] for name, place in PLACES.items() if place != ("frames", "all")
-    }
-    document["j_per_mbit_elsewhere"] = others
-    (HERE / "ns2.toml").write_text(HEAD + tomli_w.dumps(document), encoding="utf-8")
+    runs = list(product(settings(), SEEDS))
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        drawn = list(pool.map(lambda one: seconds(*one), runs))
+    n = len(SEEDS)
+    rows = [row(s, drawn[i * n : (i + 1) * n]) for i, s in enumerate(settings())]
+    write(rows)
 
 
 if __name__ == "__main__":

@@ -14,9 +14,9 @@ from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
+from hoplab.results.samples import Sample, t_95
 from hoplab.study import plot
 from hoplab.study.findings import Beside, Cell, Claim, Findings, Picture, Table, Verdict, told
-from hoplab.study.samples import Sample, t_95
 from hoplab.study.swept import Run, Runs
 
 from . import expected_throughput

@@ -9,9 +9,9 @@ from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
+from hoplab.results.samples import Sample, difference, jain
 from hoplab.study import plot
 from hoplab.study.findings import Beside, Cell, Claim, Findings, Picture, Table, Verdict, told
-from hoplab.study.samples import Sample, difference, jain
 from hoplab.study.shares import Share, shares
 from hoplab.study.swept import Run, Runs
 

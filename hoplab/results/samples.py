@@ -45,16 +45,40 @@ class Sample:
         """Of the 95 % interval about the mean."""
         return t_95(self.n - 1) * self.error if self.error else 0.0
 
+    @property
+    def positive(self) -> bool:
+        """Above 0 beyond chance, which a single draw never shows."""
+        return self.n > 1 and self.mean > self.half_width
+
+    def scaled(self, factor: float) -> Sample:
+        """``factor`` times the quantity."""
+        return Sample(factor * self.mean, abs(factor) * self.error, self.n)
+
+
+def combined(samples: Sequence[Sample], weights: Sequence[float]) -> Sample:
+    """The weighted sum of independent samples, with as many draws as give Welch's and
+    Satterthwaite's degrees of freedom. One that was not drawn adds no error."""
+    parts = [(weight * one.error) ** 2 for one, weight in zip(samples, weights, strict=True)]
+    mean = sum(weight * one.mean for one, weight in zip(samples, weights, strict=True))
+    variance = sum(parts)
+    if not variance:
+        return Sample(mean)
+    freedom = variance**2 / sum(
+        part**2 / (one.n - 1) for one, part in zip(samples, parts, strict=True) if part
+    )
+    return Sample(mean, math.sqrt(variance), math.floor(freedom + 1e-9) + 1)
+
 
 def difference(a: Sample, b: Sample) -> Sample:
-    """a - b of independent samples, with as many draws as give Welch's degrees of freedom."""
-    variance = a.error**2 + b.error**2
-    if not variance:
-        return Sample(a.mean - b.mean)
-    freedom = variance**2 / sum(
-        sample.error**4 / (sample.n - 1) for sample in (a, b) if sample.error
-    )
-    return Sample(a.mean - b.mean, math.sqrt(variance), math.floor(freedom + 1e-9) + 1)
+    """a - b of independent samples."""
+    return combined((a, b), (1.0, -1.0))
+
+
+def relative(a: Sample, b: Sample) -> Sample:
+    """a / b - 1 of independent samples, its error to first order."""
+    ratio = a.mean / b.mean
+    spread = combined((a, b), (1 / b.mean, -ratio / b.mean))
+    return Sample(ratio - 1, spread.error, spread.n)
 
 
 def jain(rates: Sequence[float]) -> float:

@@ -15,11 +15,11 @@ from rich.text import Text
 
 from hoplab.errors import NotReproduced, ResultsError
 from hoplab.resources import IS_CHECKOUT, PROJECT
+from hoplab.results.samples import Sample
 from hoplab.study import expected, pages
 from hoplab.study.findings import Findings, Table, all_tables, told
 from hoplab.study.folder import Study
 from hoplab.study.gather import gather
-from hoplab.study.samples import Sample
 from hoplab.study.swept import Runs
 
 

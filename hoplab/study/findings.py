@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from hoplab.study.samples import Sample
+from hoplab.results.samples import Sample
 from hoplab.study.swept import Runs
 
 Verdict = Literal["reproduced", "in part", "not"]
@@ -130,11 +131,13 @@ def all_tables(findings: Findings) -> list[Table]:
 
 
 def told(cell: Cell) -> str:
-    """A table's cell as text: four significant digits, and a sample's 95 % interval."""
+    """A table's cell as text: four significant digits, or a sample to its 95 % interval's last."""
     if cell is None:
         return ""
     if isinstance(cell, Sample):
         half = cell.half_width
-        width = f"{half:.0f}" if half >= 100 else f"{half:.2g}"
-        return f"{cell.mean:.4g}" + (f" ± {width}" if cell.n > 1 else "")
+        if cell.n == 1 or not 0 < half < math.inf:
+            return f"{cell.mean:.4g}" + (f" ± {half:.2g}" if cell.n > 1 else "")
+        digits = max(0, 1 - math.floor(math.log10(half)))
+        return f"{cell.mean:.{digits}f} ± {half:.{digits}f}"
     return f"{cell:.4g}" if isinstance(cell, float) else str(cell)

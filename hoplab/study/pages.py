@@ -14,8 +14,8 @@ from pathlib import Path
 
 from hoplab.errors import ResultsError
 from hoplab.resources import PROJECT
+from hoplab.results.samples import Sample
 from hoplab.study.findings import Findings, Table, all_tables, told
-from hoplab.study.samples import Sample
 
 DOCUMENTATION = PROJECT / "docs"
 MARK = re.compile(r"(<!-- table (?P<name>\S+) -->\n).*?(<!-- end of table -->)", re.DOTALL)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What studies use of `hoplab.results.samples`."""
 
-from hoplab.results.samples import Sample, difference, jain, t_95
+from hoplab.results.samples import Sample, combined, difference, jain, relative, t_95
 
-__all__ = ["Sample", "difference", "jain", "t_95"]
+__all__ = ["Sample", "combined", "difference", "jain", "relative", "t_95"]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, overload
 
-from hoplab.study.samples import Sample
+from hoplab.results.samples import Sample
 
 
 class Tables(Protocol):

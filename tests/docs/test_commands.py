@@ -37,7 +37,6 @@ NOT_RUN = {
     "hoplab study": "lists the checkout's studies only; tests/unit has it",
     "hoplab study *": ".ci/run runs the short versions by 'make studies-quick', others take hours",
     "hoplab sweep experiments/*": "minutes to an hour",
-    "python experiments/split/tables.py *": "of sweeps that take an hour",
     "hoplab run experiments/mobile/*": "a minute; tests/unit holds its study's scenario",
     "hoplab trace runs/starving *": "of that run",
     "hoplab * --live*": "waits for a browser; tests/page opens one",

@@ -124,6 +124,39 @@ LOSSES = st.one_of(
     some_keys("Loss").map(tidy),
 )
 
+TIMES = st.floats(0, 60)
+COORDINATES = st.floats(-1e6, 1e6)
+EVENTS = st.one_of(
+    st.fixed_dictionaries(
+        {
+            "kind": st.sampled_from(["down", "up"]),
+            "at_s": TIMES,
+            "station": st.sampled_from(STATIONS),
+        }
+    ),
+    st.fixed_dictionaries(
+        {
+            "kind": st.just("move"),
+            "at_s": TIMES,
+            "station": st.sampled_from(STATIONS),
+            "x_m": COORDINATES,
+            "y_m": COORDINATES,
+        }
+    ),
+    st.permutations(STATIONS).flatmap(
+        lambda ends: st.fixed_dictionaries(
+            {
+                "kind": st.just("loss"),
+                "at_s": TIMES,
+                "src": st.just(ends[0]),
+                "dst": st.just(ends[1]),
+                "rate": st.floats(0, 1),
+            }
+        )
+    ),
+)
+"""Whole ones: three keys drawn from the schema make one in 300 times."""
+
 
 def check(program: str, *arguments: str) -> tuple[bool, str]:
     done = subprocess.run(
@@ -139,15 +172,19 @@ def medium_accepts(document: dict[str, Any], folder: Path) -> tuple[bool, str]:
 
 
 @EXAMPLES
-@given(radio=some_keys("Radio"), loss=st.lists(LOSSES, max_size=2), event=some_keys("Event"))
+@given(
+    radio=some_keys("Radio"),
+    loss=st.lists(LOSSES, max_size=2),
+    events=st.lists(EVENTS, max_size=2),
+)
 def test_the_medium_accepts_what_check_accepts(
-    tmp_path: Path, radio: dict[str, Any], loss: list[dict[str, Any]], event: dict[str, Any]
+    tmp_path: Path, radio: dict[str, Any], loss: list[dict[str, Any]], events: list[dict[str, Any]]
 ) -> None:
     document = {
         "topology": {"kind": "chain", "stations": 3, "spacing_m": 1},
         "radio": radio,
         "loss": loss,
-        "event": [tidy(event)] if event else [],
+        "event": events,
     }
     try:
         scenario = resolve(parse(document, "drawn"))

@@ -80,6 +80,7 @@ def victoria(folder: Path) -> Iterator[Victoria]:
                 f"-httpListenAddr=127.0.0.1:{port}",
                 "-retentionPeriod=1y",
                 "-search.latencyOffset=0s",
+                "-search.maxStepForPointsAdjustment=1ms",
             ],
             stdout=log,
             stderr=log,

@@ -3,8 +3,8 @@
 
 import pytest
 
-from hoplab.study.samples import jain
-from tests.validate.loss_law import pftk, square_root
+from hoplab.results.samples import jain
+from hoplab.study.loss_law import pftk, square_root
 
 ROUND_TRIP_S, TIMEOUT_S, WINDOW = 0.1, 1.0, 1e9
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from hoplab.resources import EXPERIMENTS
+from hoplab.results.samples import Sample
 from hoplab.study import folder
 from hoplab.study.findings import told
-from hoplab.study.samples import Sample
 from hoplab.study.swept import Run, Runs
 
 pytest.importorskip("numpy")
@@ -82,5 +82,5 @@ def test_the_gain_is_taken_within_a_pattern(gain: float, verdict: str) -> None:
 
 
 def test_a_wide_interval_is_written_in_whole_numbers() -> None:
-    assert told(Sample(999.4, 110.0, 18)) == "999.4 ± 232"
-    assert told(Sample(12.72, 20.4, 18)) == "12.72 ± 43"
+    assert told(Sample(999.4, 110.0, 18)) == "999 ± 232"
+    assert told(Sample(12.72, 20.4, 18)) == "13 ± 43"

@@ -14,9 +14,9 @@ from rich.console import Console
 
 from hoplab import sweep
 from hoplab.errors import HoplabError, NotReproduced, ResultsError, ScenarioError
+from hoplab.results.samples import Sample
 from hoplab.study import command, expected, folder, pages
 from hoplab.study.findings import Beside, Claim, Findings, Picture, Table, all_tables, told
-from hoplab.study.samples import Sample
 from hoplab.study.swept import Run, Runs
 
 QUICK_MOST_RUNS = 400
@@ -112,7 +112,7 @@ def test_a_page_gets_its_tables_between_the_marks_and_its_pictures(tmp_path: Pat
     pages.refresh("own", findings(5.0), tmp_path)
     pages.refresh("own", findings(5.0), tmp_path)
     lines = page.read_text().splitlines()
-    assert lines[2] == "|  | kbit/s |" and lines[4] == r"| reno \| sack | 5 ± 4.3 |"
+    assert lines[2] == "|  | kbit/s |" and lines[4] == r"| reno \| sack | 5.0 ± 4.3 |"
     assert lines[-1] == "after" and "old" not in lines
     assert (tmp_path / "figures" / "own-speed.svg").read_text() == "<svg/>"
     page.write_text("<!-- table sped -->\n<!-- end of table -->\n")
@@ -126,6 +126,14 @@ def test_tables_are_written_with_all_digits(tmp_path: Path) -> None:
     assert rows[0] == ",kbit/s,kbit/s half-width,kbit/s draws"
     assert rows[1].startswith(f"reno | sack,{1 / 3},4.30265")
     assert [told(cell) for cell in (None, 3, 0.123456, "x")] == ["", "3", "0.1235", "x"]
+
+
+def test_a_mean_is_told_to_the_last_digit_of_its_interval() -> None:
+    assert told(Sample(0.59412, 0.02, 6)) == "0.594 ± 0.051"
+    assert told(Sample(390.72, 17, 6)) == "391 ± 44"
+    assert told(Sample(319.8, 100.0, 3)) == "320 ± 430"
+    assert told(Sample(1563.4, 0.0, 3)) == "1563 ± 0"
+    assert told(Sample(12.345, 0.0, 1)) == "12.35"
 
 
 def test_what_is_far_from_the_published_needs_a_cause() -> None:

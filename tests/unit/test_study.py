@@ -10,10 +10,10 @@ import pytest
 
 from hoplab.errors import HoplabError, MissingTool, ScenarioError
 from hoplab.resources import PROJECT
+from hoplab.results.samples import Sample, combined, difference, relative, t_95
 from hoplab.scenario.file import parse
 from hoplab.scenario.resolve import resolve
 from hoplab.study.figures import Figure, figure
-from hoplab.study.samples import Sample, difference, t_95
 from tests.validate import __main__ as validate
 from tests.validate import chain, collapse, contention, dumbbell, mobile, recorded
 
@@ -28,6 +28,22 @@ def test_an_interval_by_hand() -> None:
     sample = Sample.of([1, 2, 3])
     assert (sample.mean, sample.n) == (2, 3)
     assert sample.half_width == pytest.approx(4.302653 / 3**0.5)
+
+
+def test_a_ratio_and_its_error_by_hand() -> None:
+    """120 ± 3 over 100 ± 4: the relative errors of 2.5 and 4 % add as squares."""
+    ratio = relative(Sample(120, 3, 10), Sample(100, 4, 10))
+    assert ratio.mean == pytest.approx(0.2)
+    assert ratio.error == pytest.approx(1.2 * (0.025**2 + 0.04**2) ** 0.5)
+    assert ratio.positive and not ratio.scaled(-1).positive
+    assert not relative(Sample(120), Sample(100)).positive, "single draws show nothing"
+
+
+def test_a_mean_of_settings_is_as_sure_as_all_of_them_together() -> None:
+    """Six of three draws each, equally spread: 6 x 2 degrees of freedom."""
+    mean = combined([Sample(float(i), 0.6, 3) for i in range(6)], [1 / 6] * 6)
+    assert (mean.mean, mean.n) == (pytest.approx(2.5), 13)
+    assert mean.error == pytest.approx(0.6 / 6**0.5)
 
 
 def test_intervals_hold_the_mean_19_times_in_20() -> None:

@@ -23,9 +23,9 @@ from statistics import fmean
 from typing import Any
 
 from hoplab.results.reader import Results
+from hoplab.results.samples import jain
 from hoplab.study import ns2
 from hoplab.study.figures import Figure, figure
-from hoplab.study.samples import jain
 from hoplab.study.shares import Share
 from hoplab.study.shares import shares as found_shares
 from tests.validate import recorded

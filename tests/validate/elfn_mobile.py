@@ -17,7 +17,7 @@ from statistics import fmean
 from typing import Any
 
 from hoplab.results.reader import Results
-from hoplab.study.samples import Sample
+from hoplab.results.samples import Sample
 from tests.validate.runs import measure
 
 SPEEDS_MPS = (2, 10, 20, 30)

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rates against uniform loss, beside PFTK and the square-root law.
 
-PFTK: Padhye, Firoiu, Towsley, Kurose, "Modeling TCP Reno Performance", IEEE/ACM ToN 8(2), 2000,
-the approximation of the full model, which tells the send rate, retransmissions included. Square
-root: Mathis, Semke, Mahdavi, Ott, CCR 27(3), 1997. Segments are lost one by one and
-independently; acknowledgements are not lost and not delayed (b = 1).
+The formulas are `hoplab.study.loss_law`'s. Segments are lost one by one and independently;
+acknowledgements are not lost and not delayed (b = 1).
 
 ``python -m tests.validate.loss_law FOLDER`` draws the figure of `docs/tcp.md`, prints its table.
 """
@@ -14,7 +12,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import sqrt
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -22,6 +19,7 @@ from typing import Any
 from hoplab.results.reader import Results
 from hoplab.study import plot
 from hoplab.study.figures import Figure, figure
+from hoplab.study.loss_law import pftk, square_root
 from tests.validate.runs import measure_seeds
 
 MSS = 1000
@@ -33,21 +31,6 @@ SEEDS = (1, 2, 3, 4, 5)
 STARTED_S = 5.0
 LOSSES = (1e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
 VARIANTS = ("tahoe", "reno", "newreno", "sack", "vegas", "westwood", "tcpw")
-SEGMENTS_PER_ACK = 1
-
-
-def pftk(loss: float, round_trip_s: float, timeout_s: float, window: float) -> float:
-    """Segments sent a second; ``timeout_s`` is T0, the first timeout's mean length."""
-    b = SEGMENTS_PER_ACK
-    per_segment_s = round_trip_s * sqrt(2 * b * loss / 3) + timeout_s * min(
-        1.0, 3 * sqrt(3 * b * loss / 8)
-    ) * loss * (1 + 32 * loss**2)
-    return min(window / round_trip_s, 1 / per_segment_s)
-
-
-def square_root(loss: float, round_trip_s: float) -> float:
-    """Segments a second: sqrt(3 / (2 b p)) of them each round trip."""
-    return sqrt(3 / (2 * SEGMENTS_PER_ACK * loss)) / round_trip_s
 
 
 def duration_s(loss: float) -> float:

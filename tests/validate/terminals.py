@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from hoplab.results.reader import Results
+from hoplab.results.samples import jain
 from hoplab.study.figures import Figure, figure
-from hoplab.study.samples import jain
 from tests.validate.contention import ACK_US, CTS_US, DATA_US, PAYLOAD, RTS_US, WINDOW
 from tests.validate.runs import measure_seeds
 from tests.validate.saturation import DSSS, received_mbps, sender, station
