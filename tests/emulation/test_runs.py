@@ -10,7 +10,6 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from hoplab import results
 from tests.emulation.conftest import chain
 
 Run = Callable[..., dict[str, Any]]
@@ -156,21 +155,13 @@ stop_s = 4
 """
 
 
-def test_a_capture_shifts_a_run_by_clock_readings_at_most(
-    tmp_path: Path, run_scenario: Run
-) -> None:
-    """The same events in the same order, DSR's with their packets' identifications among them; a
-    few readings of the guest's clock, 256 ns each, come between (docs/limitations.md)."""
-    run_scenario(RELAYED)
+def test_a_capture_changes_no_table(tmp_path: Path, run_scenario: Run) -> None:
+    """Not an order of events, not a microsecond of a round trip, not a counter: the digest is
+    over all tables. (Where DSR loses packets it names their identifications, which do change.)"""
+    plain = run_scenario(RELAYED)
     captures = 'measure.captures=["n0", "n1:wlan0", "n2:dsr0"]'
-    run_scenario(RELAYED, "--set", captures)
-    plain, captured = (results.load(tmp_path / f"run{i}") for i in (1, 2))
-    for before, after in zip(plain.rows("events"), captured.rows("events"), strict=True):
-        if before["t_s"] is not None:
-            assert after.pop("t_s") == pytest.approx(before.pop("t_s"), abs=5e-6)
-        assert after == before
-    for before, after in zip(plain.rows("flows"), captured.rows("flows"), strict=True):
-        assert after["delivered_bytes"] == before["delivered_bytes"]
+    captured = run_scenario(RELAYED, "--set", captures)
+    assert captured["digest"] == plain["digest"]
     names = {path.name for path in (tmp_path / "run2" / "captures").iterdir()}
     assert names == {"n0-any.pcapng", "n1-wlan0.pcapng", "n2-dsr0.pcapng"}
 
