@@ -5,9 +5,9 @@
 #
 # Prints the flow's acknowledged Mbit/s, its packets sent and lost, those lost before 45 s, the drop rate,
 # the mean time from n1 to n4 in ms, and the timeouts. -invp is the inverse of RED's largest
-# probability, -wq the weight of its average; the sender's link is longer by a draw of up to -phase
-# ms, or by exactly -shift ms.
-array set opt { variant Reno queue DropTail limit 50 window 100 cbr 7 random 1 back 0 phase 0.8 seed 1 time 100 from 40
+# probability, -wq the weight of its average; links have -delay ms, the sender's more by a draw of up to
+# -phase ms, or by exactly -shift ms.
+array set opt { variant Reno queue DropTail limit 50 window 100 cbr 7 random 1 back 0 phase 0.8 seed 1 time 100 from 40 delay 10
   min 5 max 15 invp 10 wq 0.002 gentle true adaptive false bytes false setbit false size 1000 cbrsize 1000 shift ""}
 source [file join [file dirname [info script]] options.tcl]
 read_options $argv
@@ -26,8 +26,8 @@ set part [new RandomVariable/Uniform]
 for {set i 1} {$i <= 6} {incr i} { set n($i) [$ns node] }
 set pipe [file tempfile trace]
 foreach {a b} {1 2 5 2 2 3 3 4 3 6} {
-    set delay 10
-    if {$b == 2} { set delay [expr {10 + ($opt(shift) eq "" ? $opt(phase) * [$part value] : $opt(shift))}] }
+    set delay $opt(delay)
+    if {$b == 2} { set delay [expr {$delay + ($opt(shift) eq "" ? $opt(phase) * [$part value] : $opt(shift))}] }
     $ns duplex-link $n($a) $n($b) 10Mb ${delay}ms [expr {"$a$b" eq "23" ? $opt(queue) : "DropTail"}]
     $ns queue-limit $n($a) $n($b) $opt(limit)
     $ns queue-limit $n($b) $n($a) $opt(limit)
