@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from hoplab.results.samples import Sample
 from hoplab.study.findings import Beside, Cell, Claim, Findings, Picture, Table, Verdict, told
-from hoplab.study.samples import Sample
 from hoplab.study.swept import Run, Runs
 
 from . import pictures, sessions

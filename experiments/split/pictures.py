@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
+from hoplab.results.samples import Sample
 from hoplab.study import plot
 from hoplab.study.findings import Picture
-from hoplab.study.samples import Sample
 from hoplab.study.swept import Run, Runs
 
 from . import sessions

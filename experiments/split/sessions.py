@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 
-from hoplab.study.samples import Sample, jain
+from hoplab.results.samples import Sample, jain
 from hoplab.study.swept import Run, Runs
 
 CAPTURED = 0.9
