@@ -43,6 +43,7 @@ NOT_RUN = {
     "*hoplab shell *": "waits for a person; tests/emulation/test_shell.py types to it",
     "* --influx http://127.0.0.1:8428 *": "needs a database; tests/emulation/test_dashboards.py",
     "HOPLAB_MININET_WIFI=*": "needs Mininet-WiFi, which no package registry has",
+    "wmediumd *": "needs radios of mac80211_hwsim; tests/emulation/test_mininet.py",
     "docker *": "CI has no containers",
     "apt *": "changes the host",
     "apt-get *": "changes the host",
