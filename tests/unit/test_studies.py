@@ -56,10 +56,6 @@ def test_runs_are_chosen_by_the_values_of_axes_and_averaged_over_seeds() -> None
     assert len(found.part("rates")) == 0
 
 
-NOT_HELD = {"mobile"}
-"""Their short versions have no committed values yet: docs/limitations.md."""
-
-
 @pytest.mark.parametrize("name", folder.names())
 def test_every_study_can_be_begun(name: str) -> None:
     study = folder.find(name)
@@ -71,11 +67,8 @@ def test_every_study_can_be_begun(name: str) -> None:
     assert sum(one.count() for one in quick) <= QUICK_MOST_RUNS
     for point in (point for one in quick for point in one.points()):
         point.scenario()
-    if name in NOT_HELD:
-        assert not study.expected.exists()
-    else:
-        held = expected.read(study.expected)
-        assert held.draws >= 2 and held.values
+    held = expected.read(study.expected)
+    assert held.draws >= 2 and held.values
     page = pages.DOCUMENTATION / "studies" / f"{name}.md"
     assert page.read_text(encoding="utf-8").startswith("# ")
 
