@@ -302,14 +302,7 @@ impl Places {
                 }
                 let link = levels.links.get(&(radio, other));
                 let dbm = link.copied().unwrap_or(levels.default_dbm);
-                if dbm >= self.floor_dbm {
-                    let mw = from_db(dbm);
-                    found.push(Heard {
-                        radio: other,
-                        dbm,
-                        mw,
-                    });
-                }
+                found.extend(self.heard(other, dbm));
             }
             return;
         }
@@ -401,14 +394,16 @@ impl Places {
             }
             let way_m = here.distance_m(self.place(other, now));
             let dbm = self.dbm(radio, other, way_m);
-            if dbm >= self.floor_dbm {
-                let mw = from_db(dbm);
-                found.push(Heard {
-                    radio: other,
-                    dbm,
-                    mw,
-                });
-            }
+            found.extend(self.heard(other, dbm));
         }
+    }
+
+    /// A radio that a signal reaches with `dbm`; none where that is below the floor.
+    fn heard(&self, radio: usize, dbm: f64) -> Option<Heard> {
+        (dbm >= self.floor_dbm).then(|| Heard {
+            radio,
+            dbm,
+            mw: from_db(dbm),
+        })
     }
 }
