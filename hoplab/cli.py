@@ -353,15 +353,17 @@ def mininet(
         bool, typer.Option(help="Real time; needed to type at its prompt.")
     ] = False,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for the medium's records; must be new.")
+        Path | None, typer.Option(help="Folder for records and results; must be new.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the guest's entropy.")] = 1,
 ) -> None:
     """Run a script for Mininet-WiFi in a guest, over Hoplab's channel; its status is yours."""
-    from hoplab.mininet import find, launch
+    from hoplab.machine import mininet_wifi
+    from hoplab.mininet import launch, measured
 
-    found = find.find()
+    found = mininet_wifi.find()
     folder = launch.passing() if out is None else out
+    kept = out is not None
     try:
         status = launch.run(
             found,
@@ -381,10 +383,24 @@ def mininet(
                 _say(f"hoplab: warning: {doubt}")
             frames = account["frames"]["accepted"]
             _say(f"hoplab: {frames} frames; digest {launch.digest(folder)}")
+        if measured.recordings(folder):
+            folder, kept = folder if kept else launch.keep(folder, script), True
+            _tell_recordings(launch.complete(folder))
     finally:
-        if out is None:
+        if not kept:
             launch.remove(folder)
     raise typer.Exit(status)
+
+
+def _tell_recordings(manifests: dict[Path, dict[str, Any]]) -> None:
+    from hoplab import results
+    from hoplab.report.summary import summary_table
+
+    for folder, manifest in manifests.items():
+        output.print(summary_table(results.load(folder)))
+        for doubt in manifest["verdict"]["warnings"]:
+            _say(f"hoplab: warning: {doubt}")
+        _say(f"hoplab: {folder / 'report.html'}; digest {manifest['digest']}")
 
 
 @app.command()

@@ -12,9 +12,8 @@ from functools import partial
 from pathlib import Path
 
 from hoplab.errors import HoplabError
-from hoplab.machine import kernel, memory, private, select, uml
+from hoplab.machine import kernel, memory, mininet_wifi, private, select, uml
 from hoplab.machine.sealed import SHORT
-from hoplab.mininet import find as mininet_wifi
 from hoplab.processes import program
 
 

@@ -32,7 +32,14 @@ from hoplab.scenario.split import STAMP_BYTES
 from hoplab.scenario.stations import GENERATED
 from hoplab.scenario.variants import FIXED_WINDOW, VARIANTS
 
-WARM_UP_S = {"static": 0.0, "dsr": 0.0, "batmand": 20.0, "babeld": 20.0, "batman-adv": 20.0}
+WARM_UP_S = {
+    "static": 0.0,
+    "dsr": 0.0,
+    "batmand": 20.0,
+    "babeld": 20.0,
+    "batman-adv": 20.0,
+    "own": 0.0,
+}
 """Proactive protocols need several hello intervals before all routes of a 10-hop chain stand."""
 DEFAULT_MSS = 1460
 MAX_LEGS = 1_000_000

@@ -8,9 +8,11 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from hoplab.scenario.keys import (
+    Address,
     Conditions,
     Coordinate,
     Integer,
+    Mac,
     Name,
     Number,
     Probability,
@@ -181,6 +183,27 @@ class Placed(Table):
         return self.x_m, self.y_m
 
 
+class Network(Table):
+    """Who makes the stations and their radios."""
+
+    built_by: Literal["hoplab", "mininet-wifi", "script"] = key(
+        "hoplab",
+        "hoplab; or mininet-wifi, which is then needed; script: what a script of Mininet-WiFi "
+        "built and had recorded, in the results of that",
+    )
+
+
+class Port(Table):
+    """A station's radio as its builder has made it."""
+
+    interface: Annotated[str, Field(strict=True, pattern=r"^[^/\s]{1,15}$")] = key(
+        ..., "its name in the station"
+    )
+    address: Address = key(..., "which flows use")
+    prefix: Integer = key(24, "length of its network's", ge=1, le=32)
+    mac: Mac = key(..., "its hardware address")
+
+
 class Station(Placed):
     """A host: a network namespace with a radio, wired interfaces, or both."""
 
@@ -189,6 +212,7 @@ class Station(Placed):
     nic: Nic | None = key(
         None, "its own network card and power: keys of `[radio.nic]` that differ from that"
     )
+    port: Port | None = key(None, 'its radio, where `network.built_by` is "script"')
 
     @model_validator(mode="after")
     def _has_a_card(self) -> Self:

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from hoplab.errors import MissingTool
-from hoplab.mininet import find, launch
+from hoplab.machine import mininet_wifi
+from hoplab.mininet import launch
 from hoplab.resources import BINARIES
 
 Hoplab = Callable[..., subprocess.CompletedProcess[str]]
@@ -95,7 +96,7 @@ def test_the_socket_of_a_wmediumd(tmp_path: Path, hoplab: Hoplab) -> None:
 
 def test_a_script_of_mininet_wifi_twice(tmp_path: Path, hoplab: Hoplab) -> None:
     try:
-        find.find()
+        mininet_wifi.find()
     except MissingTool as error:
         pytest.skip(str(error))
     (tmp_path / "adhoc.py").write_text(ADHOC)

@@ -13,6 +13,8 @@ import time
 from pathlib import Path
 
 PROGRAMS = Path("/run/hoplab/bin")
+PACKAGES = Path("/run/hoplab/python")
+"""Where a script finds Hoplab, and nothing that lies beside it."""
 MEDIUM = "wmediumd"
 END_S = 5.0
 """Virtual time that a medium gets to write its records."""
@@ -25,6 +27,8 @@ def main(arguments: list[str]) -> int:
     own = Path(__file__).with_name("bin")
     for program in own.iterdir():
         (PROGRAMS / program.name).symlink_to(program)
+    PACKAGES.mkdir()
+    (PACKAGES / "hoplab").symlink_to(Path(__file__).resolve().parents[2])
     Path("/var/run").mkdir(exist_ok=True)
     status = subprocess.call(arguments)
     subprocess.call(["pkill", MEDIUM])

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hoplab.errors import MissingTool
+from hoplab.network.mininet_wifi import PYTHON, SBIN, VARIABLE
 
-VARIABLE = "HOPLAB_MININET_WIFI"
 SYSTEM_PYTHON = "/usr/bin/python3"
 MODULES = {
     "mininet": "mininet",
@@ -35,7 +35,6 @@ SOMETIMES = {
     "ovs-vsctl": "openvswitch-switch",
 }
 """Those of networks with access points."""
-SBIN = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 HOW = (
     f"clone https://github.com/intrig-unicamp/mininet-wifi and set {VARIABLE} to its folder, "
     "or install it by its own script"
@@ -57,6 +56,11 @@ class Found:
 
     python: str
     tree: Path | None
+
+    def environment(self) -> dict[str, str]:
+        """How a lab is told of it."""
+        tree = {} if self.tree is None else {VARIABLE: str(self.tree)}
+        return {PYTHON: self.python, **tree}
 
 
 def find() -> Found:
