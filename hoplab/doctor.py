@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from hoplab import mininet_wifi
 from hoplab.errors import HoplabError
-from hoplab.machine import kernel, memory, mininet_wifi, private, select, uml
+from hoplab.machine import kernel, memory, private, select, uml
 from hoplab.machine.sealed import SHORT
 from hoplab.processes import program
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from hoplab.errors import MissingTool, ResultsError, ScenarioError
-from hoplab.machine.mininet_wifi import Found
 from hoplab.machine.uml import refuse_input, run_guest
 from hoplab.machine.watch import Limits
 from hoplab.mininet import measured, recording
+from hoplab.mininet_wifi import Found
 from hoplab.resources import BINARIES, PACKAGE, PROJECT
 from hoplab.runs import folder
 

@@ -12,19 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from hoplab.errors import HoplabError, ScenarioError
+from hoplab.mininet_wifi import INSIDE, PYTHON, VARIABLE, surroundings
 from hoplab.network import build, wifi
 from hoplab.network.build import Network
 from hoplab.processes import last_line
-from hoplab.resources import PACKAGE
 from hoplab.scenario.model import Scenario
 from hoplab.scenario.plan import WIRELESS, Plan
 
-INSIDE = PACKAGE / "mininet" / "inside"
-VARIABLE = "HOPLAB_MININET_WIFI"
-"""The folder of a Mininet-WiFi that is not installed."""
-SBIN = ("/usr/local/sbin", "/usr/sbin", "/sbin")
-PYTHON = "HOPLAB_MININET_PYTHON"
-"""The interpreter that has it."""
 STOP_S = 20.0
 LAST_2_GHZ_CHANNEL = 14
 MODES = {"802.11": "b", "802.11b": "b", "802.11g": "g"}
@@ -61,7 +55,7 @@ class Mininet:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=messages,
-                env=_environment(),
+                env=surroundings(os.environ.get(VARIABLE)),
                 cwd=log.parent,
             )
         assert self._process.stdin is not None and self._process.stdout is not None
@@ -120,15 +114,3 @@ def _stations(out: Path, adopted: Callable[[str], None], plan: Plan, network: Ne
 def _without_addresses(network: Network, station: str) -> None:
     index = network.namespaces.index(station, WIRELESS)
     network.namespaces.netlink(station).flush_addr(index=index)
-
-
-def _environment() -> dict[str, str]:
-    path = [str(INSIDE / "site"), *([os.environ[VARIABLE]] if VARIABLE in os.environ else [])]
-    programs = [str(INSIDE / "bin"), os.environ.get("PATH", ""), *SBIN]
-    kept = {k: v for k, v in os.environ.items() if k not in ("HOPLAB_MEDIUM", "VIRTUAL_ENV")}
-    return {
-        **kept,
-        "PYTHONPATH": os.pathsep.join(path),
-        "PATH": os.pathsep.join(programs),
-        "MPLBACKEND": "Agg",
-    }

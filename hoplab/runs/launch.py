@@ -18,12 +18,11 @@ from typing import Any
 from hoplab import signals
 from hoplab.errors import GuestFailed, HoplabError, ScenarioError, of_status
 from hoplab.machine import host, memory, select, uml
-from hoplab.machine import mininet_wifi as found
 from hoplab.machine.pace import Pace
 from hoplab.machine.sealed import Machine
 from hoplab.machine.watch import Limits
+from hoplab.mininet_wifi import VARIABLE, find
 from hoplab.network import mininet_wifi
-from hoplab.network.mininet_wifi import VARIABLE
 from hoplab.processes import program
 from hoplab.resources import IS_CHECKOUT, PROJECT
 from hoplab.runs import collect, folder
@@ -162,7 +161,7 @@ def others(scenario: Scenario, chosen: bool = False) -> dict[str, str]:
             '--machine-file boot; use "hoplab run" on this computer\'s own'
         )
     mininet_wifi.check(scenario)
-    return found.find().environment()
+    return find().environment()
 
 
 def shell(scenario: Scenario, out: Path, machine: str) -> int:

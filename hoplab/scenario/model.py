@@ -72,7 +72,9 @@ Setting = Annotated[
 ]
 
 
-ProtocolName = Literal["static", "batmand", "babeld", "batman-adv", "dsr", "own"]
+ProtocolName = Literal["static", "batmand", "babeld", "batman-adv", "dsr"]
+RoutingName = Literal[ProtocolName, "own"]
+"""Or what a network has that a script built."""
 
 
 class Routing(Table):
@@ -80,7 +82,7 @@ class Routing(Table):
 
     only: ClassVar[Conditions] = {"preset": ("protocol", ("dsr",))}
 
-    protocol: ProtocolName = key(
+    protocol: RoutingName = key(
         "static",
         "static: shortest paths in hops at time 0; own: whatever a script's network has",
     )

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from hoplab import mininet_wifi
 from hoplab.api import load
 from hoplab.errors import MissingTool
-from hoplab.machine import mininet_wifi
 from hoplab.mininet import launch
 from hoplab.resources import BINARIES
 

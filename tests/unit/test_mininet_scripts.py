@@ -13,9 +13,11 @@ import pytest
 
 from hoplab.errors import ScenarioError
 from hoplab.mininet import RecordingFailed, measured, plugins, recording
+from hoplab.mininet_wifi import Found
 from hoplab.resources import PACKAGE
 from hoplab.runs import launch
 from hoplab.scenario.file import parse
+from hoplab.scenario.movement import mininet_wifi as walking
 from hoplab.scenario.plan import plan
 from hoplab.scenario.resolve import resolve
 
@@ -195,3 +197,53 @@ def test_what_the_lab_said_last_is_told() -> None:
     told = [json.dumps({"t_s": 1}), "no JSON", json.dumps({"error": "dsr: died"})]
     assert str(recording._failure(told, 4)) == "dsr: died"
     assert str(recording._failure([], 4)) == "record: ended with status 4"
+
+
+MODEL = """
+class model:
+    def models(self, mob_nodes, seed, mob_model, max_x, max_y, **others):
+        for node in mob_nodes:
+            node.max_v = node.params["max_v"]
+        def steps():
+            x = 0.0
+            while True:
+                yield [(x, seed)] * len(mob_nodes)
+                x += mob_nodes[0].max_v / 10
+        if mob_model == "GaussMarkov":
+            raise AttributeError("no such thing")
+        self.start_mob_mod(steps(), mob_nodes, False)
+"""
+WALK: dict[str, Any] = {
+    "topology": {"kind": "mininet-wifi", "model": "RandomDirection", "stations": 2},
+    "duration_s": 3,
+    "seed": 5,
+}
+
+
+@pytest.fixture
+def mobile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Mininet-WiFi with a model that is no more than a line."""
+    (tmp_path / "mn_wifi").mkdir()
+    (tmp_path / "mn_wifi" / "__init__.py").write_text("")
+    (tmp_path / "mn_wifi" / "mobility.py").write_text(MODEL)
+    monkeypatch.setattr(walking, "find", lambda: Found(sys.executable, tmp_path))
+
+
+@pytest.mark.usefixtures("mobile")
+def test_its_mobility_models_become_waypoints() -> None:
+    """A step a second, speeds in its unit of 0.1 m/s, the scenario's seed."""
+    first, _ = resolve(parse(WALK, "x")).station
+    assert first.waypoints == ((0, 0, 5), (1, 20, 5), (2, 40, 5), (3, 60, 5))
+
+
+@pytest.mark.usefixtures("mobile")
+def test_a_model_that_fails_is_one_line() -> None:
+    topology = {**WALK["topology"], "model": "GaussMarkov"}
+    with pytest.raises(ScenarioError, match=r"model: GaussMarkov: .*no such thing; choose"):
+        resolve(parse({**WALK, "topology": topology}, "x"))
+
+
+def test_speeds_are_of_models_that_take_them() -> None:
+    topology = {**WALK["topology"], "model": "GaussMarkov", "max_speed_mps": 3.0}
+    with pytest.raises(ScenarioError, match="RandomDirection or RandomWayPoint"):
+        parse({**WALK, "topology": topology}, "x")

@@ -13,9 +13,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hoplab.errors import MissingTool
-from hoplab.network.mininet_wifi import PYTHON, SBIN, VARIABLE
+from hoplab.resources import PACKAGE
 
+VARIABLE = "HOPLAB_MININET_WIFI"
+"""The folder of a Mininet-WiFi that is not installed."""
+PYTHON = "HOPLAB_MININET_PYTHON"
+"""Tells a lab which interpreter has it."""
+INSIDE = PACKAGE / "mininet" / "inside"
+"""What the interpreter that has it is to run."""
 SYSTEM_PYTHON = "/usr/bin/python3"
+SBIN = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 MODULES = {
     "mininet": "mininet",
     "numpy": "python3-numpy",
@@ -61,6 +68,19 @@ class Found:
         """How a lab is told of it."""
         tree = {} if self.tree is None else {VARIABLE: str(self.tree)}
         return {PYTHON: self.python, **tree}
+
+
+def surroundings(tree: str | None) -> dict[str, str]:
+    """Environment of a program of `INSIDE` that imports it."""
+    path = [str(INSIDE / "site"), *([tree] if tree else [])]
+    programs = [str(INSIDE / "bin"), os.environ.get("PATH", ""), *SBIN]
+    kept = {k: v for k, v in os.environ.items() if k not in ("HOPLAB_MEDIUM", "VIRTUAL_ENV")}
+    return {
+        **kept,
+        "PYTHONPATH": os.pathsep.join(path),
+        "PATH": os.pathsep.join(programs),
+        "MPLBACKEND": "Agg",
+    }
 
 
 def find() -> Found:
