@@ -344,7 +344,7 @@ def execute(
 
 @app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 def mininet(
-    script: Annotated[Path, typer.Argument(metavar="SCRIPT", help="For Mininet-WiFi, unchanged.")],
+    script: Annotated[Path, typer.Argument(metavar="SCRIPT", help="For Mininet-WiFi or Mininet, unchanged.")],
     arguments: Annotated[list[str] | None, typer.Argument(metavar="[ARGS]...")] = None,
     medium: Annotated[
         str, typer.Option(help="always, or as-written: for scripts that name none, none.")
@@ -360,7 +360,7 @@ def mininet(
     """Run a script for Mininet-WiFi in a guest, over Hoplab's channel; its status is yours."""
     from hoplab.mininet import find, launch
 
-    found = find.find()
+    found = find.find(script)
     folder = launch.passing() if out is None else out
     try:
         status = launch.run(
