@@ -344,7 +344,7 @@ def execute(
 
 @app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 def mininet(
-    script: Annotated[Path, typer.Argument(metavar="SCRIPT", help="For Mininet-WiFi or Mininet, unchanged.")],
+    script: Annotated[Path, typer.Argument(metavar="SCRIPT", help="For Mininet-WiFi or Mininet.")],
     arguments: Annotated[list[str] | None, typer.Argument(metavar="[ARGS]...")] = None,
     medium: Annotated[
         str, typer.Option(help="always, or as-written: for scripts that name none, none.")
