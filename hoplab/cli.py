@@ -345,7 +345,7 @@ def execute(
 
 @app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 def mininet(
-    script: Annotated[Path, typer.Argument(metavar="SCRIPT", help="For Mininet-WiFi, unchanged.")],
+    script: Annotated[Path, typer.Argument(metavar="SCRIPT", help="For Mininet-WiFi or Mininet.")],
     arguments: Annotated[list[str] | None, typer.Argument(metavar="[ARGS]...")] = None,
     medium: Annotated[
         str, typer.Option(help="always, or as-written: for scripts that name none, none.")
@@ -371,7 +371,7 @@ def mininet(
     from hoplab.mininet import launch, measured, streamed
     from hoplab.stream.chosen import sinks
 
-    found = mininet_wifi.find()
+    found = mininet_wifi.find(script)
     wanted = bool(sinks(influx, stream))
     folder = launch.passing() if out is None else out
     kept = out is not None

@@ -21,6 +21,8 @@ PYTHON = "HOPLAB_MININET_PYTHON"
 """Tells a lab which interpreter has it."""
 INSIDE = PACKAGE / "mininet" / "inside"
 """What the interpreter that has it is to run."""
+NAME = "mn_wifi"
+"""Mininet-WiFi's package."""
 SYSTEM_PYTHON = "/usr/bin/python3"
 SBIN = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 MODULES = {
@@ -83,14 +85,29 @@ def surroundings(tree: str | None) -> dict[str, str]:
     }
 
 
-def find() -> Found:
-    """Raises `MissingTool` where there is none, or where what it needs is missing."""
-    found = mininet_wifi()
-    lacking = missing(found.python)
+def find(script: Path | None = None) -> Found:
+    """What ``script`` needs: Mininet alone where it does not speak of Mininet-WiFi.
+
+    Raises `MissingTool` where there is none, or where what it needs is missing.
+    """
+    plain = script is not None and script.is_file() and not speaks_of_wifi(script)
+    try:
+        found = mininet_wifi()
+    except MissingTool:
+        if not plain:
+            raise
+        found = Found(SYSTEM_PYTHON, None)
+    lacking = missing(found.python, ["mininet"] if plain else list(MODULES))
     if lacking:
         packages = " ".join(sorted(lacking))
-        raise MissingTool(f"Mininet-WiFi: needs more; 'apt-get install {packages}'")
+        what = "Mininet" if plain else "Mininet-WiFi"
+        raise MissingTool(f"{what}: needs more; 'apt-get install {packages}'")
     return found
+
+
+def speaks_of_wifi(script: Path) -> bool:
+    """Whether the script names Mininet-WiFi's package, imported or not."""
+    return NAME in script.read_text(encoding="utf-8", errors="replace")
 
 
 def mininet_wifi() -> Found:
@@ -98,18 +115,18 @@ def mininet_wifi() -> Found:
     named = os.environ.get(VARIABLE)
     if named is not None:
         tree = Path(named).absolute()
-        if not (tree / "mn_wifi" / "__init__.py").is_file():
-            raise MissingTool(f"{VARIABLE}: {named} holds no mn_wifi; {HOW}")
+        if not (tree / NAME / "__init__.py").is_file():
+            raise MissingTool(f"{VARIABLE}: {named} holds no {NAME}; {HOW}")
         return Found(SYSTEM_PYTHON, tree)
     for python in _interpreters():
-        if "mn_wifi" not in _lacks(python, ["mn_wifi"]):
+        if not _lacks(python, [NAME]):
             return Found(python, None)
     raise MissingTool(f"Mininet-WiFi: not found; {HOW}")
 
 
-def missing(python: str) -> set[str]:
-    """Debian packages that ``python`` and every script lack."""
-    lacking = {MODULES[name] for name in _lacks(python, list(MODULES))}
+def missing(python: str, modules: list[str]) -> set[str]:
+    """Debian packages that ``python`` lacks for these modules, and every script for itself."""
+    lacking = {MODULES[name] for name in _lacks(python, modules)}
     return lacking | {package for name, package in PROGRAMS.items() if not program(name)}
 
 
