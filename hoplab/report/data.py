@@ -91,7 +91,8 @@ def _panels(results: Results, order: list[str]) -> Rows:
 def _map(results: Results, scenario: Scenario) -> dict[str, Any]:
     return {
         "stations": _tracks(results, scenario),
-        "range_m": scenario.radio.range_m,
+        # Of a script's network nobody has told it.
+        "range_m": None if scenario.is_found else scenario.radio.range_m,
         "wired": [list(link.ends) for link in scenario.link],
         "links": [
             {

@@ -5,6 +5,7 @@ import ast
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,14 +13,17 @@ from typing import Any
 import pytest
 
 from hoplab.errors import ScenarioError
-from hoplab.mininet import RecordingFailed, measured, plugins, recording
+from hoplab.mininet import RecordingFailed, measured, plugins, recording, streamed
 from hoplab.mininet_wifi import Found
+from hoplab.report import data
 from hoplab.resources import PACKAGE
+from hoplab.results.reader import Results
 from hoplab.runs import launch
 from hoplab.scenario.file import parse
 from hoplab.scenario.movement import mininet_wifi as walking
 from hoplab.scenario.plan import plan
 from hoplab.scenario.resolve import resolve
+from hoplab.stream.file import File
 
 STAND_IN = """
 class manetProtocols:
@@ -247,3 +251,36 @@ def test_speeds_are_of_models_that_take_them() -> None:
     topology = {**WALK["topology"], "model": "GaussMarkov", "max_speed_mps": 3.0}
     with pytest.raises(ScenarioError, match="RandomDirection or RandomWayPoint"):
         parse({**WALK, "topology": topology}, "x")
+
+
+def test_samples_of_recordings_reach_sinks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each recording that begins in the folder is followed, to its last row."""
+    asked = recorded(monkeypatch, [node("sta1", 1), node("sta2", 2)])
+    scenario = resolve(parse(asked["scenario"], "record"))
+    lines: list[str] = []
+    with streamed.follow(tmp_path, lambda: [File(tmp_path / "told")], True, lines.append):
+        raw = tmp_path / "one" / "raw"
+        raw.mkdir(parents=True)
+        (raw.parent / "scenario.json").write_text(scenario.model_dump_json(exclude_none=True))
+        begun = {"status": None, "realtime_epoch_ns": 10**18}
+        (raw / "verdict.json").write_text(json.dumps(begun))
+        event = {"t_s": 1, "node": "sta1", "source": "dsr", "kind": "x", "detail": ""}
+        (raw / "events.jsonl").write_text(json.dumps(event) + "\n")
+        deadline = time.monotonic() + 10
+        while not (tmp_path / "told").exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        (raw / "verdict.json").write_text(json.dumps({**begun, "status": 0}))
+    told = (tmp_path / "told").read_text().splitlines()
+    assert [line for line in told if line.startswith("hoplab_events,run=one,node=sta1")]
+    assert any("complete" in line for line in told if line.startswith("hoplab_run"))
+    assert any(line.startswith("stream: ") for line in lines)
+
+
+def test_a_script_s_report_draws_no_range_that_nobody_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked = recorded(monkeypatch, [node("sta1", 1), node("sta2", 2)])
+    scenario = resolve(parse(asked["scenario"], "record"))
+    assert scenario.radio.range_m is not None
+    found = Results(tmp_path, {}, json.loads(scenario.model_dump_json(exclude_none=True)))
+    assert data._map(found, scenario)["range_m"] is None
