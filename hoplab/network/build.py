@@ -90,8 +90,9 @@ def _base_settings(namespaces: Namespaces, station: Station, ipv6: bool) -> None
 
 def _add_radio(plan: Plan, namespaces: Namespaces, radios: Radios, station: str) -> None:
     radio = plan.scenario.radio
-    phy = radios.create(f"radio-{station}", plan.mac[station], radio.channel or 1)
-    wifi.join(station, phy, radio)
+    name = f"radio-{station}"
+    phy = radios.create(name, plan.mac[station], radio.channel or 1, radio.width_mhz or 20)
+    wifi.join(station, name, phy, radio)
     _address(plan, namespaces, station, WIRELESS, plan.prefix)
 
 
