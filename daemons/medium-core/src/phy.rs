@@ -93,8 +93,10 @@ impl Phy {
             Modulation::Ht(_) => HT_PREAMBLE,
             Modulation::Vht(_) => VHT_PREAMBLE,
         };
-        let streams = rate.scheme().map_or(1, |scheme| scheme.streams);
-        let trainings = u64::from(streams + streams % 2 * u8::from(streams > 1));
+        let trainings = match rate.scheme().map_or(1, |scheme| scheme.streams) {
+            3 => 4,
+            streams => u64::from(streams),
+        };
         OFDM_PREAMBLE + beyond_ofdm + LONG_TRAINING * trainings
     }
 
