@@ -32,8 +32,9 @@ from hoplab.scenario.split import STAMP_BYTES
 from hoplab.scenario.stations import GENERATED
 from hoplab.scenario.variants import FIXED_WINDOW, VARIANTS
 
-WARM_UP_S = {"static": 0.0, "dsr": 0.0, "batmand": 20.0, "babeld": 20.0, "batman-adv": 20.0}
-"""Proactive protocols need several hello intervals before all routes of a 10-hop chain stand."""
+WARM_UP_S = {"static": 0.0, "dsr": 0.0, "batmand": 20.0, "babeld": 20.0, "batman-adv": 64.0}
+"""Proactive protocols need several hello intervals before all routes of a 10-hop chain stand, and
+batman-adv's link qualities are means over its 64 last OGMs, one a second."""
 DEFAULT_MSS = 1460
 MAX_LEGS = 1_000_000
 """Of all stations of a random waypoint movement."""
