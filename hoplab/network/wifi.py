@@ -28,14 +28,9 @@ ETHERTYPE_EXPERIMENTAL = b"\x88\xb5"
 """IEEE 802 local experimental: no protocol of any host listens to it."""
 IBSS_CAPABILITY = 0x0002
 ELEMENT_SSID, ELEMENT_RATES, ELEMENT_MORE_RATES = 0, 1, 50
-ELEMENT_HT, ELEMENT_HT_OPERATION, ELEMENT_VHT, ELEMENT_VHT_OPERATION = 45, 61, 191, 192
 """IEEE 802.11-2020 9.4.1.4, 9.4.2."""
 QOS = bytes.fromhex("dd070050f202000100")
 """The vendor's element by which mac80211 knows a station with QoS, as those with HT are."""
-HT_CAPABILITIES = struct.pack("<HB10xB3x7x", 0x0062, 0x1B, 0x01)
-"""9.4.2.55: 40 MHz, the short guard interval, hwsim's A-MPDU; no MCS, as the rate is fixed."""
-VHT_CAPABILITIES = struct.pack("<IHHHH", 0x22, 0xFFFA, 0, 0xFFFA, 0)
-"""9.4.2.157: MPDU of 11 454 octets, short guard interval at 80 MHz; MCS 0 to 9 of two streams."""
 CHANNEL_WIDTHS = {20: 1, 40: 2, 80: 3}
 """NL80211_CHAN_WIDTH_20, _40 and _80."""
 DEBUGFS = Path("/sys/kernel/debug/ieee80211")
@@ -138,7 +133,7 @@ def _tell_rates(namespace: str, radio: Radio) -> None:
     ):
         body += bytes([number, len(content)]) + content if content else b""
     if radio.standard in HT_STANDARDS:
-        body += _ht_elements(radio)
+        body += QOS
     try:
         _request(
             iw,
@@ -152,20 +147,6 @@ def _tell_rates(namespace: str, radio: Radio) -> None:
         )
     finally:
         iw.close()
-
-
-def _ht_elements(radio: Radio) -> bytes:
-    """What a station says that it can, and its network does: as far as the others go by it."""
-    primary, width = radio.channel or 1, radio.width_mhz or 20
-    above = centre_mhz(primary, 40) > frequency_mhz(primary)
-    # The secondary channel is above, or below, or there is none; then any width may be used.
-    operation = bytes([primary, 0 if width == 20 else (1 if above else 3) | 4]) + bytes(20)
-    elements = [(ELEMENT_HT, HT_CAPABILITIES), (ELEMENT_HT_OPERATION, operation)]
-    if width > 40:
-        centre = (centre_mhz(primary, width) - 5000) // 5
-        operation = struct.pack("<BBBH", 1, centre, 0, 0xFFFF)
-        elements += [(ELEMENT_VHT, VHT_CAPABILITIES), (ELEMENT_VHT_OPERATION, operation)]
-    return b"".join(bytes([number, len(body)]) + body for number, body in elements) + QOS
 
 
 def _known(namespace: str) -> int:
