@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from hoplab import mininet_wifi
 from hoplab.errors import HoplabError
 from hoplab.machine import kernel, memory, private, select, uml
 from hoplab.machine.sealed import SHORT
-from hoplab.mininet import find as mininet_wifi
 from hoplab.processes import program
 
 

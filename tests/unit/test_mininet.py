@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
+from hoplab import mininet_wifi as find
 from hoplab.errors import MissingTool
-from hoplab.mininet import find, launch
+from hoplab.mininet import launch
 from hoplab.mininet.inside import start
 
 NODE = """

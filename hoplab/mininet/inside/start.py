@@ -14,6 +14,8 @@ import time
 from pathlib import Path
 
 PROGRAMS = Path("/run/hoplab/bin")
+PACKAGES = Path("/run/hoplab/python")
+"""Where a script finds Hoplab, and nothing that lies beside it."""
 MEDIUM = "wmediumd"
 CONTROLLER = ("controller", "ovs-testcontroller")
 """Mininet's Controller is Stanford's, which nobody packages, and takes the arguments of the other:
@@ -30,6 +32,8 @@ def main(arguments: list[str]) -> int:
     for program in own.iterdir():
         (PROGRAMS / program.name).symlink_to(program)
     stand_in(*CONTROLLER)
+    PACKAGES.mkdir()
+    (PACKAGES / "hoplab").symlink_to(Path(__file__).resolve().parents[2])
     Path("/var/run").mkdir(exist_ok=True)
     status = subprocess.call(arguments)
     subprocess.call(["pkill", MEDIUM])

@@ -13,11 +13,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hoplab.errors import MissingTool
+from hoplab.resources import PACKAGE
 
 VARIABLE = "HOPLAB_MININET_WIFI"
+"""The folder of a Mininet-WiFi that is not installed."""
+PYTHON = "HOPLAB_MININET_PYTHON"
+"""Tells a lab which interpreter has it."""
+INSIDE = PACKAGE / "mininet" / "inside"
+"""What the interpreter that has it is to run."""
 NAME = "mn_wifi"
 """Mininet-WiFi's package."""
 SYSTEM_PYTHON = "/usr/bin/python3"
+SBIN = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 MODULES = {
     "mininet": "mininet",
     "numpy": "python3-numpy",
@@ -40,7 +47,6 @@ SOMETIMES = {
 """Those of networks with access points."""
 REGULATORY = Path("/lib/firmware/regulatory.db")
 """Without it a kernel lets nobody be the first to send at 5 GHz: access points there stay mute."""
-SBIN = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 HOW = (
     f"clone https://github.com/intrig-unicamp/mininet-wifi and set {VARIABLE} to its folder, "
     "or install it by its own script"
@@ -62,6 +68,24 @@ class Found:
 
     python: str
     tree: Path | None
+
+    def environment(self) -> dict[str, str]:
+        """How a lab is told of it."""
+        tree = {} if self.tree is None else {VARIABLE: str(self.tree)}
+        return {PYTHON: self.python, **tree}
+
+
+def surroundings(tree: str | None) -> dict[str, str]:
+    """Environment of a program of `INSIDE` that imports it."""
+    path = [str(INSIDE / "site"), *([tree] if tree else [])]
+    programs = [str(INSIDE / "bin"), os.environ.get("PATH", ""), *SBIN]
+    kept = {k: v for k, v in os.environ.items() if k not in ("HOPLAB_MEDIUM", "VIRTUAL_ENV")}
+    return {
+        **kept,
+        "PYTHONPATH": os.pathsep.join(path),
+        "PATH": os.pathsep.join(programs),
+        "MPLBACKEND": "Agg",
+    }
 
 
 def find(script: Path | None = None) -> Found:
