@@ -58,10 +58,15 @@ def centre_mhz(channel: int, width_mhz: int) -> int:
     return frequency_mhz(lowest) + 10 * (channels - 1)
 
 
-def join(namespace: str, name: str, phy_index: int, radio: Radio) -> None:
-    """Move the radio ``name`` into ``namespace`` as ``wlan0`` and join the IBSS, without a scan."""
+def join(namespace: str, phy_index: int, radio: Radio) -> None:
+    """Move the radio into ``namespace`` as ``wlan0`` and join the IBSS, without a scan."""
     with IW() as iw:
         _move(iw, phy_index, namespace)
+    settle(namespace, radio)
+
+
+def settle(namespace: str, radio: Radio) -> None:
+    """Have the radio in ``namespace`` be ``wlan0`` and join the IBSS, whatever it was before."""
     with inside(namespace):
         iw = IW()
     try:
@@ -69,12 +74,13 @@ def join(namespace: str, name: str, phy_index: int, radio: Radio) -> None:
             entry for entry in iw.get_interfaces_dump() if entry.get_attr("NL80211_ATTR_IFNAME")
         )
         index = interface.get_attr("NL80211_ATTR_IFINDEX")
+        phy_index = interface.get_attr("NL80211_ATTR_WIPHY")
         _rename_and_set_ibss(iw, namespace, index)
         _limits(iw, phy_index, radio)
         # Before joining: an IBSS that is up refuses to do without its basic rate, which only
         # broadcasts use here.
         if radio.standard in HT_STANDARDS:
-            _fix_scheme(name, radio)
+            _fix_scheme(_name(iw, phy_index), radio)
         else:
             _fix_rate(iw, index, radio)
         _join(iw, index, radio)
@@ -254,6 +260,17 @@ def _width(radio: Radio) -> list[tuple[str, Any]]:
         ("NL80211_ATTR_CHANNEL_WIDTH", CHANNEL_WIDTHS[width]),
         ("NL80211_ATTR_CENTER_FREQ1", centre_mhz(radio.channel or 36, width)),
     ]
+
+
+def _name(iw: Any, phy_index: int) -> str:
+    wiphys = iw.list_wiphy()
+    return str(
+        next(
+            wiphy.get_attr("NL80211_ATTR_WIPHY_NAME")
+            for wiphy in wiphys
+            if wiphy.get_attr("NL80211_ATTR_WIPHY") == phy_index
+        )
+    )
 
 
 def _fix_scheme(name: str, radio: Radio) -> None:

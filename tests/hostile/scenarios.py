@@ -244,9 +244,7 @@ HAND_WRITTEN: list[Case] = [
     radio('profile = "80211a"\nrate_mbps = 11', "radio.rate_mbps"),
     radio('profile = "80211a"\nbasic_rate_mbps = 1', "radio.basic_rate_mbps"),
     radio('profile = "80211g"\nplcp_rate_mbps = 1', "radio.plcp_rate_mbps"),
-    radio(
-        'profile = "80211n"\nmcs = 15\nwidth_mhz = 40\nguard_ns = 400\nrange_m = 300\ncarrier_sense_m = 600'
-    ),
+    radio('profile = "80211n"\nmcs = 15\nwidth_mhz = 40\nrange_m = 300\ncarrier_sense_m = 600'),
     radio('profile = "80211ac"\nmcs = 9\nstreams = 2\nrange_m = 300\ncarrier_sense_m = 600'),
     radio('profile = "80211ac"\nmcs = 9\nwidth_mhz = 20', "radio.mcs", "0 to 8"),
     radio('profile = "80211ac"\nmcs = 10', "radio.mcs", "0 to 9"),
