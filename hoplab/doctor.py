@@ -79,11 +79,7 @@ def checks() -> Iterator[Check]:
 def _mininet() -> str:
     """Where Mininet-WiFi is, and which programs of networks with access points are not."""
     found = mininet_wifi.find()
-    lacking = [
-        package
-        for name, package in mininet_wifi.SOMETIMES.items()
-        if mininet_wifi.program(name) is None
-    ]
+    lacking = mininet_wifi.sometimes()
     place = str(found.tree or found.python)
     return place + (f"; for access points also {', '.join(lacking)}" if lacking else "")
 

@@ -42,8 +42,11 @@ SOMETIMES = {
     "wpa_supplicant": "wpasupplicant",
     "iwconfig": "wireless-tools",
     "ovs-vsctl": "openvswitch-switch",
+    "ovs-testcontroller": "openvswitch-testcontroller",
 }
 """Those of networks with access points."""
+REGULATORY = Path("/lib/firmware/regulatory.db")
+"""Without it a kernel lets nobody be the first to send at 5 GHz: access points there stay mute."""
 HOW = (
     f"clone https://github.com/intrig-unicamp/mininet-wifi and set {VARIABLE} to its folder, "
     "or install it by its own script"
@@ -128,6 +131,12 @@ def missing(python: str, modules: list[str]) -> set[str]:
     """Debian packages that ``python`` lacks for these modules, and every script for itself."""
     lacking = {MODULES[name] for name in _lacks(python, modules)}
     return lacking | {package for name, package in PROGRAMS.items() if not program(name)}
+
+
+def sometimes() -> list[str]:
+    """Debian packages that networks with access points lack."""
+    lacking = [package for name, package in SOMETIMES.items() if program(name) is None]
+    return lacking + ([] if REGULATORY.exists() else ["wireless-regdb"])
 
 
 def program(name: str) -> str | None:

@@ -15,6 +15,7 @@ import pytest
 from hoplab import mininet_wifi as find
 from hoplab.errors import MissingTool
 from hoplab.mininet import launch
+from hoplab.mininet.inside import start
 
 NODE = """
 class OVSSwitch:
@@ -247,3 +248,26 @@ def test_a_mininet_wifi_that_lacks_modules(tmp_path: Path, lacking: Callable[...
     lacking("numpy", "six")
     with pytest.raises(MissingTool, match="'apt-get install python3-numpy python3-six'"):
         find.find()
+
+
+def test_what_access_points_lack(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(find, "program", lambda name: None if name == "hostapd" else name)
+    monkeypatch.setattr(find, "REGULATORY", tmp_path / "regulatory.db")
+    assert find.sometimes() == ["hostapd", "wireless-regdb"]
+    (tmp_path / "regulatory.db").touch()
+    assert find.sometimes() == ["hostapd"]
+
+
+@pytest.mark.parametrize(
+    "there", [["ovs-testcontroller"], ["ovs-testcontroller", "controller"], []]
+)
+def test_a_controller_is_stood_in_for_where_nobody_has_it(
+    there: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(start, "PROGRAMS", tmp_path)
+    monkeypatch.setattr(
+        start.shutil, "which", lambda name: f"/usr/bin/{name}" if name in there else None
+    )
+    start.stand_in(*start.CONTROLLER)
+    links = [str(path.readlink()) for path in tmp_path.iterdir()]
+    assert links == (["/usr/bin/ovs-testcontroller"] if len(there) == 1 else [])
