@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -344,7 +345,7 @@ def execute(
 
 @app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 def mininet(
-    script: Annotated[Path, typer.Argument(metavar="SCRIPT", help="For Mininet-WiFi, unchanged.")],
+    script: Annotated[Path, typer.Argument(metavar="SCRIPT", help="For Mininet-WiFi or Mininet.")],
     arguments: Annotated[list[str] | None, typer.Argument(metavar="[ARGS]...")] = None,
     medium: Annotated[
         str, typer.Option(help="always, or as-written: for scripts that name none, none.")
@@ -353,26 +354,42 @@ def mininet(
         bool, typer.Option(help="Real time; needed to type at its prompt.")
     ] = False,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for the medium's records; must be new.")
+        Path | None, typer.Option(help="Folder for records and results; must be new.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the guest's entropy.")] = 1,
+    influx: Annotated[
+        list[str] | None,
+        typer.Option(metavar="URL", help="Send recordings' samples there as Influx lines."),
+    ] = None,
+    stream: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Write recordings' samples to a file or pipe."),
+    ] = None,
 ) -> None:
     """Run a script for Mininet-WiFi in a guest, over Hoplab's channel; its status is yours."""
-    from hoplab.mininet import find, launch
+    from hoplab import mininet_wifi
+    from hoplab.mininet import launch, measured, streamed
+    from hoplab.stream.chosen import sinks
 
-    found = find.find()
+    found = mininet_wifi.find(script)
+    wanted = bool(sinks(influx, stream))
     folder = launch.passing() if out is None else out
+    kept = out is not None
     try:
-        status = launch.run(
-            found,
-            script,
-            arguments or [],
-            medium=medium,
-            realtime=realtime,
-            out=folder,
-            seed=seed,
-            tell=_tell_stalled,
-        )
+        with ExitStack() as stack:
+            if wanted:
+                chosen = partial(sinks, influx, stream)
+                stack.enter_context(streamed.follow(folder, chosen, realtime, _tell_stream))
+            status = launch.run(
+                found,
+                script,
+                arguments or [],
+                medium=medium,
+                realtime=realtime,
+                out=folder,
+                seed=seed,
+                tell=_tell_stalled,
+            )
         account = launch.account(folder)
         if account is None:
             _say("hoplab: the script used no medium")
@@ -381,10 +398,28 @@ def mininet(
                 _say(f"hoplab: warning: {doubt}")
             frames = account["frames"]["accepted"]
             _say(f"hoplab: {frames} frames; digest {launch.digest(folder)}")
+        if measured.recordings(folder):
+            folder, kept = folder if kept else launch.keep(folder, script), True
+            _tell_recordings(launch.complete(folder))
     finally:
-        if out is None:
+        if not kept:
             launch.remove(folder)
     raise typer.Exit(status)
+
+
+def _tell_stream(line: str) -> None:
+    _say(f"hoplab: {line}")
+
+
+def _tell_recordings(manifests: dict[Path, dict[str, Any]]) -> None:
+    from hoplab import results
+    from hoplab.report.summary import summary_table
+
+    for folder, manifest in manifests.items():
+        output.print(summary_table(results.load(folder)))
+        for doubt in manifest["verdict"]["warnings"]:
+            _say(f"hoplab: warning: {doubt}")
+        _say(f"hoplab: {folder / 'report.html'}; digest {manifest['digest']}")
 
 
 @app.command()

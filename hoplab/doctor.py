@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from hoplab import mininet_wifi
 from hoplab.errors import HoplabError
 from hoplab.machine import kernel, memory, private, select, uml
 from hoplab.machine.sealed import SHORT
-from hoplab.mininet import find as mininet_wifi
 from hoplab.processes import program
 
 
@@ -79,11 +79,7 @@ def checks() -> Iterator[Check]:
 def _mininet() -> str:
     """Where Mininet-WiFi is, and which programs of networks with access points are not."""
     found = mininet_wifi.find()
-    lacking = [
-        package
-        for name, package in mininet_wifi.SOMETIMES.items()
-        if mininet_wifi.program(name) is None
-    ]
+    lacking = mininet_wifi.sometimes()
     place = str(found.tree or found.python)
     return place + (f"; for access points also {', '.join(lacking)}" if lacking else "")
 

@@ -8,7 +8,7 @@ topologies and the studies are folders of the project and the daemons are what t
 from importlib import resources
 from pathlib import Path
 
-PACKAGE = Path(str(resources.files("hoplab")))
+PACKAGE = Path(str(resources.files("hoplab"))).resolve()
 PROJECT = PACKAGE.parent
 """What holds the package: the checkout, or the folder that it is installed in."""
 KERNEL_BUILD = PROJECT / "kernel-modules" / "guest" / "build"

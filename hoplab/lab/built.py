@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hoplab.lab.account import Account
 from hoplab.lab.cleanup import CleanUp
 from hoplab.lab.note import Note
+from hoplab.network import mininet_wifi
 from hoplab.network.build import Network, build
 from hoplab.network.elfn import Elfn
 from hoplab.scenario.plan import Conversation, Plan
@@ -38,14 +39,29 @@ class Built:
         setup.stand_by(conversation, self.elfn, later)
 
 
-def built(plan: Plan, out: Path, account: Account, undo: CleanUp) -> Built:
-    """Build the network of ``plan``, for a run whose folder is ``out``.
+Maker = Callable[[Plan, Note], Network]
+"""Makes the plan's network, or finds it, and notes what of it is to be removed after a crash."""
+
+
+def _maker(plan: Plan, out: Path) -> Maker:
+    """As the scenario's `network.built_by` says."""
+    if plan.scenario.network.built_by != "mininet-wifi":
+        return lambda plan, note: build(plan, note.namespace)
+    return lambda plan, note: mininet_wifi.make(out, plan, note.namespace, note.adopted)
+
+
+def built(
+    plan: Plan, out: Path, account: Account, undo: CleanUp, make: Maker | None = None
+) -> Built:
+    """Build the network of ``plan``, for a run whose folder is ``out``, with ``make`` where the
+    scenario's `network.built_by` does not say it all.
 
     Every thing is noted and its removal is in ``undo`` as soon as it is made.
     """
     note = Note()
     undo.later(note.close)
-    network = build(plan, note.namespace)
+    network = (make or _maker(plan, out))(plan, note)
+    plan = replace(plan, mac=plan.mac | network.mac)
     undo.later(network.close)
     applied = setup.apply(plan, network.namespaces)
     account.tcp_settings = applied.values

@@ -12,12 +12,13 @@ import contextlib
 import ctypes
 import errno
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 
 from hoplab import signals
 from hoplab.errors import HoplabError, ResultsError
 from hoplab.lab.account import Account
-from hoplab.lab.built import built
+from hoplab.lab.built import Maker, built
 from hoplab.lab.cleanup import CleanUp
 from hoplab.lab.running import running
 from hoplab.lab.started import started
@@ -41,23 +42,37 @@ def prepare(out: Path) -> Plan:
 def main(arguments: list[str]) -> int:
     """``FOLDER [--real-time]``; returns the exit status."""
     signals.raise_on_signals()
-    out = Path(arguments[0])
+    return perform(Path(arguments[0]), REAL_TIME in arguments)
+
+
+def perform(
+    out: Path,
+    real_time: bool,
+    make: Maker | None = None,
+    ready: Callable[[int], None] = lambda begin_ns: None,
+) -> int:
+    """The run whose folder is ``out``; returns the exit status. ``make`` is as for `built`;
+    ``ready`` is told CLOCK_MONOTONIC of time 0, just before that."""
     # Else the kernel wakes every process up to 50 us late; what is started inherits it.
     ctypes.CDLL(None).prctl(PR_SET_TIMERSLACK, 1)
     account = Account()
-    account.status, account.error = _verdict(out, REAL_TIME in arguments, account)
+    account.status, account.error = _verdict(out, real_time, account, make, ready)
     with contextlib.suppress(OSError):  # the exit status tells too
         account.write(out)
     return account.status
 
 
-def _verdict(out: Path, real_time: bool, account: Account) -> tuple[int, str | None]:
+def _verdict(
+    out: Path, real_time: bool, account: Account, make: Maker | None, ready: Callable[[int], None]
+) -> tuple[int, str | None]:
     """Run; exit status and what went wrong."""
     try:
         work = prepare(out)
         with CleanUp() as undo:
-            stage = started(built(work, out, account, undo), real_time, undo)
-            running(stage, undo).follow()
+            stage = started(built(work, out, account, undo, make), real_time, undo)
+            run = running(stage, undo)
+            ready(stage.clock.epoch_ns)
+            run.follow()
     except HoplabError as error:
         if (reason := _no_space(out)) is not None:  # a daemon cannot even log that
             return ResultsError.exit_status, reason

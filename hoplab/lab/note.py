@@ -25,6 +25,7 @@ class Note:
         self._content: dict[str, Any] = {
             "started": start_time(os.getpid()),
             "namespaces": {},
+            "adopted": {},
             "group": None,
         }
         self._write()
@@ -34,6 +35,11 @@ class Note:
         self._content["namespaces"][name] = inode(NETNS_DIRECTORY / name)
         self._write()
 
+    def adopted(self, name: str) -> None:
+        """The namespace ``name`` is there; it is others', only the name is this run's."""
+        self._content["adopted"][name] = inode(NETNS_DIRECTORY / name)
+        self._write()
+
     def group(self, folder: Path) -> None:
         """The control group ``folder`` is about to be there."""
         self._content["group"] = str(folder)
@@ -41,7 +47,8 @@ class Note:
 
     def close(self) -> None:
         """Forget it, unless something is still there for `hoplab clean` to remove."""
-        namespaces, group = self._content["namespaces"], self._content["group"]
+        namespaces = self._content["namespaces"] | self._content["adopted"]
+        group = self._content["group"]
         left = any(inode(NETNS_DIRECTORY / name) == number for name, number in namespaces.items())
         if not left and not (group is not None and Path(group).is_dir()):
             self._path.unlink(missing_ok=True)

@@ -40,11 +40,11 @@ def started(built: Built, real_time: bool, undo: CleanUp, control: Path | None =
     built.account.monotonic_epoch_ns = clock.epoch_ns
     daemons = Daemons()
     undo.later(daemons.stop)
-    if plan.radios:
+    if plan.radios and not plan.scenario.is_found:
         medium.start(plan, clock.epoch_ns, built.out, real_time, daemons, control)
     if plan.scenario.routing.protocol == "static":
         static.install(plan, namespaces)
-    else:
+    elif plan.scenario.routing.protocol != "own":
         routing.start(plan, namespaces, built.out, clock.epoch_ns, daemons)
     if plan.splits and plan.scenario.routing.protocol != "dsr":
         split.start(plan, namespaces, built.out, clock.epoch_ns, daemons)

@@ -167,7 +167,7 @@ def _statements(tree: ast.AST) -> Iterator[ast.AST]:
 
 def current() -> Machine:
     """The machine of this checkout as it is now."""
-    parts = [HERE / "assemble.py", *sorted((PROJECT / "hoplab").rglob("*.py"))]
+    parts = [*sorted((PROJECT / "hoplab").rglob("*.py")), *_kernel_sources()]
     key = hashlib.sha256(_digest(parts).encode())
     built = [make_base() / "base.cpio", kernel.path(), *kernel.modules()]
     built += [BINARIES / name for name in DAEMONS]
@@ -229,18 +229,19 @@ def _assemble() -> Machine:
         for path in sorted((kernel.folder() / "modules").iterdir()):
             _copy(path, folder / "modules" / path.name)
         _copy(kernel.folder() / "config", folder / "kernel" / "config")
-        guest = KERNEL_BUILD.parent
-        for path in (KERNEL_BUILD, *sorted(guest.glob("*/*")), *_module_sources()):
-            _copy(path, folder / "kernel" / "source" / path.relative_to(guest.parent))
+        for path in _kernel_sources():
+            _copy(path, folder / "kernel" / "source" / path.relative_to(PROJECT / "kernel-modules"))
         shutil.copytree(base / "licences", folder / "licences")
         _copy(PROJECT / "LICENSE", folder / "licences" / "hoplab")
         _copy(PROJECT / "kernel-modules" / "COPYING", folder / "licences" / "linux")
         return store.adopt(folder, _describe(folder, layers, base))
 
 
-def _module_sources() -> list[Path]:
+def _kernel_sources() -> list[Path]:
+    """What the kernel and its modules are made of beside the kernel's own source."""
     folder = PROJECT / "kernel-modules"
-    return sorted([*folder.glob("*/*.[ch]"), *folder.glob("*/Kbuild")])
+    modules = sorted([*folder.glob("*/*.[ch]"), *folder.glob("*/Kbuild")])
+    return [KERNEL_BUILD, *sorted(KERNEL_BUILD.parent.glob("*/*")), *modules]
 
 
 def _copy(source: Path, target: Path, executable: bool = False) -> None:

@@ -10,8 +10,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from pyroute2 import netns
 
@@ -22,8 +23,11 @@ from hoplab.resources import PROJECT
 TERM_GRACE_S = 2.0
 
 
-def run_lab(out: Path, on_line: Callable[[str], None]) -> int:
-    """Run the lab in ``out`` as a process of its own; returns its exit status.
+def run_lab(
+    out: Path, on_line: Callable[[str], None], environment: Mapping[str, str] = MappingProxyType({})
+) -> int:
+    """Run the lab in ``out`` as a process of its own, with ``environment`` beside this process's;
+    returns its exit status.
 
     Raises `MissingTool` without root.
     """
@@ -33,6 +37,7 @@ def run_lab(out: Path, on_line: Callable[[str], None]) -> int:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         cwd=PROJECT,
+        env={**os.environ, **environment},
         text=True,
         # A Ctrl-C goes to this process, which tells the lab; both at once would end it half-way.
         start_new_session=True,
@@ -48,14 +53,20 @@ def run_lab(out: Path, on_line: Callable[[str], None]) -> int:
         raise
 
 
-def shell(folder: Path, line: int | None = None, arguments: Sequence[str] = ()) -> int:
+def shell(
+    folder: Path,
+    line: int | None = None,
+    arguments: Sequence[str] = (),
+    environment: Mapping[str, str] = MappingProxyType({}),
+) -> int:
     """`hoplab.prompt` on this kernel, with a socket for a session's ``line``; returns its exit
     status."""
     _require_root()
     command = [sys.executable, "-I", "-m", "hoplab.prompt", str(folder.resolve()), *arguments]
+    values = {**os.environ, **environment}
     if line is None:
-        return subprocess.call(command)
-    return subprocess.call([*command, "--line", f"fd:{line}"], pass_fds=(line,))
+        return subprocess.call(command, env=values)
+    return subprocess.call([*command, "--line", f"fd:{line}"], pass_fds=(line,), env=values)
 
 
 def _require_root() -> None:
@@ -72,14 +83,15 @@ def clean() -> list[str]:
         try:
             note = json.loads(path.read_text(encoding="utf-8"))
         except ValueError:
-            note = {"started": None, "namespaces": {}, "group": None}
+            note = {"started": None, "namespaces": {}, "adopted": {}, "group": None}
         pid = int(path.stem)
         if note["started"] is not None and start_time(pid) == note["started"]:
             continue  # that run is still going
         for process in _members(set(note["namespaces"].values()) - {None}, note["group"]):
             _end(process)
             removed.append(f"process {process}")
-        for name, number in note["namespaces"].items():
+        # What others made and have processes in keeps those.
+        for name, number in (note["namespaces"] | note["adopted"]).items():
             # A namespace of this name that someone made since has another inode.
             if inode(NETNS_DIRECTORY / name) == number:
                 netns.remove(name)

@@ -1,8 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mininet-WiFi's scripts, unchanged, in a guest: rootless, in virtual time, over Hoplab's channel.
+"""Mininet-WiFi and Hoplab together.
 
-`find` says which interpreter has Mininet-WiFi and what is missing; `launch` starts a guest with it.
-What is below ``inside`` runs in the guest, by the system's interpreter: ``start.py`` prepares and
-starts the script, ``site`` holds the few hooks into others' code, ``bin`` programs that
+`launch` starts a guest with a script, by the interpreter that `hoplab.mininet_wifi` finds.
+What is below ``inside`` runs there: ``start.py`` prepares and starts the script, ``build.py`` makes
+the stations of a scenario, ``site`` holds the few hooks into others' code, ``bin`` programs that
 Mininet-WiFi starts and no distribution has.
+
+A script imports this package, in whatever interpreter has Mininet-WiFi, so what it comes by here
+needs the standard library alone:
+
+    from hoplab.mininet import record
+
+makes ``addLink(…, proto="dsr")`` and ``proto="split"`` work (`plugins`), and `record` measures the
+network that the script has built (`recording`).
 """
+
+from hoplab.mininet import plugins
+from hoplab.mininet.recording import Recording, RecordingFailed, record
+
+__all__ = ["Recording", "RecordingFailed", "record"]
+
+plugins.register()

@@ -15,13 +15,17 @@ from typing import Any
 from hoplab.errors import MissingTool, ResultsError, ScenarioError
 from hoplab.machine.uml import refuse_input, run_guest
 from hoplab.machine.watch import Limits
-from hoplab.mininet.find import Found
+from hoplab.mininet import measured, recording
+from hoplab.mininet_wifi import Found
 from hoplab.resources import BINARIES, PACKAGE, PROJECT
+from hoplab.runs import folder
 
 INSIDE = PACKAGE / "mininet" / "inside"
 RECORDS = "medium"
 """Folder of the medium's records in what a script leaves."""
 ACCOUNT = "medium.json"
+PACKAGES = Path("/run/hoplab/python")
+"""Where a script finds Hoplab, in a guest."""
 AT_HOPLAB = Path("/hoplab")
 """Where a guest has the project."""
 MEDIA = ("always", "as-written")
@@ -57,12 +61,14 @@ def run(
         )
     folders = [script.parent, *([found.tree] if found.tree is not None else [])]
     path = [AT_HOPLAB / (INSIDE / "site").relative_to(PROJECT)]
-    path += [found.tree] if found.tree is not None else []
+    path += [PACKAGES, *([found.tree] if found.tree is not None else [])]
     values = {
         "PYTHONPATH": ":".join(map(str, path)),
         "HOPLAB_MEDIUM": medium,
         "HOPLAB_MEDIUM_PROGRAM": str(AT_HOPLAB / (BINARIES / "hoplab-medium").relative_to(PROJECT)),
         "HOPLAB_MEDIUM_RECORDS": f"/out/{RECORDS}",
+        recording.OUT: "/out",
+        **({} if realtime else {recording.VIRTUAL: "1"}),
         "MPLBACKEND": "Agg",
         # Hoplab's own interpreter is first in a guest, and has none of this.
         "PATH": "/run/hoplab/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
@@ -94,6 +100,20 @@ def account(out: Path) -> dict[str, Any] | None:
     except ValueError:
         raise ResultsError(f"{out / RECORDS / ACCOUNT}: was cut off; is the disk full?") from None
     return told
+
+
+def complete(out: Path) -> dict[Path, dict[str, Any]]:
+    """Make tables and a report of every recording in ``out``; their manifests by folder."""
+    medium = out / RECORDS
+    return {run: measured.complete(run, medium, None) for run in measured.recordings(out)}
+
+
+def keep(out: Path, script: Path) -> Path:
+    """Move results that nobody has named a folder for to one of their own."""
+    where = folder.made(None, script)
+    for entry in out.iterdir():
+        shutil.move(entry, where / entry.name)
+    return where
 
 
 def digest(out: Path) -> str:

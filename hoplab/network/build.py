@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Protocol
 
 from hoplab.errors import MissingTool
 from hoplab.network import wifi, wired, wired_loss
@@ -16,12 +17,20 @@ from hoplab.scenario.plan import BROADCAST, SUBNET, WIRELESS, WIRES, Plan
 LOOPBACK = "lo"
 
 
-@dataclass(frozen=True)
+class Hold(Protocol):
+    """What keeps radios in being until it is closed."""
+
+    def close(self) -> None: ...
+
+
+@dataclass
 class Network:
     """What was built, by the plan: namespaces and the hold on the radios in them."""
 
     namespaces: Namespaces
-    radios: Radios | None
+    radios: Hold | None
+    mac: dict[str, str] = field(default_factory=dict)
+    """Addresses of radios that are others than the plan has, by station."""
 
     def close(self) -> None:
         self.namespaces.close()
@@ -29,15 +38,35 @@ class Network:
             self.radios.close()
 
 
-def build(plan: Plan, created: Callable[[str], None] = lambda name: None) -> Network:
+def own_stations(plan: Plan, network: Network) -> None:
+    """Namespaces and radios of Hoplab's own making."""
+    radios = Radios() if plan.radios else None
+    network.radios = radios
+    radio = plan.scenario.radio
+    for station in plan.scenario.station:
+        name = station.name
+        network.namespaces.create(name)
+        settings(plan, network.namespaces, station)
+        if station.radio and radios is not None:
+            phy = radios.create(f"radio-{name}", plan.mac[name], radio.channel or 1)
+            wifi.join(name, phy, radio)
+        address(plan, network.namespaces, station)
+
+
+def build(
+    plan: Plan,
+    created: Callable[[str], None] = lambda name: None,
+    stations: Callable[[Plan, Network], None] = own_stations,
+) -> Network:
     """Namespaces, radios in one IBSS, wired links, addresses; no routes yet.
 
-    ``created`` is told the name of each namespace as soon as it is there.
+    ``created`` is told the name of each namespace as soon as it is there; ``stations`` makes the
+    stations with their radios.
     """
-    network = Network(Namespaces(created), Radios() if plan.radios else None)
+    network = Network(Namespaces(created), None)
     try:
-        _stations(plan, network)
-        if network.radios is not None:
+        stations(plan, network)
+        if plan.radios:
             wifi.introduce(plan.radios, plan.scenario.radio)
         if plan.cables:
             network.namespaces.create(WIRES)
@@ -50,18 +79,9 @@ def build(plan: Plan, created: Callable[[str], None] = lambda name: None) -> Net
     return network
 
 
-def _stations(plan: Plan, network: Network) -> None:
-    for station in plan.scenario.station:
-        network.namespaces.create(station.name)
-        speaks_ipv6 = plan.scenario.routing.protocol == "babeld"
-        _base_settings(network.namespaces, station, speaks_ipv6)
-        if station.radio and network.radios is not None:
-            _add_radio(plan, network.namespaces, network.radios, station.name)
-        else:
-            _address(plan, network.namespaces, station.name, LOOPBACK, 32)
-
-
-def _base_settings(namespaces: Namespaces, station: Station, ipv6: bool) -> None:
+def settings(plan: Plan, namespaces: Namespaces, station: Station) -> None:
+    """Sysctls that every station needs."""
+    ipv6 = plan.scenario.routing.protocol == "babeld"
     lacking = namespaces.sysctl(
         station.name,
         {
@@ -88,17 +108,12 @@ def _base_settings(namespaces: Namespaces, station: Station, ipv6: bool) -> None
         raise MissingTool(f"kernel: has no {', '.join(needed)}; run with --machine uml")
 
 
-def _add_radio(plan: Plan, namespaces: Namespaces, radios: Radios, station: str) -> None:
-    radio = plan.scenario.radio
-    phy = radios.create(f"radio-{station}", plan.mac[station], radio.channel or 1)
-    wifi.join(station, phy, radio)
-    _address(plan, namespaces, station, WIRELESS, plan.prefix)
-
-
-def _address(plan: Plan, namespaces: Namespaces, station: str, interface: str, prefix: int) -> None:
-    netlink = namespaces.netlink(station)
-    index = namespaces.index(station, interface)
-    arguments = {"index": index, "address": plan.address[station], "prefixlen": prefix}
+def address(plan: Plan, namespaces: Namespaces, station: Station) -> None:
+    """The address of the station, on its radio where it has one."""
+    interface, prefix = (WIRELESS, plan.prefix) if station.radio else (LOOPBACK, 32)
+    netlink = namespaces.netlink(station.name)
+    index = namespaces.index(station.name, interface)
+    arguments = {"index": index, "address": plan.address[station.name], "prefixlen": prefix}
     if prefix == SUBNET:
         arguments["broadcast"] = BROADCAST
     netlink.addr("add", **arguments)

@@ -18,6 +18,7 @@ from pyroute2 import IPRoute, netns
 from hoplab.errors import MissingTool
 
 CLONE_NEWNET = 0x40000000
+NAMES = Path("/var/run/netns")
 
 
 _INSIDE = threading.RLock()
@@ -68,14 +69,29 @@ class Namespaces:
     def create(self, name: str) -> None:
         _create(name)
         self._created(name)
+        self._keep(name)
+        self.netlink(name).link("set", index=self.index(name, "lo"), state="up")
+
+    def adopt(self, name: str, pid: int, created: Callable[[str], None]) -> None:
+        """Give the namespace of process ``pid``, which others have made and end, a name as long as
+        this object lives; ``created`` is told it."""
+        if (NAMES / name).exists():
+            raise MissingTool(
+                f"namespace {name}: there is one of this name already, not the station's; "
+                f"remove it with 'ip netns del {name}'"
+            )
+        netns.attach(name, pid)
+        created(name)
+        self._keep(name)
+
+    def _keep(self, name: str) -> None:
+        """The namespace is there: talk to it, and remove its name in the end."""
         try:
             with inside(name):
-                netlink = IPRoute()
+                self._netlink[name] = IPRoute()
         except BaseException:
             netns.remove(name)
             raise
-        self._netlink[name] = netlink
-        netlink.link("set", index=self.index(name, "lo"), state="up")
 
     def netlink(self, name: str) -> Any:
         """The rtnetlink socket (`pyroute2.IPRoute`) of namespace ``name``."""

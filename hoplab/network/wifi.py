@@ -46,6 +46,11 @@ def join(namespace: str, phy_index: int, radio: Radio) -> None:
     """Move the radio into ``namespace`` as ``wlan0`` and join the IBSS, without a scan."""
     with IW() as iw:
         _move(iw, phy_index, namespace)
+    settle(namespace, radio)
+
+
+def settle(namespace: str, radio: Radio) -> None:
+    """Have the radio in ``namespace`` be ``wlan0`` and join the IBSS, whatever it was before."""
     with inside(namespace):
         iw = IW()
     try:
@@ -53,6 +58,7 @@ def join(namespace: str, phy_index: int, radio: Radio) -> None:
             entry for entry in iw.get_interfaces_dump() if entry.get_attr("NL80211_ATTR_IFNAME")
         )
         index = interface.get_attr("NL80211_ATTR_IFINDEX")
+        phy_index = interface.get_attr("NL80211_ATTR_WIPHY")
         _rename_and_set_ibss(iw, namespace, index)
         _limits(iw, phy_index, radio)
         # Before joining: an IBSS that is up refuses to do without its basic rate, which only

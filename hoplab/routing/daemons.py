@@ -83,7 +83,8 @@ def dsr_command(plan: Plan, station: str, out: Path, epoch_ns: int) -> list[str]
     ]
     return [
         program("hoplab-dsr"),
-        *("--interface", WIRELESS, "--address", f"{plan.address[station]}/{SUBNET}"),
+        *("--interface", plan.interface[station]),
+        *("--address", f"{plan.address[station]}/{plan.network_prefix(station)}"),
         *("--tun", DSR_INTERFACE),
         *(["--elfn"] if station in plan.standing_by else []),
         *("--seed", str(plan.scenario.seed), "--name", station, "--epoch-ns", str(epoch_ns)),

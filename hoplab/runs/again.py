@@ -33,6 +33,8 @@ def verify(run: Path, say: Callable[[str], None]) -> str:
 
 def _compare(name: Path, folder: Path, machine: Machine | None, say: Callable[[str], None]) -> str:
     manifest = _manifest(name, folder)
+    if manifest["machine"] == "mininet-wifi":
+        raise ResultsError(f"{name}: is of a script's network; the script can be run again")
     if manifest["machine"] == "shell":
         raise ResultsError(f"{name}: somebody took part in it; its scenario.json has what was done")
     if machine is not None and manifest["machine"] != "uml":
@@ -41,7 +43,7 @@ def _compare(name: Path, folder: Path, machine: Machine | None, say: Callable[[s
     if damage:
         more = f" (and {len(damage) - 1} more)" if len(damage) > 1 else ""
         raise NotReproduced(f"{name}: {damage[0]}{more}")
-    if manifest["machine"] == "uml":
+    if manifest["machine"] == "uml" and manifest.get("machine_hash", "") is not None:
         machine = machine or _machine(name, manifest)
         _tell(name, manifest, machine, say)
     scenario = parse(read_json(folder / "scenario.json"), f"{name}: scenario.json")

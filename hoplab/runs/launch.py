@@ -9,17 +9,20 @@ import subprocess
 import sys
 import sysconfig
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from hoplab import signals
-from hoplab.errors import GuestFailed, HoplabError, of_status
+from hoplab.errors import GuestFailed, HoplabError, ScenarioError, of_status
 from hoplab.machine import host, memory, select, uml
 from hoplab.machine.pace import Pace
 from hoplab.machine.sealed import Machine
 from hoplab.machine.watch import Limits
+from hoplab.mininet_wifi import VARIABLE, find
+from hoplab.network import mininet_wifi
 from hoplab.processes import program
 from hoplab.resources import IS_CHECKOUT, PROJECT
 from hoplab.runs import collect, folder
@@ -62,25 +65,29 @@ def run(
     taken, and is closed in the end. ``pace`` holds virtual time to that multiple of real time.
     Raises the `HoplabError` of what went wrong.
     """
-    if machine == "uml":
+    builder = others(scenario, sealed is not None or machine_file is not None)
+    if machine == "uml" and not builder:
         sealed = sealed or select.chosen(machine_file)
     else:
         require(scenario, machine)
     where = folder.made(out, source)
     with folder.held(where):
         folder.fill(where, scenario, source)
-        collect.begin(where, scenario, sealed)
+        collect.begin(where, scenario, sealed, machine)
         with stream or Stream([]) as follower:
             follower.begin(where, scenario, machine, real_time=machine == "host")
             return _run(
-                scenario, where, sealed, wall_limit_s, on_progress, on_results, follower, pace
+                *(scenario, where, machine, sealed, builder),
+                *(wall_limit_s, on_progress, on_results, follower, pace),
             )
 
 
 def _run(
     scenario: Scenario,
     out: Path,
+    machine: str,
     sealed: Machine | None,
+    builder: Mapping[str, str],
     wall_limit_s: float | None,
     on_progress: Callable[[Progress], None],
     on_results: Callable[[Path], None],
@@ -105,10 +112,12 @@ def _run(
     planned_s = scenario.duration_s + (scenario.warm_up_s or 0.0)
     limits = Limits(True, wall_limit_s, VIRTUAL_LIMIT_S + 2 * planned_s)
     try:
-        if sealed is not None:
+        if machine == "uml":
+            python = ["python3", "-S", "-P"] if sealed is not None else guest_python(builder)
             status = uml.run_guest(
-                ["python3", "-S", "-P", "-m", "hoplab.lab", "/out"],
+                [*python, "-m", "hoplab.lab", "/out"],
                 sealed=sealed,
+                folders=folders(builder),
                 writable=out,
                 seed=scenario.seed,
                 memory_mb=memory_mb(scenario),
@@ -118,7 +127,7 @@ def _run(
                 pace=None if pace is None else _pace(pace, scenario, out),
             ).exit_status
         else:
-            status = host.run_lab(out, on_line)
+            status = host.run_lab(out, on_line, builder)
     except BaseException as error:  # Ctrl-C and SIGTERM too: results so far are kept
         failure = error
     with signals.postponed():
@@ -136,15 +145,36 @@ def _run(
     return manifest
 
 
+def others(scenario: Scenario, chosen: bool = False) -> dict[str, str]:
+    """What the lab is told of Mininet-WiFi, where that builds the network; ``chosen`` is whether a
+    sealed machine has been, which holds none. Raises `MissingTool` where there is none."""
+    if scenario.is_found:
+        raise ScenarioError(
+            'network.built_by: "script": the script that built it has to run again, by '
+            "'hoplab mininet'"
+        )
+    if scenario.network.built_by == "hoplab":
+        return {}
+    if chosen:
+        raise ScenarioError(
+            'network.built_by: "mininet-wifi" is in no sealed machine, which sweeps, verify and '
+            '--machine-file boot; use "hoplab run" on this computer\'s own'
+        )
+    mininet_wifi.check(scenario)
+    return find().environment()
+
+
 def shell(scenario: Scenario, out: Path, machine: str) -> int:
     """A prompt on the scenario's network, with ``out`` for its logs; returns its status."""
+    builder = others(scenario)
     require(scenario, machine)
     folder.fill(out, scenario, None)
     if machine == "host":
-        return host.shell(out)
+        return host.shell(out, environment=builder)
     return uml.run_guest(
-        [*guest_python(), "-m", "hoplab.prompt", "/out"],
+        [*guest_python(builder), "-m", "hoplab.prompt", "/out"],
         writable=out,
+        folders=folders(builder),
         seed=scenario.seed,
         memory_mb=memory_mb(scenario),
         virtual=False,
@@ -167,14 +197,22 @@ def memory_mb(scenario: Scenario, duration_s: float | None = None) -> int:
     return memory.needed_mb(len(scenario.station), len(scenario.flow), whole_s)
 
 
-def guest_python() -> list[str]:
+def folders(builder: Mapping[str, str]) -> list[Path]:
+    """What a guest has to have, beside its own, for the one who builds the network."""
+    return [Path(builder[VARIABLE])] if VARIABLE in builder else []
+
+
+def guest_python(builder: Mapping[str, str] = MappingProxyType({})) -> list[str]:
     """The interpreter as a guest sees it, without site: that would look at the checkout's own
-    path, and a run's course must not depend on where the checkout lies."""
+    path, and a run's course must not depend on where the checkout lies. It is told of the one who
+    builds the network."""
+    told = [f"{key}={value}" for key, value in builder.items()]
     if not IS_CHECKOUT:  # the guest has it where the host has it
-        return ["env", f"PYTHONPATH={sysconfig.get_path('purelib')}", sys.executable, "-S", "-P"]
+        path = f"PYTHONPATH={sysconfig.get_path('purelib')}"
+        return ["env", *told, path, sys.executable, "-S", "-P"]
     packages = Path(sysconfig.get_path("purelib")).relative_to(PROJECT)
     path = f"/hoplab:/hoplab/{packages}"
-    return ["env", f"PYTHONPATH={path}", "/hoplab/.venv/bin/python", "-S", "-P"]
+    return ["env", *told, f"PYTHONPATH={path}", "/hoplab/.venv/bin/python", "-S", "-P"]
 
 
 def require(scenario: Scenario, machine: str) -> None:

@@ -108,6 +108,7 @@ def session(
 
     Raises the `HoplabError` of what went wrong; results so far are kept.
     """
+    builder = launch.others(scenario)
     launch.require(scenario, machine)
     where = folder.made(out, source)
     with folder.held(where):
@@ -119,7 +120,7 @@ def session(
         with stream:
             stream.begin(where, scenario, machine, real_time=True)
             try:
-                status = _machine(scenario, where, machine, line)
+                status = _machine(scenario, where, machine, builder, line)
             except BaseException as error:  # Ctrl-C and SIGTERM too
                 failure = error
             with signals.postponed():
@@ -135,14 +136,25 @@ def session(
     return manifest
 
 
-def _machine(scenario: Scenario, out: Path, machine: str, line: Line) -> int:
+def _machine(
+    scenario: Scenario, out: Path, machine: str, builder: dict[str, str], line: Line
+) -> int:
     terminal = sys.stdin.isatty()
     arguments = ["--prompt"] if terminal else []
     if machine == "host":
-        return host.shell(out, line.other.fileno(), arguments)
+        return host.shell(out, line.other.fileno(), arguments, builder)
     return uml.run_guest(
-        [*launch.guest_python(), "-m", "hoplab.prompt", "/out", "--line", uml.LINE, *arguments],
+        [
+            *launch.guest_python(builder),
+            "-m",
+            "hoplab.prompt",
+            "/out",
+            "--line",
+            uml.LINE,
+            *arguments,
+        ],
         writable=out,
+        folders=launch.folders(builder),
         seed=scenario.seed,
         memory_mb=launch.memory_mb(scenario, ROOM_S),
         virtual=False,

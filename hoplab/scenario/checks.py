@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from hoplab.errors import ScenarioError
 from hoplab.scenario.model import Flow, Radio, Scenario
-from hoplab.scenario.plan import AIR, ANY, WIRELESS, plan
+from hoplab.scenario.plan import AIR, ANY, plan
 from hoplab.scenario.proxies import detours
 from hoplab.scenario.radio import CHANNELS_OF_STANDARD, RATES_OF_STANDARD
 from hoplab.scenario.reach import narrowest_mtu, neighbours, next_hops, path, reach_m, sensed_m
@@ -27,6 +27,7 @@ MAX_SAMPLES = 10_000_000
 def check(scenario: Scenario) -> None:
     """Raise `ScenarioError` for the first contradiction."""
     _stations(scenario)
+    _network(scenario)
     _links(scenario)
     if any(station.radio for station in scenario.station):
         _radio(scenario.radio)
@@ -61,6 +62,38 @@ def _stations(scenario: Scenario) -> None:
     points = sum(len(station.waypoints) for station in scenario.station)
     if points > MAX_WAYPOINTS:
         raise ScenarioError(f"station: {points} waypoints in all; at most {MAX_WAYPOINTS}")
+
+
+def _network(scenario: Scenario) -> None:
+    """What a network that a script has built is, and what no other is."""
+    if scenario.is_found:
+        for station in scenario.station:
+            if station.radio and station.port is None:
+                raise ScenarioError(
+                    f'station {station.name}: port: not given, but network.built_by is "script"'
+                )
+        for key in ("link", "loss", "event"):
+            if getattr(scenario, key):
+                raise ScenarioError(
+                    f"{key}: is of networks that Hoplab builds, and a script has built this one; "
+                    "have the script do it"
+                )
+        if scenario.routing.protocol not in ("own", "dsr"):
+            raise ScenarioError(
+                f"routing.protocol: {scenario.routing.protocol!r}, but network.built_by is "
+                '"script"; one of: "own", "dsr"'
+            )
+        return
+    if scenario.routing.protocol == "own":
+        raise ScenarioError(
+            'routing.protocol: "own" is what the network of a script has; choose another'
+        )
+    for station in scenario.station:
+        if station.port is not None:
+            raise ScenarioError(
+                f'station {station.name}: port: is told where network.built_by is "script"; '
+                "remove it"
+            )
 
 
 def _links(scenario: Scenario) -> None:
@@ -251,7 +284,10 @@ def _segment_size(scenario: Scenario, flow: Flow, i: int) -> None:
 
 
 def _stays(scenario: Scenario) -> bool:
-    """Whether who reaches whom is the same throughout: static routes are those of time 0."""
+    """Whether who reaches whom is known and the same throughout: static routes are those of
+    time 0."""
+    if scenario.is_found:
+        return False
     if scenario.routing.protocol == "static":
         return True
     radio = scenario.radio
@@ -295,7 +331,7 @@ def _interfaces(scenario: Scenario) -> dict[str, list[str]]:
     return {
         station: [
             "lo",
-            *([WIRELESS, *virtual] if station in planned.radios else []),
+            *([planned.interface[station], *virtual] if station in planned.radios else []),
             *(end.interface for end in ends),
         ]
         for station, ends in planned.ends.items()

@@ -34,6 +34,10 @@ Integer = Annotated[int, Field(strict=True)]
 Switch = Annotated[bool, Field(strict=True)]
 Text = Annotated[str, Field(strict=True)]
 Name = Annotated[str, Field(strict=True, pattern=NAME_PATTERN)]
+ADDRESS_PATTERN = r"^(0|[1-9][0-9]{0,2})(\.(0|[1-9][0-9]{0,2})){3}$"
+Address = Annotated[str, Field(strict=True, pattern=ADDRESS_PATTERN)]
+MAC_PATTERN = "^[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){5}$"
+Mac = Annotated[str, Field(strict=True, pattern=MAC_PATTERN)]
 Probability = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0, le=1)]
 Coordinate = Annotated[
     float, Field(strict=True, allow_inf_nan=False, ge=-MAX_COORDINATE_M, le=MAX_COORDINATE_M)

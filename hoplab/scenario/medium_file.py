@@ -3,25 +3,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from pydantic import Field
-
 from hoplab.scenario.faults import Event, Loss
-from hoplab.scenario.keys import Integer, Number, Switch, Text, key
+from hoplab.scenario.keys import Integer, Mac, Number, Switch, Text, key
 from hoplab.scenario.measure import Recorded, Seeded
 from hoplab.scenario.radio import Nic, Radio
 from hoplab.scenario.stations import Placed
-
-MAC_PATTERN = "^[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){5}$"
 
 
 class RadioStation(Placed):
     """A radio of mac80211_hwsim."""
 
-    mac: Annotated[str, Field(strict=True, pattern=MAC_PATTERN)] = key(
-        ..., "its permanent address, six bytes as 02:00:00:00:00:01"
-    )
+    mac: Mac = key(..., "its permanent address, six bytes as 02:00:00:00:00:01")
     nic: Nic | None = key(None, "its own network card, whole; that of [radio] else")
 
 

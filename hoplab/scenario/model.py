@@ -27,7 +27,7 @@ from hoplab.scenario.keys import (
 from hoplab.scenario.measure import Measure, Seeded
 from hoplab.scenario.radio import RATES_MBPS, Energy, Nic, Radio
 from hoplab.scenario.split import Split
-from hoplab.scenario.stations import Link, Queue, Station, Topology
+from hoplab.scenario.stations import Link, Network, Queue, Station, Topology
 from hoplab.scenario.traffic import MAX_FLOWS, Flow, Tcp
 
 __all__ = [
@@ -39,6 +39,7 @@ __all__ = [
     "Link",
     "Loss",
     "Measure",
+    "Network",
     "Nic",
     "Queue",
     "Radio",
@@ -72,6 +73,8 @@ Setting = Annotated[
 
 
 ProtocolName = Literal["static", "batmand", "babeld", "batman-adv", "dsr"]
+RoutingName = Literal[ProtocolName, "own"]
+"""Or what a network has that a script built."""
 
 
 class Routing(Table):
@@ -79,7 +82,10 @@ class Routing(Table):
 
     only: ClassVar[Conditions] = {"preset": ("protocol", ("dsr",))}
 
-    protocol: ProtocolName = key("static", "static: shortest paths in hops at time 0")
+    protocol: RoutingName = key(
+        "static",
+        "static: shortest paths in hops at time 0; own: whatever a script's network has",
+    )
     preset: Literal["monarch"] | None = key(
         None, "settings by name, under those given; monarch: DSR as in ns-2.35 (`docs/dsr.md`)"
     )
@@ -125,11 +131,12 @@ class Scenario(Seeded):
     duration_s: Number = key(60.0, "measured time", unit="s", gt=0, le=MAX_DURATION_S)
     warm_up_s: Number | None = key(
         None,
-        "network and routing before time 0; 20 for batmand, babeld and batman-adv, else 0",
+        "network and routing before time 0; 20 for batmand and babeld, 64 for batman-adv, else 0",
         unit="s",
         ge=0,
         le=3600,
     )
+    network: Network = key(Network(), "who builds it")
     topology: Topology = key(Topology(), "a network to choose from")
     station: tuple[Station, ...] = key((), "the hosts, where topology.kind is explicit")
     link: tuple[Link, ...] = key((), "wired links", max_length=2000)
@@ -141,6 +148,11 @@ class Scenario(Seeded):
     loss: tuple[Loss, ...] = key((), "frames lost on top of the channel", max_length=1000)
     event: tuple[Event, ...] = key((), "what happens at a time", max_length=10_000)
     measure: Measure = key(Measure(), "what is recorded beside the tables of every run")
+
+    @property
+    def is_found(self) -> bool:
+        """Whether the network was there before the run: nobody builds it, nobody ends it."""
+        return self.network.built_by == "script"
 
     def is_wired(self, loss: Loss) -> bool:
         """Whether a wired link joins the two stations that ``loss`` names."""

@@ -13,11 +13,12 @@ from functools import cached_property
 from hoplab.scenario.model import Flow, Link, Scenario
 from hoplab.scenario.reach import neighbours, next_hops, path
 from hoplab.scenario.split import Split, SplitConnection
+from hoplab.scenario.stations import Port
 from hoplab.scenario.streams import stream_seed
 from hoplab.scenario.traffic import Elfn, Tcp
 
 WIRELESS = "wlan0"
-"""The radio's interface at every station."""
+"""The radio's interface at every station that Hoplab builds."""
 WIRES = "hoplab-wires"
 """The namespace that holds the wired links' insides: a name that no station can have."""
 SUBNET = 24
@@ -102,6 +103,8 @@ class Plan:
     address: dict[str, str]
     """Of each station, which flows use: on the radio where there is one, on loopback else."""
     mac: dict[str, str]
+    interface: dict[str, str]
+    """Of each station's radio."""
     cables: tuple[Cable, ...]
     conversations: tuple[Conversation, ...]
     metrics: dict[str, dict[str, dict[str, int]]]
@@ -129,6 +132,16 @@ class Plan:
         """Length of the radios' network: protocols that broadcast at IP need one."""
         return SUBNET if self.scenario.routing.protocol in ("batmand", "batman-adv") else 32
 
+    def network_prefix(self, station: str) -> int:
+        """Length of the network that the station's routing daemon is to reach."""
+        port = self.ports.get(station)
+        return SUBNET if port is None else port.prefix
+
+    @cached_property
+    def ports(self) -> dict[str, Port]:
+        """Radios that others have made, by station."""
+        return {s.name: s.port for s in self.scenario.station if s.port is not None}
+
     @property
     def captures(self) -> list[Capture]:
         """What is to be captured inside stations."""
@@ -150,11 +163,13 @@ class Plan:
 
 def plan(scenario: Scenario) -> Plan:
     """The plan of a resolved scenario; the same scenario gives the same plan."""
-    address = {s.name: f"10.0.0.{i}" for i, s in enumerate(scenario.station, 1)}
+    stations = list(enumerate(scenario.station, 1))
+    address = {s.name: s.port.address if s.port else f"10.0.0.{i}" for i, s in stations}
     return Plan(
         scenario,
         address,
-        {s.name: _mac(i) for i, s in enumerate(scenario.station, 1)},
+        {s.name: s.port.mac if s.port else _mac(i) for i, s in stations},
+        {s.name: s.port.interface if s.port else WIRELESS for _, s in stations},
         _cables(scenario),
         tuple(_conversation(flow, i, address, scenario) for i, flow in enumerate(scenario.flow)),
         {station.name: _metrics(scenario, station.name) for station in scenario.station},

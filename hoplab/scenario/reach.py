@@ -60,7 +60,7 @@ def distance_m(radio: Radio, threshold_dbm: float) -> float:
 def narrowest_mtu(scenario: Scenario) -> int:
     """Octets of the largest IP packet that every interface takes."""
     narrow = scenario.link or scenario.routing.protocol in ("dsr", "batman-adv")
-    return ETHERNET_MTU if narrow else RADIO_MTU
+    return ETHERNET_MTU if narrow or scenario.is_found else RADIO_MTU
 
 
 def neighbours(scenario: Scenario) -> dict[str, list[str]]:

@@ -28,12 +28,21 @@ from hoplab.scenario.model import (
     Station,
     Topology,
 )
+from hoplab.scenario.movement import mininet_wifi
 from hoplab.scenario.split import STAMP_BYTES
 from hoplab.scenario.stations import GENERATED
 from hoplab.scenario.variants import FIXED_WINDOW, VARIANTS
 
-WARM_UP_S = {"static": 0.0, "dsr": 0.0, "batmand": 20.0, "babeld": 20.0, "batman-adv": 20.0}
-"""Proactive protocols need several hello intervals before all routes of a 10-hop chain stand."""
+WARM_UP_S = {
+    "static": 0.0,
+    "dsr": 0.0,
+    "batmand": 20.0,
+    "babeld": 20.0,
+    "batman-adv": 64.0,
+    "own": 0.0,
+}
+"""Proactive protocols need several hello intervals before all routes of a 10-hop chain stand, and
+batman-adv's link qualities are means over its 64 last OGMs, one a second."""
 DEFAULT_MSS = 1460
 MAX_LEGS = 1_000_000
 """Of all stations of a random waypoint movement."""
@@ -174,6 +183,15 @@ def _generated(scenario: Scenario, folder: Path) -> tuple[Station, ...]:
             pause_s=topology.pause_s,
             duration_s=scenario.duration_s,
             seed=scenario.seed,
+        )
+    elif topology.kind == "mininet-wifi":
+        traces = mininet_wifi.walk(
+            topology.model,
+            [f"n{i}" for i in range(topology.stations)],
+            (topology.width_m, topology.height_m),
+            (topology.min_speed_mps, topology.max_speed_mps),
+            scenario.duration_s,
+            scenario.seed,
         )
     else:
         traces = _from_movement_file(topology, folder)

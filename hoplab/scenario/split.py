@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field, Tag, model_validator
+from pydantic import Tag, model_validator
 
 from hoplab.scenario.keys import (
     SWITCH,
     TABLE,
+    Address,
     Integer,
     Name,
     Switch,
@@ -23,9 +24,6 @@ MAX_HOPS = 63
 """Linux sends with a TTL of 64, by which a proxy counts hops from the source."""
 STAMP_BYTES = 16
 """By which a segment becomes longer once it has been taken (daemons/wire/src/split.rs)."""
-ADDRESS_PATTERN = r"^(0|[1-9][0-9]{0,2})(\.(0|[1-9][0-9]{0,2})){3}$"
-
-Address = Annotated[str, Field(strict=True, pattern=ADDRESS_PATTERN)]
 
 
 class Buffers(Table):

@@ -8,9 +8,11 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from hoplab.scenario.keys import (
+    Address,
     Conditions,
     Coordinate,
     Integer,
+    Mac,
     Name,
     Number,
     Probability,
@@ -20,13 +22,15 @@ from hoplab.scenario.keys import (
     Time,
     key,
 )
+from hoplab.scenario.movement.mininet_wifi import WITH_SPEEDS
 from hoplab.scenario.movement.trace import Trace
 from hoplab.scenario.radio import Nic
 
 MAX_STATIONS = 200
 """A guest of 2 GB holds no 250 radios."""
-GENERATED = ("explicit", "chain", "grid", "pair", "random-waypoint", "trace")
+GENERATED = ("explicit", "chain", "grid", "pair", "random-waypoint", "mininet-wifi", "trace")
 """Kinds of topology that are no file of `topologies/`."""
+SPEEDS = ("min_speed_mps", "max_speed_mps")
 SAME_PLACE_M = 0.001
 LARGEST_FRAME_BYTES = 1514
 NETEM_PACKETS = 100_000
@@ -73,19 +77,22 @@ class Topology(Table):
     """A network to choose from: which keys count depends on `kind`."""
 
     only: ClassVar[Conditions] = {
-        "stations": ("kind", ("chain", "random-waypoint", "trace")),
+        "stations": ("kind", ("chain", "random-waypoint", "mininet-wifi", "trace")),
         "spacing_m": ("kind", ("chain", "grid", "pair")),
         **dict.fromkeys(("rows", "columns"), ("kind", ("grid",))),
         **dict.fromkeys(
-            ("width_m", "height_m", "min_speed_mps", "max_speed_mps", "pause_s"),
-            ("kind", ("random-waypoint",)),
+            ("width_m", "height_m", "min_speed_mps", "max_speed_mps"),
+            ("kind", ("random-waypoint", "mininet-wifi")),
         ),
+        "pause_s": ("kind", ("random-waypoint",)),
+        "model": ("kind", ("mininet-wifi",)),
         "movement": ("kind", ("trace",)),
     }
 
     kind: Annotated[str, Field(strict=True, pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=64)] = key(
         "explicit",
-        "explicit, chain, grid, pair, random-waypoint, trace, or the name of a file of topologies/",
+        "explicit, chain, grid, pair, random-waypoint, mininet-wifi, trace, or the name of a file "
+        "of topologies/",
     )
     stations: Integer = key(
         4,
@@ -101,6 +108,13 @@ class Topology(Table):
     min_speed_mps: Number = key(1.0, "lowest", unit="m/s", ge=1e-3, le=1000)
     max_speed_mps: Number = key(20.0, "highest", unit="m/s", ge=1e-3, le=1000)
     pause_s: Time = key(0.0, "at rest after each leg", unit="s")
+    model: Literal[
+        "RandomWalk",
+        "TruncatedLevyWalk",
+        "RandomDirection",
+        "RandomWayPoint",
+        "GaussMarkov",
+    ] = key("RandomWayPoint", "mobility model of Mininet-WiFi, which computes it")
     movement: Text | None = key(
         None,
         "a file of ns-2 (.ns2, .tcl, .ns_movements), BonnMotion (.movements), SUMO (.xml) or GPS "
@@ -117,16 +131,23 @@ class Topology(Table):
     def counts(self, name: str) -> bool:
         if name in ("rate_mbps", "delay_ms", "queue"):
             return self.kind not in GENERATED
+        if name in SPEEDS and self.kind == "mininet-wifi":
+            return self.model in WITH_SPEEDS
         return super().counts(name)
 
     def where(self, name: str) -> str:
+        if name in SPEEDS and self.kind == "mininet-wifi":
+            return f'where model is {" or ".join(WITH_SPEEDS)}; here it is "{self.model}"'
         if name in self.only:
             return super().where(name)
         return f'with a file of topologies/; here kind is "{self.kind}"'
 
     @model_validator(mode="after")
     def _check(self) -> Topology:
-        if self.kind == "random-waypoint" and self.min_speed_mps > self.max_speed_mps:
+        if (
+            self.kind in ("random-waypoint", "mininet-wifi")
+            and self.min_speed_mps > self.max_speed_mps
+        ):
             raise ValueError(
                 f"min_speed_mps {self.min_speed_mps} exceeds max_speed_mps {self.max_speed_mps}"
             )
@@ -181,6 +202,27 @@ class Placed(Table):
         return self.x_m, self.y_m
 
 
+class Network(Table):
+    """Who makes the stations and their radios."""
+
+    built_by: Literal["hoplab", "mininet-wifi", "script"] = key(
+        "hoplab",
+        "hoplab; or mininet-wifi, which is then needed; script: what a script of Mininet-WiFi "
+        "built and had recorded, in the results of that",
+    )
+
+
+class Port(Table):
+    """A station's radio as its builder has made it."""
+
+    interface: Annotated[str, Field(strict=True, pattern=r"^[^/\s]{1,15}$")] = key(
+        ..., "its name in the station"
+    )
+    address: Address = key(..., "which flows use")
+    prefix: Integer = key(24, "length of its network's", ge=1, le=32)
+    mac: Mac = key(..., "its hardware address")
+
+
 class Station(Placed):
     """A host: a network namespace with a radio, wired interfaces, or both."""
 
@@ -189,6 +231,7 @@ class Station(Placed):
     nic: Nic | None = key(
         None, "its own network card and power: keys of `[radio.nic]` that differ from that"
     )
+    port: Port | None = key(None, 'its radio, where `network.built_by` is "script"')
 
     @model_validator(mode="after")
     def _has_a_card(self) -> Self:

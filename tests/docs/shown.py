@@ -22,7 +22,7 @@ from hoplab.resources import PROJECT
 PROGRAMS = (
     *("hoplab", "hoplab-dsr", "hoplab-medium", "hoplab-split", "make", "python", "pytest", "pip"),
     *("cargo", "docker", "apt", "apt-get", "sudo", "cp", "printf", "systemctl", "git"),
-    *("victoria-metrics", "packaging/ci/install", "kernel-modules/guest/build"),
+    *("victoria-metrics", "wmediumd", "packaging/ci/install", "kernel-modules/guest/build"),
 )
 FORM = re.compile(r"…|[\[\]|]|(?<![\w=$/{.-])[A-Z]{2,}\b(?![=\w.])|(?<=[ /=])[NX]\b")
 ASSIGNMENTS = re.compile(r"^(?:[A-Z_]+=\S+ +)+")

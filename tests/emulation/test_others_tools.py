@@ -22,6 +22,15 @@ sleep 1
 nsenter --mount=/proc/$!/ns/mnt cat /tmp/kept
 kill $!
 """
+OPTIONS = """
+set -e
+ip link add d0 type dummy
+ip link add link d0 name d0.7 type vlan id 7
+tc qdisc add dev d0 root handle 1: hfsc default 1
+tc filter add dev d0 parent 1: basic police rate 1mbit burst 10k drop flowid 1:1
+cat /proc/net/wireless | wc -l
+ls -d /sys/class/ieee802154/phy0 >/dev/null
+"""
 MANY_FILES = """
 import os
 held = []
@@ -91,6 +100,12 @@ def test_more_files_than_a_login_may_open(hoplab: Hoplab) -> None:
         stdin=subprocess.DEVNULL,
     )
     assert done.stdout == "True\n", done.stderr
+
+
+def test_options_that_others_tools_ask_for(hoplab: Hoplab) -> None:
+    done = hoplab("exec", "--", "sh", "-c", OPTIONS)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) >= 2  # the two lines that head /proc/net/wireless
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hoplab.resources import PACKAGE
 
 FLOORS = (
     ("errors", "resources", "signals", "terminal"),
-    ("processes", "records"),
+    ("mininet_wifi", "processes", "records"),
     ("scenario",),
     ("network",),
     ("tcp", "medium", "routing", "traffic", "probes"),

@@ -7,13 +7,19 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 PROGRAMS = Path("/run/hoplab/bin")
+PACKAGES = Path("/run/hoplab/python")
+"""Where a script finds Hoplab, and nothing that lies beside it."""
 MEDIUM = "wmediumd"
+CONTROLLER = ("controller", "ovs-testcontroller")
+"""Mininet's Controller is Stanford's, which nobody packages, and takes the arguments of the other:
+"Cannot find required executable controller"."""
 END_S = 5.0
 """Virtual time that a medium gets to write its records."""
 
@@ -25,6 +31,9 @@ def main(arguments: list[str]) -> int:
     own = Path(__file__).with_name("bin")
     for program in own.iterdir():
         (PROGRAMS / program.name).symlink_to(program)
+    stand_in(*CONTROLLER)
+    PACKAGES.mkdir()
+    (PACKAGES / "hoplab").symlink_to(Path(__file__).resolve().parents[2])
     Path("/var/run").mkdir(exist_ok=True)
     status = subprocess.call(arguments)
     subprocess.call(["pkill", MEDIUM])
@@ -32,6 +41,13 @@ def main(arguments: list[str]) -> int:
     while time.monotonic() < limit and subprocess.call(["pgrep", "-x", MEDIUM], stdout=-3) == 0:
         time.sleep(0.01)
     return status if status >= 0 else 128 - status
+
+
+def stand_in(name: str, other: str) -> None:
+    """Where nobody has the program, the other is found by its name."""
+    found = shutil.which(other)
+    if shutil.which(name) is None and found is not None:
+        (PROGRAMS / name).symlink_to(found)
 
 
 if __name__ == "__main__":

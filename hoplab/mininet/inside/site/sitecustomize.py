@@ -55,7 +55,7 @@ def waiting(module):
 def open_vswitch(kind):
     """Nobody has started Open vSwitch in a guest; and started within the first 10 s, it takes the
     computer for one without processors, and every packet that needs it is lost."""
-    before = kind.__dict__["setup"].__func__
+    before = kind.setup.__func__
 
     def setup(cls):
         start_open_vswitch()

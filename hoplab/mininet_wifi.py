@@ -13,9 +13,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hoplab.errors import MissingTool
+from hoplab.resources import PACKAGE
 
 VARIABLE = "HOPLAB_MININET_WIFI"
+"""The folder of a Mininet-WiFi that is not installed."""
+PYTHON = "HOPLAB_MININET_PYTHON"
+"""Tells a lab which interpreter has it."""
+INSIDE = PACKAGE / "mininet" / "inside"
+"""What the interpreter that has it is to run."""
+NAME = "mn_wifi"
+"""Mininet-WiFi's package."""
 SYSTEM_PYTHON = "/usr/bin/python3"
+SBIN = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 MODULES = {
     "mininet": "mininet",
     "numpy": "python3-numpy",
@@ -33,9 +42,11 @@ SOMETIMES = {
     "wpa_supplicant": "wpasupplicant",
     "iwconfig": "wireless-tools",
     "ovs-vsctl": "openvswitch-switch",
+    "ovs-testcontroller": "openvswitch-testcontroller",
 }
 """Those of networks with access points."""
-SBIN = ("/usr/local/sbin", "/usr/sbin", "/sbin")
+REGULATORY = Path("/lib/firmware/regulatory.db")
+"""Without it a kernel lets nobody be the first to send at 5 GHz: access points there stay mute."""
 HOW = (
     f"clone https://github.com/intrig-unicamp/mininet-wifi and set {VARIABLE} to its folder, "
     "or install it by its own script"
@@ -58,15 +69,48 @@ class Found:
     python: str
     tree: Path | None
 
+    def environment(self) -> dict[str, str]:
+        """How a lab is told of it."""
+        tree = {} if self.tree is None else {VARIABLE: str(self.tree)}
+        return {PYTHON: self.python, **tree}
 
-def find() -> Found:
-    """Raises `MissingTool` where there is none, or where what it needs is missing."""
-    found = mininet_wifi()
-    lacking = missing(found.python)
+
+def surroundings(tree: str | None) -> dict[str, str]:
+    """Environment of a program of `INSIDE` that imports it."""
+    path = [str(INSIDE / "site"), *([tree] if tree else [])]
+    programs = [str(INSIDE / "bin"), os.environ.get("PATH", ""), *SBIN]
+    kept = {k: v for k, v in os.environ.items() if k not in ("HOPLAB_MEDIUM", "VIRTUAL_ENV")}
+    return {
+        **kept,
+        "PYTHONPATH": os.pathsep.join(path),
+        "PATH": os.pathsep.join(programs),
+        "MPLBACKEND": "Agg",
+    }
+
+
+def find(script: Path | None = None) -> Found:
+    """What ``script`` needs: Mininet alone where it does not speak of Mininet-WiFi.
+
+    Raises `MissingTool` where there is none, or where what it needs is missing.
+    """
+    plain = script is not None and script.is_file() and not speaks_of_wifi(script)
+    try:
+        found = mininet_wifi()
+    except MissingTool:
+        if not plain:
+            raise
+        found = Found(SYSTEM_PYTHON, None)
+    lacking = missing(found.python, ["mininet"] if plain else list(MODULES))
     if lacking:
         packages = " ".join(sorted(lacking))
-        raise MissingTool(f"Mininet-WiFi: needs more; 'apt-get install {packages}'")
+        what = "Mininet" if plain else "Mininet-WiFi"
+        raise MissingTool(f"{what}: needs more; 'apt-get install {packages}'")
     return found
+
+
+def speaks_of_wifi(script: Path) -> bool:
+    """Whether the script names Mininet-WiFi's package, imported or not."""
+    return NAME in script.read_text(encoding="utf-8", errors="replace")
 
 
 def mininet_wifi() -> Found:
@@ -74,19 +118,25 @@ def mininet_wifi() -> Found:
     named = os.environ.get(VARIABLE)
     if named is not None:
         tree = Path(named).absolute()
-        if not (tree / "mn_wifi" / "__init__.py").is_file():
-            raise MissingTool(f"{VARIABLE}: {named} holds no mn_wifi; {HOW}")
+        if not (tree / NAME / "__init__.py").is_file():
+            raise MissingTool(f"{VARIABLE}: {named} holds no {NAME}; {HOW}")
         return Found(SYSTEM_PYTHON, tree)
     for python in _interpreters():
-        if "mn_wifi" not in _lacks(python, ["mn_wifi"]):
+        if not _lacks(python, [NAME]):
             return Found(python, None)
     raise MissingTool(f"Mininet-WiFi: not found; {HOW}")
 
 
-def missing(python: str) -> set[str]:
-    """Debian packages that ``python`` and every script lack."""
-    lacking = {MODULES[name] for name in _lacks(python, list(MODULES))}
+def missing(python: str, modules: list[str]) -> set[str]:
+    """Debian packages that ``python`` lacks for these modules, and every script for itself."""
+    lacking = {MODULES[name] for name in _lacks(python, modules)}
     return lacking | {package for name, package in PROGRAMS.items() if not program(name)}
+
+
+def sometimes() -> list[str]:
+    """Debian packages that networks with access points lack."""
+    lacking = [package for name, package in SOMETIMES.items() if program(name) is None]
+    return lacking + ([] if REGULATORY.exists() else ["wireless-regdb"])
 
 
 def program(name: str) -> str | None:

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+# mypy: ignore-errors
+"""Have Mininet-WiFi make a scenario's stations, say where they are, and end them.
+
+A line of JSON at standard input says what to make, a line on standard output what was made; the end
+of the input ends the network. Run by the interpreter that has Mininet-WiFi.
+"""
+
+import json
+import os
+import sys
+
+
+def main():
+    asked = json.loads(sys.stdin.readline())
+    answers = os.dup(1)
+    os.dup2(2, 1)  # what Mininet and the programs that it starts say
+
+    from mn_wifi.link import adhoc
+    from mn_wifi.net import Mininet_wifi
+
+    net = Mininet_wifi()
+    radios, nodes = [], []
+    for station in asked["stations"]:
+        if station["radio"]:
+            x_m, y_m = station["place"]
+            node = net.addStation(station["name"], position=f"{x_m},{y_m},0")
+            radios.append(node)
+        else:
+            node = net.addHost(station["name"])
+        nodes.append(node)
+    net.configureNodes()
+    for node in radios:
+        net.addLink(
+            node,
+            cls=adhoc,
+            intf=f"{node.name}-wlan0",
+            ssid=asked["ssid"],
+            mode=asked["mode"],
+            channel=asked["channel"],
+        )
+    made = {node.name: {"pid": node.pid} for node in nodes}
+    for node in radios:
+        made[node.name]["mac"] = node.wintfs[0].getMAC().lower()
+    os.write(answers, (json.dumps(made) + "\n").encode())
+    sys.stdin.read()
+    net.stop()
+
+
+main()

@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `hoplab mininet` looks for, and its hooks into others' code, on packages that stand in."""
+
+import importlib.util
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from hoplab import mininet_wifi as find
+from hoplab.errors import MissingTool
+from hoplab.mininet import launch
+from hoplab.mininet.inside import start
+
+NODE = """
+class OVSSwitch:
+    asked = []
+    @classmethod
+    def setup(cls):
+        cls.asked.append("setup")
+class OVSBridge(OVSSwitch):
+    pass
+"""
+NET = """
+from mininet.util import fmtBps
+from FlightRadar24 import FlightRadar24API
+wmediumd, interference = "a medium", "a mode"
+class Mininet_wifi:
+    def __init__(self, topology=None, link=None, wmediumd_mode=None):
+        self.topology, self.link, self.mode = topology, link, wmediumd_mode
+    def plotGraph(self, **options):
+        raise AssertionError("nobody looks at it")
+"""
+CLOCK = """
+from time import sleep, time
+def until(moment):
+    readings = 1
+    while time() < moment:
+        readings += 1
+    return readings
+def nap(seconds):
+    sleep(seconds)
+"""
+STAND_INS = {
+    "mininet/__init__.py": "",
+    "mininet/util.py": "",
+    "mininet/node.py": NODE,
+    "mn_wifi/__init__.py": "",
+    "mn_wifi/net.py": NET,
+    "mn_wifi/mobility.py": CLOCK,
+    "mn_wifi/replaying.py": CLOCK,
+    "mn_wifi/node.py": "from mininet.node import OVSSwitch\nclass OVSAP(OVSSwitch):\n    pass\n",
+}
+HOOKED = ("mininet", "mn_wifi", "FlightRadar24")
+
+
+class Clock:
+    """Virtual time: reading it takes none, waiting takes what is asked for."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.naps: list[float] = []
+
+    def time(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.naps.append(seconds)
+        self.now += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(time, "time", clock.time)
+    monkeypatch.setattr(time, "sleep", clock.sleep)
+    monkeypatch.setattr(time, "clock_gettime", lambda which: clock.now)
+    return clock
+
+
+@pytest.fixture
+def hooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """The hooks in force, over packages that stand in for Mininet and Mininet-WiFi."""
+    for name, text in STAND_INS.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+    kept = {name: module for name, module in sys.modules.items() if _belongs(name)}
+    for name in kept:
+        del sys.modules[name]
+    spec = importlib.util.spec_from_file_location(
+        "hooks", launch.INSIDE / "site" / "sitecustomize.py"
+    )
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    yield module
+    for name in [name for name in sys.modules if _belongs(name)]:
+        del sys.modules[name]
+    sys.modules.update(kept)
+
+
+def _belongs(name: str) -> bool:
+    return name.split(".")[0] in HOOKED
+
+
+def test_the_stand_in_fails_without_hooks(hooks: ModuleType) -> None:
+    """As upstream's does with Debian's Mininet: the tests below could not fail otherwise."""
+    sys.meta_path[:] = [finder for finder in sys.meta_path if not _ours(finder, hooks)]
+    with pytest.raises(ImportError, match="fmtBps"):
+        importlib.import_module("mn_wifi.net")
+
+
+def _ours(finder: Any, hooks: ModuleType) -> bool:
+    return isinstance(finder, (hooks.Finder, hooks.Absent))
+
+
+def test_what_debians_mininet_lacks(hooks: ModuleType) -> None:
+    util = importlib.import_module("mininet.util")
+    assert [util.fmtBps(bps) for bps in (0, 999, 2.5e6, 7e13)] == [
+        "0.0 bps",
+        "999.0 bps",
+        "2.5 Mbps",
+        "70.0 Tbps",
+    ]
+
+
+def test_a_mininet_that_has_it_keeps_its_own(hooks: ModuleType, tmp_path: Path) -> None:
+    (tmp_path / "mininet" / "util.py").write_text("fmtBps = 'its own'\n")
+    assert importlib.import_module("mininet.util").fmtBps == "its own"
+
+
+def test_flight_radar_is_stood_in_for_where_nobody_has_it(
+    hooks: ModuleType, tmp_path: Path
+) -> None:
+    assert importlib.import_module("mn_wifi.net").FlightRadar24API() is not None
+    del sys.modules["FlightRadar24"]
+    (tmp_path / "FlightRadar24.py").write_text("FlightRadar24API = 'the real one'\n")
+    importlib.invalidate_caches()
+    assert importlib.import_module("FlightRadar24").FlightRadar24API == "the real one"
+
+
+@pytest.mark.parametrize("name", ["mn_wifi.mobility", "mn_wifi.replaying"])
+def test_loops_on_the_clock_let_time_pass(hooks: ModuleType, clock: Clock, name: str) -> None:
+    """A reading costs 10 ms: without the hook the loop would not end."""
+    module = importlib.import_module(name)
+    assert module.until(1.0) == pytest.approx(100, abs=1)
+    clock.naps.clear()
+    module.nap(0.0001)
+    module.nap(3.0)
+    assert clock.naps == [0.01, 3.0]
+
+
+def test_a_net_without_a_medium_gets_one(
+    hooks: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOPLAB_MEDIUM", "always")
+    net = importlib.import_module("mn_wifi.net")
+    given = net.Mininet_wifi("tree")
+    assert (given.topology, given.link, given.mode) == ("tree", "a medium", "a mode")
+    own = net.Mininet_wifi(link="another link")
+    assert (own.link, own.mode) == ("another link", None)
+
+
+def test_as_written_is_left_alone(hooks: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOPLAB_MEDIUM", "as-written")
+    net = importlib.import_module("mn_wifi.net")
+    assert net.Mininet_wifi().link is None
+
+
+def test_plots_are_drawn_where_there_is_a_screen(
+    hooks: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    net = importlib.import_module("mn_wifi.net").Mininet_wifi()
+    net.plotGraph(max_x=100)
+    assert net.max_x == 100
+    monkeypatch.setenv("DISPLAY", ":0")
+    del sys.modules["mn_wifi.net"]
+    with pytest.raises(AssertionError, match="looks"):
+        importlib.import_module("mn_wifi.net").Mininet_wifi().plotGraph()
+
+
+@pytest.mark.parametrize(
+    ("module", "kind"), [("mininet.node", "OVSBridge"), ("mn_wifi.node", "OVSAP")]
+)
+def test_open_vswitch_is_started_once_after_its_first_seconds(
+    hooks: ModuleType, clock: Clock, monkeypatch: pytest.MonkeyPatch, module: str, kind: str
+) -> None:
+    commands: list[tuple[float, list[str]]] = []
+
+    def call(command: list[str], **_: Any) -> int:
+        started = any("start" in words for _, words in commands)
+        commands.append((clock.now, command))
+        return 0 if command[0] != "pgrep" or started else 1
+
+    monkeypatch.setattr(subprocess, "call", call)
+    monkeypatch.setattr(Path, "exists", lambda _: True)
+    monkeypatch.setattr(Path, "mkdir", lambda *_, **__: None)
+    clock.now = 4.0
+    switch = getattr(importlib.import_module(module), kind)
+    for _ in range(2):
+        switch.setup()
+    starts = [(at, words[1]) for at, words in commands if words[0].endswith("ovs-ctl")]
+    assert starts == [(hooks.OVS_UPTIME_S, "start")]
+    assert switch.asked == ["setup", "setup"]
+
+
+@pytest.fixture
+def lacking(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """A computer whose interpreters lack these modules, and which has every program."""
+
+    def have(*absent: str) -> None:
+        def lacks(python: str, names: list[str]) -> list[str]:
+            return [name for name in names if name in absent]
+
+        monkeypatch.delenv(find.VARIABLE, raising=False)
+        monkeypatch.setattr(find, "_lacks", lacks)
+        monkeypatch.setattr(find, "program", lambda name: f"/usr/bin/{name}")
+
+    return have
+
+
+def test_a_script_of_mininet_alone_needs_no_more(
+    tmp_path: Path, lacking: Callable[..., None]
+) -> None:
+    lacking("mn_wifi", "numpy")
+    plain, wireless = tmp_path / "plain.py", tmp_path / "wireless.py"
+    plain.write_text("from mininet.net import Mininet\n")
+    wireless.write_text("from mn_wifi.net import Mininet_wifi\n")
+    assert find.find(plain) == find.Found(find.SYSTEM_PYTHON, None)
+    for script in (wireless, None):
+        with pytest.raises(MissingTool, match=r"Mininet-WiFi: not found; clone .*mininet-wifi"):
+            find.find(script)
+    lacking("mn_wifi", "mininet")
+    with pytest.raises(MissingTool, match=r"^Mininet: needs more; 'apt-get install mininet'$"):
+        find.find(plain)
+
+
+def test_a_mininet_wifi_that_lacks_modules(tmp_path: Path, lacking: Callable[..., None]) -> None:
+    lacking("numpy", "six")
+    with pytest.raises(MissingTool, match="'apt-get install python3-numpy python3-six'"):
+        find.find()
+
+
+def test_what_access_points_lack(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(find, "program", lambda name: None if name == "hostapd" else name)
+    monkeypatch.setattr(find, "REGULATORY", tmp_path / "regulatory.db")
+    assert find.sometimes() == ["hostapd", "wireless-regdb"]
+    (tmp_path / "regulatory.db").touch()
+    assert find.sometimes() == ["hostapd"]
+
+
+@pytest.mark.parametrize(
+    "there", [["ovs-testcontroller"], ["ovs-testcontroller", "controller"], []]
+)
+def test_a_controller_is_stood_in_for_where_nobody_has_it(
+    there: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(start, "PROGRAMS", tmp_path)
+    monkeypatch.setattr(
+        start.shutil, "which", lambda name: f"/usr/bin/{name}" if name in there else None
+    )
+    start.stand_in(*start.CONTROLLER)
+    links = [str(path.readlink()) for path in tmp_path.iterdir()]
+    assert links == (["/usr/bin/ovs-testcontroller"] if len(there) == 1 else [])
