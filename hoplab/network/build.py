@@ -48,7 +48,8 @@ def own_stations(plan: Plan, network: Network) -> None:
         network.namespaces.create(name)
         settings(plan, network.namespaces, station)
         if station.radio and radios is not None:
-            phy = radios.create(f"radio-{name}", plan.mac[name], radio.channel or 1)
+            channel, width_mhz = radio.channel or 1, radio.width_mhz or 20
+            phy = radios.create(f"radio-{name}", plan.mac[name], channel, width_mhz)
             wifi.join(name, phy, radio)
         address(plan, network.namespaces, station)
 

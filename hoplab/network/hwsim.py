@@ -16,6 +16,9 @@ LAST_2_GHZ_CHANNEL = 14
 REGULATORY_WITH_5_GHZ = 0
 """The first of hwsim's own regulatory domains: channels 1 to 11, 36 to 48 and 149 to 165. Without
 one, the kernel's world domain lets nobody begin to send at 5 GHz."""
+REGULATORY_WITH_80_MHZ = 3
+"""The fourth, which has 80 MHz on channels 36 to 48 and 149 to 161 too."""
+WIDEST_OF_OTHERS_MHZ = 40
 
 
 class hwsim_msg(genlmsg):  # type: ignore[misc]
@@ -46,9 +49,9 @@ class Radios:
                 "'modprobe mac80211_hwsim radios=0', or run with --machine uml"
             ) from None
 
-    def create(self, name: str, mac: str, channel: int) -> int:
-        """Make a radio called ``name`` with address ``mac`` that may use ``channel``; returns its
-        wiphy index."""
+    def create(self, name: str, mac: str, channel: int, width_mhz: int = 20) -> int:
+        """Make a radio called ``name`` with address ``mac`` that may use ``channel`` at this width;
+        returns its wiphy index."""
         message = hwsim_msg()
         message["cmd"] = CMD_NEW_RADIO
         message["version"] = 1
@@ -58,7 +61,9 @@ class Radios:
             ("HWSIM_ATTR_DESTROY_RADIO_ON_CLOSE", True),
         ]
         if channel > LAST_2_GHZ_CHANNEL:
-            message["attrs"].append(("HWSIM_ATTR_REG_CUSTOM_REG", REGULATORY_WITH_5_GHZ))
+            wide = width_mhz > WIDEST_OF_OTHERS_MHZ
+            domain = REGULATORY_WITH_80_MHZ if wide else REGULATORY_WITH_5_GHZ
+            message["attrs"].append(("HWSIM_ATTR_REG_CUSTOM_REG", domain))
         phy = Path("/sys/class/ieee80211", name)
         try:
             self._socket.nlm_request(

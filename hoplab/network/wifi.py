@@ -15,10 +15,10 @@ from pyroute2 import IW, IPRoute
 from pyroute2.netlink import NLM_F_ACK, NLM_F_REQUEST
 from pyroute2.netlink.nl80211 import NL80211_NAMES, nl80211cmd
 
-from hoplab.errors import HoplabError
+from hoplab.errors import HoplabError, MissingTool
 from hoplab.network.namespaces import inside
 from hoplab.scenario.plan import WIRELESS
-from hoplab.scenario.radio import RADIO_MTU, RATES_OF_STANDARD, Radio
+from hoplab.scenario.radio import HT_STANDARDS, RADIO_MTU, RATES_OF_STANDARD, Radio
 
 BSSID = "02:ff:ff:ff:ff:01"
 SSID = "hoplab"
@@ -29,6 +29,14 @@ ETHERTYPE_EXPERIMENTAL = b"\x88\xb5"
 IBSS_CAPABILITY = 0x0002
 ELEMENT_SSID, ELEMENT_RATES, ELEMENT_MORE_RATES = 0, 1, 50
 """IEEE 802.11-2020 9.4.1.4, 9.4.2."""
+QOS = bytes.fromhex("dd070050f202000100")
+"""The vendor's element by which mac80211 knows a station with QoS, as those with HT are."""
+CHANNEL_WIDTHS = {20: 1, 40: 2, 80: 3}
+"""NL80211_CHAN_WIDTH_20, _40 and _80."""
+DEBUGFS = Path("/sys/kernel/debug/ieee80211")
+MINSTREL_VHT = 18
+"""The first group of VHT rates in minstrel_ht, after 16 of HT, one of CCK and one of OFDM; a group
+is a number of streams (1 to 4), a guard interval and a width, in this order from fast to slow."""
 MOST_RETRIES = 31
 INTRODUCTION_S = 0.05
 INTRODUCTION_LIMIT_S = 20.0
@@ -40,6 +48,14 @@ def frequency_mhz(channel: int) -> int:
     if channel == 14:
         return 2484
     return 2407 + 5 * channel if channel < 14 else 5000 + 5 * channel
+
+
+def centre_mhz(channel: int, width_mhz: int) -> int:
+    """Centre of the 5 GHz channel of this width that has ``channel`` in it (annex E, table E-4)."""
+    first = 36 if channel < 149 else 149
+    channels = width_mhz // 20
+    lowest = first + (channel - first) // (4 * channels) * 4 * channels
+    return frequency_mhz(lowest) + 10 * (channels - 1)
 
 
 def join(namespace: str, phy_index: int, radio: Radio) -> None:
@@ -63,7 +79,10 @@ def settle(namespace: str, radio: Radio) -> None:
         _limits(iw, phy_index, radio)
         # Before joining: an IBSS that is up refuses to do without its basic rate, which only
         # broadcasts use here.
-        _fix_rate(iw, index, radio)
+        if radio.standard in HT_STANDARDS:
+            _fix_scheme(_name(iw, phy_index), radio)
+        else:
+            _fix_rate(iw, index, radio)
         _join(iw, index, radio)
     finally:
         iw.close()
@@ -89,7 +108,7 @@ def introduce(namespaces: Sequence[str], radio: Radio) -> None:
         for namespace in namespaces:
             _greet(namespace)
         time.sleep(INTRODUCTION_S)
-    if radio.standard in ("802.11a", "802.11g"):
+    if radio.standard in ("802.11a", "802.11g", *HT_STANDARDS):
         for namespace in namespaces:
             _tell_rates(namespace, radio)
         time.sleep(INTRODUCTION_S)
@@ -119,6 +138,8 @@ def _tell_rates(namespace: str, radio: Radio) -> None:
         (ELEMENT_MORE_RATES, rates[8:]),
     ):
         body += bytes([number, len(content)]) + content if content else b""
+    if radio.standard in HT_STANDARDS:
+        body += QOS
     try:
         _request(
             iw,
@@ -199,6 +220,7 @@ def _join(iw: Any, index: int, radio: Radio) -> None:
             ("NL80211_ATTR_IFINDEX", index),
             ("NL80211_ATTR_SSID", SSID),
             ("NL80211_ATTR_WIPHY_FREQ", frequency_mhz(radio.channel or 1)),
+            *_width(radio),
             ("NL80211_ATTR_FREQ_FIXED", b""),
             ("NL80211_ATTR_MAC", BSSID),
             ("NL80211_ATTR_BEACON_INTERVAL", struct.pack("=I", BEACON_INTERVAL_TU)),
@@ -228,3 +250,46 @@ def _fix_rate(iw: Any, index: int, radio: Radio) -> None:
         "NL80211_CMD_SET_TX_BITRATE_MASK",
         [("NL80211_ATTR_IFINDEX", index), ("NL80211_ATTR_TX_RATES", nested)],
     )
+
+
+def _width(radio: Radio) -> list[tuple[str, Any]]:
+    if radio.standard not in HT_STANDARDS:
+        return []
+    width = radio.width_mhz or 20
+    return [
+        ("NL80211_ATTR_CHANNEL_WIDTH", CHANNEL_WIDTHS[width]),
+        ("NL80211_ATTR_CENTER_FREQ1", centre_mhz(radio.channel or 36, width)),
+    ]
+
+
+def _name(iw: Any, phy_index: int) -> str:
+    wiphys = iw.list_wiphy()
+    return str(
+        next(
+            wiphy.get_attr("NL80211_ATTR_WIPHY_NAME")
+            for wiphy in wiphys
+            if wiphy.get_attr("NL80211_ATTR_WIPHY") == phy_index
+        )
+    )
+
+
+def _fix_scheme(name: str, radio: Radio) -> None:
+    """Send at this MCS, width and guard interval alone.
+
+    nl80211's mask of rates does not name the last two: under it minstrel would still try others.
+    """
+    mcs = radio.mcs or 0
+    width, short = CHANNEL_WIDTHS[radio.width_mhz or 20] - 1, radio.guard_ns == 400
+    if radio.standard == "802.11n":
+        first, (streams, mcs) = 0, divmod(mcs, 8)
+    else:
+        first, streams = MINSTREL_VHT, (radio.streams or 1) - 1
+    group = first + 8 * width + 4 * short + streams
+    path = DEBUGFS / name / "rc" / "fixed_rate_idx"
+    try:
+        path.write_text(str(group << 4 | mcs))
+    except FileNotFoundError:
+        raise MissingTool(
+            f"{path}: not there, so that no MCS can be fixed; mount debugfs at /sys/kernel/debug "
+            "of a kernel with MAC80211_DEBUGFS, or run with --machine uml"
+        ) from None

@@ -14,7 +14,7 @@ from hoplab.errors import ScenarioError
 from hoplab.scenario.model import Flow, Radio, Scenario
 from hoplab.scenario.plan import AIR, ANY, plan
 from hoplab.scenario.proxies import detours
-from hoplab.scenario.radio import CHANNELS_OF_STANDARD, RATES_OF_STANDARD
+from hoplab.scenario.radio import CHANNELS_OF_STANDARD, HT_STANDARDS, RATES_OF_STANDARD
 from hoplab.scenario.reach import narrowest_mtu, neighbours, next_hops, path, reach_m, sensed_m
 from hoplab.scenario.split import STAMP_BYTES, Split
 from hoplab.scenario.stations import MAX_STATIONS
@@ -119,11 +119,13 @@ def _radio(radio: Radio) -> None:
         ("plcp_rate_mbps", (1, 2) if standard in ("802.11", "802.11b") else (6,)),
     ):
         rate = getattr(radio, key)
-        if rate != "auto" and rate not in rates:
+        if rate not in (None, "auto") and rate not in rates:
             raise ScenarioError(
                 f"radio.{key}: {rate:g} Mbit/s is no such rate of {standard}; one of "
                 + ", ".join(map(str, rates))
             )
+    if standard in HT_STANDARDS:
+        _scheme(radio)
     if radio.channel not in CHANNELS_OF_STANDARD[standard]:
         raise ScenarioError(
             f"radio.channel: {radio.channel} is no channel on which {standard} may send here; "
@@ -141,6 +143,28 @@ def _radio(radio: Radio) -> None:
         raise ScenarioError(
             f"radio: carrier sense ends at {sensed:.4g} m, before reception at {reach:.4g} m; "
             "raise carrier_sense_m (cs_threshold_dbm lower) or lower range_m"
+        )
+
+
+def _scheme(radio: Radio) -> None:
+    """MCS and width (IEEE 802.11-2020 19.5, 21.5)."""
+    if radio.mcs is None or radio.width_mhz is None or radio.guard_ns is None:
+        raise ScenarioError(
+            f"radio: {radio.standard} needs mcs, width_mhz and guard_ns, as its profile has them"
+        )
+    if radio.standard == "802.11n":
+        wrong, known = radio.width_mhz > 40, "width_mhz: 802.11n has 20 and 40 MHz"
+    elif radio.width_mhz == 20:
+        wrong, known = radio.mcs > 8, "mcs: on 20 MHz 802.11ac has 0 to 8"
+    else:
+        wrong, known = radio.mcs > 9, "mcs: 802.11ac has 0 to 9"
+    if wrong:
+        key = known.split(":", maxsplit=1)[0]
+        raise ScenarioError(f"radio.{known}; not {getattr(radio, key)}")
+    if radio.width_mhz > 20 and radio.channel == 165:
+        raise ScenarioError(
+            f"radio.width_mhz: channel 165 has no neighbour for {radio.width_mhz} MHz; use 20 MHz "
+            "or another channel"
         )
 
 

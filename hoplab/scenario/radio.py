@@ -22,10 +22,14 @@ RATES_OF_STANDARD = {
     "802.11b": DSSS_MBPS,
     "802.11g": RATES_MBPS,
     "802.11a": OFDM_MBPS,
+    "802.11n": OFDM_MBPS,
+    "802.11ac": OFDM_MBPS,
 }
+"""Before HT; in 802.11n and 802.11ac those of frames that are not data."""
+HT_STANDARDS = ("802.11n", "802.11ac")
 CHANNELS_OF_STANDARD = {
     **dict.fromkeys(("802.11", "802.11b", "802.11g"), tuple(range(1, 12))),
-    "802.11a": (36, 40, 44, 48, 149, 153, 157, 161, 165),
+    **dict.fromkeys(("802.11a", *HT_STANDARDS), (36, 40, 44, 48, 149, 153, 157, 161, 165)),
 }
 """Channels on which a simulated radio may begin to send: the kernel's world domain at 2.4 GHz, the
 first of mac80211_hwsim's own domains at 5 GHz (`hoplab.network.hwsim`)."""
@@ -33,6 +37,8 @@ first of mac80211_hwsim's own domains at 5 GHz (`hoplab.network.hwsim`)."""
 Rate = Annotated[float, *one_of(RATES_MBPS, "rate of 802.11a/b/g in Mbit/s")]
 RateOrAuto = Annotated[float | str, *one_of((*RATES_MBPS, "auto"), "rate of 802.11a/b/g in Mbit/s")]
 HeaderRate = Annotated[float, *one_of((1, 2, 6), "rate of a PLCP header in Mbit/s")]
+Width = Annotated[int, *one_of((20, 40, 80), "width in MHz")]
+Guard = Annotated[int, *one_of((800, 400), "guard interval in ns")]
 
 
 class Energy(Table):
@@ -108,7 +114,9 @@ class Nic(Table):
         return self
 
 
-ProfileName = Literal["wavelan", "hv99", "ns2-stock", "80211b", "80211g", "80211a"]
+ProfileName = Literal[
+    "wavelan", "hv99", "ns2-stock", "80211b", "80211g", "80211a", "80211n", "80211ac"
+]
 
 
 class Radio(Table):
@@ -118,19 +126,33 @@ class Radio(Table):
         "exponent": ("propagation", ("log-distance",)),
         "reference_m": ("propagation", ("log-distance",)),
         "nakagami_m": ("fading", ("nakagami",)),
+        "rate_mbps": ("standard", ("802.11", "802.11b", "802.11g", "802.11a")),
+        "mcs": ("standard", HT_STANDARDS),
+        "width_mhz": ("standard", HT_STANDARDS),
+        "guard_ns": ("standard", HT_STANDARDS),
+        "streams": ("standard", ("802.11ac",)),
     }
 
     profile: ProfileName = key("wavelan", "sets all the rest; a key beside it overrides it")
     rules: Literal["802.11", "ns-2"] | None = key(
         None, "ns-2: backoff before every frame, reception and responses as ns-2.35 has them"
     )
-    standard: Literal["802.11", "802.11b", "802.11g", "802.11a"] | None = key(
-        None, "which PHY's preambles and rates apply"
+    standard: Literal["802.11", "802.11b", "802.11g", "802.11a", "802.11n", "802.11ac"] | None = (
+        key(None, "which PHY's preambles and rates apply")
     )
     channel: Integer | None = key(None, "named in captures; there is one channel", ge=1, le=165)
     rate_mbps: RateOrAuto | None = key(
         None, "data rate; auto: the kernel's minstrel chooses", unit="Mbit/s"
     )
+    mcs: Integer | None = key(
+        None,
+        "data rate: 802.11n's 0 to 7 of one stream and 8 to 15 of two, 802.11ac's 0 to 9",
+        ge=0,
+        le=15,
+    )
+    width_mhz: Width | None = key(None, "of data frames", unit="MHz")
+    guard_ns: Guard | None = key(None, "guard interval of data frames", unit="ns")
+    streams: Integer | None = key(None, "spatial streams of data frames", ge=1, le=2)
     basic_rate_mbps: Rate | None = key(None, "rate of ACK, CTS, RTS and broadcasts", unit="Mbit/s")
     plcp_rate_mbps: HeaderRate | None = key(None, "rate of the PLCP header", unit="Mbit/s")
     preamble: Literal["long", "short"] | None = key(None, "of DSSS")

@@ -101,6 +101,11 @@ def radio_with_profile(radio: Radio) -> Radio:
             raise ScenarioError(f"radio: {distance} and {power} give the same; remove one")
         if power in given:
             document.pop(distance, None)
+    standard = given.get("standard", document["standard"])
+    for name, (other, values) in Radio.only.items():
+        # Another standard names its rates otherwise.
+        if other == "standard" and standard not in values:
+            document.pop(name, None)
     return _validated(Radio, {**document, **given}, "radio")
 
 

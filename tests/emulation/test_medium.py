@@ -222,9 +222,18 @@ def test_an_empty_battery_is_told(tmp_path: Path, run_scenario: Run) -> None:
         assert spent == pytest.approx(2, rel=1e-3)
 
 
-@pytest.mark.parametrize("profile", ["80211a", "80211g"])
-def test_ofdm_runs_at_its_rate_from_the_start(
-    profile: str, tmp_path: Path, run_scenario: Run
+@pytest.mark.parametrize(
+    ("profile", "keys", "mbps"),
+    [
+        ("80211a", "rate_mbps = 54", 54),
+        ("80211g", "rate_mbps = 54", 54),
+        ("80211n", "mcs = 7", 65),
+        ("80211n", "mcs = 15\nwidth_mhz = 40\nguard_ns = 400\nchannel = 48", 300),
+        ("80211ac", "mcs = 9\nstreams = 2\nguard_ns = 400", 2600 / 3),
+    ],
+)
+def test_data_goes_at_its_rate_from_the_start(
+    profile: str, keys: str, mbps: float, tmp_path: Path, run_scenario: Run
 ) -> None:
     """A neighbour's rates are known before its first beacon, and 5 GHz may be used."""
     run_scenario(
@@ -235,7 +244,7 @@ kind = "pair"
 spacing_m = 50
 [radio]
 profile = "{profile}"
-rate_mbps = 54
+{keys}
 [measure]
 frames = true
 [[flow]]
@@ -244,9 +253,9 @@ destination = "n1"
 """
     )
     rows = results.load(tmp_path / "run1").rows("frames")
-    data = [row for row in rows if row["kind"] == "data"]
+    data = [row for row in rows if row["kind"] == "data" and row["protocol"] == "tcp"]
     assert len(data) > 1000
-    assert {row["rate_mbps"] for row in data} == {54}
+    assert {row["rate_mbps"] for row in data} == {pytest.approx(mbps)}
 
 
 def test_without_rts_nothing_asks_for_it(tmp_path: Path, run_scenario: Run) -> None:

@@ -14,7 +14,7 @@ from hoplab.resources import PROJECT
 DOCS = PROJECT / "docs"
 NAVIGATION = (PROJECT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
 LIMITS = (
-    "HT and VHT rates are refused",
+    "HT and VHT send frame by frame",
     "There is one channel",
     "radios do not sleep between beacons",
     "200 stations",

@@ -11,6 +11,8 @@ from hoplab.results.reader import Results
 
 HEADERS_BYTES = 28 + 8 + 28
 """UDP and IP, LLC and SNAP, MAC header and FCS."""
+QOS_BYTES = 2
+"""What HT stations' headers have more: they know each other as stations with QoS."""
 RTS_BYTES, CTS_BYTES, ACK_BYTES = 20, 14, 14
 DSSS_MBPS = (1.0, 2.0, 5.5, 11.0)
 
@@ -44,11 +46,35 @@ def air_us(frame_bytes: int, rate_mbps: float) -> float:
     return 20 + 4 * math.ceil((22 + 8 * frame_bytes) / (4 * rate_mbps))
 
 
-def maximum_mbps(timing: Timing, payload: int, rate_mbps: float, rts: bool) -> float:
-    """One sender's theoretical maximum throughput (Jun et al. 2003, equation 2)."""
+@dataclass(frozen=True)
+class Scheme:
+    """An HT or VHT rate, as the tables of IEEE 802.11-2020 19.5 and 21.5 have it."""
+
+    radio: dict[str, Any]
+    symbol_bits: int
+    """Data bits of a symbol (N_DBPS)."""
+    training_fields: int
+    """One a stream (N_LTF)."""
+    encoders: int = 1
+
+    def air_us(self, frame_bytes: int) -> float:
+        """TXTIME at 5 GHz, in mixed format (19.4.3), or of a PSDU that holds one frame (21.4.3)."""
+        legacy_us, signal_us, short_training_us = 16 + 4, 8, 4
+        preamble_us = legacy_us + signal_us + short_training_us + 4 * self.training_fields
+        if self.radio["profile"] == "80211ac":
+            frame_bytes += 4  # the delimiter of an A-MPDU of one
+            preamble_us += 4  # VHT-SIG-B
+        symbols = math.ceil((8 * frame_bytes + 16 + 6 * self.encoders) / self.symbol_bits)
+        symbol_us = 3.6 if self.radio["guard_ns"] == 400 else 4.0
+        return preamble_us + 4 * math.ceil(round(symbol_us * symbols / 4, 6))
+
+
+def maximum_mbps(timing: Timing, payload: int, data_us: float, rts: bool) -> float:
+    """One sender's theoretical maximum throughput (Jun et al. 2003, equation 2), where a frame
+    with ``payload`` octets is ``data_us`` on the air."""
     sifs = timing.sifs_us
     cycle = timing.difs_us + timing.cw_min / 2 * timing.slot_us
-    cycle += air_us(payload + HEADERS_BYTES, rate_mbps) + sifs + timing.control_us(ACK_BYTES)
+    cycle += data_us + sifs + timing.control_us(ACK_BYTES)
     if rts:
         cycle += timing.control_us(RTS_BYTES) + timing.control_us(CTS_BYTES) + 2 * sifs
     return payload * 8 / cycle

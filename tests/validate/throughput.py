@@ -8,7 +8,9 @@ other's reach.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from hoplab.results.reader import Results
@@ -17,7 +19,12 @@ from tests.validate.runs import measure_seeds
 from tests.validate.saturation import (
     DSSS,
     DSSS_MBPS,
+    HEADERS_BYTES,
     OFDM,
+    QOS_BYTES,
+    Scheme,
+    Timing,
+    air_us,
     maximum_mbps,
     received_mbps,
     sender,
@@ -26,6 +33,29 @@ from tests.validate.saturation import (
 
 PAYLOADS = (100, 500, 1000, 1472)
 RATES_MBPS = (*DSSS_MBPS, 6.0, 24.0, 54.0)
+SCHEMES = {
+    "HT-20-MCS-7": Scheme(
+        {"profile": "80211n", "mcs": 7, "width_mhz": 20, "guard_ns": 800},
+        symbol_bits=260,
+        training_fields=1,
+    ),
+    "HT-40-MCS-15-short": Scheme(
+        {"profile": "80211n", "mcs": 15, "width_mhz": 40, "guard_ns": 400},
+        symbol_bits=1080,
+        training_fields=2,
+    ),
+    "VHT-80-MCS-9": Scheme(
+        {"profile": "80211ac", "mcs": 9, "width_mhz": 80, "guard_ns": 800, "streams": 1},
+        symbol_bits=1560,
+        training_fields=1,
+    ),
+    "VHT-80-MCS-9-2-short": Scheme(
+        {"profile": "80211ac", "mcs": 9, "width_mhz": 80, "guard_ns": 400, "streams": 2},
+        symbol_bits=3120,
+        training_fields=2,
+        encoders=2,
+    ),
+}
 APART_M = 50_000.0
 SEEDS = (1, 2, 3)
 STARTED_S = {True: 1.0, False: 0.7}
@@ -33,29 +63,62 @@ DURATION_S = {True: 5.0, False: 2.0}
 """By whether it is DSSS: OFDM has five times the frames a second."""
 
 
-def scenario(rate_mbps: float, rts: bool) -> dict[str, Any]:
-    dsss = rate_mbps in DSSS_MBPS
-    timing = DSSS if dsss else OFDM
+@dataclass(frozen=True)
+class Case:
+    """A rate."""
+
+    name: str
+    radio: dict[str, Any]
+    timing: Timing
+    data_us: Callable[[int], float]
+    """Time on the air of a frame with so many octets of payload."""
+
+    def maximum_mbps(self, payload: int, rts: bool) -> float:
+        return maximum_mbps(self.timing, payload, self.data_us(payload), rts)
+
+
+def _legacy_us(rate_mbps: float, payload: int) -> float:
+    return air_us(payload + HEADERS_BYTES, rate_mbps)
+
+
+def _ht_us(scheme: Scheme, payload: int) -> float:
+    return scheme.air_us(payload + HEADERS_BYTES + QOS_BYTES)
+
+
+def cases() -> list[Case]:
+    before_ht = [
+        Case(
+            f"{rate:g}-Mbps",
+            {"profile": "80211b" if rate in DSSS_MBPS else "80211a", "rate_mbps": rate},
+            DSSS if rate in DSSS_MBPS else OFDM,
+            partial(_legacy_us, rate),
+        )
+        for rate in RATES_MBPS
+    ]
+    of_ht = [
+        Case(
+            name,
+            scheme.radio,
+            OFDM,
+            partial(_ht_us, scheme),
+        )
+        for name, scheme in SCHEMES.items()
+    ]
+    return before_ht + of_ht
+
+
+def scenario(case: Case, rts: bool) -> dict[str, Any]:
     return {
-        "title": f"{rate_mbps:g} Mbit/s, RTS {'on' if rts else 'off'}",
-        "duration_s": DURATION_S[dsss],
+        "title": f"{case.name}, RTS {'on' if rts else 'off'}",
+        "duration_s": DURATION_S[case.timing == DSSS],
         "station": [
             station(f"{end}{payload}", i * APART_M + (50.0 if end == "b" else 0.0))
             for i, payload in enumerate(PAYLOADS)
             for end in "ab"
         ],
-        "radio": {
-            "profile": "80211b" if dsss else "80211a",
-            "rate_mbps": rate_mbps,
-            "rts_threshold": 0 if rts else 2347,
-        },
+        "radio": {**case.radio, "rts_threshold": 0 if rts else 2347},
         "flow": [
-            sender(
-                f"a{payload}",
-                f"b{payload}",
-                payload,
-                1.1 * maximum_mbps(timing, payload, rate_mbps, rts),
-            )
+            sender(f"a{payload}", f"b{payload}", payload, 1.1 * case.maximum_mbps(payload, rts))
             for payload in PAYLOADS
         ],
         "measure": {"packets": True},
@@ -64,19 +127,15 @@ def scenario(rate_mbps: float, rts: bool) -> dict[str, Any]:
 
 def received(results: Results) -> dict[str, float]:
     """Once iperf3 has connected and the queues are filling."""
-    rate_mbps = float(results.scenario["radio"]["rate_mbps"])
-    return received_mbps(results, STARTED_S[rate_mbps in DSSS_MBPS])
+    return received_mbps(results, STARTED_S[results.scenario["radio"]["profile"] == "80211b"])
 
 
 def items() -> Iterator[Figure]:
-    """56 figures in Mbit/s of payload, within 1.5 %."""
-    cases = [(rate, rts) for rate in RATES_MBPS for rts in (False, True)]
-    documents = [scenario(rate, rts) for rate, rts in cases]
-    found = measure_seeds(documents, SEEDS, received)
-    for (rate, rts), draws in zip(cases, found, strict=True):
-        timing = DSSS if rate in DSSS_MBPS else OFDM
+    """88 figures in Mbit/s of payload, within 1.5 %."""
+    pairs = [(case, rts) for case in cases() for rts in (False, True)]
+    found = measure_seeds([scenario(case, rts) for case, rts in pairs], SEEDS, received)
+    for (case, rts), draws in zip(pairs, found, strict=True):
         for payload in PAYLOADS:
-            name = f"medium/maximum/{rate:g}-Mbps/{payload}-B{'/rts' if rts else ''}_Mbps"
-            theory = maximum_mbps(timing, payload, rate, rts)
+            name = f"medium/maximum/{case.name}/{payload}-B{'/rts' if rts else ''}_Mbps"
             mbps = [draw[f"a{payload}-b{payload}"] for draw in draws]
-            yield figure(name, mbps, theory, 0.015)
+            yield figure(name, mbps, case.maximum_mbps(payload, rts), 0.015)

@@ -105,7 +105,7 @@ impl Table {
     }
 
     /// Whether the key `name` has a meaning beside the other keys' values.
-    fn counts(self, name: &str, keys: &Keys) -> Result<(), String> {
+    pub fn counts(self, name: &str, keys: &Keys) -> Result<(), String> {
         let Some(only) = self.declared(name).and_then(|d| d.get("only")) else {
             return Ok(());
         };

@@ -4,9 +4,14 @@
 //! The formulas, and so the numbers, are those with which ns-3's error models are validated (Pei,
 //! Henderson 2010, "Validation of OFDM error rate model in ns-3" and "Validation of ns-3 802.11b
 //! PHY model"). `sinr` is the ratio of powers in the channel's bandwidth.
+//!
+//! Several streams go over paths that do not disturb each other, from as many antennas, among which
+//! the power is divided, to as many, which together collect each: to each stream's ratio that comes
+//! to one stream's.
 
 use core::f64::consts::{PI, SQRT_2};
 
+use crate::rate::Code;
 use crate::{Modulation, Rate};
 
 /// Bandwidth of a DSSS channel, in MHz, in which its noise is counted.
@@ -20,6 +25,10 @@ pub fn bit_error_rate(rate: Rate, sinr: f64) -> f64 {
         Modulation::Ofdm => {
             let (points, code) = constellation(rate);
             decoded(uncoded(points, sinr), code)
+        }
+        Modulation::Ht(scheme) | Modulation::Vht(scheme) => {
+            let (bits, code) = scheme.constellation();
+            decoded(uncoded(1 << bits, sinr), code)
         }
     };
     // Worse than guessing is not possible; a bound may say so.
@@ -36,13 +45,6 @@ fn dsss(rate: Rate, energy: f64) -> f64 {
         // 8 bits a code word: two independent halves, each with half of its energy.
         _ => per_bit(biorthogonal(energy / 1.375 / 2.0 / 2.0), 4.0),
     }
-}
-
-#[derive(Clone, Copy)]
-enum Code {
-    Half,
-    TwoThirds,
-    ThreeQuarters,
 }
 
 /// Points and convolutional code of an OFDM rate (17.3.2.3, table 17-4).
@@ -88,19 +90,20 @@ fn biorthogonal(e: f64) -> f64 {
     1.0 - sum * width / 3.0 / libm::sqrt(2.0 * PI)
 }
 
-/// Gray-coded BPSK, QPSK, 16-QAM, 64-QAM without code.
+/// Gray-coded BPSK, QPSK, 16-QAM, 64-QAM, 256-QAM without code.
 fn uncoded(points: u32, sinr: f64) -> f64 {
     let tail = |factor: f64, over: f64| factor * 0.5 * libm::erfc(libm::sqrt(sinr / over));
     match points {
         2 => tail(1.0, 1.0),
         4 => tail(1.0, 2.0),
         16 => tail(0.75, 10.0),
-        _ => tail(7.0 / 12.0, 42.0),
+        64 => tail(7.0 / 12.0, 42.0),
+        _ => tail(15.0 / 32.0, 170.0),
     }
 }
 
 /// Union bound on hard-decision Viterbi decoding of the (133, 171) code: weight spectra of rate
-/// 1/2 (Frenger, Orten, Ottosson 1999), of 2/3 and 3/4 (Haccoun, Begin 1989).
+/// 1/2 (Frenger, Orten, Ottosson 1999), of 2/3, 3/4 and 5/6 (Haccoun, Begin 1989).
 fn decoded(p: f64, code: Code) -> f64 {
     let (b, first, step, weights): (f64, i32, i32, &[f64]) = match code {
         Code::Half => (
@@ -144,6 +147,23 @@ fn decoded(p: f64, code: Code) -> f64 {
                 428005675.0,
             ],
         ),
+        Code::FiveSixths => (
+            5.0,
+            4,
+            1,
+            &[
+                92.0,
+                528.0,
+                8694.0,
+                79453.0,
+                792114.0,
+                7375573.0,
+                67884974.0,
+                610875423.0,
+                5427275376.0,
+                47664215639.0,
+            ],
+        ),
     };
     let d = libm::sqrt(4.0 * p * (1.0 - p));
     let mut power = libm::pow(d, f64::from(first));
@@ -159,6 +179,7 @@ fn decoded(p: f64, code: Code) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Width;
 
     fn success(rate: f64, snr_db: f64, bytes: f64) -> f64 {
         let rate = Rate::from_mbps(rate).expect("a rate of the standard");
@@ -217,5 +238,42 @@ mod tests {
                 "{rate} at {snr_db}: {found}"
             );
         }
+    }
+    /// Ratio in dB at which half of the frames of 2000 bytes come through.
+    fn half_db(rate: Option<Rate>) -> f64 {
+        let rate = rate.expect("a rate");
+        let success = |db: f64| {
+            let wrong = bit_error_rate(rate, libm::pow(10.0, db / 10.0));
+            libm::exp(16000.0 * libm::log1p(-wrong))
+        };
+        let (mut low, mut high) = (-10.0, 50.0);
+        while high - low > 1e-6 {
+            let middle = (low + high) / 2.0;
+            *(if success(middle) < 0.5 {
+                &mut low
+            } else {
+                &mut high
+            }) = middle;
+        }
+        low
+    }
+
+    /// What modulation and code OFDM has too goes wrong as often; each further MCS needs more.
+    #[test]
+    fn ht_and_vht_need_what_their_modulation_and_code_need() {
+        for index in 0..7 {
+            let rate = Rate::ht(index, Width::Mhz20, true).expect("an HT rate");
+            for sinr in [1.0, 10.0, 100.0] {
+                let like = bit_error_rate(rate.reference(), sinr);
+                assert_eq!(bit_error_rate(rate, sinr), like, "{rate}");
+            }
+        }
+        let needs: [f64; 10] =
+            core::array::from_fn(|mcs| half_db(Rate::vht(mcs as u8, 2, Width::Mhz80, false)));
+        assert!(needs.is_sorted(), "{needs:?}");
+        // At equal power the squared distance of 256-QAM's points is 21/85 of 64-QAM's, 6.07 dB
+        // less; a little less of it counts, as a wrong point has a smaller part of its bits wrong.
+        let more = needs[8] - needs[6];
+        assert!((5.7..6.07).contains(&more), "{needs:?}");
     }
 }

@@ -50,5 +50,5 @@ pub use phy::{Phy, Standard};
 pub use places::{Place, Station, Waypoint};
 pub use propagation::{Antenna, Fading, Model, Propagation};
 pub use radio::{Cost, Energy, Joules, Nic};
-pub use rate::{Modulation, Rate};
+pub use rate::{Modulation, Rate, Scheme, Width};
 pub use rules::Rules;

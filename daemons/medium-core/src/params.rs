@@ -25,14 +25,15 @@ pub struct ErrorTable {
     /// Ratio in dB of the first row; each next one is 1 dB better. Below, every frame is lost, and
     /// above the last row none.
     pub first_db: i32,
-    /// In the order of [`Rate::ALL`].
-    pub rows: Vec<[f64; Rate::ALL.len()]>,
+    /// In the order of [`Rate::LEGACY`]; others go by their non-HT reference rate.
+    pub rows: Vec<[f64; Rate::LEGACY.len()]>,
 }
 
 impl ErrorTable {
     /// Probability of losing a frame at `rate` and `ratio_db`.
     pub fn loss(&self, rate: Rate, ratio_db: f64) -> f64 {
-        let column = Rate::ALL.iter().position(|known| *known == rate);
+        let like = rate.reference();
+        let column = Rate::LEGACY.iter().position(|known| *known == like);
         let row = libm::floor(ratio_db + 0.5) - f64::from(self.first_db);
         if row < 0.0 {
             return 1.0;

@@ -3,7 +3,7 @@
 
 use hoplab_base::Duration;
 
-use crate::Rate;
+use crate::{Modulation, Rate};
 
 /// Which PHY's preambles and rates apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +13,10 @@ pub enum Standard {
     /// OFDM, 6 to 54 Mbit/s (clause 17), with the 6 us signal extension in the 2.4 GHz band
     /// (18.3.2.4).
     Ofdm { signal_extension: bool },
+    /// HT too, up to 40 MHz (clause 19); with the signal extension as before (19.4.4).
+    Ht { signal_extension: bool },
+    /// HT and VHT too, up to 80 MHz (clause 21).
+    Vht { signal_extension: bool },
 }
 
 /// Timing of the PHY.
@@ -32,6 +36,19 @@ const PLCP_HEADER_BITS: u32 = 48;
 /// Length of the OFDM preamble and SIGNAL field (17.3.2.1).
 const OFDM_PREAMBLE: Duration = Duration::from_micros(20);
 const OFDM_SYMBOL: Duration = Duration::from_micros(4);
+/// With a guard interval of 400 ns.
+const SHORT_SYMBOL: Duration = Duration::from_nanos(3600);
+/// Of an HT frame in mixed format beyond OFDM's: HT-SIG and HT-STF (19.3.9). HT-LTF follow.
+const HT_PREAMBLE: Duration = Duration::from_micros(12);
+/// Of a VHT frame: VHT-SIG-A, VHT-STF and VHT-SIG-B (21.3.4). VHT-LTF are between the last two.
+const VHT_PREAMBLE: Duration = Duration::from_micros(16);
+/// One for a stream, but four for three (tables 19-13 and 21-13).
+const LONG_TRAINING: Duration = Duration::from_micros(4);
+/// Service bits, and tail bits of each encoder (19.4.3, 21.4.3).
+const SERVICE_BITS: u64 = 16;
+const TAIL_BITS: u64 = 6;
+/// Before the one frame of a VHT PSDU, which is an A-MPDU always (9.7.1).
+const DELIMITER_BYTES: u64 = 4;
 const SIGNAL_EXTENSION: Duration = Duration::from_micros(6);
 /// Service and tail bits of an OFDM frame (17.3.2.2).
 const OFDM_EXTRA_BITS: u64 = 22;
@@ -42,7 +59,22 @@ impl Standard {
         match self {
             Self::Dsss => rate.is_dsss(),
             // 802.11g knows the rates of 802.11b too, 802.11a does not.
-            Self::Ofdm { signal_extension } => signal_extension || !rate.is_dsss(),
+            Self::Ofdm { .. } | Self::Ht { .. } | Self::Vht { .. } => match rate.modulation() {
+                Modulation::Dsss => self.extends(),
+                Modulation::Ofdm => true,
+                Modulation::Ht(_) => !matches!(self, Self::Ofdm { .. }),
+                Modulation::Vht(_) => matches!(self, Self::Vht { .. }),
+            },
+        }
+    }
+
+    /// Whether frames but DSSS's end with the signal extension.
+    fn extends(self) -> bool {
+        match self {
+            Self::Dsss => false,
+            Self::Ofdm { signal_extension }
+            | Self::Ht { signal_extension }
+            | Self::Vht { signal_extension } => signal_extension,
         }
     }
 }
@@ -50,13 +82,22 @@ impl Standard {
 impl Phy {
     /// Time of preamble and PLCP header of a frame at `rate`.
     pub fn preamble(&self, rate: Rate) -> Duration {
-        if !rate.is_dsss() {
-            return OFDM_PREAMBLE;
-        }
-        // A unit is half a bit a microsecond.
-        let half_bits = 2 * u64::from(self.preamble_bits + PLCP_HEADER_BITS);
-        let units = u64::from(self.header_rate(rate).units());
-        Duration::from_nanos((half_bits * 1000 + units / 2) / units)
+        let beyond_ofdm = match rate.modulation() {
+            Modulation::Dsss => {
+                // A bit a symbol is half a bit a microsecond.
+                let half_bits = 2 * u64::from(self.preamble_bits + PLCP_HEADER_BITS);
+                let units = u64::from(self.header_rate(rate).bits());
+                return Duration::from_nanos((half_bits * 1000 + units / 2) / units);
+            }
+            Modulation::Ofdm => return OFDM_PREAMBLE,
+            Modulation::Ht(_) => HT_PREAMBLE,
+            Modulation::Vht(_) => VHT_PREAMBLE,
+        };
+        let trainings = match rate.scheme().map_or(1, |scheme| scheme.streams) {
+            3 => 4,
+            streams => u64::from(streams),
+        };
+        OFDM_PREAMBLE + beyond_ofdm + LONG_TRAINING * trainings
     }
 
     /// Rate at which the header of a frame at `rate` is sent.
@@ -71,17 +112,86 @@ impl Phy {
 
     /// Time on the air of `bytes` (MAC header to FCS) at `rate`.
     pub fn duration(&self, bytes: usize, rate: Rate) -> Duration {
-        let (bits, units) = (8 * bytes as u64, u64::from(rate.units()));
-        if rate.is_dsss() {
-            // The PLCP header tells the length in whole microseconds (16.3.4).
-            return self.preamble(rate) + Duration::from_micros((2 * bits).div_ceil(units));
-        }
-        // Padded to whole symbols (17.4.3).
-        let symbols = (OFDM_EXTRA_BITS + bits).div_ceil(2 * units);
-        let extension = match self.standard {
-            Standard::Ofdm { signal_extension } if signal_extension => SIGNAL_EXTENSION,
-            _ => Duration::ZERO,
+        let (bytes, a_symbol) = (bytes as u64, u64::from(rate.bits()));
+        let preamble = self.preamble(rate);
+        let (bits, short) = match rate.modulation() {
+            Modulation::Dsss => {
+                // The PLCP header tells the length in whole microseconds (16.3.4).
+                return preamble + Duration::from_micros((2 * 8 * bytes).div_ceil(a_symbol));
+            }
+            Modulation::Ofdm => (OFDM_EXTRA_BITS + 8 * bytes, false),
+            // Of so few streams HT has one encoder.
+            Modulation::Ht(scheme) => (8 * bytes + SERVICE_BITS + TAIL_BITS, scheme.short_guard),
+            Modulation::Vht(scheme) => {
+                let tails = TAIL_BITS * u64::from(scheme.encoders(rate.bits()));
+                (
+                    8 * (bytes + DELIMITER_BYTES) + SERVICE_BITS + tails,
+                    scheme.short_guard,
+                )
+            }
         };
-        OFDM_PREAMBLE + OFDM_SYMBOL * symbols + extension
+        // Padded to whole symbols (17.4.3), short ones in sum to the end of a long one (19.4.3).
+        let symbols = bits.div_ceil(a_symbol);
+        let symbols = if short {
+            (SHORT_SYMBOL * symbols)
+                .as_nanos()
+                .div_ceil(OFDM_SYMBOL.as_nanos())
+        } else {
+            symbols
+        };
+        let extension = if self.standard.extends() {
+            SIGNAL_EXTENSION
+        } else {
+            Duration::ZERO
+        };
+        preamble + OFDM_SYMBOL * symbols + extension
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Width::{self, Mhz20, Mhz40, Mhz80};
+
+    fn micros(signal_extension: bool, bytes: usize, rate: Option<Rate>) -> u64 {
+        let phy = Phy {
+            standard: Standard::Vht { signal_extension },
+            plcp_rate: Rate::OFDM_6,
+            basic_rate: Rate::OFDM_6,
+            ..crate::Params::default().phy
+        };
+        let lasts = phy.duration(bytes, rate.expect("a rate"));
+        assert_eq!(lasts.as_nanos() % 1000, 0);
+        lasts.as_nanos() / 1000
+    }
+
+    /// 1538 bytes: 12304 bits, 16 of service, 6 of tail for each encoder, over N_DBPS.
+    #[test]
+    fn ht_lasts_as_19_4_3_says() {
+        let of = |index, width: Width, short| micros(false, 1538, Rate::ht(index, width, short));
+        // 260 bits a symbol: 48 symbols after 36 us.
+        assert_eq!(of(7, Mhz20, false), 36 + 48 * 4);
+        // 48 times 3.6 us are 172.8 us, which end with the 44th symbol of 4 us.
+        assert_eq!(of(7, Mhz20, true), 36 + 44 * 4);
+        // 1080 bits a symbol, two long training fields.
+        assert_eq!(of(15, Mhz40, false), 40 + 12 * 4);
+        assert_eq!(of(15, Mhz40, true), 40 + 11 * 4);
+        let extended = micros(true, 1538, Rate::ht(7, Mhz20, false));
+        assert_eq!(extended, 36 + 48 * 4 + 6);
+    }
+
+    /// As HT, with 4 bytes of delimiter: 12336 bits.
+    #[test]
+    fn vht_lasts_as_21_4_3_says() {
+        let of = |mcs, streams, short| micros(false, 1538, Rate::vht(mcs, streams, Mhz80, short));
+        // 1560 bits a symbol: 8 after 40 us.
+        assert_eq!(of(9, 1, false), 40 + 8 * 4);
+        assert_eq!(of(9, 1, true), 40 + 8 * 4);
+        // 3120 bits a symbol and two encoders.
+        assert_eq!(of(9, 2, false), 44 + 4 * 4);
+        // 117 bits a symbol: 106 symbols, of which 381.6 us are 96 of 4 us.
+        assert_eq!(of(0, 1, true), 40 + 96 * 4);
+        // Three streams train as four do.
+        assert_eq!(of(0, 3, false) - 36 * 4, of(0, 4, false) - 27 * 4);
     }
 }

@@ -3,54 +3,163 @@
 
 use core::fmt;
 
-/// How bits become signals: which preamble, which receiver, and later which further parameters (HT
-/// and VHT have guard interval, width and streams) a rate comes with.
+/// Width of a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Width {
+    Mhz20,
+    Mhz40,
+    Mhz80,
+}
+
+impl Width {
+    pub fn mhz(self) -> u16 {
+        match self {
+            Self::Mhz20 => 20,
+            Self::Mhz40 => 40,
+            Self::Mhz80 => 80,
+        }
+    }
+
+    /// Subcarriers that carry data (IEEE 802.11-2020 tables 19-6 and 21-5).
+    fn data_tones(self) -> u16 {
+        match self {
+            Self::Mhz20 => 52,
+            Self::Mhz40 => 108,
+            Self::Mhz80 => 234,
+        }
+    }
+}
+
+/// What an HT or a VHT rate is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Scheme {
+    /// Modulation and code of each stream, as VHT numbers them: 0 is BPSK 1/2, 9 is 256-QAM 5/6.
+    pub mcs: u8,
+    pub streams: u8,
+    pub width: Width,
+    /// A guard interval of 400 ns instead of 800 ns.
+    pub short_guard: bool,
+}
+
+/// Convolutional code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    Half,
+    TwoThirds,
+    ThreeQuarters,
+    FiveSixths,
+}
+
+impl Code {
+    /// Bits in and bits out.
+    fn ratio(self) -> (u16, u16) {
+        match self {
+            Self::Half => (1, 2),
+            Self::TwoThirds => (2, 3),
+            Self::ThreeQuarters => (3, 4),
+            Self::FiveSixths => (5, 6),
+        }
+    }
+}
+
+/// Bits on a subcarrier and code of each MCS (tables 19-27 and 21-29).
+const SCHEMES: [(u16, Code); 10] = [
+    (1, Code::Half),
+    (2, Code::Half),
+    (2, Code::ThreeQuarters),
+    (4, Code::Half),
+    (4, Code::ThreeQuarters),
+    (6, Code::TwoThirds),
+    (6, Code::ThreeQuarters),
+    (6, Code::FiveSixths),
+    (8, Code::ThreeQuarters),
+    (8, Code::FiveSixths),
+];
+/// Data bits a symbol from which on VHT's tables have a second encoder: 540 Mbit/s.
+const BITS_OF_ENCODER: u16 = 2160;
+
+impl Scheme {
+    /// Bits on a subcarrier, and code.
+    pub fn constellation(self) -> (u16, Code) {
+        SCHEMES[usize::from(self.mcs)]
+    }
+
+    /// Convolutional encoders (N_ES).
+    pub fn encoders(self, bits: u16) -> u16 {
+        bits.div_ceil(BITS_OF_ENCODER)
+    }
+
+    /// Data bits a symbol (N_DBPS); none where an encoder would get a part of a bit, or of a
+    /// puncturing pattern: such a combination the tables of 21.5 leave out.
+    fn bits(self) -> Option<u16> {
+        let (on_tone, code) = *SCHEMES.get(usize::from(self.mcs))?;
+        let (numerator, denominator) = code.ratio();
+        let coded = self.width.data_tones() * on_tone * u16::from(self.streams);
+        let bits = coded * numerator / denominator;
+        let encoders = self.encoders(bits);
+        (coded % (denominator * encoders) == 0).then_some(bits)
+    }
+}
+
+/// How bits become signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Modulation {
     /// DSSS and CCK (IEEE 802.11-2020 clauses 15 and 16).
     Dsss,
     /// OFDM on 20 MHz (clause 17).
     Ofdm,
+    /// High throughput, equal modulation on all streams, mixed format (clause 19).
+    Ht(Scheme),
+    /// Very high throughput (clause 21).
+    Vht(Scheme),
 }
 
 /// A rate that the standard has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rate {
-    /// As in the Supported Rates element (9.4.2.3), 500 kbit/s each.
-    units: u16,
+    /// Data bits of a symbol; of DSSS of 2 us, which makes them the units of 500 kbit/s in which
+    /// the Supported Rates element (9.4.2.3) counts.
+    bits: u16,
     modulation: Modulation,
 }
 
-const fn dsss(units: u16) -> Rate {
+const fn dsss(bits: u16) -> Rate {
     Rate {
-        units,
+        bits,
         modulation: Modulation::Dsss,
     }
 }
 
-const fn ofdm(units: u16) -> Rate {
+const fn ofdm(bits: u16) -> Rate {
     Rate {
-        units,
+        bits,
         modulation: Modulation::Ofdm,
     }
 }
+
+/// HT's streams that are modelled; hwsim has no more.
+const MOST_HT_STREAMS: u8 = 2;
+/// VHT's. The kernel's rate control uses no more.
+const MOST_VHT_STREAMS: u8 = 4;
+/// MCS of one stream of HT.
+const HT_SCHEMES: u8 = 8;
 
 impl Rate {
     pub const DSSS_1: Self = dsss(2);
     pub const DSSS_2: Self = dsss(4);
     pub const CCK_5_5: Self = dsss(11);
     pub const CCK_11: Self = dsss(22);
-    pub const OFDM_6: Self = ofdm(12);
-    pub const OFDM_9: Self = ofdm(18);
-    pub const OFDM_12: Self = ofdm(24);
-    pub const OFDM_18: Self = ofdm(36);
-    pub const OFDM_24: Self = ofdm(48);
-    pub const OFDM_36: Self = ofdm(72);
-    pub const OFDM_48: Self = ofdm(96);
-    pub const OFDM_54: Self = ofdm(108);
+    pub const OFDM_6: Self = ofdm(24);
+    pub const OFDM_9: Self = ofdm(36);
+    pub const OFDM_12: Self = ofdm(48);
+    pub const OFDM_18: Self = ofdm(72);
+    pub const OFDM_24: Self = ofdm(96);
+    pub const OFDM_36: Self = ofdm(144);
+    pub const OFDM_48: Self = ofdm(192);
+    pub const OFDM_54: Self = ofdm(216);
 
-    /// DSSS and CCK, then OFDM, each in order of speed.
-    pub const ALL: [Self; 12] = [
+    /// Before HT: DSSS and CCK, then OFDM, each in order of speed.
+    pub const LEGACY: [Self; 12] = [
         Self::DSSS_1,
         Self::DSSS_2,
         Self::CCK_5_5,
@@ -65,19 +174,67 @@ impl Rate {
         Self::OFDM_54,
     ];
 
-    /// The rate of so many Mbit/s, as configurations name it.
+    /// The rate before HT of so many Mbit/s, as configurations name it.
     pub fn from_mbps(mbps: f64) -> Option<Self> {
         // Multiples of 500 kbit/s are exact in floating point.
-        Self::ALL.into_iter().find(|rate| rate.mbps() == mbps)
+        Self::LEGACY.into_iter().find(|rate| rate.mbps() == mbps)
+    }
+
+    /// HT's rate of this index (19.5): 0 to 7 of one stream, 8 to 15 of two.
+    pub fn ht(index: u8, width: Width, short_guard: bool) -> Option<Self> {
+        let scheme = Scheme {
+            mcs: index % HT_SCHEMES,
+            streams: index / HT_SCHEMES + 1,
+            width,
+            short_guard,
+        };
+        let is_one = scheme.streams <= MOST_HT_STREAMS && width != Width::Mhz80;
+        let bits = scheme.bits().filter(|_| is_one)?;
+        Some(Self {
+            bits,
+            modulation: Modulation::Ht(scheme),
+        })
+    }
+
+    /// VHT's rate, where 21.5 has it.
+    pub fn vht(mcs: u8, streams: u8, width: Width, short_guard: bool) -> Option<Self> {
+        let scheme = Scheme {
+            mcs,
+            streams,
+            width,
+            short_guard,
+        };
+        let is_one = (1..=MOST_VHT_STREAMS).contains(&streams);
+        let bits = is_one.then(|| scheme.bits()).flatten()?;
+        Some(Self {
+            bits,
+            modulation: Modulation::Vht(scheme),
+        })
     }
 
     pub fn mbps(self) -> f64 {
-        f64::from(self.units) / 2.0
+        let bits = f64::from(self.bits);
+        match self.modulation {
+            Modulation::Dsss => bits / 2.0,
+            Modulation::Ofdm => bits / 4.0,
+            Modulation::Ht(scheme) | Modulation::Vht(scheme) if scheme.short_guard => bits / 3.6,
+            Modulation::Ht(_) | Modulation::Vht(_) => bits / 4.0,
+        }
     }
 
-    /// In units of 500 kbit/s.
-    pub fn units(self) -> u16 {
-        self.units
+    /// In units of 500 kbit/s, where it is a whole number of them that an octet holds: the rates
+    /// before HT.
+    pub fn units(self) -> Option<u8> {
+        match self.modulation {
+            Modulation::Dsss => Some(self.bits as u8),
+            Modulation::Ofdm => Some((self.bits / 2) as u8),
+            Modulation::Ht(_) | Modulation::Vht(_) => None,
+        }
+    }
+
+    /// Data bits of a symbol; of DSSS, of 2 us.
+    pub(crate) fn bits(self) -> u16 {
+        self.bits
     }
 
     pub fn modulation(self) -> Modulation {
@@ -86,6 +243,40 @@ impl Rate {
 
     pub fn is_dsss(self) -> bool {
         self.modulation == Modulation::Dsss
+    }
+
+    /// Of HT and VHT.
+    pub fn scheme(self) -> Option<Scheme> {
+        match self.modulation {
+            Modulation::Ht(scheme) | Modulation::Vht(scheme) => Some(scheme),
+            Modulation::Dsss | Modulation::Ofdm => None,
+        }
+    }
+
+    /// How much wider its channel is than 20 MHz, and so how much more noise comes in.
+    pub(crate) fn widening(self) -> f64 {
+        match self.scheme() {
+            Some(scheme) => f64::from(scheme.width.mhz() / Width::Mhz20.mhz()),
+            None => 1.0,
+        }
+    }
+
+    /// An HT or VHT rate's non-HT reference rate (table 10-10): of the same modulation and code,
+    /// and OFDM's fastest where OFDM has none. Of the others, themselves.
+    pub fn reference(self) -> Self {
+        const OF_SCHEME: [Rate; 7] = [
+            Rate::OFDM_6,
+            Rate::OFDM_12,
+            Rate::OFDM_18,
+            Rate::OFDM_24,
+            Rate::OFDM_36,
+            Rate::OFDM_48,
+            Rate::OFDM_54,
+        ];
+        match self.scheme() {
+            Some(scheme) => OF_SCHEME[usize::from(scheme.mcs).min(OF_SCHEME.len() - 1)],
+            None => self,
+        }
     }
 }
 
@@ -101,11 +292,84 @@ mod tests {
 
     #[test]
     fn rates_are_found_by_their_speed_and_nothing_else_is() {
-        for rate in Rate::ALL {
+        for rate in Rate::LEGACY {
             assert_eq!(Rate::from_mbps(rate.mbps()), Some(rate));
+            assert_eq!(
+                rate.units().map(f64::from),
+                Some(2.0 * rate.mbps()),
+                "{rate}"
+            );
         }
         for none in [0.0, 6.5, 5.500_001, -1.0, f64::NAN, f64::INFINITY] {
             assert_eq!(Rate::from_mbps(none), None);
         }
+    }
+    /// Speeds of the tables in 19.5 and 21.5, with long and short guard interval.
+    #[test]
+    fn ht_and_vht_are_as_fast_as_the_tables_say() {
+        use Width::{Mhz20, Mhz40, Mhz80};
+        let ht = [
+            (0, Mhz20, 6.5, 7.2),
+            (5, Mhz20, 52.0, 57.8),
+            (7, Mhz20, 65.0, 72.2),
+            (12, Mhz20, 78.0, 86.7),
+            (15, Mhz20, 130.0, 144.4),
+            (0, Mhz40, 13.5, 15.0),
+            (7, Mhz40, 135.0, 150.0),
+            (15, Mhz40, 270.0, 300.0),
+        ];
+        for (index, width, long, short) in ht {
+            for (short_guard, mbps) in [(false, long), (true, short)] {
+                let rate = Rate::ht(index, width, short_guard).expect("an HT rate");
+                assert!((rate.mbps() - mbps).abs() < 0.05, "{rate} of {index}");
+            }
+        }
+        let vht = [
+            (8, 1, Mhz20, 78.0, 86.7),
+            (9, 1, Mhz40, 180.0, 200.0),
+            (9, 2, Mhz40, 360.0, 400.0),
+            (0, 1, Mhz80, 29.3, 32.5),
+            (9, 1, Mhz80, 390.0, 433.3),
+            (7, 2, Mhz80, 585.0, 650.0),
+            (9, 2, Mhz80, 780.0, 866.7),
+            (9, 3, Mhz20, 260.0, 288.9),
+            (9, 4, Mhz80, 1560.0, 1733.3),
+        ];
+        for (mcs, streams, width, long, short) in vht {
+            for (short_guard, mbps) in [(false, long), (true, short)] {
+                let rate = Rate::vht(mcs, streams, width, short_guard).expect("a VHT rate");
+                assert!((rate.mbps() - mbps).abs() < 0.051, "{rate} of {mcs}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_the_tables_leave_out_is_no_rate() {
+        use Width::{Mhz20, Mhz40, Mhz80};
+        for (mcs, streams, width) in [
+            (9, 1, Mhz20),
+            (9, 2, Mhz20),
+            (9, 4, Mhz20),
+            (6, 3, Mhz80),
+            (10, 1, Mhz80),
+            (0, 0, Mhz20),
+            (0, 5, Mhz20),
+        ] {
+            assert_eq!(
+                Rate::vht(mcs, streams, width, false),
+                None,
+                "{mcs} {streams}"
+            );
+        }
+        for mcs in 0..10 {
+            for streams in 1..=2 {
+                for width in [Mhz20, Mhz40, Mhz80] {
+                    let is_one = Rate::vht(mcs, streams, width, true).is_some();
+                    assert_eq!(is_one, mcs < 9 || width != Mhz20);
+                }
+            }
+        }
+        assert_eq!(Rate::ht(16, Mhz20, false), None);
+        assert_eq!(Rate::ht(0, Mhz80, false), None);
     }
 }

@@ -6,8 +6,8 @@ mod common;
 
 use common::{at, frame, Load};
 use hoplab_medium_core::{
-    AirKind, Aired, Duration, Fate, Instant, Medium, Output, Params, Place, Rules, Station, To,
-    Waypoint,
+    AirKind, Aired, Duration, Fate, Instant, Medium, Output, Params, Place, Rate, Rules, Station,
+    To, Waypoint,
 };
 
 const SLOT: Duration = Duration::from_micros(20);
@@ -220,7 +220,7 @@ fn data_after_a_cts_waits_for_an_idle_medium() {
 fn one_saturated_sender_is_as_fast_by_both() {
     let load = Load {
         bytes: 1500,
-        rate_mbps: 1.0,
+        rate: Rate::DSSS_1,
         rts: true,
     };
     let delivered = [Rules::Standard, Rules::Ns2].map(|rules| {

@@ -327,7 +327,7 @@ fn lossy(model: LossModel, seconds: u64) -> Medium {
     let mut medium = Medium::new(params, stations, vec![rule]);
     let load = Load {
         bytes: 200,
-        rate_mbps: 11.0,
+        rate: Rate::CCK_11,
         rts: false,
     };
     saturate(&mut medium, &[(0, 1)], seconds, load);
@@ -389,7 +389,7 @@ fn a_loss_takes_data_or_every_frame_or_acknowledged_packets() {
         let mut medium = Medium::new(params, stations, vec![rule]);
         let load = Load {
             bytes: 200,
-            rate_mbps: 11.0,
+            rate: Rate::CCK_11,
             rts: false,
         };
         let done = saturate(&mut medium, &[(0, 1)], 30, load);
@@ -468,7 +468,7 @@ fn a_fast_sender_overruns_a_slow_receiver() {
     let mut medium = Medium::new(params, vec![at("a", 0.0), at("b", 100.0)], vec![]);
     let load = Load {
         bytes: 1000,
-        rate_mbps: 11.0,
+        rate: Rate::CCK_11,
         rts: false,
     };
     let done = saturate(&mut medium, &[(0, 1)], 20, load)[0];

@@ -133,7 +133,7 @@ fn draw(run: u64) -> Drawn {
             1 => To::Nobody,
             _ => To::Radio((from + 1 + random.below(count as u32 - 1) as usize) % count),
         };
-        let rate = Rate::ALL[random.below(4) as usize];
+        let rate = Rate::LEGACY[random.below(4) as usize];
         let frame = Frame {
             id,
             to,

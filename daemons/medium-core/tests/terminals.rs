@@ -6,7 +6,7 @@ mod common;
 
 use common::{after, at, frame, ms, saturate, Load, SECOND};
 use hoplab_medium_core::{
-    AirKind, Duration, Fate, Medium, Output, Params, Place, Rules, Station, Stream, To,
+    AirKind, Duration, Fate, Medium, Output, Params, Place, Rate, Rules, Station, Stream, To,
 };
 
 const DATA_US: f64 = 192.0 + 1536.0 * 4.0;
@@ -28,7 +28,7 @@ fn short_sense() -> Params {
 
 const LOAD: Load = Load {
     bytes: 1536,
-    rate_mbps: 2.0,
+    rate: Rate::DSSS_2,
     rts: false,
 };
 

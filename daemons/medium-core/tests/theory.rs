@@ -5,7 +5,7 @@
 mod common;
 
 use common::{at, saturate, saturated, Load, SATURATED};
-use hoplab_medium_core::{Duration, Medium, Params, Phy, Rate, Standard};
+use hoplab_medium_core::{Duration, Medium, Params, Phy, Rate, Standard, Width};
 
 fn dsss(rate_mbps: f64) -> (Params, f64) {
     (Params::default(), rate_mbps)
@@ -71,7 +71,7 @@ fn one_sender_reaches_the_theoretical_maximum() {
                     Medium::new(params.clone(), vec![at("a", 0.0), at("b", 100.0)], vec![]);
                 let load = Load {
                     bytes,
-                    rate_mbps: rate,
+                    rate: Rate::from_mbps(rate).expect("a rate of the standard"),
                     rts,
                 };
                 let done = saturate(&mut medium, &[(0, 1)], 30, load)[0];
@@ -84,6 +84,53 @@ fn one_sender_reaches_the_theoretical_maximum() {
                 );
                 assert!(deviation.abs() < 0.01, "{rate} {payload} {rts}");
             }
+        }
+    }
+}
+
+/// The same for HT and VHT: in 5 GHz, 66 bytes of QoS header, LLC/SNAP, IP, UDP and FCS, a delimiter
+/// of 4 in VHT. Microseconds of preamble, data bits a symbol and tail bits are read off the tables.
+#[test]
+fn one_sender_reaches_the_maximum_of_ht_and_vht() {
+    use Width::{Mhz20, Mhz40, Mhz80};
+    let cases = [
+        (Rate::ht(0, Mhz20, false), 36.0, 26.0, 6.0, false),
+        (Rate::ht(7, Mhz20, false), 36.0, 260.0, 6.0, false),
+        (Rate::ht(15, Mhz40, true), 40.0, 1080.0, 6.0, false),
+        (Rate::vht(9, 1, Mhz80, false), 40.0, 1560.0, 6.0, true),
+        (Rate::vht(9, 2, Mhz80, true), 44.0, 3120.0, 12.0, true),
+    ];
+    for (rate, preamble, symbol_bits, tail, is_vht) in cases {
+        let rate = rate.expect("a rate of the standard");
+        for payload in [100usize, 1472] {
+            let bytes = payload + 66;
+            let delimiter = if is_vht { 4.0 } else { 0.0 };
+            let bits = 16.0 + 8.0 * (bytes as f64 + delimiter) + tail;
+            let symbols = (bits / symbol_bits).ceil();
+            let short = rate.mbps() > symbol_bits / 4.0;
+            let data = if short {
+                4.0 * (3.6 * symbols / 4.0).ceil()
+            } else {
+                4.0 * symbols
+            };
+            // DIFS, the mean backoff, the frame, SIFS, an ACK at 6 Mbit/s.
+            let cycle = 34.0 + 7.5 * 9.0 + preamble + data + 16.0 + 44.0;
+            let theory = payload as f64 * 8.0 / cycle;
+            let (mut params, _) = ofdm(6.0);
+            params.phy.standard = Standard::Vht {
+                signal_extension: false,
+            };
+            let mut medium = Medium::new(params, vec![at("a", 0.0), at("b", 100.0)], vec![]);
+            let load = Load {
+                bytes,
+                rate,
+                rts: false,
+            };
+            let done = saturate(&mut medium, &[(0, 1)], 30, load)[0];
+            let measured = done.delivered as f64 * payload as f64 * 8.0 / 30e6;
+            let deviation = measured / theory - 1.0;
+            println!("{rate} {payload} {measured:.4} {theory:.4} {deviation:+.4}");
+            assert!(deviation.abs() < 0.01, "{rate} {payload}");
         }
     }
 }

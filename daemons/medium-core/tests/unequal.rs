@@ -6,7 +6,7 @@ mod common;
 
 use common::{after, at, frame, saturate, Done, Load, SECOND};
 use hoplab_medium_core::{
-    AirKind, Cost, Duration, Medium, Nic, Outcome, Output, Params, Place, Station, To,
+    AirKind, Cost, Duration, Medium, Nic, Outcome, Output, Params, Place, Rate, Station, To,
 };
 
 const BYTES: usize = 1000;
@@ -41,7 +41,7 @@ fn radios(count: usize) -> Medium {
 fn one_sender(medium: &mut Medium) -> Done {
     let load = Load {
         bytes: BYTES,
-        rate_mbps: 2.0,
+        rate: Rate::DSSS_2,
         rts: false,
     };
     saturate(medium, &[(0, 1)], SECONDS, load)[0]
@@ -197,7 +197,7 @@ fn collided(count: usize) -> (f64, Medium) {
     let pairs: Vec<_> = (1..=count).map(|i| (i, 0)).collect();
     let load = Load {
         bytes: BYTES,
-        rate_mbps: 2.0,
+        rate: Rate::DSSS_2,
         rts: false,
     };
     saturate(&mut medium, &pairs, 25 * SECONDS, load);

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use hoplab_medium_core::Rate;
+use hoplab_medium_core::{Modulation, Rate, Scheme, Width};
 use hoplab_wire::radiotap;
 
 const LINKTYPE_IEEE802_11_RADIOTAP: u16 = 127;
@@ -114,7 +114,7 @@ impl Capture {
         let header = radiotap::Header {
             time_us: Some(captured.at_ns / 1000),
             flags: Some(if short { radiotap::SHORT_PREAMBLE } else { 0 }),
-            rate: Some(captured.rate.units() as u8),
+            rate: captured.rate.units(),
             channel: Some(radiotap::Channel {
                 mhz: self.channel_mhz,
                 flags: modulation | band,
@@ -122,10 +122,39 @@ impl Capture {
             // Where somebody received it.
             signal_dbm: captured.signal_dbm.map(dbm),
             noise_dbm: Some(dbm(self.noise_dbm)),
+            ht: match captured.rate.modulation() {
+                Modulation::Ht(scheme) => Some(ht(scheme)),
+                _ => None,
+            },
+            vht: match captured.rate.modulation() {
+                Modulation::Vht(scheme) => Some(vht(scheme)),
+                _ => None,
+            },
         };
         let mut bytes = Vec::new();
         header.emit(&mut bytes);
         bytes
+    }
+}
+
+fn ht(scheme: Scheme) -> radiotap::Ht {
+    radiotap::Ht {
+        index: scheme.mcs + 8 * (scheme.streams - 1),
+        is_40_mhz: scheme.width == Width::Mhz40,
+        short_guard: scheme.short_guard,
+    }
+}
+
+fn vht(scheme: Scheme) -> radiotap::Vht {
+    radiotap::Vht {
+        mcs: scheme.mcs,
+        streams: scheme.streams,
+        bandwidth: match scheme.width {
+            Width::Mhz20 => 0,
+            Width::Mhz40 => 1,
+            Width::Mhz80 => 4,
+        },
+        short_guard: scheme.short_guard,
     }
 }
 

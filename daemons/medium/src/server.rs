@@ -57,6 +57,8 @@ pub struct Server<P: Port> {
     socket: Option<Socket>,
     /// See [`Config::others_radios`].
     others_radios: bool,
+    /// See [`Config::rts_threshold`].
+    rts_threshold: usize,
     /// Somebody asked for the end.
     ended: bool,
 }
@@ -115,6 +117,7 @@ impl<P: Port> Server<P> {
             control,
             socket: None,
             others_radios: config.others_radios,
+            rts_threshold: config.rts_threshold,
             ended: false,
             lateness: Lateness::new(port.virtual_time()),
             port,
@@ -233,6 +236,7 @@ impl<P: Port> Server<P> {
             next_id,
             traffic,
             others_radios,
+            rts_threshold,
             ..
         } = self;
         port.read(|port, sent| {
@@ -246,11 +250,15 @@ impl<P: Port> Server<P> {
             let ready = prepare(radios, port, traffic, &sent);
             let Some((to, header)) = ready else { return };
             *next_id += 1;
+            let bytes = sent.bytes.len() + FCS_BYTES;
+            let mut rates = sent.rates;
+            let of_ht = rates.iter_mut().filter(|try_| try_.rate.scheme().is_some());
+            of_ht.for_each(|try_| try_.rts |= bytes > *rts_threshold);
             let frame = Frame {
                 id: *next_id,
                 to,
-                bytes: sent.bytes.len() + FCS_BYTES,
-                rates: sent.rates,
+                bytes,
+                rates,
                 class: header.map_or(Class::Management, |header| header.class),
                 routing: header.is_some_and(|header| header.routing),
             };
@@ -333,8 +341,8 @@ impl<P: Port> Server<P> {
             self.traffic.refused_rates += 1;
             if self.traffic.refused_rates == 1 {
                 eprintln!(
-                    "hoplab-medium: a frame's rate is none of the channel's standard (HT and VHT \
-                     are not modelled): frames at such rates are refused"
+                    "hoplab-medium: a frame's rate is none of the channel's standard or \
+                     not modelled (160 MHz, HE): frames at such rates are refused"
                 );
             }
         }

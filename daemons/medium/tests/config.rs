@@ -43,7 +43,7 @@ fn mistakes_are_told_with_line_key_and_what_is_allowed() {
     refused_head(
         "[radio]\nprofile = \"wavelam\"\n",
         "line 2: radio.profile: \"wavelam\" is not allowed; one of wavelan, hv99, ns2-stock, \
-         80211b, 80211g, 80211a",
+         80211b, 80211g, 80211a, 80211n, 80211ac",
     );
     refused_head(
         "\n\n[radio]\nchannel = 1\npropagation = \"three-ray\"\n",
@@ -121,7 +121,7 @@ fn an_unknown_key_is_told_with_those_that_exist() {
 
 #[test]
 fn every_profile_is_complete() {
-    for name in ["wavelan", "hv99", "ns2-stock", "80211b", "80211g", "80211a"] {
+    for name in hoplab_keys::table("Radio").words("profile") {
         let config = read(&format!("[radio]\nprofile = \"{name}\"\n"));
         assert!(config.params.rx_threshold_dbm > config.params.cs_threshold_dbm);
     }
@@ -286,6 +286,7 @@ fn every_declared_word_is_understood() {
         for word in words {
             let more = match word {
                 "802.11g" | "802.11a" => "rate_mbps = 6\nbasic_rate_mbps = 6\nplcp_rate_mbps = 6\n",
+                "802.11n" | "802.11ac" => "mcs = 0\nbasic_rate_mbps = 6\nplcp_rate_mbps = 6\n",
                 _ => "",
             };
             read(&format!("[radio]\n{key} = \"{word}\"\n{more}"));
@@ -349,5 +350,27 @@ fn a_station_may_have_a_card_of_its_own() {
         &wrong,
         "line 10: station.nic.rx_buffer_packets: needs rx_service_mbps or rx_packet_us: a host \
          that takes frames at once needs no buffer",
+    );
+}
+
+#[test]
+fn an_mcs_is_one_of_its_standard_and_width() {
+    let radio = |profile: &str, keys: &str| format!("[radio]\nprofile = \"{profile}\"\n{keys}\n");
+    read(&radio("80211n", "mcs = 15\nwidth_mhz = 40\nguard_ns = 400"));
+    read(&radio("80211ac", "mcs = 9\nstreams = 2"));
+    // Its own rate is the profile's, not one of the standard that is given.
+    read(&radio("80211ac", "standard = \"802.11a\""));
+    refused_head(
+        &radio("80211ac", "mcs = 9\nwidth_mhz = 20"),
+        "line 3: radio.mcs: 802.11ac has no MCS 9 at 20 MHz",
+    );
+    refused_head(
+        &radio("80211n", "mcs = 8\nwidth_mhz = 80"),
+        "line 3: radio.mcs: 802.11n has no MCS 8 at 80 MHz",
+    );
+    refused_head(
+        &radio("80211a", "mcs = 7"),
+        "line 3: radio.mcs: counts only where standard is \"802.11n\" or \"802.11ac\"; here it is \
+         \"802.11a\"; remove one",
     );
 }

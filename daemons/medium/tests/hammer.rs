@@ -131,7 +131,7 @@ fn the_parsers_and_the_engine_survive() {
                 None => To::Nobody,
             };
             let rates = sent.rates.iter().map(|entry| Attempts {
-                rate: Rate::ALL[usize::from(entry.index) % 6],
+                rate: Rate::LEGACY[usize::from(entry.index) % 6],
                 tries: entry.tries.into(),
                 rts: entry.flags & 1 != 0,
             });

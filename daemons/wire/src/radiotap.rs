@@ -6,14 +6,46 @@
 //! | version = 0 | pad | length (2) | present (4), more while bit 31 is set | fields ...
 //! bit 0 TSFT (8, us)   1 flags (1)   2 rate (1, 500 kbit/s)   3 channel (2, MHz) and its flags (2)
 //! bit 4 FHSS (2)       5 signal (1, dBm)       6 noise (1, dBm)
+//! bit 19 HT: known, flags, MCS      21 VHT: known (2), flags, bandwidth, MCS and streams (4), ...
 //! ```
 
 use crate::{le16, le32, octets};
 use alloc::vec::Vec;
 
 const EXTENDED: u32 = 1 << 31;
-/// Size and alignment of the fields of bits 0 to 6.
-const FIELDS: [(usize, usize); 7] = [(8, 8), (1, 1), (1, 1), (4, 2), (2, 2), (1, 1), (1, 1)];
+/// Size and alignment of the fields of bits 0 to 21.
+const FIELDS: [(usize, usize); 22] = [
+    (8, 8),
+    (1, 1),
+    (1, 1),
+    (4, 2),
+    (2, 2),
+    (1, 1),
+    (1, 1),
+    (2, 2),
+    (2, 2),
+    (2, 2),
+    (1, 1),
+    (1, 1),
+    (1, 1),
+    (1, 1),
+    (2, 2),
+    (2, 2),
+    (1, 1),
+    (1, 1),
+    (8, 4),
+    (3, 1),
+    (8, 4),
+    (12, 2),
+];
+const HT: usize = 19;
+const VHT: usize = 21;
+/// What is known of HT: bandwidth, MCS, guard interval.
+const HT_KNOWN: u8 = 0x07;
+/// Of VHT: guard interval, bandwidth.
+const VHT_KNOWN: u16 = 0x0044;
+/// The same flag of both.
+const SHORT_GUARD: u8 = 0x04;
 
 /// Of [`Header::flags`]: sent with the short preamble.
 pub const SHORT_PREAMBLE: u8 = 0x02;
@@ -24,7 +56,7 @@ pub const CHANNEL_OFDM: u16 = 0x0040;
 pub const CHANNEL_2_GHZ: u16 = 0x0080;
 pub const CHANNEL_5_GHZ: u16 = 0x0100;
 
-/// The fields of bits 0 to 6 but FHSS; others are passed over.
+/// Some of the fields; others are passed over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
     pub time_us: Option<u64>,
@@ -34,6 +66,66 @@ pub struct Header {
     pub channel: Option<Channel>,
     pub signal_dbm: Option<i8>,
     pub noise_dbm: Option<i8>,
+    pub ht: Option<Ht>,
+    pub vht: Option<Vht>,
+}
+
+/// How an HT frame was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ht {
+    pub index: u8,
+    pub is_40_mhz: bool,
+    pub short_guard: bool,
+}
+
+impl Ht {
+    fn parse(field: &[u8]) -> Option<Self> {
+        let &[known, flags, index] = field else {
+            return None;
+        };
+        (known & HT_KNOWN == HT_KNOWN).then_some(Self {
+            index,
+            is_40_mhz: flags & 3 == 1,
+            short_guard: flags & SHORT_GUARD != 0,
+        })
+    }
+
+    fn emit(self) -> [u8; 3] {
+        let guard = u8::from(self.short_guard) * SHORT_GUARD;
+        [HT_KNOWN, u8::from(self.is_40_mhz) | guard, self.index]
+    }
+}
+
+/// How a VHT frame was sent, to one user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Vht {
+    /// Less than 16, as the streams.
+    pub mcs: u8,
+    pub streams: u8,
+    /// 0, 1 and 4 are 20, 40 and 80 MHz.
+    pub bandwidth: u8,
+    pub short_guard: bool,
+}
+
+impl Vht {
+    fn parse(field: &[u8]) -> Option<Self> {
+        let user = *field.get(4)?;
+        (le16(field, 0)? & VHT_KNOWN == VHT_KNOWN).then_some(Self {
+            mcs: user >> 4,
+            streams: user & 0xf,
+            bandwidth: *field.get(3)?,
+            short_guard: field.get(2)? & SHORT_GUARD != 0,
+        })
+    }
+
+    fn emit(self) -> [u8; 12] {
+        let mut field = [0; 12];
+        field[..2].copy_from_slice(&VHT_KNOWN.to_le_bytes());
+        field[2] = u8::from(self.short_guard) * SHORT_GUARD;
+        field[3] = self.bandwidth;
+        field[4] = self.mcs << 4 | self.streams;
+        field
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +172,8 @@ impl Header {
             }
             5 => self.signal_dbm = octet.map(|value| value as i8),
             6 => self.noise_dbm = octet.map(|value| value as i8),
+            HT => self.ht = Ht::parse(field),
+            VHT => self.vht = Vht::parse(field),
             _ => {}
         }
     }
@@ -119,6 +213,8 @@ impl Header {
             6,
             self.noise_dbm.map(i8::to_le_bytes).as_ref().map(|v| &v[..]),
         );
+        field(HT, self.ht.map(Ht::emit).as_ref().map(|v| &v[..]));
+        field(VHT, self.vht.map(Vht::emit).as_ref().map(|v| &v[..]));
         let length = (out.len() - start) as u16;
         out[start + 2..start + 4].copy_from_slice(&length.to_le_bytes());
         out[start + 4..start + 8].copy_from_slice(&present.to_le_bytes());

@@ -258,12 +258,46 @@ fn a_radiotap_header() {
         }),
         signal_dbm: Some(-60),
         noise_dbm: Some(-95),
+        ..radiotap::Header::default()
     };
     let mut out = Vec::new();
     header.emit(&mut out);
     assert_eq!(out, bytes);
     let packet = [&bytes[..], &[9]].concat();
     assert_eq!(radiotap::Header::parse(&packet), Some((header, &[9][..])));
+}
+
+#[test]
+fn radiotap_of_ht_and_vht() {
+    // MCS 15, 40 MHz, short guard interval; bandwidth, guard interval and MCS are known.
+    let bytes = [0, 0, 11, 0, 0, 0, 0x08, 0, 0x07, 0x05, 15];
+    let ht = radiotap::Header {
+        ht: Some(radiotap::Ht {
+            index: 15,
+            is_40_mhz: true,
+            short_guard: true,
+        }),
+        ..radiotap::Header::default()
+    };
+    let mut out = Vec::new();
+    ht.emit(&mut out);
+    assert_eq!(out, bytes);
+    // Guard interval (long) and bandwidth (4 is 80 MHz) are known; MCS 9, two streams.
+    let bytes = [
+        0, 0, 20, 0, 0, 0, 0x20, 0, 0x44, 0, 0, 4, 0x92, 0, 0, 0, 0, 0, 0, 0,
+    ];
+    let vht = radiotap::Header {
+        vht: Some(radiotap::Vht {
+            mcs: 9,
+            streams: 2,
+            bandwidth: 4,
+            short_guard: false,
+        }),
+        ..radiotap::Header::default()
+    };
+    let mut out = Vec::new();
+    vht.emit(&mut out);
+    assert_eq!(out, bytes);
 }
 
 /// As mac80211 sends it: a second word of fields, and alignment between flags and channel.

@@ -107,9 +107,30 @@ proptest! {
         (flags, rate) in any::<(Option<u8>, Option<u8>)>(),
         channel in any::<Option<(u16, u16)>>(),
         (signal_dbm, noise_dbm) in any::<(Option<i8>, Option<i8>)>(),
+        (ht, vht) in any::<(Option<(u8, bool, bool)>, Option<(u8, u8, u8, bool)>)>(),
     ) {
         let channel = channel.map(|(mhz, flags)| radiotap::Channel { mhz, flags });
-        let header = radiotap::Header { time_us, flags, rate, channel, signal_dbm, noise_dbm };
+        let ht = ht.map(|(index, is_40_mhz, short_guard)| radiotap::Ht {
+            index,
+            is_40_mhz,
+            short_guard,
+        });
+        let vht = vht.map(|(mcs, streams, bandwidth, short_guard)| radiotap::Vht {
+            mcs: mcs & 0xf,
+            streams: streams & 0xf,
+            bandwidth,
+            short_guard,
+        });
+        let header = radiotap::Header {
+            time_us,
+            flags,
+            rate,
+            channel,
+            signal_dbm,
+            noise_dbm,
+            ht,
+            vht,
+        };
         let mut out = Vec::new();
         header.emit(&mut out);
         prop_assert_eq!(radiotap::Header::parse(&out), Some((header, &[][..])));

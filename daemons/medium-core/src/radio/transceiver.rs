@@ -20,6 +20,7 @@ pub struct Hearing {
     cs_threshold_dbm: f64,
     pub capture_ratio: f64,
     pub capture_later: bool,
+    /// On 20 MHz.
     pub noise_mw: f64,
 }
 
@@ -38,6 +39,11 @@ impl Hearing {
 
     pub fn by_threshold(&self) -> bool {
         self.model == Model::Threshold
+    }
+
+    /// The noise that a receiver of this rate hears.
+    pub fn noise_mw(&self, rate: Rate) -> f64 {
+        self.noise_mw * rate.widening()
     }
 
     /// Whether a signal makes the channel busy.
@@ -78,7 +84,7 @@ struct Signal {
 pub struct Reception {
     pub tx: usize,
     pub mw: f64,
-    rate: Rate,
+    pub rate: Rate,
     pub began: Instant,
     /// When its frame began, and ends.
     begins: Instant,
@@ -237,7 +243,8 @@ impl Transceiver {
         if hearing.model != Model::ErrorRate {
             return;
         }
-        let sinr = reception.mw / (reception.interference_mw + hearing.noise_mw);
+        let noise_mw = hearing.noise_mw(reception.rate);
+        let sinr = reception.mw / (reception.interference_mw + noise_mw);
         let (rate, counted) = (reception.rate, reception.counted);
         let body = reception.begins + phy.preamble(rate);
         let parts = [
@@ -270,7 +277,8 @@ impl Transceiver {
         } else if !hearing.by_threshold() && fate == Fate::Delivered {
             let success = match hearing.model {
                 Model::Table => {
-                    let ratio = reception.mw / (worst_mw + hearing.noise_mw);
+                    let noise_mw = hearing.noise_mw(reception.rate);
+                    let ratio = reception.mw / (worst_mw + noise_mw);
                     1.0 - hearing.table.loss(reception.rate, to_db(ratio))
                 }
                 _ => libm::exp(reception.log_success),

@@ -24,7 +24,7 @@ pub fn signal_begins(
     hearing: &Hearing,
 ) -> Fate {
     let mw = arriving.signal.mw;
-    let (capture, noise_mw) = (hearing.capture_ratio, hearing.noise_mw);
+    let (capture, noise_mw) = (hearing.capture_ratio, hearing.noise_mw(arriving.rate));
     let decodable = hearing.decodes(arriving.signal.dbm);
     let sending = transceiver.is_sending();
     let mut cause = unlocked(decodable);
@@ -33,7 +33,8 @@ pub fn signal_begins(
     if let Some(reception) = transceiver.reception_mut() {
         reception.interference_mw += mw;
         reception.worst_mw = reception.worst_mw.max(reception.interference_mw);
-        let drowned = reception.mw < capture * (reception.interference_mw + noise_mw);
+        let noise_of_it_mw = hearing.noise_mw(reception.rate);
+        let drowned = reception.mw < capture * (reception.interference_mw + noise_of_it_mw);
         if hearing.by_threshold() && drowned {
             reception.spoiled.get_or_insert(Fate::Collided);
         }

@@ -52,7 +52,7 @@ pub struct Done {
 #[derive(Clone, Copy)]
 pub struct Load {
     pub bytes: usize,
-    pub rate_mbps: f64,
+    pub rate: Rate,
     pub rts: bool,
 }
 
@@ -68,7 +68,13 @@ pub fn saturate(
     let mut send = |medium: &mut Medium, pair: (usize, usize)| {
         id += 1;
         let to = To::Radio(pair.1);
-        medium.enqueue(pair.0, frame(id, to, load.bytes, load.rate_mbps, load.rts));
+        let rates = vec![Attempts {
+            rate: load.rate,
+            tries: 7,
+            rts: load.rts,
+        }];
+        let sent = frame(id, to, load.bytes, 1.0, load.rts);
+        medium.enqueue(pair.0, Frame { rates, ..sent });
     };
     for &pair in pairs {
         send(medium, pair);
@@ -122,7 +128,7 @@ pub fn saturated(stations: usize, rts: bool, seconds: u64) -> Saturated {
     let pairs: Vec<_> = (1..=stations).map(|i| (i, 0)).collect();
     let load = Load {
         bytes: 1536,
-        rate_mbps: 2.0,
+        rate: Rate::DSSS_2,
         rts,
     };
     let done = saturate(&mut medium, &pairs, seconds, load);

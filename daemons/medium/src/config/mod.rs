@@ -50,6 +50,9 @@ pub struct Config {
     pub channel_mhz: u16,
     /// The noise of which records speak.
     pub noise_dbm: f64,
+    /// Unicast frames above it, FCS included, have an RTS: of HT and VHT, of which the kernel leaves
+    /// that to the radio.
+    pub rts_threshold: usize,
     /// Where a socket takes changes; none for nowhere.
     pub control: Option<PathBuf>,
     /// Whether radios are others' than Hoplab's: on several channels, with more than one address, and
@@ -102,6 +105,7 @@ fn check(document: Document, start: Instant) -> Result<Config, Mistake> {
         power: network.power,
         channel_mhz: radio.channel_mhz,
         noise_dbm: radio.noise_dbm,
+        rts_threshold: radio.rts_threshold,
         control: document.control,
         others_radios: false,
         records: document.records,

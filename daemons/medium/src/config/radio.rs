@@ -4,14 +4,14 @@
 use hoplab_keys::{table, Keys, Mistake};
 use hoplab_medium_core::{
     Cost, Duration, Energy, Fading, Model, Nic, Params, Phy, Propagation, Rate, Reception, Rules,
-    Standard,
+    Standard, Width,
 };
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::one_of;
 
-const PROFILES: [(&str, &str); 6] = [
+const PROFILES: [(&str, &str); 8] = [
     (
         "wavelan",
         include_str!("../../../../hoplab/scenario/profiles/wavelan.toml"),
@@ -36,6 +36,14 @@ const PROFILES: [(&str, &str); 6] = [
         "80211a",
         include_str!("../../../../hoplab/scenario/profiles/80211a.toml"),
     ),
+    (
+        "80211n",
+        include_str!("../../../../hoplab/scenario/profiles/80211n.toml"),
+    ),
+    (
+        "80211ac",
+        include_str!("../../../../hoplab/scenario/profiles/80211ac.toml"),
+    ),
 ];
 
 /// Power draw in W: transmit, receive, idle, sleep.
@@ -52,17 +60,26 @@ const PRESETS: [(&str, [f64; 4]); 3] = [
 /// Thermal noise density at 290 K in dBm/MHz, and the noise figure that ns-3 assumes.
 const THERMAL_DBM_PER_MHZ: f64 = -113.975;
 const NOISE_FIGURE_DB: f64 = 7.0;
+const LAST_2_GHZ_CHANNEL: u16 = 14;
+const SHORT_GUARD_NS: u16 = 400;
 
 #[derive(Debug, Deserialize)]
 pub struct RadioTable {
     rules: String,
     standard: String,
     channel: u16,
+    /// None where `mcs` is.
+    #[serde(default)]
     rate_mbps: Value,
+    mcs: Option<u8>,
+    width_mhz: Option<u16>,
+    guard_ns: Option<u16>,
+    streams: Option<u8>,
     basic_rate_mbps: f64,
     plcp_rate_mbps: f64,
     preamble: String,
     mac: String,
+    rts_threshold: usize,
     retry_short: u32,
     retry_long: u32,
     retry_rules: String,
@@ -123,6 +140,7 @@ pub struct Radio {
     pub params: Params,
     pub channel_mhz: u16,
     pub noise_dbm: f64,
+    pub rts_threshold: usize,
 }
 
 /// Keys that give the same, as a distance or as a power.
@@ -154,8 +172,13 @@ pub fn add_profile(given: &mut Keys) -> Result<(), Mistake> {
             profile.remove(distance);
         }
     }
+    let mut both = profile.clone();
+    both.extend(given.clone());
     for (key, value) in profile {
-        given.entry(key).or_insert(value);
+        // Another standard than the profile's names its rates otherwise.
+        if table("Radio").counts(&key, &both).is_ok() {
+            given.entry(key).or_insert(value);
+        }
     }
     Ok(())
 }
@@ -209,7 +232,7 @@ impl RadioTable {
         let reception = one_of(&self.reception, "reception", &kinds)?;
         let width_mhz: f64 = match phy.standard {
             Standard::Dsss => 22.0,
-            Standard::Ofdm { .. } => 20.0,
+            Standard::Ofdm { .. } | Standard::Ht { .. } | Standard::Vht { .. } => 20.0,
         };
         let thermal_dbm = THERMAL_DBM_PER_MHZ + 10.0 * width_mhz.log10() + NOISE_FIGURE_DB;
         let noise_dbm = self.noise_dbm.unwrap_or(thermal_dbm);
@@ -247,21 +270,25 @@ impl RadioTable {
         Ok(Radio {
             params,
             channel_mhz: match self.channel {
-                channel @ 1..=13 => 2407 + 5 * channel,
-                14 => 2484,
+                channel @ 1..LAST_2_GHZ_CHANNEL => 2407 + 5 * channel,
+                LAST_2_GHZ_CHANNEL => 2484,
                 channel => 5000 + 5 * channel,
             },
             noise_dbm,
+            rts_threshold: self.rts_threshold,
         })
     }
 
     fn phy(&self) -> Result<Phy, Mistake> {
         let ofdm = |signal_extension| Standard::Ofdm { signal_extension };
+        let signal_extension = self.channel <= LAST_2_GHZ_CHANNEL;
         let standards = [
             ("802.11", Standard::Dsss),
             ("802.11b", Standard::Dsss),
             ("802.11g", ofdm(true)),
             ("802.11a", ofdm(false)),
+            ("802.11n", Standard::Ht { signal_extension }),
+            ("802.11ac", Standard::Vht { signal_extension }),
         ];
         for (key, window) in [("cw_min", self.cw_min), ("cw_max", self.cw_max)] {
             if window & (window + 1) != 0 {
@@ -279,13 +306,16 @@ impl RadioTable {
         let standard = one_of(&self.standard, "standard", &standards)?;
         let header: &[Rate] = match standard {
             Standard::Dsss => &[Rate::DSSS_1, Rate::DSSS_2],
-            Standard::Ofdm { .. } => &[Rate::OFDM_6],
+            Standard::Ofdm { .. } | Standard::Ht { .. } | Standard::Vht { .. } => &[Rate::OFDM_6],
         };
-        let all = Rate::ALL.into_iter().filter(|rate| standard.has(*rate));
+        let all = Rate::LEGACY.into_iter().filter(|rate| standard.has(*rate));
         let all: Vec<Rate> = all.collect();
         // The kernel chooses the data's rate; here it is only checked. None is "auto".
         if let Some(mbps) = self.rate_mbps.as_f64() {
             self.rate(mbps, "rate_mbps", &all)?;
+        }
+        if let Standard::Ht { .. } | Standard::Vht { .. } = standard {
+            self.check_scheme(standard)?;
         }
         Ok(Phy {
             standard,
@@ -296,6 +326,26 @@ impl RadioTable {
             sifs: micros(self.sifs_us),
             cw_min: self.cw_min,
             cw_max: self.cw_max,
+        })
+    }
+
+    /// Whether the standard has a rate of this MCS with the width and the streams that go with it.
+    fn check_scheme(&self, standard: Standard) -> Result<(), Mistake> {
+        let mcs = self.mcs.ok_or_else(|| Mistake::at("mcs", "missing"))?;
+        let width = match self.width_mhz {
+            Some(80) => Width::Mhz80,
+            Some(40) => Width::Mhz40,
+            _ => Width::Mhz20,
+        };
+        let short = self.guard_ns == Some(SHORT_GUARD_NS);
+        let found = match standard {
+            Standard::Vht { .. } => Rate::vht(mcs, self.streams.unwrap_or(1), width, short),
+            _ => Rate::ht(mcs, width, short),
+        };
+        let has = found.is_some_and(|rate| standard.has(rate));
+        has.then_some(()).ok_or_else(|| {
+            let (standard, width) = (&self.standard, width.mhz());
+            Mistake::at("mcs", format!("{standard} has no MCS {mcs} at {width} MHz"))
         })
     }
 

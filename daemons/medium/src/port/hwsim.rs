@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use hoplab_linux::calls::{self, Call};
 use hoplab_linux::netlink::{is_overrun, Inbox, Netlink, LONGEST_WAIT};
 use hoplab_linux::{kernel, signals, wait, Interest};
-use hoplab_medium_core::{Attempts, Duration, Instant, Rate, MAX_RATES};
+use hoplab_medium_core::{Attempts, Duration, Instant, Rate, Width, MAX_RATES};
 use hoplab_wire::netlink::{family_id, Attributes, Batch};
 use serde_json::{json, Value};
 
@@ -17,7 +17,7 @@ use super::{Heard, Port, Sent, Troubles, Woken};
 use crate::dot11;
 
 /// hwsim's rate table: DSSS/CCK, then OFDM; in the 5 GHz band only OFDM.
-const RATES: [Rate; 12] = Rate::ALL;
+const RATES: [Rate; 12] = Rate::LEGACY;
 const FIRST_OFDM: usize = 4;
 /// The kernel's IEEE80211_MAX_DATA_LEN: hwsim drops a longer frame, header included, on its way to
 /// the receiver.
@@ -194,7 +194,7 @@ impl Hwsim {
             self.troubles.unknown_radios += 1;
             return None;
         };
-        let (rates, indexes) = rate_table(sent, self.others_radios);
+        let (rates, indexes) = rate_table(sent);
         Some(Sent {
             radio,
             bytes: sent.frame,
@@ -297,7 +297,10 @@ impl Port for Hwsim {
     }
 
     fn deliver(&mut self, to: usize, bytes: &[u8], ticket: &Ticket, heard: Heard) {
-        let rate = RATES.iter().position(|rate| *rate == heard.rate);
+        // hwsim takes nothing else: to the receiver's kernel an HT or VHT frame came at its non-HT
+        // reference rate.
+        let like = heard.rate.reference();
+        let rate = RATES.iter().position(|rate| *rate == like);
         let first = first_rate(ticket.frequency_mhz);
         messages::deliver(
             &mut self.batch,
@@ -368,41 +371,76 @@ fn first_rate(frequency_mhz: u32) -> usize {
     }
 }
 
-/// The OFDM rate with the modulation and code of each HT rate of one stream (19.5); the fastest has
-/// none of its code, 5/6, and gets the next.
-const LIKE_HT: [Rate; 8] = [
-    Rate::OFDM_6,
-    Rate::OFDM_12,
-    Rate::OFDM_18,
-    Rate::OFDM_24,
-    Rate::OFDM_36,
-    Rate::OFDM_48,
-    Rate::OFDM_54,
-    Rate::OFDM_54,
-];
+/// The rate of a row of the kernel's table, as it is counted from `first` on; none if it is not
+/// modelled.
+fn rate_of(entry: &messages::RateEntry, first: usize) -> Option<Rate> {
+    let has = |flag| entry.flags & flag != 0;
+    let width = match (has(messages::RC_40_MHZ), has(messages::RC_80_MHZ)) {
+        _ if has(messages::RC_160_MHZ) => return None,
+        (_, true) => Width::Mhz80,
+        (true, false) => Width::Mhz40,
+        (false, false) => Width::Mhz20,
+    };
+    let short_guard = has(messages::RC_SHORT_GUARD);
+    if has(messages::RC_VHT) {
+        let (mcs, streams) = (entry.index & 0xf, (entry.index >> 4) + 1);
+        return Rate::vht(mcs, streams, width, short_guard);
+    }
+    if has(messages::RC_HT) {
+        return Rate::ht(entry.index, width, short_guard);
+    }
+    RATES.get(usize::from(entry.index) + first).copied()
+}
 
-/// The frame's rates for the engine, and the kernel's indexes of them; none if one of them is
-/// unknown or of another table (HT, VHT). `like_ht` takes for an HT rate the one of [`LIKE_HT`].
-fn rate_table(sent: &messages::Sent<'_>, like_ht: bool) -> (Vec<Attempts>, Vec<u8>) {
-    let offset = first_rate(sent.frequency_mhz);
+/// The frame's rates for the engine, and the kernel's indexes of them; none if one of them is not
+/// modelled.
+fn rate_table(sent: &messages::Sent<'_>) -> (Vec<Attempts>, Vec<u8>) {
+    let first = first_rate(sent.frequency_mhz);
     let mut rates = Vec::new();
     let mut indexes = Vec::new();
     for entry in &sent.rates {
-        let index = usize::from(entry.index);
-        let rate = match entry.flags & messages::RC_MCS {
-            0 => RATES.get(index + offset),
-            messages::RC_HT if like_ht => LIKE_HT.get(index % LIKE_HT.len()),
-            _ => None,
-        };
-        let Some(rate) = rate else {
+        let Some(rate) = rate_of(entry, first) else {
             return (Vec::new(), indexes);
         };
         rates.push(Attempts {
-            rate: *rate,
+            rate,
             tries: entry.tries.into(),
             rts: entry.flags & messages::RC_USE_RTS_CTS != 0,
         });
         indexes.push(entry.index);
     }
     (rates, indexes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers of the kernel's `mac80211_hwsim.h`: MCS 8, 40 MHz 32, short guard interval 128, VHT
+    /// 256, 80 MHz 512, 160 MHz 1024; VHT's index has the streams less one above its four bits.
+    #[test]
+    fn rates_are_read_by_index_and_flags() {
+        let found = |index, flags, frequency_mhz| {
+            let entry = messages::RateEntry {
+                index,
+                tries: 1,
+                flags,
+            };
+            rate_of(&entry, first_rate(frequency_mhz))
+        };
+        assert_eq!(found(0, 0, 2412), Some(Rate::DSSS_1));
+        assert_eq!(found(0, 0, 5180), Some(Rate::OFDM_6));
+        assert_eq!(found(12, 0, 2412), None);
+        assert_eq!(found(7, 8, 5180), Rate::ht(7, Width::Mhz20, false));
+        assert_eq!(
+            found(15, 8 | 32 | 128, 2412),
+            Rate::ht(15, Width::Mhz40, true)
+        );
+        assert_eq!(found(16, 8, 5180), None);
+        let vht = Rate::vht(9, 2, Width::Mhz80, true);
+        assert_eq!(found(0x19, 256 | 512 | 128, 5180), vht);
+        assert!(vht.is_some());
+        assert_eq!(found(0x09, 256, 5180), None);
+        assert_eq!(found(0x08, 256 | 1024, 5180), None);
+    }
 }

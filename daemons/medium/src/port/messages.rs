@@ -29,9 +29,14 @@ pub const SEQUENCE_DELIVER: u32 = 1;
 pub const SEQUENCE_STATUS: u32 = 2;
 /// Of a delivery that goes to the other address of radio 0; that of radio 1 has the next one.
 pub const SEQUENCE_AGAIN: u32 = 3;
-/// HT and VHT rates are indexes of another table.
-pub const RC_MCS: u16 = RC_HT | 1 << 8;
+/// An index of HT's rates, not of those before.
 pub const RC_HT: u16 = 1 << 3;
+pub const RC_40_MHZ: u16 = 1 << 5;
+pub const RC_SHORT_GUARD: u16 = 1 << 7;
+/// MCS and streams of VHT.
+pub const RC_VHT: u16 = 1 << 8;
+pub const RC_80_MHZ: u16 = 1 << 9;
+pub const RC_160_MHZ: u16 = 1 << 10;
 pub const MAX_RATES: usize = 4;
 
 /// A frame that a kernel radio sends: what the medium needs of HWSIM_CMD_FRAME.

@@ -12,7 +12,9 @@ pub mod table;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hoplab_medium_core::{Antenna, ErrorTable, Fading, Instant, Model, Place, Reception, Station};
+use hoplab_medium_core::{
+    Antenna, ErrorTable, Fading, Instant, Model, Place, Reception, Standard, Station,
+};
 
 use crate::config::{self, Config};
 use libconfig::{Group, Value};
@@ -178,7 +180,7 @@ impl Described {
     }
 }
 
-/// A channel of 802.11g with these radios; the rest is wmediumd's.
+/// A channel with 802.11g's times and these radios; the rest is wmediumd's.
 fn plain(
     addresses: &[Address],
     noise_dbm: f64,
@@ -203,6 +205,10 @@ fn plain(
         station.name = shown(address);
     }
     config.others_radios = true;
+    // Whatever the radios can send.
+    config.params.phy.standard = Standard::Vht {
+        signal_extension: true,
+    };
     Ok(config)
 }
 

@@ -20,10 +20,10 @@ pub fn parse(text: &str) -> Result<ErrorTable, String> {
         let level = words.next().and_then(|word| word.parse::<i32>().ok());
         let level = level.ok_or_else(|| wrong("expected a level in whole dBm"))?;
         let losses: Vec<f64> = words.filter_map(|word| word.parse().ok()).collect();
-        let losses: [f64; Rate::ALL.len()] = losses
-            .get(..Rate::ALL.len())
+        let losses: [f64; Rate::LEGACY.len()] = losses
+            .get(..Rate::LEGACY.len())
             .and_then(|losses| losses.try_into().ok())
-            .filter(|losses: &[f64; Rate::ALL.len()]| {
+            .filter(|losses: &[f64; Rate::LEGACY.len()]| {
                 losses.iter().all(|p| (0.0..=1.0).contains(p))
             })
             .ok_or_else(|| wrong("expected twelve probabilities"))?;
