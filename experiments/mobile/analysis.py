@@ -291,11 +291,11 @@ def _over_speed(field: Field) -> Picture:
 
 
 def _remedies_picture(field: Field, remedies: Field, speeds: Sequence[float]) -> Picture:
-    cases = list(dict.fromkeys(way for _, way in remedies.runs))
     panels = []
     for v in speeds:
+        cases = [way for speed, way in remedies.runs if speed == v]
         ticks = {float(i): case for i, case in enumerate(cases)}
-        panel = plot.Panel(f"{v:g} m/s", (-0.5, len(cases) - 0.5), (-500, 700), ticks=ticks)
+        panel = plot.Panel(f"{v:g} m/s", (-0.5, len(cases) - 0.5), (-200, 400), ticks=ticks)
         for against in ("base", "ELFN"):
             found = []
             for i, case in enumerate(cases):

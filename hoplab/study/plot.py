@@ -23,6 +23,8 @@ except ModuleNotFoundError:
 
 COLUMNS = 2
 MOST_IN_A_ROW = 8
+LETTERS_BELOW = 60
+"""Of a panel's names; more stand upright."""
 """Entries of a legend."""
 STYLES = {
     "sent": ("#1f5fa8", "."),
@@ -90,6 +92,11 @@ class Panel:
     ticks: Mapping[float, str] | None = None
     curves: list[Curve] = field(default_factory=list)
 
+    @property
+    def is_crowded(self) -> bool:
+        """Its names do not find room side by side."""
+        return self.ticks is not None and sum(map(len, self.ticks.values())) > LETTERS_BELOW
+
     def add(
         self,
         kind: str,
@@ -113,7 +120,8 @@ def svg(panels: list[Panel], x_label: str, y_label: str, title: str) -> str:
 def _svg(panels: list[Panel], x_label: str, y_label: str, title: str) -> str:
     columns = min(COLUMNS, len(panels))
     rows = -(-len(panels) // columns)
-    figure = Figure(figsize=(4.4 * columns, 2.7 * rows + 0.6), layout="constrained")
+    height = (4.3 if any(panel.is_crowded for panel in panels) else 2.7) * rows + 0.6
+    figure = Figure(figsize=(4.4 * columns, height), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False)
     for panel, axis in zip(panels, axes.flat, strict=False):
         _draw(panel, axis, x_label, y_label)
@@ -143,7 +151,8 @@ def _draw(panel: Panel, axis: Any, x_label: str, y_label: str) -> None:
     labels = {"xlabel": panel.x_label or x_label, "ylabel": panel.y_label or y_label}
     axis.set(title=panel.title, xlim=panel.x, ylim=panel.y, **labels)
     if panel.ticks is not None:
-        axis.set_xticks(list(panel.ticks), list(panel.ticks.values()))
+        names = list(panel.ticks.values())
+        axis.set_xticks(list(panel.ticks), names, rotation=90 if panel.is_crowded else 0)
     axis.grid(color="#e4e7eb", linewidth=0.6)
     for curve in panel.curves:
         colour, marker = curve.style
