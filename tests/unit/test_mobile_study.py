@@ -13,7 +13,6 @@ from hoplab.study import folder
 from hoplab.study.findings import told
 from hoplab.study.swept import Run, Runs
 
-pytest.importorskip("numpy")
 STUDY = folder.find("mobile")
 ANALYSIS: Any = STUDY.analysis()
 MODEL = ANALYSIS.expected_throughput
