@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `hoplab mininet` looks for, and its hooks into others' code, on packages that stand in."""
 
+import importlib
 import importlib.util
 import subprocess
 import sys
@@ -46,11 +47,17 @@ def until(moment):
 def nap(seconds):
     sleep(seconds)
 """
+LINK = """
+class IntfWireless:
+    def ipLink(self, *words):
+        return " ".join(words)
+"""
 STAND_INS = {
     "mininet/__init__.py": "",
     "mininet/util.py": "",
     "mininet/node.py": NODE,
     "mn_wifi/__init__.py": "",
+    "mn_wifi/link.py": LINK,
     "mn_wifi/net.py": NET,
     "mn_wifi/mobility.py": CLOCK,
     "mn_wifi/replaying.py": CLOCK,
@@ -271,3 +278,11 @@ def test_a_controller_is_stood_in_for_where_nobody_has_it(
     start.stand_in(*start.CONTROLLER)
     links = [str(path.readlink()) for path in tmp_path.iterdir()]
     assert links == (["/usr/bin/ovs-testcontroller"] if len(there) == 1 else [])
+
+
+@pytest.mark.usefixtures("hooks")
+def test_stations_come_up_one_after_another(clock: Clock) -> None:
+    link = importlib.import_module("mn_wifi.link")
+    assert link.IntfWireless().ipLink("down") == "down" and clock.now == 0
+    assert [link.IntfWireless().ipLink("up") for _ in range(3)] == ["up"] * 3
+    assert clock.naps == [0.05] * 3

@@ -104,6 +104,8 @@ class Flow:
             self.socket = socket.socket()
         self.socket.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, variant.encode())
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 60_000)
+        # A port of its own: the kernel gives two connections to different ports the same one.
+        self.socket.bind((NEAR, 0))
         self.socket.connect(listener.getsockname())
         self.near: tuple[str, int] = self.socket.getsockname()
         self.far: tuple[str, int] = self.socket.getpeername()

@@ -17,6 +17,7 @@ from pathlib import Path
 
 OVS_UPTIME_S = 11.0
 SHORTEST_WAIT_S = 0.01
+APART_S = 0.05
 
 
 def older_mininet(module):
@@ -110,10 +111,25 @@ def medium(module):
         kind.plotGraph = plot_nothing
 
 
+def apart(module):
+    """Stations never associate: commands take no time in virtual time, so that all come up in one
+    instant, scan in step, and their probe requests collide at every access point."""
+    kind = module.IntfWireless
+    command = kind.ipLink
+
+    def later(self, *words):
+        if words == ("up",):
+            time.sleep(APART_S)
+        return command(self, *words)
+
+    kind.ipLink = later
+
+
 HOOKS = {
     "mininet.util": older_mininet,
     "mininet.node": switches,
     "mn_wifi.node": access_points,
+    "mn_wifi.link": apart,
     "mn_wifi.mobility": waiting,
     "mn_wifi.replaying": waiting,
     "mn_wifi.net": medium,
