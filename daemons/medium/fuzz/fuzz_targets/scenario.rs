@@ -171,7 +171,7 @@ fn frame(id: u64, stations: usize, from: &mut Bytes<'_>) -> Frame {
     };
     let entries = from.below(6);
     let rates = (0..entries).map(|_| Attempts {
-        rate: Rate::ALL[from.below(5)],
+        rate: Rate::LEGACY[from.below(5)],
         tries: from.below(4) as u32,
         rts: from.chance(),
     });
