@@ -15,12 +15,12 @@ from hoplab.errors import HoplabError, ScenarioError
 from hoplab.mininet_wifi import INSIDE, PYTHON, VARIABLE, surroundings
 from hoplab.network import build, wifi
 from hoplab.network.build import Network
+from hoplab.network.hwsim import LAST_2_GHZ_CHANNEL
 from hoplab.processes import last_line
 from hoplab.scenario.model import Scenario
 from hoplab.scenario.plan import WIRELESS, Plan
 
 STOP_S = 20.0
-LAST_2_GHZ_CHANNEL = 14
 MODES = {"802.11": "b", "802.11b": "b", "802.11g": "g"}
 """Mininet-WiFi's names of standards at 2.4 GHz."""
 
