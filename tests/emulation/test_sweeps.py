@@ -98,12 +98,13 @@ def cluster(folder: Path, workers: int) -> Iterator[str]:
 def kill_one_in_mid_run(folder: Path, killed: list[int]) -> None:
     """SIGKILL for the first worker that has had a run's guest for a moment."""
     deadline = time.monotonic() + LIMIT_S
-    while time.monotonic() < deadline and not killed:
-        for note in folder.glob(f"worker*/**/{RUNNING}*"):
-            if any(note.parent.glob("hoplab-sweep-*/run/raw/*")) and note.exists():
-                killed.append(int(note.name.removeprefix(RUNNING)))
-                os.kill(killed[0], signal.SIGKILL)
-                return
+    while time.monotonic() < deadline:
+        for note in folder.glob(f"worker*/dask-*/*/{RUNNING}*"):
+            with contextlib.suppress(FileNotFoundError):  # a run's folder goes when the run ends
+                if any(note.parent.glob("hoplab-sweep-*/run/raw/*")) and note.exists():
+                    killed.append(int(note.name.removeprefix(RUNNING)))
+                    os.kill(killed[0], signal.SIGKILL)
+                    return
         time.sleep(0.02)
 
 
