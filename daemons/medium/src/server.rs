@@ -297,7 +297,7 @@ impl<P: Port> Server<P> {
                     if let Some(pending) = self.pending.get(&frame) {
                         self.recorder.dropped(radio, at, outcome, &pending.bytes)?;
                     }
-                    self.status(frame, radio, outcome, &tries, kept);
+                    self.status(frame, outcome, &tries, kept);
                 }
                 Output::Released { frame } => {
                     self.pending.remove(&frame);
@@ -326,14 +326,7 @@ impl<P: Port> Server<P> {
             .deliver(to, &pending.bytes, &pending.ticket, heard);
     }
 
-    fn status(
-        &mut self,
-        frame: u64,
-        radio: usize,
-        outcome: Outcome,
-        tries: &[u32; MAX_RATES],
-        kept: bool,
-    ) {
+    fn status(&mut self, frame: u64, outcome: Outcome, tries: &[u32; MAX_RATES], kept: bool) {
         let Some(pending) = self.pending.get(&frame) else {
             return;
         };
@@ -348,7 +341,7 @@ impl<P: Port> Server<P> {
         }
         self.traffic.statuses += 1;
         self.port
-            .status(radio, &pending.ticket, outcome.succeeded(), tries);
+            .status(&pending.ticket, outcome.succeeded(), tries);
         if !kept {
             self.pending.remove(&frame);
         }
@@ -447,13 +440,13 @@ fn prepare<P: Port>(
     // these frames, tried over and over, would fill the channel for seconds.
     if dot11::is_deauthentication(sent.bytes) {
         traffic.deauthentications += 1;
-        port.status(sent.radio, &sent.ticket, true, &once);
+        port.status(&sent.ticket, true, &once);
         return None;
     }
     // Acknowledged it would vanish on its way to the receiving host.
     if sent.bytes.len() > port.longest_frame() {
         traffic.oversized += 1;
-        port.status(sent.radio, &sent.ticket, false, &once);
+        port.status(&sent.ticket, false, &once);
         return None;
     }
     let header = dot11::parse(sent.bytes);

@@ -98,7 +98,7 @@ impl Port for Script {
         self.told.borrow_mut().deliveries += 1;
     }
 
-    fn status(&mut self, _: usize, ticket: &u64, acked: bool, _: &[u32; MAX_RATES]) {
+    fn status(&mut self, ticket: &u64, acked: bool, _: &[u32; MAX_RATES]) {
         self.told.borrow_mut().statuses.push((*ticket, acked));
     }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `mac80211_hwsim` of this kernel, over generic netlink.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -12,6 +11,7 @@ use hoplab_medium_core::{Attempts, Duration, Instant, Rate, Width, MAX_RATES};
 use hoplab_wire::netlink::{family_id, Attributes, Batch};
 use serde_json::{json, Value};
 
+use super::addresses::Addresses;
 use super::messages::{self, Message, Tried};
 use super::{Heard, Port, Sent, Troubles, Woken};
 use crate::dot11;
@@ -22,11 +22,11 @@ const FIRST_OFDM: usize = 4;
 /// The kernel's IEEE80211_MAX_DATA_LEN: hwsim drops a longer frame, header included, on its way to
 /// the receiver.
 const LONGEST_FRAME: usize = 2304;
-/// The bit that tells hwsim's address of a radio that was made without one from the radio's own.
-const UNNAMED: u8 = 0x40;
 
 /// What a status and a delivery repeat of the kernel's frame.
 pub struct Ticket {
+    /// What hwsim calls the sender.
+    transmitter: [u8; 6],
     cookie: u64,
     flags: u32,
     frequency_mhz: u32,
@@ -39,16 +39,7 @@ pub struct Hwsim {
     /// Away while its messages are handed out.
     inbox: Option<Inbox>,
     family: u16,
-    /// Radio of each permanent address.
-    radios: BTreeMap<[u8; 6], usize>,
-    /// See [`Config::others_radios`](crate::config::Config).
-    others_radios: bool,
-    /// Radio of each address that hwsim knows it by.
-    senders: BTreeMap<[u8; 6], usize>,
-    /// What hwsim calls each radio.
-    addresses: Vec<[u8; 6]>,
-    /// Whether that is certain: it sends under it, or was reached there.
-    certain: Vec<bool>,
+    addresses: Addresses,
     batch: Batch,
     virtual_time: bool,
     other: Option<OwnedFd>,
@@ -98,7 +89,6 @@ impl Hwsim {
     /// `others_radios`, those that their frames name.
     pub fn open(macs: &[[u8; 6]], others_radios: bool) -> Result<Self, String> {
         let netlink = Netlink::open().map_err(|e| format!("netlink socket: {e}"))?;
-        let radios: BTreeMap<[u8; 6], usize> = macs.iter().copied().zip(0..).collect();
         let family = find_family(&netlink)?;
         register(&netlink, family)?;
         netlink.enlarge_buffers();
@@ -108,15 +98,7 @@ impl Hwsim {
             netlink,
             inbox: Some(Inbox::new()),
             family,
-            senders: if others_radios {
-                BTreeMap::new()
-            } else {
-                radios.clone()
-            },
-            others_radios,
-            radios,
-            addresses: macs.to_vec(),
-            certain: vec![false; macs.len()],
+            addresses: Addresses::new(macs, others_radios),
             batch: Batch::default(),
             virtual_time: kernel::in_virtual_time(),
             other: None,
@@ -137,35 +119,11 @@ impl Hwsim {
         Ok(!inbox.is_empty())
     }
 
-    /// Which radio has this hwsim address: its own, or for a radio that was made without a given
-    /// address, its own with the bit 0x40 set.
-    fn radio_of(&mut self, address: [u8; 6], frame: &[u8]) -> Option<usize> {
-        if let Some(radio) = self.senders.get(&address) {
-            self.certain[*radio] = true;
-            return Some(*radio);
-        }
-        let mut plain = address;
-        plain[0] &= !UNNAMED;
-        // Whose address was changed since, it tells in its frames.
-        let named = dot11::transmitter(frame).filter(|_| self.others_radios);
-        let known = named.and_then(|named| self.radios.get(&named.0));
-        let radio = *known.or_else(|| self.radios.get(&plain))?;
-        self.learn(radio, address);
-        Some(radio)
-    }
-
-    fn learn(&mut self, radio: usize, address: [u8; 6]) {
-        self.addresses[radio] = address;
-        self.certain[radio] = true;
-        self.senders.insert(address, radio);
-    }
-
     /// The kernel refused a delivery: it knows no such radio, or the radio is down. One that has not
     /// sent yet may have the other address.
     fn refused(&mut self, delivery: Attributes<'_>) {
         let to = delivery.get(messages::ADDR_RECEIVER);
-        let radio = to.and_then(|to| self.addresses.iter().position(|known| *known == to));
-        let Some(radio) = radio.filter(|radio| !self.certain[*radio]) else {
+        let Some((radio, other)) = to.and_then(|to| self.addresses.other(to)) else {
             self.troubles.refused_deliveries += 1;
             return;
         };
@@ -173,24 +131,23 @@ impl Hwsim {
             &mut self.batch,
             self.family,
             delivery,
-            unnamed(self.addresses[radio]),
+            other,
             messages::SEQUENCE_AGAIN + radio as u32,
         );
     }
 
     /// What became of a delivery to the other address of a radio.
     fn answered(&mut self, radio: usize, code: i32) {
-        match self.addresses.get(radio) {
-            Some(address) if code == 0 && !self.certain[radio] => {
-                self.learn(radio, unnamed(*address));
-            }
-            Some(_) if code == 0 => {}
-            _ => self.troubles.refused_deliveries += 1,
+        if code == 0 {
+            self.addresses.reached(radio);
+        } else {
+            self.troubles.refused_deliveries += 1;
         }
     }
 
     fn accepted<'a>(&mut self, sent: &messages::Sent<'a>) -> Option<Sent<'a, Ticket>> {
-        let Some(radio) = self.radio_of(sent.transmitter, sent.frame) else {
+        let named = dot11::transmitter(sent.frame).map(|named| named.0);
+        let Some(radio) = self.addresses.sender(sent.transmitter, named) else {
             self.troubles.unknown_radios += 1;
             return None;
         };
@@ -201,6 +158,7 @@ impl Hwsim {
             frequency_mhz: sent.frequency_mhz,
             rates,
             ticket: Ticket {
+                transmitter: sent.transmitter,
                 cookie: sent.cookie,
                 flags: sent.flags,
                 frequency_mhz: sent.frequency_mhz,
@@ -305,7 +263,7 @@ impl Port for Hwsim {
         messages::deliver(
             &mut self.batch,
             self.family,
-            self.addresses[to],
+            self.addresses.of(to),
             bytes,
             rate.unwrap_or(0).saturating_sub(first) as u32,
             heard.signal_dbm.round() as i32,
@@ -313,18 +271,17 @@ impl Port for Hwsim {
         );
     }
 
-    fn status(&mut self, radio: usize, ticket: &Ticket, acked: bool, tries: &[u32; MAX_RATES]) {
+    fn status(&mut self, ticket: &Ticket, acked: bool, tries: &[u32; MAX_RATES]) {
         let acked = acked && ticket.flags & messages::TX_CTL_NO_ACK == 0;
         let flags = ticket.flags | if acked { messages::TX_STAT_ACK } else { 0 };
         let rates = ticket.rates.iter().zip(tries);
         let table: Vec<Tried> = rates
             .map(|(&index, &times)| Tried { index, times })
             .collect();
-        let mac = self.addresses[radio];
         messages::status(
             &mut self.batch,
             self.family,
-            mac,
+            ticket.transmitter,
             flags,
             ticket.cookie,
             &table,
@@ -356,11 +313,6 @@ impl Port for Hwsim {
             "clock": self.clock_readings,
         })
     }
-}
-
-fn unnamed(mut address: [u8; 6]) -> [u8; 6] {
-    address[0] |= UNNAMED;
-    address
 }
 
 fn first_rate(frequency_mhz: u32) -> usize {

@@ -4,6 +4,7 @@
 //! [`Server`](crate::server::Server) drives the engine through a [`Port`] and knows nothing else of
 //! the hosts; another protocol is another file here. A test's port is a list of frames.
 
+mod addresses;
 pub mod hwsim;
 pub mod messages;
 
@@ -80,13 +81,7 @@ pub trait Port {
     fn deliver(&mut self, to: usize, bytes: &[u8], ticket: &Self::Ticket, heard: Heard);
 
     /// Its sender is told what became of it; `tries` per entry of its rates.
-    fn status(
-        &mut self,
-        radio: usize,
-        ticket: &Self::Ticket,
-        acked: bool,
-        tries: &[u32; MAX_RATES],
-    );
+    fn status(&mut self, ticket: &Self::Ticket, acked: bool, tries: &[u32; MAX_RATES]);
 
     /// Bytes that wait for [`Port::flush`].
     fn unsent(&self) -> usize;

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Which radio each address is by which hwsim knows one.
+
+use std::collections::BTreeMap;
+
+/// The bit that tells hwsim's address of a radio that was made without one from the radio's own.
+const UNNAMED: u8 = 0x40;
+
+type Address = [u8; 6];
+
+/// What is known of the addresses of radios.
+pub struct Addresses {
+    /// What the configuration calls each radio, by number.
+    given: Vec<Address>,
+    /// Radio of each of them.
+    radios: BTreeMap<Address, usize>,
+    /// See [`Config::others_radios`](crate::config::Config).
+    others_radios: bool,
+    /// Radio of each address that hwsim knows it by.
+    senders: BTreeMap<Address, usize>,
+    /// What hwsim calls each radio, as far as is known.
+    called: Vec<Address>,
+    /// Whether that is known: it sent under it, or was reached there.
+    known: Vec<bool>,
+}
+
+impl Addresses {
+    pub fn new(given: &[Address], others_radios: bool) -> Self {
+        let radios: BTreeMap<Address, usize> = given.iter().copied().zip(0..).collect();
+        Self {
+            given: given.to_vec(),
+            senders: if others_radios {
+                BTreeMap::new()
+            } else {
+                radios.clone()
+            },
+            radios,
+            others_radios,
+            called: given.to_vec(),
+            known: vec![false; given.len()],
+        }
+    }
+
+    /// What hwsim calls this radio, or may call it.
+    pub fn of(&self, radio: usize) -> Address {
+        self.called[radio]
+    }
+
+    /// Which radio sent a frame that names `transmitter`, as hwsim's `address`. That is its own, or
+    /// for a radio that was made without a given address, its own with the bit 0x40 set. One whose
+    /// address was changed since tells it in its frames, and that goes before all else: the new
+    /// one may be that of another radio for hwsim.
+    pub fn sender(&mut self, address: Address, transmitter: Option<Address>) -> Option<usize> {
+        let named = transmitter.filter(|_| self.others_radios);
+        let named = named.and_then(|named| self.radios.get(&named).copied());
+        let learnt = self.senders.get(&address).copied();
+        if let Some(radio) = learnt.filter(|radio| named.is_none_or(|named| named == *radio)) {
+            self.known[radio] = true;
+            return Some(radio);
+        }
+        let mut plain = address;
+        plain[0] &= !UNNAMED;
+        let radio = named.or_else(|| self.radios.get(&plain).copied())?;
+        self.learn(radio, address);
+        Some(radio)
+    }
+
+    /// Hwsim knows nobody at the address of a delivery, or that radio is down: which radio it was
+    /// for, and the other address that it may have.
+    pub fn other(&self, refused: Address) -> Option<(usize, Address)> {
+        let radio = self.called.iter().position(|called| *called == refused)?;
+        let other = unnamed(refused);
+        let taken = self.senders.get(&other).is_some_and(|by| *by != radio);
+        (!self.known[radio] && !taken).then_some((radio, other))
+    }
+
+    /// A delivery to the [other](Self::other) address of a radio was accepted.
+    pub fn reached(&mut self, radio: usize) {
+        let other = unnamed(self.called[radio]);
+        if !self.known[radio] && !self.senders.contains_key(&other) {
+            self.learn(radio, other);
+        }
+    }
+
+    /// What was taken to be so until now, of this radio and this address, was wrong.
+    fn learn(&mut self, radio: usize, address: Address) {
+        if self.senders.get(&self.called[radio]) == Some(&radio) {
+            self.senders.remove(&self.called[radio]);
+        }
+        if let Some(before) = self.senders.insert(address, radio) {
+            self.called[before] = self.given[before];
+            self.known[before] = false;
+        }
+        self.called[radio] = address;
+        self.known[radio] = true;
+    }
+}
+
+fn unnamed(mut address: Address) -> Address {
+    address[0] |= UNNAMED;
+    address
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: Address = [2, 0, 0, 0, 1, 0];
+    const B: Address = [2, 0, 0, 0, 2, 0];
+    const OWN: Address = [0, 0, 0, 0, 0, 1];
+
+    #[test]
+    fn a_radio_made_without_an_address_is_found_by_its_own() {
+        let mut known = Addresses::new(&[A, B], false);
+        assert_eq!(known.sender(unnamed(B), Some(A)), Some(1));
+        assert_eq!(known.of(1), unnamed(B));
+        assert_eq!(known.sender(A, None), Some(0));
+        assert_eq!(known.sender(OWN, Some(A)), None);
+        assert_eq!(known.other(A), None);
+    }
+
+    #[test]
+    fn one_that_has_not_sent_is_tried_at_its_other_address() {
+        let mut known = Addresses::new(&[A, B], false);
+        assert_eq!(known.other(B), Some((1, unnamed(B))));
+        known.reached(1);
+        assert_eq!(known.of(1), unnamed(B));
+        assert_eq!(known.other(unnamed(B)), None);
+    }
+
+    /// Three radios without given addresses; the first has one of its own now, and the others have
+    /// each the address that the one before was made with.
+    fn shifted() -> Addresses {
+        Addresses::new(&[OWN, A, B], true)
+    }
+
+    #[test]
+    fn what_frames_say_of_their_sender_goes_before_what_was_taken_to_be_so() {
+        let mut known = shifted();
+        // Hwsim's radio of this address is the first, and accepts what the second should have.
+        assert_eq!(known.other(A), Some((1, unnamed(A))));
+        known.reached(1);
+        assert_eq!(known.of(1), unnamed(A));
+        assert_eq!(known.sender(unnamed(A), Some(OWN)), Some(0));
+        assert_eq!((known.of(0), known.of(1)), (unnamed(A), A));
+        assert_eq!(known.other(A), None, "is the first radio's");
+        assert_eq!(known.sender(unnamed(B), Some(A)), Some(1));
+        assert_eq!((known.of(0), known.of(1)), (unnamed(A), unnamed(B)));
+        assert_eq!(known.sender(unnamed(A), Some(OWN)), Some(0));
+    }
+
+    #[test]
+    fn a_frame_with_an_unknown_address_is_whose_its_radio_last_was() {
+        let mut known = shifted();
+        assert_eq!(known.sender(unnamed(B), Some(A)), Some(1));
+        assert_eq!(known.sender(unnamed(B), Some([6; 6])), Some(1));
+        assert_eq!(known.sender(unnamed(B), None), Some(1));
+    }
+}
