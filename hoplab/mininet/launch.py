@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -13,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from hoplab.errors import MissingTool, ResultsError, ScenarioError
+from hoplab.machine.store import cache
 from hoplab.machine.uml import refuse_input, run_guest
 from hoplab.machine.watch import Limits
 from hoplab.mininet import measured, recording
@@ -59,7 +63,8 @@ def run(
             f"{script}: is directly in {script.parent}, of which a guest has its "
             "own; put it into a folder"
         )
-    folders = [script.parent, *([found.tree] if found.tree is not None else [])]
+    fonts = _fonts(found.python)
+    folders = [script.parent, fonts, *([found.tree] if found.tree is not None else [])]
     path = [AT_HOPLAB / (INSIDE / "site").relative_to(PROJECT)]
     path += [PACKAGES, *([found.tree] if found.tree is not None else [])]
     values = {
@@ -70,6 +75,8 @@ def run(
         recording.OUT: "/out",
         **({} if realtime else {recording.VIRTUAL: "1"}),
         "MPLBACKEND": "Agg",
+        "HOPLAB_FONTS": str(fonts),
+        "MPLCONFIGDIR": "/run/hoplab/matplotlib",
         # Hoplab's own interpreter is first in a guest, and has none of this.
         "PATH": "/run/hoplab/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     }
@@ -133,6 +140,26 @@ def passing() -> Path:
 
 def remove(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def _fonts(python: str) -> Path:
+    """A folder with matplotlib's list of fonts, which it else makes anew, in a second;
+    empty where this interpreter has no matplotlib."""
+    fonts = cache() / "fonts" / hashlib.sha256(python.encode()).hexdigest()[:16]
+    if not fonts.exists():
+        fonts.parent.mkdir(parents=True, exist_ok=True)
+        made = Path(tempfile.mkdtemp(dir=fonts.parent))
+        subprocess.run(
+            [python, "-c", "import matplotlib.font_manager"],
+            env={**os.environ, "MPLCONFIGDIR": str(made)},
+            capture_output=True,
+            check=False,
+        )
+        made.chmod(0o755)
+        with contextlib.suppress(OSError):  # somebody else has made it meanwhile
+            made.rename(fonts)
+        shutil.rmtree(made, ignore_errors=True)
+    return fonts
 
 
 def _new(out: Path) -> None:

@@ -102,6 +102,13 @@ def test_more_files_than_a_login_may_open(hoplab: Hoplab) -> None:
     assert done.stdout == "True\n", done.stderr
 
 
+def test_a_program_that_lists_folders_without_waiting(hoplab: Hoplab) -> None:
+    """No listing's memory is to stay mapped on the host until somebody waits."""
+    lister = "import os\nfor _ in range(10000): os.listdir('/usr')"
+    done = hoplab("exec", "--", "/usr/bin/python3", "-c", lister)
+    assert done.returncode == 0, done.stderr
+
+
 def test_options_that_others_tools_ask_for(hoplab: Hoplab) -> None:
     done = hoplab("exec", "--", "sh", "-c", OPTIONS)
     assert done.returncode == 0, done.stderr

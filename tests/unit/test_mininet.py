@@ -3,6 +3,7 @@
 
 import importlib
 import importlib.util
+import resource
 import subprocess
 import sys
 import time
@@ -19,6 +20,15 @@ from hoplab.mininet import launch
 from hoplab.mininet.inside import start
 
 NODE = """
+import subprocess
+class Node:
+    def startShell(self, mnopts=None):
+        self.options = mnopts
+        self.shell = subprocess.Popen(
+            ["sh", "-c", "ulimit -Sn; read go; ulimit -Sn"],
+            text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        )
+        self.began_with = int(self.shell.stdout.readline())
 class OVSSwitch:
     asked = []
     @classmethod
@@ -218,6 +228,21 @@ def test_open_vswitch_is_started_once_after_its_first_seconds(
     starts = [(at, words[1]) for at, words in commands if words[0].endswith("ovs-ctl")]
     assert starts == [(hooks.OVS_UPTIME_S, "start")]
     assert switch.asked == ["setup", "setup"]
+
+
+def test_a_nodes_shell_begins_with_few_descriptors(hooks: ModuleType) -> None:
+    """mnexec closes each that there could be; afterwards the limit is as it was."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wide = min(hard, 4 * hooks.DESCRIPTORS)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wide, hard))
+    try:
+        node = importlib.import_module("mininet.node").Node()
+        node.startShell(mnopts="-p")
+        told, _ = node.shell.communicate("go\n")
+        assert (node.options, node.began_with, int(told)) == ("-p", hooks.DESCRIPTORS, wide)
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (wide, hard)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 @pytest.fixture

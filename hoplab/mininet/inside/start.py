@@ -34,6 +34,7 @@ def main(arguments: list[str]) -> int:
     stand_in(*CONTROLLER)
     PACKAGES.mkdir()
     (PACKAGES / "hoplab").symlink_to(Path(__file__).resolve().parents[2])
+    shutil.copytree(os.environ["HOPLAB_FONTS"], os.environ["MPLCONFIGDIR"])
     Path("/var/run").mkdir(exist_ok=True)
     status = subprocess.call(arguments)
     subprocess.call(["pkill", MEDIUM])
