@@ -46,12 +46,16 @@ class Recording:
         assert self._process.stdout is not None
         told = self._process.stdout.readlines()
         status = self._process.wait()
-        paused, self._paused = self._paused, []
-        for protocol in paused:
-            protocol.start()
+        self._resume()
         if status:
             raise _failure(told, status)
         return self.folder
+
+    def _resume(self) -> None:
+        """Give the network its own routing back."""
+        paused, self._paused = self._paused, []
+        for protocol in paused:
+            protocol.start()
 
     def __enter__(self) -> Recording:
         return self
@@ -65,6 +69,7 @@ class Recording:
         if error is not None:
             self._process.terminate()
             self._process.wait()
+            self._resume()
         else:
             self.wait()
 
@@ -218,7 +223,9 @@ def _begun(recording: Recording) -> None:
         if begin_ns is not None:
             time.sleep(max(0.0, (begin_ns - time.monotonic_ns()) / 1e9))
             return
-    raise _failure(told, process.wait())
+    status = process.wait()
+    recording._resume()
+    raise _failure(told, status)
 
 
 def _failure(told: Sequence[str], status: int) -> RecordingFailed:

@@ -347,6 +347,8 @@ def test_mininet_wifi_makes_a_scenario_s_stations(tmp_path: Path, hoplab: Hoplab
     assert others.goodput_kbps == pytest.approx(own.goodput_kbps, rel=0.5)
     assert {row["node"] for row in others.rows("radios")} == {"n0", "n1", "n2", "n3"}
     assert others.manifest["machine_hash"] is None
+    again = hoplab("verify", "mininet-wifi", cwd=tmp_path)
+    assert again.returncode == 0 and "reproduced" in again.stdout, again.stderr
 
 
 def test_a_scenario_tells_of_a_missing_mininet_wifi(tmp_path: Path, hoplab: Hoplab) -> None:

@@ -2,6 +2,7 @@
 """What scripts for Mininet-WiFi import, on a stand-in for it; and what becomes of a recording."""
 
 import ast
+import contextlib
 import json
 import subprocess
 import sys
@@ -131,6 +132,37 @@ def test_a_script_s_network_is_a_scenario(monkeypatch: pytest.MonkeyPatch) -> No
     assert resolve(scenario) == scenario
     with pytest.raises(ScenarioError, match="hoplab mininet"):
         launch.others(scenario)
+
+
+@pytest.mark.parametrize(
+    ("lab", "error"),
+    [
+        ("print('{\"begin_ns\": 0}')", None),
+        ("import time; print('{\"begin_ns\": 0}', flush=True); time.sleep(60)", KeyError),
+        ("raise SystemExit(4)", RecordingFailed),
+    ],
+    ids=["ended", "the script failed", "never began"],
+)
+def test_a_network_gets_its_routing_back(
+    monkeypatch: pytest.MonkeyPatch, lab: str, error: type[Exception] | None
+) -> None:
+    """However its measurement ends."""
+    told: list[str] = []
+    dsr = without_starting(
+        plugins.Dsr, settings=[], stop=lambda: told.append("stop"), start=lambda: told.append("go")
+    )
+
+    def start(request: dict[str, Any]) -> subprocess.Popen[str]:
+        return subprocess.Popen([sys.executable, "-c", lab], stdout=subprocess.PIPE, text=True)
+
+    monkeypatch.setattr(recording, "_start", start)
+    with (
+        pytest.raises(error) if error else contextlib.nullcontext(),
+        recording.record(SimpleNamespace(stations=[node("sta1", 1, dsr)])),
+    ):
+        if error:
+            raise error
+    assert told == ["stop", "go"]
 
 
 def test_stations_with_split_are_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
