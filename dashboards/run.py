@@ -195,6 +195,14 @@ def _tcp(made: Dashboard) -> None:
         )
     )
     made.with_panel(
+        lines(
+            "Held for split connections",
+            "Split-TCP: segments at a station that nobody else answers for yet.",
+            "suffix: segments",
+            query(f"hoplab_split_buffered{{{FLOW}}}", "{{flow}} {{node}}"),
+        )
+    )
+    made.with_panel(
         listing(
             "Flows, once they are over",
             "Table `flows`: what each came to.",

@@ -4,6 +4,7 @@ values of the run's tables."""
 
 from __future__ import annotations
 
+import math
 import re
 import subprocess
 import time
@@ -36,6 +37,11 @@ elfn = true
 source = "n0"
 destination = "n3"
 [[flow]]
+source = "n0"
+destination = "n3"
+elfn = false
+split = { proxies = ["n1"] }
+[[flow]]
 protocol = "udp"
 rate_kbps = 20
 source = "n3"
@@ -60,7 +66,7 @@ topology = { kind = "hybrid" }
 source = "srv"
 destination = "n0"
 """
-RANGE_S, RATE_S = 3600, 1.0
+RANGE_S, RATE_S, STEP_S = 3600, 1.0, 0.1
 Key = tuple[str, ...]
 Series = dict[Key, dict[float, float]]
 """By the labels that tell series apart: values by scenario time, or one at None."""
@@ -161,9 +167,12 @@ def column(run: Results, table: str, name: str, factor: float = 1.0) -> Series:
     found: Series = {}
     for row in run.rows(table):
         if row[name] is not None:
-            key = tuple(str(row[k]) for k in TABLES[table].keys)
-            found.setdefault(key, {})[round(row["t_s"], 3)] = factor * row[name]
+            found.setdefault(keys(row, table), {})[round(row["t_s"], 3)] = factor * row[name]
     return found
+
+
+def keys(row: dict[str, Any], table: str) -> Key:
+    return tuple(str(row[key]) for key in TABLES[table].keys)
 
 
 def code(run: Results, table: str, name: str) -> Series:
@@ -197,6 +206,16 @@ def added(series: Series, combine: Callable[[list[float]], float] = sum) -> Seri
     """All series as one, at times when all have a value."""
     times = set.intersection(*(set(values) for values in series.values()))
     return {(): {t: combine([values[t] for values in series.values()]) for t in times}}
+
+
+def shown(run: Results, table: str, name: str) -> Series:
+    """A column whose times are not those that a graph asks for: at the next that it does."""
+    found: Series = {}
+    for row in run.rows(table):
+        stored_s = math.floor(row["t_s"] * 1000) / 1000
+        asked_s = math.ceil(stored_s / STEP_S - 1e-9) * STEP_S
+        found.setdefault(keys(row, table), {})[round(asked_s, 3)] = row[name]
+    return found
 
 
 def mean(values: list[float]) -> float:
@@ -321,6 +340,10 @@ def expectations(s: Streamed) -> dict[tuple[str, str, str], tuple[Key, Series]]:
         (run, "State of congestion control", "A"): (flow, states(one)),
         (run, "Segments sent again", "A"): (flow, tcp["retransmits"]),
         (run, "Segments sent again", "B"): (flow, tcp["timeouts"]),
+        (run, "Held for split connections", "A"): (
+            ("node", "flow", "role"),
+            shown(one, "split", "buffered"),
+        ),
         (run, "Flows, once they are over", "A"): (flow, flows(one, "goodput_kbps")),
         (run, "Waiting in radios", "A"): (station, node["queue_len"]),
         (run, "Dropped by queues", "A"): (station, node["queue_drops"]),
@@ -429,7 +452,7 @@ def answer(streamed: Streamed, target: dict[str, Any], labels: Key, second: bool
         rows = streamed.database.now(expr, max(end_s, *ends))
         assert len(by(labels, rows)) == len(rows), "labels do not tell the rows apart"
         return {key: {-1.0: value} for key, value in by(labels, rows).items()}
-    series = streamed.database.over_time(expr, start_s, end_s, 0.1)
+    series = streamed.database.over_time(expr, start_s, end_s, STEP_S)
     return {
         key: {round(t - start_s, 3): v for t, v in values.items()} | {-1.0: values[max(values)]}
         for key, values in by(labels, series).items()
@@ -444,7 +467,7 @@ def test_variables_offer_what_there_is(streamed: Streamed) -> None:
     wanted = {
         "run": {"first", "second"},
         "other": {"first", "second"},
-        "flow": {"flow0"},
+        "flow": {"flow0", "flow1"},
         "station": {"n0", "n1", "n2", "n3"},
         "sweep": {"windows"},
         "parameter": {"p_cc", "p_window"},
