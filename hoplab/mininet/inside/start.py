@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -17,9 +18,10 @@ PROGRAMS = Path("/run/hoplab/bin")
 PACKAGES = Path("/run/hoplab/python")
 """Where a script finds Hoplab, and nothing that lies beside it."""
 MEDIUM = "wmediumd"
-CONTROLLER = ("controller", "ovs-testcontroller")
+CONTROLLER = ("controller", "ovs-testcontroller", "--protocols=OpenFlow10")
 """Mininet's Controller is Stanford's, which nobody packages, and takes the arguments of the other:
-"Cannot find required executable controller"."""
+"Cannot find required executable controller". It speaks OpenFlow 1.0; for later versions the other
+sets a rule that matches every packet, of the priority 0 that scripts give their own rules."""
 END_S = 5.0
 """Virtual time that a medium gets to write its records."""
 
@@ -44,11 +46,13 @@ def main(arguments: list[str]) -> int:
     return status if status >= 0 else 128 - status
 
 
-def stand_in(name: str, other: str) -> None:
-    """Where nobody has the program, the other is found by its name."""
+def stand_in(name: str, other: str, *options: str) -> None:
+    """Where nobody has the program, the other is found by its name, with these options."""
     found = shutil.which(other)
     if shutil.which(name) is None and found is not None:
-        (PROGRAMS / name).symlink_to(found)
+        program = PROGRAMS / name
+        program.write_text(f'#!/bin/sh\nexec {shlex.join([found, *options])} "$@"\n')
+        program.chmod(0o755)
 
 
 if __name__ == "__main__":
