@@ -62,6 +62,22 @@ class IntfWireless:
     def ipLink(self, *words):
         return " ".join(words)
 """
+NODE_WIFI = """
+from mininet.node import OVSSwitch
+class Intf:
+    def __init__(self, name):
+        self.name = name
+class OVSAP(OVSSwitch):
+    def __init__(self, *radios):
+        self.params = {"wlan": list(radios)}
+        self.intfs, self.ports, self.nameToIntf = {}, {}, {}
+    def add(self, name, port):
+        self.intfs[port] = self.nameToIntf[name] = Intf(name)
+        self.ports[self.intfs[port]] = port
+    def start(self, controllers):
+        intfs = [self.intfs[port] for port in sorted(self.intfs)]
+        self.bridge = [(i.name, self.ports[i]) for i in intfs if self.ports[i]]
+"""
 STAND_INS = {
     "mininet/__init__.py": "",
     "mininet/util.py": "",
@@ -71,7 +87,7 @@ STAND_INS = {
     "mn_wifi/net.py": NET,
     "mn_wifi/mobility.py": CLOCK,
     "mn_wifi/replaying.py": CLOCK,
-    "mn_wifi/node.py": "from mininet.node import OVSSwitch\nclass OVSAP(OVSSwitch):\n    pass\n",
+    "mn_wifi/node.py": NODE_WIFI,
 }
 HOOKED = ("mininet", "mn_wifi", "FlightRadar24")
 
@@ -230,6 +246,21 @@ def test_open_vswitch_is_started_once_after_its_first_seconds(
     assert switch.asked == ["setup", "setup"]
 
 
+@pytest.mark.usefixtures("hooks")
+def test_an_access_point_with_several_radios_has_each_at_one_port() -> None:
+    kind = importlib.import_module("mn_wifi.node").OVSAP
+    one, two = kind("ap-wlan1"), kind("ap-wlan1", "ap-mp2")
+    for node, added in (
+        (one, [("lo", 0), ("ap-wlan1", 1), ("ap-eth2", 2), ("ap-wlan1", 0)]),
+        (two, [("ap-wlan1", 1), ("ap-mp2", 2), ("ap-eth3", 3), ("ap-wlan1", 0), ("ap-mp2", 1)]),
+    ):
+        for name, port in added:
+            node.add(name, port)
+        node.start([])
+    assert one.bridge == [("ap-wlan1", 1), ("ap-eth2", 2)]
+    assert two.bridge == [("ap-wlan1", 1), ("ap-mp2", 2), ("ap-eth3", 3)]
+
+
 def test_a_nodes_shell_begins_with_few_descriptors(hooks: ModuleType) -> None:
     """mnexec closes each that there could be; afterwards the limit is as it was."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -301,8 +332,9 @@ def test_a_controller_is_stood_in_for_where_nobody_has_it(
         start.shutil, "which", lambda name: f"/usr/bin/{name}" if name in there else None
     )
     start.stand_in(*start.CONTROLLER)
-    links = [str(path.readlink()) for path in tmp_path.iterdir()]
-    assert links == (["/usr/bin/ovs-testcontroller"] if len(there) == 1 else [])
+    programs = [path.read_text().splitlines()[1] for path in tmp_path.iterdir()]
+    command = 'exec /usr/bin/ovs-testcontroller --protocols=OpenFlow10 "$@"'
+    assert programs == ([command] if len(there) == 1 else [])
 
 
 @pytest.mark.usefixtures("hooks")

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use hoplab_medium_core::{Class, Duration, Frame, Instant, Medium, Outcome, Output, To, MAX_RATES};
+use hoplab_medium_core::{
+    Class, Duration, Frame, Instant, Medium, Outcome, Output, Station, Stream, To, MAX_RATES,
+};
 use serde_json::{json, Value};
 
 use crate::config::Config;
@@ -18,6 +20,9 @@ use crate::wmediumd::Described;
 const FCS_BYTES: usize = 4;
 /// Bytes from which a batch is sent: the kernel copies a send into one buffer.
 const BATCH_BYTES: usize = 1 << 18;
+/// Units of 1.024 ms between the beacons of an access point, as a rule.
+const BEACON_UNITS: u32 = 100;
+const TIME_UNIT: Duration = Duration::from_micros(1024);
 /// A port wakes at least once in this time.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
@@ -55,6 +60,11 @@ pub struct Server<P: Port> {
     control: Option<Control>,
     /// In place of `control`, where the daemon is a wmediumd.
     socket: Option<Socket>,
+    /// How long each radio's beacons are held back, where the daemon is a wmediumd: hwsim's radios
+    /// have one clock, and without it all would send their beacons in one instant, for ever.
+    phases: Vec<Duration>,
+    /// Beacons that are held back, by the time at which they come.
+    late: BTreeMap<(Instant, u64), (usize, Frame)>,
     /// See [`Config::others_radios`].
     others_radios: bool,
     /// See [`Config::rts_threshold`].
@@ -67,6 +77,12 @@ impl<P: Port> Server<P> {
     /// For who expects a wmediumd.
     pub fn wmediumd(described: Described, port: P, takes_changes: bool) -> Result<Self, String> {
         let (config, powers) = (&described.config, described.powers());
+        let seed = config.params.seed;
+        let phase = |station: &Station| {
+            let mut random = Stream::new(seed, &format!("medium/beacons/{}", station.name));
+            TIME_UNIT * random.below(BEACON_UNITS).into()
+        };
+        let phases = config.stations.iter().map(phase).collect();
         let open = || Socket::open(described.mode, &config.macs, &powers, config.noise_dbm);
         let socket = takes_changes.then(open).transpose()?;
         let mut server = Self::new(described.config, port)?;
@@ -74,6 +90,7 @@ impl<P: Port> Server<P> {
             server.port.watch(socket.descriptor()?);
         }
         server.socket = socket;
+        server.phases = phases;
         for (radio, antenna) in described.antennas.into_iter().enumerate() {
             server.medium.fit(radio, antenna);
         }
@@ -116,6 +133,8 @@ impl<P: Port> Server<P> {
         Ok(Self {
             control,
             socket: None,
+            phases: Vec::new(),
+            late: BTreeMap::new(),
             others_radios: config.others_radios,
             rts_threshold: config.rts_threshold,
             ended: false,
@@ -154,7 +173,8 @@ impl<P: Port> Server<P> {
                 .recorder
                 .next_due()
                 .filter(|_| !self.port.virtual_time());
-            let until = due.into_iter().chain(sample).min();
+            let late = self.late.first_key_value().map(|(key, _)| key.0);
+            let until = due.into_iter().chain(sample).chain(late).min();
             let limit = until.map(|until| until.since(now));
             let Woken {
                 passed,
@@ -169,12 +189,13 @@ impl<P: Port> Server<P> {
                 now = now.max(self.port.clock());
                 self.lateness.woken(now.since(latest));
             }
+            self.release_beacons(now)?;
             self.recorder.due(&mut self.medium, now)?;
             self.medium.advance(now);
             if other {
                 self.obey(now)?;
             }
-            self.read();
+            self.read(now);
             let deliveries = self.write()?;
             if !self.port.virtual_time() && deliveries > 0 {
                 let late = due.map_or(Duration::ZERO, |due| now.since(due));
@@ -227,7 +248,22 @@ impl<P: Port> Server<P> {
         Ok(())
     }
 
-    fn read(&mut self) {
+    /// Those that were held back until now come to the medium, each at its time.
+    fn release_beacons(&mut self, now: Instant) -> Result<(), String> {
+        while let Some(first) = self.late.first_entry() {
+            let (at, _) = *first.key();
+            if at > now {
+                break;
+            }
+            let (radio, frame) = first.remove();
+            self.recorder.due(&mut self.medium, at)?;
+            self.medium.advance(at);
+            self.medium.enqueue(radio, frame);
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, now: Instant) {
         let Self {
             port,
             radios,
@@ -235,6 +271,8 @@ impl<P: Port> Server<P> {
             pending,
             next_id,
             traffic,
+            phases,
+            late,
             others_radios,
             rts_threshold,
             ..
@@ -244,7 +282,7 @@ impl<P: Port> Server<P> {
                 medium.tune(sent.radio, sent.frequency_mhz);
                 // Of a radio with several, as an access point with several networks.
                 if let Some(sender) = dot11::transmitter(sent.bytes) {
-                    radios.entry(sender.0).or_insert(sent.radio);
+                    radios.insert(sender.0, sent.radio);
                 }
             }
             let ready = prepare(radios, port, traffic, &sent);
@@ -267,7 +305,12 @@ impl<P: Port> Server<P> {
                 ticket: sent.ticket,
             };
             pending.insert(*next_id, waits);
-            medium.enqueue(sent.radio, frame);
+            match phases.get(sent.radio) {
+                Some(phase) if frame.class == Class::Beacon => {
+                    late.insert((now + *phase, *next_id), (sent.radio, frame));
+                }
+                _ => medium.enqueue(sent.radio, frame),
+            }
         });
     }
 
@@ -371,10 +414,11 @@ impl<P: Port> Server<P> {
                 self.port.longest_frame()
             ));
         }
-        if !audit.holds() || traffic.frames != traffic.statuses + audit.open {
+        let open = audit.open + self.late.len() as u64;
+        if !audit.holds() || traffic.frames != traffic.statuses + open {
             doubts.push(format!(
-                "{} frames came, {} statuses went and {} are open: {audit:?}",
-                traffic.frames, traffic.statuses, audit.open
+                "{} frames came, {} statuses went and {open} are open: {audit:?}",
+                traffic.frames, traffic.statuses
             ));
         }
         doubts

@@ -11,6 +11,7 @@ use std::rc::Rc;
 use hoplab_medium::config::parse;
 use hoplab_medium::port::{Heard, Port, Sent, Troubles, Woken};
 use hoplab_medium::server::Server;
+use hoplab_medium::wmediumd;
 use hoplab_medium_core::{Attempts, Duration, Instant, Rate, MAX_RATES};
 use serde_json::{json, Value};
 
@@ -226,6 +227,9 @@ fn freeze(
 }
 
 const MS: u64 = 1_000_000;
+/// 100 units of 1.024 ms.
+const BEACON_INTERVAL: u64 = 102_400_000;
+const IDS: [[u8; 6]; 2] = [[2, 0, 0, 0, 0, 0], [2, 0, 0, 0, 1, 0]];
 
 #[test]
 fn the_last_stretch_without_frames_counts() {
@@ -312,4 +316,48 @@ fn frames_that_no_radio_takes_are_refused_and_told() {
     assert!(ended
         .doubts()
         .contains("1 frames of more than 2304 bytes were refused"));
+}
+
+/// hwsim's radios have one clock, and beacons come from all of them in one instant.
+#[test]
+fn beacons_of_radios_with_one_clock_do_not_meet() {
+    const BEACONS: u64 = 20;
+    let folder = std::env::temp_dir().join(format!("hoplab-{}-beacons", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let text = "ifaces: { ids = [\"02:00:00:00:00:00\", \"02:00:00:00:01:00\"]; };";
+    let described = wmediumd::describe(text, None, &folder, EPOCH).expect("a description");
+    let beacon = |radio: usize| {
+        let mut frame = vec![0x80, 0, 0, 0];
+        frame.extend([0xff; 6]);
+        frame.extend(IDS[radio]);
+        frame.extend(IDS[radio]);
+        frame.resize(100, 0);
+        frame
+    };
+    let told = Rc::new(RefCell::new(Told::default()));
+    let at = |i| from_epoch(i * BEACON_INTERVAL);
+    let frames = (0..BEACONS).flat_map(|i| (0..2).map(move |radio| (i, radio)));
+    let port = Script {
+        now: EPOCH,
+        frames: frames
+            .map(|(i, radio)| (at(i), radio, beacon(radio)))
+            .collect(),
+        stop: at(BEACONS + 1),
+        frozen: None,
+        told: told.clone(),
+    };
+    let server = Server::wmediumd(described, port, false).expect("a server");
+    let ended = Ended {
+        result: server.run(),
+        folder,
+        told,
+    };
+    assert_eq!(ended.result, Ok(()));
+    assert_eq!(ended.told.borrow().deliveries, 2 * BEACONS);
+    for link in ended.rows("links") {
+        assert_eq!(
+            (&link["frames"], &link["deaf"]),
+            (&json!(BEACONS), &json!(0))
+        );
+    }
 }

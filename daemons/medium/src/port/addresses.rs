@@ -20,8 +20,19 @@ pub struct Addresses {
     senders: BTreeMap<Address, usize>,
     /// What hwsim calls each radio, as far as is known.
     called: Vec<Address>,
-    /// Whether that is known: it sent under it, or was reached there.
-    known: Vec<bool>,
+    known: Vec<Known>,
+}
+
+/// How it is known what hwsim calls a radio.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Known {
+    Not,
+    /// It sent under it, or was reached there.
+    Taken,
+    /// Its frames say so.
+    Told,
+    /// It has none of its own: it is an interface more of another radio.
+    Part,
 }
 
 impl Addresses {
@@ -37,31 +48,45 @@ impl Addresses {
             radios,
             others_radios,
             called: given.to_vec(),
-            known: vec![false; given.len()],
+            known: vec![Known::Not; given.len()],
         }
     }
 
-    /// What hwsim calls this radio, or may call it.
-    pub fn of(&self, radio: usize) -> Address {
-        self.called[radio]
+    /// What hwsim calls this radio, or may call it; none for one that is part of another.
+    pub fn of(&self, radio: usize) -> Option<Address> {
+        (self.known[radio] != Known::Part).then_some(self.called[radio])
     }
 
     /// Which radio sent a frame that names `transmitter`, as hwsim's `address`. That is its own, or
     /// for a radio that was made without a given address, its own with the bit 0x40 set. One whose
-    /// address was changed since tells it in its frames, and that goes before all else: the new
-    /// one may be that of another radio for hwsim.
+    /// address was changed since tells it in its frames, and that goes before what was taken to be
+    /// so: the new one may be that of another radio for hwsim.
     pub fn sender(&mut self, address: Address, transmitter: Option<Address>) -> Option<usize> {
         let named = transmitter.filter(|_| self.others_radios);
         let named = named.and_then(|named| self.radios.get(&named).copied());
         let learnt = self.senders.get(&address).copied();
-        if let Some(radio) = learnt.filter(|radio| named.is_none_or(|named| named == *radio)) {
-            self.known[radio] = true;
-            return Some(radio);
+        let radio = match (named, learnt) {
+            (Some(radio), Some(other)) if radio != other && self.known[other] == Known::Told => {
+                self.known[radio] = Known::Part;
+                return Some(other);
+            }
+            (Some(radio), _) => {
+                if learnt != named || self.known[radio] != Known::Told {
+                    self.learn(radio, address, Known::Told);
+                }
+                return Some(radio);
+            }
+            (None, Some(radio)) => radio,
+            (None, None) => {
+                let mut plain = address;
+                plain[0] &= !UNNAMED;
+                let radio = self.radios.get(&plain).copied();
+                radio.filter(|radio| matches!(self.known[*radio], Known::Not | Known::Taken))?
+            }
+        };
+        if learnt.is_none() || self.known[radio] == Known::Not {
+            self.learn(radio, address, Known::Taken);
         }
-        let mut plain = address;
-        plain[0] &= !UNNAMED;
-        let radio = named.or_else(|| self.radios.get(&plain).copied())?;
-        self.learn(radio, address);
         Some(radio)
     }
 
@@ -70,29 +95,32 @@ impl Addresses {
     pub fn other(&self, refused: Address) -> Option<(usize, Address)> {
         let radio = self.called.iter().position(|called| *called == refused)?;
         let other = unnamed(refused);
-        let taken = self.senders.get(&other).is_some_and(|by| *by != radio);
-        (!self.known[radio] && !taken).then_some((radio, other))
+        let free = self.known[radio] == Known::Not && !self.senders.contains_key(&other);
+        free.then_some((radio, other))
     }
 
     /// A delivery to the [other](Self::other) address of a radio was accepted.
     pub fn reached(&mut self, radio: usize) {
-        let other = unnamed(self.called[radio]);
-        if !self.known[radio] && !self.senders.contains_key(&other) {
-            self.learn(radio, other);
+        let Some(called) = self.called.get(radio) else {
+            return;
+        };
+        if let Some((radio, other)) = self.other(*called) {
+            self.learn(radio, other, Known::Taken);
         }
     }
 
     /// What was taken to be so until now, of this radio and this address, was wrong.
-    fn learn(&mut self, radio: usize, address: Address) {
+    fn learn(&mut self, radio: usize, address: Address, how: Known) {
         if self.senders.get(&self.called[radio]) == Some(&radio) {
             self.senders.remove(&self.called[radio]);
         }
-        if let Some(before) = self.senders.insert(address, radio) {
+        let before = self.senders.insert(address, radio);
+        if let Some(before) = before.filter(|before| *before != radio) {
             self.called[before] = self.given[before];
-            self.known[before] = false;
+            self.known[before] = Known::Not;
         }
         self.called[radio] = address;
-        self.known[radio] = true;
+        self.known[radio] = how;
     }
 }
 
@@ -113,19 +141,22 @@ mod tests {
     fn a_radio_made_without_an_address_is_found_by_its_own() {
         let mut known = Addresses::new(&[A, B], false);
         assert_eq!(known.sender(unnamed(B), Some(A)), Some(1));
-        assert_eq!(known.of(1), unnamed(B));
+        assert_eq!(known.of(1), Some(unnamed(B)));
         assert_eq!(known.sender(A, None), Some(0));
+        assert_eq!(known.of(0), Some(A));
         assert_eq!(known.sender(OWN, Some(A)), None);
         assert_eq!(known.other(A), None);
     }
 
     #[test]
     fn one_that_has_not_sent_is_tried_at_its_other_address() {
-        let mut known = Addresses::new(&[A, B], false);
-        assert_eq!(known.other(B), Some((1, unnamed(B))));
-        known.reached(1);
-        assert_eq!(known.of(1), unnamed(B));
-        assert_eq!(known.other(unnamed(B)), None);
+        for others_radios in [false, true] {
+            let mut known = Addresses::new(&[A, B], others_radios);
+            assert_eq!(known.other(B), Some((1, unnamed(B))));
+            known.reached(1);
+            assert_eq!(known.of(1), Some(unnamed(B)));
+            assert_eq!(known.other(unnamed(B)), None);
+        }
     }
 
     /// Three radios without given addresses; the first has one of its own now, and the others have
@@ -140,12 +171,15 @@ mod tests {
         // Hwsim's radio of this address is the first, and accepts what the second should have.
         assert_eq!(known.other(A), Some((1, unnamed(A))));
         known.reached(1);
-        assert_eq!(known.of(1), unnamed(A));
+        assert_eq!(known.of(1), Some(unnamed(A)));
         assert_eq!(known.sender(unnamed(A), Some(OWN)), Some(0));
-        assert_eq!((known.of(0), known.of(1)), (unnamed(A), A));
+        assert_eq!((known.of(0), known.of(1)), (Some(unnamed(A)), Some(A)));
         assert_eq!(known.other(A), None, "is the first radio's");
         assert_eq!(known.sender(unnamed(B), Some(A)), Some(1));
-        assert_eq!((known.of(0), known.of(1)), (unnamed(A), unnamed(B)));
+        assert_eq!(
+            (known.of(0), known.of(1)),
+            (Some(unnamed(A)), Some(unnamed(B)))
+        );
         assert_eq!(known.sender(unnamed(A), Some(OWN)), Some(0));
     }
 
@@ -155,5 +189,20 @@ mod tests {
         assert_eq!(known.sender(unnamed(B), Some(A)), Some(1));
         assert_eq!(known.sender(unnamed(B), Some([6; 6])), Some(1));
         assert_eq!(known.sender(unnamed(B), None), Some(1));
+        // Who was made with that address is known to be another radio.
+        assert_eq!(known.sender(unnamed(A), None), None);
+    }
+
+    #[test]
+    fn an_interface_more_is_part_of_the_radio_that_it_sends_with() {
+        let mut known = shifted();
+        assert_eq!(known.sender(unnamed(B), Some(B)), Some(2));
+        assert_eq!(known.sender(unnamed(B), Some(A)), Some(2));
+        assert_eq!(known.sender(unnamed(B), Some(B)), Some(2));
+        assert_eq!((known.of(1), known.of(2)), (None, Some(unnamed(B))));
+        assert_eq!(known.other(A), None);
+        // It has become one of its own.
+        assert_eq!(known.sender(unnamed(OWN), Some(A)), Some(1));
+        assert_eq!(known.of(1), Some(unnamed(OWN)));
     }
 }

@@ -255,6 +255,9 @@ impl Port for Hwsim {
     }
 
     fn deliver(&mut self, to: usize, bytes: &[u8], ticket: &Ticket, heard: Heard) {
+        let Some(address) = self.addresses.of(to) else {
+            return;
+        };
         // hwsim takes nothing else: to the receiver's kernel an HT or VHT frame came at its non-HT
         // reference rate.
         let like = heard.rate.reference();
@@ -263,7 +266,7 @@ impl Port for Hwsim {
         messages::deliver(
             &mut self.batch,
             self.family,
-            self.addresses.of(to),
+            address,
             bytes,
             rate.unwrap_or(0).saturating_sub(first) as u32,
             heard.signal_dbm.round() as i32,

@@ -109,8 +109,27 @@ def nodes(module):
     open_vswitch(module.OVSSwitch)
 
 
+def each_port_once(kind):
+    """An access point with several radios gets no bridge: some are there twice, under the number
+    they had and under another, and ovs-vsctl refuses the whole command."""
+    start = kind.start
+
+    def start_bridge(self, controllers):
+        radios = self.params["wlan"]
+        if len(radios) > 1:
+            wired = {port: intf for port, intf in self.intfs.items() if intf.name not in radios}
+            wireless = dict(enumerate(map(self.nameToIntf.get, radios), 1))
+            for port, intf in wireless.items():
+                self.ports[intf] = port
+            self.intfs = wired | wireless
+        start(self, controllers)
+
+    kind.start = start_bridge
+
+
 def access_points(module):
     open_vswitch(module.OVSAP)
+    each_port_once(module.OVSAP)
 
 
 def medium(module):
