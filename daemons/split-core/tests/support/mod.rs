@@ -18,6 +18,8 @@ use std::net::Ipv4Addr;
 
 pub use ends::{ip, Sink, Source, MSS};
 
+pub const GIVE_UP: Duration = Duration::from_secs(20);
+
 pub fn station(ip: Ipv4Addr) -> usize {
     usize::from(ip.octets()[3]) - 1
 }
@@ -79,7 +81,7 @@ impl Net {
         let config = Config {
             connection: vec![connection],
             tuning: Tuning {
-                give_up: Duration::from_secs(20),
+                give_up: GIVE_UP,
                 ..Tuning::default()
             },
         };
