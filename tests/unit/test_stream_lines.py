@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hoplab.errors import ResultsError, ScenarioError
@@ -116,6 +116,7 @@ def test_rows_without_a_time_have_the_end_s() -> None:
 TEXT = st.text(st.characters(codec="utf-8"), max_size=40)
 
 
+@settings(deadline=None)
 @given(TEXT, TEXT, TEXT)
 def test_whatever_names_are_they_stay_in_their_place(run: str, kind: str, detail: str) -> None:
     def in_tag(text: str) -> str:
