@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from hoplab.errors import MissingTool, ResultsError, ScenarioError
-from hoplab.machine.store import cache
+from hoplab.machine import store
 from hoplab.machine.uml import refuse_input, run_guest
 from hoplab.machine.watch import Limits
 from hoplab.mininet import measured, recording
@@ -145,20 +145,19 @@ def remove(folder: Path) -> None:
 def _fonts(python: str) -> Path:
     """A folder with matplotlib's list of fonts, which it else makes anew, in a second;
     empty where this interpreter has no matplotlib."""
-    fonts = cache() / "fonts" / hashlib.sha256(python.encode()).hexdigest()[:16]
+    fonts = store.cache() / "fonts" / hashlib.sha256(python.encode()).hexdigest()[:16]
     if not fonts.exists():
-        fonts.parent.mkdir(parents=True, exist_ok=True)
-        made = Path(tempfile.mkdtemp(dir=fonts.parent))
-        subprocess.run(
-            [python, "-c", "import matplotlib.font_manager"],
-            env={**os.environ, "MPLCONFIGDIR": str(made)},
-            capture_output=True,
-            check=False,
-        )
-        made.chmod(0o755)
-        with contextlib.suppress(OSError):  # somebody else has made it meanwhile
-            made.rename(fonts)
-        shutil.rmtree(made, ignore_errors=True)
+        with store.new_folder() as made:
+            subprocess.run(
+                [python, "-c", "import matplotlib.font_manager"],
+                env={**os.environ, "MPLCONFIGDIR": str(made)},
+                capture_output=True,
+                check=False,
+            )
+            made.chmod(0o755)
+            fonts.parent.mkdir(exist_ok=True)
+            with contextlib.suppress(OSError):  # somebody else has made it meanwhile
+                made.rename(fonts)
     return fonts
 
 

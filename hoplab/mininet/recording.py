@@ -45,17 +45,18 @@ class Recording:
         """Wait for its end; returns the folder of the results. Raises `RecordingFailed`."""
         assert self._process.stdout is not None
         told = self._process.stdout.readlines()
-        status = self._process.wait()
-        self._resume()
+        status = self._ended()
         if status:
             raise _failure(told, status)
         return self.folder
 
-    def _resume(self) -> None:
-        """Give the network its own routing back."""
+    def _ended(self) -> int:
+        """Its status, once the network has its own routing back."""
+        status = self._process.wait()
         paused, self._paused = self._paused, []
         for protocol in paused:
             protocol.start()
+        return status
 
     def __enter__(self) -> Recording:
         return self
@@ -68,8 +69,7 @@ class Recording:
     ) -> None:
         if error is not None:
             self._process.terminate()
-            self._process.wait()
-            self._resume()
+            self._ended()
         else:
             self.wait()
 
@@ -223,9 +223,7 @@ def _begun(recording: Recording) -> None:
         if begin_ns is not None:
             time.sleep(max(0.0, (begin_ns - time.monotonic_ns()) / 1e9))
             return
-    status = process.wait()
-    recording._resume()
-    raise _failure(told, status)
+    raise _failure(told, recording._ended())
 
 
 def _failure(told: Sequence[str], status: int) -> RecordingFailed:
