@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-.PHONY: setup demo test lint docs pictures validate study studies-quick bench fuzz proof kernel-checks wheels clean
+.PHONY: setup demo test test-python test-rust test-nightly flaky lint lint-python lint-rust docs pictures validate study studies-quick bench fuzz proof kernel-checks wheels clean
 
 setup:
 	@scripts/setup
@@ -7,11 +7,26 @@ setup:
 demo: setup
 	@.venv/bin/hoplab run experiments/demo.toml
 
-test: setup
-	@.venv/bin/pytest -q
+test: test-python test-rust
+
+# Two workers, whose guests take a core each: make test-python WORKERS=8 DURATIONS=20
+test-python: setup
+	@.venv/bin/pytest -q -n $(or $(WORKERS),2) --dist loadgroup $(if $(DURATIONS),--durations=$(DURATIONS))
+
+test-rust: setup
 	@. scripts/rust && cargo test --manifest-path daemons/Cargo.toml --workspace --locked
 
-lint: setup
+# What .ci/nightly runs beside that.
+test-nightly: setup
+	@.venv/bin/pytest -q -n $(or $(WORKERS),2) --dist loadgroup -m nightly
+
+# Tests that wait for others, again and again on a slowed host: make flaky TIMES=5 TESTS=tests/page
+flaky: setup
+	@.venv/bin/python -m tests.flaky $(if $(TIMES),--times $(TIMES)) $(TESTS)
+
+lint: lint-python lint-rust
+
+lint-python: setup
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
@@ -19,6 +34,8 @@ lint: setup
 	.venv/bin/mypy -p dashboards
 	for study in experiments/*/analysis.py; do \
 		MYPYPATH=experiments .venv/bin/mypy -p "$$(basename $$(dirname $$study))" || exit; done
+
+lint-rust: setup
 	. scripts/rust && cargo fmt --manifest-path daemons/Cargo.toml --all --check
 	. scripts/rust && cargo clippy --manifest-path daemons/Cargo.toml --workspace --all-targets --locked -- -D warnings
 

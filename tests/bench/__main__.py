@@ -29,6 +29,7 @@ from hoplab.stream.hub import Stream
 from hoplab.stream.influx import Influx
 from hoplab.sweep.cluster import cores
 from tests.emulation.victoria import victoria
+from tests.page import busy
 
 REPEATS = 3
 SWEPT = 200
@@ -166,6 +167,13 @@ def _streamed() -> float:
     return statistics.median(ratios)
 
 
+def _page() -> float:
+    """Processor time that a live page of 30 stations takes for a second of its run."""
+    before = time.process_time()
+    busy.told(seconds=20)
+    return (time.process_time() - before) / 20
+
+
 def _sweep_over_runs() -> float:
     """Wall time of a sweep of 200 demos over that of 200 runs, one after the other on each core."""
     file = PROJECT / "experiments" / "demo.toml"
@@ -192,6 +200,7 @@ def main() -> None:
         ("30_stations_dsr_virtual_per_wall", lambda: _speed(_mobile(60)), ">= 5"),
         ("two_runs_side_by_side_over_one", _side_by_side, "<= 1.25"),
         ("30_stations_dsr_streamed_over_not", _streamed, "<= 1.03"),
+        ("live_page_30_stations_cpu_per_virtual", _page, "<= 0.25"),
         ("sweep_of_200_over_200_runs_a_core", _sweep_over_runs, "<= 1.15"),
     ):
         print(f"{name} {measure():.2f} (aim {aim})", flush=True)

@@ -121,7 +121,6 @@ def runs(page: Path) -> bool:
     return any(reason(command) is None for command in of(page))
 
 
-@pytest.mark.timeout(1200)
 @pytest.mark.parametrize(
     "page",
     [page for page in shown.pages() if runs(page) and page != TUTORIAL],

@@ -53,7 +53,6 @@ def _measured(folder: Path) -> dict[str, dict[str, tuple[float, float]]]:
     return found
 
 
-@pytest.mark.timeout(1800)
 def test_one_run_and_the_other(done: Path) -> None:
     free, eight = hoplab.load(done / "runs/free"), hoplab.load(done / "runs/eight")
     assert eight.goodput_kbps == pytest.approx(336.5, rel=0.05)
@@ -62,7 +61,6 @@ def test_one_run_and_the_other(done: Path) -> None:
     assert free.rows("flows")[0]["retransmits"] > 10 > eight.rows("flows")[0]["retransmits"]
 
 
-@pytest.mark.timeout(1800)
 def test_the_queue_in_the_middle_is_what_overflows(done: Path) -> None:
     full = {
         row["node"]: row["queue_full"] for row in hoplab.load(done / "runs/free").rows("radios")
@@ -73,7 +71,6 @@ def test_the_queue_in_the_middle_is_what_overflows(done: Path) -> None:
     assert not any(row["queue_full"] for row in hoplab.load(done / "runs/eight").rows("radios"))
 
 
-@pytest.mark.timeout(1800)
 def test_the_table_and_the_finding(done: Path) -> None:
     told = {row["window"]: row.groupdict() for row in ROW.finditer(TUTORIAL.read_text())}
     assert list(told) == ["2", "4", "8", "32", "no limit"]

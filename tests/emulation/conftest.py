@@ -33,9 +33,7 @@ def chain(stations: int) -> str:
 @pytest.fixture
 def hoplab() -> Callable[..., subprocess.CompletedProcess[str]]:
     def call(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [str(HOPLAB), *arguments], capture_output=True, text=True, timeout=280, **options
-        )
+        return subprocess.run([str(HOPLAB), *arguments], capture_output=True, text=True, **options)
 
     return call
 

@@ -24,7 +24,6 @@ def answer(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=280,
         cwd=tmp_path_factory.mktemp("elfn"),
     )
     assert done.returncode == 0, done.stderr

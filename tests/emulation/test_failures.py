@@ -14,9 +14,13 @@ import pytest
 
 from tests.emulation.conftest import CHAIN, HOPLAB, chain
 
+pytestmark = pytest.mark.chance
+
 Hoplab = Callable[..., subprocess.CompletedProcess[str]]
 LONG = CHAIN.format(stations=3, last=2).replace("duration_s = 10", "duration_s = 80000")
 """Goes on for hours of wall time."""
+PATIENCE_S = 60.0
+"""Until processes that were killed are gone: a moment, but on a slow host."""
 PRIVATE_MOUNTS = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "-r", "--mount"]
 
 
@@ -59,15 +63,14 @@ def guests(tmp_path: Path) -> list[Path]:
 
 
 def wait_for_samples(process: subprocess.Popen[str], out: Path) -> None:
-    deadline = time.monotonic() + 60
     path = out / "raw" / "tcp.jsonl"
     while not (path.exists() and path.stat().st_size > 0):
-        assert process.poll() is None and time.monotonic() < deadline
+        assert process.poll() is None
         time.sleep(0.05)
 
 
 def all_gone(pids: list[int]) -> bool:
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + PATIENCE_S
     while any(Path("/proc", str(pid)).exists() for pid in pids):
         if time.monotonic() > deadline:
             return False
@@ -91,7 +94,7 @@ def test_a_signal_in_mid_run_keeps_results(
     below = children(process.pid)
     assert below
     process.send_signal(number)
-    _, message = process.communicate(timeout=30)
+    _, message = process.communicate()
     assert process.returncode == status
     assert message.splitlines() == [f"hoplab: {word}"]
     assert (out / "tables" / "tcp.parquet").exists()
@@ -107,7 +110,7 @@ def test_further_signals_wait_for_the_results(tmp_path: Path) -> None:
     while process.poll() is None:
         process.send_signal(signal.SIGINT)
         time.sleep(0.05)
-    _, message = process.communicate(timeout=30)
+    _, message = process.communicate()
     assert process.returncode == 130
     assert message.splitlines() == ["hoplab: interrupted"]
     assert (out / "tables" / "tcp.parquet").exists()
@@ -122,7 +125,7 @@ def test_a_signal_while_the_program_is_loaded(
     process, _ = start(tmp_path)
     time.sleep(delay_s)
     process.send_signal(number)
-    _, message = process.communicate(timeout=30)
+    _, message = process.communicate()
     if process.returncode != -number:  # the interpreter itself was not up yet
         assert process.returncode == 128 + number
         assert len(message.splitlines()) == 1
@@ -156,7 +159,7 @@ def test_a_signal_at_any_moment_leaves_nothing(tmp_path: Path, delay_s: float) -
     time.sleep(delay_s)
     below = children(process.pid)
     process.send_signal(signal.SIGTERM)
-    _, message = process.communicate(timeout=30)
+    _, message = process.communicate()
     assert process.returncode in (143, -signal.SIGTERM)
     assert "Traceback" not in message
     assert all_gone(below)
@@ -168,7 +171,7 @@ def test_a_guest_killed_from_outside(tmp_path: Path) -> None:
     wait_for_samples(process, out)
     below = children(process.pid)
     os.kill(below[0], signal.SIGKILL)
-    _, message = process.communicate(timeout=30)
+    _, message = process.communicate()
     assert process.returncode == 5
     assert len(message.splitlines()) == 1
     assert "guest kernel" in message
@@ -193,7 +196,7 @@ def test_a_process_of_the_guest_killed_from_outside(tmp_path: Path) -> None:
     below = children(process.pid)
     for pid in below[1:]:
         os.kill(pid, signal.SIGKILL)
-    _, message = process.communicate(timeout=60)
+    _, message = process.communicate()
     assert process.returncode in (4, 5), message
     assert len(message.splitlines()) == 1
     assert all_gone(below)
@@ -213,7 +216,7 @@ def test_clean_removes_what_a_killed_run_left_and_nothing_else(
     assert str(alive) not in done.stdout and (alive / "job").exists() and memory.exists()
     below = children(process.pid)
     process.send_signal(number)
-    process.communicate(timeout=30)
+    process.communicate()
     assert all_gone(below)
     done = hoplab("clean", env=environment)
     assert done.returncode == 0
@@ -241,7 +244,6 @@ def in_private_mounts(script: str, cwd: Path) -> subprocess.CompletedProcess[str
         cwd=cwd,
         capture_output=True,
         text=True,
-        timeout=120,
     )
 
 
@@ -284,7 +286,7 @@ def test_a_killed_run_is_finished(tmp_path: Path, hoplab: Hoplab) -> None:
     process, out = start(tmp_path)
     wait_for_samples(process, out)
     process.kill()
-    process.communicate(timeout=30)
+    process.communicate()
     refused = hoplab("report", str(out))
     assert refused.returncode == 6 and f"hoplab finish {out}" in refused.stderr
     done = hoplab("finish", str(out))

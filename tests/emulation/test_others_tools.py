@@ -96,7 +96,6 @@ def test_more_files_than_a_login_may_open(hoplab: Hoplab) -> None:
         [*command, "/usr/bin/python3", "-c", MANY_FILES],
         capture_output=True,
         text=True,
-        timeout=120,
         stdin=subprocess.DEVNULL,
     )
     assert done.stdout == "True\n", done.stderr

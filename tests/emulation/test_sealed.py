@@ -101,7 +101,6 @@ def test_a_packed_run_is_verified_by_somebody_else(
         stdin=subprocess.DEVNULL,
         env=other,
         cwd=tmp_path,
-        timeout=280,
     )
     assert done.returncode == 0, done.stderr
     assert "reproduced" in done.stdout

@@ -10,6 +10,8 @@ import pytest
 
 from tests.emulation.conftest import HOPLAB, chain
 
+pytestmark = pytest.mark.chance
+
 PROMPT = "hoplab> "
 
 

@@ -18,6 +18,8 @@ import pytest
 
 from hoplab import sweep as sweeps
 
+pytestmark = pytest.mark.chance
+
 PAIR = {
     "duration_s": 2,
     "topology": {"kind": "pair"},

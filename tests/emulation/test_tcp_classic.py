@@ -58,6 +58,7 @@ def capture(tmp_path: Path, run_scenario: Run) -> Callable[[str], list[Segment]]
     return run
 
 
+@pytest.mark.chance
 def test_every_setting_reads_back(tmp_path: Path) -> None:
     """In the namespaces of both stations of a running network."""
     file = tmp_path / "wire.toml"

@@ -21,15 +21,11 @@ def courses() -> Courses:
     return fall_floyd.courses()
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(900)
 def test_fall_and_floyd(courses: Courses) -> None:
     """Timeouts, retransmissions, thresholds and round trips of all sixteen connections."""
     assert [str(figure) for figure in fall_floyd.items(courses) if figure.verdict == "FAIL"] == []
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize("count", DROPS)
 def test_only_the_listed_segments_are_lost(courses: Courses, count: int) -> None:
     """Every variant's first retransmission is segment 14, when 13 ask for it a third time."""
@@ -40,8 +36,6 @@ def test_only_the_listed_segments_are_lost(courses: Courses, count: int) -> None
         assert asked[3] <= course.resent[0][0] < asked[4]
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize("count", DROPS)
 def test_tahoe_slow_starts(courses: Courses, count: int) -> None:
     """From 1 the window doubles each round trip up to ssthresh, then adds one a round trip."""
@@ -54,8 +48,6 @@ def test_tahoe_slow_starts(courses: Courses, count: int) -> None:
     assert (fourteen_s - eight_s) / fall_floyd.ROUND_TRIP_S == pytest.approx(6, rel=0.1)
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(900)
 def test_reno_halves_once_a_loss(courses: Courses) -> None:
     """RFC 2001 recovery ends at the partial acknowledgement: 15, 7, 3 with two losses."""
     states = [state for _, _, _, state in courses["reno", 2].window]
@@ -65,8 +57,6 @@ def test_reno_halves_once_a_loss(courses: Courses) -> None:
     assert list(dict.fromkeys(thresholds)) == [None, 7, 3]
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize("count", [3, 4])
 def test_reno_times_out_and_slow_starts(courses: Courses, count: int) -> None:
     course = courses["reno", count]
@@ -77,8 +67,6 @@ def test_reno_times_out_and_slow_starts(courses: Courses, count: int) -> None:
     assert max(b - a for a, b in pairwise(times[5:])) > 0.4
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize("count", DROPS)
 def test_sack_sends_nothing_twice_without_need(courses: Courses, count: int) -> None:
     assert tuple(n for _, n in courses["sack", count].resent) == DROPS[count]

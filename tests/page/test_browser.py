@@ -19,6 +19,8 @@ from selenium.webdriver.common.keys import Keys
 from hoplab import results
 from hoplab.resources import PROJECT
 
+pytestmark = pytest.mark.chance
+
 HOPLAB = PROJECT / ".venv" / "bin" / "hoplab"
 LIMIT_S = 100.0
 SCENARIO = """

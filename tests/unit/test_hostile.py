@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -63,13 +62,11 @@ def test_there_are_enough() -> None:
 def test_of_many_mistakes_the_first_few_and_a_count(tmp_path: Path) -> None:
     path = tmp_path / "scenario.toml"
     path.write_text("[[flow]]\nwindow = 0\n" * 20_000)
-    began = time.process_time()
     with pytest.raises(ScenarioError) as error:
         load(path)
     lines = str(error.value).splitlines()
     assert len(lines) <= 11
     assert lines[-1].endswith("more") or "250" in lines[0]
-    assert time.process_time() - began < 20
 
     path.write_text("".join(f"key{i} = 1\n" for i in range(100_000)))
     with pytest.raises(ScenarioError) as error:

@@ -9,13 +9,18 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from hoplab.records.schema import TABLES
 from hoplab.scenario.model import Scenario
+from hoplab.stream import outlet as outlet_module
 from hoplab.stream.follow import LINE_BYTES, Follower
 from hoplab.stream.hub import Stream
 from hoplab.stream.outlet import Outlet
 from hoplab.stream.sink import Batch, Course, Refused, Sink, Unavailable
 
+PATIENCE_S = 3600.0
+"""For what is done at once: who waits so long hangs."""
 EVENT = {"t_s": 1.5, "node": "n0", "source": "dsr", "kind": "drop", "detail": "why=full"}
 SCENARIO = Scenario.model_validate({"duration_s": 5, "topology": {"kind": "explicit"}})
 COURSE = Course("run", Path("run"), SCENARIO, "uml", 1_700_000_000_000_000_000)
@@ -159,7 +164,7 @@ def test_a_sink_is_told_begin_rows_and_end() -> None:
     made = outlet(sink)
     for t_s in range(50):
         made.put(Batch("events", [{**EVENT, "t_s": t_s}]))
-    made.close(10)
+    made.close(PATIENCE_S)
     assert sink.course == COURSE and sink.ended
     assert [row["t_s"] for row in sink.rows["events"]] == list(range(50))
     account = made.account()
@@ -168,14 +173,12 @@ def test_a_sink_is_told_begin_rows_and_end() -> None:
 
 def test_a_slow_sink_loses_its_oldest_rows_and_nobody_waits() -> None:
     go = threading.Event()
-    sink = Doing(lambda: (go.wait(10), None)[1])
+    sink = Doing(lambda: (go.wait(), None)[1])
     made = outlet(sink)
-    started = time.monotonic()
-    for t_s in range(10_000):
+    for t_s in range(10_000):  # which ends only if nobody waits for the sink
         made.put(Batch("events", [{**EVENT, "t_s": t_s}]))
-    assert time.monotonic() - started < 2
     go.set()
-    made.close(10)
+    made.close(PATIENCE_S)
     account = made.account()
     assert account.samples + account.dropped == 10_000
     assert account.samples <= 200
@@ -185,11 +188,9 @@ def test_a_slow_sink_loses_its_oldest_rows_and_nobody_waits() -> None:
 
 def test_a_sink_that_hangs_is_left_behind() -> None:
     forever = threading.Event()
-    made = outlet(Doing(lambda: (forever.wait(60), None)[1]))
+    made = outlet(Doing(lambda: (forever.wait(), None)[1]))
     made.put(Batch("events", [EVENT]))
-    started = time.monotonic()
-    made.close(0.2)
-    assert time.monotonic() - started < 2
+    made.close(0.2)  # which ends while the sink still hangs
     assert made.account().dropped == 1
     forever.set()
 
@@ -205,24 +206,25 @@ def test_rows_are_offered_again_to_a_sink_that_was_away() -> None:
     sink = Doing(action)
     made = outlet(sink)
     made.put(Batch("events", [EVENT]))
-    deadline = time.monotonic() + 10
-    while not sink.rows and time.monotonic() < deadline:
+    while not sink.rows:
         time.sleep(0.01)
-    made.close(10)
+    made.close(PATIENCE_S)
     assert len(tries) == 3 and sink.rows == {"events": [EVENT]}
     assert made.account().warning() is None
 
 
-def test_a_sink_that_stays_away_costs_one_more_try_at_the_end() -> None:
+def test_a_sink_that_stays_away_costs_one_more_try_at_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(outlet_module, "FIRST_PAUSE_S", PATIENCE_S)  # the end does not wait for it
+
     def action() -> None:
         raise Unavailable("nobody listens")
 
     made = outlet(Doing(action))
     for _ in range(5):
         made.put(Batch("events", [EVENT]))
-    started = time.monotonic()
-    made.close(10)
-    assert time.monotonic() - started < 2
+    made.close(PATIENCE_S)
     expected = "stream to keeper: 5 of 5 samples dropped: nobody listens"
     assert made.account().warning() == expected
 
@@ -233,14 +235,14 @@ def test_what_a_sink_refuses_is_dropped_at_once() -> None:
 
     made = outlet(Doing(action))
     made.put(Batch("events", [EVENT]))
-    made.close(10)
+    made.close(PATIENCE_S)
     assert made.account().warning() == "stream to keeper: 1 of 1 samples dropped: HTTP 401"
 
 
 def test_a_sink_with_a_mistake_harms_nobody() -> None:
     made = outlet(Doing(lambda: print(1 // 0)))
     made.put(Batch("events", [EVENT]))
-    made.close(10)
+    made.close(PATIENCE_S)
     assert "ZeroDivisionError" in (made.account().warning() or "")
 
 
@@ -271,8 +273,7 @@ def test_in_real_time_the_lab_says_when_time_0_is(tmp_path: Path) -> None:
         time.sleep(0.2)
         assert sink.course is None
         (tmp_path / "raw" / "verdict.json").write_text('{"realtime_epoch_ns": 123}')
-        deadline = time.monotonic() + 10
-        while sink.course is None and time.monotonic() < deadline:
+        while sink.course is None:
             time.sleep(0.01)
     assert sink.course is not None and sink.course.start_ns == 123
     assert sink.rows["events"] == [EVENT]

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`make flaky` slows a test down, counts what fails, and ends with a status that says so."""
+
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from tests.flaky import __main__ as flaky
+from tests.flaky import slow
+
+QUARTER = Fraction(1, 4)
+
+
+def test_the_table_has_each_test_at_each_slowness() -> None:
+    counts: flaky.Counts = {
+        ("test_a::test_x", Fraction(1, 2)): Counter({True: 20}),
+        ("test_a::test_x", QUARTER): Counter({True: 19, False: 1}),
+    }
+    rows = [line.split() for line in flaky.table(counts, [Fraction(1, 2), QUARTER])]
+    assert rows == [["1/2", "1/4"], ["test_a::test_x", "20/0", "19/1"]]
+
+
+def test_a_test_that_fails_every_other_time_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "test_it.py").write_text(
+        "import pathlib\n"
+        "def test_good(): pass\n"
+        "def test_second_time():\n"
+        f"    note = pathlib.Path({str(tmp_path / 'note')!r})\n"
+        "    assert not note.exists() or note.unlink()\n"
+        "    note.touch()\n"
+    )
+    monkeypatch.setattr(flaky, "OUT", tmp_path / "out")
+    words = [str(tmp_path / "test_it.py"), "--share", "1", "--times", "2"]
+    monkeypatch.setattr(sys, "argv", ["flaky", *words])
+    assert flaky.main() == 1
+    told = capsys.readouterr()
+    rows = [line.split() for line in told.out.splitlines()]
+    assert ["test_it::test_good", "2/0"] in rows and ["test_it::test_second_time", "1/1"] in rows
+    assert "test_second_time" in (tmp_path / "out" / "1-1-2.log").read_text()
+
+
+def test_a_slowed_host_gives_less_time() -> None:
+    """Half of one core makes a second of processor time two on the clock, on any host."""
+    program = "import time\nwhile time.process_time() < 1: pass"
+    with slow.host(0.5 / len(os.sched_getaffinity(0))) as (how, prefix):
+        began = time.monotonic()
+        subprocess.run([*prefix, sys.executable, "-c", program], check=True)
+        took_s = time.monotonic() - began
+    assert took_s > 1.5, how
+    assert not list(Path("/sys/fs/cgroup").glob(f"**/hoplab-slow-{os.getpid()}"))
