@@ -3,6 +3,7 @@
 Mininet-WiFi, which no registry has. `limit` ends those that hang. Tests that share
 a costly fixture go to one worker of pytest-xdist, so that it is made once."""
 
+import signal
 from collections.abc import Generator
 from typing import Any
 
@@ -10,6 +11,12 @@ import pytest
 
 pytest_plugins = ["tests.limit"]
 MAY_BE_MISSING = "Mininet-WiFi"
+
+
+def pytest_configure() -> None:
+    """A shell starts what is in the background with both ignored; so would be what tests start."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 
 SHARED = ("session", "package", "module", "class")

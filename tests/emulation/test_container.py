@@ -6,6 +6,8 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -45,26 +47,25 @@ def _inside(*words: str | Path, cwd: Path) -> "subprocess.CompletedProcess[str]"
     )
 
 
-@pytest.fixture(scope="module")
-def machine(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The machine as one file, which that user can read."""
-    file = tmp_path_factory.mktemp("machine") / "machine.tar.zst"
-    pack.pack(select.chosen(), file)
-    for place in (file, *file.parents[:3]):
-        place.chmod(0o755)
-    return file
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """A folder of that user's. Not below pytest's own, which any other pytest closes anew."""
+    with tempfile.TemporaryDirectory(prefix="hoplab-test-") as name:
+        home = Path(name)
+        if os.geteuid() == 0:
+            for folder in (home, home / "cache", home / "cache" / "kernel"):
+                folder.mkdir(exist_ok=True)
+                shutil.chown(folder, NOBODY, NOBODY)
+        yield home
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
-    """A folder of that user's, reached through others that it may enter."""
-    if os.geteuid() == 0:
-        for folder in (tmp_path, *tmp_path.parents[:2]):
-            folder.chmod(0o755)
-        for folder in (tmp_path, tmp_path / "cache", tmp_path / "cache" / "kernel"):
-            folder.mkdir(exist_ok=True)
-            shutil.chown(folder, NOBODY, NOBODY)
-    return tmp_path
+def machine(home: Path) -> Path:
+    """The machine as one file, which that user can read."""
+    file = home / "machine.tar.zst"
+    pack.pack(select.chosen(), file)
+    file.chmod(0o644)
+    return file
 
 
 def test_the_profile_refuses_what_it_shall(home: Path) -> None:

@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -38,6 +38,19 @@ def children(pid: int) -> list[int]:
     return found[1:]
 
 
+STARTED: list[subprocess.Popen[str]] = []
+
+
+@pytest.fixture(autouse=True)
+def ended() -> Iterator[None]:
+    """A run that a failed test leaves would go on for hours beside all others."""
+    yield
+    while STARTED:
+        process = STARTED.pop()
+        process.kill()
+        process.wait()
+
+
 def start(tmp_path: Path, text: str = LONG) -> tuple[subprocess.Popen[str], Path]:
     file = tmp_path / "scenario.toml"
     file.write_text(text)
@@ -50,6 +63,7 @@ def start(tmp_path: Path, text: str = LONG) -> tuple[subprocess.Popen[str], Path
         text=True,
         env={**os.environ, "XDG_RUNTIME_DIR": str(runtime(tmp_path))},
     )
+    STARTED.append(process)
     return process, out
 
 
