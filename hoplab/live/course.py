@@ -22,6 +22,8 @@ MAX_EVENTS = 2000
 """The latest that are kept."""
 LINK_WINDOW_S = 2.0
 """A link's use is that of so long before the moment shown."""
+STOPPED_S, STOPPED_SAMPLES = 1.0, 3
+"""A flow without a sample for so long, and for so many intervals, has stopped."""
 FATES = ("collided", "weak", "capture_lost", "error_model", "deaf", "off")
 ON, OFF = ("up",), ("down", "battery-empty")
 
@@ -66,6 +68,32 @@ class Use:
         return frames, (after["delivered"] - before["delivered"]) / frames if frames else 0.0
 
 
+class States:
+    """What a flow's sender was at: each state with its beginning."""
+
+    def __init__(self) -> None:
+        self.t: list[float] = []
+        self.names: list[str] = []
+
+    def add(self, t_s: float, name: str) -> None:
+        if self.names and self.names[-1] == name:
+            return
+        self.t.append(t_s)
+        self.names.append(name)
+        if len(self.t) >= MAX_POINTS:
+            del self.t[1:-1:2], self.names[1:-1:2]
+
+    def at(self, t_s: float) -> str:
+        """The state by then, "" before the first."""
+        place = bisect_right(self.t, t_s)
+        return self.names[place - 1] if place else ""
+
+
+def stood(flow: Mapping[str, Any]) -> dict[str, Any]:
+    """What is told of a flow that has stopped: nothing that would look as if it went on."""
+    return {**dict.fromkeys(flow), "flow": flow["flow"], "state": "stopped"}
+
+
 class Course:
     """A run so far. `add` takes any row of its tables; not for two threads at once."""
 
@@ -74,8 +102,7 @@ class Course:
         self.t_s = 0.0
         """How far the run is: the latest time of any row."""
         self.lines = Lines((str(flow.name) for flow in scenario.flow), MAX_POINTS)
-        self.flows: dict[str, dict[str, Any]] = {}
-        """The latest sample of each flow."""
+        self._states: dict[str, States] = {}
         self.nodes: dict[str, dict[str, Any]] = {}
         """The latest sample of each radio."""
         self.events: deque[dict[str, Any]] = deque(maxlen=MAX_EVENTS)
@@ -97,7 +124,8 @@ class Course:
         if table in ("tcp", "queues"):
             self.lines.add(table, row)
             if table == "tcp":
-                self.flows[str(row["flow"])] = dict(row)
+                state = "stands by" if row.get("standby") else str(row["ca_state"])
+                self._states.setdefault(str(row["flow"]), States()).add(float(row["t_s"]), state)
         elif table == "nodes":
             self._add_node(row)
         elif table in ("link_samples", "links"):
@@ -124,6 +152,22 @@ class Course:
             frames, ratio = use.within(t_s - LINK_WINDOW_S, t_s)
             if frames:
                 found.append({"src": src, "dst": dst, "frames": frames, "ratio": ratio})
+        return found
+
+    def flows(self, t_s: float) -> list[dict[str, Any]]:
+        """Each TCP flow by then. One that is not sampled any more has stopped, and no values."""
+        found = []
+        for last in self.lines.sampled(t_s):
+            silent_s = STOPPED_SAMPLES * self.scenario.measure.interval_s * last.step
+            stopped = t_s - last.t_s > max(STOPPED_S, silent_s)
+            told = {
+                "flow": last.flow,
+                "goodput_kbps": last.goodput_kbps,
+                "cwnd": last.cwnd,
+                "rtt_ms": last.rtt_ms,
+                "state": self._states[last.flow].at(t_s),
+            }
+            found.append(stood(told) if stopped else told)
         return found
 
     def lost(self, t_s: float) -> dict[str, int]:

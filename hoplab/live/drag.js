@@ -5,7 +5,7 @@
 window.hoplabDrag = (() => {
   const NEAR_PX = 24;
   const EVERY_MS = 100;
-  let plot, about, ask, held = null, sent = 0, timer = null, begun = false;
+  let plot, about, ask, tell, held = null, sent = 0, timer = null, begun = false;
   const rows = {};
 
   const axes = () => plot._fullLayout;
@@ -113,13 +113,20 @@ window.hoplabDrag = (() => {
     Object.assign(input, { type: "number", step: 10 });
     input.setAttribute("aria-label", `${axis} of ${station} in m`);
     input.addEventListener("change", () => {
-      const [x, y] = rows[station].places.map(field => Number(field.value));
-      move(station, { x, y });
+      const [x, y] = rows[station].places.map(field => field.valueAsNumber);
+      if (Number.isFinite(x) && Number.isFinite(y)) move(station, { x, y });
+      else refuse(station);
     });
     const cell = row.insertCell();
     cell.className = "n";
     cell.append(input);
     return input;
+  }
+
+  // What is no number moves nothing: the fields say again where the station is.
+  function refuse(station) {
+    rows[station].places.forEach((field, i) => { field.value = rows[station].at[i]; });
+    tell(`${station}: its place is a number of metres; it stays where it is.`);
   }
 
   function makeRow(station) {
@@ -129,20 +136,18 @@ window.hoplabDrag = (() => {
     head.textContent = station;
     row.append(head);
     const places = ["x", "y"].map(axis => number(row, station, axis));
+    const on = row.insertCell();
     const power = document.createElement("button");
     power.className = "button";
-    power.setAttribute("role", "switch");
-    power.setAttribute("aria-label", `Radio of ${station}`);
     power.addEventListener("click", () => {
-      const up = power.getAttribute("aria-checked") !== "true";
-      ask({ do: "power", station, up });
+      ask({ do: "power", station, up: on.textContent === "off" });
     });
     row.insertCell().append(power);
-    rows[station] = { places, power };
+    rows[station] = { places, on, power, at: [0, 0] };
   }
 
-  function begin(mapPlot, said, asks) {
-    [plot, about, ask] = [mapPlot, said, asks];
+  function begin(mapPlot, said, asks, tells) {
+    [plot, about, ask, tell] = [mapPlot, said, asks, tells];
     if (begun) return;
     begun = true;
     about.radios.forEach(makeRow);
@@ -154,13 +159,17 @@ window.hoplabDrag = (() => {
     about.stations.forEach((station, i) => {
       const row = rows[station];
       if (!row) return;
+      row.at = [trace.x[i], trace.y[i]];
       [trace.x[i], trace.y[i]].forEach((value, axis) => {
         const field = row.places[axis];
         if (document.activeElement !== field) field.value = value;
       });
-      const up = !message.down.includes(station);
-      row.power.setAttribute("aria-checked", String(up));
-      row.power.textContent = up ? "on" : "off";
+      const state = message.down.includes(station) ? "off" : "on";
+      if (row.on.textContent === state) return;
+      const does = state === "on" ? "off" : "on";
+      row.on.textContent = state;
+      row.power.textContent = `Switch ${does}`;
+      row.power.setAttribute("aria-label", `Switch the radio of ${station} ${does}`);
     });
   }
 

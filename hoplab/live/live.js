@@ -13,7 +13,7 @@ const [mapPlot, lossPlot, linePlot, slider] = ["map", "losses", "over-time", "ti
 const takesPart = document.body.dataset.takesPart === "yes";
 
 // What the page has been told last; `shown` is the moment looked at, null for now.
-const state = { about: null, flows: [], t: 0, shown: null, zoomed: false, over: false, marks: [] };
+const state = { about: null, latest: null, flows: [], t: 0, shown: null, zoomed: false, over: false, marks: [] };
 
 function text(id, value) {
   const element = byId(id);
@@ -81,6 +81,12 @@ function drawLosses(message) {
   if (causes.length) Plotly.react(lossPlot, [message.losses], lossPlot.layout, CONFIG);
 }
 
+function drawMoment(message) {
+  drawMap(message);
+  drawLosses(message);
+  fillFlows(message);
+}
+
 function drawOverTime(figure) {
   byId("no-lines").hidden = figure !== null;
   if (figure === null) return;
@@ -131,23 +137,28 @@ function flowRow(name, path) {
   return row;
 }
 
-function showFlows(message) {
-  for (const flow of state.about.flows) {
-    state.rows[flow.name] ??= flowRow(flow.name, `${flow.source} → ${flow.destination}`);
-  }
-  const going = message.going || null;
-  for (const flow of message.flows) {
-    const row = state.rows[flow.flow];
-    if (!row) continue;
+// The flows of the moment shown; one that had not begun by then has no values.
+function fillFlows(message) {
+  const told = Object.fromEntries(message.flows.map(flow => [flow.flow, flow]));
+  for (const [name, row] of Object.entries(state.rows)) {
+    const flow = told[name] || {};
     const values = [
-      number(flow.goodput_kbps), String(flow.cwnd), number(flow.rtt_ms),
-      going && !going.includes(flow.flow) ? "stopped" : flow.state,
+      number(flow.goodput_kbps), number(flow.cwnd), number(flow.rtt_ms), flow.state || "",
     ];
     values.forEach((value, i) => {
       if (row.cells[i + 2].textContent !== value) row.cells[i + 2].textContent = value;
     });
   }
+}
+
+function showFlows(message) {
+  for (const flow of state.about.flows) {
+    state.rows[flow.name] ??= flowRow(flow.name, `${flow.source} → ${flow.destination}`);
+  }
+  const count = state.about.flows.length;
+  text("flow-count", `${count} flow${count === 1 ? "" : "s"}`);
   if (!takesPart) return;
+  const going = message.going || null;
   for (const [name, row] of Object.entries(state.rows)) {
     const does = going && going.includes(name) ? "stop" : "start";
     const button = row.querySelector("button");
@@ -202,10 +213,8 @@ function receive(message) {
   showFlows(message);
   showEvents(message);
   if (window.hoplabDrag) window.hoplabDrag.show(message);
-  if (state.shown === null) {
-    drawMap(message);
-    drawLosses(message);
-  }
+  state.latest = message;
+  if (state.shown === null) drawMoment(message);
   if ("over_time" in message) drawOverTime(message.over_time);
   else addPoints(message.points);
   frameTime(message);
@@ -268,9 +277,7 @@ async function lookAt(t) {
     wanted = null;
     const answer = await fetch(`moment?t=${moment}`).catch(() => null);
     if (answer && answer.ok && state.shown !== null) {
-      const message = await answer.json();
-      drawMap(message);
-      drawLosses(message);
+      drawMoment(await answer.json());
     }
   }
   asking = false;
@@ -280,10 +287,18 @@ function show(t) {
   state.shown = t;
   byId("now").disabled = t === null;
   byId("shown").textContent = t === null ? "now" : `${t.toFixed(1)} s`;
+  for (const mark of document.querySelectorAll(".when")) {
+    mark.textContent = t === null ? "" : ` at ${t.toFixed(1)} s`;
+  }
+  for (const mark of document.querySelectorAll(".still")) mark.hidden = t === null;
   frameTime(null);
   paleEvents();
-  if (t === null) slider.value = slider.max;
-  else lookAt(t);
+  if (t !== null) {
+    lookAt(t);
+    return;
+  }
+  slider.value = slider.max;
+  if (state.latest) drawMoment(state.latest);
 }
 
 slider.addEventListener("input", () => show(Number(slider.value)));

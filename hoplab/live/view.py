@@ -14,10 +14,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from hoplab.live.course import Course
+from hoplab.live.course import Course, stood
 from hoplab.report import figures, on_map
 from hoplab.report.figures import MANY_STATIONS
-from hoplab.report.lines import Line
 from hoplab.scenario.model import Scenario
 from hoplab.scenario.variants import CONGESTION_CONTROLS, FIXED_WINDOW
 
@@ -105,7 +104,7 @@ class View:
         return json.dumps(content, separators=(",", ":"))
 
     def moment(self, t_s: float) -> str:
-        """JSON of the map and of the frames lost as they were at ``t_s``."""
+        """JSON of the map, the flows and the frames lost as they were at ``t_s``."""
         with self._lock:
             content = self._moment(min(t_s, self._course.t_s))
         return json.dumps(content, separators=(",", ":"))
@@ -121,12 +120,14 @@ class View:
             "status": self._status,
             "note": self._note,
             **self._moment(course.t_s),
-            "flows": [_flow(row, self._goodput(name)) for name, row in course.flows.items()],
             "events": self._events(cursor),
             "event_count": course.event_count,
         }
         if self._going is not None:
             content["flow_list"], content["going"] = self.about["flows"], self._going
+            content["flows"] = [
+                flow if flow["flow"] in self._going else stood(flow) for flow in content["flows"]
+            ]
         lines = list(course.lines.each())
         shape = tuple((line.group, line.label, line.era) for line in lines)
         if self._endless:
@@ -160,6 +161,7 @@ class View:
         lost = course.lost(t_s)
         return {
             "t_s": round(t_s, 3),
+            "flows": course.flows(t_s),
             "map": traces,
             "shapes": shapes,
             "down": sorted(down),
@@ -193,24 +195,6 @@ class View:
         fresh = min(course.event_count - cursor.events, len(course.events), MAX_TOLD_EVENTS)
         cursor.events = course.event_count
         return list(islice(course.events, len(course.events) - fresh, None))
-
-    def _goodput(self, flow: str) -> float | None:
-        line: Line | None = self._course.lines.goodput(flow)
-        return line.y[-1] if line is not None and line.y else None
-
-
-def _flow(row: Mapping[str, Any], goodput_kbps: float | None) -> dict[str, Any]:
-    """What the page tells of a flow in words."""
-    return {
-        "flow": row["flow"],
-        "goodput_kbps": goodput_kbps,
-        "cwnd": row["cwnd"],
-        "rtt_ms": row["rtt_ms"],
-        "rto_ms": row["rto_ms"],
-        "state": "stands by" if row.get("standby") else row["ca_state"],
-        "retransmits": row["retransmits"],
-        "t_s": row["t_s"],
-    }
 
 
 def _json(figure: Any) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import math
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 MAX_POINTS = 2400
@@ -55,6 +56,11 @@ class Line:
             del self.t[1::2], self.y[1::2]
             self.era += 1
 
+    def at(self, t_s: float) -> float | None:
+        """The last value by then; None before the first."""
+        place = bisect_right(self.t, t_s)
+        return self.y[place - 1] if place else None
+
     def has_values(self) -> bool:
         return any(value is not None for value in self.y)
 
@@ -89,6 +95,18 @@ class Rate:
             # The start of a flow: it had delivered nothing before.
             span, before = GOODPUT_WINDOW_S, self._first
         return (total_bytes - before) * 8e-3 / span
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """A TCP flow at a moment: at ``t_s`` it was sampled last, of which every ``step``-th is kept."""
+
+    flow: str
+    t_s: float
+    step: int
+    goodput_kbps: float | None
+    cwnd: float | None
+    rtt_ms: float | None
 
 
 class _Flow:
@@ -160,9 +178,13 @@ class Lines:
             for panel in self._panels()
         ]
 
-    def goodput(self, flow: str) -> Line | None:
-        """A TCP flow's; None where it was not sampled yet."""
-        return self._flows[flow].goodput if flow in self._flows else None
+    def sampled(self, t_s: float) -> Iterator[Sampled]:
+        """Each TCP flow that was sampled by then, as it was."""
+        for name, flow in self._flows.items():
+            place = bisect_right(flow.goodput.t, t_s)
+            if place:
+                values = flow.goodput.at(t_s), flow.window.at(t_s), flow.rtt.at(t_s)
+                yield Sampled(name, flow.goodput.t[place - 1], 1 << flow.goodput.era, *values)
 
     def each(self) -> Iterator[Line]:
         """Every line of the panels, as they are drawn."""

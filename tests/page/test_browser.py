@@ -17,7 +17,10 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from hoplab import results
+from hoplab.live.server import Server
+from hoplab.live.view import View
 from hoplab.resources import PROJECT
+from tests.page.conftest import chain, row
 
 pytestmark = pytest.mark.chance
 
@@ -194,9 +197,9 @@ def test_a_station_is_dragged_and_the_network_follows(page: Page, tmp_path: Path
         field.send_keys(Keys.CONTROL, "a")
         field.send_keys("700", Keys.TAB)
         until(lambda: page.place(1)[1] == 700 and page.top() > 700, "n1 on the map")
-        switch = page.browser.find_element(By.CSS_SELECTOR, "[aria-label='Radio of n2']")
+        switch = page.browser.find_element(By.CSS_SELECTOR, "[aria-label='Switch the radio of n2 off']")
         switch.send_keys(Keys.SPACE)
-        until(lambda: switch.get_attribute("aria-checked") == "false", "its radio off")
+        until(lambda: switch.text == "Switch on", "its radio off")
         page.click("#new-flow button")
         until(lambda: len(page.browser.find_elements(By.CSS_SELECTOR, "#flow-rows tr")) == 2, "it")
         assert page.text("#told") == ""
@@ -212,6 +215,76 @@ def test_a_station_is_dragged_and_the_network_follows(page: Page, tmp_path: Path
     kept = {(event["kind"], event["station"]) for event in found.scenario["event"]}
     assert kept == {("move", "n1"), ("move", "n2"), ("down", "n2")}
     assert [row["flow"] for row in found.rows("flows")] == ["flow0", "flow1"]
+    assert page.errors() == []
+
+
+def cells(page: Page, rows: str) -> list[list[str]]:
+    """What a table's rows say."""
+    return [
+        [cell.text for cell in row.find_elements(By.CSS_SELECTOR, "th, td")]
+        for row in page.browser.find_elements(By.CSS_SELECTOR, f"#{rows} tr")
+    ]
+
+
+def sampled(t_s: float, flow: str, cwnd: int) -> dict[str, Any]:
+    return row("tcp", t_s=t_s, flow=flow, cwnd=cwnd, rtt_ms=40.0, ca_state="Open")
+
+
+@pytest.fixture
+def played(page: Page) -> Iterator[tuple[Page, View, list[dict[str, Any]]]]:
+    """A page that takes part in a run that only its rows make, and what it asks for."""
+    view = View(chain(3), endless=True)
+    asked: list[dict[str, Any]] = []
+    server = Server(view, lambda what: asked.append(what) or {})
+    server.start()
+    page.browser.get(server.url)
+    until(lambda: page.text("#status") == "waiting", "the page")
+    yield page, view, asked
+    server.close()
+
+
+def test_a_place_that_is_no_number_moves_nobody(played: Any) -> None:
+    page, view, asked = played
+    field = page.browser.find_element(By.CSS_SELECTOR, "[aria-label='x of n1 in m']")
+    for typed in (Keys.DELETE, "-", "1e"):
+        field.send_keys(Keys.CONTROL, "a")
+        field.send_keys(typed, Keys.TAB)
+        assert "n1: its place is a number" in page.text("#told")
+        assert field.get_attribute("value") == "200"
+    field.send_keys(Keys.CONTROL, "a")
+    field.send_keys("0", Keys.TAB)
+    until(lambda: asked, "the move")
+    assert asked == [{"do": "move", "station": "n1", "x_m": 0, "y_m": 0}]
+
+
+def test_the_tables_say_what_goes_and_of_when(played: Any) -> None:
+    page, view, asked = played
+    flows = [{"name": f"flow{i}", "source": "n0", "destination": "n2"} for i in range(2)]
+    view.tell_flows(flows, ["flow0", "flow1"])
+    for tenth in range(1, 51):
+        t_s = tenth / 10
+        view.add_all("tcp", [sampled(t_s, "flow0", tenth)])
+        if tenth > 20:
+            view.add_all("tcp", [sampled(t_s, "flow1", 7)])
+    until(lambda: page.text("#flow-count") == "2 flows", "the second flow")
+    until(lambda: cells(page, "flow-rows")[0][3] == "50", "its window")
+    view.tell_flows(flows, ["flow1"])
+    until(lambda: cells(page, "flow-rows")[0][5] == "stopped", "its end")
+    assert cells(page, "flow-rows")[0][2:6] == ["", "", "", "stopped"]
+    assert cells(page, "flow-rows")[1][3:6] == ["7", "40", "Open"]
+    assert cells(page, "station-rows")[0][3:] == ["on", "Switch off"]
+    # Back in time the flows are those of then, and say so; what acts now says that.
+    page.browser.find_element(By.ID, "time").send_keys(Keys.HOME, *[Keys.ARROW_RIGHT] * 10)
+    until(lambda: cells(page, "flow-rows")[0][3] == "10", "its window of then")
+    assert cells(page, "flow-rows")[1][2:6] == ["", "", "", ""]
+    assert page.text("#flows-title") == "Flows at 1.0 s"
+    assert page.text("#stations-title") == "Stations, as they are now"
+    view.add_all("tcp", [sampled(5.1, "flow1", 8)])
+    until(lambda: page.clock_s() == 5.1, "what is new")
+    assert cells(page, "flow-rows")[0][3] == "10"
+    page.click("#now")
+    until(lambda: cells(page, "flow-rows")[1][3] == "8", "now")
+    assert page.text("#flows-title") == "Flows"
     assert page.errors() == []
 
 

@@ -15,7 +15,7 @@ from hoplab.errors import HoplabError
 from hoplab.live import server as module
 from hoplab.live.course import MAX_POINTS
 from hoplab.live.server import MAX_BODY_BYTES, MAX_CONNECTIONS, MAX_PAGES, Server
-from hoplab.live.view import View
+from hoplab.live.view import Cursor, View
 from tests.page import busy
 from tests.page.conftest import row
 
@@ -96,6 +96,18 @@ def test_a_page_is_told_all_at_first_and_then_what_came(server: Server, view: Vi
     view.tell("running")
     follower.has -= 1
     assert "about" in follower.message()
+
+
+def test_a_flow_that_is_not_sampled_any_more_has_stopped(view: View) -> None:
+    for tenth in range(30):
+        rows = [row("tcp", t_s=tenth / 10, flow="flow0", cwnd=tenth, ca_state="Open")]
+        view.add_all("tcp", rows if tenth < 15 else [])
+        view.add_all("nodes", [row("nodes", t_s=tenth / 10, node="n0")])
+    (now,) = json.loads(view.message(Cursor()) or "")["flows"]
+    assert now == {**dict.fromkeys(now), "flow": "flow0", "state": "stopped"}
+    (then,) = json.loads(view.moment(1.2))["flows"]
+    assert (then["cwnd"], then["state"]) == (12, "Open")
+    assert json.loads(view.moment(2.0))["flows"][0]["cwnd"] == 14
 
 
 def test_the_page_escapes_and_loads_nothing_from_elsewhere(server: Server) -> None:
