@@ -8,8 +8,8 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from hoplab import __version__, errors, signals
+from hoplab import __version__, errors, helping, signals
 from hoplab.errors import HoplabError
 from hoplab.machine.commands import app as machines
 from hoplab.runs.commands import app as folders
@@ -34,6 +34,7 @@ from hoplab.terminal import messages, output
 
 if TYPE_CHECKING:
     from hoplab.live.shown import Shown
+    from hoplab.results.reader import Results
     from hoplab.stream.hub import Stream
     from hoplab.stream.sink import Sink
 
@@ -129,7 +130,11 @@ def _play(scenario: Scenario, file: Path, out: Path | None, machine: str) -> Non
     from hoplab.stream.hub import Stream
 
     pages: list[Path] = []
-    with closing(session.Line()) as line, _page(scenario, line.ask) as page:
+    with (
+        _told_so_far(pages),
+        closing(session.Line()) as line,
+        _page(scenario, line.ask) as page,
+    ):
         line.on_flows = page.view.tell_flows
 
         def on_results(folder: Path) -> None:
@@ -172,6 +177,9 @@ def run(
     live: Annotated[
         bool, typer.Option("--live", help="Show the run on a page on this host as it goes.")
     ] = False,
+    show_command: Annotated[
+        bool, typer.Option("--show-command", help="Print what would be started; run nothing.")
+    ] = False,
 ) -> None:
     """Run scenarios, one after the other; each leaves a folder with tables, logs and a report."""
     from hoplab import results
@@ -193,6 +201,12 @@ def run(
             if len(files) == 1 or str(error).startswith(str(file)):
                 raise
             raise errors.ScenarioError(f"{file}: {error}") from None
+    if show_command:
+        from hoplab.runs import shown
+
+        for _, scenario in scenarios:
+            print(shown.command(scenario, machine, machine_file))
+        return
     failed: HoplabError | None = None
     for file, scenario in scenarios:
         chosen = sinks(influx, stream)
@@ -213,7 +227,8 @@ def run(
         found = results.load(page.parent)
         if as_json:
             accounts = [asdict(account) for account in following.accounts]
-            print(json.dumps({**summary(found), "streams": accounts}), flush=True)
+            about = {"folder": str(page.parent), "streams": accounts}
+            print(json.dumps({**summary(found), **about}), flush=True)
             continue
         if len(files) > 1:
             output.print(f"{file}:", soft_wrap=True, markup=False, highlight=False)
@@ -256,6 +271,7 @@ def _performed(
             if page is not None:
                 page.report = pages[0]
 
+        stack.enter_context(_told_so_far(pages))
         bar = progress.shown(messages, scenario.title or file.stem, scenario.duration_s)
         manifest = runs.run(
             scenario,
@@ -270,6 +286,32 @@ def _performed(
             pace=pace,
         )
     return manifest, pages[0], following
+
+
+@contextmanager
+def _told_so_far(pages: list[Path]) -> Iterator[None]:
+    """Who ends a run by a signal is told where its results are, and what they say."""
+    from hoplab import results
+    from hoplab.report.summary import summary_table
+
+    try:
+        yield
+    except signals.Stopped as stopped:
+        if stopped.__cause__ is not None:  # why there are none
+            _say(f"hoplab: {stopped.__cause__}")
+        for page in pages:
+            found = results.load(page.parent)
+            messages.print(summary_table(found))
+            reached = found.manifest.get("virtual_s") or _last_s(found)
+            planned = found.scenario["duration_s"]
+            _say(f"results so far, to {reached:g} of {planned:g} s, are in {page.parent}")
+            _say(f"report: {page}")
+        raise
+
+
+def _last_s(found: Results) -> float:
+    """Of a run that was cut short, the time of its last sample."""
+    return max((row["t_s"] for name in ("nodes", "tcp") for row in found.rows(name)), default=0.0)
 
 
 @app.command()
@@ -529,8 +571,7 @@ def study(
     from hoplab.study import command, folder
 
     if name is None:
-        for one in folder.names():
-            output.print(one)
+        output.print(command.listing())
         return
     if expect and not quick:
         raise errors.ScenarioError("--expect: goes with --quick only")
@@ -547,6 +588,8 @@ def study(
         output.print(command.summary(outcome))
         output.print(f"written: {outcome.folder}", soft_wrap=True, markup=False)
     outcome.require()
+    if quick and not as_json:
+        output.print(command.compared(outcome), soft_wrap=True, markup=False)
 
 
 def main() -> None:
@@ -558,7 +601,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):  # names of files can be any bytes
             stream.reconfigure(errors="surrogateescape")
     try:
-        status = app(args=arguments, standalone_mode=False)
+        status = helping.commands(app)(args=arguments, standalone_mode=False)
         sys.exit(status or 0)
     except SystemExit as left:
         if isinstance(left.__context__, BrokenPipeError):  # whoever reads the output has gone

@@ -33,7 +33,7 @@ def run_lab(
     """
     _require_root()
     process = subprocess.Popen(
-        [sys.executable, "-I", "-m", "hoplab.lab", str(out.resolve()), "--real-time"],
+        lab_command(out),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         cwd=PROJECT,
@@ -51,6 +51,11 @@ def run_lab(
         process.terminate()
         process.wait()
         raise
+
+
+def lab_command(out: Path) -> list[str]:
+    """The lab on this kernel, with ``out`` for its records."""
+    return [sys.executable, "-I", "-m", "hoplab.lab", str(out.resolve()), "--real-time"]
 
 
 def shell(

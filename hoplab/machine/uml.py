@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from hoplab.errors import GuestFailed, MissingTool, ScenarioError
 from hoplab.machine import kernel, memory, private
@@ -89,7 +89,8 @@ def run_guest(
     ``pace`` virtual time keeps to a multiple of real time. Raises `GuestFailed` when the kernel
     panics, hangs or exceeds the ``limits``.
     """
-    binary = kernel.path() if sealed is None else sealed.kernel
+    command = guest_command(sealed, memory_mb, seed, virtual, radios)
+    binary = Path(command[0])
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(private.guest_folder())
         memory.attach(folder, memory_mb)
@@ -97,10 +98,8 @@ def run_guest(
         size = stack.enter_context(_lent_terminal()) if terminal else ""
         if sealed is None:
             _write_job(folder, argv, writable, cwd, writable_cwd, folders, size, virtual)
-            root = HOST_ROOT
         else:
             _write_sealed_job(folder, argv, writable, sealed)
-            root = SEALED_ROOT
         may_write = [str(folder), os.path.realpath(folder / private.MEMORY)]
         may_write += [str(writable.resolve())] if writable is not None else []
         may_write += [os.path.realpath(cwd)] if writable_cwd else []
@@ -110,11 +109,7 @@ def run_guest(
                 _launch(
                     core.number,
                     may_write,
-                    [
-                        *(str(binary), f"mem={memory_mb}M", *root),
-                        *_options(seed, virtual, radios),
-                        *([] if line is None else [f"con3=fd:{LINE_FD},fd:{LINE_FD}"]),
-                    ],
+                    [*command, *([] if line is None else [f"con3=fd:{LINE_FD},fd:{LINE_FD}"])],
                 ),
                 pass_fds=() if line is None else (_line(line, stack),),
                 cwd=folder,
@@ -144,6 +139,19 @@ def run_guest(
         return GuestResult(status, wall_s)
 
 
+def guest_command(
+    sealed: Machine | None,
+    memory_mb: int = MEMORY_MB,
+    seed: int = 1,
+    virtual: bool = True,
+    radios: int = 0,
+) -> list[str]:
+    """A guest's kernel and its arguments; it runs with `environment`, in a folder of its own."""
+    binary = kernel.path() if sealed is None else sealed.kernel
+    root = HOST_ROOT if sealed is None else SEALED_ROOT
+    return [str(binary), f"mem={memory_mb}M", *root, *_options(seed, virtual, radios)]
+
+
 def _status(folder: Path) -> int | None:
     """What the guest's first process told of the command; None where it did not come to that."""
     try:
@@ -167,10 +175,10 @@ def refuse_input() -> None:
 
 
 @cache
-def _facts() -> dict[str, str]:
+def _facts() -> dict[str, Any]:
     answer = subprocess.run([*_launcher(), "--facts"], capture_output=True, text=True, check=False)
     try:
-        facts: dict[str, str] = json.loads(answer.stdout)
+        facts: dict[str, Any] = json.loads(answer.stdout)
     except ValueError:
         last = (answer.stderr.strip().splitlines() or ["it said nothing"])[-1]
         raise MissingTool(f"guest launcher: {sys.executable} cannot run it: {last}") from None
@@ -179,7 +187,12 @@ def _facts() -> dict[str, str]:
 
 def confinement() -> str:
     """What keeps a guest from writing elsewhere on this host: see `hoplab.machine.launcher`."""
-    return _facts()["confinement"]
+    return str(_facts()["confinement"])
+
+
+def environment() -> dict[str, str]:
+    """What every guest's kernel is started with, and nothing else."""
+    return dict(_facts()["environment"])
 
 
 def _launcher() -> list[str]:

@@ -39,22 +39,22 @@ class Difference:
 
 def runs(first: Results, second: Results) -> Iterator[Difference]:
     """In the scenario, the machine and the results, in this order; none if they are the same."""
-    yield from _scenarios("", first.scenario, second.scenario)
+    yield from scenarios("", first.scenario, second.scenario)
     yield from _machines(first.manifest, second.manifest)
     yield from _flows(first, second)
     yield from _tables(first.manifest, second.manifest)
 
 
-def _scenarios(key: str, first: Any, second: Any) -> Iterator[Difference]:
+def scenarios(key: str, first: Any, second: Any) -> Iterator[Difference]:
     """Down to the keys that differ."""
     if isinstance(first, dict) and isinstance(second, dict):
         for name in (*first, *(name for name in second if name not in first)):
             where = f"{key}.{name}" if key else str(name)
-            yield from _scenarios(where, first.get(name), second.get(name))
+            yield from scenarios(where, first.get(name), second.get(name))
     elif isinstance(first, list) and isinstance(second, list) and _of_tables(first + second):
         for index in range(max(len(first), len(second))):
             entries = (rows[index] if index < len(rows) else None for rows in (first, second))
-            yield from _scenarios(f"{key}.{index}", *entries)
+            yield from scenarios(f"{key}.{index}", *entries)
     elif first != second:
         yield Difference("scenario", key, first, second)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from hoplab import __version__
+from hoplab import __version__, signals
 from hoplab.errors import GuestFailed, HoplabError, ResultsError
 from hoplab.machine import compare, surroundings, uml
 from hoplab.machine.sealed import Machine
@@ -70,9 +70,11 @@ def begin(out: Path, scenario: Scenario, sealed: Machine | None, machine: str = 
     inplace.write(out / MANIFEST, manifest, reserve=len(json.dumps(manifest, indent=1)) + ROOM)
 
 
-def gather(out: Path, wall_s: float | None, status: int) -> dict[str, Any]:
+def gather(
+    out: Path, wall_s: float | None, status: int, failure: BaseException | None = None
+) -> dict[str, Any]:
     """Tables, digest and manifest from what the lab left in ``out``, whose process ended with
-    ``status``.
+    ``status``, and by ``failure`` where that is known.
 
     Raises `ResultsError` where they cannot be made; raw records and a manifest that says so stay,
     for `finish`.
@@ -80,6 +82,8 @@ def gather(out: Path, wall_s: float | None, status: int) -> dict[str, Any]:
     manifest = _json(out / MANIFEST)
     scenario = Scenario.model_validate(_json(out / "scenario.json"))
     verdict = _verdict(out, status)
+    if isinstance(failure, signals.Stopped) and verdict["status"] != 0:
+        verdict |= {"status": failure.exit_status, "error": failure.word}
     manifest["wall_s"] = None if wall_s is None else round(wall_s, 3)
     try:
         made = _tables(out, scenario, verdict)

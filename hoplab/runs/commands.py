@@ -21,7 +21,8 @@ app = typer.Typer()
 SHORT = 12
 """Digits of a digest that are shown."""
 MOST_ROWS = 60
-COLOURS = {"complete": "green", "running": "cyan", "records only": "yellow"}
+COLOURS = {"complete": "green", "running": "cyan", "failed": "red", "damaged": "red"}
+"""Of states; others are yellow."""
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON array on stdout.")]
 
@@ -51,7 +52,7 @@ def show(
         table.add_row(
             Text(entry.run.name),
             Text(entry.started.replace("T", " ").removesuffix("Z")),
-            Text(entry.state, COLOURS.get(entry.state, "red")),
+            Text(entry.state, COLOURS.get(entry.state, "yellow")),
             Text(entry.title),
             _told(entry.seed, "d"),
             _told(entry.virtual_s, "g"),

@@ -113,9 +113,8 @@ def _run(
     limits = Limits(True, wall_limit_s, VIRTUAL_LIMIT_S + 2 * planned_s)
     try:
         if machine == "uml":
-            python = ["python3", "-S", "-P"] if sealed is not None else guest_python(builder)
             status = uml.run_guest(
-                [*python, "-m", "hoplab.lab", "/out"],
+                lab_command(sealed, builder),
                 sealed=sealed,
                 folders=folders(builder),
                 writable=out,
@@ -132,7 +131,7 @@ def _run(
         failure = error
     with signals.postponed():
         try:
-            manifest = collect.gather(out, time.monotonic() - started, status)
+            manifest = collect.gather(out, time.monotonic() - started, status, failure)
             on_results(out)
         except HoplabError as error:
             raise error if failure is None else failure from error
@@ -200,6 +199,12 @@ def memory_mb(scenario: Scenario, duration_s: float | None = None) -> int:
 def folders(builder: Mapping[str, str]) -> list[Path]:
     """What a guest has to have, beside its own, for the one who builds the network."""
     return [Path(builder[VARIABLE])] if VARIABLE in builder else []
+
+
+def lab_command(sealed: Machine | None, builder: Mapping[str, str]) -> list[str]:
+    """What a guest of a run does."""
+    python = ["python3", "-S", "-P"] if sealed is not None else guest_python(builder)
+    return [*python, "-m", "hoplab.lab", "/out"]
 
 
 def guest_python(builder: Mapping[str, str] = MappingProxyType({})) -> list[str]:

@@ -8,15 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hoplab import signals
 from hoplab.errors import HoplabError, ResultsError
 from hoplab.results.reader import load
 from hoplab.runs import folder
 
 
+NO_TABLES = ("running", "records only", "damaged")
+
+
 @dataclass(frozen=True)
 class Entry:
-    """A run's folder; ``state`` is "complete", "failed" (what it had is kept), "running", "records
-    only" (``hoplab finish`` makes the rest) or "damaged". ``goodput_kbps`` is that of all flows."""
+    """A run's folder; ``state`` is "complete", "failed" or "interrupted", "terminated", "hung up" by
+    a signal (what it had is kept), "running", "records only" (``hoplab finish`` makes the rest) or "damaged". ``goodput_kbps`` is that of all flows."""
 
     run: Path
     state: str
@@ -52,7 +56,7 @@ def _entry(run: Path) -> Entry:
     elif state == "running":  # whoever ran it was killed
         state = "records only"
     elif error:
-        state = "failed"
+        state = error if error in signals.WORDS.values() else "failed"
     seed, virtual_s = manifest.get("seed"), manifest.get("virtual_s")
     return Entry(
         run=run,
@@ -61,7 +65,7 @@ def _entry(run: Path) -> Entry:
         title=str(scenario.get("title", "")),
         seed=seed if isinstance(seed, int) else None,
         virtual_s=float(virtual_s) if isinstance(virtual_s, int | float) else None,
-        goodput_kbps=_goodput_kbps(run) if state in ("complete", "failed") else None,
+        goodput_kbps=_goodput_kbps(run) if state not in NO_TABLES else None,
         digest=str(manifest.get("digest") or ""),
         error=error,
     )

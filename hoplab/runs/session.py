@@ -125,7 +125,7 @@ def session(
                 failure = error
             with signals.postponed():
                 _close(where, scenario)
-                manifest = collect.gather(where, time.monotonic() - started, status)
+                manifest = collect.gather(where, time.monotonic() - started, status, failure)
                 on_results(where)
     if failure is not None:
         raise failure

@@ -34,13 +34,24 @@ def init(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The new file.")] = Path(
         "scenario.toml"
     ),
-    topology: Annotated[start.TopologyName | None, typer.Option(help="The network.")] = None,
+    topology: Annotated[
+        start.TopologyName | None,
+        typer.Option(metavar="KIND", help=f"The network: {', '.join(start.TOPOLOGIES)}."),
+    ] = None,
     stations: Annotated[
         int | None, typer.Option(min=2, max=200, help="Of a chain, or that walk.")
     ] = None,
-    profile: Annotated[ProfileName | None, typer.Option(help="The radios.")] = None,
-    routing: Annotated[ProtocolName | None, typer.Option(help="Who routes.")] = None,
-    tcp: Annotated[str | None, typer.Option(help=f"One of {', '.join(VARIANTS)}.")] = None,
+    profile: Annotated[
+        ProfileName | None,
+        typer.Option(metavar="NAME", help=f"The radios: {', '.join(get_args(ProfileName))}."),
+    ] = None,
+    routing: Annotated[
+        ProtocolName | None,
+        typer.Option(metavar="NAME", help=f"Who routes: {', '.join(get_args(ProtocolName))}."),
+    ] = None,
+    tcp: Annotated[
+        str | None, typer.Option(metavar="NAME", help=f"One of {', '.join(VARIANTS)}.")
+    ] = None,
     duration: Annotated[float | None, typer.Option(metavar="S", help="Measured time.")] = None,
 ) -> None:
     """Write a commented scenario to start from; at a terminal without options, ask."""

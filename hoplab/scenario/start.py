@@ -91,7 +91,8 @@ def text(start: Start) -> str:
 
 
 def _title(start: Start) -> str:
-    return f"{start.congestion_control} over a {start.topology.replace('-', ' ')} network"
+    """Of what stays: variants, seeds and lengths are what overrides and sweeps change."""
+    return f"TCP over a {start.topology.replace('-', ' ')} network"
 
 
 def _topology(start: Start) -> Pairs:

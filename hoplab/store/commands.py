@@ -28,6 +28,8 @@ StoreFolder = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="JSON on stdout.")]
 MOST_ROWS = 50
 SHORT = 16
+MOST_KEYS = 4
+"""That tell a run from others, of a line."""
 DAY_S = 86_400.0
 
 
@@ -38,6 +40,7 @@ def show(
     as_json: Json = False,
 ) -> None:
     """List the newest runs, and what there is in all."""
+    from hoplab.store import apart
     from hoplab.store.files import Store
 
     place = Store(store)
@@ -58,6 +61,7 @@ def show(
             {
                 "key": key,
                 "title": str(entry.scenario.get("title", "")),
+                "scenario": entry.scenario,
                 "seed": entry.scenario.get("seed"),
                 "machine": entry.head["machine"],
                 "made": entry.head.get("made"),
@@ -66,6 +70,9 @@ def show(
                 "error": entry.error,
             }
         )
+    whole = [row for row in rows if "title" in row]
+    for row, told in zip(whole, apart.keys([row.pop("scenario") for row in whole]), strict=True):
+        row["differs_in"] = told
     if as_json:
         print(
             json.dumps(
@@ -74,18 +81,25 @@ def show(
         )
         return
     table = Table(box=None, pad_edge=False)
-    for name in ("key", "made (UTC)", "title", "seed", "tables", "digest or error"):
+    for name in ("key", "made (UTC)", "title", "differs in", "seed", "digest or error"):
         table.add_column(name, overflow="fold")
     for row in rows:
         ended = row.get("error") or str(row.get("digest"))[:SHORT]
         made = str(row.get("made") or "").replace("T", " ").removesuffix("Z")
-        cells = [str(row["key"])[:SHORT], made, row.get("title", ""), row.get("seed", "")]
-        cells += [" ".join(row.get("tables", [])), ended]
+        told = list(row.get("differs_in", {}).items())
+        differs = ", ".join(f"{key} {_told(value)}" for key, value in told[:MOST_KEYS])
+        more = f" and {len(told) - MOST_KEYS} more" if len(told) > MOST_KEYS else ""
+        cells = [str(row["key"])[:SHORT], made, row.get("title", ""), differs + more]
+        cells += [row.get("seed", ""), ended]
         table.add_row(*(Text(str(cell)) for cell in cells))
     if rows:
         output.print(table)
     each = f", {size // len(dated)} bytes a run" if dated else ""
     output.print(f"{place.folder}: {len(dated)} runs, {size / 1e6:.1f} MB{each}", soft_wrap=True)
+
+
+def _told(value: Any) -> str:
+    return value if isinstance(value, str) else "none" if value is None else json.dumps(value)
 
 
 @app.command()

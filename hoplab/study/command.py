@@ -18,7 +18,7 @@ from hoplab.resources import IS_CHECKOUT, PROJECT
 from hoplab.results.samples import Sample
 from hoplab.study import expected, pages
 from hoplab.study.findings import Findings, Table, all_tables, told
-from hoplab.study.folder import Study
+from hoplab.study.folder import Study, find, names
 from hoplab.study.gather import gather
 from hoplab.study.swept import Runs
 
@@ -152,6 +152,25 @@ def summary(outcome: Outcome) -> RenderableType:
         )
     )
     return Group(*lines)
+
+
+def listing() -> RichTable:
+    """Every study, with the sentence that its analysis begins with."""
+    table = RichTable(box=None, pad_edge=False, show_header=False)
+    for name in names():
+        table.add_row(Text(name), Text(find(name).sentence()))
+    return table
+
+
+def compared(outcome: Outcome) -> str:
+    """What the quick version was held against, once it has passed."""
+    wanted = expected.read(outcome.study.expected)
+    same = outcome.machine == wanted.machine
+    how = "to the digit, on the same machine" if same else "within their limits, on another machine"
+    return (
+        f"passed: {len(wanted.values)} values and {len(wanted.verdicts)} verdicts are as committed "
+        f"in {outcome.study.expected}, {how}"
+    )
 
 
 def _rich(table: Table) -> RichTable:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
 import importlib.util
 import sys
@@ -59,6 +60,11 @@ class Study:
         if not callable(getattr(module, "analyse", None)):
             raise ScenarioError(f"{path}: has no function analyse; docs/studies says what it does")
         return cast(Analysis, module)
+
+    def sentence(self) -> str:
+        """The first of what its analysis says of itself."""
+        text = (self.folder / ANALYSIS).read_text(encoding="utf-8")
+        return (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]
 
     @property
     def expected(self) -> Path:

@@ -9,13 +9,14 @@ import re
 from pathlib import Path
 from typing import Any
 
-import typer.main
+import typer
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from typer.cli import get_docs_for_click
 
+from hoplab import helping
 from hoplab.cli import app
 
 OPTIONS = "options.md"
@@ -33,7 +34,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Every command with its options, as ``--help`` has them."""
-    command = typer.main.get_command(app)
+    command = helping.commands(app)
     context = typer.Context(command, info_name="hoplab")
     text = get_docs_for_click(
         obj=command, ctx=context, name="hoplab", title="Commands and their options"

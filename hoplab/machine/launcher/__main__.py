@@ -37,7 +37,7 @@ sequences lie in memory that a guest's processes give up: the host would kill th
 def main(argument: str) -> None:
     """Never returns: becomes the command or exits."""
     if argument == "--facts":
-        print(json.dumps({"confinement": confine.available()}))
+        print(json.dumps({"confinement": confine.available(), "environment": ENVIRONMENT}))
         return
     wanted = json.loads(argument)
     console = os.open(CONSOLE_LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
