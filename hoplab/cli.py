@@ -432,6 +432,8 @@ def mininet(
                 seed=seed,
                 tell=_tell_stalled,
             )
+        for line in launch.refused(folder):
+            _say(f"hoplab: warning: {line}")
         account = launch.account(folder)
         if account is None:
             _say("hoplab: the script used no medium")

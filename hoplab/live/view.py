@@ -153,7 +153,8 @@ class View:
         network = course.scenario
         traces = on_map.links(places, course.links(t_s))
         traces.append(on_map.wires(places, (link.ends for link in network.link)))
-        traces.append(on_map.stations(places, course.radios, down))
+        metres = on_map.metres(places.values(), self._around_m())
+        traces.append(on_map.stations(places, course.radios, down, metres))
         shapes: list[dict[str, Any]] = []
         if network.radio.range_m and len(places) <= MANY_STATIONS:
             shown = [place for name, place in places.items() if name in course.radios - down]
@@ -180,15 +181,17 @@ class View:
 
     def _map_figure(self) -> dict[str, Any]:
         course = self._course
-        radius_m = course.scenario.radio.range_m or 0.0
         planned = [
             (float(x), float(y))
             for station in course.scenario.station
             for _, x, y in station.waypoints
         ]
         places = course.places(0.0)
-        figure = figures.live_map(places, course.radios, AROUND * radius_m, planned)
+        figure = figures.live_map(places, course.radios, self._around_m(), planned)
         return _json(figure)
+
+    def _around_m(self) -> float:
+        return AROUND * (self._course.scenario.radio.range_m or 0.0)
 
     def _events(self, cursor: Cursor) -> list[dict[str, Any]]:
         course = self._course

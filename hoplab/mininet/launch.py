@@ -32,6 +32,9 @@ PACKAGES = Path("/run/hoplab/python")
 """Where a script finds Hoplab, in a guest."""
 AT_HOPLAB = Path("/hoplab")
 """Where a guest has the project."""
+REFUSED = "refused.txt"
+"""What the kernel refused to the script, a line each: `inside/bin/iw` writes it."""
+MOST_REFUSED = 1 << 16
 MEDIA = ("always", "as-written")
 OWN = (Path("/tmp"), Path("/run"), Path("/dev/shm"))
 """Folders that a guest has of its own."""
@@ -73,6 +76,7 @@ def run(
         "HOPLAB_MEDIUM_PROGRAM": str(AT_HOPLAB / (BINARIES / "hoplab-medium").relative_to(PROJECT)),
         "HOPLAB_MEDIUM_RECORDS": f"/out/{RECORDS}",
         recording.OUT: "/out",
+        "HOPLAB_REFUSED": f"/out/{REFUSED}",
         **({} if realtime else {recording.VIRTUAL: "1"}),
         "MPLBACKEND": "Agg",
         "HOPLAB_FONTS": str(fonts),
@@ -107,6 +111,15 @@ def account(out: Path) -> dict[str, Any] | None:
     except ValueError:
         raise ResultsError(f"{out / RECORDS / ACCOUNT}: was cut off; is the disk full?") from None
     return told
+
+
+def refused(out: Path) -> list[str]:
+    """What the kernel refused to the script, each once."""
+    try:
+        with (out / REFUSED).open(encoding="utf-8", errors="replace") as file:
+            return list(dict.fromkeys(file.read(MOST_REFUSED).splitlines()))
+    except OSError:
+        return []
 
 
 def complete(out: Path) -> dict[Path, dict[str, Any]]:

@@ -16,7 +16,7 @@ Parquet files' metadata. A table without rows is not written. Null stands for "n
 reason that the column's meaning gives.
 
     import hoplab.results
-    hoplab.results.load("RUN").tcp.to_pandas()
+    hoplab.load("RUN").tcp
 
 Tables with a time `t_s` are sorted by it and end at `duration_s`; times are scenario time in
 seconds, 0 at the start of the measured part.

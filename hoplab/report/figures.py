@@ -118,9 +118,10 @@ def station_map(data: dict[str, Any]) -> Markup:
     else:
         figure.add_traces(on_map.links(places, network["links"]))
         figure.add_trace(on_map.wires(places, network["wired"]))
-    figure.add_trace(_stations(stations, 0.0))
+    metres = on_map.metres((x, y) for station in stations for _, x, y in station["track"])
+    figure.add_trace(_stations(stations, 0.0, metres))
     if moving:
-        _animate(figure, stations, data["duration_s"])
+        _animate(figure, stations, data["duration_s"], metres)
     elif network["range_m"] and len(stations) <= MANY_STATIONS:
         radios = [places[station["name"]] for station in stations if station["radio"]]
         figure.update_layout(shapes=on_map.circles(radios, network["range_m"]))
@@ -139,7 +140,8 @@ def live_map(
     stays where it is, with ``places`` and ``also`` in it and ``around_m`` around them."""
     figure = go.Figure(layout=on_map.axes())
     figure.add_traces([*on_map.links(places, ()), on_map.wires(places, ())])
-    figure.add_trace(on_map.stations(places, radios))
+    metres = on_map.metres([*places.values(), *also], around_m)
+    figure.add_trace(on_map.stations(places, radios, (), metres))
     across, up = on_map.extent([*places.values(), *also], around_m)
     figure.update_xaxes(range=across)
     figure.update_yaxes(range=up)
@@ -188,16 +190,18 @@ def _places(stations: list[dict[str, Any]], t_s: float) -> dict[str, on_map.Plac
     return {station["name"]: on_map.place_at(station["track"], t_s) for station in stations}
 
 
-def _stations(stations: list[dict[str, Any]], t_s: float) -> dict[str, Any]:
+def _stations(stations: list[dict[str, Any]], t_s: float, metres: float) -> dict[str, Any]:
     radios = {station["name"] for station in stations if station["radio"]}
-    return on_map.stations(_places(stations, t_s), radios)
+    return on_map.stations(_places(stations, t_s), radios, (), metres)
 
 
-def _animate(figure: go.Figure, stations: list[dict[str, Any]], duration_s: float) -> None:
+def _animate(
+    figure: go.Figure, stations: list[dict[str, Any]], duration_s: float, metres: float
+) -> None:
     last = len(figure.data) - 1
     times = [duration_s * i / MAP_STEPS for i in range(MAP_STEPS + 1)]
     figure.frames = [
-        go.Frame(name=f"{t:.1f}", data=[_stations(stations, t)], traces=[last]) for t in times
+        go.Frame(name=f"{t:.1f}", data=[_stations(stations, t, metres)], traces=[last]) for t in times
     ]
     still = {"frame": {"duration": 0, "redraw": False}, "mode": "immediate"}
     play = {"frame": {"duration": 100, "redraw": False}, "fromcurrent": True}

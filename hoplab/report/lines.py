@@ -204,7 +204,8 @@ class Lines:
                 "Goodput",
                 "kbit/s",
                 self._sorted([*(flow.goodput for flow in flows), *goodput]),
-                "Payload delivered, over the last second.",
+                "Payload delivered in order, over the last second: what waited behind a lost segment counts "
+                "at once.",
             ),
             _panel(
                 "Congestion window",

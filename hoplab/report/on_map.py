@@ -7,6 +7,8 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from hoplab.report import labels
+
 RADIO, WIRED, DOWN = "#0072b2", "#5a6576", "#9aa5b1"
 LINK = "#2b98d4"
 WIDTHS_PX = (1.0, 2.0, 3.0, 4.5, 6.0)
@@ -24,6 +26,8 @@ CAUSES = (
 CAUSE_COLOURS = ("#d55e00", "#b98000", "#b0568f", "#7a4fbf", "#5a6576", "#9aa5b1")
 MARGIN = 0.08
 LEAST_MARGIN_M = 60.0
+ACROSS_PX, UP_PX = 640.0, 340.0
+"""Of a map, on a narrow screen."""
 
 Place = tuple[float, float]
 Track = Sequence[Sequence[float]]
@@ -53,21 +57,28 @@ def place_at(track: Track, t_s: float) -> Place:
 
 
 def stations(
-    places: Mapping[str, Place], radios: Collection[str], down: Collection[str] = ()
+    places: Mapping[str, Place],
+    radios: Collection[str],
+    down: Collection[str] = (),
+    metres: float = 1.0,
 ) -> dict[str, Any]:
-    """The trace of all stations: circles, squares where wired only, crosses where off."""
+    """The trace of all stations: circles, squares where wired only, crosses where off. A pixel is
+    ``metres`` wide; names that find no room are told by the pointer alone."""
     names = list(places)
+    told = {n: f"{n} (off)" if n in down else n for n in names}
+    at = labels.placed([(told[n], *places[n]) for n in names], metres)
     colours = [DOWN if n in down else RADIO if n in radios else WIRED for n in names]
     symbols = ["x" if n in down else "circle" if n in radios else "square" for n in names]
     return {
         "type": "scatter",
         "x": [round(x, 2) for x, _ in places.values()],
         "y": [round(y, 2) for _, y in places.values()],
-        "text": [f"{n} (off)" if n in down else n for n in names],
+        "text": ["" if where is None else told[n] for n, where in zip(names, at, strict=True)],
+        "hovertext": list(told.values()),
         "mode": "markers+text",
-        "textposition": "top center",
+        "textposition": [where or labels.USUAL for where in at],
         "marker": {"size": 12, "color": colours, "symbol": symbols},
-        "hovertemplate": "%{text}: %{x:.1f} m, %{y:.1f} m<extra></extra>",
+        "hovertemplate": "%{hovertext}: %{x:.1f} m, %{y:.1f} m<extra></extra>",
         "showlegend": False,
     }
 
@@ -165,6 +176,12 @@ def extent(places: Iterable[Place], around_m: float) -> tuple[Place, Place]:
     xs, ys = zip(*places, strict=True)
     margin = max(LEAST_MARGIN_M, around_m, MARGIN * max(max(xs) - min(xs), max(ys) - min(ys)))
     return (min(xs) - margin, max(xs) + margin), (min(ys) - margin, max(ys) + margin)
+
+
+def metres(places: Iterable[Place], around_m: float = 0.0) -> float:
+    """How wide a pixel is of a map that holds all ``places``."""
+    (west, east), (south, north) = extent(places, around_m)
+    return max((east - west) / ACROSS_PX, (north - south) / UP_PX)
 
 
 def lost(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:

@@ -60,7 +60,39 @@ function makeFoldable(table) {
   table.closest(".scroll").after(button);
 }
 
+// A cell of a CSV file (RFC 4180): figures as programs read them.
+function csvCell(cell) {
+  const text = cell.innerText.trim().replace(/\s+/g, " ");
+  const plain = text.replace(/ /g, "").replace("\u2212", "-");
+  if (/^-?[\d\s]+(\.\d+)?$/.test(plain)) return plain;
+  return /[",]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
+}
+
+function csv(table) {
+  const rows = [table.tHead.rows[0], ...table.tBodies[0].rows];
+  const named = [...rows[0].cells].map((cell, i) => cell.textContent.trim() ? i : -1);
+  const columns = named.filter(i => i >= 0);
+  return rows.map(row => columns.map(i => csvCell(row.cells[i])).join(",") + "\r\n").join("");
+}
+
+function makeDownload(table) {
+  const heading = table.closest("section").querySelector("h2").textContent.trim();
+  const button = document.createElement("button");
+  button.className = "more";
+  button.textContent = "CSV";
+  button.setAttribute("aria-label", `${heading} as CSV`);
+  button.addEventListener("click", () => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([csv(table)], { type: "text/csv" }));
+    link.download = `${heading.toLowerCase().replace(/[^a-z0-9]+/g, "-")}.csv`;
+    link.click();
+    URL.revokeObjectURL(link.href);
+  });
+  table.closest(".scroll").after(button);
+}
+
 for (const table of document.querySelectorAll("table[data-fold]")) {
   makeSortable(table);
+  makeDownload(table);
   makeFoldable(table);
 }
