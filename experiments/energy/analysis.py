@@ -20,6 +20,8 @@ from hoplab.study import plot
 from hoplab.study.findings import Beside, Cell, Claim, Findings, Picture, Table, Verdict, told
 from hoplab.study.swept import Run, Runs
 
+STYLES = {"ns-2.35": ("#5a6576", "x")}
+"""Its usual colour is that of SACK, which has a place of its own in this picture."""
 VARIANTS = {"reno": "Reno", "newreno": "NewReno", "sack": "SACK"}
 LOSSES = {0.01: "loss 1 %", 0.05: "loss 5 %", 0.1: "loss 10 %"}
 BURST = "burst"
@@ -403,7 +405,8 @@ def _energy_picture(runs: Runs, found: Found, wanted: Scale, ns2: Scale) -> Pict
             style=("#7a4fa3", "o"),
         )
         for kind, table, shift in (("published", wanted, 0.0), ("ns-2.35", ns2, 0.15)):
-            panel.add(kind, [(i + shift, table[variant][n]) for i, n in enumerate(names)])
+            points = [(i + shift, table[variant][n]) for i, n in enumerate(names)]
+            panel.add(kind, points, style=STYLES.get(kind))
         panels.append(panel)
     panels.append(_goodput_panel(runs))
     return Picture("energy", plot.svg(panels, "", "", "Energy of TCP over three hops"))

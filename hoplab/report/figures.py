@@ -201,7 +201,8 @@ def _animate(
     last = len(figure.data) - 1
     times = [duration_s * i / MAP_STEPS for i in range(MAP_STEPS + 1)]
     figure.frames = [
-        go.Frame(name=f"{t:.1f}", data=[_stations(stations, t, metres)], traces=[last]) for t in times
+        go.Frame(name=f"{t:.1f}", data=[_stations(stations, t, metres)], traces=[last])
+        for t in times
     ]
     still = {"frame": {"duration": 0, "redraw": False}, "mode": "immediate"}
     play = {"frame": {"duration": 100, "redraw": False}, "fromcurrent": True}

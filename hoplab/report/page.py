@@ -14,6 +14,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from hoplab import signals
 from hoplab.errors import ResultsError
 from hoplab.report.data import figures
 from hoplab.report.figures import (
@@ -96,6 +97,7 @@ def _page(results: Results) -> str:
             fold=FOLD,
             moving=moves(data),
             many_stations=MANY_STATIONS,
+            stopped=tuple(signals.WORDS.values()),
             settings=_settings(manifest.get("tcp_settings")),
             source=_source(results.run_dir),
             data=data,

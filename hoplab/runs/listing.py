@@ -13,7 +13,6 @@ from hoplab.errors import HoplabError, ResultsError
 from hoplab.results.reader import load
 from hoplab.runs import folder
 
-
 NO_TABLES = ("running", "records only", "damaged")
 
 

@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 
 from hoplab.machine import host, select, uml
+from hoplab.resources import PROJECT
 from hoplab.runs import launch
 from hoplab.scenario.model import Scenario
 
@@ -18,7 +19,7 @@ def command(scenario: Scenario, machine: str, machine_file: Path | None) -> str:
     if machine == "host":
         values = [f"{key}={value}" for key, value in builder.items()]
         lab = [word.replace(str(Path("OUT").resolve()), "OUT") for word in _host_lab()]
-        return f"# in {host.PROJECT}, as root, with this environment\n{_line('env', *values, *lab)}"
+        return f"# in {PROJECT}, as root, with this environment\n{_line('env', *values, *lab)}"
     sealed = None if builder else select.chosen(machine_file)
     values = [f"{key}={value}" for key, value in uml.environment().items()]
     kernel = uml.guest_command(sealed, launch.memory_mb(scenario), scenario.seed)

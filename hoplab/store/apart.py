@@ -8,7 +8,7 @@ from typing import Any
 
 from hoplab.results import compare
 
-ELSEWHERE = ("seed", "title", "station.", "link.")
+ELSEWHERE = ("seed", "title", "station", "link")
 """Keys that have a column of their own, or follow from others."""
 
 
@@ -32,5 +32,5 @@ def _differences(first: dict[str, Any], other: dict[str, Any]) -> dict[str, tupl
     return {
         d.what: (d.first, d.second)
         for d in compare.scenarios("", first, other)
-        if not d.what.startswith(ELSEWHERE)
+        if d.what.partition(".")[0] not in ELSEWHERE
     }

@@ -71,8 +71,8 @@ def show(
             }
         )
     whole = [row for row in rows if "title" in row]
-    for row, told in zip(whole, apart.keys([row.pop("scenario") for row in whole]), strict=True):
-        row["differs_in"] = told
+    for row, keys in zip(whole, apart.keys([row.pop("scenario") for row in whole]), strict=True):
+        row["differs_in"] = keys
     if as_json:
         print(
             json.dumps(

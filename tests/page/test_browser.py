@@ -19,7 +19,7 @@ from selenium.webdriver.common.keys import Keys
 from hoplab import results
 from hoplab.live.server import Server
 from hoplab.live.view import View
-from hoplab.resources import PROJECT
+from hoplab.resources import PACKAGE, PROJECT
 from tests.page.conftest import chain, row
 
 pytestmark = pytest.mark.chance
@@ -197,7 +197,9 @@ def test_a_station_is_dragged_and_the_network_follows(page: Page, tmp_path: Path
         field.send_keys(Keys.CONTROL, "a")
         field.send_keys("700", Keys.TAB)
         until(lambda: page.place(1)[1] == 700 and page.top() > 700, "n1 on the map")
-        switch = page.browser.find_element(By.CSS_SELECTOR, "[aria-label='Switch the radio of n2 off']")
+        switch = page.browser.find_element(
+            By.CSS_SELECTOR, "[aria-label='Switch the radio of n2 off']"
+        )
         switch.send_keys(Keys.SPACE)
         until(lambda: switch.text == "Switch on", "its radio off")
         page.click("#new-flow button")
@@ -244,7 +246,7 @@ def played(page: Page) -> Iterator[tuple[Page, View, list[dict[str, Any]]]]:
 
 
 def test_a_place_that_is_no_number_moves_nobody(played: Any) -> None:
-    page, view, asked = played
+    page, _, asked = played
     field = page.browser.find_element(By.CSS_SELECTOR, "[aria-label='x of n1 in m']")
     for typed in (Keys.DELETE, "-", "1e"):
         field.send_keys(Keys.CONTROL, "a")
@@ -258,7 +260,7 @@ def test_a_place_that_is_no_number_moves_nobody(played: Any) -> None:
 
 
 def test_the_tables_say_what_goes_and_of_when(played: Any) -> None:
-    page, view, asked = played
+    page, view, _ = played
     flows = [{"name": f"flow{i}", "source": "n0", "destination": "n2"} for i in range(2)]
     view.tell_flows(flows, ["flow0", "flow1"])
     for tenth in range(1, 51):
@@ -286,6 +288,33 @@ def test_the_tables_say_what_goes_and_of_when(played: Any) -> None:
     until(lambda: cells(page, "flow-rows")[1][3] == "8", "now")
     assert page.text("#flows-title") == "Flows"
     assert page.errors() == []
+
+
+def test_a_table_can_be_had_as_csv(page: Page, tmp_path: Path) -> None:
+    script = (PACKAGE / "report" / "report.js").read_text(encoding="utf-8")
+    rows = "".join(
+        f"<tr><th>flow{i}</th><td>a, &quot;b&quot;</td><td class='n'>\u22121\u202f234.5</td></tr>"
+        for i in range(20)
+    )
+    head = "<th>Flow</th><th>Path</th><th class='n'>Goodput<br><i>kbit/s</i></th>"
+    file = tmp_path / "table.html"
+    file.write_text(
+        f"<meta charset=utf-8><section><h2>Flows</h2><div class=scroll><table data-fold=10><thead>"
+        f"<tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></section>"
+        f"<script>{script}</script>"
+    )
+    page.browser.get(file.as_uri())
+    page.browser.execute_script("""
+        URL.createObjectURL = blob => {
+            blob.text().then(text => { window.made = text; });
+            return "#";
+        };
+        HTMLAnchorElement.prototype.click = function () { window.called = this.download; };""")
+    page.click("[aria-label='Flows as CSV']")
+    made = until(lambda: page.browser.execute_script("return window.made"), "the file")
+    assert made.splitlines()[:2] == ["Flow,Path,Goodput kbit/s", 'flow0,"a, ""b""",-1234.5']
+    assert len(made.splitlines()) == 21
+    assert page.browser.execute_script("return window.called") == "flows.csv"
 
 
 def at_rest(page: Page, station: int) -> tuple[float, float] | None:

@@ -2,8 +2,10 @@
 """The report's page for few and many flows and stations: what can be told without a browser."""
 
 import json
+import random
 import re
 from html.parser import HTMLParser
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from hoplab import report
 from hoplab.errors import ResultsError
 from hoplab.records import arrow
 from hoplab.records.schema import TABLES
-from hoplab.report import data, figures, page
+from hoplab.report import data, figures, labels, on_map, page
 from hoplab.results import load
 from hoplab.results.reader import Results
 from hoplab.scenario.file import parse
@@ -149,6 +151,25 @@ def test_a_station_that_is_moved_by_an_event_is_where_it_was_put(tmp_path: Path)
     track = next(s["track"] for s in found["map"]["stations"] if s["name"] == "n1")
     assert track == [[0.0, 200.0, 0.0], [1.0, 200.0, 0.0], [1.0, 500.0, 7.0]]
     assert found["marks"] == [{"t": 1.0, "kind": "move", "what": "n1"}]
+
+
+def test_names_on_a_map_of_thirty_stations_keep_clear_of_each_other() -> None:
+    lots = random.Random(4)
+    points = [(f"n{i}", lots.uniform(0, 1500), lots.uniform(0, 300)) for i in range(30)]
+    places = {name: (x, y) for name, x, y in points}
+    metres = on_map.metres(places.values())
+    at = labels.placed(points, metres)
+    shown = [point for point, side in zip(points, at, strict=True) if side is not None]
+    assert len(shown) >= 28 and len(set(at)) > 2
+    boxes = [
+        labels._box(name, x / metres, y / metres, side)
+        for (name, x, y), side in zip(points, at, strict=True)
+        if side is not None
+    ]
+    assert not any(labels._meet(a, b) for a, b in combinations(boxes, 2))
+    # Whose name has no room is told by the pointer.
+    crowd = on_map.stations({f"n{i}": (0.0, 0.0) for i in range(20)}, ["n0"], (), 1.0)
+    assert "" in crowd["text"] and crowd["hovertext"][19] == "n19"
 
 
 def test_a_drag_is_one_mark_where_it_ended(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from hoplab.resources import PACKAGE
 
 FLOORS = (
-    ("errors", "resources", "signals", "terminal"),
+    ("errors", "helping", "resources", "signals", "terminal"),
     ("mininet_wifi", "processes", "records"),
     ("scenario",),
     ("network",),

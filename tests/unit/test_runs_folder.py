@@ -3,17 +3,18 @@
 
 import errno
 import json
+import signal
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
-from hoplab import results
+from hoplab import cli, report, results, signals
 from hoplab.errors import ResultsError
 from hoplab.records import inplace
 from hoplab.results import digests, tables
-from hoplab.runs import collect, folder
+from hoplab.runs import collect, folder, listing
 from hoplab.scenario.model import Flow, Scenario, Station
 from hoplab.scenario.resolve import resolve
 
@@ -90,6 +91,26 @@ def test_a_killed_run_is_finished(killed: Path) -> None:
     assert run.manifest["verdict"]["status"] == 5
     with pytest.raises(ResultsError, match="is complete"):
         collect.finish(killed)
+
+
+def test_a_run_that_was_interrupted_is_called_that(killed: Path) -> None:
+    collect.gather(killed, 1.0, 5, signals.Stopped(signal.SIGINT))
+    (entry,) = listing.runs(killed.parent)
+    assert (entry.state, entry.error) == ("interrupted", "interrupted")
+    assert entry.goodput_kbps is not None
+    text = report.render(killed).read_text(encoding="utf-8")
+    assert "The run was interrupted. Shown is what it left." in text
+
+
+def test_who_interrupts_a_run_is_told_where_it_is_and_what_it_says(
+    killed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(signals.Stopped), cli._told_so_far([killed / "report.html"]):
+        collect.gather(killed, 1.0, 5, signals.Stopped(signal.SIGINT))
+        raise signals.Stopped(signal.SIGINT)
+    said = capsys.readouterr().err
+    assert f"results so far, to 2 of 10 s, are in {killed}" in said.replace("\n", " ")
+    assert "flow0" in said
 
 
 def test_a_running_run_is_left_alone(killed: Path) -> None:

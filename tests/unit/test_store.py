@@ -13,7 +13,7 @@ import pytest
 from hoplab.errors import ResultsError
 from hoplab.records import arrow
 from hoplab.results import digests
-from hoplab.store import Entry, Store
+from hoplab.store import Entry, Store, apart
 from hoplab.store import entry as entries
 
 KEY = "ab" + "0" * 62
@@ -123,6 +123,19 @@ def test_hostile_entries_are_refused() -> None:
     for body in (b"", b"hoplab\x00\x01", b"hoplab\x00\x01" + b"\xff" * 8, good[32:-1]):
         with pytest.raises(ResultsError):
             entries.unpack(hashlib.sha256(body).digest() + body, "x")
+
+
+def test_the_list_tells_runs_of_one_title_apart() -> None:
+    base = {"title": "t", "seed": 1, "flow": [{"window": 8, "name": "a"}], "routing": {"p": "dsr"}}
+    other = {**base, "seed": 2, "flow": [{"name": "a"}]}
+    third = {**base, "station": [{"x_m": 1.0}], "link": []}
+    alone = {**base, "title": "another", "duration_s": 3}
+    assert apart.keys([base, other, third, alone]) == [
+        {"flow.0.window": 8},
+        {"flow.0.window": None},
+        {"flow.0.window": 8},
+        {},
+    ]
 
 
 def test_a_key_is_no_way_out_of_the_store(tmp_path: Path) -> None:
