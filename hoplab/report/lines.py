@@ -99,7 +99,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class Sampled:
-    """A TCP flow at a moment: at ``t_s`` it was sampled last, of which every ``step``-th is kept."""
+    """A TCP flow at a moment: at ``t_s`` it was sampled last; every ``step``-th sample is kept."""
 
     flow: str
     t_s: float
@@ -204,8 +204,8 @@ class Lines:
                 "Goodput",
                 "kbit/s",
                 self._sorted([*(flow.goodput for flow in flows), *goodput]),
-                "Payload delivered in order, over the last second: what waited behind a lost segment counts "
-                "at once.",
+                "Payload delivered in order, over the last second: what waited behind a lost segment "
+                "counts at once.",
             ),
             _panel(
                 "Congestion window",

@@ -18,8 +18,9 @@ NO_TABLES = ("running", "records only", "damaged")
 
 @dataclass(frozen=True)
 class Entry:
-    """A run's folder; ``state`` is "complete", "failed" or "interrupted", "terminated", "hung up" by
-    a signal (what it had is kept), "running", "records only" (``hoplab finish`` makes the rest) or "damaged". ``goodput_kbps`` is that of all flows."""
+    """A run's folder; ``state`` is "complete", "failed", or "interrupted", "terminated", "hung up"
+    by a signal (what it had is kept), "running", "records only" (``hoplab finish`` makes the rest)
+    or "damaged". ``goodput_kbps`` is that of all flows."""
 
     run: Path
     state: str
