@@ -204,7 +204,7 @@ class Lines:
                 "Goodput",
                 "kbit/s",
                 self._sorted([*(flow.goodput for flow in flows), *goodput]),
-                "Payload delivered in order, over the last second: what waited behind a lost segment "
+                "Payload delivered in order, over the last second: what waited behind a hole "
                 "counts at once.",
             ),
             _panel(
