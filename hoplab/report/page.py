@@ -16,6 +16,7 @@ from markupsafe import Markup
 
 from hoplab import signals
 from hoplab.errors import ResultsError
+from hoplab.reading import content
 from hoplab.report.data import figures
 from hoplab.report.figures import (
     MANY_STATIONS,
@@ -245,7 +246,7 @@ def _source(run_dir: Path) -> str:
     """What the user wrote, or the resolved scenario of a run that did not start from a file."""
     for name in ("scenario.toml", "scenario.json"):
         try:
-            return (run_dir / name).read_text(encoding="utf-8", errors="replace")
+            return content(run_dir / name).decode("utf-8", "replace")
         except OSError:
             continue
     return ""

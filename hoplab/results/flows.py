@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hoplab.reading import content
 from hoplab.scenario.plan import Conversation, Plan
 
 NANOSECONDS = 1_000_000_000
@@ -84,7 +85,7 @@ def _complete_s(out: Path, conversation: Conversation, epoch_ns: int | None) -> 
         return None
     report = out / "raw" / f"counted-{conversation.name}.json"
     try:
-        answer = json.loads(report.read_text(encoding="utf-8"))
+        answer = json.loads(content(report))
     except (OSError, ValueError):
         return None
     return float((int(answer["end_ns"]) - epoch_ns) / NANOSECONDS)

@@ -8,6 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from hoplab.reading import opened
+
 
 def read(path: Path) -> pa.Table:
     """Raises `OSError` or `pyarrow.ArrowException` for what cannot be read.
@@ -15,7 +17,7 @@ def read(path: Path) -> pa.Table:
     Without Arrow's threads: one that drops a buffer of Python's while the interpreter ends aborts
     the process ("terminate called without an active exception").
     """
-    with path.open("rb") as file:
+    with opened(path) as file:
         return pq.ParquetFile(file, pre_buffer=False).read(use_threads=False)
 
 

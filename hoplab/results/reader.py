@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from hoplab.errors import ResultsError
+from hoplab.reading import content
 from hoplab.records import arrow
 from hoplab.records.schema import TABLES
 from hoplab.results import parquet
@@ -136,7 +137,7 @@ def load(run_dir: Path | str) -> Results:
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(content(path))
     except FileNotFoundError:
         raise ResultsError(
             f"{path.parent}: is no finished run: it has no {path.name}; name a run's folder"

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from hoplab.reading import opened
+
 PACKET = struct.Struct("=3IHHII")
 """struct tpacket2_hdr: status, length, bytes kept, where they begin, net, seconds, nanoseconds."""
 ADDRESS_AT = 32
@@ -32,7 +34,8 @@ class Seen:
 
 def packets(path: Path) -> Iterator[Seen]:
     """Every packet in a ring's file, up to where a run that was killed had come."""
-    content = path.read_bytes()
+    with opened(path) as file:
+        content = file.read()
     at = 0
     while at + ADDRESS_AT + ADDRESS.size <= len(content):
         _, length, kept, begin, _, seconds, nanos = PACKET.unpack_from(content, at)

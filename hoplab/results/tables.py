@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from hoplab.errors import ResultsError
+from hoplab.reading import opened
 from hoplab.records import arrow
 from hoplab.records.schema import TABLES, Table
 from hoplab.results import parquet
@@ -51,7 +53,7 @@ def raw_rows(run: Path, name: str) -> list[dict[str, Any]]:
 def _read(path: Path, table: Table) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     broken: int | None = None
-    with path.open(encoding="utf-8", errors="replace") as file:
+    with io.TextIOWrapper(opened(path), "utf-8", "replace") as file:
         for number, line in enumerate(file, 1):
             if broken is not None:
                 raise ResultsError(f"{path}: line {broken} is damaged; run it again")

@@ -12,6 +12,7 @@ from typing import Any
 from hoplab.errors import MissingTool, NotReproduced, ResultsError
 from hoplab.machine import compare, select
 from hoplab.machine.sealed import SHORT, Machine
+from hoplab.reading import content
 from hoplab.results import digests
 from hoplab.runs import artifact, launch
 from hoplab.scenario.file import parse
@@ -96,7 +97,7 @@ def _tell(
 def read_json(path: Path) -> Any:
     """A file of a run's folder."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(content(path))
     except OSError as error:
         raise ResultsError(
             f"{path}: cannot be read: {error.strerror}; name the folder of a finished run"

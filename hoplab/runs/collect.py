@@ -18,6 +18,7 @@ from hoplab.errors import GuestFailed, HoplabError, ResultsError
 from hoplab.machine import compare, surroundings, uml
 from hoplab.machine.sealed import Machine
 from hoplab.processes import program
+from hoplab.reading import content
 from hoplab.records import inplace
 from hoplab.results import digests, flows, packets, tables
 from hoplab.results.flows import Course
@@ -140,7 +141,7 @@ def _kept(
 def _verdict(out: Path, status: int) -> dict[str, Any]:
     """What the lab told of itself, as far as it came."""
     try:
-        verdict: dict[str, Any] = json.loads((out / "raw" / "verdict.json").read_text("utf-8"))
+        verdict: dict[str, Any] = json.loads(content(out / "raw" / "verdict.json"))
     except (OSError, ValueError):
         verdict = {"status": None}
     if verdict["status"] is None:
@@ -153,7 +154,7 @@ def _verdict(out: Path, status: int) -> dict[str, Any]:
 def _json(path: Path) -> dict[str, Any]:
     """A file of the run's folder."""
     try:
-        value: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        value: dict[str, Any] = json.loads(content(path))
     except OSError as error:
         raise ResultsError(
             f"{path}: cannot be read: {error.strerror}; name the folder of a run"
@@ -166,7 +167,7 @@ def _json(path: Path) -> dict[str, Any]:
 def _medium_account(out: Path) -> dict[str, Any] | None:
     """What the medium says of itself: the audit of frames, system calls, whether to trust it."""
     try:
-        account: dict[str, Any] = json.loads((out / "raw" / "medium.json").read_text("utf-8"))
+        account: dict[str, Any] = json.loads(content(out / "raw" / "medium.json"))
     except (OSError, ValueError):
         return None
     return account

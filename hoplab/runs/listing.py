@@ -10,6 +10,7 @@ from typing import Any
 
 from hoplab import signals
 from hoplab.errors import HoplabError, ResultsError
+from hoplab.reading import content
 from hoplab.results.reader import load
 from hoplab.runs import folder
 
@@ -74,7 +75,7 @@ def _entry(run: Path) -> Entry:
 def _read(path: Path) -> dict[str, Any]:
     """What the file says; nothing where it is damaged: one bad run must not hide the others."""
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(content(path))
     except (OSError, ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}

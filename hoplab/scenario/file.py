@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import tomllib
 import types
 import typing
@@ -13,13 +14,20 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from hoplab.errors import ScenarioError
+from hoplab.reading import MAX_BYTES, read_text
 from hoplab.scenario.keys import UNION
 from hoplab.scenario.model import DsrSettings, NestedMistakes, Routing, Scenario
 
-MAX_BYTES = 64 << 20
 MOST_MISTAKES = 10
 MOST_NAMES = 50
 LONGEST_VALUE = 200
+MOST_PARTS = 20
+"""Of a key such as flow.0.window, and of tables within tables."""
+_PART = r"""(?:[A-Za-z0-9_-]++|"[^"\n]*+"|'[^'\n]*+')"""
+_LONG_KEY = re.compile(rf"(?<![A-Za-z0-9_-])(?:{_PART}[ \t]*+\.[ \t]*+){{200}}")
+"""What TOML's reader takes far too long for; no key, text or number of a scenario looks so."""
+SWEEPS_OWN = ("axis", "grid", "seeds", "leave_out", "stop_when", "scenario")
+"""Keys by which a sweep shows itself."""
 UNWRAPPED = (tuple, list, typing.Union, types.UnionType, typing.Annotated)
 
 
@@ -36,19 +44,18 @@ def load(path: Path, overrides: typing.Sequence[str] = ()) -> Scenario:
 
 def read(path: Path) -> dict[str, Any]:
     """What a TOML file says, not validated. Raises `ScenarioError` where it is none."""
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise ScenarioError(f"{path}: is larger than {MAX_BYTES >> 20} MiB; no scenario is")
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise ScenarioError(f"{path}: cannot be read: {error.strerror}; name a TOML file") from None
-    except UnicodeDecodeError:
-        raise ScenarioError(f"{path}: is not UTF-8 text; a scenario is a TOML file") from None
+    text = read_text(path, MAX_BYTES, "a TOML file")
     return _toml(text, str(path))
 
 
 def parse(document: dict[str, Any], source: str) -> Scenario:
     """Validate a document that has been read already; ``source`` is named in errors."""
+    own = [key for key in SWEEPS_OWN if key in document]
+    if own:
+        raise ScenarioError(
+            f"{source}: is a sweep, not a scenario: it has the key {own[0]!r}; "
+            f"use 'hoplab sweep {source}'"
+        )
     try:
         return Scenario.model_validate(document)
     except ValidationError as error:
@@ -77,14 +84,27 @@ def told(error: ValidationError, source: str, root: type[BaseModel] = Scenario) 
 
 
 def _toml(text: str, source: str) -> dict[str, Any]:
+    if _LONG_KEY.search(text):
+        raise ScenarioError(f"{source}: not valid TOML: a key of too many parts")
     try:
-        return tomllib.loads(text)
+        document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ScenarioError(f"{source}: not valid TOML: {_short(str(error))}") from None
     except ValueError:
         raise ScenarioError(f"{source}: not valid TOML: a number of too many digits") from None
     except RecursionError:
         raise ScenarioError(f"{source}: not valid TOML: nested too deeply") from None
+    if _is_deeper(document, 2 * MOST_PARTS):
+        raise ScenarioError(f"{source}: is nested more than {2 * MOST_PARTS} deep; no scenario is")
+    return document
+
+
+def _is_deeper(value: Any, limit: int) -> bool:
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, list):
+        return False
+    return limit == 0 or any(_is_deeper(part, limit - 1) for part in value)
 
 
 def _short(text: str) -> str:
@@ -110,6 +130,11 @@ def assign(document: dict[str, Any], path: str, value: Any, source: str) -> None
     keys = path.split(".")
     if not all(keys):
         raise ScenarioError(f"{source}: expected path.to.key=value")
+    if len(keys) > MOST_PARTS:
+        raise ScenarioError(
+            f"{_short(source)}: a key of {len(keys)} parts; expected at most {MOST_PARTS}, "
+            "such as flow.0.window"
+        )
     place: Any = document
     for depth, key in enumerate(keys):
         last = depth == len(keys) - 1

@@ -42,7 +42,7 @@ Guard = Annotated[int, *one_of((800, 400), "guard interval in ns")]
 
 
 class Energy(Table):
-    """Power draw of a radio; keys go over the preset's."""
+    """Power draw of a radio; keys go over the preset's, or over the profile's without one."""
 
     preset: Literal["ns2", "lucent-bronze", "lucent-silver"] | None = key(
         None, "a card's power: ns-2's radio, or Lucent WaveLAN cards (Feeney, Nilsson 2001)"

@@ -106,6 +106,10 @@ def radio_with_profile(radio: Radio) -> Radio:
         # Another standard names its rates otherwise.
         if other == "standard" and standard not in values:
             document.pop(name, None)
+    energy = given.get("energy")
+    if energy is not None and "preset" not in energy:
+        # Of the radio's powers those count that are not given.
+        given["energy"] = {**document.get("energy", {}), **energy}
     return _validated(Radio, {**document, **given}, "radio")
 
 

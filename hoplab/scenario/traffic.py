@@ -28,6 +28,8 @@ from hoplab.scenario.variants import CONGESTION_CONTROLS, FIXED_WINDOW, VARIANTS
 MAX_FLOWS = 250
 SLOWEST_PACKET_S = 1000.0
 """iperf3 paces in microseconds of 32 bits."""
+MAX_BUFFER_BYTES = 212_992
+"""The kernel's net.core.wmem_max, above which a program's wish is cut down to it."""
 
 
 class Elfn(Table):
@@ -117,7 +119,7 @@ class Flow(Table):
         "given",
         unit="octets",
         ge=4096,
-        le=1 << 20,
+        le=MAX_BUFFER_BYTES,
     )
     congestion_control: Annotated[str, Field(strict=True)] | None = key(
         None,
@@ -188,6 +190,11 @@ class Flow(Table):
             raise ValueError("spacing is that of a constant rate; give rate_kbps")
         if self.buffer_bytes is not None and self.spacing == "random":
             raise ValueError('spacing = "random" sends at its own times; remove buffer_bytes')
+        if self.buffer_bytes is not None and self.buffer_bytes < (self.packet_bytes or 512):
+            raise ValueError(
+                f"buffer_bytes {self.buffer_bytes} is less than a packet of {self.packet_bytes} "
+                "octets, which could never be sent; raise it or lower packet_bytes"
+            )
         if self.rate_kbps is not None:
             interval_s = (self.packet_bytes or 512) * 8 / (self.rate_kbps * 1000)
             if interval_s > SLOWEST_PACKET_S:

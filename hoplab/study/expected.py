@@ -21,6 +21,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 
 from hoplab.errors import ResultsError
+from hoplab.reading import content
 from hoplab.study.findings import Findings
 
 DRAWS = 10
@@ -72,7 +73,7 @@ class Expected:
 def read(path: Path) -> Expected:
     """Raises `ResultsError` where the file is not there or damaged."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(content(path))
         values = {name: Value(**value) for name, value in document["values"].items()}
         return Expected(document["machine"], document["draws"], values, document["verdicts"])
     except FileNotFoundError:

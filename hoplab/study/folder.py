@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from hoplab.errors import HoplabError, ScenarioError
+from hoplab.reading import content
 from hoplab.resources import EXPERIMENTS
 from hoplab.study.findings import Analysis
 
@@ -76,7 +77,7 @@ def _toml(path: Path) -> dict[str, Any]:
     if not path.exists():
         return {}
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(content(path).decode())
     except (OSError, ValueError) as error:
         raise ScenarioError(f"{path}: cannot be read: {error}") from None
 

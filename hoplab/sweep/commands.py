@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hoplab import signals
+from hoplab.reading import MAX_BYTES, read_text
 from hoplab.terminal import messages, output
 
 if TYPE_CHECKING:
@@ -173,6 +174,11 @@ def _run(
     from hoplab.sweep.summary import Summary
 
     machine = select.chosen()
+    # Before the first run: they may have changed, or gone, after the last.
+    texts = [
+        read_text(path, MAX_BYTES, "a TOML file")
+        for path in (file, file.parent / sweep.file.scenario)
+    ]
     summary = Summary(sweep)
     data = Dataset(folder / "results.parquet", sweep)
     began = time.monotonic()
@@ -207,8 +213,8 @@ def _run(
             "wall_s": round(time.monotonic() - began, 1),
             "total": total if stopped is not None else None,
             "out": str(folder),
-            "text": file.read_text(encoding="utf-8", errors="replace"),
-            "base": (file.parent / sweep.file.scenario).read_text("utf-8", "replace"),
+            "text": texts[0],
+            "base": texts[1],
         }
         shown = page.write(folder, sweep, summary, facts)
     if stopped is not None:

@@ -34,6 +34,10 @@ ARITHMETIC: dict[type, Callable[[Any, Any], Any]] = {
     ast.Mod: operator.mod,
 }
 LONGEST = 1000
+SHOWN = 200
+DEEPEST = 50
+MOST = 1000
+"""Conditions of a sweep."""
 WORDS = {"true": True, "false": False}
 """As TOML writes them."""
 
@@ -64,9 +68,12 @@ class Condition:
             raise self._wrong(f"cannot be decided: {error}") from None
 
     def _wrong(self, why: str) -> ScenarioError:
-        return ScenarioError(f"{self._source}: {self._text!r} {why}")
+        text = self._text if len(self._text) <= SHOWN else self._text[:SHOWN] + "…"
+        return ScenarioError(f"{self._source}: {text!r} {why}")
 
-    def _check(self, node: ast.AST) -> None:
+    def _check(self, node: ast.AST, depth: int = 1) -> None:
+        if depth > DEEPEST:
+            raise self._wrong(f"is nested more than {DEEPEST} deep; simplify it")
         if isinstance(node, ast.Name):
             if node.id not in self._names and node.id not in WORDS:
                 near = difflib.get_close_matches(node.id, self._names, n=1)
@@ -91,7 +98,7 @@ class Condition:
         else:
             raise self._wrong("may compare parameters, numbers and strings, join by and, or, not")
         for part in parts:
-            self._check(part)
+            self._check(part, depth + 1)
 
     def _value(self, node: ast.AST, of: Mapping[str, Any]) -> Any:
         match node:
@@ -109,8 +116,9 @@ class Condition:
                 return -self._value(node.operand, of)
             case ast.BinOp():
                 left, right = self._value(node.left, of), self._value(node.right, of)
-                if isinstance(left, str) or isinstance(right, str):
-                    raise TypeError("a string is no number")
+                for one in (left, right):
+                    if not isinstance(one, int | float):
+                        raise TypeError(f"{_kind(one)} is no number")
                 return ARITHMETIC[type(node.op)](left, right)
             case ast.Compare():
                 left = self._value(node.left, of)
@@ -123,3 +131,7 @@ class Condition:
             case ast.List() | ast.Tuple():
                 return [self._value(part, of) for part in node.elts]
         raise AssertionError(node)
+
+
+def _kind(value: Any) -> str:
+    return {str: "a string", list: "a list"}.get(type(value), "a value that is not there")

@@ -11,11 +11,24 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from hoplab.errors import ScenarioError
+from hoplab.records.schema import TABLES
 from hoplab.scenario import file as scenarios
 from hoplab.scenario.keys import Integer, Number, Table, Text
+from hoplab.scenario.model import Scenario
+from hoplab.sweep import conditions
 
 BASE = "scenario.toml"
-MOST_VALUES = 1_000_000
+MOST_VALUES = 100_000
+"""Of an axis."""
+MOST_SEEDS = 1_000_000
+MOST_AXES = 50
+MOST_RUNS = 100_000
+"""Where the file does not say otherwise: days of all cores, rather a slip than a wish."""
+OWN = frozenset({"seed", "key", "digest", "error", "from_store"})
+TAKEN = OWN | TABLES["flows"].names
+"""Columns of the results that are no parameters."""
+PLAIN = {"congestion_control": "variant"}
+"""What an axis over such a key is called."""
 DIGITS = 12
 """Of a range's values, so that 0.1 + 0.2 is 0.3."""
 
@@ -96,9 +109,9 @@ class Axis(SweepTable):
         """The column of its values in the results."""
         if self.name is not None:
             return self.name
-        if self.key is None:
-            return self.keys[0].rpartition(".")[2] if self.keys else ""
-        return self.key.rpartition(".")[2]
+        key = self.key or (self.keys[0] if self.keys else "")
+        last = key.rpartition(".")[2]
+        return last if last not in TAKEN else PLAIN.get(last, key.replace(".", "_"))
 
     def steps(self) -> list[tuple[Any, Settings]]:
         """Every value: what it is called, and what it sets."""
@@ -137,7 +150,7 @@ class Axis(SweepTable):
 class Grid(SweepTable):
     """Axes of its own beside those that all grids share."""
 
-    axis: tuple[Axis, ...] = Field(min_length=1)
+    axis: tuple[Axis, ...] = Field(min_length=1, max_length=MOST_AXES)
     set: dict[str, Any] = Field({})
 
 
@@ -145,7 +158,7 @@ class Seeds(SweepTable):
     """Repetitions: so many seeds from ``first`` on."""
 
     first: Annotated[Integer, Field(alias="from", ge=0)] = 1
-    count: Annotated[Integer, Field(ge=1, le=MOST_VALUES)]
+    count: Annotated[Integer, Field(ge=1, le=MOST_SEEDS)]
 
 
 class SweepFile(SweepTable):
@@ -154,17 +167,18 @@ class SweepFile(SweepTable):
     title: Annotated[Text, Field(max_length=200)] = ""
     scenario: Text = BASE
     set: dict[str, Any] = Field({})
-    axis: tuple[Axis, ...] = ()
-    grid: tuple[Grid, ...] = ()
-    leave_out: tuple[Text, ...] = ()
+    axis: tuple[Axis, ...] = Field((), max_length=MOST_AXES)
+    grid: tuple[Grid, ...] = Field((), max_length=MOST_AXES)
+    leave_out: tuple[Text, ...] = Field((), max_length=conditions.MOST)
     seeds: (
-        Annotated[Integer, Field(ge=1, le=MOST_VALUES)]
+        Annotated[Integer, Field(ge=1, le=MOST_SEEDS)]
         | Annotated[tuple[Annotated[Integer, Field(ge=0)], ...], Field(min_length=1)]
         | Seeds
         | None
     ) = None
     stop_when: Text | None = None
-    most_seeds: Annotated[Integer | None, Field(ge=2, le=MOST_VALUES)] = None
+    most_seeds: Annotated[Integer | None, Field(ge=2, le=MOST_SEEDS)] = None
+    most_runs: Annotated[Integer, Field(ge=1, le=10**12)] = MOST_RUNS
     keep: tuple[Text, ...] = ()
 
     def all_seeds(self) -> tuple[int, ...] | None:
@@ -181,8 +195,15 @@ def load(path: Path) -> tuple[SweepFile, dict[str, Any]]:
 
     Raises `ScenarioError` with one line per mistake.
     """
+    document = scenarios.read(path)
+    own = sorted(document.keys() & Scenario.model_fields.keys() - SweepFile.model_fields.keys())
+    if own and not document.keys() & set(scenarios.SWEEPS_OWN):
+        raise ScenarioError(
+            f"{path}: is a scenario, not a sweep: it has the key {own[0]!r}; "
+            f"use 'hoplab run {path}'"
+        )
     try:
-        sweep = SweepFile.model_validate(scenarios.read(path))
+        sweep = SweepFile.model_validate(document)
     except ValidationError as error:
         raise ScenarioError(scenarios.told(error, str(path), SweepFile)) from None
     base = scenarios.read(path.parent / sweep.scenario)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -18,12 +19,9 @@ from hoplab.scenario.file import assign, parse
 from hoplab.scenario.model import Scenario
 from hoplab.scenario.resolve import resolve
 from hoplab.sweep.conditions import Condition
-from hoplab.sweep.file import Axis, Settings, SweepFile, load
+from hoplab.sweep.file import TAKEN, Axis, Settings, SweepFile, load
 from hoplab.sweep.stopping import Rule
 
-OWN = frozenset({"seed", "key", "digest", "error", "from_store"})
-TAKEN = OWN | TABLES["flows"].names
-"""Columns of the results that are no parameters."""
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 
 
@@ -103,6 +101,19 @@ class Sweep:
                 f"{self.source}: keep: {unknown[0]!r} is no table; one of: {', '.join(TABLES)}"
             )
         _ = self.rule, self._conditions
+        self._require_few()
+
+    def _require_few(self) -> None:
+        """Counted, not made: of a slip of a finger there can be more than anybody could hold."""
+        made = sum(math.prod(len(a.steps()) for a in group) for group in self._groups())
+        runs = made * len(self.seeds)
+        if runs > self.file.most_runs:
+            before = " before any is left out" if self.file.leave_out else ""
+            raise ScenarioError(
+                f"{self.source}: has {runs} runs{before}, {made} combinations under "
+                f"{len(self.seeds)} seeds; expected at most {self.file.most_runs}; where they are "
+                f"meant, say so: most_runs = {runs}"
+            )
 
     @cached_property
     def rule(self) -> Rule | None:

@@ -22,6 +22,7 @@ from hoplab.errors import HoplabError, MissingTool, ResultsError
 from hoplab.machine import pack, sealed, select
 from hoplab.machine import store as machines
 from hoplab.machine.sealed import Machine
+from hoplab.reading import content
 from hoplab.resources import IS_CHECKOUT
 from hoplab.runs import launch
 from hoplab.scenario.model import Scenario
@@ -163,7 +164,7 @@ def _tables(out: Path, request: Request, manifest: dict[str, Any]) -> dict[str, 
 
 def _manifest(out: Path) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
+        found: dict[str, Any] = json.loads(content(out / "manifest.json"))
     except (OSError, ValueError):
         return {}
     return found

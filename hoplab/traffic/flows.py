@@ -13,6 +13,7 @@ from pathlib import Path
 
 from hoplab.network.namespaces import Namespaces
 from hoplab.processes import last_line, program
+from hoplab.reading import content
 from hoplab.scenario.keys import MAX_DURATION_S
 from hoplab.scenario.model import Flow
 from hoplab.scenario.plan import Conversation
@@ -179,7 +180,7 @@ def is_networks_doing(fault: str) -> bool:
 
 def _iperf3_error(report: Path) -> str | None:
     try:
-        answer = json.loads(report.read_text(encoding="utf-8"))
+        answer = json.loads(content(report))
     except (OSError, ValueError):
         return None
     error = answer.get("error")

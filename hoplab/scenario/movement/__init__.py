@@ -7,11 +7,13 @@ Pure apart from `read`, `load` and `save`. Times in s, places in m.
 from __future__ import annotations
 
 import gzip
+import io
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from hoplab.errors import ScenarioError
+from hoplab.reading import read_bytes
 from hoplab.scenario.movement import bonnmotion, gpx, ns2, sumo
 from hoplab.scenario.movement.trace import Movement, Trace, Waypoint
 from hoplab.scenario.movement.waypoint import random_waypoint
@@ -49,9 +51,11 @@ def read(path: Path) -> Movement:
     Raises `ScenarioError` that names file, line, value and what was expected.
     """
     parser = _PARSERS[_suffix(path)]
+    data = read_bytes(path, MAX_BYTES, "a movement file")
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
+        if path.suffix == ".gz":
+            with gzip.open(io.BytesIO(data)) as file:
+                data = file.read(MAX_BYTES + 1)
         if len(data) > MAX_BYTES:
             raise ScenarioError(f"{path}: is larger than {MAX_BYTES >> 20} MiB; shorten it")
         text = data.decode("utf-8-sig")
@@ -59,10 +63,6 @@ def read(path: Path) -> Movement:
         raise ScenarioError(f"{path}: is no text; expected a movement file") from None
     except (EOFError, gzip.BadGzipFile, zlib.error):
         raise ScenarioError(f"{path}: is not gzip data; name it without .gz or pack it") from None
-    except OSError as error:
-        raise ScenarioError(
-            f"{path}: cannot be read: {error.strerror}; expected a movement file"
-        ) from None
     return parser(text, str(path))
 
 
