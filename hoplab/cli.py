@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 import signal
 import sys
@@ -30,7 +31,7 @@ from hoplab.scenario.resolve import resolve
 from hoplab.store.commands import app as stores
 from hoplab.stream.commands import app as streams
 from hoplab.sweep.commands import app as sweeps
-from hoplab.terminal import messages, output
+from hoplab.terminal import messages, output, visible_toml
 
 if TYPE_CHECKING:
     from hoplab.live.shown import Shown
@@ -98,6 +99,13 @@ def _scenario(path: Path, overrides: list[str] | None, seed: int | None) -> Scen
 def _known_machine(name: str) -> None:
     if name not in ("uml", "host"):
         raise errors.ScenarioError(f"--machine: {name!r} is not known; one of: uml, host")
+
+
+def _known_limit(wall_limit: float | None) -> None:
+    if wall_limit is not None and not 0 < wall_limit < math.inf:
+        raise errors.ScenarioError(
+            f"--wall-limit: {wall_limit:g} is no time; expected seconds, above 0"
+        )
 
 
 def _known_pace(pace: float | None, machine: str) -> None:
@@ -188,6 +196,7 @@ def run(
 
     _known_machine(machine)
     _known_pace(pace, machine)
+    _known_limit(wall_limit)
     for name, value in (("--out", out), ("--live", live)):
         if value and len(files) > 1:
             raise errors.ScenarioError(f"{name}: is for one scenario, not for {len(files)}")
@@ -333,7 +342,8 @@ def check(
     if movement is not None:
         places = {s.name: s.waypoints or ((0.0, s.x_m, s.y_m),) for s in scenario.station}
         save({name: Trace.of(points) for name, points in places.items()}, movement)
-    print(tomli_w.dumps(json.loads(scenario.model_dump_json(exclude_none=True))), end="")
+    text = tomli_w.dumps(json.loads(scenario.model_dump_json(exclude_none=True)))
+    print(visible_toml(text), end="")
 
 
 @app.command()

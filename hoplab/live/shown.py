@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import html
 import os
 import webbrowser
 from collections.abc import Callable, Iterator
@@ -12,12 +14,20 @@ from pathlib import Path
 from hoplab.live.server import Act, Server
 from hoplab.live.sink import PageSink
 from hoplab.live.view import View
+from hoplab.machine import private
 from hoplab.scenario.model import Scenario
 
 WAIT_S = 30.0
 """How long a run waits for somebody to look before it starts."""
 SCREENS = ("DISPLAY", "WAYLAND_DISPLAY")
 """Where neither is set, a browser that opens would be one for terminals, in this one."""
+LEAD_ON = """<!DOCTYPE html>
+<meta charset="utf-8">
+<meta name="referrer" content="no-referrer">
+<meta http-equiv="refresh" content="0; url={url}">
+<title>Hoplab</title>
+<p><a href="{url}">The live page</a></p>
+"""
 
 
 class Shown:
@@ -49,10 +59,11 @@ def shown(
     server = Server(view, act)
     page = Shown(view, server)
     server.start()
-    try:
+    with contextlib.ExitStack() as stack:
+        stack.callback(server.close)
         say(f"live: {page.url}")
         if os.environ.get("BROWSER") or any(os.environ.get(name) for name in SCREENS):
-            webbrowser.open(page.url)
+            _open(page.url, stack.enter_context(private.guest_folder()))
         else:
             say(f"live: open that address in a browser; the run starts then, or in {wait_s:g} s")
         server.wait_for_page(wait_s)
@@ -60,5 +71,12 @@ def shown(
             yield page
         finally:
             server.finish(page.report)
-    finally:
-        server.close()
+
+
+def _open(url: str, folder: Path) -> None:
+    """Show the page in the user's browser. What stands on a command line all users of this
+    computer can read, so that the browser is given a file of this user's alone, which leads on."""
+    file = folder / "live.html"
+    file.touch(mode=0o600)
+    file.write_text(LEAD_ON.format(url=html.escape(url)), encoding="utf-8")
+    webbrowser.open(file.as_uri())

@@ -31,6 +31,8 @@ def folder() -> Path:
     refusals = []
     for path in _candidates():
         try:
+            if not path.is_absolute():
+                raise NotADirectoryError(0, "is relative; expected the whole path, from /")
             _make(path)
         except OSError as error:
             refusals.append(f"{path}: {error.strerror or error}")

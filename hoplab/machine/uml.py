@@ -36,6 +36,8 @@ from hoplab.resources import PROJECT
 INIT = Path(__file__).with_name("init")
 LAUNCHER = Path(__file__).with_name("launcher")
 MEMORY_MB = 2048
+MOST_RADIOS = 100
+"""That mac80211_hwsim makes when it is loaded."""
 LINE_FD = 20
 """The other end of the line to a session: a number that nothing else has."""
 LINE = "/dev/tty3"
@@ -89,6 +91,8 @@ def run_guest(
     ``pace`` virtual time keeps to a multiple of real time. Raises `GuestFailed` when the kernel
     panics, hangs or exceeds the ``limits``.
     """
+    if not 0 <= radios <= MOST_RADIOS:
+        raise ScenarioError(f"radios: {radios}; expected 0 to {MOST_RADIOS}")
     command = guest_command(sealed, memory_mb, seed, virtual, radios)
     binary = Path(command[0])
     with contextlib.ExitStack() as stack:

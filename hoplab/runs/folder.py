@@ -42,11 +42,11 @@ def made(out: Path | None, source: Path | None) -> Path:
 
 
 def _made(out: Path) -> Path:
-    if out.is_symlink() and not out.exists():
-        raise ResultsError(f"{out}: is a link to nothing; name a new folder with --out")
-    if out.exists() and not out.is_dir():
-        raise ResultsError(f"{out}: is a file; name a new folder with --out")
     try:
+        if out.is_symlink() and not out.exists():
+            raise ResultsError(f"{out}: is a link to nothing; name a new folder with --out")
+        if out.exists() and not out.is_dir():
+            raise ResultsError(f"{out}: is a file; name a new folder with --out")
         out.mkdir(parents=True, exist_ok=True)
         entries = [entry.name for entry in out.iterdir()]
     except OSError as error:

@@ -17,6 +17,7 @@ import contextlib
 import importlib.util
 import logging
 import os
+import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -94,20 +95,23 @@ def joined(cluster: Cluster) -> Iterator[Any]:
                 ) from None
             stack.enter_context(_first_death_decides(client))
         else:
-            place = stack.enter_context(_started(cluster))
+            # Dask would leave a folder of its own in the current one.
+            scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="hoplab-dask-"))
+            stack.enter_context(dask.config.set({"temporary-directory": scratch}))
+            place = stack.enter_context(_started(cluster, scratch))
             client = stack.enter_context(connect(place))
         yield client
 
 
-def _started(cluster: Cluster) -> Any:
+def _started(cluster: Cluster, scratch: str) -> Any:
     if cluster.kind == "local":
-        return _local(cluster)
+        return _local(cluster, scratch)
     if cluster.kind == "ssh":
         return _ssh(cluster)
     return _queued(cluster)
 
 
-def _local(cluster: Cluster) -> Any:
+def _local(cluster: Cluster, scratch: str) -> Any:
     from distributed import LocalCluster
 
     start: Any = LocalCluster
@@ -120,6 +124,7 @@ def _local(cluster: Cluster) -> Any:
         "security": True,
         # A guest's memory is a file of its own; what a worker holds itself is next to nothing.
         "memory_limit": 0,
+        "local_directory": scratch,
         "dashboard_address": "127.0.0.1:0" if has_dashboard() else None,
         "silence_logs": logging.CRITICAL,
         **cluster.options,

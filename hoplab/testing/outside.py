@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,8 @@ from typing import Any
 import pytest
 
 from hoplab.errors import HoplabError, ScenarioError
-from hoplab.machine import uml
+from hoplab.machine import private, uml
+from hoplab.machine.uml import MOST_RADIOS
 from hoplab.testing import guest
 from hoplab.testing.plugin import OPTIONS
 
@@ -23,6 +23,9 @@ PASSED_ON = ("tbstyle", "showlocals", "capture", "log_level", "log_format", "log
 NOT_THERE = ("cacheprovider", "xdist", "randomly", "rerunfailures", "cov")
 """Plug-ins that do their work outside; in a guest they would write, start processes, choose."""
 LAST_LINES = 20
+MOST_SEED = 2**63 - 1
+MEMORY_MB = ("memory_mb", 64, 1 << 20)
+"""A guest that has less does not start."""
 PLUGIN = "hoplab.testing.plugin"
 """Also the entry point's name, so that it is not loaded twice."""
 
@@ -38,8 +41,7 @@ def run(item: pytest.Item, marker: pytest.Mark) -> None:
 
 
 def _reports(item: pytest.Item, marker: pytest.Mark) -> Iterator[pytest.TestReport]:
-    with tempfile.TemporaryDirectory(prefix="hoplab-pytest-") as name:
-        folder = Path(name)
+    with private.guest_folder() as folder:  # 'hoplab clean' clears it after a crash
         log = folder / "pytest.log"
         failure = ""
         log.touch()
@@ -61,6 +63,18 @@ def _settings(item: pytest.Item, marker: pytest.Mark) -> dict[str, Any]:
         raise ScenarioError(
             f"{item.nodeid}: @pytest.mark.hoplab: {what} is none of its options; "
             f"name them: {', '.join(sorted(OPTIONS))}"
+        )
+    for name, least, most in (("radios", 0, MOST_RADIOS), ("seed", 0, MOST_SEED), MEMORY_MB):
+        value = marker.kwargs.get(name, least)
+        if type(value) is not int or not least <= value <= most:
+            raise ScenarioError(
+                f"{item.nodeid}: @pytest.mark.hoplab: {name} = {value!r:.80}; expected a whole "
+                f"number from {least} to {most}"
+            )
+    if type(marker.kwargs.get("realtime", False)) is not bool:
+        raise ScenarioError(
+            f"{item.nodeid}: @pytest.mark.hoplab: realtime = "
+            f"{marker.kwargs['realtime']!r:.80}; expected True or False"
         )
     return dict(marker.kwargs)
 
@@ -91,7 +105,15 @@ def _environment() -> list[str]:
 def _command(item: pytest.Item) -> list[str]:
     config = item.config
     name = item.nodeid.partition("::")[2]
-    words = [sys.executable, "-m", "pytest", f"{item.path}::{name}", f"--rootdir={config.rootpath}"]
+    # Not from the current folder: one called hoplab in it would hide this package.
+    words = [
+        sys.executable,
+        "-P",
+        "-m",
+        "pytest",
+        f"{item.path}::{name}",
+        f"--rootdir={config.rootpath}",
+    ]
     # A limit of wall time is the outer pytest's; in a guest it would be one of virtual time.
     words += ["-o", "addopts=", "-o", "timeout=0", "-p", PLUGIN]
     if config.inipath is not None:

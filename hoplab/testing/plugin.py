@@ -7,6 +7,7 @@ Light until it is used: a project's other tests must not wait for it.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -64,6 +65,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if seeds and metafunc.definition.get_closest_marker("hoplab") is not None:
         metafunc.fixturenames.append("hoplab_seed")
         metafunc.parametrize("hoplab_seed", range(1, seeds + 1), ids=lambda seed: f"seed{seed}")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests() -> None:
+    """In a guest: the current folder is searched for modules, as ``python -m pytest`` has it, now
+    that this package has been found."""
+    if guest.FOLDER in os.environ and str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
 
 
 @pytest.hookimpl(tryfirst=True)
