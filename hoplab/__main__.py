@@ -4,21 +4,40 @@ rest is being loaded."""
 
 from __future__ import annotations
 
+import resource
 import sys
 
 from hoplab import signals
+
+LEAST_BYTES = 512 << 20
+"""Of data that a process must be allowed to have: with less, libraries end it without a word."""
+REMEDY = "raise the limits of this shell: ulimit -d unlimited; ulimit -v unlimited"
+
+
+def _require_memory() -> None:
+    for name, limit in (("-d", resource.RLIMIT_DATA), ("-v", resource.RLIMIT_AS)):
+        allowed = resource.getrlimit(limit)[0]
+        if allowed != resource.RLIM_INFINITY and allowed < LEAST_BYTES:
+            told = f"hoplab: memory: ulimit {name} allows {allowed >> 20} MiB; expected "
+            told += f"{LEAST_BYTES >> 20} at least; {REMEDY}\n"
+            sys.stderr.write(told)
+            sys.exit(3)
 
 
 def main() -> None:
     """Run the command line."""
     signals.raise_on_signals()
     try:
+        _require_memory()
         from hoplab.cli import main as commands
 
         commands()
     except signals.Stopped as stopped:
         signals.say(stopped)
         sys.exit(stopped.exit_status)
+    except MemoryError:
+        sys.stderr.write(f"hoplab: memory: there is not enough; {REMEDY}\n")
+        sys.exit(3)
     finally:
         signals.end()
 

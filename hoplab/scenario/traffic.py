@@ -28,6 +28,8 @@ from hoplab.scenario.variants import CONGESTION_CONTROLS, FIXED_WINDOW, VARIANTS
 MAX_FLOWS = 250
 SLOWEST_PACKET_S = 1000.0
 """iperf3 paces in microseconds of 32 bits."""
+FASTEST_PACKETS_PER_S = 100_000
+"""Each costs a guest some ten microseconds of a core, and virtual time stands meanwhile."""
 MAX_BUFFER_BYTES = 212_992
 """The kernel's net.core.wmem_max, above which a program's wish is cut down to it."""
 
@@ -197,6 +199,12 @@ class Flow(Table):
             )
         if self.rate_kbps is not None:
             interval_s = (self.packet_bytes or 512) * 8 / (self.rate_kbps * 1000)
+            if interval_s * FASTEST_PACKETS_PER_S < 1:
+                raise ValueError(
+                    f"rate_kbps {self.rate_kbps:g} is {1 / interval_s:.3g} packets a second; at "
+                    f"most {FASTEST_PACKETS_PER_S}, more than any radio can send: lower it or "
+                    "raise packet_bytes"
+                )
             if interval_s > SLOWEST_PACKET_S:
                 raise ValueError(
                     f"rate_kbps {self.rate_kbps:g} is a packet in {interval_s:.0f} s; at least one "

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from hoplab import signals
 from hoplab.reading import MAX_BYTES, read_text
+from hoplab.sweep.place import held
 from hoplab.terminal import messages, output
 
 if TYPE_CHECKING:
@@ -87,7 +88,8 @@ def sweep(
         _tell_plan(whole, store, place, as_json)
         return
     folder = out or Path("sweeps") / whole.short
-    answer = _run(whole, file, folder, store, place, retry_failed, keep_runs)
+    with held(folder):
+        answer = _run(whole, file, folder, store, place, retry_failed, keep_runs)
     _print(answer, as_json)
     if answer["failed"]:
         raise typer.Exit(1)

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 from hoplab.errors import HoplabError, ScenarioError
 from hoplab.machine import private, uml
 from hoplab.machine.uml import MOST_RADIOS
+from hoplab.machine.watch import Limits
 from hoplab.testing import guest
 from hoplab.testing.plugin import OPTIONS
 
@@ -91,9 +93,17 @@ def _boot(item: pytest.Item, settings: dict[str, Any], folder: Path, log: Path) 
             seed=seed or settings.get("seed", 1),
             virtual=not settings.get("realtime", False),
             memory_mb=settings.get("memory_mb", uml.MEMORY_MB),
+            limits=Limits(tell=partial(_tell, item)),
             stdout=None if shown else file,
             stderr=None if shown else file,
         )
+
+
+def _tell(item: pytest.Item, what: str) -> None:
+    """A test that hangs is not ended, as outside a guest it would not be; but it is told."""
+    reporter = item.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None:
+        reporter.write_line(f"{item.nodeid}: {what}; it goes on. Ctrl-C or pytest-timeout ends it")
 
 
 def _environment() -> list[str]:
