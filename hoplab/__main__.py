@@ -4,6 +4,7 @@ rest is being loaded."""
 
 from __future__ import annotations
 
+import os
 import resource
 import sys
 
@@ -12,6 +13,7 @@ from hoplab import signals
 LEAST_BYTES = 512 << 20
 """Of data that a process must be allowed to have: with less, libraries end it without a word."""
 REMEDY = "raise the limits of this shell: ulimit -d unlimited; ulimit -v unlimited"
+SYSTEMS_OWN = "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def _require_memory() -> None:
@@ -29,6 +31,8 @@ def main() -> None:
     signals.raise_on_signals()
     try:
         _require_memory()
+        if not os.environ.get("PATH"):  # programs that are started look for others
+            os.environ["PATH"] = SYSTEMS_OWN
         from hoplab.cli import main as commands
 
         commands()

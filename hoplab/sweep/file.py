@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from hoplab.errors import ScenarioError
-from hoplab.records.schema import TABLES
 from hoplab.scenario import file as scenarios
 from hoplab.scenario.keys import Integer, Number, Table, Text
 from hoplab.scenario.model import Scenario
@@ -24,11 +23,8 @@ MOST_SEEDS = 1_000_000
 MOST_AXES = 50
 MOST_RUNS = 100_000
 """Where the file does not say otherwise: days of all cores, rather a slip than a wish."""
-OWN = frozenset({"seed", "key", "digest", "error", "from_store"})
-TAKEN = OWN | TABLES["flows"].names
-"""Columns of the results that are no parameters."""
 PLAIN = {"congestion_control": "variant"}
-"""What an axis over such a key is called."""
+"""What an axis over such a key is called: its own name is a column of the results."""
 DIGITS = 12
 """Of a range's values, so that 0.1 + 0.2 is 0.3."""
 
@@ -111,7 +107,7 @@ class Axis(SweepTable):
             return self.name
         key = self.key or (self.keys[0] if self.keys else "")
         last = key.rpartition(".")[2]
-        return last if last not in TAKEN else PLAIN.get(last, key.replace(".", "_"))
+        return PLAIN.get(last, last)
 
     def steps(self) -> list[tuple[Any, Settings]]:
         """Every value: what it is called, and what it sets."""

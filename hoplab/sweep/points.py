@@ -19,9 +19,12 @@ from hoplab.scenario.file import assign, parse
 from hoplab.scenario.model import Scenario
 from hoplab.scenario.resolve import resolve
 from hoplab.sweep.conditions import Condition
-from hoplab.sweep.file import TAKEN, Axis, Settings, SweepFile, load
+from hoplab.sweep.file import Axis, Settings, SweepFile, load
 from hoplab.sweep.stopping import Rule
 
+OWN = frozenset({"seed", "key", "digest", "error", "from_store"})
+TAKEN = OWN | TABLES["flows"].names
+"""Columns of the results that are no parameters."""
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 
 

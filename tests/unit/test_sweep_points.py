@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from hoplab import sweep as sweeps
-from hoplab.errors import ScenarioError
+from hoplab.errors import ResultsError, ScenarioError
+from hoplab.scenario.file import load
 from hoplab.store.key import key_of, text_of
+from hoplab.sweep.place import held
 
 BASE = """
 duration_s = 10
@@ -247,3 +249,100 @@ def test_a_key_depends_on_scenario_and_machine_and_on_nothing_else() -> None:
     assert text == text_of(sweeps.point(explicit, {"a": 1}).scenario())
     assert text != text_of(sweeps.point(document, seed=2).scenario())
     assert key_of(text, "a" * 64) != key_of(text, "b" * 64)
+
+
+TWO = """
+[[axis]]
+key = "topology.spacing_m"
+values = [100, 200]
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "words"),
+    [
+        ("spacing_m in [0] * 9999999999", "a list is no number"),
+        ("spacing_m in [0] + [1]", "a list is no number"),
+        ("-" * 990 + "1", "nested more than 50 deep"),
+        ("(" * 150 + "1" + ")" * 150 + "+1" * 300, "nested"),
+        ("1 + " * 400 + "1", "longer than 1000"),
+        ("spacing_m * 'a' > 1", "a string is no number"),
+    ],
+)
+def test_conditions_cost_little(tmp_path: Path, condition: str, words: str) -> None:
+    with pytest.raises(ScenarioError) as error:
+        list(read(tmp_path, f'leave_out = ["{condition}"]' + TWO).combinations())
+    assert words in str(error.value)
+    assert len(str(error.value)) < 400
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ".".join(["a"] * 100_000) + " = 1",
+        '"x".' * 100_000 + "y = 1",
+        ".".join(["a"] * 150) + " = 1",
+        '[set]\n"' + ".".join(["a"] * 3000) + '" = 1',
+        '[set]\n"' + ".".join(["a"] * 100) + '" = 1',
+    ],
+)
+def test_a_key_has_few_parts(tmp_path: Path, text: str) -> None:
+    with pytest.raises(ScenarioError) as error:
+        read(tmp_path, text)
+    assert len(str(error.value)) < 400
+    assert "parts" in str(error.value) or "deep" in str(error.value)
+
+
+def test_runs_are_counted_before_they_are_made(tmp_path: Path) -> None:
+    axis = """
+    [[axis]]
+    name = "a{}"
+    key = "topology.spacing_m"
+    from = 1
+    to = 10000
+    count = 10000
+    """
+    axes = "".join(axis.format(number) for number in range(3))
+    with pytest.raises(ScenarioError, match="has 1000000000000 runs.* at most 100000"):
+        read(tmp_path, axes)
+    with pytest.raises(ScenarioError, match="has 1000000 runs.*most_runs = 1000000"):
+        read(tmp_path, "seeds = 1000000")
+    assert read(tmp_path, "seeds = 1000000\nmost_runs = 1000000").count() == 1_000_000
+
+
+def test_an_axis_is_called_by_its_key(tmp_path: Path) -> None:
+    sweep = read(
+        tmp_path,
+        """
+        [[axis]]
+        key = "flow.0.congestion_control"
+        values = ["reno", "vegas"]
+        [[axis]]
+        key = "flow.0.start_s"
+        values = [1, 2]
+        [[axis]]
+        key = "topology.spacing_m"
+        values = [100]
+        """,
+    )
+    assert sweep.parameters[0] == "variant"
+    assert sweep.parameters[2] == "spacing_m"
+
+
+def test_a_sweep_and_a_scenario_are_told_apart(tmp_path: Path) -> None:
+    read(tmp_path, TWO)
+    with pytest.raises(ScenarioError, match="is a sweep, not a scenario.*'hoplab sweep "):
+        load(tmp_path / "sweep.toml")
+    with pytest.raises(ScenarioError, match="is a scenario, not a sweep.*'hoplab run "):
+        sweeps.read(tmp_path / "scenario.toml")
+
+
+def test_one_sweep_at_a_time_writes_into_a_folder(tmp_path: Path) -> None:
+    with (
+        held(tmp_path / "out"),
+        pytest.raises(ResultsError, match="another sweep is writing there"),
+        held(tmp_path / "out"),
+    ):
+        pass
+    with held(tmp_path / "out"):
+        pass
