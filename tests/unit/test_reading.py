@@ -51,7 +51,7 @@ def test_so_it_is_with_scenarios_sweeps_movements_and_runs(tmp_path: Path) -> No
         file.load(Path("/dev/zero"))
     sweep = tmp_path / "sweep.toml"
     sweep.write_text('scenario = "/dev/zero"\n')
-    with pytest.raises(ScenarioError, match="/dev/zero: .* is no regular file"):
+    with pytest.raises(ScenarioError, match=r"/dev/zero: .* is no regular file"):
         sweeps.read(sweep)
     for name in ("a.ns2", "a.gpx.gz"):
         (tmp_path / name).symlink_to("/dev/zero")
