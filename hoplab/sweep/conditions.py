@@ -133,5 +133,7 @@ class Condition:
         raise AssertionError(node)
 
 
-def _kind(value: Any) -> str:
-    return {str: "a string", list: "a list"}.get(type(value), "a value that is not there")
+def _kind(value: object) -> str:
+    if isinstance(value, str):
+        return "a string"
+    return "a list" if isinstance(value, list) else "a value that is not there"

@@ -22,7 +22,7 @@ from hoplab.scenario.file import parse
 from hoplab.scenario.model import Radio
 from hoplab.scenario.resolve import radio_with_profile
 from hoplab.sweep import cluster
-from hoplab.testing import outside, plugin
+from hoplab.testing import guest, outside, plugin
 
 
 @pytest.mark.parametrize("limit", ["0", "-1", "nan", "inf"])
@@ -79,7 +79,7 @@ def test_a_marker_with_possible_options() -> None:
 
 
 def test_the_current_folder_hides_nothing_from_a_guest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(plugin.guest.FOLDER, "/out")
+    monkeypatch.setenv(guest.FOLDER, "/out")
     monkeypatch.setattr(sys, "path", ["/elsewhere"])
     plugin.pytest_load_initial_conftests()
     assert sys.path == [str(Path.cwd()), "/elsewhere"]
