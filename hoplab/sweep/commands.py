@@ -37,7 +37,9 @@ def sweep(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Override a key of the base scenario."),
     ] = None,
-    seeds: Annotated[int | None, typer.Option(min=1, help="Seeds 1 to N, not the file's.")] = None,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, max=1_000_000, help="Seeds 1 to N, not the file's.")
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Results folder; sweeps/NAME by default.")
     ] = None,
