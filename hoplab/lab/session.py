@@ -40,10 +40,10 @@ from hoplab.traffic import flows
 from hoplab.traffic.flows import Side
 
 LONGEST_REQUEST = 4096
-ANSWER_S = 2.0
-"""In which the medium answers."""
-LISTEN_S = 5.0
-"""In which a flow's server listens."""
+ANSWER_S = 6.0
+"""In which the medium answers, on a slow host too; less than `hoplab.runs.session.ANSWER_S`."""
+LISTEN_S = 30.0
+"""In which a flow's server listens, on a slow host too."""
 LOOK_S = 0.05
 """Between two looks whether it does."""
 SETTLED_S = 0.5
@@ -376,6 +376,7 @@ def _medium(control: Path, undo: CleanUp) -> Callable[[dict[str, Any]], None]:
 
     def ask(request: dict[str, Any]) -> None:
         try:
+            _forget_late_answers(client)
             client.sendto(json.dumps(request).encode(), str(control))
             answer = client.recv(LONGEST_REQUEST).decode("utf-8", "replace")
         except OSError as error:
@@ -384,6 +385,13 @@ def _medium(control: Path, undo: CleanUp) -> Callable[[dict[str, Any]], None]:
             raise ScenarioError(answer)
 
     return ask
+
+
+def _forget_late_answers(client: socket.socket) -> None:
+    """What answers an earlier request answers none that is still to come."""
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            client.recv(LONGEST_REQUEST, socket.MSG_DONTWAIT)
 
 
 def _listens(conversation: Conversation) -> bool:

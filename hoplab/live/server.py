@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
 import secrets
 import socket
 import threading
@@ -44,9 +45,12 @@ LOOK_S = 0.05
 """Between two looks whether there is something new for a page."""
 HOLD_S = 10.0
 """After which a page is told that there is not."""
-MAX_BODY_BYTES = 4096
+MAX_BODY_BYTES = 1024
+"""More than anything that a page asks for needs; see `hoplab.runs.session.LONGEST_REQUEST`."""
 MAX_PAGES = 8
 """That follow a run; with one more the one is forgotten that has not asked for longest."""
+SILENT = logging.CRITICAL + 1
+"""What a client sends is nothing to print on the user's terminal."""
 MAX_NAME = 32
 MAX_CONNECTIONS = 64
 REQUEST_LIMIT_S = 5.0
@@ -100,6 +104,7 @@ class Server:
             ws="none",
             lifespan="off",
             log_config=None,
+            log_level=SILENT,
             access_log=False,
             server_header=False,
             limit_concurrency=MAX_CONNECTIONS,
@@ -150,7 +155,11 @@ class Server:
     def _serve(self) -> None:
         # A loop of its own; in a thread uvicorn leaves signals alone.
         with contextlib.suppress(SystemExit):
-            self._uvicorn.run(sockets=[self._socket])
+            asyncio.run(self._serve_quietly())
+
+    async def _serve_quietly(self) -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)
+        await self._uvicorn.serve(sockets=[self._socket])
 
     def _app(self) -> ASGIApp:
         base = f"/{self._token}"

@@ -26,6 +26,8 @@ from hoplab.stream.hub import Stream
 ANSWER_S = 8.0
 """In which a request is answered; a flow's server has some seconds to listen."""
 LONGEST_LINE = 1 << 20
+LONGEST_REQUEST = 2048
+"""In octets: well below what the terminal inside takes at once (N_TTY_BUF_SIZE: 4096)."""
 MACHINE = "shell"
 """What the manifest says of a run in which somebody took part: there is nothing to repeat."""
 ROOM_S = 3600.0
@@ -52,9 +54,15 @@ class Line:
             self._number += 1
             number = self._number
             self._answers[number] = answer
-            data = json.dumps({**request, "id": number}).encode() + b"\n"
+        data = json.dumps({**request, "id": number}, separators=(",", ":")).encode() + b"\n"
         try:
-            self._own.sendall(data)
+            if len(data) > LONGEST_REQUEST:
+                raise HoplabError(
+                    f"the request: takes {len(data)} octets, the longest is {LONGEST_REQUEST}"
+                )
+            # Longer than a socket takes at once, two requests could mix.
+            with self._lock:
+                self._own.sendall(data)
             found = answer.get(timeout=ANSWER_S)
         except (queue.Empty, OSError):
             raise HoplabError("the network does not answer; it may not be up yet") from None
@@ -65,6 +73,9 @@ class Line:
         return {}
 
     def close(self) -> None:
+        """Nothing more is answered; who waits is told so."""
+        for answer in list(self._answers.values()):
+            answer.put({"error": "the network has ended"})
         for end in (self._own, self.other):
             with contextlib.suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)

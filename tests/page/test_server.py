@@ -182,6 +182,54 @@ def test_a_message_without_end_is_cut_off(taking_part: Server) -> None:
     assert ask(taking_part.url)[0] == 200
 
 
+def test_a_request_that_is_longer_than_any_page_sends_is_refused_in_a_line(
+    taking_part: Server, asked: list[dict[str, Any]]
+) -> None:
+    where, page = f"{taking_part.url}do", origin(taking_part)
+    for octets in (MAX_BODY_BYTES + 1, 3998, 4096):
+        body = json.dumps({"do": "x" * (octets - len('{"do": ""}'))}).encode()
+        assert len(body) == octets
+        status, text, _ = ask(where, "POST", body, Origin=page)
+        assert (status, text) == (413, f"the request is longer than {MAX_BODY_BYTES} bytes")
+    assert asked == []
+    assert ask(where, "POST", b'{"do": "end"}', Origin=page)[0] == 200
+
+
+def test_nothing_of_a_client_is_printed(
+    view: View, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Not what is no HTTP, nor what fails, nor what is under way when the server ends."""
+    begun, over = threading.Event(), threading.Event()
+
+    def act(what: dict[str, Any]) -> dict[str, Any]:
+        if what["do"] == "fail":
+            raise RuntimeError("a fault of ours")
+        begun.set()
+        over.wait(10)
+        return {}
+
+    made = Server(view, act)
+    made.start()
+    for junk in (b"\x16\x03\x01\x02\r\n\r\n", b"GET\r\n\r\n", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"):
+        with raw(made) as client:
+            client.sendall(junk)
+            while client.recv(1000):
+                pass
+    status, _, _ = ask(f"{made.url}do", "POST", b'{"do": "fail"}', Origin=origin(made))
+    assert status == 500
+    with raw(made) as client:
+        parts, body = urlsplit(made.url), b'{"do": "wait"}'
+        head = f"POST {parts.path}do HTTP/1.1\r\nHost: {parts.netloc}\r\n"
+        head += f"Origin: {origin(made)}\r\nContent-Length: {len(body)}\r\n\r\n"
+        client.sendall(head.encode() + body)
+        assert begun.wait(10)
+        made.close()
+        over.set()
+    made.close()  # the thread has ended
+    assert capfd.readouterr() == ("", "")
+    assert caplog.records == []
+
+
 def test_connections_without_a_request_end_and_keep_nobody_out(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
