@@ -178,6 +178,15 @@ def refuse_input() -> None:
             )
 
 
+def require_terminal() -> None:
+    """Raise `ScenarioError` where standard input is no terminal, so that nobody is at a prompt."""
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise ScenarioError(
+            "standard input: is no terminal, which a prompt needs; start this in a terminal, "
+            "use --live for a page, or run commands by 'hoplab exec --realtime'"
+        )
+
+
 @cache
 def _facts() -> dict[str, Any]:
     answer = subprocess.run([*_launcher(), "--facts"], capture_output=True, text=True, check=False)

@@ -165,6 +165,8 @@ def others(scenario: Scenario, chosen: bool = False) -> dict[str, str]:
 
 def shell(scenario: Scenario, out: Path, machine: str) -> int:
     """A prompt on the scenario's network, with ``out`` for its logs; returns its status."""
+    if machine != "host":
+        uml.require_terminal()
     builder = others(scenario)
     require(scenario, machine)
     folder.fill(out, scenario, None)
@@ -178,7 +180,7 @@ def shell(scenario: Scenario, out: Path, machine: str) -> int:
         memory_mb=memory_mb(scenario),
         virtual=False,
         stdin=sys.stdin.fileno(),
-        terminal=sys.stdin.isatty(),
+        terminal=True,
     ).exit_status
 
 

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who may have a prompt on a network."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from hoplab.errors import ScenarioError
+from hoplab.runs import launch
+from hoplab.scenario.file import parse
+from hoplab.scenario.resolve import resolve
+
+
+@pytest.mark.parametrize("kind", ["closed", "null", "file", "pipe"])
+def test_a_prompt_needs_a_terminal(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one line, before anything is made."""
+    file = tmp_path / "commands"
+    file.write_text("n0 ping n1\n")
+    reading, writing = os.pipe()
+    given = {"null": "/dev/null", "file": file, "pipe": reading}
+    document = {"duration_s": 1, "topology": {"kind": "chain", "stations": 2}}
+    scenario = resolve(parse(document, "test"))
+    stdin = open(given[kind]) if kind in given else None
+    monkeypatch.setattr(sys, "stdin", stdin)
+    with pytest.raises(ScenarioError, match="^standard input: is no terminal") as told:
+        launch.shell(scenario, tmp_path / "out", "uml")
+    assert told.value.exit_status == 2 and "\n" not in str(told.value)
+    assert not (tmp_path / "out").exists()
+    os.close(writing)
+    if stdin is not None:
+        stdin.close()
+    if kind != "pipe":
+        os.close(reading)
