@@ -37,6 +37,8 @@ FOLD = 10
 """Rows of a table that show at first."""
 CARDS_IN_ROW = (6, 4)
 """At most: on a wide page, on one of some 800 px."""
+REAL_TIME = ("host", "shell")
+"""Machines of a manifest in which the clock is the wall's."""
 AIRTIME = ("data", "ack", "rts", "cts", "beacon", "broadcast")
 
 
@@ -160,6 +162,9 @@ def _cards(
         energy = _total([{"j": value} for value in last.values()], "j")
     add("Energy", energy or None, "J", 1, "all radios")
     virtual, wall = number(manifest.get("virtual_s")), number(manifest.get("wall_s"))
+    if manifest.get("machine") in REAL_TIME:
+        add("Real time", virtual, "s", 1)
+        return cards
     note = f"in {wall:.1f} s of wall time" if wall else ""
     if virtual and wall:
         note += f", {virtual / wall:.1f} to 1"

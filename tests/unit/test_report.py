@@ -172,6 +172,18 @@ def test_names_on_a_map_of_thirty_stations_keep_clear_of_each_other() -> None:
     assert "" in crowd["text"] and crowd["hovertext"][19] == "n19"
 
 
+@pytest.mark.parametrize(
+    ("machine", "shown"), [("uml", "Virtual time"), ("host", "Real time"), ("shell", "Real time")]
+)
+def test_time_is_called_what_it_was(tmp_path: Path, machine: str, shown: str) -> None:
+    _run(tmp_path / "run", 3, 1)
+    file = tmp_path / "run" / "manifest.json"
+    manifest = json.loads(file.read_text())
+    file.write_text(json.dumps({**manifest, "machine": machine, "virtual_s": 2.0, "wall_s": 4.0}))
+    text = _page(tmp_path / "run")
+    assert {name for name in ("Virtual time", "Real time") if name in text} == {shown}
+
+
 def test_a_drag_is_one_mark_where_it_ended(tmp_path: Path) -> None:
     drag = [(at, "n1") for at in (0.1, 0.2, 0.3)] + [(0.4, "n2"), (0.5, "n1"), (1.9, "n1")]
     moves = [{"at_s": at, "kind": "move", "station": n, "x_m": at, "y_m": 0} for at, n in drag]
