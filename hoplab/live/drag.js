@@ -5,7 +5,8 @@
 window.hoplabDrag = (() => {
   const NEAR_PX = 24;
   const EVERY_MS = 100;
-  let plot, about, ask, tell, held = null, sent = 0, timer = null, begun = false;
+  const waiting = new Map();
+  let plot, about, ask, tell, held = null, moving = false, begun = false;
   const rows = {};
 
   const axes = () => plot._fullLayout;
@@ -40,16 +41,20 @@ window.hoplabDrag = (() => {
     };
   }
 
-  // At most one message every EVERY_MS, and the last place always.
-  function move(station, { x, y }) {
-    clearTimeout(timer);
-    const wait = sent + EVERY_MS - performance.now();
-    const send = () => {
-      sent = performance.now();
-      ask({ do: "move", station, x_m: x, y_m: y });
-    };
-    if (wait <= 0) send();
-    else timer = setTimeout(send, wait);
+  // One at a time, so that none overtakes another; at most one every EVERY_MS; of each station
+  // the last place always.
+  async function move(station, { x, y }) {
+    waiting.delete(station);
+    waiting.set(station, { x, y });
+    if (moving) return;
+    moving = true;
+    while (waiting.size) {
+      const [next, at] = waiting.entries().next().value;
+      waiting.delete(next);
+      await ask({ do: "move", station: next, x_m: at.x, y_m: at.y });
+      await new Promise(done => setTimeout(done, EVERY_MS));
+    }
+    moving = false;
   }
 
   function drawHeld() {

@@ -19,7 +19,7 @@ PROMPT = "hoplab> "
 def shell(tmp_path: Path) -> pexpect.spawn:
     file = tmp_path / "chain.toml"
     file.write_text(chain(3))
-    child = pexpect.spawn(str(HOPLAB), ["shell", str(file)], encoding="utf-8", timeout=60)
+    child = pexpect.spawn(str(HOPLAB), ["shell", str(file)], encoding="utf-8", timeout=250)
     child.expect_exact(PROMPT)
     return child
 
@@ -47,13 +47,14 @@ def test_a_session(shell: pexpect.spawn) -> None:
     shell.expect_exact(PROMPT)
     shell.sendline("exit")
     shell.expect(pexpect.EOF)
+    shell.wait()
     shell.close()
     assert shell.exitstatus == 0
 
 
 def test_exec_in_a_terminal_is_interactive() -> None:
     child = pexpect.spawn(
-        str(HOPLAB), ["exec", "--realtime", "--", "bash", "--norc"], encoding="utf-8", timeout=60
+        str(HOPLAB), ["exec", "--realtime", "--", "bash", "--norc"], encoding="utf-8", timeout=250
     )
     child.expect_exact("# ")
     assert "no job control" not in str(child.before)
@@ -61,6 +62,7 @@ def test_exec_in_a_terminal_is_interactive() -> None:
     child.expect_exact("42")
     child.sendline("exit 9")
     child.expect(pexpect.EOF)
+    child.wait()
     child.close()
     assert child.exitstatus == 9
 

@@ -68,7 +68,7 @@ def test_every_setting_reads_back(tmp_path: Path) -> None:
         "net.ipv4.tcp_sack": "0",
         "net.ipv4.tcp_rto_min_us": "1000000",
     }
-    child = pexpect.spawn(str(HOPLAB), ["shell", str(file)], encoding="utf-8", timeout=60)
+    child = pexpect.spawn(str(HOPLAB), ["shell", str(file)], encoding="utf-8", timeout=250)
     child.expect_exact(PROMPT)
     for key, value in wanted.items():
         child.sendline(f"a cat /proc/sys/{key.replace('.', '/')}")
@@ -78,6 +78,9 @@ def test_every_setting_reads_back(tmp_path: Path) -> None:
     child.sendline("b cat /proc/sys/net/ipv4/tcp_timestamps")
     child.expect_exact(PROMPT)
     assert str(child.before).replace("\r", "").splitlines()[-1] == "0"
+    child.sendline("exit")
+    child.expect(pexpect.EOF)
+    child.wait()
     child.close()
 
 
