@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who may have a prompt on a network."""
 
+import contextlib
 import os
 import sys
 from pathlib import Path
@@ -21,17 +22,16 @@ def test_a_prompt_needs_a_terminal(
     file = tmp_path / "commands"
     file.write_text("n0 ping n1\n")
     reading, writing = os.pipe()
-    given = {"null": "/dev/null", "file": file, "pipe": reading}
+    given = {"null": os.open(os.devnull, os.O_RDONLY), "file": os.open(file, os.O_RDONLY)}
+    given["pipe"] = reading
     document = {"duration_s": 1, "topology": {"kind": "chain", "stations": 2}}
     scenario = resolve(parse(document, "test"))
-    stdin = open(given[kind]) if kind in given else None
-    monkeypatch.setattr(sys, "stdin", stdin)
-    with pytest.raises(ScenarioError, match="^standard input: is no terminal") as told:
-        launch.shell(scenario, tmp_path / "out", "uml")
+    with contextlib.ExitStack() as stack:
+        for descriptor in (*given.values(), writing):
+            stack.callback(os.close, descriptor)
+        stdin = os.fdopen(given[kind], closefd=False) if kind in given else None
+        monkeypatch.setattr(sys, "stdin", stdin)
+        with pytest.raises(ScenarioError, match=r"^standard input: is no terminal") as told:
+            launch.shell(scenario, tmp_path / "out", "uml")
     assert told.value.exit_status == 2 and "\n" not in str(told.value)
     assert not (tmp_path / "out").exists()
-    os.close(writing)
-    if stdin is not None:
-        stdin.close()
-    if kind != "pipe":
-        os.close(reading)
