@@ -179,7 +179,7 @@ def current() -> Machine:
         key.update(f"{path} {state.st_size} {state.st_mtime_ns}\n".encode())
     known = store.cache() / "assembled" / key.hexdigest()[:32]
     try:
-        machine = sealed.load(store.folder() / known.read_text(encoding="ascii"))
+        machine = store.find(known.read_text(encoding="ascii"))
         os.utime(known)
         return machine
     except (OSError, MissingTool):
@@ -234,7 +234,9 @@ def _assemble() -> Machine:
         shutil.copytree(base / "licences", folder / "licences")
         _copy(PROJECT / "LICENSE", folder / "licences" / "hoplab")
         _copy(PROJECT / "kernel-modules" / "COPYING", folder / "licences" / "linux")
-        return store.adopt(folder, _describe(folder, layers, base))
+        machine = store.adopt(folder, _describe(folder, layers, base))
+        store.trust(machine)
+        return machine
 
 
 def _kernel_sources() -> list[Path]:

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from hoplab.terminal import messages
+
 app = typer.Typer(no_args_is_help=True, help="Sealed machines: what runs boot, as one file.")
 
 Name = Annotated[str, typer.Argument(help="First digits of its hash, or its folder.")]
@@ -24,7 +26,7 @@ def show() -> None:
         own = select.chosen()
     except HoplabError:
         own = None
-    found = {machine.id: machine for machine in store.machines()}
+    found = {machine.id: machine for machine in store.machines(_step_over)}
     if own is not None:
         found.setdefault(own.id, own)
     for machine in found.values():
@@ -41,6 +43,10 @@ def show() -> None:
         )
 
 
+def _step_over(problem: str) -> None:
+    messages.print(problem, markup=False, highlight=False, soft_wrap=True)
+
+
 @app.command("pack")
 def write(
     file: Annotated[Path, typer.Argument(help="The new file, e.g. machine.tar.zst.")],
@@ -49,7 +55,7 @@ def write(
     """Write a machine to one compressed file, the same bits from the same machine."""
     from hoplab.machine import pack, select, store
 
-    machine = select.chosen() if name is None else store.find(name)
+    machine = select.chosen() if name is None else store.named(name)
     pack.pack(machine, file)
     print(f"{file}: machine {machine.id}, {file.stat().st_size >> 20} MiB")
 
@@ -68,7 +74,7 @@ def diff(one: Name, other: Name) -> None:
     """Say what two machines differ in: packages, kernel, layers, files."""
     from hoplab.machine import compare, store
 
-    lines = list(compare.of_machines(store.find(one), store.find(other)))
+    lines = list(compare.of_machines(store.named(one), store.named(other)))
     for line in lines[:MOST_LINES]:
         print(line)
     if len(lines) > MOST_LINES:

@@ -26,7 +26,11 @@ from hoplab.machine.sealed import DESCRIPTION, KERNEL, Machine
 IDENTITY = "machine.id"
 LEVEL = 12
 FRAME_BYTES = 16 << 20
-LARGEST_HEAD_BYTES = 16 << 20
+LARGEST_IDENTITY_BYTES = 64
+LONGEST_NAME = 512
+MOST_MEMBERS = 100_000
+LARGEST_ARCHIVE_BYTES = 32 << 30
+"""Of all members together, by their headers."""
 CHUNK_BYTES = 1 << 20
 
 
@@ -110,7 +114,7 @@ def reading(file: Path) -> Iterator[Iterator[tuple[tarfile.TarInfo, IO[bytes]]]]
             # Arrow's own file: through Python's, its threads would call back while Python ends.
             pa.OSFile(str(file), "rb") as raw,
             pa.CompressedInputStream(raw, "zstd") as plain,
-            tarfile.open(fileobj=plain, mode="r|") as tar,
+            tarfile.open(fileobj=plain, mode="r|", tarinfo=_Header) as tar,
         ):
             yield _members(tar, file)
     except FileNotFoundError:
@@ -120,8 +124,33 @@ def reading(file: Path) -> Iterator[Iterator[tuple[tarfile.TarInfo, IO[bytes]]]]
         raise MissingTool(f"{file}: is damaged or no pack of hoplab: {reason[0][:200]}") from None
 
 
+class _Header(tarfile.TarInfo):
+    """Takes files and, before one, a name longer than a header holds, as `writing` writes them.
+
+    Whatever else tar knows (pax, sparse files, names before names) is refused by its header
+    alone: tarfile would read it whole.
+    """
+
+    def _proc_member(self, tar: tarfile.TarFile) -> tarfile.TarInfo:
+        before = getattr(tar, "long_name", False)
+        if self.type == tarfile.GNUTYPE_LONGNAME:
+            if before or not 0 < self.size <= LONGEST_NAME:
+                raise tarfile.ReadError(f"a name of {self.size} bytes")
+        elif self.size < 0 or self.type not in (tarfile.REGTYPE, tarfile.AREGTYPE):
+            raise tarfile.ReadError(f"{self.name[:80]!r} has no place in a pack")
+        tar.long_name = self.type == tarfile.GNUTYPE_LONGNAME  # type: ignore[attr-defined]
+        return super()._proc_member(tar)  # type: ignore[misc, no-any-return]
+
+
 def _members(tar: tarfile.TarFile, file: Path) -> Iterator[tuple[tarfile.TarInfo, IO[bytes]]]:
+    left, count = LARGEST_ARCHIVE_BYTES, 0
     for member in tar:
+        left, count = left - member.size, count + 1
+        tar.members = []  # which tarfile would keep to the end
+        if left < 0 or count > MOST_MEMBERS:
+            raise MissingTool(
+                f"{file}: holds more than {LARGEST_ARCHIVE_BYTES >> 30} GiB or {MOST_MEMBERS} files"
+            )
         content = tar.extractfile(member) if member.isreg() else None
         if content is None or not sealed.NAME.fullmatch(member.name):
             raise MissingTool(f"{file}: is damaged: {member.name[:80]!r} has no place in a pack")
@@ -138,8 +167,9 @@ def read_machine(
     members: Iterator[tuple[tarfile.TarInfo, IO[bytes]]], file: Path, below: str = ""
 ) -> Machine:
     """Take a machine from an archive's next members."""
-    identity = _head(members, below + IDENTITY, file)
-    description = sealed.parse(_head(members, below + DESCRIPTION, file), file)
+    identity = _head(members, below + IDENTITY, LARGEST_IDENTITY_BYTES, file)
+    text = _head(members, below + DESCRIPTION, sealed.LARGEST_DESCRIPTION_BYTES, file)
+    description = sealed.parse(text, file)
     if sealed.identity(description).encode() != identity:
         raise MissingTool(f"{file}: is damaged: {DESCRIPTION} has not the hash that it should")
     missing = set(description["files"])
@@ -157,12 +187,14 @@ def read_machine(
         return store.adopt(folder, description)
 
 
-def _head(members: Iterator[tuple[tarfile.TarInfo, IO[bytes]]], name: str, file: Path) -> bytes:
+def _head(
+    members: Iterator[tuple[tarfile.TarInfo, IO[bytes]]], name: str, limit: int, file: Path
+) -> bytes:
     """The content of the next member, which is called ``name``."""
     member, content = next(members, (None, None))
     if member is None or content is None or member.name != name:
         raise MissingTool(f"{file}: is no machine's pack, or damaged: {name} is not in its place")
-    if member.size > LARGEST_HEAD_BYTES:
+    if member.size > limit:
         raise MissingTool(f"{file}: is damaged: its {name} has {member.size} bytes")
     return content.read()
 

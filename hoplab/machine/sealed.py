@@ -19,24 +19,29 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hoplab import reading
 from hoplab.errors import MissingTool
+from hoplab.machine.description import (
+    ARCHITECTURE,
+    DESCRIPTION,
+    FORMAT,
+    KERNEL,
+    NAME,
+    ROOT,
+    parse,
+)
 
-FORMAT = 1
-ARCHITECTURE = "x86_64"
-DESCRIPTION = "machine.json"
-KERNEL = "linux"
-ROOT = "root.cpio"
+__all__ = ["ARCHITECTURE", "DESCRIPTION", "FORMAT", "KERNEL", "NAME", "ROOT", "Machine", "parse"]
+
 SHORT = 16
 """Digits of an identity that messages show."""
-NAME = re.compile(r"(?!\.)[A-Za-z0-9._+-]+(/(?!\.)[A-Za-z0-9._+-]+)*")
-"""Files of a machine: no way out of its folder."""
-LARGEST_BYTES = 1 << 30
+LARGEST_DESCRIPTION_BYTES = 2 << 20
 
 
 @dataclass(frozen=True)
@@ -80,38 +85,11 @@ def identity(description: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def parse(text: bytes, source: object) -> dict[str, Any]:
-    """The description in ``text``; raises `MissingTool` unless this host can run such a machine."""
-    try:
-        description = json.loads(text)
-        files = description["files"]
-        sizes = [int(facts["size"]) for facts in files.values()]
-        complete = {KERNEL, ROOT} <= set(files) and all(
-            isinstance(facts["sha256"], str) for facts in files.values()
-        )
-        form, architecture = description["format"], description["architecture"]
-        complete &= all(isinstance(description[key], list) for key in ("layers", "packages"))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise MissingTool(
-            f"{source}: is damaged: {DESCRIPTION} is no machine's description"
-        ) from None
-    if form != FORMAT:
-        raise MissingTool(f"{source}: is a machine of format {form!r}, this hoplab knows {FORMAT}")
-    if architecture != ARCHITECTURE:
-        raise MissingTool(f"{source}: is a machine for {architecture!r}, not for {ARCHITECTURE}")
-    names = all(NAME.fullmatch(name) and name != DESCRIPTION for name in files)
-    if not complete or not names or min(sizes) < 0 or sum(sizes) > LARGEST_BYTES:
-        raise MissingTool(f"{source}: is damaged: {DESCRIPTION} is no machine's description")
-    assert isinstance(description, dict)
-    return description
-
-
 def load(folder: Path) -> Machine:
     """The machine in ``folder``; its files are looked at by `check`."""
-    try:
-        text = (folder / DESCRIPTION).read_bytes()
-    except OSError as error:
-        raise MissingTool(f"{folder}: is no machine: {DESCRIPTION}: {error.strerror}") from None
+    text = reading.read_bytes(
+        folder / DESCRIPTION, LARGEST_DESCRIPTION_BYTES, "a machine's folder", MissingTool
+    )
     description = parse(text, folder)
     return Machine(folder, identity(description), description)
 
@@ -150,11 +128,14 @@ def _state(path: Path, machine: Machine) -> list[int]:
             f"machine {machine.id[:SHORT]}: {path}: {error.strerror}; remove its folder, then "
             "'make setup' or 'hoplab machine unpack FILE'"
         ) from None
+    if not stat.S_ISREG(found.st_mode):
+        raise MissingTool(f"machine {machine.id[:SHORT]}: {path}: is no regular file")
     return [found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino]
 
 
 def check_file(machine: Machine, name: str) -> None:
     """Raise `MissingTool` unless the file has the bytes that the identity stands for."""
+    _state(machine.folder / name, machine)
     try:
         with (machine.folder / name).open("rb") as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()

@@ -6,15 +6,18 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from hoplab.errors import MissingTool, ResultsError
 from hoplab.machine import sealed
 from hoplab.machine.sealed import DESCRIPTION, Machine
+
+IDENTITY = re.compile(r"[0-9a-f]{64}")
 
 
 def cache() -> Path:
@@ -37,21 +40,40 @@ def stamps() -> Path:
     return cache() / "checked"
 
 
-def machines() -> list[Machine]:
-    """Every machine here, the newest first."""
+def machines(damaged: Callable[[str], None] = lambda problem: None) -> list[Machine]:
+    """Every machine here, the newest first; ``damaged`` is told of what is stepped over."""
     found = []
-    for path in sorted(folder().glob("*/" + DESCRIPTION), key=_date, reverse=True):
-        with contextlib.suppress(MissingTool):
-            found.append(sealed.load(path.parent))
+    for path in sorted(folder().glob("[0-9a-f]*"), key=_date, reverse=True):
+        try:
+            found.append(find(path.name))
+        except MissingTool as error:
+            damaged(str(error))
     return found
 
 
 def _date(path: Path) -> int:
-    return path.stat().st_mtime_ns
+    try:
+        return (path / DESCRIPTION).lstat().st_mtime_ns
+    except OSError:
+        return 0
 
 
-def find(name: str) -> Machine:
-    """The machine whose identity begins with ``name``, or in the folder ``name``."""
+def find(identity: str) -> Machine:
+    """The machine of this whole identity. Files of others say it, so it is never a path."""
+    if IDENTITY.fullmatch(identity) is None:
+        raise MissingTool(
+            f"machine {identity[:80]!r}: is no machine's identity: 64 digits of SHA-256 expected"
+        )
+    machine = sealed.load(folder() / identity)
+    if machine.id != identity:
+        raise MissingTool(
+            f"{machine.folder}: holds machine {machine.id[: sealed.SHORT]}; remove the folder"
+        )
+    return machine
+
+
+def named(name: str) -> Machine:
+    """What the user calls a machine: its folder, or the first digits of its identity."""
     path = Path(name)
     if (path / DESCRIPTION).is_file():
         return sealed.load(path)
@@ -60,6 +82,21 @@ def find(name: str) -> Machine:
         return found[0]
     problem = "fits several machines" if found else "is no machine here"
     raise MissingTool(f"{name}: {problem}; 'hoplab machine list' shows them")
+
+
+def trust(machine: Machine) -> None:
+    """The user runs this machine from now on without being asked: see `hoplab.machine.trust`."""
+    with contextlib.suppress(OSError):  # then the question comes again
+        _mark(machine).parent.mkdir(parents=True, exist_ok=True)
+        _mark(machine).touch()
+
+
+def is_trusted(machine: Machine) -> bool:
+    return _mark(machine).is_file()
+
+
+def _mark(machine: Machine) -> Path:
+    return cache() / "trusted" / machine.id
 
 
 @contextlib.contextmanager

@@ -66,7 +66,7 @@ def damage(run: Path, manifest: dict[str, Any]) -> Iterator[str]:
         yield f"tables/{name}.parquet: {ADDED}"
     for name, told in captures.items():
         path = run / "captures" / name
-        if not path.exists():
+        if not path.is_file():
             yield f"captures/{name}: {GONE}"
         elif _of_file(path) != told:
             yield f"captures/{name}: {ALTERED}"
@@ -85,7 +85,7 @@ REASONS = (GONE, BROKEN)
 
 def _table_on_disk(path: Path) -> str:
     """The table's digest, or why there is none."""
-    if not path.exists():
+    if not path.is_file():
         return GONE
     try:
         return of_table(parquet.read(path))

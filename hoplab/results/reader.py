@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import json
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,9 @@ from typing import Any
 import pyarrow as pa
 
 from hoplab.errors import ResultsError
-from hoplab.reading import content
 from hoplab.records import arrow
 from hoplab.records.schema import TABLES
+from hoplab.results import manifest as manifests
 from hoplab.results import parquet
 
 
@@ -126,7 +126,7 @@ def load(run_dir: Path | str) -> Results:
     folder = Path(run_dir)
     if not folder.is_dir():
         raise ResultsError(f"{folder}: is no folder; name the folder of a finished run")
-    manifest = _json(folder / "manifest.json")
+    manifest = manifests.check(_json(folder / "manifest.json"), folder / "manifest.json")
     if manifest.get("state", "complete") != "complete":
         raise ResultsError(
             f"{folder}: has no tables: it is still running, or was killed, or its disk was full; "
@@ -136,16 +136,11 @@ def load(run_dir: Path | str) -> Results:
 
 
 def _json(path: Path) -> dict[str, Any]:
-    try:
-        value = json.loads(content(path))
-    except FileNotFoundError:
+    if not os.path.lexists(path):
         raise ResultsError(
             f"{path.parent}: is no finished run: it has no {path.name}; name a run's folder"
-        ) from None
-    except OSError as error:
-        raise ResultsError(f"{path}: cannot be read: {error.strerror}; check its rights") from None
-    except ValueError:
-        raise ResultsError(f"{path}: is not JSON; run it again") from None
+        )
+    value = manifests.read_json(path)
     if not isinstance(value, dict):
         raise ResultsError(f"{path}: is no JSON object; run it again")
     return value

@@ -3,36 +3,39 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from hoplab.errors import MissingTool, NotReproduced, ResultsError
-from hoplab.machine import compare, select
+from hoplab.machine import compare, select, trust
 from hoplab.machine.sealed import SHORT, Machine
-from hoplab.reading import content
 from hoplab.results import digests
+from hoplab.results import manifest as manifests
+from hoplab.results.manifest import read_json
 from hoplab.runs import artifact, launch
 from hoplab.scenario.file import parse
 
 MOST_DIFFERENCES = 5
 
 
-def verify(run: Path, say: Callable[[str], None]) -> str:
+def verify(run: Path, say: Callable[[str], None], given: bool = False) -> str:
     """Run the scenario of a finished run, or of an artifact, again; returns the common digest.
 
-    ``say`` is told first where another machine has to do. Raises `NotReproduced`.
+    ``say`` is told first where another machine has to do; ``given`` is the user's trust in a
+    machine of others, see `trust.require`. Raises `NotReproduced`.
     """
-    if not run.is_file():
-        return _compare(run, run, None, say)
+    if run.is_dir():
+        return _compare(run, run, None, say, given)
     with tempfile.TemporaryDirectory(prefix="hoplab-verify-") as name:
         folder = Path(name)
-        return _compare(run, folder, artifact.read(run, folder), say)
+        return _compare(run, folder, artifact.read(run, folder), say, given)
 
 
-def _compare(name: Path, folder: Path, machine: Machine | None, say: Callable[[str], None]) -> str:
+def _compare(
+    name: Path, folder: Path, machine: Machine | None, say: Callable[[str], None], given: bool
+) -> str:
     manifest = _manifest(name, folder)
     if manifest["machine"] == "mininet-wifi":
         raise ResultsError(f"{name}: is of a script's network; the script can be run again")
@@ -46,6 +49,7 @@ def _compare(name: Path, folder: Path, machine: Machine | None, say: Callable[[s
         raise NotReproduced(f"{name}: {damage[0]}{more}")
     if manifest["machine"] == "uml" and manifest.get("machine_hash", "") is not None:
         machine = machine or _machine(name, manifest)
+        trust.require(machine, name, given)
         _tell(name, manifest, machine, say)
     scenario = parse(read_json(folder / "scenario.json"), f"{name}: scenario.json")
     with tempfile.TemporaryDirectory(prefix="hoplab-verify-") as place:
@@ -65,7 +69,7 @@ def _manifest(name: Path, folder: Path) -> dict[str, Any]:
     """What the run's manifest says, which may be anything where a stranger sent it."""
     manifest = read_json(folder / "manifest.json")
     if isinstance(manifest, dict) and {"machine", "digest"} <= manifest.keys():
-        return manifest
+        return manifests.check(manifest, f"{name}: manifest.json")
     raise ResultsError(f"{name}: its manifest.json is not that of a finished run")
 
 
@@ -92,15 +96,3 @@ def _tell(
         say(f"  {line}")
     if len(lines) > MOST_DIFFERENCES:
         say(f"  and {len(lines) - MOST_DIFFERENCES} more")
-
-
-def read_json(path: Path) -> Any:
-    """A file of a run's folder."""
-    try:
-        return json.loads(content(path))
-    except OSError as error:
-        raise ResultsError(
-            f"{path}: cannot be read: {error.strerror}; name the folder of a finished run"
-        ) from None
-    except (ValueError, RecursionError):
-        raise ResultsError(f"{path}: is not JSON; the run did not finish") from None

@@ -9,6 +9,7 @@ from typing import Any
 from hoplab.errors import MissingTool, ResultsError
 from hoplab.machine import pack, sealed, store
 from hoplab.machine.sealed import SHORT, Machine
+from hoplab.results import manifest as manifests
 
 RUN, MACHINE = "run/", "machine/"
 FILES = ("manifest.json", "scenario.json", "scenario.toml", "report.html")
@@ -20,11 +21,11 @@ LARGEST_BYTES = 16 << 30
 
 def write(run: Path, manifest: dict[str, Any], file: Path) -> Machine:
     """Write the artifact of a finished run to ``file``; returns the machine that it holds."""
-    machine = find(manifest, run)
-    names = [name for name in FILES if (run / name).is_file()]
+    machine = find(manifests.check(manifest, f"{run}: manifest.json"), run)
+    names = [name for name in FILES if _is_own(run / name)]
     for folder in FOLDERS:
         names += sorted(
-            path.relative_to(run).as_posix() for path in (run / folder).glob("*") if path.is_file()
+            path.relative_to(run).as_posix() for path in (run / folder).glob("*") if _is_own(path)
         )
     for name in names:
         if not sealed.NAME.fullmatch(name):
@@ -36,6 +37,11 @@ def write(run: Path, manifest: dict[str, Any], file: Path) -> Machine:
         for name in names:
             pack.add(tar, RUN + name, (run / name).read_bytes())
     return machine
+
+
+def _is_own(path: Path) -> bool:
+    """A link in a run's folder would put somebody's other file into the pack."""
+    return path.is_file() and not path.is_symlink()
 
 
 def find(manifest: dict[str, Any], run: Path) -> Machine:

@@ -133,6 +133,9 @@ def verify(
     run_folder: Annotated[
         Path, typer.Argument(metavar="RUN", help="A run's folder, or what 'hoplab pack' wrote.")
     ],
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Run a machine of others without asking.")
+    ] = False,
 ) -> None:
     """Check a finished run's tables, run its scenario again and compare the digests."""
     from hoplab.runs import again
@@ -140,7 +143,7 @@ def verify(
     def say(line: str) -> None:
         messages.print(line, markup=False, highlight=False, soft_wrap=True)
 
-    digest = again.verify(run_folder, say)
+    digest = again.verify(run_folder, say, trust)
     output.print(f"{run_folder}: reproduced, digest {digest}", soft_wrap=True, markup=False)
 
 
@@ -150,9 +153,10 @@ def pack_run(
     file: Annotated[Path, typer.Argument(help="The new file, e.g. run.tar.zst.")],
 ) -> None:
     """Write a run with its machine to one file, which 'hoplab verify' takes anywhere."""
-    from hoplab.runs import again, artifact
+    from hoplab.results.manifest import read_json
+    from hoplab.runs import artifact
 
-    machine = artifact.write(run_folder, again.read_json(run_folder / "manifest.json"), file)
+    machine = artifact.write(run_folder, read_json(run_folder / "manifest.json"), file)
     size = file.stat().st_size >> 20
     output.print(f"{file}: {size} MiB, with machine {machine.id}", soft_wrap=True, markup=False)
 

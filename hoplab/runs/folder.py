@@ -92,10 +92,14 @@ def held(out: Path) -> Iterator[None]:
             path.unlink(missing_ok=True)
 
 
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
 def is_running(out: Path) -> bool:
     """Whether a process has the folder."""
     try:
-        with (out / LOCK).open("rb") as lock:
+        with open(out / LOCK, "rb", opener=_without_waiting) as lock:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except FileNotFoundError:
         return False

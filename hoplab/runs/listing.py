@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hoplab import signals
 from hoplab.errors import HoplabError, ResultsError
-from hoplab.reading import content
+from hoplab.results.manifest import read_json
 from hoplab.results.reader import load
 from hoplab.runs import folder
 
@@ -75,10 +74,10 @@ def _entry(run: Path) -> Entry:
 def _read(path: Path) -> dict[str, Any]:
     """What the file says; nothing where it is damaged: one bad run must not hide the others."""
     try:
-        value = json.loads(content(path))
-    except (OSError, ValueError, RecursionError):
+        value = read_json(path)
+        return value if isinstance(value, dict) else {}
+    except ResultsError:
         return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _goodput_kbps(run: Path) -> float | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hoplab import report
 from hoplab.errors import HoplabError, MissingTool, NotReproduced, ResultsError
-from hoplab.machine import sealed, select
+from hoplab.machine import sealed, select, trust
 from hoplab.machine import store as machines
 from hoplab.machine.sealed import Machine
 from hoplab.runs import launch
@@ -48,8 +48,9 @@ def machine_of(entry: Entry) -> Machine:
     return found
 
 
-def make(entry: Entry, out: Path) -> None:
-    """Run it again into the new folder ``out``, with its report.
+def make(entry: Entry, out: Path, given: bool = False) -> None:
+    """Run it again into the new folder ``out``, with its report; ``given`` is the user's trust in a
+    machine of others.
 
     Raises `NotReproduced` where its tables are others this time.
     """
@@ -60,6 +61,7 @@ def make(entry: Entry, out: Path) -> None:
         )
     scenario = parse(entry.scenario, f"run {entry.key[:SHORT]}")
     own = machine_of(entry)
+    trust.require(own, f"run {entry.key[:SHORT]}", given)
     try:
         manifest = launch.run(scenario, None, out, sealed=own, on_results=_render)
     except (MissingTool, ResultsError):
@@ -80,7 +82,10 @@ def _render(folder: Path) -> None:
 
 
 def verify(
-    store: Store, keys: list[str], say: Callable[[str], None] = lambda line: None
+    store: Store,
+    keys: list[str],
+    say: Callable[[str], None] = lambda line: None,
+    given: bool = False,
 ) -> Iterator[Verdict]:
     """Look at each run's tables, then make it again and compare the digests."""
     for key in keys:
@@ -98,7 +103,7 @@ def verify(
         with tempfile.TemporaryDirectory(prefix="hoplab-verify-") as name:
             say(f"run {key[:SHORT]} …")
             try:
-                make(entry, Path(name) / "run")
+                make(entry, Path(name) / "run", given)
             except NotReproduced as error:
                 yield Verdict(key, False, str(error))
             except (MissingTool, ResultsError) as error:

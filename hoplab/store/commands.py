@@ -25,6 +25,7 @@ StoreFolder = Annotated[
     Path | None,
     typer.Option("--store", help="Its folder; HOPLAB_STORE or this user's cache by default."),
 ]
+Trust = Annotated[bool, typer.Option("--trust", help="Run machines of others without asking.")]
 Json = Annotated[bool, typer.Option("--json", help="JSON on stdout.")]
 MOST_ROWS = 50
 SHORT = 16
@@ -47,7 +48,10 @@ def show(
     dated = []
     size = 0
     for key in place:
-        found = place.path(key).stat()
+        try:
+            found = place.path(key).lstat()
+        except OSError:
+            continue  # somebody has just removed it
         size += found.st_size
         dated.append((found.st_mtime, key))
     dated.sort(reverse=True)
@@ -55,7 +59,7 @@ def show(
     for _, key in dated[:most]:
         entry = place.get(key)
         if entry is None:
-            rows.append({"key": key, "error": "damaged"})
+            rows.append({"key": key, "error": "damaged; 'hoplab store gc' removes it"})
             continue
         rows.append(
             {
@@ -118,7 +122,7 @@ def gc(
     from hoplab.errors import HoplabError
     from hoplab.machine import select
     from hoplab.machine import store as machines
-    from hoplab.store.files import Store
+    from hoplab.store.files import Store, discard
 
     place = Store(store)
     here = {machine.id for machine in machines.machines()}
@@ -128,12 +132,13 @@ def gc(
     freed = 0
     for path in list(place.leftovers()):
         gone["half-written"] += 1
-        freed += path.stat().st_size
+        freed += path.lstat().st_size
         if not dry_run:
-            path.unlink(missing_ok=True)
+            discard(path)
     for key in list(place):
         path = place.path(key)
-        idle_days = (time.time() - path.stat().st_mtime) / DAY_S
+        about = path.lstat()
+        idle_days = (time.time() - about.st_mtime) / DAY_S
         entry = place.read(key)
         if entry is None:
             reason = "damaged"
@@ -146,7 +151,7 @@ def gc(
         else:
             continue
         gone[reason] += 1
-        freed += path.stat().st_size
+        freed += about.st_size
         if not dry_run:
             place.remove(key)
     verb = "would go" if dry_run else "removed"
@@ -160,6 +165,7 @@ def verify(
     sample: Annotated[int, typer.Option(min=1, help="Runs to make again, drawn by lot.")] = 5,
     all_: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
     key: Annotated[list[str] | None, typer.Option(help="This run; its first digits do.")] = None,
+    trust: Trust = False,
 ) -> None:
     """Check runs' tables, make them again and compare the digests."""
     from hoplab.errors import NotReproduced
@@ -178,7 +184,7 @@ def verify(
     def say(line: str) -> None:
         messages.print(line, markup=False, highlight=False, soft_wrap=True)
 
-    for verdict in again.verify(place, keys):
+    for verdict in again.verify(place, keys, given=trust):
         counts[verdict.ok] += 1
         word = {True: "ok  ", False: "FAIL", None: "    "}[verdict.ok]
         say(f"{word} {verdict.key[:SHORT]} {verdict.told}")
@@ -197,6 +203,7 @@ def report(
         Path, typer.Option(help="A sweep's folder; its page links to what is made.")
     ] = Path(),
     store: StoreFolder = None,
+    trust: Trust = False,
 ) -> None:
     """Make a run's folder and report, below OUT/runs, by running it again."""
     from hoplab.store import serve
@@ -204,7 +211,7 @@ def report(
 
     place = Store(store)
     start = place.find(key).key[:SHORT]
-    output.print(f"report: {serve.made(place, out, start)}", soft_wrap=True, markup=False)
+    output.print(f"report: {serve.made(place, out, start, trust)}", soft_wrap=True, markup=False)
 
 
 @app.command("serve")

@@ -19,9 +19,17 @@ import json
 import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any
 
 import pyarrow as pa
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
 
 from hoplab.errors import ResultsError
 from hoplab.records import arrow
@@ -36,6 +44,40 @@ LARGEST_TABLE_BYTES = 4 << 30
 LEVEL = 9
 TOTALS = ("flows", "links", "radios", "routing")
 """The tables that are kept where nothing else is asked: of a whole run, not over time."""
+
+
+Text = Annotated[str, StringConstraints(max_length=100_000)]
+Size = Annotated[int, Field(ge=0, le=LARGEST_TABLE_BYTES)]
+
+
+class _Kept(BaseModel):
+    model_config = ConfigDict(strict=True, extra="ignore")
+
+    rows: Size
+    bytes: Size
+    at: Size
+
+
+class _Head(BaseModel):
+    """The types of a header, which somebody else may have written."""
+
+    model_config = ConfigDict(strict=True, extra="ignore")
+
+    key: Text
+    machine: Text
+    scenario: dict[str, Any]
+    error: Text | None
+    digest: Text | None
+    digests: dict[str, Text]
+    tables: dict[str, _Kept]
+    evaluation: Text = ""
+    made: Text | None = None
+
+    @model_validator(mode="after")
+    def _fits(self) -> _Head:
+        if not self.tables.keys() <= self.digests.keys() & TABLES.keys():
+            raise ValueError("tables: names one without a digest, or none of hoplab's")
+        return self
 
 
 @dataclass(frozen=True)
@@ -197,14 +239,23 @@ def unpack(content: bytes, source: object) -> Entry:
             raise ValueError(f"a header of {plain} bytes")
         text = pa.decompress(bytes(body[at : at + length]), plain, codec="zstd", asbytes=True)
         head = json.loads(text)
+        _Head.model_validate(head)
         blobs, at = {}, at + length
         for name in sorted(head["tables"]):
             end = at + int(head["tables"][name]["at"])
             blobs[name] = bytes(body[at:end])
             at = end
-        complete = {"key", "error", "digest", "digests", "scenario", "machine"} <= head.keys()
-        if not complete or at != len(body):
+        if at != len(body):
             raise ValueError("it does not fit its header")
-    except (ValueError, KeyError, TypeError, struct.error, OSError, pa.ArrowException) as error:
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        where = ".".join(map(str, first["loc"]))[:80]
+        raise ResultsError(
+            f"{source}: is no run's entry: header: {where!r}: {first['msg']}"
+        ) from None
+    except (
+        *(ValueError, KeyError, TypeError, RecursionError, struct.error),
+        *(OSError, pa.ArrowException),
+    ) as error:
         raise ResultsError(f"{source}: is no run's entry: {error}") from None
     return Entry(head, blobs)

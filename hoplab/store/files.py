@@ -13,11 +13,14 @@ import contextlib
 import fcntl
 import os
 import re
+import shutil
+import stat
 import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from hoplab import reading
 from hoplab.errors import ResultsError
 from hoplab.machine import store as machines
 from hoplab.store import entry as entries
@@ -27,6 +30,7 @@ VARIABLE = "HOPLAB_STORE"
 SUFFIX = ".run"
 PARTIAL = ".new-"
 KEY = re.compile(r"[0-9a-f]{64}")
+LARGEST_BYTES = 8 << 30
 STALE_S = 3600.0
 """Nobody writes a file for so long; what is older was left by a program that was killed."""
 TOUCH_S = 86_400.0
@@ -37,6 +41,22 @@ def default_folder() -> Path:
     """`HOPLAB_STORE`, else ``store`` in this user's cache."""
     named = os.environ.get(VARIABLE)
     return Path(named) if named else machines.cache() / "store"
+
+
+def discard(path: Path) -> None:
+    """Remove what is in an entry's place, whatever it is."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _is_file(path: Path) -> bool:
+    """Not through a link, which could lead out of the store."""
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except OSError:
+        return False
 
 
 class Store:
@@ -62,12 +82,9 @@ class Store:
     def read(self, key: str) -> Entry | None:
         """As `get`, without counting as a use."""
         path = self.path(key)
-        try:
-            content = path.read_bytes()
-        except FileNotFoundError:
+        if not _is_file(path):
             return None
-        except OSError as error:
-            raise ResultsError(f"{path}: cannot be read: {error.strerror}") from None
+        content = reading.read_bytes(path, LARGEST_BYTES, "a store's entry", ResultsError)
         try:
             found = entries.unpack(content, path)
         except ResultsError:
@@ -91,6 +108,8 @@ class Store:
                     if set(new.blobs) <= set(old.blobs) and old.digest == new.digest:
                         return old
                     new = new.with_tables_of(old)
+                if os.path.lexists(path) and not _is_file(path):
+                    self._put_aside(path)
                 self._write(path, entries.pack(new))
         return new
 
@@ -98,7 +117,7 @@ class Store:
         """Forget a run."""
         path = self.path(key)
         with self._writing(path):
-            path.unlink(missing_ok=True)
+            discard(path)
 
     def __iter__(self) -> Iterator[str]:
         """Every key, sorted."""
@@ -128,6 +147,12 @@ class Store:
         return sorted(path for path in self._runs.glob("[0-9a-f][0-9a-f]") if path.is_dir())
 
     @staticmethod
+    def _put_aside(path: Path) -> None:
+        """What is no file goes to the `leftovers`, which `hoplab store gc` removes."""
+        aside = tempfile.mkdtemp(prefix=PARTIAL, dir=path.parent)
+        path.rename(Path(aside) / path.name)
+
+    @staticmethod
     def _write(path: Path, content: bytes) -> None:
         descriptor, name = tempfile.mkstemp(prefix=PARTIAL, dir=path.parent)
         try:
@@ -143,7 +168,9 @@ class Store:
     @staticmethod
     @contextlib.contextmanager
     def _turn(shard: Path) -> Iterator[None]:
-        with (shard / ".lock").open("a") as lock:
+        # A pipe in its place would wait for ever, a link would lead elsewhere.
+        flags = os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW
+        with os.fdopen(os.open(shard / ".lock", flags, 0o666), "rb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 

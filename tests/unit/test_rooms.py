@@ -9,6 +9,7 @@ from hoplab.resources import PACKAGE
 
 FLOORS = (
     ("errors", "helping", "resources", "signals", "terminal"),
+    ("reading",),
     ("mininet_wifi", "processes", "records"),
     ("scenario",),
     ("network",),
