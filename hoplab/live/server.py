@@ -1,21 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page's server: loopback only, for whoever has the token.
+"""The page's server: loopback only, for whoever has the token (`hoplab.serving`).
 
-Other users of this host, and other pages in the user's browser, can reach the port: the token keeps
-the former out; Host and Origin are checked for the latter (DNS rebinding, requests across sites).
-What a client sends is hostile until then, and small: a request that is not complete in time or a
-body that is too long ends its connection, and pages beyond those that anybody has open are
-forgotten.
+What a client sends is hostile and small: a body that is too long ends its connection, and pages
+beyond those that anybody has open are forgotten.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
-import logging
-import secrets
-import socket
 import threading
 import time
 from collections.abc import Awaitable, Callable
@@ -24,23 +17,18 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import h11
-import uvicorn
 from starlette.applications import Starlette
-from starlette.datastructures import Headers
 from starlette.requests import Request
-from starlette.responses import FileResponse, PlainTextResponse, Response
+from starlette.responses import FileResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from starlette.types import ASGIApp
 
 from hoplab.errors import HoplabError
 from hoplab.live.page import page
 from hoplab.live.view import Cursor, View
 from hoplab.report.figures import library
+from hoplab.serving import REQUEST_LIMIT_S, Serving, refused
 
-HOST = "127.0.0.1"
-TOKEN_BYTES = 24
 LOOK_S = 0.05
 """Between two looks whether there is something new for a page."""
 HOLD_S = 10.0
@@ -49,13 +37,7 @@ MAX_BODY_BYTES = 1024
 """More than anything that a page asks for needs; see `hoplab.runs.session.LONGEST_REQUEST`."""
 MAX_PAGES = 8
 """That follow a run; with one more the one is forgotten that has not asked for longest."""
-SILENT = logging.CRITICAL + 1
-"""What a client sends is nothing to print on the user's terminal."""
 MAX_NAME = 32
-MAX_CONNECTIONS = 64
-REQUEST_LIMIT_S = 5.0
-"""In which a request's header, and its body, must be there."""
-START_LIMIT_S = 10.0
 LINGER_S = 10.0
 """So long a run that is over waits for its pages to take the report."""
 GONE_S = 30.0
@@ -64,13 +46,6 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data: blob:; "
     "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 )
-COMMON = {
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Cache-Control": "no-store",
-}
 
 Act = Callable[[dict[str, Any]], dict[str, Any]]
 """Does what a page asks for and answers; raises `HoplabError` with the reason where it does not."""
@@ -92,42 +67,19 @@ class Server:
     def __init__(self, view: View, act: Act | None = None) -> None:
         self._view = view
         self._act = act
-        self._token = secrets.token_urlsafe(TOKEN_BYTES)
         self._report: Path | None = None
         self._followers: dict[str, _Follower] = {}
         self._taken = threading.Event()
-        self._socket = socket.create_server((HOST, 0), backlog=MAX_CONNECTIONS)
-        self._port = self._socket.getsockname()[1]
-        config = uvicorn.Config(
-            self._app(),
-            http=_Impatient,
-            ws="none",
-            lifespan="off",
-            log_config=None,
-            log_level=SILENT,
-            access_log=False,
-            server_header=False,
-            limit_concurrency=MAX_CONNECTIONS,
-            h11_max_incomplete_event_size=16_384,
-            timeout_keep_alive=5,
-            timeout_graceful_shutdown=1,
-        )
-        self._uvicorn = uvicorn.Server(config)
-        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._serving = Serving("live page")
 
     @property
     def url(self) -> str:
         """Where the page is; who has it may use it."""
-        return f"http://{HOST}:{self._port}/{self._token}/"
+        return self._serving.url
 
     def start(self) -> None:
         """Returns when pages can be had."""
-        self._thread.start()
-        deadline = time.monotonic() + START_LIMIT_S
-        while not self._uvicorn.started:
-            if not self._thread.is_alive() or time.monotonic() > deadline:
-                raise HoplabError(f"live page: its server did not start on {HOST}:{self._port}")
-            time.sleep(0.01)
+        self._serving.start(self._app())
 
     def wait_for_page(self, limit_s: float) -> bool:
         """Until somebody looks; False where nobody does in time."""
@@ -148,21 +100,10 @@ class Server:
 
     def close(self) -> None:
         """End every connection."""
-        self._uvicorn.should_exit = True
-        self._thread.join(5.0)
-        self._socket.close()
-
-    def _serve(self) -> None:
-        # A loop of its own; in a thread uvicorn leaves signals alone.
-        with contextlib.suppress(SystemExit):
-            asyncio.run(self._serve_quietly())
-
-    async def _serve_quietly(self) -> None:
-        asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)
-        await self._uvicorn.serve(sockets=[self._socket])
+        self._serving.close()
 
     def _app(self) -> ASGIApp:
-        base = f"/{self._token}"
+        base = self._serving.base
         routes = [
             Route(f"{base}/", self._page),
             Route(f"{base}/plotly.js", self._library),
@@ -176,7 +117,7 @@ class Server:
             Route(f"{base}/report", self._whole),
             Route(f"{base}/do", self._do, methods=["POST"]),
         ]
-        return _Guard(Starlette(routes=routes), base, self._port)
+        return Starlette(routes=routes)
 
     async def _page(self, request: Request) -> Response:
         text = page(self._view, self._act is not None)
@@ -194,7 +135,7 @@ class Server:
         """
         name, has = request.query_params.get("page", ""), request.query_params.get("has", "")
         if not 0 < len(name) <= MAX_NAME or not has.isdecimal() or len(has) > MAX_NAME:
-            return _refused("page, has: expected a name and a number", 400)
+            return refused("page, has: expected a name and a number", 400)
         follower = self._follower(name, int(has))
         follower.asked = time.monotonic()
         deadline = follower.asked + HOLD_S
@@ -219,35 +160,35 @@ class Server:
         try:
             t_s = float(request.query_params.get("t", ""))
         except ValueError:
-            return _refused("t: is no time in s", 400)
+            return refused("t: is no time in s", 400)
         if not 0 <= t_s < 1e9:
-            return _refused("t: is no time of this run", 400)
+            return refused("t: is no time of this run", 400)
         return Response(self._view.moment(t_s), media_type="application/json")
 
     async def _whole(self, request: Request) -> Response:
         if self._report is None:
-            return _refused("the run is not over", 404)
+            return refused("the run is not over", 404)
         self._taken.set()
         return FileResponse(self._report, media_type="text/html")
 
     async def _do(self, request: Request) -> Response:
         if self._act is None:
-            return _refused("this page only shows; 'hoplab shell FILE --live' takes part", 403)
+            return refused("this page only shows; 'hoplab shell FILE --live' takes part", 403)
         try:
             body = await asyncio.wait_for(_body(request), REQUEST_LIMIT_S)
             asked = json.loads(body)
         except TimeoutError:
-            return _refused("the request did not come in time", 408)
+            return refused("the request did not come in time", 408)
         except OverflowError:
-            return _refused(f"the request is longer than {MAX_BODY_BYTES} bytes", 413)
+            return refused(f"the request is longer than {MAX_BODY_BYTES} bytes", 413)
         except (ValueError, RecursionError):
-            return _refused("the request is not JSON", 400)
+            return refused("the request is not JSON", 400)
         if not isinstance(asked, dict):
-            return _refused("the request is no JSON object", 400)
+            return refused("the request is no JSON object", 400)
         try:
             answer = await asyncio.to_thread(self._act, asked)
         except HoplabError as error:
-            return _refused(str(error), 422)
+            return refused(str(error), 422)
         return Response(json.dumps(answer), media_type="application/json")
 
 
@@ -260,11 +201,6 @@ async def _body(request: Request) -> bytes:
     return bytes(parts)
 
 
-def _refused(reason: str, status: int) -> Response:
-    # What else the client sends, however long, is not read.
-    return PlainTextResponse(reason, status, headers={"Connection": "close"})
-
-
 def _script(room: str, name: str) -> Callable[[Request], Awaitable[Response]]:
     kind = "text/css" if name.endswith(".css") else "text/javascript"
     text = resources.files(f"hoplab.{room}").joinpath(name).read_text("utf-8")
@@ -273,76 +209,3 @@ def _script(room: str, name: str) -> Callable[[Request], Awaitable[Response]]:
         return Response(text, media_type=kind)
 
     return serve
-
-
-class _Guard:
-    """Lets only those through who have the token and are of this page."""
-
-    def __init__(self, app: ASGIApp, base: str, port: int) -> None:
-        self._app = app
-        self._base = base.encode()
-        self._hosts = {f"{HOST}:{port}", f"localhost:{port}"}
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            return
-        reason = self._reason(scope)
-        if reason is not None:
-            await _refused(reason, 403)(scope, receive, send)
-            return
-
-        async def with_headers(message: Any) -> None:
-            if message["type"] == "http.response.start":
-                given = {name.lower() for name, _ in message["headers"]}
-                message["headers"] = [
-                    *message["headers"],
-                    *(
-                        (name.lower().encode(), value.encode())
-                        for name, value in COMMON.items()
-                        if name.lower().encode() not in given
-                    ),
-                ]
-            await send(message)
-
-        await self._app(scope, receive, with_headers)
-
-    def _reason(self, scope: Scope) -> str | None:
-        headers = Headers(scope=scope)
-        host = headers.get("host", "")
-        if host not in self._hosts:
-            return "this server goes by 127.0.0.1 and localhost only"
-        start = scope["path"].encode()[: len(self._base)]
-        if not secrets.compare_digest(start, self._base):
-            return "wrong or missing token: use the whole address that hoplab printed"
-        origin = headers.get("origin")
-        if origin is not None and origin != f"http://{host}":
-            return "requests of other pages are refused"
-        if scope["method"] != "GET" and origin is None:
-            return "a request that changes something must come from the page"
-        return None
-
-
-class _Impatient(H11Protocol):
-    """Ends connections that do not send a whole request's header in time."""
-
-    _watched = False
-
-    def connection_made(self, transport: Any) -> None:
-        super().connection_made(transport)
-        self._watch()
-
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        if self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]:
-            self._watch()
-
-    def _watch(self) -> None:
-        if not self._watched:
-            self._watched = True
-            self.loop.call_later(REQUEST_LIMIT_S, self._check)
-
-    def _check(self) -> None:
-        self._watched = False
-        begun = self.cycle is None or bool(self.conn.trailing_data[0])
-        if self.conn.their_state is h11.IDLE and begun and not self.transport.is_closing():
-            self.transport.close()

@@ -92,7 +92,7 @@ def parse(text: bytes, source: object) -> dict[str, Any]:
         ) from None
     if form != FORMAT:
         raise MissingTool(
-            f"{source}: is a machine of format {str(form)[:20]!r}, this hoplab knows {FORMAT}"
+            f"{source}: is a machine of format {str(form)[:20]}, this hoplab knows {FORMAT}"
         )
     if architecture != ARCHITECTURE:
         raise MissingTool(

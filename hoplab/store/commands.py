@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import json
 import random
+import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -219,12 +220,16 @@ def show_page(
     folder: Annotated[Path, typer.Argument(metavar="OUT", help="A sweep's results.")],
     port: Annotated[int, typer.Option(help="0 takes any that is free.")] = 0,
     store: StoreFolder = None,
+    trust: Trust = False,
 ) -> None:
     """Show a sweep's page on this computer; a run's report is made when its link is followed."""
     from hoplab.store import serve
     from hoplab.store.files import Store
 
-    with serve.server(Store(store), folder, port) as server:
-        address = f"http://127.0.0.1:{server.server_address[1]}/"
-        output.print(f"{address} (Ctrl-C ends it)", soft_wrap=True, markup=False)
-        server.serve_forever()
+    server = serve.Server(Store(store), folder, port, trust)
+    server.start()
+    try:
+        output.print(f"{server.url} (Ctrl-C ends it)", soft_wrap=True, markup=False)
+        threading.Event().wait()
+    finally:
+        server.close()

@@ -3,57 +3,146 @@
 
 from __future__ import annotations
 
-import re
+import asyncio
+import os
+import stat
 import tempfile
 import threading
-from functools import partial
-from http import HTTPStatus
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 from hoplab.errors import HoplabError, ResultsError
+from hoplab.serving import Serving, refused
 from hoplab.store import again
 from hoplab.store.files import Store
 
-REPORT = re.compile(r"/runs/([0-9a-f]{8,64})/report\.html")
+KINDS = {
+    ".html": "text/html",
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".json": "application/json",
+    ".csv": "text/csv",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".parquet": "application/octet-stream",
+    ".toml": "text/plain",
+}
+"""What a sweep's folder is asked for; nothing else is served."""
+MAX_FILE_BYTES = 512 << 20
+MAX_PARTS = 4
+SHORTEST_KEY, LONGEST_KEY = 8, 64
 _one_at_a_time = threading.Lock()
 """Two clicks shall not start two guests for one report."""
 
 
-class _Handler(SimpleHTTPRequestHandler):
-    """The folder's files, and reports that are not there yet."""
+class Server:
+    """Serves a sweep's ``folder`` until `close`; ``given`` is the user's trust in machines of
+    others."""
 
-    def __init__(self, *arguments: Any, store: Store, folder: Path, **more: Any) -> None:
-        self._store, self._folder = store, folder
-        super().__init__(*arguments, directory=str(folder), **more)
+    def __init__(self, store: Store, folder: Path, port: int, given: bool = False) -> None:
+        if not (folder / "index.html").is_file():
+            raise ResultsError(f"{folder}: has no index.html; name the folder of a sweep's results")
+        self._store, self._folder, self._given = store, folder, given
+        self._serving = Serving("sweep's page", port)
+        self._turn = asyncio.Lock()
 
-    def do_GET(self) -> None:
-        # A page from elsewhere that a browser has open may not have runs made: it would name
-        # itself by another host.
-        host = self.headers.get("Host", "").partition(":")[0]
-        if host not in ("127.0.0.1", "localhost"):
-            self.send_error(HTTPStatus.FORBIDDEN)
-            return
-        found = REPORT.fullmatch(self.path)
-        if found is not None:
+    @property
+    def url(self) -> str:
+        """Where the page is; who has it may use it."""
+        return self._serving.url
+
+    def start(self) -> None:
+        """Returns when the page can be had."""
+        base = self._serving.base
+        routes = [
+            Route(f"{base}/", self._file),
+            Route(f"{base}/runs/{{key:str}}/report.html", self._report),
+            Route(f"{base}/{{path:path}}", self._file),
+        ]
+        self._serving.start(Starlette(routes=routes))
+
+    def close(self) -> None:
+        """End every connection."""
+        self._serving.close()
+
+    async def _report(self, request: Request) -> Response:
+        key = request.path_params["key"]
+        if not SHORTEST_KEY <= len(key) <= LONGEST_KEY or set(key) - set("0123456789abcdef"):
+            return refused("there is no such run", 404)
+        async with self._turn:
             try:
-                made(self._store, self._folder, found[1])
+                await _in_thread(lambda: made(self._store, self._folder, key, self._given))
             except HoplabError as error:
-                body = str(error).encode()
-                self.send_response(HTTPStatus.NOT_FOUND)
-                self.send_header("Content-Type", "text/plain; charset=utf-8")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-                return
-        super().do_GET()
+                return refused(str(error), 404)
+        return await self._content(f"runs/{key}/report.html")
 
-    def log_message(self, format: str, *arguments: Any) -> None:
-        pass
+    async def _file(self, request: Request) -> Response:
+        return await self._content(request.path_params.get("path") or "index.html")
+
+    async def _content(self, name: str) -> Response:
+        kind = KINDS.get(Path(name).suffix)
+        try:
+            if kind is None:
+                raise OSError
+            content = await asyncio.to_thread(_read, self._folder, name.split("/"))
+        except (OSError, ValueError):
+            return refused("there is no such file", 404)
+        return Response(content, media_type=kind)
 
 
-def made(store: Store, folder: Path, start: str) -> Path:
+async def _in_thread(work: Callable[[], object]) -> None:
+    """Run ``work`` in a thread that does not keep the program: Ctrl-C ends its guest with it."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[None] = loop.create_future()
+
+    def told(error: BaseException | None) -> None:
+        if done.cancelled():
+            return
+        if error is None:
+            done.set_result(None)
+        else:
+            done.set_exception(error)
+
+    def run() -> None:
+        error: BaseException | None = None
+        try:
+            work()
+        except BaseException as failed:
+            error = failed
+        loop.call_soon_threadsafe(told, error)
+
+    threading.Thread(target=run, daemon=True).start()
+    await done
+
+
+def _read(folder: Path, parts: list[str]) -> bytes:
+    """A regular file below ``folder``; raises OSError for links, hidden and other things."""
+    if len(parts) > MAX_PARTS or any(not part or part.startswith(".") for part in parts):
+        raise OSError
+    place = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for part in parts[:-1]:
+            flags = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+            inner = os.open(part, flags, dir_fd=place)
+            os.close(place)
+            place = inner
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        found = os.open(parts[-1], flags, dir_fd=place)
+    finally:
+        os.close(place)
+    with os.fdopen(found, "rb") as file:
+        about = os.fstat(found)
+        if not stat.S_ISREG(about.st_mode) or about.st_size > MAX_FILE_BYTES:
+            raise OSError
+        return file.read(MAX_FILE_BYTES)
+
+
+def made(store: Store, folder: Path, start: str, given: bool = False) -> Path:
     """The report of the run whose key begins with ``start``, below a sweep's folder."""
     target = folder / "runs" / start
     with _one_at_a_time:
@@ -63,21 +152,8 @@ def made(store: Store, folder: Path, start: str) -> Path:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with tempfile.TemporaryDirectory(prefix=".new-", dir=target.parent) as name:
                     new = Path(name) / "run"
-                    again.make(entry, new)
+                    again.make(entry, new, given)
                     new.rename(target)
             except OSError as error:
                 raise ResultsError(f"{target}: cannot be written: {error.strerror}") from None
     return target / "report.html"
-
-
-def server(store: Store, folder: Path, port: int) -> ThreadingHTTPServer:
-    """Serves ``folder`` on the loopback address; ``port`` 0 takes any."""
-    if not (folder / "index.html").is_file():
-        raise ResultsError(f"{folder}: has no index.html; name the folder of a sweep's results")
-    handler = partial(_Handler, store=store, folder=folder)
-    try:
-        return ThreadingHTTPServer(("127.0.0.1", port), handler)
-    except OSError as error:
-        raise ResultsError(
-            f"port {port}: cannot be used: {error.strerror}; --port names another"
-        ) from None

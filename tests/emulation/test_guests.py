@@ -107,6 +107,35 @@ def test_an_ordinary_user_is_confined_too(open_folder: Path, mode: str) -> None:
     assert done.stdout.strip() == str(NOBODY if user else os.getuid())
 
 
+SOCKETS = """
+import socket, sys
+for family, kind in ((2, 2), (2, 1), (10, 2), (16, 3), (1, 1)):
+    try:
+        socket.socket(family, kind)
+    except PermissionError:
+        print("refused")
+"""
+
+
+@pytest.mark.parametrize("mode", [LANDLOCK, NAMESPACE])
+def test_a_machines_kernel_makes_no_socket(tmp_path: Path, mode: str) -> None:
+    """The launcher with Python for a kernel: UDP, TCP, IPv6, netlink, the file system's."""
+    wanted = {
+        "parent": os.getpid(),
+        "core": min(os.sched_getaffinity(0)),
+        "confinement": mode,
+        "writable": [str(tmp_path)],
+        "command": ["/usr/bin/python3", "-I", "-S", "-c", SOCKETS],
+    }
+    done = subprocess.run(
+        ["/usr/bin/python3", "-I", "-S", str(uml.LAUNCHER), json.dumps(wanted)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.split() == ["refused"] * 5, done.stderr
+
+
 def test_a_manifest_says_what_confines_the_guest(tmp_path: Path, hoplab: Hoplab) -> None:
     """And names of the results folder that mount options cannot carry do no harm."""
     (tmp_path / "scenario.toml").write_text(chain(2).replace("duration_s = 10", "duration_s = 1"))

@@ -14,8 +14,9 @@ import pytest
 from hoplab.errors import HoplabError
 from hoplab.live import server as module
 from hoplab.live.course import MAX_POINTS
-from hoplab.live.server import MAX_BODY_BYTES, MAX_CONNECTIONS, MAX_PAGES, Server
+from hoplab.live.server import MAX_BODY_BYTES, MAX_PAGES, Server
 from hoplab.live.view import Cursor, View
+from hoplab.serving import MAX_CONNECTIONS
 from tests.page import busy
 from tests.page.conftest import row
 

@@ -110,8 +110,8 @@ FINISHED = {"machine": "uml", "digest": DIGEST, "tables": {}, "captures": {}}
         ({}, {}, "is not that of a finished run"),
         # A stranger's scenario does not get at the host's own kernel.
         ({**FINISHED, "machine": "host"}, {}, "was not run on a sealed machine"),
-        ({**FINISHED, "captures": {"/dev/zero": "0"}}, {}, "outside the run's folder"),
-        ({**FINISHED, "tables": {"../../tables": "0"}}, {}, "outside the run's folder"),
+        ({**FINISHED, "captures": {"/dev/zero": "0"}}, {}, "is no run's manifest"),
+        ({**FINISHED, "tables": {"../../tables": "0"}}, {}, "is no run's manifest"),
         ({**FINISHED, "digest": "0"}, {}, "its digest is not that of its tables"),
         (FINISHED, {"duration_s": -1}, "scenario.json"),
         (FINISHED, [], "scenario.json"),
@@ -126,7 +126,7 @@ def test_what_a_stranger_may_say_of_a_run(
         ("run/scenario.json", json.dumps(scenario).encode()),
     ]
     with pytest.raises(HoplabError, match=message):
-        again.verify(forged(tmp_path / "run.tar.zst", members), lambda line: None)
+        again.verify(forged(tmp_path / "run.tar.zst", members), lambda line: None, given=True)
 
 
 def test_json_too_deep_to_read(tmp_path: Path) -> None:

@@ -219,10 +219,10 @@ def test_machines_are_told_apart() -> None:
 
 def test_a_machine_is_found_by_the_first_digits_of_its_hash() -> None:
     machine = make()
-    assert store.find(machine.id[:8]).id == machine.id
-    assert store.find(str(machine.folder)).id == machine.id
+    assert store.named(machine.id[:8]).id == machine.id
+    assert store.named(str(machine.folder)).id == machine.id
     with pytest.raises(MissingTool, match="is no machine here"):
-        store.find("nothing")
+        store.named("nothing")
 
 
 def test_a_kernel_is_taken_only_where_it_is_made_from_the_same(

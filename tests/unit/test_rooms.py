@@ -9,7 +9,7 @@ from hoplab.resources import PACKAGE
 
 FLOORS = (
     ("errors", "helping", "resources", "signals", "terminal"),
-    ("reading",),
+    ("reading", "serving"),
     ("mininet_wifi", "processes", "records"),
     ("scenario",),
     ("network",),
