@@ -14,8 +14,8 @@ from hoplab.machine import select, store, uml
 from hoplab.machine.sealed import SHORT, Machine
 
 CONFINED = (
-    "its kernel runs here as you; it can read what you can read, write to its run's folder only and "
-    "open no connection"
+    "its kernel runs here as you; it can read what you can read, write to its run's folder "
+    "only and open no connection"
 )
 FREE = (
     "its kernel runs here as you and nothing confines it on this host: it can read, write and "

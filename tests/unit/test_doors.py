@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What others wrote: no path in it is followed, no machine of theirs runs unasked, none of it ends a
-command."""
+"""What others wrote: no path in it is followed, no machine of theirs runs unasked, and none of it
+ends a command."""
 
 import io
 import json
