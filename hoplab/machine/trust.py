@@ -28,7 +28,7 @@ def require(machine: Machine, source: object, given: bool = False) -> None:
 
     ``given`` is the user's ``--trust``; without it, who sits at a terminal is asked.
     """
-    if store.is_trusted(machine) or _is_own(machine):
+    if store.is_trusted(machine) or (not given and _is_own(machine)):
         return
     risk = FREE if uml.confinement() == "none" else CONFINED
     if not given and not _agreed(f"{source}: wants machine {machine.id[:SHORT]} of others: {risk}"):

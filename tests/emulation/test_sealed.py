@@ -95,7 +95,7 @@ def test_a_packed_run_is_verified_by_somebody_else(
     # Somebody who has neither this machine nor any other, and elsewhere another environment.
     other = {"PATH": "/usr/bin:/bin", "HOPLAB_CACHE": str(tmp_path / "cache"), "LC_ALL": "C"}
     done = subprocess.run(
-        [str(HOPLAB), "verify", str(file)],
+        [str(HOPLAB), "verify", "--trust", str(file)],
         capture_output=True,
         text=True,
         stdin=subprocess.DEVNULL,
