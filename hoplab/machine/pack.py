@@ -146,7 +146,7 @@ def _members(tar: tarfile.TarFile, file: Path) -> Iterator[tuple[tarfile.TarInfo
     left, count = LARGEST_ARCHIVE_BYTES, 0
     for member in tar:
         left, count = left - member.size, count + 1
-        tar.members = []  # which tarfile would keep to the end
+        tar.members = []  # type: ignore[attr-defined]  # which tarfile would keep to the end
         if left < 0 or count > MOST_MEMBERS:
             raise MissingTool(
                 f"{file}: holds more than {LARGEST_ARCHIVE_BYTES >> 30} GiB or {MOST_MEMBERS} files"
