@@ -5,16 +5,14 @@ from __future__ import annotations
 
 from grafana_foundation_sdk.builders.dashboard import Dashboard, Row
 from grafana_foundation_sdk.builders.prometheus import Dataquery
-from grafana_foundation_sdk.models.dashboard import VariableHide
 
-from dashboards.panels import board, choice, lines, listing, organized, query, rows, transformer
+from dashboards.panels import board, lines, listing, organized, query, rows, transformer
 from dashboards.run import AVERAGED
+from dashboards.variables import AROUND, RUNS, others, runs
 
-KEPT = "30d"
-"""How long ago the second run may have been."""
-A, B = 'run="$run"', 'run="$other"'
-SHIFT = " offset ${shift}s"
-"""Brings the second run's time 0 to the first one's."""
+A, B = (f'run="{run}"' for run in RUNS)
+SHIFT = " offset ${shift}ms"
+"""Brings the second run's time 0 to the first one's; below 0 where that began later."""
 
 
 def dashboard() -> Dashboard:
@@ -24,18 +22,8 @@ def dashboard() -> Dashboard:
         "Hoplab: Compare",
         "Two runs on one axis: the second is drawn as if it had begun with the first.",
     )
-    made.with_variable(
-        choice("run", "Run", "label_values(hoplab_run_start_s, run)", "It gives the axis of time.")
-    )
-    made.with_variable(
-        choice("other", "Other run", "label_values(hoplab_run_start_s, run)", "Moved in time.")
-    )
-    starts = [f"max(last_over_time(hoplab_run_start_s{{{run}}}[{KEPT}]))" for run in (A, B)]
-    made.with_variable(
-        choice("shift", "Shift", f"query_result({starts[0]} - {starts[1]})", "Between them, in s.")
-        .regex("/} (-?[0-9]+)/")
-        .hide(VariableHide.HIDE_VARIABLE)
-    )
+    runs(made)
+    others(made)
     made.with_row(Row("TCP"))
     made.with_panel(
         lines(
@@ -43,6 +31,7 @@ def dashboard() -> Dashboard:
             "Payload that receivers have taken in, all flows together.",
             "bps",
             *both("sum(8 * rate(hoplab_tcp_delivered_bytes{%s}[$__rate_interval]%s))", AVERAGED),
+            least=1000,
         )
     )
     made.with_panel(
@@ -84,6 +73,7 @@ def dashboard() -> Dashboard:
             "That all radios have used since time 0.",
             "joule",
             *both("sum(hoplab_nodes_energy_j{%s}%s)"),
+            least=0.001,
         )
     )
     made.with_row(Row("At the end"))
@@ -95,6 +85,7 @@ def dashboard() -> Dashboard:
             rows(_ended("hoplab_flows_retransmits"), "B"),
         )
         .span(24)
+        .no_value("told when a run is over")
         .with_transformation(transformer("merge"))
         .with_transformation(
             organized(
@@ -113,10 +104,12 @@ def dashboard() -> Dashboard:
 def both(form: str, step: str = "100ms") -> tuple[Dataquery, Dataquery]:
     """A query of each run: ``form`` has a place for the labels and one for the shift."""
     return (
-        query(form % (A, ""), "$run", "A", step),
-        query(form % (B, SHIFT), "$other", "B", step),
+        query(form % (A, ""), RUNS[0], "A", step),
+        query(form % (B, SHIFT), RUNS[1], "B", step),
     )
 
 
 def _ended(metric: str) -> str:
-    return f'last_over_time({metric}{{run=~"$run|$other"}}[{KEPT}])'
+    """Without the metric's name, so that those of one flow become one row."""
+    ended = " or ".join(f"last_over_time({metric}{{{run}}}{AROUND})" for run in (A, B))
+    return f"max by (run, flow) ({ended})"

@@ -10,8 +10,9 @@ from grafana_foundation_sdk.models.dashboard import (
     ValueMappingResult,
 )
 
-from dashboards.panels import board, choice, lines, listing, number, organized, query, rows
+from dashboards.panels import STREAMED, board, lines, listing, number, organized, query, rows
 from dashboards.run import AVERAGED, RUN, last
+from dashboards.variables import runs
 
 
 def dashboard() -> Dashboard:
@@ -21,9 +22,7 @@ def dashboard() -> Dashboard:
         "Hoplab: Lab health",
         "How fast a run goes, and what the medium daemon says of itself at its end.",
     )
-    made.with_variable(
-        choice("run", "Run", "label_values(hoplab_run_start_s, run)", "The run's folder.")
-    )
+    runs(made)
     made.with_row(Row("Speed"))
     wall = f"hoplab_progress_wall_s{{{RUN}}}"
     made.with_panel(
@@ -32,15 +31,15 @@ def dashboard() -> Dashboard:
             "Seconds of scenario time in a second of wall time.",
             "suffix: s/s",
             query(f"1 / ({wall} - {wall} offset 1s)", "{{run}}", step=AVERAGED),
-        )
+        ).no_value(STREAMED)
     )
     made.with_panel(
         lines(
             "Wall time",
             "Since the machine was started.",
-            "s",
+            "suffix: s",
             query(wall, "{{run}}", step=AVERAGED),
-        )
+        ).no_value(STREAMED)
     )
     made.with_row(Row("The medium, at the end"))
     trusted = ValueMap(
@@ -102,4 +101,4 @@ def _items(names: str) -> str:
 
 
 def _columns() -> DataTransformerConfig:
-    return organized({"item": "Item", "Value": "Value"}, "run")
+    return organized({"item": "Item", "Value": "Value"})

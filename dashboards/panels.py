@@ -11,13 +11,16 @@ from grafana_foundation_sdk.builders.dashboard import (
     DashboardLink,
     DatasourceVariable,
     QueryVariable,
+    ThresholdsConfig,
 )
 from grafana_foundation_sdk.builders.prometheus import Dataquery
+from grafana_foundation_sdk.cog.builder import Builder
 from grafana_foundation_sdk.models.common import (
     GraphGradientMode,
     LegendDisplayMode,
     LegendPlacement,
     SortOrder,
+    TableSortByFieldState,
     TooltipDisplayMode,
 )
 from grafana_foundation_sdk.models.dashboard import (
@@ -26,6 +29,7 @@ from grafana_foundation_sdk.models.dashboard import (
     DataSourceRef,
     DataTransformerConfig,
     DynamicConfigValue,
+    Threshold,
     VariableRefresh,
     VariableSort,
 )
@@ -34,8 +38,11 @@ from grafana_foundation_sdk.models.prometheus import PromQueryFormat
 SOURCE = DataSourceRef(type_val="prometheus", uid="${source}")
 STEP = "100ms"
 """Samples are taken ten times a second unless the scenario says otherwise."""
-HALF, THIRD, WHOLE = 12, 8, 24
+HALF = 12
 HEIGHT = 8
+LEGEND_PX = 170
+NOTHING = "nothing in the time shown"
+STREAMED = "told while a run is streamed; a pushed run has none"
 
 
 def query(expr: str, legend: str = "", ref: str = "A", step: str = STEP) -> Dataquery:
@@ -51,14 +58,15 @@ def rows(expr: str, ref: str = "A") -> Dataquery:
 
 
 def legend() -> common.VizLegendOptions:
-    """A table at the right, which scrolls: thirty stations leave the lines their place."""
+    """A narrow table at the right, which scrolls: thirty stations leave the lines their place."""
     return (
         common.VizLegendOptions()
         .display_mode(LegendDisplayMode.TABLE)
         .placement(LegendPlacement.RIGHT)
         .show_legend(True)
-        .calcs(["lastNotNull", "max"])
-        .sort_by("Max")
+        .width(LEGEND_PX)
+        .calcs(["lastNotNull"])
+        .sort_by("Last *")
         .sort_desc(True)
     )
 
@@ -69,17 +77,24 @@ P = TypeVar("P", barchart.Panel, stat.Panel, statetimeline.Panel, table.Panel, t
 def _common(panel: P, title: str, description: str, *queries: Dataquery) -> P:
     """A panel with what all have."""
     panel.title(title).description(description).datasource(SOURCE).span(HALF).height(HEIGHT)
+    panel.no_value(NOTHING)
+    # Grafana's own threshold is 80, whatever is measured.
+    panel.thresholds(ThresholdsConfig().steps([Threshold(value=None, color="green")]))
     for each in queries:
         panel.with_target(each)
     return panel
 
 
-def lines(title: str, description: str, unit: str, *queries: Dataquery) -> timeseries.Panel:
-    """Lines over time, from zero up."""
+def lines(
+    title: str, description: str, unit: str, *queries: Dataquery, least: float = 1
+) -> timeseries.Panel:
+    """Lines over time, from zero up to ``least`` or higher: where all are zero, Grafana's axis ends
+    at 100."""
     panel = (
         timeseries.Panel()
         .unit(unit)
         .min(0)
+        .axis_soft_max(least)
         .line_width(1)
         .fill_opacity(0)
         .span_nulls(False)
@@ -142,13 +157,13 @@ def bars(title: str, description: str, unit: str, *queries: Dataquery) -> barcha
 
 
 def organized(renamed: dict[str, str], *left_out: str) -> DataTransformerConfig:
-    """Columns under other names, without some."""
+    """Columns in this order and under other names, without some."""
     return DataTransformerConfig(
         id_val="organize",
         options={
             "renameByName": renamed,
-            "excludeByName": dict.fromkeys(("Time", "__name__", *left_out), True),
-            "indexByName": {},
+            "excludeByName": dict.fromkeys(("Time", *left_out), True),
+            "indexByName": {name: place for place, name in enumerate(renamed)},
         },
     )
 
@@ -176,6 +191,11 @@ def choice(name: str, label: str, definition: str, description: str) -> QueryVar
     )
 
 
+def downwards(column: str) -> list[Builder[TableSortByFieldState]]:
+    """A table sorted by a column, highest first."""
+    return [common.TableSortByFieldState().display_name(column).desc(True)]
+
+
 def several(variable: QueryVariable) -> QueryVariable:
     """Of which one chooses some, or all."""
     return variable.multi(True).include_all(True).all_value(".*")
@@ -194,9 +214,10 @@ def board(uid: str, title: str, description: str) -> Dashboard:
         .timezone("browser")
         .tooltip(DashboardCursorSync.CROSSHAIR)
         .link(
-            DashboardLink("Hoplab")
+            DashboardLink("Dashboards")
             .type(DashboardLinkType.DASHBOARDS)
             .tags(["hoplab"])
+            .as_dropdown(True)
             .keep_time(True)
             .include_vars(True)
         )

@@ -21,9 +21,12 @@ from grafana_foundation_sdk.models.dashboard import (
 
 from dashboards.panels import (
     HALF,
+    NOTHING,
     SOURCE,
+    STREAMED,
     board,
     choice,
+    downwards,
     lines,
     listing,
     number,
@@ -35,8 +38,9 @@ from dashboards.panels import (
     states,
     transformer,
 )
+from dashboards.variables import runs, until
 
-RUN = 'run="$run"'
+RUN = 'run="$shown"'
 FLOW = f'{RUN}, flow=~"$flow"'
 NODE = f'{RUN}, node=~"$station"'
 STANDBY = 5
@@ -45,6 +49,9 @@ STATES = ("Open", "Disorder", "CWR", "Recovery", "Loss")
 COLOURS = ("green", "yellow", "orange", "purple", "red")
 EVENTS = ["scenario", "medium", "elfn", "split"]
 """DSR's are many; who wants them chooses them."""
+MOST_LINKS = 20
+RECENT_S = 5
+"""Links that the map has: those that delivered something so long before."""
 AVERAGED = "1s"
 """Least step of what is a rate: a few segments make no rate."""
 
@@ -52,12 +59,12 @@ AVERAGED = "1s"
 def dashboard() -> Dashboard:
     """Everything that one run streams."""
     made = board("hoplab-run", "Hoplab: Run", "One run of Hoplab, while it goes on or afterwards.")
-    run = choice("run", "Run", "label_values(hoplab_run_start_s, run)", "The run's folder.")
+    runs(made)
     flow = choice("flow", "Flow", f"label_values(hoplab_tcp_cwnd{{{RUN}}}, flow)", "TCP flows.")
     station = choice(
         "station", "Station", f"label_values(hoplab_nodes_x_m{{{RUN}}}, node)", "Its radio."
     )
-    made.with_variable(run).with_variable(several(flow)).with_variable(several(station))
+    made.with_variable(several(flow)).with_variable(several(station))
     made.with_variable(
         CustomVariable("events")
         .label("Events")
@@ -66,19 +73,28 @@ def dashboard() -> Dashboard:
         .multi(True)
         .current(VariableOption(selected=True, text=EVENTS, value=EVENTS))
     )
-    made.annotation(
-        AnnotationQuery()
-        .name("Events")
-        .datasource(SOURCE)
-        .enable(True)
-        .icon_color("orange")
-        .expr(f'count_over_time(hoplab_events_t_s{{{RUN}, source=~"$events"}}[1s]) > 0')
-    )
+    until(made)
+    happened = f'hoplab_events_t_s{{{RUN}, source=~"$events"}}'
+    made.annotation(_annotation("Events", "orange", happened))
+    made.annotation(_annotation("Scenario", "red", f"hoplab_plan_t_s{{{RUN}}}"))
     _overview(made)
     _tcp(made)
     _radio(made)
     _network(made)
     return made
+
+
+def _annotation(name: str, colour: str, times: str) -> AnnotationQuery:
+    """The value is the date, in ms, since a query's dates are steps of its own."""
+    start = f"max(last_over_time(hoplab_run_start_s{{{RUN}}}[$__range]))"
+    return (
+        AnnotationQuery()
+        .name(name)
+        .datasource(SOURCE)
+        .enable(True)
+        .icon_color(colour)
+        .expr(f"1000 * (last_over_time({times}[100ms]) + on () group_left () {start})")
+    )
 
 
 def last(metric: str, labels: str) -> str:
@@ -97,15 +113,15 @@ def _overview(made: Dashboard) -> None:
         number(
             "Scenario time",
             "How far the run has come.",
-            "s",
-            query(last("hoplab_progress_t_s", RUN), step=AVERAGED),
+            "suffix: s",
+            query(last("hoplab_run_t_s", RUN), step=AVERAGED),
         )
     )
     made.with_panel(
         number(
             "Duration",
             "Scenario time at which it ends.",
-            "s",
+            "suffix: s",
             query(last("hoplab_run_duration_s", RUN), step=AVERAGED),
         )
     )
@@ -118,9 +134,9 @@ def _overview(made: Dashboard) -> None:
         number(
             "Goodput now",
             "Of all TCP flows together, over the last second.",
-            "Kbits",
+            "suffix: kbit/s",
             query(last("hoplab_progress_goodput_kbps", RUN), step=AVERAGED),
-        )
+        ).no_value(STREAMED)
     )
     made.with_panel(
         number("Stations", "Of the network.", "none", query(last("hoplab_run_stations", RUN)))
@@ -129,6 +145,7 @@ def _overview(made: Dashboard) -> None:
 
 
 FAILED = ("failed", "red")
+NO_TCP = "no TCP flow in the time shown"
 
 
 def _tcp(made: Dashboard) -> None:
@@ -141,7 +158,8 @@ def _tcp(made: Dashboard) -> None:
             query(
                 f"8 * {per_second('hoplab_tcp_delivered_bytes', FLOW)}", "{{flow}}", step=AVERAGED
             ),
-        )
+            least=1000,
+        ).no_value(NO_TCP)
     )
     made.with_panel(
         lines(
@@ -150,7 +168,9 @@ def _tcp(made: Dashboard) -> None:
             "suffix: segments",
             query(f"hoplab_tcp_cwnd{{{FLOW}}}", "{{flow}} cwnd", "A"),
             query(f"hoplab_tcp_ssthresh{{{FLOW}}}", "{{flow}} ssthresh", "B"),
-        ).override_by_query("B", [setting("custom.lineStyle", {"fill": "dash", "dash": [6, 4]})])
+        )
+        .override_by_query("B", [setting("custom.lineStyle", {"fill": "dash", "dash": [6, 4]})])
+        .no_value(NO_TCP)
     )
     made.with_panel(
         lines(
@@ -172,6 +192,7 @@ def _tcp(made: Dashboard) -> None:
                 setting("decimals", 0),
             ],
         )
+        .no_value(NO_TCP)
     )
     state = f"hoplab_tcp_ca_state_code{{{FLOW}}}"
     standby = f"hoplab_tcp_standby{{{FLOW}}}"
@@ -183,7 +204,9 @@ def _tcp(made: Dashboard) -> None:
                 f"({state} + on (run, flow) {STANDBY} * {standby}) or on (run, flow) {state}",
                 "{{flow}}",
             ),
-        ).mappings(_state_words())
+        )
+        .mappings(_state_words())
+        .no_value(NO_TCP)
     )
     made.with_panel(
         lines(
@@ -192,7 +215,7 @@ def _tcp(made: Dashboard) -> None:
             "suffix: segments",
             query(f"hoplab_tcp_retransmits{{{FLOW}}}", "{{flow}}", "A"),
             query(f"hoplab_tcp_timeouts{{{FLOW}}}", "{{flow}} timeouts", "B"),
-        )
+        ).no_value(NO_TCP)
     )
     made.with_panel(
         lines(
@@ -200,14 +223,16 @@ def _tcp(made: Dashboard) -> None:
             "Split-TCP: segments at a station that nobody else answers for yet.",
             "suffix: segments",
             query(f"hoplab_split_buffered{{{FLOW}}}", "{{flow}} {{node}}"),
-        )
+        ).no_value("no flow of this run is split")
     )
     made.with_panel(
         listing(
             "Flows, once they are over",
             "Table `flows`: what each came to.",
-            rows(last("hoplab_flows_goodput_kbps", RUN), "A"),
-        ).with_transformation(
+            rows(f"sum by (flow) ({last('hoplab_flows_goodput_kbps', RUN)})", "A"),
+        )
+        .no_value("told when the run is over")
+        .with_transformation(
             organized({"flow": "Flow", "Value": "Goodput, kbit/s", "Value #A": "Goodput, kbit/s"})
         )
     )
@@ -229,7 +254,7 @@ def _radio(made: Dashboard) -> None:
             "Packets in the queues of interfaces.",
             "suffix: packets",
             query(f"hoplab_queues_backlog_packets{{{NODE}}}", "{{node}} {{interface}}"),
-        )
+        ).no_value("this run has no wired link")
     )
     made.with_panel(
         lines(
@@ -268,30 +293,32 @@ def _radio(made: Dashboard) -> None:
             "That a radio has used since time 0.",
             "joule",
             query(f"hoplab_nodes_energy_j{{{NODE}}}", "{{node}}"),
+            least=0.001,
         )
     )
 
 
 def _network(made: Dashboard) -> None:
     made.with_row(Row("Network"))
+    frames, delivered = (
+        f"sum by (src, dst) ({last(f'hoplab_link_samples_{name}', RUN)})"
+        for name in ("frames", "delivered")
+    )
+    busiest = f"topk({MOST_LINKS}, {frames})"
     made.with_panel(_map())
     made.with_panel(
         listing(
             "Frames by link",
             "The twenty links with most frames since time 0, and how many were not received.",
-            rows(f"topk(20, {last('hoplab_link_samples_frames', RUN)})", "A"),
-            rows(
-                f"{last('hoplab_link_samples_frames', RUN)} - "
-                f"{last('hoplab_link_samples_delivered', RUN)}",
-                "B",
-            ),
+            rows(busiest, "A"),
+            rows(f"{frames} - {delivered} and on (src, dst) {busiest}", "B"),
         )
         .height(16)
+        .sort_by(downwards("Frames"))
         .with_transformation(transformer("merge"))
         .with_transformation(
             organized(
-                {"src": "From", "dst": "To", "Value #A": "Frames", "Value #B": "Not received"},
-                "run",
+                {"src": "From", "dst": "To", "Value #A": "Frames", "Value #B": "Not received"}
             )
         )
     )
@@ -328,43 +355,24 @@ def _network(made: Dashboard) -> None:
 
 
 def _map() -> nodegraph.Panel:
-    """Stations where they are, and links with frames.
+    """Stations where they are, and the links of the last seconds.
 
-    Places become labels (count_values), so that one query has a whole row. From 10.3 on Grafana
-    takes them for places; before, it arranges stations by itself.
+    The panel reads names of fields, so all that it shows is a label: places and numbers become one
+    by count_values. From 10.3 on Grafana takes ``fixedx`` and ``fixedy`` for places; before, it
+    arranges stations by itself.
     """
-    x = f'count_values by (node) ("fixedx", {last("hoplab_nodes_x_m", RUN)})'
-    # Up is where y grows.
-    y = f'count_values by (node) ("fixedy", -1 * {last("hoplab_nodes_y_m", RUN)})'
-    nodes = (
-        f'label_replace({x} * on (node) group_left (fixedy) {y}, "id", "$1", "node", "(.*)")'
-        f" * on (node) group_left () {last('hoplab_nodes_queue_len', RUN)}"
-    )
-    frames = f"sum by (src, dst) ({last('hoplab_link_samples_delivered', RUN)}) > 0"
-    edges = (
-        f'label_replace(label_replace(label_join({frames}, "id", "-", "src", "dst"), '
-        '"source", "$1", "src", "(.*)"), "target", "$1", "dst", "(.*)")'
-    )
     return (
         nodegraph.Panel()
         .title("Map")
         .description(
             "Stations where they are at the end of the time shown, with the frames that wait in "
-            "them; links that have delivered frames, with how many."
+            f"them; links that delivered frames in the {RECENT_S} s before, with how many."
         )
         .datasource(SOURCE)
-        .nodes(nodegraph.NodeOptions().main_stat_unit("suffix: waiting"))
-        .edges(nodegraph.EdgeOptions().main_stat_unit("suffix: frames"))
-        .with_target(rows(nodes, "nodes"))
-        .with_target(rows(edges, "edges"))
-        .with_transformation(
-            organized(
-                {"Value #nodes": "mainstat", "Value #edges": "mainstat", "node": "title"},
-                "run",
-                "src",
-                "dst",
-            )
-        )
+        .no_value(NOTHING)
+        .with_target(rows(_stations(), "nodes"))
+        .with_target(rows(_links(), "edges"))
+        .with_transformation(organized({}, "node", "src", "dst", "Value #nodes", "Value #edges"))
         .with_transformation(
             transformer(
                 "convertFieldType",
@@ -378,6 +386,36 @@ def _map() -> nodegraph.Panel:
         .span(HALF)
         .height(16)
     )
+
+
+def _stations() -> str:
+    x = f'count_values by (node) ("fixedx", {last("hoplab_nodes_x_m", RUN)})'
+    # Up is where y grows.
+    y = f'count_values by (node) ("fixedy", -1 * {last("hoplab_nodes_y_m", RUN)})'
+    waiting = _stat("node", last("hoplab_nodes_queue_len", RUN), "waiting")
+    joined = f"{x} * on (node) group_left (fixedy) {y}"
+    joined = f"{joined} * on (node) group_left (mainstat) {waiting}"
+    return _labelled(joined, id="node", title="node")
+
+
+def _links() -> str:
+    delivered = f"hoplab_link_samples_delivered{{{RUN}}}"
+    came = f"sum by (src, dst) (increase({delivered}[{RECENT_S}s] @ $until)) > 0"
+    joined = f'label_join({_stat("src, dst", came, "frames")}, "id", "-", "src", "dst")'
+    return _labelled(joined, source="src", target="dst")
+
+
+def _stat(by: str, values: str, what: str) -> str:
+    """The value as a label that the panel shows."""
+    counted = f'count_values by ({by}) ("mainstat", round({values}))'
+    return f'label_replace({counted}, "mainstat", "$1 {what}", "mainstat", "(.*)")'
+
+
+def _labelled(expr: str, **labels: str) -> str:
+    """With copies of labels."""
+    for name, other in labels.items():
+        expr = f'label_replace({expr}, "{name}", "$1", "{other}", "(.*)")'
+    return expr
 
 
 def _words(words: dict[str, tuple[str, str]]) -> ValueMap:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from grafana_foundation_sdk.builders.dashboard import Dashboard, Row
+from grafana_foundation_sdk.models.dashboard import VariableOption
 
 from dashboards.panels import (
     bars,
@@ -19,6 +20,7 @@ from dashboards.panels import (
     rows,
     transformer,
 )
+from dashboards.variables import listed
 
 KEPT = "$__range"
 SWEEP = 'sweep="$sweep"'
@@ -26,6 +28,10 @@ RESULT = f'last_over_time({{__name__="hoplab_sweep_$result", {SWEEP}}}[{KEPT}])'
 NUMBER = f"last_over_time(hoplab_sweep_number_$parameter{{{SWEEP}}}[{KEPT}])"
 SORTED = f"sort(avg by ($parameter) ({NUMBER}))"
 """Gives the values of a parameter that is a number their order; of another it has nothing."""
+FIRST = "goodput_kbps"
+VALUES = f"count by ($parameter) ({RESULT})"
+OF_SAMPLE = f"sqrt(({VALUES} > 1) / ({VALUES} - 1))"
+"""Makes the whole's standard deviation that of a sample."""
 RUNS = f"last_over_time(hoplab_sweep_seed_number{{{SWEEP}}}[{KEPT}])"
 
 
@@ -36,25 +42,37 @@ def dashboard() -> Dashboard:
         "Hoplab: Sweep",
         "Results of a sweep over one of its parameters; what else varies is averaged.",
     ).time("now-7d", "now+1h")
+    pushed = f"max by (sweep) (last_over_time(hoplab_axis_pushed_s[{KEPT}]))"
     made.with_variable(
-        choice(
-            "sweep", "Sweep", "label_values(hoplab_sweep_seed_number, sweep)", "Its dataset's name."
+        listed(
+            "sweep",
+            "Sweep",
+            f"sort_desc({pushed})",
+            '/sweep="([^"]*)"/',
+            "What it was pushed as; the last one first.",
+        )
+    )
+    weight = f"max by (parameter) (last_over_time(hoplab_axis_weight{{{SWEEP}}}[{KEPT}]))"
+    made.with_variable(
+        listed(
+            "parameter",
+            "Parameter",
+            f"sort_desc({weight})",
+            '/parameter="([^"]*)"/',
+            "Along the axis.",
         )
     )
     made.with_variable(
-        choice("parameter", "Parameter", "label_names()", "Along the axis.").regex("/^(p_.*)$/")
-    )
-    made.with_variable(
-        choice("result", "Result", "metrics(hoplab_sweep_.*)", "What is drawn.").regex(
-            "/^hoplab_sweep_((?!number_|seed_number|failed).*)$/"
-        )
+        choice("result", "Result", "metrics(hoplab_sweep_.*)", "What is drawn.")
+        .regex("/^hoplab_sweep_((?!number_|seed_number|failed).*)$/")
+        .current(VariableOption(selected=True, text=FIRST, value=FIRST))
     )
     made.with_row(Row("$result over $parameter"))
     made.with_panel(
         bars(
             "$result over $parameter",
             "Mean over all runs that have the parameter's value, with the lowest and the highest.",
-            "short",
+            "none",
             rows(SORTED, "A"),
             rows(f"avg by ($parameter) ({RESULT})", "B"),
             rows(f"min by ($parameter) ({RESULT})", "C"),
@@ -78,11 +96,11 @@ def dashboard() -> Dashboard:
     made.with_panel(
         listing(
             "Mean, spread and number of runs",
-            "Standard deviation over the runs of each value.",
+            "The sample's standard deviation over the runs of each value: none for a single run.",
             rows(SORTED, "A"),
             rows(f"avg by ($parameter) ({RESULT})", "B"),
-            rows(f"stddev by ($parameter) ({RESULT})", "C"),
-            rows(f"count by ($parameter) ({RESULT})", "D"),
+            rows(f"stddev by ($parameter) ({RESULT}) * {OF_SAMPLE}", "C"),
+            rows(VALUES, "D"),
         )
         .span(20)
         .with_transformation(transformer("merge"))

@@ -12,7 +12,12 @@ from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from dashboards import compare, health, run, sweep
 
 FOLDER = Path(__file__).with_name("grafana") / "json"
-ANNOTATIONS = {"step": "1s", "titleFormat": "{{kind}}", "textFormat": "{{source}} at {{node}}"}
+ANNOTATIONS = {
+    "step": "100ms",
+    "titleFormat": "{{kind}}",
+    "textFormat": "{{source}} at {{node}}",
+    "useValueForTime": True,
+}
 """What the data source reads of an annotation's query beyond what the types know."""
 
 
@@ -24,6 +29,9 @@ def built() -> dict[str, dict[str, Any]]:
         board: dict[str, Any] = json.loads(encoded)
         for annotation in board.get("annotations", {}).get("list", []):
             annotation.update(ANNOTATIONS)
+        for variable in board["templating"]["list"]:
+            # The types give all the same one, and Grafana up to 11 keeps one variable of an id.
+            del variable["id"]
         for number, panel in enumerate(board["panels"], 1):
             panel["id"] = number
         boards[f"{board['uid']}.json"] = board
