@@ -76,7 +76,7 @@ def dashboard() -> Dashboard:
     until(made)
     happened = f'hoplab_events_t_s{{{RUN}, source=~"$events"}}'
     made.annotation(_annotation("Events", "orange", happened))
-    made.annotation(_annotation("Scenario", "red", f"hoplab_plan_t_s{{{RUN}}}"))
+    made.annotation(_annotation("Scenario", "red", f"hoplab_plan_at_s{{{RUN}}}"))
     _overview(made)
     _tcp(made)
     _radio(made)

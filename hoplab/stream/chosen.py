@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hoplab.errors import ScenarioError
+from hoplab.stream import grafana
 from hoplab.stream.file import File
 from hoplab.stream.influx import Influx
 
@@ -17,4 +18,6 @@ def sinks(urls: Sequence[str] | None, files: Sequence[Path] | None) -> list[Infl
         if path.is_dir() or not path.parent.is_dir():
             expected = "expected a file or a pipe in a folder that exists"
             raise ScenarioError(f"--stream: {str(path)!r} cannot be written: {expected}")
+    if urls:
+        grafana.address()  # where it is wrong, that is told before anything runs
     return [*map(Influx, urls or []), *map(File, files or [])]

@@ -33,28 +33,36 @@ def push(
         typer.Option(metavar="FILE", help="Write it to a file or pipe; may be repeated."),
     ] = None,
     name: Annotated[
-        str | None, typer.Option(help="What a sweep is called; the file's name without it.")
+        str | None, typer.Option(help="What a sweep is called; its folder's name without it.")
     ] = None,
 ) -> None:
     """Send a finished run or a sweep's results to a database, or write their lines to a file."""
+    from hoplab.stream import grafana
     from hoplab.stream import push as pushed
     from hoplab.stream.chosen import sinks
 
     chosen = sinks(influx, stream)
     if not chosen:
         raise ScenarioError("push: where to? Name a database with --influx or a file with --stream")
+    called, date_ns = name or pushed.sweep_name(path), time.time_ns()
+    course = pushed.course(path) if path.is_dir() else None
+    link = grafana.of_sweep(called, date_ns) if course is None else grafana.of_run(course)
     for sink in chosen:
-        if path.is_dir():
-            course = pushed.course(path)
+        if course is not None:
             sink.begin(course)
             for batch in pushed.batches(course):
                 _insist(sink.name, partial(sink.take, [batch]))
         else:
-            date_ns = time.time_ns()
-            for text in pushed.sweep_lines(path, name or path.stem, date_ns):
+            for text in pushed.sweep_lines(path, called, date_ns):
                 _insist(sink.name, partial(sink.write, text))
         sink.end()
-        output.print(f"{path}: sent to {sink.name}", soft_wrap=True, markup=False, highlight=False)
+        _tell(f"{path}: sent to {sink.name}")
+    if any(sink.is_database for sink in chosen) and link is not None:
+        _tell(f"Grafana: {link}")
+
+
+def _tell(line: str) -> None:
+    output.print(line, soft_wrap=True, markup=False, highlight=False)
 
 
 def _insist(name: str, action: Callable[[], None]) -> None:

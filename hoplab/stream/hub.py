@@ -14,6 +14,8 @@ from types import TracebackType
 from typing import Any
 
 from hoplab.scenario.model import Scenario
+from hoplab.stream import grafana
+from hoplab.stream.about import Seconds, health_rows, plan_rows, run_row
 from hoplab.stream.follow import Follower, content
 from hoplab.stream.outlet import NICE, Account, Outlet
 from hoplab.stream.sink import NANOSECONDS, Batch, Course, Sink
@@ -22,6 +24,8 @@ PAUSE_S = 0.05
 """Between two looks at the records."""
 GRACE_S = 5.0
 """How long the sinks may take for their last rows, all together."""
+SAMPLES = "nodes"
+"""The table that tells how far a run has come."""
 
 
 class Stream:
@@ -37,7 +41,7 @@ class Stream:
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
         self._follower: Follower | None = None
-        self._lock = threading.Lock()
+        self._seconds = Seconds(0.0)
 
     def __enter__(self) -> Stream:
         return self
@@ -55,7 +59,8 @@ class Stream:
         if not self._outlets:
             return
         launched_ns = time.time_ns() // NANOSECONDS * NANOSECONDS
-        self._follower = Follower(folder, scenario.duration_s, self._deliver)
+        self._follower = Follower(folder, scenario.duration_s, self._followed)
+        self._seconds = Seconds(scenario.duration_s)
         self._thread = threading.Thread(
             target=self._follow,
             args=(folder, scenario, machine, None if real_time else launched_ns),
@@ -106,10 +111,24 @@ class Stream:
             time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(begin_s + t_s))
             for t_s in (0.0, self.course.scenario.duration_s)
         ]
-        return [
+        lines = [
             f"stream: {account.samples} samples to {account.sink}, {span[0]} to {span[1]}"
             for account in self.accounts
         ]
+        return lines + [f"Grafana: {link}" for link in [self.link()] if link is not None]
+
+    def link(self) -> str | None:
+        """The run's page in Grafana, where a database has its samples."""
+        if self.course is None or not any(outlet.is_database for outlet in self._outlets):
+            return None
+        return grafana.of_run(self.course)
+
+    def _followed(self, batch: Batch) -> None:
+        """What a follower has read; a row of the run itself goes with each second."""
+        self._deliver(batch)
+        if batch.table == SAMPLES and self.course is not None:
+            for t_s in self._seconds.reached(row["t_s"] for row in batch.rows):
+                self._deliver(Batch("run", [run_row(self.course, "running", float(t_s))]))
 
     def _deliver(self, batch: Batch) -> None:
         for outlet in self._outlets:
@@ -127,6 +146,8 @@ class Stream:
         for outlet in self._outlets:
             outlet.begin(self.course)
         self._deliver(Batch("run", [run_row(self.course, "running", 0.0)]))
+        if planned := plan_rows(self.course):
+            self._deliver(Batch("plan", planned))
         assert self._follower is not None
         while not self._ended.wait(PAUSE_S):
             with contextlib.suppress(OSError):
@@ -141,27 +162,6 @@ class Stream:
         self._deliver(Batch("run", [row]))
 
 
-def health_rows(account: Any) -> list[dict[str, Any]]:
-    """Every number that the medium says of itself: rows of table `health`."""
-    return [{"item": item, "value": value} for item, value in numbers(account)]
-
-
-def run_row(course: Course, state: str, t_s: float) -> dict[str, Any]:
-    """A row of table `run`."""
-    scenario = course.scenario
-    return {
-        "t_s": t_s,
-        "title": scenario.title or course.run,
-        "machine": course.machine,
-        "state": state,
-        "start_s": course.start_ns / NANOSECONDS,
-        "duration_s": scenario.duration_s,
-        "stations": len(scenario.station),
-        "flows": len(scenario.flow),
-        "seed": scenario.seed,
-    }
-
-
 def _json(path: Path) -> Any:
     try:
         return json.loads(content(path))
@@ -174,14 +174,3 @@ def told(folder: Path, key: str) -> int | None:
     value = _json(folder / "raw" / "verdict.json")
     number = value.get(key) if isinstance(value, dict) else None
     return number if isinstance(number, int) else None
-
-
-def numbers(value: Any, prefix: str = "") -> list[tuple[str, float]]:
-    """Every number in an object and the objects in it: ``frames.acked``."""
-    found: list[tuple[str, float]] = []
-    if isinstance(value, dict):
-        for key, inner in sorted(value.items()):
-            found += numbers(inner, f"{prefix}.{key}" if prefix else str(key))
-    elif isinstance(value, int | float):
-        found.append((prefix, float(value)))
-    return found

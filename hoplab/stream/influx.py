@@ -27,6 +27,7 @@ class Influx(Sink):
     """Posts to one URL. `HOPLAB_INFLUX_TOKEN` has its token: command lines are seen by others."""
 
     every_s = 0.25
+    is_database = True
 
     def __init__(self, url: str) -> None:
         """Raises `ScenarioError` for a URL that cannot be one."""

@@ -48,6 +48,7 @@ class Outlet:
 
     def __init__(self, sink: Sink, limit_rows: int = LIMIT_ROWS) -> None:
         self._sink = sink
+        self.is_database = sink.is_database
         self._limit = limit_rows
         self._changed = threading.Condition()
         self._waiting: deque[Batch] = deque()

@@ -7,7 +7,11 @@ A dataset's rows (`hoplab sweep`) become lines of their own::
 
 Every parameter is a tag, every number among the results a field; of a parameter that is a number
 there is a field ``number_p_PARAMETER`` too, to sort by. All have the date of the push, since a
-sweep's runs lie on no common axis of time.
+sweep's runs lie on no common axis of time. Before them comes a line for each parameter::
+
+    hoplab_axis,sweep=NAME,parameter=p_PARAMETER weight=NUMBER,values=COUNT,pushed_s=DATE DATE
+
+with the highest weight for the parameter that has most values, numbers before words.
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ from hoplab import results
 from hoplab.errors import ResultsError
 from hoplab.records.schema import TABLES
 from hoplab.scenario.model import Scenario
-from hoplab.stream.hub import health_rows, run_row
+from hoplab.stream.about import health_rows, plan_rows, whole_run
 from hoplab.stream.line import IN_TAG, PREFIX, tag
 from hoplab.stream.sink import NANOSECONDS, Batch, Course
 
@@ -34,6 +38,10 @@ FIRST_AFTER_PARAMETERS = "seed"
 """The dataset's first column that is no parameter (`hoplab.sweep.dataset`)."""
 TAGS = ("key", "flow")
 PARAMETER = "p_"
+FIRST_NUMBERS = 1_000_000
+"""What a number among parameters weighs: it makes an axis."""
+DATASET = "results.parquet"
+"""What `hoplab sweep` calls every dataset."""
 
 
 def course(folder: Path) -> Course:
@@ -54,8 +62,9 @@ def batches(course: Course) -> Iterator[Batch]:
     how fast it went is not known any more."""
     run = results.load(course.folder)
     state = "complete" if run.manifest["verdict"]["status"] == 0 else "failed"
-    for t_s in (0.0, course.scenario.duration_s):
-        yield Batch("run", [run_row(course, state, t_s)])
+    yield Batch("run", whole_run(course, state))
+    if planned := plan_rows(course):
+        yield Batch("plan", planned)
     if health := health_rows(run.manifest.get("medium")):
         yield Batch("health", health)
     for name in TABLES:
@@ -72,11 +81,17 @@ def sweep_lines(path: Path, name: str, date_ns: int) -> Iterator[bytes]:
             if FIRST_AFTER_PARAMETERS not in columns.names:
                 raise ResultsError(f"{path}: is no dataset of 'hoplab sweep'")
             lines = _Sweep(columns, name, date_ns)
+            yield lines.axes(file)
             for chunk in file.iter_batches(CHUNK_ROWS):
                 yield "".join(map(lines.line, chunk.to_pylist())).encode("utf-8", "replace")
     except (OSError, pa.ArrowException) as error:
         reason = str(error).splitlines()[0]
         raise ResultsError(f"{path}: cannot be read: {reason}") from None
+
+
+def sweep_name(path: Path) -> str:
+    """What a sweep is called: its folder's name, or that of a file that has one of its own."""
+    return path.resolve().parent.name if path.name == DATASET else path.stem
 
 
 class _Sweep:
@@ -86,6 +101,9 @@ class _Sweep:
         parameters = columns.names[: columns.names.index(FIRST_AFTER_PARAMETERS)]
         self._head = f"{PREFIX}sweep,sweep={tag(name) or 'unnamed'}"
         self._end = f" {date_ns}\n"
+        self._parameters = [(p, _is_number(columns.field(p).type)) for p in parameters]
+        self._axis = f"{PREFIX}axis,sweep={tag(name) or 'unnamed'}"
+        self._pushed_s = date_ns / NANOSECONDS
         self._tags = [(p, f",{PARAMETER}{tag_name(p)}=") for p in parameters]
         self._numbers = [
             (p, f"number_{PARAMETER}{tag_name(p)}")
@@ -98,6 +116,18 @@ class _Sweep:
             for field in columns
             if field.name not in (*parameters, FIRST_AFTER_PARAMETERS) and _is_number(field.type)
         ]
+
+    def axes(self, file: pq.ParquetFile) -> bytes:
+        """A line for each parameter."""
+        lines = []
+        for parameter, is_number in self._parameters:
+            values = len(file.read([parameter])[parameter].unique())
+            weight = 0 if values < 2 else values + (FIRST_NUMBERS if is_number else 0)
+            lines.append(
+                f"{self._axis},parameter={PARAMETER}{tag_name(parameter)} weight={weight},"
+                f"values={values},pushed_s={self._pushed_s!r}{self._end}"
+            )
+        return "".join(lines).encode("utf-8", "replace")
 
     def line(self, row: dict[str, Any]) -> str:
         tags = "".join(

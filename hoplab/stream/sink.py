@@ -54,6 +54,8 @@ class Sink:
     """What messages call it."""
     every_s = 0.1
     """At most how often it is given rows, so that they come together."""
+    is_database = False
+    """Whether Grafana can have what it takes from a database."""
 
     def begin(self, course: Course) -> None:
         """The run has been launched."""

@@ -20,7 +20,7 @@ from dashboards.write import built
 from hoplab import results
 from hoplab.records.schema import TABLES
 from hoplab.results import Results
-from hoplab.stream.hub import numbers
+from hoplab.stream.about import numbers
 from tests.emulation.conftest import HOPLAB
 from tests.emulation.victoria import Labels, Victoria, victoria
 
