@@ -366,9 +366,10 @@ def _map() -> nodegraph.Panel:
         .title("Map")
         .description(
             "Stations where they are at the end of the time shown, with the frames that wait in "
-            f"them; links that delivered frames in the {RECENT_S} s before, with how many."
+            f"them; the twenty links that delivered most frames in the {RECENT_S} s before."
         )
         .datasource(SOURCE)
+        .nodes(nodegraph.NodeOptions())
         .no_value(NOTHING)
         .with_target(rows(_stations(), "nodes"))
         .with_target(rows(_links(), "edges"))
@@ -389,9 +390,9 @@ def _map() -> nodegraph.Panel:
 
 
 def _stations() -> str:
-    x = f'count_values by (node) ("fixedx", {last("hoplab_nodes_x_m", RUN)})'
+    x = f'count_values by (node) ("fixedx", round({last("hoplab_nodes_x_m", RUN)}, 0.1))'
     # Up is where y grows.
-    y = f'count_values by (node) ("fixedy", -1 * {last("hoplab_nodes_y_m", RUN)})'
+    y = f'count_values by (node) ("fixedy", round(-1 * {last("hoplab_nodes_y_m", RUN)}, 0.1))'
     waiting = _stat("node", last("hoplab_nodes_queue_len", RUN), "waiting")
     joined = f"{x} * on (node) group_left (fixedy) {y}"
     joined = f"{joined} * on (node) group_left (mainstat) {waiting}"
@@ -399,8 +400,11 @@ def _stations() -> str:
 
 
 def _links() -> str:
-    delivered = f"hoplab_link_samples_delivered{{{RUN}}}"
-    came = f"sum by (src, dst) (increase({delivered}[{RECENT_S}s] @ $until)) > 0"
+    delivered = f"last_over_time(hoplab_link_samples_delivered{{{RUN}}}[1d] @ $until"
+    now, before = (
+        f"sum by (src, dst) ({delivered}{shift}))" for shift in ("", f" offset {RECENT_S}s")
+    )
+    came = f"topk({MOST_LINKS}, {now} - ({before} or 0 * {now}) > 0)"
     joined = f'label_join({_stat("src, dst", came, "frames")}, "id", "-", "src", "dst")'
     return _labelled(joined, source="src", target="dst")
 

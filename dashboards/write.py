@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.models.dashboard import VariableHide
 
 from dashboards import compare, health, run, sweep
 
@@ -19,6 +20,8 @@ ANNOTATIONS = {
     "useValueForTime": True,
 }
 """What the data source reads of an annotation's query beyond what the types know."""
+
+HIDDEN = VariableHide.HIDE_VARIABLE.value
 
 
 def built() -> dict[str, dict[str, Any]]:
@@ -32,6 +35,8 @@ def built() -> dict[str, dict[str, Any]]:
         for variable in board["templating"]["list"]:
             # The types give all the same one, and Grafana up to 11 keeps one variable of an id.
             del variable["id"]
+            # Links carry what was chosen, not what follows from it.
+            variable["skipUrlSync"] = variable.get("hide") == HIDDEN
         for number, panel in enumerate(board["panels"], 1):
             panel["id"] = number
         boards[f"{board['uid']}.json"] = board

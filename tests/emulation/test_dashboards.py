@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 import re
+import statistics
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -138,15 +139,23 @@ def queries() -> Iterator[tuple[tuple[str, str, str], dict[str, Any]]]:
                 yield (name.removesuffix(".json"), panel["title"], target["refId"]), target
 
 
+def shift_ms(streamed: Streamed) -> float:
+    """How much later the first run began than the second."""
+    return 1000 * (streamed.starts[0] - streamed.starts[1])
+
+
 def filled(expr: str, streamed: Streamed, run: str = "first") -> str:
     """The expression with what Grafana puts in for its variables."""
-    shift = streamed.starts[0] - streamed.starts[1]
     values = {
-        "${shift}": f"{shift:.0f}",
+        "${shift}": f"{shift_ms(streamed):.0f}",
+        "${__range}": f"{RANGE_S}s",
         "$__rate_interval": f"{RATE_S:g}s",
         "$__range": f"{RANGE_S}s",
         "$run": run,
+        "$shown": run,
         "$other": "second",
+        "$against": "second",
+        "$until": f"{streamed.starts[0] + 8:.0f}",
         "$flow": ".*",
         "$station": ".*",
         "$events": "scenario|medium|elfn",
@@ -156,7 +165,7 @@ def filled(expr: str, streamed: Streamed, run: str = "first") -> str:
     }
     for variable, value in values.items():
         expr = expr.replace(variable, value)
-    assert "$" not in expr.replace('"$1"', ""), expr
+    assert "$" not in expr.replace('"$1', ""), expr
     return expr
 
 
@@ -271,16 +280,29 @@ def undelivered(run: Results) -> Series:
 
 
 def place(run: Results) -> Series:
-    """With the place as text, as the map's query has it."""
+    """Place and number as text, as the map's query has them."""
     x, y, queue = (last(column(run, "nodes", name)) for name in ("x_m", "y_m", "queue_len"))
     return {
-        (f"{x[key][-1.0]:g}", f"{0 - y[key][-1.0]:g}", *key): {-1.0: queue[key][-1.0]} for key in x
+        (
+            f"{x[key][-1.0]:g}",
+            f"{0 - y[key][-1.0]:g}",
+            *key,
+            *key,
+            f"{queue[key][-1.0]:g} waiting",
+        ): {-1.0: 1}
+        for key in x
     }
 
 
-def edges(run: Results) -> Series:
-    used = last(column(run, "link_samples", "delivered"))
-    return {key: value for key, value in used.items() if value[-1.0] > 0}
+def edges(run: Results, since_s: float = 3.0) -> Series:
+    """Links that delivered frames in the last five of eight seconds."""
+    found: Series = {}
+    for (src, dst), values in column(run, "link_samples", "delivered").items():
+        before = max((t for t in values if t <= since_s), default=None)
+        came = values[max(values)] - (values[before] if before is not None else 0)
+        if came > 0:
+            found[src, dst, f"{came:g} frames"] = {-1.0: 1}
+    return found
 
 
 def swept(table: pa.Table, value: str, combine: Callable[[list[float]], float]) -> Series:
@@ -291,7 +313,8 @@ def swept(table: pa.Table, value: str, combine: Callable[[list[float]], float]) 
 
 
 def deviation(values: list[float]) -> float:
-    return float(mean([(value - mean(values)) ** 2 for value in values]) ** 0.5)
+    """The sample's."""
+    return statistics.stdev(values)
 
 
 def flows(run: Results, name: str) -> Series:
@@ -351,8 +374,8 @@ def expectations(s: Streamed) -> dict[tuple[str, str, str], tuple[Key, Series]]:
         (run, "Tries after the first", "B"): (station, growth(node["failed"])),
         (run, "Busy air", "A"): (station, busy(one)),
         (run, "Energy", "A"): (station, node["energy_j"]),
-        (run, "Map", "nodes"): (("fixedx", "fixedy", "id"), place(one)),
-        (run, "Map", "edges"): (("source", "target"), edges(one)),
+        (run, "Map", "nodes"): (("fixedx", "fixedy", "id", "title", "mainstat"), place(one)),
+        (run, "Map", "edges"): (("source", "target", "mainstat"), edges(one)),
         (run, "Frames by link", "A"): (("src", "dst"), last(column(one, "link_samples", "frames"))),
         (run, "Frames by link", "B"): (("src", "dst"), undelivered(one)),
         (run, "Events", "A"): (("source", "kind"), events(one)),
@@ -462,15 +485,19 @@ def by(labels: Key, found: list[tuple[Labels, Any]]) -> dict[Key, Any]:
 
 
 def test_variables_offer_what_there_is(streamed: Streamed) -> None:
+    """The newest run is the second."""
     wanted = {
-        "run": {"first", "second"},
-        "other": {"first", "second"},
-        "flow": {"flow0", "flow1"},
-        "station": {"n0", "n1", "n2", "n3"},
-        "sweep": {"windows"},
-        "parameter": {"p_cc", "p_window"},
-        "result": {"goodput_kbps", "retransmits", "energy_j"},
-        "shift": {f"{streamed.starts[0] - streamed.starts[1]:.0f}"},
+        "run": ["newest", "second", "first"],
+        "shown": ["first"],
+        "other": ["newest other", "second"],
+        "against": ["second"],
+        "shift": [f"{shift_ms(streamed):.0f}"],
+        "until": [f"{streamed.starts[0] + 8:.0f}"],
+        "flow": ["flow0", "flow1"],
+        "station": ["n0", "n1", "n2", "n3"],
+        "sweep": ["windows"],
+        "parameter": ["p_window", "p_cc"],
+        "result": ["energy_j", "goodput_kbps", "retransmits"],
     }
     seen = set()
     for board in built().values():
@@ -481,43 +508,105 @@ def test_variables_offer_what_there_is(streamed: Streamed) -> None:
     assert seen == set(wanted)
 
 
-def offered(streamed: Streamed, variable: dict[str, Any]) -> set[str]:
+@pytest.mark.parametrize(
+    ("chosen", "shown", "against"),
+    [
+        ({"run": "newest", "other": "newest other"}, "second", "first"),
+        ({"run": "first", "other": "newest other"}, "first", "second"),
+        ({"run": "second", "other": "first"}, "second", "first"),
+        ({"run": "no such run", "other": "second"}, None, "second"),
+    ],
+)
+def test_two_runs_are_compared_whichever_is_the_later(
+    streamed: Streamed, chosen: dict[str, str], shown: str | None, against: str
+) -> None:
+    """As it is opened, and with each of both first: either has its lines on one axis."""
+    board = built()["hoplab-compare.json"]
+    values = dict(chosen)
+    for variable in board["templating"]["list"]:
+        if variable["type"] == "query" and variable["name"] not in values:
+            values[variable["name"]] = next(iter(offered(streamed, variable, values)), None)
+    assert (values["shown"], values["against"]) == (shown, against)
+    if shown is None:
+        return
+    runs = {"first": streamed.first, "second": streamed.second}
+    start_s = dict(zip(runs, streamed.starts, strict=True))[shown]
+    panel = next(panel for panel in board["panels"] if panel["title"] == "Congestion window")
+    for target, run in zip(panel["targets"], (runs[shown], runs[against]), strict=True):
+        expr = put_in(target["expr"], values)
+        ((_, found),) = streamed.database.over_time(expr, start_s, start_s + 6, STEP_S)
+        times = {round(t - start_s, 3): value for t, value in found.items()}
+        for t_s, value in added(column(run, "tcp", "cwnd"), mean)[()].items():
+            if t_s <= 6:
+                assert times[t_s] == pytest.approx(value), (run, t_s)
+
+
+def put_in(expr: str, values: dict[str, str | None]) -> str:
+    """Variables' values in their places, longest names first, as nothing else tells their end."""
+    for name in sorted(values, key=len, reverse=True):
+        for form in (f"${{{name}}}", f"${name}"):
+            expr = expr.replace(form, values[name] or "")
+    return expr
+
+
+def offered(
+    streamed: Streamed, variable: dict[str, Any], values: dict[str, str | None] | None = None
+) -> list[str]:
     """As Grafana's data source for Prometheus does what a variable asks for."""
-    function, argument = re.fullmatch(
-        r"(\w+)\((.*)\)", filled(variable["query"], streamed)
-    ).groups()  # type: ignore[union-attr]
+    query = put_in(variable["query"], values or {})
+    function, argument = re.fullmatch(r"(\w+)\((.*)\)", filled(query, streamed)).groups()  # type: ignore[union-attr]
     database = streamed.database
     span = {"start": streamed.starts[0] - 60, "end": time.time() + 60}
     if function == "label_values":
         match, _, label = argument.rpartition(", ")
         names = database.api(f"label/{label}/values", **{"match[]": match}, **span)
-    elif function == "label_names":
-        names = database.api("labels", **span)
     elif function == "metrics":
         names = database.api("label/__name__/values", **span)
         names = [name for name in names if re.search(argument, name)]
     else:
         assert function == "query_result"
         at_s = time.time() + 60
-        names = [f"{{}} {value:g} {at_s * 1000:.0f}" for _, value in database.now(argument, at_s)]
+        names = [as_text(*found, at_s) for found in database.now(argument, at_s)]
     if variable.get("regex"):
         found = (re.search(variable["regex"].strip("/"), name) for name in names)
         names = [match[1] for match in found if match is not None]
-    return set(names)
+    assert len(set(names)) == len(names)
+    return list(names)
 
 
-def test_annotations_are_the_events(streamed: Streamed) -> None:
-    (annotation,) = (
+def as_text(labels: Labels, value: float, at_s: float) -> str:
+    """A row of a query's answer, as variables are given it."""
+    told = ",".join(f'{name}="{label}"' for name, label in labels.items() if name != "__name__")
+    return f"{labels.get('__name__', '')}{{{told}}} {value:.12g} {at_s * 1000:.0f}"
+
+
+def test_annotations_are_the_events_at_their_times(streamed: Streamed) -> None:
+    run, (start_s, _) = streamed.first, streamed.starts
+    events, scenario = (
         entry
         for entry in built()["hoplab-run.json"]["annotations"]["list"]
         if entry.get("expr") is not None
     )
-    start_s = streamed.starts[0]
-    found = streamed.database.over_time(
-        filled(annotation["expr"], streamed), start_s, start_s + 9, 1
-    )
-    events = {(row["source"], row["kind"], row["node"]) for row in streamed.first.rows("events")}
-    wanted = {event for event in events if event[0] in ("scenario", "medium", "elfn")}
+
+    def told(annotation: dict[str, Any], *labels: str) -> dict[Key, set[float]]:
+        assert annotation["useValueForTime"]
+        step_s = float(annotation["step"].removesuffix("ms")) / 1000
+        expr = filled(annotation["expr"], streamed)
+        found = streamed.database.over_time(expr, start_s, start_s + 9, step_s)
+        return {
+            key: {round(value / 1000 - start_s, 2) for value in values.values()}
+            for key, values in by(labels, found).items()
+        }
+
+    wanted: dict[Key, set[float]] = {}
+    for row in run.rows("events"):
+        if row["source"] in ("scenario", "medium", "elfn"):
+            key = (row["source"], row["kind"], row["node"])
+            wanted.setdefault(key, set()).add(round(row["t_s"], 2))
     assert {event[0] for event in wanted} >= {"scenario", "elfn"}
-    got = {(labels["source"], labels["kind"], labels["node"]) for labels, _ in found}
-    assert got == wanted
+    got = told(events, "source", "kind", "node")
+    assert got.keys() == wanted.keys()
+    for key, times in got.items():
+        # Of several in one step the last is told.
+        assert times <= wanted[key] and max(times) == max(wanted[key]), key
+    assert told(scenario, "kind", "node") == {("move", "n2"): {4.0, 6.0}}

@@ -61,7 +61,7 @@ def test_no_sink_changes_a_run(tmp_path: Path, run_scenario: Run, silent: str) -
         name = line.partition(",")[0].removeprefix("hoplab_")
         came[name] = came.get(name, 0) + 1
     assert {name: came.get(name, 0) for name in tables} == tables
-    assert came["run"] == 2 and came["progress"] == 4 and came["health"] > 10
+    assert came["run"] == 5 and came["progress"] == 4 and came["health"] > 10
     accounts = {account["sink"]: account for account in followed["streams"]}
     whole = sum(came.values())
     assert accounts[str(lines)] | {"reason": None} == {
@@ -161,6 +161,6 @@ def test_what_is_pushed_are_the_tables(tmp_path: Path, run_scenario: Run, hoplab
     lines = (tmp_path / "lines").read_text().splitlines()
     of_tables = [line for line in lines if not line.startswith(("hoplab_run,", "hoplab_health,"))]
     assert len(of_tables) == sum(run.table(name).num_rows for name in TABLES)
-    assert sum(line.startswith("hoplab_run,") for line in lines) == 2
+    assert sum(line.startswith("hoplab_run,") for line in lines) == 5
     done = hoplab("push", str(tmp_path / "run1"))
     assert done.returncode == 2 and "--influx" in done.stderr

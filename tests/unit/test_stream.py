@@ -11,12 +11,16 @@ from typing import Any
 
 import pytest
 
+from hoplab.errors import ScenarioError
 from hoplab.records.schema import TABLES
 from hoplab.scenario.model import Scenario
+from hoplab.stream import chosen, grafana
 from hoplab.stream import outlet as outlet_module
+from hoplab.stream.about import plan_rows
 from hoplab.stream.follow import LINE_BYTES, Follower
 from hoplab.stream.hub import Stream
 from hoplab.stream.outlet import Outlet
+from hoplab.stream.push import sweep_name
 from hoplab.stream.sink import Batch, Course, Refused, Sink, Unavailable
 
 PATIENCE_S = 3600.0
@@ -284,3 +288,71 @@ def test_keys_and_times_are_columns() -> None:
         assert set(table.keys) <= table.names, table.name
         assert table.time is None or table.time in table.names, table.name
         assert not table.timed or table.time == "t_s"
+
+
+def test_a_row_of_the_run_goes_with_each_second(tmp_path: Path) -> None:
+    """So a dashboard that shows a part of a run knows of it."""
+    sink = Keeper()
+    rows = [dict.fromkeys(TABLES["nodes"].names, 0) | {"node": "n0", "t_s": t} for t in (0.5, 3.2)]
+    for row in rows:
+        for column in TABLES["nodes"].columns:
+            if column.type == "float" and column.name != "t_s":
+                row[column.name] = 0.0
+    with Stream([sink]) as stream:
+        stream.begin(tmp_path, SCENARIO, "uml", real_time=False)
+        (tmp_path / "raw").mkdir()
+        (tmp_path / "raw" / "nodes.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
+        deadline = time.monotonic() + 10
+        while stream.course is None and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert [row["t_s"] for row in sink.rows["run"]] == [0, 1, 2, 3, 5]
+    assert {row["start_s"] for row in sink.rows["run"]} == {sink.rows["run"][0]["start_s"]}
+
+
+def test_what_a_scenario_plans_is_told(tmp_path: Path) -> None:
+    events = [
+        {"at_s": 2, "kind": "down", "station": "n1"},
+        {"at_s": 3, "kind": "move", "station": "n1", "x_m": 5, "y_m": -2.5},
+        {"at_s": 4, "kind": "loss", "src": "n0", "dst": "n1", "rate": 0.5},
+    ]
+    scenario = SCENARIO.model_validate(SCENARIO.model_dump() | {"event": events})
+    planned = plan_rows(Course("run", tmp_path, scenario, "uml", 0))
+    assert planned == [
+        {"at_s": 2, "node": "n1", "kind": "down", "detail": ""},
+        {"at_s": 3, "node": "n1", "kind": "move", "detail": "x_m=5 y_m=-2.5"},
+        {"at_s": 4, "node": "n0", "kind": "loss", "detail": "dst=n1 rate=0.5"},
+    ]
+
+
+def test_links_have_the_run_and_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(grafana.GRAFANA, raising=False)
+    course = Course("a run", Path("run"), SCENARIO, "uml", 1_700_000_000_000_000_000)
+    assert grafana.of_run(course) == (
+        "http://127.0.0.1:3000/d/hoplab-run?var-run=a+run&from=1700000000000&to=1700000005000"
+    )
+    monkeypatch.setenv(grafana.GRAFANA, "https://lab/grafana/")
+    link = grafana.of_sweep("chain", 1_700_000_000_000_000_000)
+    assert link is not None
+    assert link.startswith("https://lab/grafana/d/hoplab-sweep?var-sweep=chain&from=1699")
+    monkeypatch.setenv(grafana.GRAFANA, "")
+    assert grafana.of_run(course) is None
+    for wrong in ("lab:3000", "http://", "http://h:0", "http://h:x", "http://h/\x1b", "ftp://h"):
+        monkeypatch.setenv(grafana.GRAFANA, wrong)
+        with pytest.raises(ScenarioError, match="HOPLAB_GRAFANA: .* expected http"):
+            chosen.sinks(["http://127.0.0.1:8428"], None)
+        assert chosen.sinks(None, None) == []
+
+
+def test_a_database_alone_has_a_link(tmp_path: Path) -> None:
+    for is_database, lines in ((False, 1), (True, 2)):
+        sink = Keeper()
+        sink.is_database = is_database
+        (tmp_path / "raw").mkdir(exist_ok=True)
+        with Stream([sink]) as stream:
+            stream.begin(tmp_path, SCENARIO, "uml", real_time=False)
+        assert len(stream.summary()) == lines
+
+
+def test_a_pushed_sweep_is_named_after_its_folder() -> None:
+    assert sweep_name(Path("/sweeps/chain/results.parquet")) == "chain"
+    assert sweep_name(Path("/sweeps/chain/windows.parquet")) == "windows"

@@ -345,7 +345,15 @@ def test_a_sweep_s_rows_become_lines(tmp_path: Path) -> None:
     ]
     path = tmp_path / "windows.parquet"
     pq.write_table(pa.Table.from_pylist(rows), path)
-    first, second = b"".join(sweep_lines(path, "windows", 7)).decode().splitlines()
+    lines = b"".join(sweep_lines(path, "windows", 7_000_000_000)).decode().splitlines()
+    window, cc, first, second = lines
+    for line, parameter, weight in (
+        (window, "p_flow_0_window", "1000002"),
+        (cc, "p_cc", "2"),
+    ):
+        tags = {"sweep": "windows", "parameter": parameter}
+        told = {"weight": weight, "values": "2", "pushed_s": "7.0"}
+        assert parsed(line) == ("hoplab_axis", tags, told, 7_000_000_000)
     assert parsed(first) == (
         "hoplab_sweep",
         {
@@ -362,7 +370,7 @@ def test_a_sweep_s_rows_become_lines(tmp_path: Path) -> None:
             "number_p_flow_0_window": "4.0",
             "goodput_kbps": "100.0",
         },
-        7,
+        7_000_000_000,
     )
     assert parsed(second)[2]["failed"] == "1.0" and "goodput_kbps" not in parsed(second)[2]
 
