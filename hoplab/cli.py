@@ -273,7 +273,9 @@ def _performed(
     pages: list[Path] = []
     with ExitStack() as stack:
         page = stack.enter_context(_page(scenario)) if live else None
-        following = Stream([*chosen, page.sink] if page is not None else chosen)
+        # Who holds a run back wants to look at it.
+        tell = None if pace is None else _say
+        following = Stream([*chosen, page.sink] if page is not None else chosen, tell=tell)
 
         def on_results(folder: Path) -> None:
             pages.append(reports.render(folder))

@@ -8,7 +8,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -31,13 +31,20 @@ SAMPLES = "nodes"
 class Stream:
     """Gives a run's rows to ``sinks`` while it goes on. For one run; `close` it in any case."""
 
-    def __init__(self, sinks: Sequence[Sink], grace_s: float = GRACE_S) -> None:
+    def __init__(
+        self,
+        sinks: Sequence[Sink],
+        grace_s: float = GRACE_S,
+        tell: Callable[[str], None] | None = None,
+    ) -> None:
+        """``tell`` hears where the run can be watched, once it has begun."""
         self.accounts: list[Account] = []
         """What became of the rows, one for each sink, once it is closed."""
         self.course: Course | None = None
         """The run, once it has been launched and its time 0 has a date."""
         self._outlets = [Outlet(sink) for sink in sinks]
         self._grace_s = grace_s
+        self._tell = tell
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
         self._follower: Follower | None = None
@@ -146,6 +153,8 @@ class Stream:
         for outlet in self._outlets:
             outlet.begin(self.course)
         self._deliver(Batch("run", [run_row(self.course, "running", 0.0)]))
+        if self._tell is not None and (link := self.link()) is not None:
+            self._tell(f"Grafana: {link}")
         if planned := plan_rows(self.course):
             self._deliver(Batch("plan", planned))
         assert self._follower is not None

@@ -522,7 +522,7 @@ def test_two_runs_are_compared_whichever_is_the_later(
 ) -> None:
     """As it is opened, and with each of both first: either has its lines on one axis."""
     board = built()["hoplab-compare.json"]
-    values = dict(chosen)
+    values: dict[str, str | None] = dict(chosen)
     for variable in board["templating"]["list"]:
         if variable["type"] == "query" and variable["name"] not in values:
             values[variable["name"]] = next(iter(offered(streamed, variable, values)), None)
@@ -601,7 +601,7 @@ def test_annotations_are_the_events_at_their_times(streamed: Streamed) -> None:
     wanted: dict[Key, set[float]] = {}
     for row in run.rows("events"):
         if row["source"] in ("scenario", "medium", "elfn"):
-            key = (row["source"], row["kind"], row["node"])
+            key: Key = (row["source"], row["kind"], row["node"])
             wanted.setdefault(key, set()).add(round(row["t_s"], 2))
     assert {event[0] for event in wanted} >= {"scenario", "elfn"}
     got = told(events, "source", "kind", "node")

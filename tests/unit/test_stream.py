@@ -338,7 +338,7 @@ def test_links_have_the_run_and_its_time(monkeypatch: pytest.MonkeyPatch) -> Non
     assert grafana.of_run(course) is None
     for wrong in ("lab:3000", "http://", "http://h:0", "http://h:x", "http://h/\x1b", "ftp://h"):
         monkeypatch.setenv(grafana.GRAFANA, wrong)
-        with pytest.raises(ScenarioError, match="HOPLAB_GRAFANA: .* expected http"):
+        with pytest.raises(ScenarioError, match=r"HOPLAB_GRAFANA: .* expected http"):
             chosen.sinks(["http://127.0.0.1:8428"], None)
         assert chosen.sinks(None, None) == []
 
@@ -348,9 +348,11 @@ def test_a_database_alone_has_a_link(tmp_path: Path) -> None:
         sink = Keeper()
         sink.is_database = is_database
         (tmp_path / "raw").mkdir(exist_ok=True)
-        with Stream([sink]) as stream:
+        told: list[str] = []
+        with Stream([sink], tell=told.append) as stream:
             stream.begin(tmp_path, SCENARIO, "uml", real_time=False)
         assert len(stream.summary()) == lines
+        assert told == stream.summary()[1:]
 
 
 def test_a_pushed_sweep_is_named_after_its_folder() -> None:
