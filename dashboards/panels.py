@@ -40,8 +40,9 @@ STEP = "100ms"
 """Samples are taken ten times a second unless the scenario says otherwise."""
 HALF = 12
 HEIGHT = 8
-LEGEND_PX = 170
+LEGEND_PX = 190
 NOTHING = "nothing in the time shown"
+COUNTED = "suffix: "
 STREAMED = "told while a run is streamed; a pushed run has none"
 
 
@@ -90,9 +91,11 @@ def lines(
 ) -> timeseries.Panel:
     """Lines over time, from zero up to ``least`` or higher: where all are zero, Grafana's axis ends
     at 100."""
+    counted = unit.startswith(COUNTED)  # told once, at the axis: a legend has no place for it
     panel = (
         timeseries.Panel()
-        .unit(unit)
+        .unit("none" if counted else unit)
+        .axis_label(unit.removeprefix(COUNTED) if counted else "")
         .min(0)
         .axis_soft_max(least)
         .line_width(1)

@@ -189,6 +189,9 @@ def _tcp(made: Dashboard) -> None:
                 setting("custom.axisPlacement", "right"),
                 setting("custom.axisSoftMax", 6),
                 setting("custom.drawStyle", "points"),
+                setting("custom.axisLabel", "times doubled, dots"),
+                # A legend tells of the right axis at such length that values have no place.
+                setting("custom.hideFrom", {"legend": True, "tooltip": False, "viz": False}),
                 setting("decimals", 0),
             ],
         )
