@@ -92,6 +92,7 @@ def _annotation(name: str, colour: str, times: str) -> AnnotationQuery:
         .name(name)
         .datasource(SOURCE)
         .enable(True)
+        .hide(True)  # its switch; variable Events chooses
         .icon_color(colour)
         .expr(f"1000 * (last_over_time({times}[100ms]) + on () group_left () {start})")
     )
