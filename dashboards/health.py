@@ -80,14 +80,14 @@ def dashboard() -> Dashboard:
         listing(
             "Frames and their outcomes",
             "The audit: every frame that a host gave has one outcome.",
-            rows(last("hoplab_health_value", f'{RUN}, item=~"frames\\\\..*"')),
+            rows(_by_item('item=~"frames\\\\..*"')),
         ).with_transformation(_columns())
     )
     made.with_panel(
         listing(
             "Kernel, system calls and lateness",
             "What came from the kernel and went to it; in real time, how late deliveries were.",
-            rows(last("hoplab_health_value", f'{RUN}, item!~"frames\\\\..*"')),
+            rows(_by_item('item!~"frames\\\\..*"')),
         ).with_transformation(_columns())
     )
     return made
@@ -98,6 +98,11 @@ OUTCOMES = "acked|sent|retry_limit|queue_full|off|refused|open"
 
 def _items(names: str) -> str:
     return f'{RUN}, item=~"frames\\\\.({names})"'
+
+
+def _by_item(items: str) -> str:
+    """Without the columns that all rows have in common."""
+    return f"sum by (item) ({last('hoplab_health_value', f'{RUN}, {items}')})"
 
 
 def _columns() -> DataTransformerConfig:

@@ -159,14 +159,16 @@ def bars(title: str, description: str, unit: str, *queries: Dataquery) -> barcha
     return _common(panel, title, description, *queries)
 
 
-def organized(renamed: dict[str, str], *left_out: str) -> DataTransformerConfig:
+def organized(
+    renamed: dict[str, str], *left_out: str, ordered: bool = True
+) -> DataTransformerConfig:
     """Columns in this order and under other names, without some."""
     return DataTransformerConfig(
         id_val="organize",
         options={
             "renameByName": renamed,
             "excludeByName": dict.fromkeys(("Time", *left_out), True),
-            "indexByName": {name: place for place, name in enumerate(renamed)},
+            "indexByName": {name: place for place, name in enumerate(renamed) if ordered},
         },
     )
 

@@ -82,7 +82,11 @@ def dashboard() -> Dashboard:
         .height(12)
         .with_transformation(transformer("merge"))
         .with_transformation(
-            organized({"Value #B": "mean", "Value #C": "lowest", "Value #D": "highest"}, "Value #A")
+            organized(
+                {"Value #B": "mean", "Value #C": "lowest", "Value #D": "highest"},
+                "Value #A",
+                ordered=False,
+            )
         )
     )
     made.with_panel(
@@ -108,6 +112,7 @@ def dashboard() -> Dashboard:
             organized(
                 {"Value #B": "Mean", "Value #C": "Standard deviation", "Value #D": "Values"},
                 "Value #A",
+                ordered=False,  # the parameter, whatever its name is, comes first
             )
         )
     )
