@@ -85,7 +85,8 @@ def dashboard() -> Dashboard:
 
 
 def _annotation(name: str, colour: str, times: str) -> AnnotationQuery:
-    """The value is the date, in ms, since a query's dates are steps of its own."""
+    """The value is the date, in ms, since a query's dates are steps of its own, some seconds long
+    where much time is shown. Of equal events in one step the last is told."""
     start = f"max(last_over_time(hoplab_run_start_s{{{RUN}}}[$__range]))"
     return (
         AnnotationQuery()
@@ -94,7 +95,7 @@ def _annotation(name: str, colour: str, times: str) -> AnnotationQuery:
         .enable(True)
         .hide(True)  # its switch; variable Events chooses
         .icon_color(colour)
-        .expr(f"1000 * (last_over_time({times}[100ms]) + on () group_left () {start})")
+        .expr(f"1000 * (last_over_time({times}[$__interval]) + on () group_left () {start})")
     )
 
 

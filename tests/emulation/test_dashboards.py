@@ -580,7 +580,8 @@ def as_text(labels: Labels, value: float, at_s: float) -> str:
     return f"{labels.get('__name__', '')}{{{told}}} {value:.12g} {at_s * 1000:.0f}"
 
 
-def test_annotations_are_the_events_at_their_times(streamed: Streamed) -> None:
+@pytest.mark.parametrize("step_s", [0.1, 1.7])
+def test_annotations_are_the_events_at_their_times(streamed: Streamed, step_s: float) -> None:
     run, (start_s, _) = streamed.first, streamed.starts
     events, scenario = (
         entry
@@ -590,9 +591,8 @@ def test_annotations_are_the_events_at_their_times(streamed: Streamed) -> None:
 
     def told(annotation: dict[str, Any], *labels: str) -> dict[Key, set[float]]:
         assert annotation["useValueForTime"]
-        step_s = float(annotation["step"].removesuffix("ms")) / 1000
-        expr = filled(annotation["expr"], streamed)
-        found = streamed.database.over_time(expr, start_s, start_s + 9, step_s)
+        expr = filled(annotation["expr"].replace("$__interval", f"{step_s:g}s"), streamed)
+        found = streamed.database.over_time(expr, start_s, start_s + 10, step_s)
         return {
             key: {round(value / 1000 - start_s, 2) for value in values.values()}
             for key, values in by(labels, found).items()
