@@ -2,9 +2,13 @@
 //! Link-layer addresses of neighbours: learned from the DSR frames they send, or by ARP
 //! (RFC 826) with the queue and the timers that differ between systems as settings. A queue of
 //! one packet, the last in wins, is what BSD has and Holland and Vaidya (1999) blame.
+//!
+//! A link-layer address belongs to one neighbour, the one that was seen with it last. A false
+//! header that names another neighbour therefore serves until the next frame of the true one.
 
 use crate::queue::Item;
 use crate::settings::{Resolution, Settings};
+use crate::tables::MOST_ENTRIES;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
@@ -64,6 +68,10 @@ impl Neighbours {
     /// A frame that the interface took in showed the neighbour's address; returns from when on
     /// it may be sent to.
     pub fn learn(&mut self, now: Instant, ip: Ipv4Addr, mac: Mac, s: &Settings) -> Instant {
+        if self.mac_of(ip) != Some(mac) {
+            self.take_from_others(now, ip, mac);
+            self.make_room(ip);
+        }
         let entry = self.entries.entry(ip).or_default();
         if entry.mac != Some(mac) || now.since(entry.confirmed) >= lifetime(s) {
             entry.usable = now + SETTLING;
@@ -72,6 +80,38 @@ impl Neighbours {
         entry.confirmed = now;
         entry.tries = 0;
         entry.usable
+    }
+
+    /// Whoever else was taken for the station with `mac` is asked for anew.
+    fn take_from_others(&mut self, now: Instant, ip: Ipv4Addr, mac: Mac) {
+        for (other, entry) in &mut self.entries {
+            if *other != ip && entry.mac == Some(mac) {
+                entry.mac = None;
+                entry.tries = 0;
+                entry.next_try = now;
+            }
+        }
+    }
+
+    /// The neighbour heard of longest ago leaves a full table, if no packet waits for its address.
+    fn make_room(&mut self, ip: Ipv4Addr) {
+        if self.entries.len() < MOST_ENTRIES || self.entries.contains_key(&ip) {
+            return;
+        }
+        let idle = self.entries.iter().filter(|(_, e)| e.waiting.is_empty());
+        let oldest = idle.min_by_key(|(ip, e)| (e.confirmed, **ip));
+        if let Some(oldest) = oldest.map(|e| *e.0) {
+            self.entries.remove(&oldest);
+        }
+    }
+
+    /// How many neighbours are known or asked for.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
     }
 
     /// The neighbour acknowledged a frame.
@@ -93,6 +133,7 @@ impl Neighbours {
     }
 
     pub fn resolve(&mut self, now: Instant, item: Item, hop: Ipv4Addr, s: &Settings) -> Resolved {
+        self.make_room(hop);
         let entry = self.entries.entry(hop).or_default();
         let stale = now.since(entry.confirmed) >= lifetime(s);
         if let (Some(mac), false, true) = (entry.mac, stale, entry.usable <= now) {

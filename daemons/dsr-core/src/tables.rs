@@ -18,6 +18,29 @@ pub fn answers_for(node: Ipv4Addr, packet: &Packet) -> bool {
     packet.ip.source == node || custodian == Some(node)
 }
 
+/// Entries of a table that has no size in the RFC: whoever makes up addresses must not make it
+/// grow without limit.
+pub const MOST_ENTRIES: usize = 1024;
+
+/// Removes the oldest entries of `table` until `key` fits among `most`; true when one had to go.
+pub fn make_room<K: Ord + Copy, V>(
+    table: &mut BTreeMap<K, V>,
+    key: &K,
+    most: usize,
+    time: impl Fn(&V) -> Instant,
+) -> bool {
+    let mut removed = false;
+    while table.len() >= most && !table.contains_key(key) {
+        let oldest = table.iter().min_by_key(|(k, v)| (time(v), **k));
+        let Some(oldest) = oldest.map(|e| *e.0) else {
+            break;
+        };
+        table.remove(&oldest);
+        removed = true;
+    }
+    removed
+}
+
 /// Packets that wait for a route (§4.2).
 #[derive(Default)]
 pub struct SendBuffer {
@@ -147,19 +170,14 @@ struct Seen {
 impl RequestTable {
     /// The request to send now for `target`; `None` while the back-off forbids one.
     pub fn next(&mut self, now: Instant, target: Ipv4Addr, s: &Settings) -> Option<NextRequest> {
-        if let Some(p) = self.pursuits.get(&target) {
-            if now < p.not_before {
-                return None;
-            }
-        } else if self.pursuits.len() >= s.request_table_size {
-            // Least recently used leaves (§4.3).
-            let oldest = self
-                .pursuits
-                .iter()
-                .min_by_key(|(a, p)| (p.last, **a))
-                .map(|e| *e.0);
-            oldest.map(|a| self.pursuits.remove(&a));
+        let earliest = self.not_before(target);
+        if earliest.is_some_and(|at| now < at) {
+            return None;
         }
+        // Least recently used leaves (§4.3).
+        make_room(&mut self.pursuits, &target, s.request_table_size, |p| {
+            p.last
+        });
         let p = self.pursuits.entry(target).or_insert(Pursuit {
             attempts: 0,
             not_before: now,
@@ -215,14 +233,7 @@ impl RequestTable {
         target: Ipv4Addr,
         s: &Settings,
     ) -> bool {
-        if !self.seen.contains_key(&initiator) && self.seen.len() >= s.request_table_size {
-            let oldest = self
-                .seen
-                .iter()
-                .min_by_key(|(a, e)| (e.last, **a))
-                .map(|e| *e.0);
-            oldest.map(|a| self.seen.remove(&a));
-        }
+        make_room(&mut self.seen, &initiator, s.request_table_size, |e| e.last);
         let entry = self.seen.entry(initiator).or_default();
         entry.last = now;
         if entry.ids.contains(&(id, target)) {
@@ -269,6 +280,7 @@ pub struct Blacklist {
 
 impl Blacklist {
     pub fn add(&mut self, now: Instant, node: Ipv4Addr) {
+        make_room(&mut self.since, &node, MOST_ENTRIES, |since| *since);
         self.since.insert(node, now);
     }
 

@@ -6,11 +6,16 @@
 
 use super::{Origin, Route, RouteCache};
 use crate::settings::{CacheTimeout, Settings};
-use alloc::collections::BTreeMap;
+use crate::tables::make_room;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 use hoplab_base::{Duration, Instant};
+
+/// Links of the cache: as many as 64 stations have that all hear each other. A full cache drops
+/// the link that expires first.
+const MOST_LINKS: usize = 4096;
 
 struct Link {
     learned: Instant,
@@ -61,10 +66,19 @@ impl LinkCache {
         }
     }
 
+    /// Only nodes with a link keep their stability once more are known than the links can have.
+    fn forget_strangers(&mut self) {
+        if self.stability.len() > 2 * MOST_LINKS {
+            let known: BTreeSet<_> = self.links.keys().flat_map(|(a, b)| [*a, *b]).collect();
+            self.stability.retain(|node, _| known.contains(node));
+        }
+    }
+
     fn scale(&mut self, node: Ipv4Addr, factor: f64) {
         let old = self.stability.get(&node).copied().unwrap_or(self.init);
         let new = Duration::from_secs_f64((old.as_secs_f64() * factor).min(1e6));
         self.stability.insert(node, new.max(self.min_lifetime));
+        self.forget_strangers();
     }
 }
 
@@ -76,6 +90,7 @@ impl RouteCache for LinkCache {
                 continue;
             }
             let expires = now + self.lifetime(from, to);
+            make_room(&mut self.links, &(from, to), MOST_LINKS, |l| l.expires);
             let link = self.links.entry((from, to)).or_insert(Link {
                 learned: now,
                 expires,

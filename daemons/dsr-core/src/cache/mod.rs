@@ -6,6 +6,7 @@ pub mod link;
 pub mod path;
 
 use crate::settings::{CacheKind, CacheTimeout, Learning, Settings};
+use crate::tables::{make_room, MOST_ENTRIES};
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -166,6 +167,7 @@ impl Store {
         // Others tell of any pair they like: what is too old to count must not pile up.
         self.signals
             .retain(|_, (at, _)| now.since(*at) < SIGNAL_LIFETIME);
+        make_room(&mut self.signals, &pair(a, b), MOST_ENTRIES, |(at, _)| *at);
         self.signals.insert(pair(a, b), (now, dbm));
     }
 
@@ -196,6 +198,9 @@ impl Store {
             }
         }
         if self.negative_time.0 > 0 {
+            make_room(&mut self.negative, &(from, to), MOST_ENTRIES, |until| {
+                *until
+            });
             self.negative.insert((from, to), now + self.negative_time);
         }
     }

@@ -7,6 +7,7 @@ use super::Dsr;
 use crate::event::{DropCause, Evidence};
 use crate::queue::Item;
 use crate::settings::Acknowledgement;
+use crate::tables::{make_room, MOST_ENTRIES};
 use crate::wire::{DsrOption, Packet};
 use alloc::collections::BTreeMap;
 use alloc::vec;
@@ -165,7 +166,14 @@ impl Dsr {
     fn hop_confirmed(&mut self, now: Instant, hop: Ipv4Addr) {
         // Any confirmation clears all packets to the same next hop (§8.3.2, §8.3.3).
         self.maintenance.retain(|m| m.hop != hop);
-        self.ack_state.confirmed.insert(hop, now);
+        let state = &mut self.ack_state;
+        if make_room(&mut state.confirmed, &hop, MOST_ENTRIES, |at| *at) {
+            let known = &state.confirmed;
+            state
+                .rtt
+                .retain(|node, _| *node == hop || known.contains_key(node));
+        }
+        state.confirmed.insert(hop, now);
         self.confirmed(hop);
     }
 

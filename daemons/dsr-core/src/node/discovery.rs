@@ -311,7 +311,12 @@ impl Dsr {
     pub(super) fn route_reply(&mut self, now: Instant, from: Ipv4Addr, addresses: &[Ipv4Addr]) {
         let mut route = vec![self.own];
         route.extend_from_slice(addresses);
-        if let Some(target) = addresses.last() {
+        // A reply that lists a node twice is no valid one (§4.3).
+        let looped = route
+            .iter()
+            .enumerate()
+            .any(|(i, a)| route[..i].contains(a));
+        if let Some(target) = addresses.last().filter(|_| !looped) {
             self.requests.answered(*target);
             if *target == from && addresses.len() == 1 {
                 self.release_held(now, from);

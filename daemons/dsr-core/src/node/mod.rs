@@ -164,7 +164,8 @@ pub struct Dsr {
     held: Vec<(Ipv4Addr, Packet)>,
     maintenance: Vec<acks::Maintained>,
     ack_state: acks::AckState,
-    signals: BTreeMap<Ipv4Addr, f64>,
+    /// Of each neighbour, when it was heard last and its mean signal, dBm.
+    signals: BTreeMap<Ipv4Addr, (Instant, f64)>,
     outputs: VecDeque<Output>,
     /// Errors to spread with the next own Route Request (§3.4.4), and since when.
     errors_to_spread: Vec<(Instant, RouteError)>,

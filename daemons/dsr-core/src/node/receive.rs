@@ -90,13 +90,19 @@ impl Dsr {
             self.stats.overheard += 1;
             self.overhear(now, packet, from);
         } else {
-            self.receive(now, packet, from, destination.is_group());
+            self.receive(now, packet, (from, source), destination.is_group());
         }
         self.serve_waiting(now);
     }
 
     /// A frame meant for this node, or for everybody.
-    fn receive(&mut self, now: Instant, mut packet: Packet, from: Ipv4Addr, group: bool) {
+    fn receive(
+        &mut self,
+        now: Instant,
+        mut packet: Packet,
+        (from, source): (Ipv4Addr, Mac),
+        group: bool,
+    ) {
         match self.unknown_options(now, &mut packet, from) {
             Ok(()) => {}
             Err(cause) => return self.drop_packet(cause, Some(&packet)),
@@ -110,8 +116,17 @@ impl Dsr {
             None => packet.ip.destination,
         };
         if receiver != self.own {
-            // Broadcast IP traffic of other kinds is not DSR's; the rest was sent here in error.
+            // Broadcast IP traffic of other kinds is not DSR's. The rest was sent here in error:
+            // its sender takes this station for another and hears whose this address is. The link
+            // acknowledges such frames, so that nothing else would tell it, ever.
             if !group {
+                self.delay(
+                    now,
+                    Delayed::ArpAnswer {
+                        mac: source,
+                        ip: from,
+                    },
+                );
                 self.drop_packet(DropCause::NotForUs, Some(&packet));
             }
             return;

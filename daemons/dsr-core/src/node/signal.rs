@@ -5,6 +5,7 @@
 
 use super::Dsr;
 use crate::event::Event;
+use crate::tables::{make_room, MOST_ENTRIES};
 use crate::wire::{options::UNKNOWN_SIGNAL, DsrOption, Packet};
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
@@ -20,9 +21,10 @@ impl Dsr {
             return;
         };
         let new = f64::from(signal);
-        let old = self.signals.get(&from).copied().unwrap_or(new);
+        let old = self.signals.get(&from).map_or(new, |(_, mean)| *mean);
         let mean = old + SIGNAL_WEIGHT * (new - old);
-        self.signals.insert(from, mean);
+        make_room(&mut self.signals, &from, MOST_ENTRIES, |(heard, _)| *heard);
+        self.signals.insert(from, (now, mean));
         let rounded = mean.clamp(-127.0, 126.0) as i8;
         self.cache.note_signal(now, self.own, from, rounded);
         let limit = f64::from(threshold);

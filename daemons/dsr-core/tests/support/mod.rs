@@ -157,6 +157,23 @@ impl Net {
         self.collect(from);
     }
 
+    /// A frame that some other program on station `from` sends, to one station or to all.
+    pub fn inject(&mut self, from: usize, to: Option<usize>, bytes: Vec<u8>) {
+        let to = to.map_or(LinkDestination::Broadcast, |n| {
+            LinkDestination::Unicast(mac(n))
+        });
+        let token = Token(u64::MAX);
+        self.plan(
+            self.now + FRAME_TIME,
+            Act::Arrive {
+                from,
+                to,
+                bytes,
+                token,
+            },
+        );
+    }
+
     fn collect(&mut self, node: usize) {
         while let Some(output) = self.nodes[node].poll_output() {
             match output {
