@@ -63,9 +63,9 @@ studies-quick: setup
 bench: setup
 	@.venv/bin/python -m tests.bench
 
-# make fuzz SECONDS=600 TARGET=netlink
+# make fuzz SECONDS=600 TARGET=netlink, or make fuzz INPUTS=10000000: so many inputs of each target
 fuzz: setup
-	@scripts/fuzz $(or $(SECONDS),10) $(TARGET)
+	@INPUTS=$(INPUTS) scripts/fuzz $(or $(SECONDS),10) $(TARGET)
 
 # The same digests under every circumstance that can be had here: make proof ONLY=babeld
 proof: setup

@@ -7,18 +7,29 @@ use hoplab_dsr_core::wire::{Ipv4Header, PROTOCOL_DSR};
 use hoplab_dsr_core::{Dsr, Duration, Instant, Mac, Output, Settings, Stream, Token};
 use libfuzzer_sys::fuzz_target;
 use std::net::Ipv4Addr;
+use std::sync::OnceLock;
+
+/// The stream of every input's station, hashed once.
+static RANDOM: OnceLock<Stream> = OnceLock::new();
 
 fuzz_target!(|bytes: &[u8]| {
     let own = Mac([2, 0, 0, 0, 0, 2]);
-    let mut node = Dsr::new(Ipv4Addr::new(10, 0, 0, 2), own, Settings::default(), Stream::new(1, "dsr/n2"));
+    let random = RANDOM.get_or_init(|| Stream::new(1, "dsr/n2")).clone();
+    let mut node = Dsr::new(
+        Ipv4Addr::new(10, 0, 0, 2),
+        own,
+        Settings::default(),
+        random,
+    );
     let mut now = Instant(0);
+    let mut packet = Vec::new();
     for chunk in bytes.split(|b| *b == 0xff) {
         let [kind, source, destination, options @ ..] = chunk else { continue };
         let address = |n: u8| Ipv4Addr::new(10, 0, 0, n % 6);
         match kind % 4 {
             0 | 1 => {
                 let ip = Ipv4Header::new(address(*source), address(*destination), PROTOCOL_DSR, 9);
-                let mut packet = Vec::new();
+                packet.clear();
                 ip.emit(options.len() + 4, &mut packet);
                 packet.extend_from_slice(&[17, 0, 0, options.len() as u8]);
                 packet.extend_from_slice(options);
@@ -27,7 +38,7 @@ fuzz_target!(|bytes: &[u8]| {
             }
             2 => {
                 let ip = Ipv4Header::new(address(2), address(*destination), 17, 64);
-                let mut packet = Vec::new();
+                packet.clear();
                 ip.emit(options.len(), &mut packet);
                 packet.extend_from_slice(options);
                 node.handle_ip_packet(now, &packet);
