@@ -15,16 +15,13 @@ static RANDOM: OnceLock<Stream> = OnceLock::new();
 fuzz_target!(|bytes: &[u8]| {
     let own = Mac([2, 0, 0, 0, 0, 2]);
     let random = RANDOM.get_or_init(|| Stream::new(1, "dsr/n2")).clone();
-    let mut node = Dsr::new(
-        Ipv4Addr::new(10, 0, 0, 2),
-        own,
-        Settings::default(),
-        random,
-    );
+    let mut node = Dsr::new(Ipv4Addr::new(10, 0, 0, 2), own, Settings::default(), random);
     let mut now = Instant(0);
     let mut packet = Vec::new();
     for chunk in bytes.split(|b| *b == 0xff) {
-        let [kind, source, destination, options @ ..] = chunk else { continue };
+        let [kind, source, destination, options @ ..] = chunk else {
+            continue;
+        };
         let address = |n: u8| Ipv4Addr::new(10, 0, 0, n % 6);
         match kind % 4 {
             0 | 1 => {
