@@ -6,8 +6,8 @@
 
 use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion, Throughput};
 use hoplab_medium_core::{
-    Attempts, Class, Duration, Frame, Instant, Medium, Output, Params, Place, Rate, Station,
-    Stream, To, Waypoint,
+    Attempts, Class, Duration, Frame, Instant, Medium, Output, Params, Position, RadioId, Rate,
+    Station, Stream, To, Waypoint,
 };
 
 /// One radio in this area: about 21 others in carrier-sense range of 550 m.
@@ -29,11 +29,11 @@ impl Network {
         let side = (AREA_M2 * count as f64).sqrt();
         let mut places = Vec::new();
         for _ in 0..count {
-            places.push(Place::new(random.unit() * side, random.unit() * side));
+            places.push(Position::new(random.unit() * side, random.unit() * side));
         }
         let nearest = (0..count).map(|i| {
             let distance = |j: usize| {
-                let (a, b): (Place, Place) = (places[i], places[j]);
+                let (a, b): (Position, Position) = (places[i], places[j]);
                 (a.x_m - b.x_m).hypot(a.y_m - b.y_m)
             };
             let others = (0..count).filter(|j| *j != i);
@@ -52,7 +52,7 @@ impl Network {
             if moving {
                 // 2 m/s.
                 let hour = Instant::ZERO + Duration::from_secs(3600);
-                let end = Place::new(start.x_m + 7_200.0, start.y_m);
+                let end = Position::new(start.x_m + 7_200.0, start.y_m);
                 station.waypoints.push(Waypoint::new(hour, end));
             }
             station
@@ -78,7 +78,7 @@ impl Network {
         self.next_id += 1;
         let frame = Frame {
             id: self.next_id,
-            to: To::Radio(self.nearest[radio]),
+            to: To::Radio(RadioId::new(self.nearest[radio])),
             bytes: 1536,
             rates: vec![Attempts {
                 rate: Rate::DSSS_2,
@@ -88,7 +88,7 @@ impl Network {
             class: Class::Data,
             routing: false,
         };
-        self.medium.enqueue(radio, frame);
+        self.medium.enqueue(RadioId::new(radio), frame);
     }
 
     /// Let `events` events happen.
@@ -102,7 +102,7 @@ impl Network {
             while let Some(output) = self.medium.poll_output() {
                 if let Output::Status { radio, .. } = output {
                     self.frames += 1;
-                    self.send(radio);
+                    self.send(radio.index());
                 }
             }
         }

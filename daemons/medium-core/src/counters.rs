@@ -5,6 +5,8 @@ use alloc::boxed::Box;
 
 use hoplab_base::Duration;
 
+use crate::RadioId;
+
 /// What a transmission is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AirKind {
@@ -246,7 +248,7 @@ pub struct Signals {
 /// What is known of the data frames from one radio to another.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkView<'a> {
-    pub to: usize,
+    pub to: RadioId,
     pub counters: &'a LinkCounters,
     pub signals: Option<&'a Signals>,
 }

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use hoplab_base::{Duration, Instant};
 
-use crate::{AirKind, Fate, Outcome, Rate};
+use crate::{AirKind, Fate, Outcome, RadioId, Rate};
 
 /// The driver's name of a frame.
 pub type FrameId = u64;
@@ -17,7 +17,7 @@ pub const MAX_RATES: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum To {
     Everyone,
-    Radio(usize),
+    Radio(RadioId),
     /// An address that no radio has.
     Nobody,
 }
@@ -61,7 +61,7 @@ pub struct Aired {
     pub at: Instant,
     /// When it ended or broke off.
     pub until: Instant,
-    pub from: usize,
+    pub from: RadioId,
     pub to: To,
     pub kind: AirKind,
     /// The host's frame that it carried.
@@ -70,8 +70,8 @@ pub struct Aired {
     pub rate: Rate,
     /// 1 at the first try.
     pub attempt: u32,
-    /// The duration field: time that the medium stays reserved after the end.
-    pub reserve: Duration,
+    /// The duration field: what it sets the NAV of others to, from its end.
+    pub nav: Duration,
     /// At the receiver; of a broadcast delivered where at least one received it.
     pub fate: Fate,
     /// There; none where nobody sensed it.
@@ -84,8 +84,8 @@ pub enum Output {
     /// `frame` reached radio `to`.
     Deliver {
         frame: FrameId,
-        from: usize,
-        to: usize,
+        from: RadioId,
+        to: RadioId,
         signal_dbm: f64,
         rate: Rate,
     },
@@ -93,7 +93,7 @@ pub enum Output {
     /// deliveries of it may follow until it is [`Output::Released`].
     Status {
         frame: FrameId,
-        radio: usize,
+        radio: RadioId,
         /// When.
         at: Instant,
         outcome: Outcome,
@@ -106,5 +106,5 @@ pub enum Output {
     /// status.
     Aired(Aired),
     /// The radio's battery is empty; it is off for good.
-    Exhausted { radio: usize, at: Instant },
+    Exhausted { radio: RadioId, at: Instant },
 }

@@ -6,16 +6,20 @@
 //! radio, sequence), so a replay is exact, and functions of real numbers are libm's, so that it is
 //! on any machine.
 //!
-//! Modules use only those above them:
+//! Modules use only those above them, but that the types named in `params`, `nic` and `energy` are
+//! told apart here:
 //!
 //! | | |
 //! |---|---|
-//! | `rate`, `phy`, `timing` | how long things take |
-//! | `propagation`, `error_rate`, `loss` | what happens to power and bits |
-//! | `frame`, `counters`, `params`, `places` | what goes in and what comes out |
-//! | `radio` | a radio's state: access, exchange, transceiver, power, host, links |
+//! | `ids`, `rate`, `phy`, `timing` | names, and how long things take |
+//! | `frame`, `counters`, `nic`, `energy`, `params` | what goes in and what comes out |
+//! | `step` | the transitions of a frame exchange |
+//! | `space`, `error_rate` | positions, antennas, propagation: what happens to power and bits |
+//! | `parts` | the parts of a radio: access, exchange, transceiver, host, power |
 //! | `rules` | where the standard and ns-2 differ |
-//! | `air`, `medium` | what is on the air, and what happens |
+//! | `air`, `loss` | what is on the air, and what is lost at its end |
+//! | `radio` | a radio: what concerns several of its parts |
+//! | `medium` | the agenda, effects and who observes them |
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -23,32 +27,36 @@ extern crate alloc;
 
 mod air;
 mod counters;
+mod energy;
 mod error_rate;
 mod frame;
+mod ids;
 mod loss;
 mod medium;
+mod nic;
 mod params;
+mod parts;
 mod phy;
-mod places;
-mod propagation;
 mod radio;
 mod rate;
 mod rules;
+mod space;
+mod step;
 mod timing;
 
 pub use counters::{
     AirKind, Audit, Bin, Counters, Fate, Histogram, LinkCounters, LinkView, Outcome, Signals,
     StateTimes,
 };
+pub use energy::{Energy, Joules};
 pub use error_rate::bit_error_rate;
 pub use frame::{Aired, Attempts, Class, Frame, FrameId, Output, To, MAX_RATES};
 pub use hoplab_base::{Duration, Instant, Stream};
+pub use ids::{LinkId, MediumId, Mhz, RadioId};
 pub use loss::{Burst, LossModel, LossRule, Takes};
 pub use medium::Medium;
-pub use params::{ErrorTable, Params, Reception};
+pub use nic::{Cost, Nic};
+pub use params::{ErrorTable, Params, Reception, Rules};
 pub use phy::{Phy, Standard};
-pub use places::{Place, Station, Waypoint};
-pub use propagation::{Antenna, Fading, Model, Propagation};
-pub use radio::{Cost, Energy, Joules, Nic};
 pub use rate::{Modulation, Rate, Scheme, Width};
-pub use rules::Rules;
+pub use space::{Antenna, Fading, Model, Position, Propagation, Station, Waypoint};

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Frames lost at the receiver on top of what the channel does.
 
+use alloc::format;
 use alloc::vec::Vec;
 use core::ops::Range;
 
 use hoplab_base::{Duration, Instant, Stream};
 
-use crate::air::{Kind, Transmission};
+use crate::parts::Ppdu;
+use crate::step::Step;
+use crate::{LinkId, RadioId};
 
 /// How frames are lost.
 #[derive(Clone, Debug)]
@@ -70,11 +73,11 @@ pub enum Takes {
 }
 
 impl Takes {
-    /// Whether it takes a frame of kind `kind` that is with the radio still, or, `acknowledged`, on
+    /// Whether it takes a frame of this step that is with the radio still, or, `acknowledged`, on
     /// its way to the host.
-    fn counts(self, kind: Kind, acknowledged: bool) -> bool {
+    fn counts(self, step: Step, acknowledged: bool) -> bool {
         match self {
-            Self::Data => kind == Kind::Data && !acknowledged,
+            Self::Data => step == Step::Data && !acknowledged,
             Self::Frames => !acknowledged,
             Self::Packets => acknowledged,
         }
@@ -84,8 +87,8 @@ impl Takes {
 /// A loss model for the frames from `src` to `dst`; none means any.
 #[derive(Clone, Debug)]
 pub struct LossRule {
-    pub src: Option<usize>,
-    pub dst: Option<usize>,
+    pub src: Option<RadioId>,
+    pub dst: Option<RadioId>,
     pub model: LossModel,
     pub takes: Takes,
     /// From when until when it applies.
@@ -94,7 +97,7 @@ pub struct LossRule {
 
 impl LossRule {
     /// A rule for the whole run.
-    pub fn always(src: Option<usize>, dst: Option<usize>, model: LossModel) -> Self {
+    pub fn always(src: Option<RadioId>, dst: Option<RadioId>, model: LossModel) -> Self {
         Self {
             src,
             dst,
@@ -104,22 +107,17 @@ impl LossRule {
         }
     }
 
-    /// Whether it concerns `frame` at the radio `dst`, which has `acknowledged` it or is about to.
-    pub fn applies(
-        &self,
-        frame: &Transmission,
-        dst: usize,
-        acknowledged: bool,
-        now: Instant,
-    ) -> bool {
+    /// Whether it concerns a frame of `step` on this link, which its receiver has `acknowledged` or
+    /// is about to.
+    fn applies(&self, link: LinkId, step: Step, acknowledged: bool, now: Instant) -> bool {
         self.active.contains(&now)
-            && self.takes.counts(frame.kind, acknowledged)
-            && self.src.is_none_or(|s| s == frame.from)
-            && self.dst.is_none_or(|d| d == dst)
+            && self.takes.counts(step, acknowledged)
+            && self.src.is_none_or(|s| s == link.from)
+            && self.dst.is_none_or(|d| d == link.to)
     }
 
     /// Whether the frame that is the `number`-th of its sender is lost at `now`.
-    pub fn loses(&mut self, now: Instant, number: u64, random: &mut Stream) -> bool {
+    fn loses(&mut self, now: Instant, number: u64, random: &mut Stream) -> bool {
         match &mut self.model {
             LossModel::Uniform { rate } => random.unit() < *rate,
             LossModel::GilbertElliott {
@@ -137,6 +135,66 @@ impl LossRule {
             }
             LossModel::Burst(burst) => burst.loses(now, random),
             LossModel::List { frames } => frames.contains(&number),
+        }
+    }
+}
+
+/// All rules of a channel, each with its random numbers.
+pub struct Losses {
+    seed: u64,
+    rules: Vec<(LossRule, Stream)>,
+}
+
+impl Losses {
+    pub fn new(seed: u64, rules: Vec<LossRule>) -> Self {
+        let rules = rules.into_iter().enumerate();
+        let stream = |i| Stream::new(seed, &format!("medium/loss/{i}"));
+        Self {
+            seed,
+            rules: rules.map(|(i, rule)| (rule, stream(i))).collect(),
+        }
+    }
+
+    /// Whether a rule takes a frame on its way to radio `to` or, `acknowledged`, to its host.
+    pub fn take(
+        &mut self,
+        from: RadioId,
+        ppdu: &Ppdu,
+        to: RadioId,
+        acknowledged: bool,
+        now: Instant,
+    ) -> bool {
+        let link = LinkId { from, to };
+        self.rules.iter_mut().any(|(rule, random)| {
+            rule.applies(link, ppdu.step, acknowledged, now)
+                && rule.loses(now, ppdu.data_number, random)
+        })
+    }
+
+    /// From `now` on frames of this link are lost with this probability, instead of what was said of
+    /// just this link before; 0 for none.
+    pub fn set(&mut self, link: LinkId, rate: f64, now: Instant) {
+        let ends = (Some(link.from), Some(link.to));
+        let is_same = |rule: &LossRule| {
+            let uniform = matches!(rule.model, LossModel::Uniform { .. });
+            uniform && (rule.src, rule.dst) == ends
+        };
+        let old = self.rules.iter().position(|(rule, _)| is_same(rule));
+        // A link that is set again goes on with its random numbers.
+        let random = old.map_or_else(
+            || Stream::new(self.seed, &format!("medium/loss/{}/{}", link.from, link.to)),
+            |old| self.rules[old].1.clone(),
+        );
+        self.rules.retain(|(rule, _)| !is_same(rule));
+        if rate > 0.0 {
+            let rule = LossRule {
+                src: ends.0,
+                dst: ends.1,
+                model: LossModel::Uniform { rate },
+                takes: Takes::Data,
+                active: now..Instant::MAX,
+            };
+            self.rules.push((rule, random));
         }
     }
 }

@@ -5,8 +5,18 @@ use alloc::vec::Vec;
 
 use hoplab_base::Duration;
 
-use crate::propagation::{Fading, Model, Propagation};
-use crate::{Energy, Nic, Phy, Rate, Rules, Standard};
+use crate::space::{Fading, Model, Propagation};
+use crate::{Energy, Nic, Phy, Rate, Standard};
+
+/// Whose rules radios follow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rules {
+    /// IEEE 802.11-2020.
+    #[default]
+    Standard,
+    /// ns-2.35's `Mac802_11`.
+    Ns2,
+}
 
 /// How it is decided whether a frame is received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -78,17 +78,17 @@ impl Timing {
     }
 
     /// Duration field of a data frame that is acknowledged (9.2.5).
-    pub fn reserve_of_data(&self) -> Duration {
+    pub fn nav_of_data(&self) -> Duration {
         self.answered(Answer::Ack)
     }
 
     /// Of an RTS before a data frame of this length.
-    pub fn reserve_of_rts(&self, data: Duration) -> Duration {
+    pub fn nav_of_rts(&self, data: Duration) -> Duration {
         self.answered(Answer::Cts) + self.sifs + self.acknowledged(data)
     }
 
     /// Of the CTS that answers an RTS with this duration field.
-    pub fn reserve_of_cts(&self, rts: Duration) -> Duration {
+    pub fn nav_of_cts(&self, rts: Duration) -> Duration {
         rts - self.answered(Answer::Cts)
     }
 }

@@ -6,8 +6,8 @@ mod common;
 
 use common::{at, frame, Load};
 use hoplab_medium_core::{
-    AirKind, Aired, Duration, Fate, Instant, Medium, Output, Params, Place, Rate, Rules, Station,
-    To, Waypoint,
+    AirKind, Aired, Duration, Fate, Instant, Medium, Output, Params, Position, RadioId, Rate,
+    Rules, Station, To, Waypoint,
 };
 
 const SLOT: Duration = Duration::from_micros(20);
@@ -48,7 +48,7 @@ fn aired(rules: Rules, seed: u64, stations: Vec<Station>, sent: &[Sent]) -> Vec<
     for (id, sent) in sent.iter().enumerate() {
         medium.advance(START + Duration::from_micros(sent.after_us));
         let queued = frame(id as u64, sent.to, sent.bytes, 1.0, sent.rts);
-        medium.enqueue(sent.radio, queued);
+        medium.enqueue(RadioId::new(sent.radio), queued);
     }
     medium.advance(START + Duration::from_secs(1));
     let outputs = std::iter::from_fn(|| medium.poll_output());
@@ -93,7 +93,7 @@ fn a_radio_locks_on_the_first_frame_that_it_senses() {
         let aired = aired(rules, 1, stations(), &sent);
         aired
             .iter()
-            .find(|aired| aired.from == 2)
+            .find(|aired| aired.from.index() == 2)
             .map(|aired| aired.fate)
     };
     assert_eq!(strong(Rules::Standard), Some(Fate::Delivered));
@@ -109,7 +109,7 @@ fn a_frame_with_errors_reserves_the_medium_for_eifs() {
     for seed in 0..50 {
         for (rules, wait) in [(Rules::Standard, EIFS), (Rules::Ns2, EIFS + DIFS)] {
             let aired = aired(rules, seed, stations(), &sent);
-            assert_eq!((aired[0].from, aired[1].from), (0, 1));
+            assert_eq!([0, 1].map(|i: usize| aired[i].from.index()), [0, 1]);
             let waited = aired[1].at.since(aired[0].until + wait);
             let drawn = slots(waited).expect("whole slots after the wait");
             assert!(
@@ -128,7 +128,7 @@ fn the_first_frame_survives_what_is_ten_decibels_weaker() {
     let sent = [group(0, 1, 1500), group(3000, 2, 200)];
     for rules in [Rules::Standard, Rules::Ns2] {
         let aired = aired(rules, 1, stations(), &sent);
-        let near = aired.iter().find(|aired| aired.from == 1);
+        let near = aired.iter().find(|aired| aired.from.index() == 1);
         assert_eq!(
             near.map(|aired| aired.fate),
             Some(Fate::Delivered),
@@ -147,7 +147,7 @@ fn a_cts_waits_for_an_idle_medium() {
         let rts = Sent {
             after_us: 1000,
             radio: 1,
-            to: To::Radio(0),
+            to: To::Radio(RadioId::new(0)),
             bytes: 1000,
             rts: true,
         };
@@ -158,7 +158,10 @@ fn a_cts_waits_for_an_idle_medium() {
             let aired = aired(rules, 1, stations(), &sent_in_order);
             let first_rts = aired.iter().find(|a| a.kind == AirKind::Rts);
             let rts = first_rts.expect("an RTS");
-            let other = aired.iter().find(|a| a.from == 2).expect("a frame of w");
+            let other = aired
+                .iter()
+                .find(|a| a.from.index() == 2)
+                .expect("a frame of w");
             let begins_meanwhile = other.at > rts.at && other.at < rts.until;
             if !begins_meanwhile || rts.fate != Fate::Delivered {
                 continue;
@@ -180,7 +183,7 @@ fn data_after_a_cts_waits_for_an_idle_medium() {
     let rts = || Sent {
         after_us: 0,
         radio: 1,
-        to: To::Radio(0),
+        to: To::Radio(RadioId::new(0)),
         bytes: 1000,
         rts: true,
     };
@@ -188,7 +191,7 @@ fn data_after_a_cts_waits_for_an_idle_medium() {
     for rules in [Rules::Standard, Rules::Ns2] {
         let alone = aired(rules, 3, pair(), &[rts()]);
         let comes = alone[0].until;
-        let [far, near] = [5000.0, -700.0].map(|x_m| Place::new(x_m, 0.0));
+        let [far, near] = [5000.0, -700.0].map(|x_m| Position::new(x_m, 0.0));
         let mut met = 0;
         for offset_us in 0..120 {
             let mut x = Station::at("x", far);
@@ -201,7 +204,10 @@ fn data_after_a_cts_waits_for_an_idle_medium() {
             let Some(cts) = cts.filter(|cts| cts.fate == Fate::Delivered) else {
                 continue;
             };
-            let other = aired.iter().find(|a| a.from == 2).expect("a frame of x");
+            let other = aired
+                .iter()
+                .find(|a| a.from.index() == 2)
+                .expect("a frame of x");
             if !(other.at > cts.at && other.at < cts.until) {
                 continue;
             }

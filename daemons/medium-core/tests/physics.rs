@@ -4,11 +4,11 @@
 
 mod common;
 
-use common::{after, at, frame, ms, saturate, Load, SECOND};
+use common::{after, at, frame, link, ms, saturate, Load, SECOND};
 use hoplab_medium_core::{
     bit_error_rate, Burst, Class, Cost, Duration, Energy, Fading, Fate, Instant, LossModel,
-    LossRule, Medium, Model, Nic, Outcome, Output, Params, Place, Propagation, Rate, Reception,
-    Station, Takes, To, Waypoint,
+    LossRule, Medium, Model, Nic, Outcome, Output, Params, Position, Propagation, RadioId, Rate,
+    Reception, Station, Takes, To, Waypoint,
 };
 
 fn drain(medium: &mut Medium) -> Vec<Output> {
@@ -18,7 +18,7 @@ fn drain(medium: &mut Medium) -> Vec<Output> {
 fn arrives(params: &Params, distance_m: f64) -> bool {
     let stations = vec![at("a", 0.0), at("b", distance_m)];
     let mut medium = Medium::new(params.clone(), stations, vec![]);
-    medium.enqueue(0, frame(1, To::Everyone, 100, 1.0, false));
+    medium.enqueue(RadioId::new(0), frame(1, To::Everyone, 100, 1.0, false));
     medium.advance(after(SECOND));
     let found = drain(&mut medium);
     found.iter().any(|o| matches!(o, Output::Deliver { .. }))
@@ -87,7 +87,7 @@ fn ranges_are_those_of_the_formulae() {
 
 /// At x metres at this time.
 fn point(at_ms: u64, x_m: f64) -> Waypoint {
-    Waypoint::new(ms(at_ms), Place::new(x_m, 0.0))
+    Waypoint::new(ms(at_ms), Position::new(x_m, 0.0))
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn a_moving_station_loses_its_link_at_the_computed_instant() {
     let mut medium = Medium::new(params, vec![at("a", 0.0), mover], vec![]);
     let (mut last, mut first_lost) = (Instant::ZERO, Instant::MAX);
     medium.advance(ms(4_900));
-    medium.enqueue(0, frame(0, To::Everyone, 30, 11.0, false));
+    medium.enqueue(RadioId::new(0), frame(0, To::Everyone, 30, 11.0, false));
     while medium.next_deadline().is_some_and(|at| at < ms(5_100)) {
         let next = medium.next_deadline().unwrap_or_default();
         medium.advance(next);
@@ -115,7 +115,10 @@ fn a_moving_station_loses_its_link_at_the_computed_instant() {
                 Output::Aired(aired) if aired.fate == Fate::Delivered => last = aired.at,
                 Output::Aired(aired) => first_lost = first_lost.min(aired.at),
                 Output::Status { frame: id, .. } => {
-                    medium.enqueue(0, frame(id + 1, To::Everyone, 30, 11.0, false));
+                    medium.enqueue(
+                        RadioId::new(0),
+                        frame(id + 1, To::Everyone, 30, 11.0, false),
+                    );
                 }
                 _ => {}
             }
@@ -134,11 +137,11 @@ fn a_jump_is_a_jump() {
     };
     let mut medium = Medium::new(Params::default(), vec![at("a", 0.0), jumper], vec![]);
     let before = after(SECOND - Duration::from_nanos(1));
-    assert_eq!(medium.place(1, before).x_m, 100.0);
-    assert_eq!(medium.place(1, after(SECOND)).x_m, 900.0);
+    assert_eq!(medium.position(RadioId::new(1), before).x_m, 100.0);
+    assert_eq!(medium.position(RadioId::new(1), after(SECOND)).x_m, 900.0);
     for (when, arrived) in [(500, true), (2_000, false)] {
         medium.advance(ms(when));
-        medium.enqueue(0, frame(when, To::Everyone, 100, 1.0, false));
+        medium.enqueue(RadioId::new(0), frame(when, To::Everyone, 100, 1.0, false));
         medium.advance(ms(when + 250));
         let found = drain(&mut medium);
         let delivered = found.iter().any(|o| matches!(o, Output::Deliver { .. }));
@@ -162,8 +165,11 @@ fn energy_is_power_times_time() {
     };
     let stations = vec![at("a", 0.0), at("b", 100.0), at("bystander", 400.0)];
     let mut medium = Medium::new(params, stations, vec![]);
-    medium.enqueue(0, frame(1, To::Radio(1), 1536, 2.0, false));
-    medium.schedule_power(ms(750), 2, false);
+    medium.enqueue(
+        RadioId::new(0),
+        frame(1, To::Radio(RadioId::new(1)), 1536, 2.0, false),
+    );
+    medium.schedule_power(ms(750), RadioId::new(2), false);
     medium.advance(after(SECOND));
     let (data, ack) = (0.000192 + 0.006144, 0.000192 + 0.000112);
     let idle = 1.0 - data - ack;
@@ -179,7 +185,7 @@ fn energy_is_power_times_time() {
         ],
     ];
     for (radio, expected) in cases.iter().enumerate() {
-        let found = medium.joules(radio);
+        let found = medium.joules(RadioId::new(radio));
         let states = [found.tx, found.rx, found.idle, found.sleep];
         for (f, e) in states.iter().zip(expected) {
             assert!(
@@ -205,8 +211,8 @@ fn an_empty_battery_ends_a_station() {
     let stations = vec![at("a", 0.0), at("b", 5000.0)];
     let mut medium = Medium::new(params, stations, vec![]);
     // 2 W for the 12.48 ms of a 1536-byte broadcast at 1 Mbit/s leaves 1.97504 J: 3.95008 s idle.
-    medium.enqueue(0, frame(1, To::Everyone, 1536, 1.0, false));
-    medium.schedule_power(after(10 * SECOND), 0, true);
+    medium.enqueue(RadioId::new(0), frame(1, To::Everyone, 1536, 1.0, false));
+    medium.schedule_power(after(10 * SECOND), RadioId::new(0), true);
     medium.advance(after(20 * SECOND));
     let ends: Vec<_> = drain(&mut medium)
         .into_iter()
@@ -216,14 +222,14 @@ fn an_empty_battery_ends_a_station() {
         })
         .collect();
     assert_eq!(ends.len(), 2);
-    assert_eq!(ends[0].0, 0);
+    assert_eq!(ends[0].0, RadioId::new(0));
     assert!(
         ends[0].1.as_nanos().abs_diff(12_480_000 + 3_950_080_000) <= 1,
         "{ends:?}"
     );
-    assert_eq!(ends[1], (1, after(4 * SECOND)));
-    assert!((medium.joules(0).sum() - 2.0).abs() < 1e-8);
-    medium.enqueue(0, frame(2, To::Everyone, 100, 1.0, false));
+    assert_eq!(ends[1], (RadioId::new(1), after(4 * SECOND)));
+    assert!((medium.joules(RadioId::new(0)).sum() - 2.0).abs() < 1e-8);
+    medium.enqueue(RadioId::new(0), frame(2, To::Everyone, 100, 1.0, false));
     assert!(matches!(
         drain(&mut medium)[..],
         [Output::Status {
@@ -238,14 +244,14 @@ fn share(params: Params, distance_m: f64, receivers: usize, frames: u64) -> f64 
     let mut stations = vec![at("a", 0.0)];
     for i in 0..receivers {
         let angle = i as f64 * std::f64::consts::TAU / receivers as f64;
-        let place = Place::new(distance_m * angle.cos(), distance_m * angle.sin());
+        let place = Position::new(distance_m * angle.cos(), distance_m * angle.sin());
         stations.push(Station::at(&format!("r{i}"), place));
     }
     let mut medium = Medium::new(params, stations, vec![]);
     let mut arrived = 0;
     for id in 0..frames {
         medium.advance(ms(50 * id));
-        medium.enqueue(0, frame(id, To::Everyone, 500, 2.0, false));
+        medium.enqueue(RadioId::new(0), frame(id, To::Everyone, 500, 2.0, false));
         let found = drain(&mut medium);
         arrived += found
             .iter()
@@ -318,7 +324,7 @@ fn error_rates_are_those_of_the_formula() {
 }
 
 fn lossy(model: LossModel, seconds: u64) -> Medium {
-    let rule = LossRule::always(Some(0), Some(1), model);
+    let rule = LossRule::always(Some(RadioId::new(0)), Some(RadioId::new(1)), model);
     let params = Params {
         no_ack: true,
         ..Params::default()
@@ -337,7 +343,7 @@ fn lossy(model: LossModel, seconds: u64) -> Medium {
 #[test]
 fn losses_hit_the_configured_figure() {
     let rate = |medium: &Medium| {
-        let link = medium.link(0, 1);
+        let link = medium.link(link(0, 1));
         (
             link.error_model as f64 / link.frames as f64,
             link.frames as f64,
@@ -370,7 +376,7 @@ fn losses_hit_the_configured_figure() {
     let list = LossModel::List {
         frames: vec![1, 7, 8, 100],
     };
-    assert_eq!(lossy(list, 10).link(0, 1).error_model, 4);
+    assert_eq!(lossy(list, 10).link(link(0, 1)).error_model, 4);
 }
 
 /// What a loss of one in ten does by what it takes: tries repeated, packets that reach the host.
@@ -393,8 +399,8 @@ fn a_loss_takes_data_or_every_frame_or_acknowledged_packets() {
             rts: false,
         };
         let done = saturate(&mut medium, &[(0, 1)], 30, load);
-        let tries = medium.counters(0).tx_frames as f64;
-        let repeated = medium.counters(0).retries as f64 / tries;
+        let tries = medium.counters(RadioId::new(0)).tx_frames as f64;
+        let repeated = medium.counters(RadioId::new(0)).retries as f64 / tries;
         (
             repeated,
             done[0].delivered as f64 / done[0].acked as f64,
@@ -441,7 +447,7 @@ fn a_loss_rule_holds_for_its_time() {
     let mut medium = Medium::new(Params::default(), stations, vec![rule]);
     for (when, arrives) in [(0, true), (1_000, false), (2_000, true)] {
         medium.advance(ms(when));
-        medium.enqueue(0, frame(when, To::Everyone, 100, 1.0, false));
+        medium.enqueue(RadioId::new(0), frame(when, To::Everyone, 100, 1.0, false));
         medium.advance(ms(when + 500));
         let delivered = drain(&mut medium)
             .iter()
@@ -472,7 +478,7 @@ fn a_fast_sender_overruns_a_slow_receiver() {
         rts: false,
     };
     let done = saturate(&mut medium, &[(0, 1)], 20, load)[0];
-    let overrun = medium.counters(1).rx_overrun;
+    let overrun = medium.counters(RadioId::new(1)).rx_overrun;
     // One frame each 8 ms.
     assert!(done.delivered.abs_diff(20 * 125) <= 1, "{done:?}");
     assert!(overrun > done.delivered);
@@ -496,12 +502,15 @@ fn order(tx_ring: usize, priority: bool) -> Vec<u64> {
     };
     let mut medium = Medium::new(params, vec![at("a", 0.0), at("b", 100.0)], vec![]);
     for id in 1..=6 {
-        medium.enqueue(0, frame(id, To::Radio(1), 500, 2.0, false));
+        medium.enqueue(
+            RadioId::new(0),
+            frame(id, To::Radio(RadioId::new(1)), 500, 2.0, false),
+        );
     }
-    let mut routing = frame(9, To::Radio(1), 100, 2.0, false);
+    let mut routing = frame(9, To::Radio(RadioId::new(1)), 100, 2.0, false);
     routing.routing = true;
     routing.class = Class::Data;
-    medium.enqueue(0, routing);
+    medium.enqueue(RadioId::new(0), routing);
     medium.advance(after(SECOND));
     let found = drain(&mut medium).into_iter();
     found
@@ -526,11 +535,11 @@ fn routing_frames_go_first_but_not_past_the_card() {
 fn rates_of_another_standard_are_refused() {
     let mut medium = Medium::new(Params::default(), vec![at("a", 0.0)], vec![]);
     for rate in [6.0, 9.0, 24.0, 36.0, 54.0] {
-        medium.enqueue(0, frame(1, To::Everyone, 100, rate, false));
+        medium.enqueue(RadioId::new(0), frame(1, To::Everyone, 100, rate, false));
     }
     let mut empty = frame(2, To::Everyone, 100, 1.0, false);
     empty.rates.clear();
-    medium.enqueue(0, empty);
+    medium.enqueue(RadioId::new(0), empty);
     let found = drain(&mut medium);
     assert_eq!(found.len(), 6);
     for output in found {
@@ -555,19 +564,25 @@ fn a_station_that_is_put_elsewhere_is_heard_from_there() {
     let mut heard = |medium: &mut Medium| {
         second += 1;
         medium.advance(ms(1_000 * second));
-        medium.enqueue(0, frame(second, To::Everyone, 100, 1.0, false));
+        medium.enqueue(
+            RadioId::new(0),
+            frame(second, To::Everyone, 100, 1.0, false),
+        );
         medium.advance(ms(1_000 * second + 500));
         let found = drain(medium);
         found.iter().any(|o| matches!(o, Output::Deliver { .. }))
     };
     assert!(!heard(&mut medium));
-    medium.put(1, Place::new(range_m * 0.9, 0.0));
-    assert_eq!(medium.place(1, Instant::MAX).x_m, range_m * 0.9);
+    medium.put(RadioId::new(1), Position::new(range_m * 0.9, 0.0));
+    assert_eq!(
+        medium.position(RadioId::new(1), Instant::MAX).x_m,
+        range_m * 0.9
+    );
     assert!(heard(&mut medium));
-    medium.lose(0, 1, 1.0);
+    medium.set_loss(link(0, 1), 1.0);
     assert!(!heard(&mut medium));
-    medium.lose(0, 1, 0.0);
+    medium.set_loss(link(0, 1), 0.0);
     assert!(heard(&mut medium));
-    medium.put(1, Place::new(0.0, range_m * 5.0));
+    medium.put(RadioId::new(1), Position::new(0.0, range_m * 5.0));
     assert!(!heard(&mut medium));
 }

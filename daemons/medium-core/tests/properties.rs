@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hoplab_medium_core::{
     AirKind, Attempts, Class, Cost, Duration, Energy, Fading, Fate, Frame, FrameId, Instant,
-    LossModel, LossRule, Medium, Nic, Output, Params, Place, Rate, Reception, Rules, Station,
-    Stream, To, Waypoint,
+    LossModel, LossRule, Medium, Nic, Output, Params, Position, RadioId, Rate, Reception, Rules,
+    Station, Stream, To, Waypoint,
 };
 
 fn runs() -> u64 {
@@ -94,7 +94,7 @@ fn draw(run: u64) -> Drawn {
     }
     let count = 2 + random.below(12) as usize;
     let moving = random.below(2) == 0;
-    let place = |random: &mut Stream| Place::new(random.unit() * 900.0, random.unit() * 400.0);
+    let place = |random: &mut Stream| Position::new(random.unit() * 900.0, random.unit() * 400.0);
     let stations = (0..count)
         .map(|i| {
             let mut waypoints = vec![Waypoint::new(Instant::ZERO, place(&mut random))];
@@ -113,8 +113,16 @@ fn draw(run: u64) -> Drawn {
         })
         .collect();
     let losses = vec![
-        LossRule::always(Some(0), None, LossModel::Uniform { rate: 0.1 }),
-        LossRule::always(Some(1), Some(0), LossModel::List { frames: vec![2, 5] }),
+        LossRule::always(
+            Some(RadioId::new(0)),
+            None,
+            LossModel::Uniform { rate: 0.1 },
+        ),
+        LossRule::always(
+            Some(RadioId::new(1)),
+            Some(RadioId::new(0)),
+            LossModel::List { frames: vec![2, 5] },
+        ),
     ];
     let mut power = Vec::new();
     for _ in 0..random.below(6) {
@@ -131,7 +139,9 @@ fn draw(run: u64) -> Drawn {
         let to = match random.below(8) {
             0 => To::Everyone,
             1 => To::Nobody,
-            _ => To::Radio((from + 1 + random.below(count as u32 - 1) as usize) % count),
+            _ => To::Radio(RadioId::new(
+                (from + 1 + random.below(count as u32 - 1) as usize) % count,
+            )),
         };
         let rate = Rate::LEGACY[random.below(4) as usize];
         let frame = Frame {
@@ -173,7 +183,7 @@ fn play(drawn: &Drawn, every_event: bool) -> (Vec<(Instant, Output)>, Medium) {
         drawn.losses.clone(),
     );
     for &(at, radio, up) in &drawn.power {
-        medium.schedule_power(at, radio, up);
+        medium.schedule_power(at, RadioId::new(radio), up);
     }
     let mut found = Vec::new();
     let end = drawn.end();
@@ -198,7 +208,7 @@ fn play(drawn: &Drawn, every_event: bool) -> (Vec<(Instant, Output)>, Medium) {
         take(&mut medium);
         while inputs.peek().is_some_and(|entry| entry.0 == now) {
             if let Some((_, from, frame)) = inputs.next() {
-                medium.enqueue(*from, frame.clone());
+                medium.enqueue(RadioId::new(*from), frame.clone());
                 take(&mut medium);
             }
         }
@@ -218,7 +228,7 @@ fn every_frame_has_one_fate_and_one_status() {
         let (found, medium) = play(&drawn, true);
         let mut open: BTreeSet<FrameId> = drawn.load.iter().map(|entry| entry.2.id).collect();
         let mut kept = BTreeSet::new();
-        let mut unicasts: BTreeMap<(usize, usize), u64> = BTreeMap::new();
+        let mut unicasts: BTreeMap<(RadioId, RadioId), u64> = BTreeMap::new();
         for (_, output) in &found {
             match output {
                 Output::Status { frame, kept: k, .. } => {
@@ -254,7 +264,7 @@ fn every_frame_has_one_fate_and_one_status() {
         let audit = medium.audit();
         assert!(audit.holds() && audit.open == 0, "run {run}: {audit:?}");
         assert_eq!(audit.accepted, drawn.load.len() as u64);
-        for from in 0..drawn.stations.len() {
+        for from in (0..drawn.stations.len()).map(RadioId::new) {
             for view in medium.links(from) {
                 let (to, link) = (view.to, view.counters);
                 let fates = [
@@ -319,9 +329,13 @@ fn no_time_is_lost() {
         let (_, medium) = play(&drawn, true);
         let end = drawn.end().since(Instant::ZERO);
         for radio in 0..drawn.stations.len() {
-            let times = medium.counters(radio).times;
+            let times = medium.counters(RadioId::new(radio)).times;
             assert_eq!(times.tx + times.rx + times.idle + times.sleep, end);
-            let airtime: Duration = medium.counters(radio).airtime.into_iter().sum();
+            let airtime: Duration = medium
+                .counters(RadioId::new(radio))
+                .airtime
+                .into_iter()
+                .sum();
             assert_eq!(times.tx, airtime, "run {run}: radio {radio}");
         }
     }

@@ -4,7 +4,7 @@
 
 use hoplab_medium_core::{
     Attempts, Class, Cost, Duration, Energy, Fading, Frame, Instant, LossModel, LossRule, Medium,
-    Nic, Output, Params, Place, Rate, Reception, Rules, Station, Stream, To, Waypoint,
+    Nic, Output, Params, Position, RadioId, Rate, Reception, Rules, Station, Stream, To, Waypoint,
 };
 use sha2::{Digest, Sha256};
 
@@ -50,7 +50,7 @@ fn full_digest(params: Params, moving: bool) -> String {
         Told::Wake(at) => hash.update(format!("wake {:?}", at.map(Instant::as_nanos))),
     });
     for radio in 0..12 {
-        let counters = medium.counters(radio);
+        let counters = medium.counters(RadioId::new(radio));
         let times = counters.times;
         let counts = [
             counters.tx_frames,
@@ -67,10 +67,10 @@ fn full_digest(params: Params, moving: bool) -> String {
             counters.airtime.map(Duration::as_nanos)
         ));
         let times = [times.tx, times.rx, times.idle, times.sleep].map(Duration::as_nanos);
-        let spent = medium.joules(radio);
+        let spent = medium.joules(RadioId::new(radio));
         let joules = [spent.tx, spent.rx, spent.idle, spent.sleep];
         hash.update(format!("{times:?} {joules:.6?}"));
-        for view in medium.links(radio) {
+        for view in medium.links(RadioId::new(radio)) {
             let (to, link, signals) = (view.to, view.counters, view.signals);
             let fates = [
                 link.frames,
@@ -107,20 +107,24 @@ fn play(params: Params, moving: bool, off: bool, mut tell: impl FnMut(Told)) -> 
     let stations = (0..12u64)
         .map(|i| {
             let (x, y) = ((i % 4) as f64 * 190.0, (i / 4) as f64 * 170.0);
-            let mut station = Station::at(&format!("n{i}"), Place::new(x, y));
+            let mut station = Station::at(&format!("n{i}"), Position::new(x, y));
             if moving && i % 3 == 0 {
                 let mut point = |s, place| station.waypoints.push(Waypoint::new(second(s), place));
-                point(1, Place::new(x, y));
-                point(9, Place::new(x + 300.0, y - 100.0));
+                point(1, Position::new(x, y));
+                point(9, Position::new(x + 300.0, y - 100.0));
             }
             station
         })
         .collect();
     let losses = vec![
-        LossRule::always(Some(1), None, LossModel::Uniform { rate: 0.2 }),
+        LossRule::always(
+            Some(RadioId::new(1)),
+            None,
+            LossModel::Uniform { rate: 0.2 },
+        ),
         LossRule::always(
             None,
-            Some(4),
+            Some(RadioId::new(4)),
             LossModel::GilbertElliott {
                 to_bad: 0.1,
                 to_good: 0.3,
@@ -133,8 +137,8 @@ fn play(params: Params, moving: bool, off: bool, mut tell: impl FnMut(Told)) -> 
     let mut medium = Medium::new(params, stations, losses);
     let mut random = Stream::new(3, "load");
     if off {
-        medium.schedule_power(second(3), 5, false);
-        medium.schedule_power(second(4), 5, true);
+        medium.schedule_power(second(3), RadioId::new(5), false);
+        medium.schedule_power(second(4), RadioId::new(5), true);
     }
     let mut id = 0u64;
     let mut now = Instant::ZERO;
@@ -151,7 +155,7 @@ fn play(params: Params, moving: bool, off: bool, mut tell: impl FnMut(Told)) -> 
         let to = match random.below(8) {
             0 => To::Everyone,
             1 => To::Nobody,
-            _ => To::Radio((from + 1 + random.below(11) as usize) % 12),
+            _ => To::Radio(RadioId::new((from + 1 + random.below(11) as usize) % 12)),
         };
         let rates = vec![
             Attempts {
@@ -167,7 +171,7 @@ fn play(params: Params, moving: bool, off: bool, mut tell: impl FnMut(Told)) -> 
         ];
         let bytes = 60 + random.below(1400) as usize;
         medium.enqueue(
-            from,
+            RadioId::new(from),
             Frame {
                 id,
                 to,
@@ -253,7 +257,7 @@ fn everything(now: Instant, output: Output) -> String {
             aired.bytes,
             aired.rate.mbps(),
             aired.attempt,
-            aired.reserve.as_nanos(),
+            aired.nav.as_nanos(),
             aired.fate.name(),
             aired.signal_dbm
         ),

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{after, at, attempts, frame, SECOND};
-use hoplab_medium_core::{AirKind, Medium, Output, Params, To};
+use hoplab_medium_core::{AirKind, Medium, Output, Params, RadioId, To};
 
 /// What goes on the air for a frame whose receiver does not hear it, as minstrel has its rate
 /// table below the RTS threshold: three plain tries, then four that ask for RTS.
@@ -15,9 +15,9 @@ fn tried(kernel_retries: bool) -> (usize, usize, [u32; 4]) {
         ..Params::default()
     };
     let mut medium = Medium::new(params, vec![at("a", 0.0), at("b", 1000.0)], vec![]);
-    let mut lost = frame(1, To::Radio(1), 1000, 2.0, false);
+    let mut lost = frame(1, To::Radio(RadioId::new(1)), 1000, 2.0, false);
     lost.rates = vec![attempts(2.0, 3, false), attempts(2.0, 4, true)];
-    medium.enqueue(0, lost);
+    medium.enqueue(RadioId::new(0), lost);
     medium.advance(after(10 * SECOND));
     let (mut data, mut rts, mut made) = (0, 0, [0; 4]);
     while let Some(output) = medium.poll_output() {

@@ -9,8 +9,8 @@ use std::fmt::Write;
 
 use common::{at, frame, ms, saturate, Load};
 use hoplab_medium_core::{
-    Duration, Fading, Medium, Model, Output, Params, Phy, Propagation, Rate, Reception, Rules,
-    Standard, Station, To,
+    Duration, Fading, Medium, Model, Output, Params, Phy, Propagation, RadioId, Rate, Reception,
+    Rules, Standard, Station, To,
 };
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/snapshot.txt");
@@ -77,7 +77,10 @@ fn delivered(params: &Params, rate: Rate, distance_m: f64) -> f64 {
     let mut arrived = 0;
     for id in 0..FRAMES {
         medium.advance(ms(20 * id));
-        medium.enqueue(0, frame(id, To::Everyone, 1000, rate.mbps(), false));
+        medium.enqueue(
+            RadioId::new(0),
+            frame(id, To::Everyone, 1000, rate.mbps(), false),
+        );
         medium.advance(ms(20 * id + 19));
         let outputs = std::iter::from_fn(|| medium.poll_output());
         arrived += outputs

@@ -4,9 +4,10 @@
 
 mod common;
 
-use common::{after, at, frame, ms, saturate, Load, SECOND};
+use common::{after, at, frame, link, ms, saturate, Load, SECOND};
 use hoplab_medium_core::{
-    AirKind, Duration, Fate, Medium, Output, Params, Place, Rate, Rules, Station, Stream, To,
+    AirKind, Duration, Fate, Medium, Output, Params, Position, RadioId, Rate, Rules, Station,
+    Stream, To,
 };
 
 const DATA_US: f64 = 192.0 + 1536.0 * 4.0;
@@ -142,7 +143,10 @@ fn exposed_terminals_take_turns() {
         2.0 * alone
     );
     assert!((total / model - 1.0).abs() < 0.03, "{total} {model}");
-    assert_eq!(medium.counters(1).retries + medium.counters(2).retries, 0);
+    assert_eq!(
+        medium.counters(RadioId::new(1)).retries + medium.counters(RadioId::new(2)).retries,
+        0
+    );
 }
 
 /// Fates of two frames that overlap at a receiver at 0 m, sent from `first_m` and, `later_us` after
@@ -158,15 +162,21 @@ fn overlap(params: Params, first_m: f64, second_m: f64, later_us: u64) -> [Fate;
     };
     let mut medium = Medium::new(params, stations, vec![]);
     medium.advance(after(SECOND));
-    medium.enqueue(1, frame(1, To::Radio(0), 1000, 2.0, false));
+    medium.enqueue(
+        RadioId::new(1),
+        frame(1, To::Radio(RadioId::new(0)), 1000, 2.0, false),
+    );
     medium.advance(after(SECOND + Duration::from_micros(later_us)));
-    medium.enqueue(2, frame(2, To::Radio(0), 1000, 2.0, false));
+    medium.enqueue(
+        RadioId::new(2),
+        frame(2, To::Radio(RadioId::new(0)), 1000, 2.0, false),
+    );
     medium.advance(after(2 * SECOND));
     let mut fates = [None; 2];
     while let Some(output) = medium.poll_output() {
         if let Output::Aired(aired) = output {
             if aired.kind == AirKind::Data && aired.attempt == 1 {
-                fates[aired.from - 1] = Some(aired.fate);
+                fates[aired.from.index() - 1] = Some(aired.fate);
             }
         }
     }
@@ -205,8 +215,8 @@ fn the_near_sender_wins_collisions() {
     let rate = |i: usize| done[i].delivered as f64;
     let jain = (rate(0) + rate(1)).powi(2) / (2.0 * (rate(0).powi(2) + rate(1).powi(2)));
     println!("capture: near {}, far {}, Jain {jain:.4}", rate(0), rate(1));
-    assert_eq!(medium.link(1, 0).collided, 0);
-    assert!(medium.link(2, 0).collided + medium.link(2, 0).capture_lost > 500);
+    assert_eq!(medium.link(link(1, 0)).collided, 0);
+    assert!(medium.link(link(2, 0)).collided + medium.link(link(2, 0)).capture_lost > 500);
     assert!(rate(0) > 1.03 * rate(1));
 }
 
@@ -223,7 +233,7 @@ fn interference_adds_up() {
         ..Params::default()
     };
     let fate = |rules| {
-        let place = |name: &str, x_m, y_m| Station::at(name, Place::new(x_m, y_m));
+        let place = |name: &str, x_m, y_m| Station::at(name, Position::new(x_m, y_m));
         // 12 dB are a factor of 1.995 in distance; the two interferers are out of each other's
         // and of the sender's reach.
         let stations = vec![
@@ -234,11 +244,14 @@ fn interference_adds_up() {
         ];
         let mut medium = Medium::new(params(rules), stations, vec![]);
         medium.advance(ms(1000));
-        medium.enqueue(1, frame(1, To::Radio(0), 1000, 2.0, false));
+        medium.enqueue(
+            RadioId::new(1),
+            frame(1, To::Radio(RadioId::new(0)), 1000, 2.0, false),
+        );
         // In ns-2 the sender backs off for up to 31 slots; its frame lasts 4.2 ms.
         medium.advance(ms(1001));
-        medium.enqueue(2, frame(2, To::Everyone, 500, 2.0, false));
-        medium.enqueue(3, frame(3, To::Everyone, 500, 2.0, false));
+        medium.enqueue(RadioId::new(2), frame(2, To::Everyone, 500, 2.0, false));
+        medium.enqueue(RadioId::new(3), frame(3, To::Everyone, 500, 2.0, false));
         medium.advance(ms(2000));
         let mut found = None;
         while let Some(output) = medium.poll_output() {

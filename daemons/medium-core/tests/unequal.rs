@@ -4,9 +4,10 @@
 
 mod common;
 
-use common::{after, at, frame, saturate, Done, Load, SECOND};
+use common::{after, at, frame, link, saturate, Done, Load, SECOND};
 use hoplab_medium_core::{
-    AirKind, Cost, Duration, Medium, Nic, Outcome, Output, Params, Place, Rate, Station, To,
+    AirKind, Cost, Duration, Medium, Nic, Outcome, Output, Params, Position, RadioId, Rate,
+    Station, To,
 };
 
 const BYTES: usize = 1000;
@@ -59,7 +60,7 @@ fn a_slow_host_sends_as_fast_as_it_can() {
     // 800 us a frame and 8000 bits at 1 Mbit/s are 8.8 ms, more than the channel takes.
     let mut medium = radios(2);
     medium.equip(
-        0,
+        RadioId::new(0),
         Nic {
             tx: cost(800.0, 1.0),
             ..Nic::default()
@@ -71,7 +72,7 @@ fn a_slow_host_sends_as_fast_as_it_can() {
     // The other one's card stayed that of all.
     let mut medium = radios(2);
     medium.equip(
-        1,
+        RadioId::new(1),
         Nic {
             tx: cost(800.0, 1.0),
             ..Nic::default()
@@ -89,7 +90,7 @@ fn a_slow_host_sends_as_fast_as_it_can() {
 fn cycle_us(tx_ring: usize, load_us: f64) -> f64 {
     let mut medium = radios(2);
     medium.equip(
-        0,
+        RadioId::new(0),
         Nic {
             tx_ring,
             load: cost(load_us, 0.0),
@@ -116,9 +117,12 @@ fn a_card_with_one_buffer_leaves_gaps() {
 /// Frames that a host has for its card at once: what becomes of them.
 fn burst(nic: Nic, frames: u64) -> (u64, u64, Medium) {
     let mut medium = radios(2);
-    medium.equip(0, nic);
+    medium.equip(RadioId::new(0), nic);
     for id in 1..=frames {
-        medium.enqueue(0, frame(id, To::Radio(1), BYTES, 2.0, false));
+        medium.enqueue(
+            RadioId::new(0),
+            frame(id, To::Radio(RadioId::new(1)), BYTES, 2.0, false),
+        );
     }
     medium.advance(after(SECONDS * SECOND));
     let (mut sent, mut refused) = (0, 0);
@@ -147,9 +151,9 @@ fn what_finds_no_buffer_never_leaves_the_sender() {
     assert!((sent as f64 - expected).abs() <= 3.0, "{sent} {expected}");
     assert_eq!(sent + refused, 5000);
     // They cost no time on the air, and the receiver has every one that was sent.
-    let counters = medium.counters(0);
+    let counters = medium.counters(RadioId::new(0));
     assert_eq!((counters.tx_frames, counters.queue_full), (sent, refused));
-    assert_eq!(medium.counters(1).rx_frames, sent);
+    assert_eq!(medium.counters(RadioId::new(1)).rx_frames, sent);
     assert!(medium.audit().holds());
     // With a card of many buffers the same host is slower than the channel, and loses nothing.
     let nic = Nic { tx_ring: 16, ..nic };
@@ -163,7 +167,7 @@ fn a_host_that_is_a_little_slower_than_the_channel_loses_the_difference() {
     let mut medium = radios(2);
     let rx_buffer_packets = 20;
     medium.equip(
-        1,
+        RadioId::new(1),
         Nic {
             rx: cost(1.01 * CYCLE_US - 2000.0, 4.0),
             rx_buffer_packets,
@@ -171,8 +175,8 @@ fn a_host_that_is_a_little_slower_than_the_channel_loses_the_difference() {
         },
     );
     one_sender(&mut medium);
-    let sent = medium.counters(1).rx_frames as f64;
-    let lost = medium.counters(1).rx_overrun as f64;
+    let sent = medium.counters(RadioId::new(1)).rx_frames as f64;
+    let lost = medium.counters(RadioId::new(1)).rx_overrun as f64;
     let expected = sent * (1.0 - 1.0 / 1.01) - rx_buffer_packets as f64;
     // The backoffs' sum strays by 185 us times the root of their number.
     let stray = 3.0 * 185.0 * sent.sqrt() / CYCLE_US;
@@ -185,10 +189,10 @@ fn a_host_that_is_a_little_slower_than_the_channel_loses_the_difference() {
         ..Nic::default()
     };
     let mut medium = radios(2);
-    medium.equip(0, equal);
-    medium.equip(1, equal);
+    medium.equip(RadioId::new(0), equal);
+    medium.equip(RadioId::new(1), equal);
     one_sender(&mut medium);
-    assert_eq!(medium.counters(1).rx_overrun, 0);
+    assert_eq!(medium.counters(RadioId::new(1)).rx_overrun, 0);
 }
 
 /// Share of the frames of `count` saturated stations that collide at their receiver.
@@ -201,7 +205,7 @@ fn collided(count: usize) -> (f64, Medium) {
         rts: false,
     };
     saturate(&mut medium, &pairs, 25 * SECONDS, load);
-    let links = (1..=count).map(|i| medium.link(i, 0));
+    let links = (1..=count).map(|i| medium.link(link(i, 0)));
     let (frames, lost) = links.fold((0, 0), |(frames, lost), link| {
         (frames + link.frames, lost + link.frames - link.delivered)
     });
@@ -224,7 +228,7 @@ fn collisions_that_nobody_detects_are_as_frequent_as_bianchi_says() {
         // 10 000 collisions of two frames each: three standard deviations are 3 %.
         near(found, expected, 0.03);
         for radio in 0..=count {
-            let counters = medium.counters(radio);
+            let counters = medium.counters(RadioId::new(radio));
             assert_eq!((counters.retries, counters.retry_limit), (0, 0));
             assert_eq!(counters.airtime[AirKind::Ack as usize], Duration::ZERO);
         }
@@ -258,15 +262,15 @@ fn cards_misread_levels_by_what_is_said() {
             ..Params::default()
         };
         let stations = vec![
-            Station::at("a", Place::new(0.0, 0.0)),
-            Station::at("b", Place::new(100.0, 0.0)),
+            Station::at("a", Position::new(0.0, 0.0)),
+            Station::at("b", Position::new(100.0, 0.0)),
         ];
         let mut medium = Medium::new(params, stations, vec![]);
         let done = one_sender(&mut medium);
         (done.delivered, medium)
     };
     let (delivered, medium) = play(2.0);
-    let link = medium.links(0).next().expect("frames went");
+    let link = medium.links(RadioId::new(0)).next().expect("frames went");
     let signals = link.signals.expect("histograms were asked for");
     let exact_dbm = link.counters.signal_sum_dbm / link.counters.frames as f64;
     for (histogram, level_dbm) in [(&signals.signal, exact_dbm), (&signals.noise, -90.0)] {
@@ -278,7 +282,7 @@ fn cards_misread_levels_by_what_is_said() {
     // It is the reading that strays: the fate of no frame hangs on it.
     let (exactly, medium) = play(0.0);
     assert_eq!(delivered, exactly);
-    let link = medium.links(0).next().expect("frames went");
+    let link = medium.links(RadioId::new(0)).next().expect("frames went");
     let signals = link.signals.expect("histograms were asked for");
     assert_eq!(signals.signal.bins().count(), 1);
     assert_eq!(signals.noise.bins().count(), 1);

@@ -18,7 +18,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::path::{Path, PathBuf};
 
-use hoplab_medium_core::{Place, Station};
+use hoplab_medium_core::{Position, Station};
 use serde::Deserialize;
 
 const LONGEST: usize = 512;
@@ -37,7 +37,7 @@ enum Request {
 /// A request that the channel can follow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Change {
-    Put { radio: usize, place: Place },
+    Put { radio: usize, place: Position },
     Power { radio: usize, up: bool },
     Lose { src: usize, dst: usize, rate: f64 },
     Level { src: usize, dst: usize, dbm: f64 },
@@ -133,7 +133,7 @@ pub fn change(bytes: &[u8], names: &[String]) -> Result<Change, String> {
     Ok(match request {
         Request::Move { station, x_m, y_m } => Change::Put {
             radio: radio(&station)?,
-            place: Place::new(
+            place: Position::new(
                 within(x_m, "x_m", -FARTHEST_M, FARTHEST_M)?,
                 within(y_m, "y_m", -FARTHEST_M, FARTHEST_M)?,
             ),

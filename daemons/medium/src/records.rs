@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::Write;
 
 use hoplab_medium_core::{
-    AirKind, Aired, Counters, Duration, Instant, LinkView, Medium, Outcome, Place, To,
+    AirKind, Aired, Counters, Duration, Instant, LinkView, Medium, Outcome, Position, RadioId, To,
 };
 use hoplab_records::{events, frames, link_samples, links, nodes, radios, signals, Table, Writer};
 use hoplab_wire::ieee80211::{on_air, Control};
@@ -109,14 +109,15 @@ impl Recorder {
     /// A row of every radio, and of every link with something new.
     fn sample(&mut self, medium: &Medium, at: Instant) -> Result<(), String> {
         let passed = at.since(self.epoch);
-        for (radio, name) in self.names.iter().enumerate() {
+        for (index, name) in self.names.iter().enumerate() {
+            let radio = RadioId::new(index);
             self.nodes
                 .write(&node_row(medium, radio, name, at, passed))?;
             for link in medium.links(radio) {
-                let sampled = &mut self.sampled[radio][link.to];
+                let sampled = &mut self.sampled[index][link.to.index()];
                 if link.counters.frames != *sampled {
                     *sampled = link.counters.frames;
-                    let other = &self.names[link.to];
+                    let other = &self.names[link.to.index()];
                     self.link_samples
                         .write(&link_sample_row(&link, name, other, passed))?;
                 }
@@ -154,7 +155,7 @@ impl Recorder {
         if let Some(file) = &mut self.frames {
             let to = match aired.to {
                 To::Everyone => Some("*"),
-                To::Radio(radio) => self.names.get(radio).map(String::as_str),
+                To::Radio(radio) => self.names.get(radio.index()).map(String::as_str),
                 To::Nobody => None,
             };
             let carried = bytes.and_then(carried);
@@ -165,7 +166,7 @@ impl Recorder {
                 .map(|a| a.map(|a| a.to_string()));
             file.write(&frames::Row {
                 t_s: aired.at.seconds_from(self.epoch),
-                src: &self.names[aired.from],
+                src: &self.names[aired.from.index()],
                 dst: to,
                 kind: aired.kind.name(),
                 bytes: aired.bytes.into(),
@@ -187,11 +188,11 @@ impl Recorder {
             })?;
         }
         if let Some(capture) = &mut self.capture {
-            let reserve_us = u16::try_from(aired.reserve.as_micros_ceil()).unwrap_or(u16::MAX);
+            let reserve_us = u16::try_from(aired.nav.as_micros_ceil()).unwrap_or(u16::MAX);
             let bytes = match (bytes, aired.kind, aired.to) {
                 (Some(bytes), ..) => on_air(bytes, aired.attempt > 1, reserve_us),
                 (None, kind, To::Radio(to)) => {
-                    let (to, from) = (self.macs[to], self.macs[aired.from]);
+                    let (to, from) = (self.macs[to.index()], self.macs[aired.from.index()]);
                     match control(kind, Mac(to), Mac(from)) {
                         Some(control) => control.emit(reserve_us),
                         None => return Ok(()),
@@ -213,14 +214,14 @@ impl Recorder {
     }
 
     /// A battery is empty.
-    pub fn exhausted(&mut self, radio: usize, at: Instant) -> Result<(), String> {
+    pub fn exhausted(&mut self, radio: RadioId, at: Instant) -> Result<(), String> {
         self.happened(radio, at, "battery-empty", "")
     }
 
     /// Where frames are recorded: a radio was done with one of its host's, `bytes`, without success.
     pub fn dropped(
         &mut self,
-        radio: usize,
+        radio: RadioId,
         at: Instant,
         outcome: Outcome,
         bytes: &[u8],
@@ -245,7 +246,7 @@ impl Recorder {
     /// A row of the table `events`, if it belongs to the run.
     fn happened(
         &mut self,
-        radio: usize,
+        radio: RadioId,
         at: Instant,
         kind: &str,
         detail: &str,
@@ -262,7 +263,7 @@ impl Recorder {
         };
         file.write(&events::Row {
             t_s: at.since(self.epoch).as_secs_f64(),
-            node: &self.names[radio],
+            node: &self.names[radio.index()],
             source: SOURCE,
             kind,
             detail,
@@ -275,10 +276,11 @@ impl Recorder {
         let mut radios: Writer<radios::Table> = create(&self.settings)?;
         let mut links: Writer<links::Table> = create(&self.settings)?;
         let mut signals: Writer<signals::Table> = create(&self.settings)?;
-        for (radio, name) in self.names.iter().enumerate() {
+        for (index, name) in self.names.iter().enumerate() {
+            let radio = RadioId::new(index);
             radios.write(&radio_row(medium, radio, name))?;
             for link in medium.links(radio) {
-                let other = &self.names[link.to];
+                let other = &self.names[link.to.index()];
                 links.write(&link_row(&link, name, other))?;
                 write_signals(&mut signals, &link, name, other)?;
             }
@@ -319,13 +321,13 @@ fn control(kind: AirKind, receiver: Mac, transmitter: Mac) -> Option<Control> {
 
 fn node_row<'a>(
     medium: &Medium,
-    radio: usize,
+    radio: RadioId,
     name: &'a str,
     at: Instant,
     passed: Duration,
 ) -> nodes::Row<'a> {
     let counters = medium.counters(radio);
-    let Place { x_m, y_m, .. } = medium.place(radio, at);
+    let Position { x_m, y_m, .. } = medium.position(radio, at);
     let passed_ns = passed.as_nanos();
     nodes::Row {
         t_s: passed.as_secs_f64(),
@@ -345,7 +347,7 @@ fn node_row<'a>(
     }
 }
 
-fn radio_row<'a>(medium: &Medium, radio: usize, name: &'a str) -> radios::Row<'a> {
+fn radio_row<'a>(medium: &Medium, radio: RadioId, name: &'a str) -> radios::Row<'a> {
     let counters: Counters = medium.counters(radio);
     let airtime_s = |kind: AirKind| counters.airtime[kind as usize].as_secs_f64();
     let spent = medium.joules(radio);

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use hoplab_medium_core::{
-    Class, Duration, Frame, Instant, Medium, Outcome, Output, Station, Stream, To, MAX_RATES,
+    Class, Duration, Frame, Instant, LinkId, Medium, MediumId, Mhz, Outcome, Output, RadioId,
+    Station, Stream, To, MAX_RATES,
 };
 use serde_json::{json, Value};
 
@@ -92,19 +93,19 @@ impl<P: Port> Server<P> {
         server.socket = socket;
         server.phases = phases;
         for (radio, antenna) in described.antennas.into_iter().enumerate() {
-            server.medium.fit(radio, antenna);
+            server.medium.fit(RadioId::new(radio), antenna);
         }
         if let Some((default_dbm, links)) = described.levels {
-            server.medium.level_all(default_dbm);
+            server.medium.set_rssi_of_all(default_dbm);
             for (src, dst, dbm) in links {
-                server.medium.level(src, dst, dbm);
+                server.medium.set_rssi(link(src, dst), dbm);
             }
         }
         for (src, dst, rate) in described.losses {
-            server.medium.lose(src, dst, rate);
+            server.medium.set_loss(link(src, dst), rate);
         }
         for (radio, medium) in described.mediums {
-            server.medium.assign(radio, medium);
+            server.medium.assign(RadioId::new(radio), MediumId(medium));
         }
         Ok(server)
     }
@@ -124,10 +125,10 @@ impl<P: Port> Server<P> {
         }
         let mut medium = Medium::new(config.params, config.stations, config.losses);
         for event in config.power {
-            medium.schedule_power(event.at, event.radio, event.up);
+            medium.schedule_power(event.at, RadioId::new(event.radio), event.up);
         }
         for (radio, nic) in config.nics {
-            medium.equip(radio, nic);
+            medium.equip(RadioId::new(radio), nic);
         }
         medium.schedule_measure(config.epoch);
         Ok(Self {
@@ -225,13 +226,16 @@ impl<P: Port> Server<P> {
         }
         for change in changes {
             match change {
-                Change::Put { radio, place } => self.medium.put(radio, place),
-                Change::Power { radio, up } => self.medium.schedule_power(now, radio, up),
-                Change::Lose { src, dst, rate } => self.medium.lose(src, dst, rate),
+                Change::Put { radio, place } => self.medium.put(RadioId::new(radio), place),
+                Change::Power { radio, up } => {
+                    self.medium.schedule_power(now, RadioId::new(radio), up)
+                }
+                Change::Lose { src, dst, rate } => self.medium.set_loss(link(src, dst), rate),
                 Change::Level { src, dst, dbm } => {
-                    self.medium.level(src, dst, dbm);
+                    self.medium.set_rssi(link(src, dst), dbm);
                 }
                 Change::Fit { radio, part } => {
+                    let radio = RadioId::new(radio);
                     let mut antenna = self.medium.antenna(radio);
                     match part {
                         Part::Power(dbm) => antenna.tx_power_dbm = dbm,
@@ -240,7 +244,9 @@ impl<P: Port> Server<P> {
                     }
                     self.medium.fit(radio, antenna);
                 }
-                Change::Assign { radio, medium } => self.medium.assign(radio, medium),
+                Change::Assign { radio, medium } => {
+                    self.medium.assign(RadioId::new(radio), MediumId(medium))
+                }
                 Change::End => self.ended = true,
             }
         }
@@ -258,7 +264,7 @@ impl<P: Port> Server<P> {
             let (radio, frame) = first.remove();
             self.recorder.due(&mut self.medium, at)?;
             self.medium.advance(at);
-            self.medium.enqueue(radio, frame);
+            self.medium.enqueue(RadioId::new(radio), frame);
         }
         Ok(())
     }
@@ -279,7 +285,7 @@ impl<P: Port> Server<P> {
         } = self;
         port.read(|port, sent| {
             if *others_radios {
-                medium.tune(sent.radio, sent.frequency_mhz);
+                medium.tune(RadioId::new(sent.radio), Mhz(sent.frequency_mhz));
                 // Of a radio with several, as an access point with several networks.
                 if let Some(sender) = dot11::transmitter(sent.bytes) {
                     radios.insert(sender.0, sent.radio);
@@ -309,7 +315,7 @@ impl<P: Port> Server<P> {
                 Some(phase) if frame.class == Class::Beacon => {
                     late.insert((now + *phase, *next_id), (sent.radio, frame));
                 }
-                _ => medium.enqueue(sent.radio, frame),
+                _ => medium.enqueue(RadioId::new(sent.radio), frame),
             }
         });
     }
@@ -327,7 +333,7 @@ impl<P: Port> Server<P> {
                     ..
                 } => {
                     let heard = Heard { signal_dbm, rate };
-                    self.deliver(frame, to, heard);
+                    self.deliver(frame, to.index(), heard);
                 }
                 Output::Status {
                     frame,
@@ -471,6 +477,13 @@ impl<P: Port> Server<P> {
     }
 }
 
+fn link(from: usize, to: usize) -> LinkId {
+    LinkId {
+        from: RadioId::new(from),
+        to: RadioId::new(to),
+    }
+}
+
 /// Where a frame goes, and its header; none where it does not go on the air.
 fn prepare<P: Port>(
     radios: &BTreeMap<[u8; 6], usize>,
@@ -499,7 +512,7 @@ fn prepare<P: Port>(
         Some(receiver) if receiver.is_group() => To::Everyone,
         Some(receiver) => radios
             .get(&receiver.0)
-            .map_or(To::Nobody, |radio| To::Radio(*radio)),
+            .map_or(To::Nobody, |radio| To::Radio(RadioId::new(*radio))),
     };
     traffic.frames += 1;
     traffic.unicasts += u64::from(to != To::Everyone);

@@ -3,7 +3,7 @@
 
 use hoplab_medium::config::PowerEvent;
 use hoplab_medium::config::{parse, Config};
-use hoplab_medium_core::{Duration, Fading, Instant, Place, Reception, Waypoint};
+use hoplab_medium_core::{Duration, Fading, Instant, Position, Reception, Waypoint};
 
 const STATIONS: &str = r#"
 [[station]]
@@ -246,7 +246,7 @@ station = "a"
 }
 
 fn point(at: Instant, x_m: f64, y_m: f64) -> Waypoint {
-    Waypoint::new(at, Place::new(x_m, y_m))
+    Waypoint::new(at, Position::new(x_m, y_m))
 }
 
 #[test]

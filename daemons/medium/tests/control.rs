@@ -5,7 +5,7 @@ use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
 
 use hoplab_medium::control::{change, Change, Control};
-use hoplab_medium_core::{Place, Station, Stream};
+use hoplab_medium_core::{Position, Station, Stream};
 
 fn names() -> Vec<String> {
     vec!["a".into(), "b".into()]
@@ -17,7 +17,7 @@ fn asked(text: &str) -> Result<Change, String> {
 
 #[test]
 fn requests_are_changes() {
-    let place = Place::new(1.5, -2.0);
+    let place = Position::new(1.5, -2.0);
     assert_eq!(
         asked(r#"{"do": "move", "station": "b", "x_m": 1.5, "y_m": -2}"#),
         Ok(Change::Put { radio: 1, place })
@@ -100,7 +100,7 @@ fn bytes_of_any_kind_are_refused_or_within_bounds() {
 
 fn opened(name: &str) -> (Control, PathBuf) {
     let path = std::env::temp_dir().join(format!("hoplab-{}-{name}", std::process::id()));
-    let place = Place::new(0.0, 0.0);
+    let place = Position::new(0.0, 0.0);
     let stations = [Station::at("a", place), Station::at("b", place)];
     (Control::open(&path, &stations).expect("a socket"), path)
 }

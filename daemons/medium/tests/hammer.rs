@@ -5,7 +5,8 @@
 use hoplab_medium::dot11;
 use hoplab_medium::port::messages::{self, Message};
 use hoplab_medium_core::{
-    Attempts, Class, Duration, Frame, Instant, Medium, Params, Place, Rate, Station, Stream, To,
+    Attempts, Class, Duration, Frame, Instant, Medium, Params, Position, RadioId, Rate, Station,
+    Stream, To,
 };
 use hoplab_wire::ieee80211::on_air;
 
@@ -91,7 +92,7 @@ fn message(random: &mut Stream) -> Vec<u8> {
 fn the_parsers_and_the_engine_survive() {
     let mut random = Stream::new(11, "hammer");
     let stations =
-        |_| (0..3).map(|i| Station::at(&format!("n{i}"), Place::new(100.0 * f64::from(i), 0.0)));
+        |_| (0..3).map(|i| Station::at(&format!("n{i}"), Position::new(100.0 * f64::from(i), 0.0)));
     let new = |seed| {
         let params = Params {
             seed,
@@ -125,7 +126,7 @@ fn the_parsers_and_the_engine_survive() {
             assert_eq!(aired.len(), sent.frame.len());
             let to = match header {
                 Some(header) if !header.receiver.is_group() => {
-                    To::Radio(usize::from(header.receiver.0[5]) % 3)
+                    To::Radio(RadioId::new(usize::from(header.receiver.0[5]) % 3))
                 }
                 Some(_) => To::Everyone,
                 None => To::Nobody,
@@ -136,7 +137,7 @@ fn the_parsers_and_the_engine_survive() {
                 rts: entry.flags & 1 != 0,
             });
             medium.enqueue(
-                random.below(3) as usize,
+                RadioId::new(random.below(3) as usize),
                 Frame {
                     id: frames,
                     to,

@@ -6,81 +6,66 @@ use core::cmp::{Ordering, Reverse};
 
 use hoplab_base::Instant;
 
-/// A `generation` tells an event that still holds from one that was overtaken.
+use crate::parts::{Timer, Wake};
+use crate::RadioId;
+
 #[derive(Clone, Copy, Debug)]
 pub enum Event {
-    /// Of the transmission at this place on the air.
+    /// Of the transmission in this slot of the air.
     End {
-        place: usize,
+        slot: u32,
     },
     Power {
-        radio: usize,
+        radio: RadioId,
         up: bool,
     },
-    /// A battery is empty.
-    Empty {
-        radio: usize,
-        generation: u64,
-    },
     Measure,
-    /// An answer's SIFS is over.
-    Respond {
-        radio: usize,
-    },
-    /// The host has fetched a received frame.
-    Served {
-        radio: usize,
-        generation: u64,
-    },
-    /// An answer has not come.
-    Timeout {
-        radio: usize,
-        generation: u64,
-    },
-    Access {
-        radio: usize,
-        generation: u64,
-    },
-    /// The host has made a frame ready.
-    Prepared {
-        radio: usize,
-        generation: u64,
-    },
-    /// The host has copied a frame into a buffer of the card.
-    Loaded {
-        radio: usize,
+    /// A part of a radio waits for this; a `generation` tells a wake-up that still holds from one
+    /// that was overtaken.
+    Wake {
+        radio: RadioId,
+        timer: Timer,
         generation: u64,
     },
 }
 
 impl Event {
-    /// Kind, in the order in which they are handled at one instant, and radio or place.
-    fn order(self) -> (u8, usize) {
-        match self {
-            Self::End { place } => (0, place),
-            Self::Power { radio, .. } => (1, radio),
-            Self::Empty { radio, .. } => (2, radio),
+    /// Kind, in the order in which they are handled at one instant, and radio or slot.
+    fn rank(self) -> u64 {
+        let (kind, of) = match self {
+            Self::End { slot } => (0, slot as usize),
+            Self::Power { radio, .. } => (1, radio.index()),
             Self::Measure => (3, 0),
-            Self::Respond { radio } => (4, radio),
-            Self::Served { radio, .. } => (5, radio),
-            Self::Timeout { radio, .. } => (6, radio),
-            Self::Access { radio, .. } => (7, radio),
-            Self::Prepared { radio, .. } => (8, radio),
-            Self::Loaded { radio, .. } => (9, radio),
-        }
+            Self::Wake { radio, timer, .. } => {
+                let kind = match timer {
+                    Timer::Empty => 2,
+                    Timer::Respond => 4,
+                    Timer::Served => 5,
+                    Timer::Timeout => 6,
+                    Timer::Access => 7,
+                    Timer::Prepared => 8,
+                    Timer::Loaded => 9,
+                };
+                (kind, radio.index())
+            }
+        };
+        kind << 32 | of as u64
     }
 }
 
 struct Entry {
     at: Instant,
-    /// Of [`Event::order`], then the number of events that were foreseen before.
-    order: (u8, usize, u64),
+    /// See [`Event::rank`].
+    rank: u64,
+    /// The number of events that were foreseen before.
+    sequence: u64,
     event: Event,
 }
 
 impl Ord for Entry {
     fn cmp(&self, other: &Self) -> Ordering {
-        (self.at, self.order).cmp(&(other.at, other.order))
+        let key = |entry: &Self| (entry.at, entry.rank, entry.sequence);
+        key(self).cmp(&key(other))
     }
 }
 
@@ -108,12 +93,29 @@ pub struct Agenda {
 impl Agenda {
     pub fn push(&mut self, at: Instant, event: Event) {
         self.sequence += 1;
-        let (kind, radio) = event.order();
         self.events.push(Reverse(Entry {
             at,
-            order: (kind, radio, self.sequence),
+            rank: event.rank(),
+            sequence: self.sequence,
             event,
         }));
+    }
+
+    /// A part of `radio` asks to be woken.
+    pub fn wake(&mut self, radio: RadioId, wake: Option<Wake>) {
+        if let Some(Wake {
+            at,
+            timer,
+            generation,
+        }) = wake
+        {
+            let event = Event::Wake {
+                radio,
+                timer,
+                generation,
+            };
+            self.push(at, event);
+        }
     }
 
     pub fn next(&self) -> Option<Instant> {
@@ -139,5 +141,39 @@ impl Agenda {
     pub fn pending(&self) -> impl Iterator<Item = (Instant, Event)> + '_ {
         let entries = self.events.iter();
         entries.map(|Reverse(entry)| (entry.at, entry.event))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn at_one_instant_kinds_then_radios_then_requests_come_in_order() {
+        let mut agenda = Agenda::default();
+        let radio = RadioId::new;
+        let wake = |timer, generation| {
+            Some(Wake {
+                at: Instant(5),
+                timer,
+                generation,
+            })
+        };
+        agenda.wake(radio(2), wake(Timer::Access, 1));
+        agenda.wake(radio(1), wake(Timer::Access, 3));
+        agenda.wake(radio(1), wake(Timer::Access, 2));
+        agenda.wake(radio(9), wake(Timer::Respond, 0));
+        agenda.push(Instant(5), Event::End { slot: 7 });
+        agenda.push(Instant(4), Event::Measure);
+        let order = core::iter::from_fn(|| agenda.take(Instant(5)));
+        let order = order.map(|(_, event)| match event {
+            Event::Wake {
+                radio, generation, ..
+            } => (radio.index(), generation),
+            Event::End { slot } => (slot as usize, 100),
+            Event::Measure | Event::Power { .. } => (0, 200),
+        });
+        let order: alloc::vec::Vec<_> = order.collect();
+        assert_eq!(order, [(0, 200), (7, 100), (9, 0), (1, 3), (1, 2), (2, 1)]);
     }
 }

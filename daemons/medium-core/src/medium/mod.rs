@@ -1,32 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The distributed coordination function (IEEE 802.11-2020 10.3) of radios on one channel: what
-//! concerns more than one part of a radio, or more than one radio.
+//! The distributed coordination function (IEEE 802.11-2020 10.3) of radios on one channel: the
+//! agenda, and what concerns more than one radio.
+//!
+//! Calls go down this list only:
+//!
+//! | | |
+//! |---|---|
+//! | `mod` | the driver's contract: an event is taken from the agenda and given to its radio |
+//! | `lookahead`, `changes`, `measure` | what else a driver asks and says |
+//! | `power` | radios that go off |
+//! | `transmissions` | from one radio to all who hear it |
+//! | `effects` | what a radio's transition asks for |
+//! | `agenda`, `ledger`, `links`, `observers` | state without calls to others |
 
-mod access;
 mod agenda;
 mod changes;
-mod exchange;
-mod hosts;
+mod effects;
+mod ledger;
+mod links;
 mod lookahead;
 mod measure;
+mod observers;
 mod power;
-mod receive;
-mod signals;
+mod radios;
+mod transmissions;
 
-use alloc::collections::{BTreeMap, VecDeque};
-use alloc::format;
 use alloc::vec::Vec;
 
-use hoplab_base::{Duration, Instant, Stream};
+use hoplab_base::Instant;
 
 use crate::air::Air;
-use crate::loss::LossRule;
-use crate::places::{Heard, Place, Places, Station};
-use crate::radio::{Hearing, Limits, Nic, Radio, RetryLimits};
-use crate::timing::Timing;
-use crate::{Audit, Fate, FrameId, Output, Params};
+use crate::loss::{LossRule, Losses};
+use crate::parts::{Effects, Limits, Setup, Timer};
+use crate::radio::{Ended, Moment};
+use crate::space::{Neighbour, Position, Space, Station};
+use crate::{Frame, Nic, Output, Params, RadioId};
 use agenda::{Agenda, Event};
-use hosts::Held;
+use ledger::Ledger;
+use links::Links;
+use radios::Radios;
 
 /// The channel and its radios. Drive it like this:
 ///
@@ -35,77 +47,54 @@ use hosts::Held;
 /// 2. [`Medium::enqueue`] a frame when a radio's host hands one over;
 /// 3. take what [`Medium::poll_output`] has after either, until it has nothing more.
 ///
+/// Neither calls the driver back: outputs are collected, and a frame that one of them makes a host
+/// send is the next input.
+///
 /// A driver that need not see every transmission may sleep until [`Medium::next_output`] instead:
 /// what happened in between is caught up with at the next `advance`.
 pub struct Medium {
-    params: Params,
-    timing: Timing,
-    hearing: Hearing,
-    /// None where the kernel's rate table says how often a frame is tried.
-    retry_limits: Option<RetryLimits>,
-    radios: Vec<Radio>,
-    places: Places,
+    setup: Setup,
+    radios: Radios,
+    space: Space,
     air: Air,
     agenda: Agenda,
     now: Instant,
-    outputs: VecDeque<Output>,
-    losses: Vec<(LossRule, Stream)>,
-    audit: Audit,
-    /// Frames that receivers still hold.
-    held: BTreeMap<FrameId, Held>,
+    ledger: Ledger,
+    losses: Losses,
+    links: Links,
     // Memory that is used again.
-    near: Vec<Heard>,
+    effects: Effects,
+    near: Vec<Neighbour>,
     ended: Vec<Ended>,
-}
-
-/// A signal that has ended at a radio.
-struct Ended {
-    radio: usize,
-    dbm: f64,
-    fate: Fate,
-    /// Noise and the strongest interference with it.
-    noise_mw: f64,
 }
 
 impl Medium {
     pub fn new(params: Params, stations: Vec<Station>, losses: Vec<LossRule>) -> Self {
-        let losses = losses.into_iter().enumerate();
-        let losses = losses
-            .map(|(i, rule)| (rule, Stream::new(params.seed, &format!("medium/loss/{i}"))))
-            .collect();
-        let limits = RetryLimits {
-            short: params.retry_short,
-            long: params.retry_long,
-        };
-        let radios = stations.iter();
+        let setup = Setup::new(params);
+        let params = &setup.params;
         let mut medium = Self {
-            timing: Timing::new(&params.phy, params.no_ack),
-            hearing: Hearing::new(&params),
-            retry_limits: (!params.kernel_retries).then_some(limits),
-            radios: radios
-                .map(|station| Radio::new(&station.name, &params))
-                .collect(),
-            places: Places::new(&params, stations),
-            params,
+            radios: Radios::new(&stations, &setup),
+            links: Links::new(params, &stations),
+            space: Space::new(params, stations),
+            losses: Losses::new(params.seed, losses),
+            setup,
             air: Air::default(),
             agenda: Agenda::default(),
             now: Instant::ZERO,
-            outputs: VecDeque::new(),
-            losses,
-            audit: Audit::default(),
-            held: BTreeMap::new(),
+            ledger: Ledger::default(),
+            effects: Effects::new(),
             near: Vec::new(),
             ended: Vec::new(),
         };
-        for radio in 0..medium.radios.len() {
+        for radio in medium.radios.ids() {
             medium.foresee_empty(radio);
         }
         medium
     }
 
     /// Give a radio a card of its own, before anything happens; others have that of [`Params`].
-    pub fn equip(&mut self, radio: usize, nic: Nic) {
-        self.radios[radio].limits = Limits::new(&self.params, nic);
+    pub fn equip(&mut self, radio: RadioId, nic: Nic) {
+        self.radios[radio].limits = Limits::new(&self.setup.params, nic);
     }
 
     /// When the next thing happens by itself.
@@ -114,7 +103,18 @@ impl Medium {
     }
 
     pub fn poll_output(&mut self) -> Option<Output> {
-        self.outputs.pop_front()
+        self.ledger.poll()
+    }
+
+    /// A frame from radio `radio`'s host, at the time of the last `advance`.
+    pub fn enqueue(&mut self, radio: RadioId, frame: Frame) {
+        self.ledger.accept();
+        let at = Moment {
+            now: self.now,
+            setup: &self.setup,
+        };
+        self.radios[radio].enqueue(frame, at, &mut self.effects);
+        self.carry_out(radio);
     }
 
     /// Let everything happen that is due up to `now`.
@@ -122,19 +122,48 @@ impl Medium {
         while let Some((at, event)) = self.agenda.take(now) {
             self.now = self.now.max(at);
             match event {
-                Event::End { place } => self.end(place),
-                Event::Power { radio, up } => self.set_power(radio, up),
-                Event::Empty { radio, generation } => self.empty(radio, generation),
+                Event::End { slot } => self.end(slot as usize),
+                Event::Power { radio, up } => self.switch(radio, up),
                 Event::Measure => self.measure_from_now(),
-                Event::Respond { radio } => self.respond(radio),
-                Event::Served { radio, generation } => self.served(radio, generation),
-                Event::Timeout { radio, generation } => self.timeout(radio, generation),
-                Event::Access { radio, generation } => self.access(radio, generation),
-                Event::Prepared { radio, generation } => self.prepared(radio, generation),
-                Event::Loaded { radio, generation } => self.loaded(radio, generation),
+                Event::Wake {
+                    radio,
+                    timer: Timer::Empty,
+                    generation,
+                } => self.empty(radio, generation),
+                Event::Wake {
+                    radio,
+                    timer,
+                    generation,
+                } => self.wake(radio, timer, generation),
             }
         }
         self.now = self.now.max(now);
+    }
+
+    fn wake(&mut self, radio: RadioId, timer: Timer, generation: u64) {
+        let at = Moment {
+            now: self.now,
+            setup: &self.setup,
+        };
+        let ppdu = self.radios[radio].wake(timer, generation, at, &mut self.effects);
+        self.carry_out(radio);
+        if let Some(ppdu) = ppdu {
+            self.transmit(radio, ppdu);
+        }
+    }
+
+    /// Forget what was counted, as if the run began now.
+    fn measure_from_now(&mut self) {
+        self.links.forget();
+        for radio in self.radios.ids() {
+            let ongoing = self.ongoing(radio);
+            let station = &mut self.radios[radio];
+            station.forget_counts(self.now);
+            if let Some((kind, left)) = ongoing {
+                station.counters.airtime[kind as usize] = left;
+            }
+            self.foresee_empty(radio);
+        }
     }
 
     /// Events handled so far.
@@ -142,12 +171,8 @@ impl Medium {
         self.agenda.handled()
     }
 
-    /// Place of a radio at `at`, exact by its waypoints.
-    pub fn place(&self, radio: usize, at: Instant) -> Place {
-        self.places.place(radio, at)
-    }
-
-    fn after(&mut self, wait: Duration, event: Event) {
-        self.agenda.push(self.now + wait, event);
+    /// Where a radio is at `at`, exact by its waypoints.
+    pub fn position(&self, radio: RadioId, at: Instant) -> Position {
+        self.space.position(radio, at)
     }
 }

@@ -1,96 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Switching radios off and on, and empty batteries.
 
-use alloc::vec::Vec;
-
-use hoplab_base::Instant;
-
-use super::{Event, Medium};
-use crate::{Fate, Joules, Outcome, Output};
+use super::Medium;
+use crate::radio::Moment;
+use crate::{Output, RadioId};
 
 impl Medium {
-    /// Switch a radio off or on at `at`.
-    pub fn schedule_power(&mut self, at: Instant, radio: usize, up: bool) {
-        self.agenda.push(at, Event::Power { up, radio });
-    }
-
-    /// Energy spent since measuring began.
-    pub fn joules(&self, radio: usize) -> Joules {
-        let station = &self.radios[radio];
-        let times = station.power.times(self.now, station.activity());
-        self.params.energy.spent(&times)
-    }
-
-    /// Book a radio's time in its present state; to be called before that changes.
-    pub(super) fn book(&mut self, radio: usize) {
-        let station = &mut self.radios[radio];
-        let activity = station.activity();
-        station.power.book(self.now, activity);
-    }
-
-    /// Foresee when a radio's battery is empty; to be called after its state has changed.
-    pub(super) fn foresee_empty(&mut self, radio: usize) {
-        let station = &mut self.radios[radio];
-        let activity = station.activity();
-        let foreseen = station.power.foresee_empty(&self.params.energy, activity);
-        if let Some(empty) = foreseen {
-            let generation = empty.generation;
-            self.after(empty.after, Event::Empty { generation, radio });
-        }
-    }
-
-    pub(super) fn empty(&mut self, radio: usize, generation: u64) {
+    /// A battery may be empty.
+    pub(super) fn empty(&mut self, radio: RadioId, generation: u64) {
         if !self.radios[radio].power.is_empty(generation) {
             return;
         }
-        self.set_power(radio, false);
+        self.switch(radio, false);
         self.radios[radio].power.exhaust();
         self.foresee_empty(radio);
-        self.outputs.push_back(Output::Exhausted {
-            radio,
-            at: self.now,
-        });
+        let at = self.now;
+        self.ledger.push(Output::Exhausted { radio, at });
     }
 
-    pub(super) fn set_power(&mut self, radio: usize, up: bool) {
-        let power = &self.radios[radio].power;
-        if power.is_up() == up || power.is_exhausted() {
+    pub(super) fn foresee_empty(&mut self, radio: RadioId) {
+        let at = Moment {
+            now: self.now,
+            setup: &self.setup,
+        };
+        let wake = self.radios[radio].foresee_empty(at);
+        self.agenda.wake(radio, wake);
+    }
+
+    pub(super) fn switch(&mut self, radio: RadioId, up: bool) {
+        if !self.radios[radio].can_switch(up) {
             return;
         }
-        self.book(radio);
-        let station = &mut self.radios[radio];
-        station.power.switch(up);
-        station.access.forget();
-        station.exchange.forget();
-        station.host.acknowledged();
-        if up {
-            station.access.idle_again(self.now);
-        } else {
-            self.break_off(radio);
+        let at = Moment {
+            now: self.now,
+            setup: &self.setup,
+        };
+        let cut = self.radios[radio].switch(up, at);
+        if let Some(slot) = cut {
+            self.break_off(radio, slot);
+        }
+        if !up {
+            self.lose_frames(radio);
         }
         self.foresee_empty(radio);
     }
 
-    /// The radio has gone off: what it sends, receives and holds is lost.
-    fn break_off(&mut self, radio: usize) {
-        let station = &mut self.radios[radio];
-        station.transceiver.spoil(Fate::Off);
-        // What it was transmitting breaks off: no receiver can use it.
-        if let Some(place) = station.transceiver.sending() {
-            if let Some(kind) = self.air.get(place).map(|tx| tx.air_kind()) {
-                let left = self.air.cut(place, self.now);
-                station.counters.airtime[kind as usize] -= left;
-            }
-            self.end(place);
+    /// What the radio was transmitting breaks off: no receiver can use it.
+    fn break_off(&mut self, radio: RadioId, slot: usize) {
+        if let Some(kind) = self.air.get(slot).map(|tx| tx.ppdu.kind()) {
+            let left = self.air.cut(slot, self.now);
+            self.radios[radio].counters.airtime[kind as usize] -= left;
         }
-        self.hand_up_unacknowledged(radio);
-        self.hand_up_overheard(radio);
-        self.drop_received(radio);
-        let station = &mut self.radios[radio];
-        let in_service = station.exchange.abandon().into_iter();
-        let lost: Vec<_> = in_service.chain(station.host.abandon()).collect();
-        for frame in lost {
-            self.conclude(radio, frame.id, Outcome::Off, Default::default());
+        self.end(slot);
+    }
+
+    /// The radio has gone off: frames of its that were received reach their receivers' hosts now,
+    /// before its own host learns that they are lost.
+    fn lose_frames(&mut self, radio: RadioId) {
+        for other in self.radios.iter_mut() {
+            self.effects.extend(other.unacknowledged(radio));
         }
+        self.radios[radio].abandon(&mut self.effects);
+        self.carry_out(radio);
     }
 }

@@ -6,19 +6,10 @@ mod standard;
 
 use hoplab_base::{Duration, Instant};
 
-use crate::radio::{Arriving, Hearing, Radio, ResponseKind};
+use crate::parts::{Access, Arriving, Hearing, Transceiver};
+use crate::step::Step;
 use crate::timing::Timing;
-use crate::Fate;
-
-/// Whose rules radios follow.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Rules {
-    /// IEEE 802.11-2020.
-    #[default]
-    Standard,
-    /// ns-2.35's `Mac802_11`.
-    Ns2,
-}
+use crate::{Fate, Rules};
 
 /// What becomes of an answer whose time has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,44 +41,57 @@ impl Rules {
     /// is not.
     pub(crate) fn signal_begins(
         self,
-        radio: &mut Radio,
+        transceiver: &mut Transceiver,
+        access: &mut Access,
         arriving: &Arriving,
         hearing: &Hearing,
         timing: &Timing,
     ) -> Fate {
         match self {
-            Self::Standard => standard::signal_begins(&mut radio.transceiver, arriving, hearing),
-            Self::Ns2 => ns2::signal_begins(radio, arriving, hearing, timing),
+            Self::Standard => standard::signal_begins(transceiver, arriving, hearing),
+            Self::Ns2 => ns2::signal_begins(transceiver, access, arriving, hearing, timing),
         }
     }
 
     /// A reception has ended like this.
     pub(crate) fn reception_ends(
         self,
-        radio: &mut Radio,
+        transceiver: &Transceiver,
+        access: &mut Access,
         fate: Fate,
         now: Instant,
         timing: &Timing,
     ) {
         match self {
-            Self::Standard => standard::reception_ends(&mut radio.access, fate),
-            Self::Ns2 => ns2::reception_ends(radio, fate, now, timing),
+            Self::Standard => standard::reception_ends(access, fate),
+            Self::Ns2 => ns2::reception_ends(transceiver, access, fate, now, timing),
         }
     }
 
     /// A signal has ended that was not being received.
-    pub(crate) fn signal_passes(self, radio: &mut Radio, sensed: bool) {
+    pub(crate) fn signal_passes(
+        self,
+        transceiver: &mut Transceiver,
+        access: &mut Access,
+        sensed: bool,
+    ) {
         match self {
-            Self::Standard => standard::signal_passes(radio, sensed),
+            Self::Standard => standard::signal_passes(transceiver, access, sensed),
             Self::Ns2 => {}
         }
     }
 
     /// A SIFS has passed since the frame that asks for this answer.
-    pub(crate) fn answer(self, radio: &Radio, kind: ResponseKind, now: Instant) -> Turn {
+    pub(crate) fn answer(
+        self,
+        transceiver: &Transceiver,
+        access: &Access,
+        step: Step,
+        now: Instant,
+    ) -> Turn {
         match self {
             Self::Standard => Turn::Goes,
-            Self::Ns2 => ns2::answer(radio, kind, now),
+            Self::Ns2 => ns2::answer(transceiver, access, step, now),
         }
     }
 }

@@ -9,7 +9,8 @@
 use hoplab_base::{Duration, Instant};
 
 use super::{unlocked, Turn};
-use crate::radio::{Arriving, Hearing, Radio, Reception, ResponseKind};
+use crate::parts::{Access, Arriving, Hearing, Reception, Transceiver};
+use crate::step::Step;
 use crate::timing::Timing;
 use crate::Fate;
 
@@ -22,7 +23,8 @@ pub fn wait_after_draw(timing: &Timing) -> Duration {
 }
 
 pub fn signal_begins(
-    radio: &mut Radio,
+    transceiver: &mut Transceiver,
+    access: &mut Access,
     arriving: &Arriving,
     hearing: &Hearing,
     timing: &Timing,
@@ -33,20 +35,20 @@ pub fn signal_begins(
     }
     let decodable = hearing.decodes(signal.dbm);
     let cause = unlocked(decodable);
-    let sending = radio.transceiver.is_sending();
-    let Some(first) = radio.transceiver.reception_mut() else {
+    let sending = transceiver.is_sending();
+    let Some(first) = transceiver.reception_mut() else {
         let spoiled = if sending {
             Some(Fate::Deaf)
         } else {
             (!decodable).then_some(Fate::Weak)
         };
         let reception = Reception::new(arriving, 0.0, spoiled);
-        radio.transceiver.lock(reception);
+        transceiver.lock(reception);
         return cause;
     };
     first.worst_mw = first.worst_mw.max(signal.mw);
     if first.mw >= hearing.capture_ratio * signal.mw {
-        radio.access.reserve(arriving.ends + timing.eifs);
+        access.set_nav(arriving.ends + timing.eifs);
         return if decodable { Fate::CaptureLost } else { cause };
     }
     let spoiled = *first.spoiled.get_or_insert(Fate::Collided);
@@ -54,25 +56,31 @@ pub fn signal_begins(
         // The collision lasts as long as its longest frame.
         let shorter = first.tx;
         first.continue_with(arriving, cause);
-        radio.transceiver.let_go(shorter, spoiled);
+        transceiver.let_go(shorter, spoiled);
     }
     cause
 }
 
 /// A reception with errors reserves the medium.
-pub fn reception_ends(radio: &mut Radio, fate: Fate, now: Instant, timing: &Timing) {
-    if fate != Fate::Delivered && !radio.transceiver.is_sending() {
-        radio.access.reserve(now + timing.eifs);
+pub fn reception_ends(
+    transceiver: &Transceiver,
+    access: &mut Access,
+    fate: Fate,
+    now: Instant,
+    timing: &Timing,
+) {
+    if fate != Fate::Delivered && !transceiver.is_sending() {
+        access.set_nav(now + timing.eifs);
     }
 }
 
 /// Only acknowledgements go whatever is sensed.
-pub fn answer(radio: &Radio, kind: ResponseKind, now: Instant) -> Turn {
-    let busy = radio.transceiver.senses() || radio.access.is_reserved(now);
-    match kind {
-        ResponseKind::Ack => Turn::Goes,
+pub fn answer(transceiver: &Transceiver, access: &Access, step: Step, now: Instant) -> Turn {
+    let busy = transceiver.senses() || access.nav_counts(now);
+    match step {
+        Step::Ack => Turn::Goes,
         _ if !busy => Turn::Goes,
-        ResponseKind::Cts => Turn::IsDropped,
-        ResponseKind::Data => Turn::StartsOver,
+        Step::Cts => Turn::IsDropped,
+        Step::Data | Step::Rts => Turn::StartsOver,
     }
 }

@@ -5,7 +5,7 @@
 use hoplab_base::Duration;
 
 use super::unlocked;
-use crate::radio::{Access, Arriving, Hearing, Radio, Reception, Transceiver};
+use crate::parts::{Access, Arriving, Hearing, Reception, Transceiver};
 use crate::Fate;
 
 /// Idle for DIFS is enough (10.3.4.2).
@@ -73,10 +73,10 @@ pub fn reception_ends(access: &mut Access, fate: Fate) {
 }
 
 /// What was sensed and not decodable is a frame with errors.
-pub fn signal_passes(radio: &mut Radio, sensed: bool) {
-    if radio.transceiver.reception().is_some() {
-        radio.transceiver.sum_interference();
+pub fn signal_passes(transceiver: &mut Transceiver, access: &mut Access, sensed: bool) {
+    if transceiver.reception().is_some() {
+        transceiver.sum_interference();
     } else if sensed {
-        radio.access.last_frame_had_errors(true);
+        access.last_frame_had_errors(true);
     }
 }

@@ -3,7 +3,8 @@
 #![allow(dead_code)] // Each test program uses a part.
 
 use hoplab_medium_core::{
-    Attempts, Class, Duration, Frame, Instant, Medium, Output, Params, Place, Rate, Station, To,
+    Attempts, Class, Duration, Frame, Instant, LinkId, Medium, Output, Params, Position, RadioId,
+    Rate, Station, To,
 };
 
 pub const SECOND: Duration = Duration::from_secs(1);
@@ -17,6 +18,13 @@ pub fn ms(ms: u64) -> Instant {
     after(Duration::from_millis(ms))
 }
 
+pub fn link(from: usize, to: usize) -> LinkId {
+    LinkId {
+        from: RadioId::new(from),
+        to: RadioId::new(to),
+    }
+}
+
 /// An entry of a rate table.
 pub fn attempts(rate_mbps: f64, tries: u32, rts: bool) -> Attempts {
     Attempts {
@@ -27,7 +35,7 @@ pub fn attempts(rate_mbps: f64, tries: u32, rts: bool) -> Attempts {
 }
 
 pub fn at(name: &str, x_m: f64) -> Station {
-    Station::at(name, Place::new(x_m, 0.0))
+    Station::at(name, Position::new(x_m, 0.0))
 }
 
 pub fn frame(id: u64, to: To, bytes: usize, rate_mbps: f64, rts: bool) -> Frame {
@@ -67,14 +75,14 @@ pub fn saturate(
     let mut id = 0;
     let mut send = |medium: &mut Medium, pair: (usize, usize)| {
         id += 1;
-        let to = To::Radio(pair.1);
+        let to = To::Radio(RadioId::new(pair.1));
         let rates = vec![Attempts {
             rate: load.rate,
             tries: 7,
             rts: load.rts,
         }];
         let sent = frame(id, to, load.bytes, 1.0, load.rts);
-        medium.enqueue(pair.0, Frame { rates, ..sent });
+        medium.enqueue(RadioId::new(pair.0), Frame { rates, ..sent });
     };
     for &pair in pairs {
         send(medium, pair);
@@ -87,12 +95,12 @@ pub fn saturate(
         while let Some(output) = medium.poll_output() {
             match output {
                 Output::Deliver { from, .. } => {
-                    if let Some(pair) = of(from) {
+                    if let Some(pair) = of(from.index()) {
                         done[pair].delivered += 1;
                     }
                 }
                 Output::Status { radio, outcome, .. } => {
-                    if let Some(pair) = of(radio) {
+                    if let Some(pair) = of(radio.index()) {
                         done[pair].acked += u64::from(outcome.succeeded());
                         send(medium, pairs[pair]);
                     }
@@ -133,7 +141,7 @@ pub fn saturated(stations: usize, rts: bool, seconds: u64) -> Saturated {
     };
     let done = saturate(&mut medium, &pairs, seconds, load);
     let sum = |of: fn(&Done) -> u64| done.iter().map(of).sum::<u64>() as f64;
-    let retries = (1..=stations).map(|i| medium.counters(i).retries);
+    let retries = (1..=stations).map(|i| medium.counters(RadioId::new(i)).retries);
     let retries = retries.sum::<u64>() as f64;
     Saturated {
         frames_per_s: sum(|done| done.delivered) / seconds as f64,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use hoplab_medium_core::{
     Attempts, Burst, Class, Cost, Duration, Energy, Fading, Frame, Instant, LossModel, LossRule,
-    Medium, Nic, Output, Params, Place, Rate, Reception, Rules, Station, Takes, To, Waypoint,
+    Medium, Nic, Output, Params, Position, RadioId, Rate, Reception, Rules, Station, Takes, To, Waypoint,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -59,8 +59,8 @@ impl Bytes<'_> {
         Instant::ZERO + self.duration()
     }
 
-    fn place(&mut self) -> Place {
-        Place::new(20.0 * f64::from(self.byte()), 10.0 * f64::from(self.byte()))
+    fn place(&mut self) -> Position {
+        Position::new(20.0 * f64::from(self.byte()), 10.0 * f64::from(self.byte()))
     }
 }
 
@@ -163,8 +163,8 @@ fn loss(stations: usize, from: &mut Bytes<'_>) -> LossRule {
         },
     };
     LossRule {
-        src: from.chance().then(|| from.below(stations)),
-        dst: from.chance().then(|| from.below(stations)),
+        src: from.chance().then(|| RadioId::new(from.below(stations))),
+        dst: from.chance().then(|| RadioId::new(from.below(stations))),
         model,
         takes: [Takes::Data, Takes::Frames, Takes::Packets][from.below(3)],
         active: from.instant()..from.instant(),
@@ -175,7 +175,7 @@ fn frame(id: u64, stations: usize, from: &mut Bytes<'_>) -> Frame {
     let to = match from.below(8) {
         0 => To::Everyone,
         1 => To::Nobody,
-        _ => To::Radio(from.below(stations)),
+        _ => To::Radio(RadioId::new(from.below(stations))),
     };
     let entries = from.below(6);
     let rates = (0..entries).map(|_| Attempts {
@@ -226,7 +226,7 @@ fuzz_target!(|bytes: &[u8]| {
     let losses = (0..from.below(3)).map(|_| loss(count, &mut from)).collect();
     let mut medium = Medium::new(params, stations, losses);
     for _ in 0..from.below(6) {
-        let (at, radio) = (from.instant(), from.below(count));
+        let (at, radio) = (from.instant(), RadioId::new(from.below(count)));
         medium.schedule_power(at, radio, from.chance());
     }
     medium.schedule_measure(from.instant());
@@ -246,12 +246,13 @@ fuzz_target!(|bytes: &[u8]| {
         medium.advance(now);
         id += 1;
         told.open.insert(id, false);
-        medium.enqueue(from.below(count), frame(id, count, &mut from));
+        let radio = RadioId::new(from.below(count));
+        medium.enqueue(radio, frame(id, count, &mut from));
         told.take(&mut medium);
     }
     // Each beginning of an input is an input of its own: its end is the place to look.
     assert!(medium.audit().holds());
-    for radio in 0..count {
+    for radio in (0..count).map(RadioId::new) {
         assert!(medium.joules(radio).sum().is_finite());
     }
 });

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use hoplab_keys::{nearest, Mistake};
 use hoplab_medium_core::{
-    Burst, Duration, Instant, LossModel, LossRule, Nic, Place, Station, Takes, Waypoint,
+    Burst, Duration, Instant, LossModel, LossRule, Nic, Position, RadioId, Station, Takes, Waypoint,
 };
 use serde::Deserialize;
 
@@ -160,7 +160,7 @@ impl Network {
         if matches!(kind, EventKind::Move) {
             let x = needed(&event.x_m, "x_m", &event.kind)?;
             let y = needed(&event.y_m, "y_m", &event.kind)?;
-            jump(&mut self.stations[radio], when, Place::new(x, y));
+            jump(&mut self.stations[radio], when, Position::new(x, y));
         } else {
             let up = matches!(kind, EventKind::Up);
             self.power.push(PowerEvent {
@@ -174,8 +174,8 @@ impl Network {
 }
 
 /// From `when` on the station is there and stays there.
-fn jump(station: &mut Station, when: Instant, there: Place) {
-    let before = station.place(when);
+fn jump(station: &mut Station, when: Instant, there: Position) {
+    let before = station.position(when);
     station.waypoints.retain(|point| point.at < when);
     station.waypoints.push(Waypoint::new(when, before));
     station.waypoints.push(Waypoint::new(when, there));
@@ -190,10 +190,10 @@ fn station(table: &StationTable, epoch: Instant) -> Result<Station, Mistake> {
         }
         last_s = t_s;
         let at = epoch + Duration::from_secs_f64(t_s);
-        waypoints.push(Waypoint::new(at, Place::new(x, y)));
+        waypoints.push(Waypoint::new(at, Position::new(x, y)));
     }
     if waypoints.is_empty() {
-        let place = Place::new(table.x_m, table.y_m);
+        let place = Position::new(table.x_m, table.y_m);
         waypoints.push(Waypoint::new(Instant::ZERO, place));
     }
     Ok(Station {
@@ -245,8 +245,8 @@ pub fn losses(
     for (i, &(from, src, dst, rate)) in timed.iter().enumerate() {
         let next = timed[i + 1..].iter().find(|e| (e.1, e.2) == (src, dst));
         rules.push(LossRule {
-            src: Some(src),
-            dst: Some(dst),
+            src: Some(RadioId::new(src)),
+            dst: Some(RadioId::new(dst)),
             model: LossModel::Uniform { rate },
             takes: Takes::Data,
             active: from..next.map_or(Instant::MAX, |e| e.0),
@@ -258,7 +258,7 @@ pub fn losses(
 fn loss_rule(table: &LossTable, names: &[String], epoch: Instant) -> Result<LossRule, Mistake> {
     let end = |name: &Option<String>, key| {
         let found = name.as_ref().map(|n| radio_of(names, n, key));
-        found.transpose()
+        found.map(|radio| radio.map(RadioId::new)).transpose()
     };
     Ok(LossRule {
         src: end(&table.src, "src")?,

@@ -18,7 +18,7 @@
 //! An answer is the type plus 1, the whole request (of type 11 without its matrix), for type 7 the
 //! new index, and a result.
 
-use hoplab_medium_core::Place;
+use hoplab_medium_core::Position;
 
 pub type Address = [u8; 6];
 
@@ -51,7 +51,7 @@ pub enum Request {
         from: Address,
         to: Address,
     },
-    Place(Address, Place),
+    Place(Address, Position),
     Power(Address, i32),
     Gain(Address, i32),
     Height(Address, i32),
@@ -116,7 +116,7 @@ fn request(kind: u8, bytes: &[u8]) -> Option<Request> {
             to: address(7)?,
         },
         13 => {
-            let place = Place {
+            let place = Position {
                 x_m: real(7)?,
                 y_m: real(11)?,
                 z_m: real(15)?,
@@ -170,7 +170,7 @@ mod tests {
     /// As Mininet-WiFi 2.7 packs them.
     #[test]
     fn requests_and_their_answers() {
-        let place = Place {
+        let place = Position {
             x_m: 11.0,
             y_m: 10.0,
             z_m: 0.0,

@@ -13,7 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use hoplab_medium_core::{
-    Antenna, ErrorTable, Fading, Instant, Model, Place, Reception, Standard, Station,
+    Antenna, ErrorTable, Fading, Instant, Model, Position, Reception, Standard, Station,
 };
 
 use crate::config::{self, Config};
@@ -112,7 +112,7 @@ impl Described {
         params.propagation.model = path_loss(model)?;
         let radios = self.config.stations.len();
         let places = model.get("positions").and_then(Value::list);
-        let places: Option<Vec<Place>> = places.and_then(|all| all.iter().map(place).collect());
+        let places: Option<Vec<Position>> = places.and_then(|all| all.iter().map(place).collect());
         let places = places
             .filter(|places| places.len() == radios)
             .ok_or_else(|| format!("model.positions: expected {radios} times (x, y, z)"))?;
@@ -267,9 +267,9 @@ fn links(value: Option<&Value>, radios: usize) -> Result<Vec<Link>, String> {
     links.collect::<Option<_>>().ok_or_else(wrong)
 }
 
-fn place(value: &Value) -> Option<Place> {
+fn place(value: &Value) -> Option<Position> {
     match value.numbers()?[..] {
-        [x_m, y_m, z_m] => Some(Place { x_m, y_m, z_m }),
+        [x_m, y_m, z_m] => Some(Position { x_m, y_m, z_m }),
         _ => None,
     }
 }
@@ -340,7 +340,7 @@ mod tests {
         assert_eq!(found.powers(), [14.0, 20.0]);
         assert_eq!(found.config.macs[1], [2, 0, 0, 0, 1, 0]);
         assert_eq!(found.config.stations[1].name, "02:00:00:00:01:00");
-        assert_eq!(found.config.stations[1].place(Instant::ZERO).z_m, 2.0);
+        assert_eq!(found.config.stations[1].position(Instant::ZERO).z_m, 2.0);
         assert_eq!(found.config.noise_dbm, -91.0);
         assert_eq!(found.config.params.cs_threshold_dbm, -90.0);
         assert!(!found.antennas[0].sets_power && found.antennas[1].sets_power);

@@ -3,51 +3,8 @@
 
 use hoplab_base::{Duration, Instant};
 
-use crate::StateTimes;
-
-/// Power draw of a radio in W in its states, and what its battery holds in J.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Energy {
-    pub tx_w: f64,
-    pub rx_w: f64,
-    pub idle_w: f64,
-    pub sleep_w: f64,
-    pub battery_j: Option<f64>,
-}
-
-/// Energy in J by state of power.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Joules {
-    pub tx: f64,
-    pub rx: f64,
-    pub idle: f64,
-    pub sleep: f64,
-}
-
-impl Joules {
-    pub fn sum(&self) -> f64 {
-        self.tx + self.rx + self.idle + self.sleep
-    }
-}
-
-impl Energy {
-    /// What is spent in these times.
-    pub fn spent(&self, times: &StateTimes) -> Joules {
-        let spent = |watts: f64, time: Duration| watts * time.as_secs_f64();
-        Joules {
-            tx: spent(self.tx_w, times.tx),
-            rx: spent(self.rx_w, times.rx),
-            idle: spent(self.idle_w, times.idle),
-            sleep: spent(self.sleep_w, times.sleep),
-        }
-    }
-
-    /// What any state can draw at most.
-    pub fn most_w(&self) -> f64 {
-        let most_w = self.tx_w.max(self.rx_w).max(self.idle_w);
-        most_w.max(self.sleep_w)
-    }
-}
+use super::effect::{Timer, Wake};
+use crate::{Energy, StateTimes};
 
 /// What a radio that is on does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,13 +23,6 @@ pub struct Power {
     since: Instant,
     /// Which foreseen end of the battery an event is for.
     generation: u64,
-}
-
-/// The battery will be empty then, if the state stays.
-#[derive(Clone, Copy, Debug)]
-pub struct Empty {
-    pub after: Duration,
-    pub generation: u64,
 }
 
 impl Power {
@@ -128,8 +78,13 @@ impl Power {
         self.since = now;
     }
 
-    /// Foresee when the battery is empty; to be called after the state has changed.
-    pub fn foresee_empty(&mut self, energy: &Energy, activity: Activity) -> Option<Empty> {
+    /// Foresee when the battery is empty, if the state stays; to be called after it has changed.
+    pub fn foresee_empty(
+        &mut self,
+        now: Instant,
+        energy: &Energy,
+        activity: Activity,
+    ) -> Option<Wake> {
         let battery_j = energy.battery_j?;
         self.generation += 1;
         let watts = match (self.up, activity) {
@@ -144,8 +99,9 @@ impl Power {
         }
         let left_j = (battery_j - energy.spent(&self.times).sum()).max(0.0);
         let left_ns = libm::ceil(left_j / watts * 1e9);
-        (left_ns < 1e18).then_some(Empty {
-            after: Duration::from_nanos(left_ns as u64),
+        (left_ns < 1e18).then(|| Wake {
+            at: now + Duration::from_nanos(left_ns as u64),
+            timer: Timer::Empty,
             generation: self.generation,
         })
     }

@@ -7,8 +7,7 @@ use alloc::vec::Vec;
 use hoplab_base::{Instant, Stream};
 
 use crate::error_rate::bit_error_rate;
-use crate::places::Heard;
-use crate::propagation::{from_db, to_db};
+use crate::space::{from_db, to_db, Neighbour};
 use crate::{ErrorTable, Fate, Params, Phy, Rate, Reception as Model};
 
 /// How receivers hear, worked out once.
@@ -64,7 +63,7 @@ impl Hearing {
 /// A transmission that begins to be heard.
 #[derive(Clone, Copy, Debug)]
 pub struct Arriving {
-    pub signal: Heard,
+    pub signal: Neighbour,
     pub tx: usize,
     pub rate: Rate,
     pub begins: Instant,

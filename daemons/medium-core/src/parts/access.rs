@@ -4,17 +4,27 @@
 
 use hoplab_base::{Duration, Instant, Stream};
 
+use super::effect::{Timer, Wake};
 use crate::timing::Timing;
 
 /// What an event for a radio's access to the channel means when it comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Due {
     Now,
-    /// It stands for an access that has been put off since.
-    Later,
+    /// It stands for an access that has been put off since, until then.
+    Later(Option<Wake>),
 }
 
+/// Bounds of the contention window.
+#[derive(Clone, Copy, Debug)]
+pub struct Contention {
+    pub cw_min: u32,
+    pub cw_max: u32,
+}
+
+/// One access function.
 pub struct Access {
+    contention: Contention,
     cw: u32,
     slots: u32,
     needs_backoff: bool,
@@ -34,9 +44,10 @@ pub struct Access {
 }
 
 impl Access {
-    pub fn new(random: Stream, cw_min: u32) -> Self {
+    pub fn new(random: Stream, contention: Contention) -> Self {
         Self {
-            cw: cw_min,
+            contention,
+            cw: contention.cw_min,
             slots: 0,
             needs_backoff: false,
             origin: Instant::ZERO,
@@ -69,12 +80,13 @@ impl Access {
         }
     }
 
-    /// The channel is reserved until then, if it is not for longer.
-    pub fn reserve(&mut self, until: Instant) {
+    /// The NAV counts to `until`, if it does not count further (10.3.2.4).
+    pub fn set_nav(&mut self, until: Instant) {
         self.nav_until = self.nav_until.max(until);
     }
 
-    pub fn is_reserved(&self, now: Instant) -> bool {
+    /// Whether virtual carrier sense finds the medium busy.
+    pub fn nav_counts(&self, now: Instant) -> bool {
         self.nav_until > now
     }
 
@@ -94,49 +106,59 @@ impl Access {
         }
     }
 
-    /// Whether the channel, idle as far as it is sensed, has been so for an interframe space.
-    pub fn has_been_idle(&self, now: Instant, timing: &Timing) -> bool {
-        !self.is_reserved(now) && now >= self.idle_from + self.ifs(timing)
+    /// A frame comes into service. It needs no backoff where `at_once` allows that and the channel,
+    /// `quiet` as far as it is sensed, has been so for an interframe space.
+    pub fn begin(&mut self, now: Instant, timing: &Timing, quiet: bool, at_once: bool) {
+        if self.needs_backoff {
+            return;
+        }
+        let idle = quiet && !self.nav_counts(now) && now >= self.idle_from + self.ifs(timing);
+        if !idle || !at_once {
+            self.draw(now);
+        }
     }
 
-    pub fn draw(&mut self, now: Instant) {
+    fn draw(&mut self, now: Instant) {
         self.slots = self.random.below(self.cw + 1);
         self.needs_backoff = true;
         self.drawn_at = now;
     }
 
-    pub fn widen(&mut self, cw_max: u32) {
-        self.cw = (2 * self.cw + 1).min(cw_max);
+    /// The try has failed: back off with a doubled window (10.3.3).
+    pub fn retry(&mut self, now: Instant) {
+        self.cw = (2 * self.cw + 1).min(self.contention.cw_max);
+        self.draw(now);
     }
 
-    pub fn reset(&mut self, cw_min: u32) {
-        self.cw = cw_min;
+    /// The frame is done; the next one waits for a backoff in any case (post-backoff).
+    pub fn finish(&mut self, now: Instant) {
+        self.cw = self.contention.cw_min;
+        self.draw(now);
     }
 
     /// Count slots, the first no earlier than `drawn_wait` after the backoff was drawn: one drawn
-    /// while the medium is idle starts then. Returns the event to queue, if one is needed.
-    pub fn count(
-        &mut self,
-        now: Instant,
-        timing: &Timing,
-        drawn_wait: Duration,
-    ) -> Option<(Instant, u64)> {
+    /// while the medium is idle starts then.
+    pub fn count(&mut self, now: Instant, timing: &Timing, drawn_wait: Duration) -> Option<Wake> {
         let idle_from = self.idle_from.max(self.nav_until);
         self.origin = (idle_from + self.ifs(timing)).max(self.drawn_at + drawn_wait);
         self.at = Some((self.origin + self.slots() * timing.slot).max(now));
         self.generation += 1;
-        self.event()
+        self.wake()
     }
 
     /// The event that must come for `at`. Backoffs freeze and resume far more often than they end,
     /// so an event that is due earlier is left to find out that it must come again.
-    pub fn event(&mut self) -> Option<(Instant, u64)> {
+    fn wake(&mut self) -> Option<Wake> {
         let at = self.at?;
         if self.queued_at.is_some_and(|queued| queued <= at) {
             return None;
         }
         self.queued_at = Some(at);
-        Some((at, self.generation))
+        Some(Wake {
+            at,
+            timer: Timer::Access,
+            generation: self.generation,
+        })
     }
 
     /// The channel is busy: stop counting and keep the slots that have not elapsed.
@@ -165,7 +187,7 @@ impl Access {
             self.queued_at = None;
         }
         if self.generation != generation || self.at.is_none() {
-            return Due::Later;
+            return Due::Later(self.wake());
         }
         self.at = None;
         self.needs_backoff = false;

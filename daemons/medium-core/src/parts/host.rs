@@ -7,53 +7,10 @@
 
 use alloc::collections::VecDeque;
 
-use hoplab_base::Duration;
+use hoplab_base::{Duration, Instant};
 
-use crate::{Frame, FrameId, Params, Rate};
-
-/// Time that something takes for a frame: so much for any, and the frame's bits at a rate in Mbit/s,
-/// both 0 for none.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Cost {
-    pub frame_us: f64,
-    pub mbps: f64,
-}
-
-impl Cost {
-    pub fn is_none(&self) -> bool {
-        self.frame_us <= 0.0 && self.mbps <= 0.0
-    }
-
-    fn of(&self, bytes: usize) -> Duration {
-        let bits_us = if self.mbps > 0.0 {
-            bytes as f64 * 8.0 / self.mbps
-        } else {
-            0.0
-        };
-        let micros = self.frame_us + bits_us;
-        Duration::from_nanos(libm::round(micros * 1000.0) as u64)
-    }
-}
-
-/// The network card and the host's work with it; 0 switches a part of the model off.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Nic {
-    /// What a frame costs the host before it waits in the interface queue.
-    pub tx: Cost,
-    /// Frames that wait in the interface queue; 0 is [`Params::queue_packets`](crate::Params).
-    pub queue_packets: usize,
-    /// Frames that the card holds, the one in service included: routing frames do not overtake
-    /// those. 0 is 1.
-    pub tx_ring: usize,
-    /// What it costs to copy a frame into a free buffer of the card, one after the other. A card
-    /// with a single buffer is quiet meanwhile.
-    pub load: Cost,
-    /// What a received frame costs the host, one after the other.
-    pub rx: Cost,
-    /// Received frames that wait for the host, the one being taken included; more are lost after
-    /// their acknowledgement. 0 is any number.
-    pub rx_buffer_packets: usize,
-}
+use super::effect::{Effect, Effects, Finished, Timer, Wake};
+use crate::{Frame, FrameId, Nic, Outcome, Params, RadioId, Rate};
 
 /// How much a host's side holds, and in which order.
 #[derive(Clone, Copy, Debug)]
@@ -75,11 +32,6 @@ impl Limits {
         }
     }
 
-    /// Whether received frames wait at all.
-    pub fn buffers(&self) -> bool {
-        !self.nic.rx.is_none()
-    }
-
     /// Whether frames to be sent cost the host time.
     pub fn prepares(&self) -> bool {
         !self.nic.tx.is_none()
@@ -96,9 +48,9 @@ impl Limits {
 }
 
 /// A frame that a radio has received for its host.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Arrived {
-    pub from: usize,
+    pub from: RadioId,
     pub frame: FrameId,
     pub bytes: usize,
     pub dbm: f64,
@@ -115,11 +67,15 @@ pub enum Queued {
     Refused,
 }
 
-/// The host is done with the first frame of a line after this.
-#[derive(Clone, Copy, Debug)]
-pub struct Service {
-    pub after: Duration,
-    pub generation: u64,
+/// What becomes of a received frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Received {
+    /// The host has it.
+    Taken,
+    /// It waits for the host, which has begun to fetch it if it was idle.
+    Waits(Option<Wake>),
+    /// It found no room.
+    Lost,
 }
 
 #[derive(Default)]
@@ -140,7 +96,7 @@ pub struct Host {
     /// Received frames that wait for the host.
     received: VecDeque<Arrived>,
     /// Which of its fetches an event is for.
-    generation: u64,
+    fetch_generation: u64,
 }
 
 impl Host {
@@ -151,18 +107,22 @@ impl Host {
     }
 
     /// Let the host make a frame ready; it is done with it after what is returned, if it was idle.
-    pub fn prepare(&mut self, frame: Frame, limits: &Limits) -> Option<Service> {
+    pub fn prepare(&mut self, frame: Frame, now: Instant, limits: &Limits) -> Option<Wake> {
         self.preparing.push_back(frame);
         if self.preparing.len() > 1 {
             return None;
         }
-        self.prepare_next(limits)
+        self.prepare_next(now, limits)
     }
 
     /// The host turns to the next frame to be sent.
-    pub fn prepare_next(&mut self, limits: &Limits) -> Option<Service> {
+    pub fn prepare_next(&mut self, now: Instant, limits: &Limits) -> Option<Wake> {
         let bytes = self.preparing.front()?.bytes;
-        Some(self.sending(limits.nic.tx.of(bytes)))
+        Some(Wake {
+            at: now + limits.nic.tx.of(bytes),
+            timer: Timer::Prepared,
+            generation: self.sending_generation,
+        })
     }
 
     /// The frame that was made ready; none if it was given up.
@@ -199,13 +159,6 @@ impl Host {
         let before = self.preparing.iter().take(room + 1).skip(1);
         let each = before.map(|frame| limits.nic.tx.of(frame.bytes));
         Some(each.fold(Duration::ZERO, |sum, one| sum + one))
-    }
-
-    fn sending(&self, after: Duration) -> Service {
-        Service {
-            after,
-            generation: self.sending_generation,
-        }
     }
 
     pub fn queue(&mut self, frame: Frame, limits: &Limits) -> Queued {
@@ -255,15 +208,19 @@ impl Host {
 
     /// Begin to copy the next frame into the card, where that takes time and a buffer is free;
     /// `in_service` is whether a frame is.
-    pub fn load(&mut self, in_service: bool, limits: &Limits) -> Option<Service> {
+    pub fn load(&mut self, in_service: bool, now: Instant, limits: &Limits) -> Option<Wake> {
         let taken = self.ring.len() + usize::from(in_service);
         if !limits.loads() || self.loading.is_some() || taken >= limits.buffers_of_card() {
             return None;
         }
         let frame = self.next_queued()?;
-        let service = self.sending(limits.nic.load.of(frame.bytes));
+        let wake = Wake {
+            at: now + limits.nic.load.of(frame.bytes),
+            timer: Timer::Loaded,
+            generation: self.sending_generation,
+        };
         self.loading = Some(frame);
-        Some(service)
+        Some(wake)
     }
 
     /// A frame is in the card, unless it was given up.
@@ -273,66 +230,83 @@ impl Host {
         }
     }
 
-    /// All frames that wait to be sent, which will not be.
-    pub fn abandon(&mut self) -> impl Iterator<Item = Frame> + '_ {
+    /// The radio went off: all frames that wait to be sent will not be, in the order in which they
+    /// would have been, and the host gets no received one.
+    pub fn abandon(&mut self, in_service: Option<Frame>, effects: &mut Effects) {
+        self.fetch_generation += 1;
+        let received = self.received.drain(..);
+        effects.extend(received.map(|arrived| Effect::Release(arrived.frame)));
         self.sending_generation += 1;
-        self.ring
-            .drain(..)
+        let lost = in_service
+            .into_iter()
+            .chain(self.ring.drain(..))
             .chain(self.loading.take())
             .chain(self.urgent.drain(..))
             .chain(self.queue.drain(..))
-            .chain(self.preparing.drain(..))
+            .chain(self.preparing.drain(..));
+        let lost = lost.map(|frame| Finished::untried(frame.id, Outcome::Off));
+        effects.extend(lost.map(Effect::Conclude));
     }
 
+    /// The acknowledgement of a received frame goes on the air.
     pub fn acknowledge(&mut self, arrived: Arrived) {
         self.acknowledging = Some(arrived);
     }
 
+    /// That acknowledgement has ended.
     pub fn acknowledged(&mut self) -> Option<Arrived> {
         self.acknowledging.take()
     }
 
-    /// The same, if it came from `sender`.
-    pub fn acknowledged_from(&mut self, sender: usize) -> Option<Arrived> {
+    /// The same, if the frame came from `sender`.
+    pub fn acknowledged_from(&mut self, sender: RadioId) -> Option<Arrived> {
         self.acknowledging.take_if(|arrived| arrived.from == sender)
     }
 
-    /// Let a received frame wait for the host; returns whether there is room.
-    pub fn receive(&mut self, arrived: Arrived, limits: &Limits) -> bool {
+    /// A received frame for the host.
+    pub fn receive(&mut self, arrived: Arrived, now: Instant, limits: &Limits) -> Received {
+        if limits.nic.rx.is_none() {
+            return Received::Taken;
+        }
         let most = limits.nic.rx_buffer_packets;
         if most > 0 && self.received.len() >= most {
-            return false;
+            return Received::Lost;
         }
         self.received.push_back(arrived);
-        true
-    }
-
-    /// Whether one frame waits alone: the host begins with it.
-    pub fn begins_service(&self) -> bool {
-        self.received.len() == 1
-    }
-
-    /// The host fetches the first frame.
-    pub fn serve(&mut self, limits: &Limits) -> Option<Service> {
-        let after = limits.nic.rx.of(self.received.front()?.bytes);
-        self.generation += 1;
-        Some(Service {
-            after,
-            generation: self.generation,
+        Received::Waits(if self.received.len() == 1 {
+            self.fetch(now, limits)
+        } else {
+            None
         })
     }
 
-    /// The frame that a fetch of `generation` brings; none if that one was given up.
-    pub fn served(&mut self, generation: u64) -> Option<Arrived> {
-        if self.generation != generation {
-            return None;
-        }
-        self.received.pop_front()
+    /// The host fetches the first frame.
+    fn fetch(&mut self, now: Instant, limits: &Limits) -> Option<Wake> {
+        let after = limits.nic.rx.of(self.received.front()?.bytes);
+        self.fetch_generation += 1;
+        Some(Wake {
+            at: now + after,
+            timer: Timer::Served,
+            generation: self.fetch_generation,
+        })
     }
 
-    /// Received frames that the host will not get.
-    pub fn drop_received(&mut self) -> VecDeque<Arrived> {
-        self.generation += 1;
-        core::mem::take(&mut self.received)
+    /// A fetch of `generation` is over, unless it was given up; the next one begins.
+    pub fn served(
+        &mut self,
+        generation: u64,
+        now: Instant,
+        limits: &Limits,
+        effects: &mut Effects,
+    ) {
+        if self.fetch_generation != generation {
+            return;
+        }
+        let Some(arrived) = self.received.pop_front() else {
+            return;
+        };
+        effects.push(Effect::Deliver(arrived));
+        effects.push(Effect::Release(arrived.frame));
+        effects.extend(self.fetch(now, limits).map(Effect::Wake));
     }
 }

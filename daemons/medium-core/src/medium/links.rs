@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Counts and histograms of every link: an observer of what ends on the air.
+
+use alloc::format;
+use alloc::vec::Vec;
+
+use hoplab_base::Stream;
+
+use super::observers::End;
+use crate::parts::Setup;
+use crate::radio::Ended;
+use crate::space::{to_db, Space, Station};
+use crate::{LinkCounters, LinkId, LinkView, Params, RadioId, Signals, To};
+
+struct Link {
+    to: RadioId,
+    counters: LinkCounters,
+    signals: Option<Signals>,
+}
+
+pub struct Links {
+    /// Of each sender, in order of the receiver.
+    of: Vec<Vec<Link>>,
+    /// What each radio's card misreads in levels.
+    misreadings: Vec<Stream>,
+}
+
+impl Links {
+    pub fn new(params: &Params, stations: &[Station]) -> Self {
+        let stream = |station: &Station| {
+            Stream::new(params.seed, &format!("medium/levels/{}", station.name))
+        };
+        Self {
+            of: stations.iter().map(|_| Vec::new()).collect(),
+            misreadings: stations.iter().map(stream).collect(),
+        }
+    }
+
+    /// Count a data frame.
+    pub fn observe(&mut self, end: &End<'_>, setup: &Setup, space: &mut Space) {
+        let (tx, ppdu) = (end.transmission, &end.transmission.ppdu);
+        if ppdu.payload.is_none() {
+            return;
+        }
+        for ended in end.heard.iter().filter(|ended| tx.is_for(ended.radio)) {
+            if ppdu.to == To::Everyone && !setup.hearing.decodes(ended.dbm) {
+                continue;
+            }
+            let link = self.link(tx.from, ended.radio);
+            link.counters.count(ended.fate, ppdu.bytes, ended.dbm);
+            if setup.params.histograms {
+                self.measure(tx.from, ended, setup.params.level_error_db);
+            }
+        }
+        if let Some((to, fate)) = end.missed.filter(|_| !end.to_itself()) {
+            let dbm = space.mean_dbm(tx.from, to, tx.start);
+            let link = self.link(tx.from, to);
+            link.counters.count(fate, ppdu.bytes, dbm);
+        }
+    }
+
+    fn measure(&mut self, from: RadioId, ended: &Ended, error_db: f64) {
+        let random = &mut self.misreadings[ended.radio.index()];
+        let mut read = |dbm: f64| match error_db {
+            0.0 => dbm,
+            _ => dbm + error_db * random.gaussian(),
+        };
+        let signal_dbm = read(ended.dbm);
+        let noise_dbm = (ended.noise_mw > 0.0).then(|| read(to_db(ended.noise_mw)));
+        let link = self.link(from, ended.radio);
+        let signals = link.signals.get_or_insert_with(Signals::default);
+        signals.signal.add(signal_dbm);
+        if let Some(dbm) = noise_dbm {
+            signals.noise.add(dbm);
+        }
+    }
+
+    fn link(&mut self, from: RadioId, to: RadioId) -> &mut Link {
+        let links = &mut self.of[from.index()];
+        let at = links
+            .binary_search_by_key(&to, |link| link.to)
+            .unwrap_or_else(|at| {
+                let link = Link {
+                    to,
+                    counters: LinkCounters::default(),
+                    signals: None,
+                };
+                links.insert(at, link);
+                at
+            });
+        &mut links[at]
+    }
+
+    pub fn count_of(&self, link: LinkId) -> LinkCounters {
+        let found = self.used(link.from).find(|view| view.to == link.to);
+        found.map_or(LinkCounters::default(), |view| *view.counters)
+    }
+
+    /// Links of a sender that frames were sent on.
+    pub fn used(&self, from: RadioId) -> impl Iterator<Item = LinkView<'_>> {
+        let links = self.of[from.index()].iter();
+        let used = links.filter(|link| link.counters.frames > 0);
+        used.map(|link| LinkView {
+            to: link.to,
+            counters: &link.counters,
+            signals: link.signals.as_ref(),
+        })
+    }
+
+    /// Measuring begins.
+    pub fn forget(&mut self) {
+        self.of.iter_mut().for_each(Vec::clear);
+    }
+}

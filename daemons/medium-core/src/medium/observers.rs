@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What observers of the channel get to see. They change nothing that happens.
+
+use hoplab_base::Instant;
+
+use crate::air::Transmission;
+use crate::radio::Ended;
+use crate::{Aired, Fate, Output, RadioId, To};
+
+/// A transmission that is over at all who heard it.
+pub struct End<'a> {
+    pub transmission: &'a Transmission,
+    pub at: Instant,
+    pub heard: &'a [Ended],
+    /// The radio that it was for, if that did not even sense it, and why.
+    pub missed: Option<(RadioId, Fate)>,
+}
+
+impl End<'_> {
+    /// As a trace has it.
+    pub fn aired(&self) -> Output {
+        let (tx, ppdu) = (self.transmission, &self.transmission.ppdu);
+        let heard = self.heard.iter();
+        let heard = heard.filter(|ended| tx.is_for(ended.radio));
+        let received = heard.map(|ended| (ended.fate, ended.dbm)).reduce(better);
+        let fate = match received {
+            _ if tx.cut => Fate::Off,
+            Some((fate, _)) => fate,
+            None => self.missed.map_or(Fate::Nobody, |missed| missed.1),
+        };
+        Output::Aired(Aired {
+            at: tx.start,
+            until: self.at,
+            from: tx.from,
+            to: ppdu.to,
+            kind: ppdu.kind(),
+            frame: ppdu.payload.map(|payload| payload.id),
+            bytes: ppdu.bytes,
+            rate: ppdu.rate,
+            attempt: ppdu.attempt,
+            nav: ppdu.nav,
+            fate,
+            signal_dbm: received.map(|received| received.1),
+        })
+    }
+
+    /// Whether the receiver that it was for was the sender itself.
+    pub fn to_itself(&self) -> bool {
+        self.transmission.ppdu.to == To::Radio(self.transmission.from)
+    }
+}
+
+/// Of a broadcast's fates the one to record: delivered if anywhere, and the strongest signal.
+fn better(old: (Fate, f64), new: (Fate, f64)) -> (Fate, f64) {
+    match (old.0 == Fate::Delivered, new.0 == Fate::Delivered) {
+        (true, false) => old,
+        (false, true) => new,
+        _ if new.1 > old.1 => new,
+        _ => old,
+    }
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A receiver's memory of what came last from each sender (IEEE 802.11-2020 10.3.2.14).
+
+use alloc::vec::Vec;
+
+use crate::RadioId;
+
+/// Sender and number of its last frame, in order of the sender.
+#[derive(Default)]
+pub struct Duplicates(Vec<(RadioId, u64)>);
+
+impl Duplicates {
+    /// Note a frame from `sender`; returns whether it is the one that came last, again.
+    pub fn repeats(&mut self, sender: RadioId, number: u64) -> bool {
+        match self.0.binary_search_by_key(&sender, |entry| entry.0) {
+            Ok(at) => core::mem::replace(&mut self.0[at].1, number) == number,
+            Err(at) => {
+                self.0.insert(at, (sender, number));
+                number == 0
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_repeats_only_its_own_senders_last() {
+        let mut duplicates = Duplicates::default();
+        let [a, b] = [7, 3].map(RadioId::new);
+        assert!(!duplicates.repeats(a, 1));
+        assert!(!duplicates.repeats(b, 1));
+        assert!(duplicates.repeats(a, 1));
+        assert!(!duplicates.repeats(a, 2));
+        assert!(duplicates.repeats(b, 1));
+    }
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a radio's parts ask for. A part changes itself alone; the medium carries out the rest, in
+//! the order in which it was asked for.
+
+use hoplab_base::Instant;
+
+use super::Arrived;
+use crate::{FrameId, Outcome, RadioId, MAX_RATES};
+
+/// What a part waits for; a wake-up of an earlier generation was overtaken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Timer {
+    /// A battery is empty.
+    Empty,
+    /// An answer's SIFS is over.
+    Respond,
+    /// The host has fetched a received frame.
+    Served,
+    /// An answer has not come.
+    Timeout,
+    /// The radio's turn on the channel.
+    Access,
+    /// The host has made a frame ready.
+    Prepared,
+    /// The host has copied a frame into a buffer of the card.
+    Loaded,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wake {
+    pub at: Instant,
+    pub timer: Timer,
+    pub generation: u64,
+}
+
+/// A frame that its sender is done with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Finished {
+    pub frame: FrameId,
+    pub outcome: Outcome,
+    /// Per entry of its rate table.
+    pub tries: [u32; MAX_RATES],
+}
+
+impl Finished {
+    /// Without a try that counts.
+    pub fn untried(frame: FrameId, outcome: Outcome) -> Self {
+        Self {
+            frame,
+            outcome,
+            tries: [0; MAX_RATES],
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Effect {
+    Wake(Wake),
+    /// The sender's host learns what became of a frame.
+    Conclude(Finished),
+    /// A received frame goes to the host of radio `to`.
+    HandUp {
+        to: RadioId,
+        arrived: Arrived,
+    },
+    /// The host has this received frame.
+    Deliver(Arrived),
+    /// One receiver less holds the frame.
+    Release(FrameId),
+    /// A frame for another radio was received: its host gets it when its sender's exchange is over.
+    Overhear(Arrived),
+}
+
+/// Effects of one event, in order; memory that is used again.
+pub type Effects = alloc::vec::Vec<Effect>;

@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The frame in service: its tries, the answer that is awaited, the answer that is pending
+//! (IEEE 802.11-2020 10.3.2, 10.3.4.4).
+
+use alloc::vec::Vec;
+
+use hoplab_base::{Duration, Instant};
+
+use super::effect::{Effect, Effects, Finished, Timer, Wake};
+use super::{Arrived, Setup};
+use crate::step::Step;
+use crate::timing::{Answer, ACK_BYTES, CTS_BYTES, RTS_BYTES};
+use crate::{AirKind, Attempts, Class, Frame, FrameId, Outcome, RadioId, Rate, To, MAX_RATES};
+
+/// Retry limits; none where the kernel's rate table counts instead.
+#[derive(Clone, Copy, Debug)]
+pub struct RetryLimits {
+    pub short: u32,
+    pub long: u32,
+}
+
+/// What a transmission carries for a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Payload {
+    pub id: FrameId,
+    pub class: Class,
+}
+
+/// What a radio sends at once.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ppdu {
+    pub step: Step,
+    pub to: To,
+    pub payload: Option<Payload>,
+    pub bytes: usize,
+    /// Sender's count of frames, by which a receiver knows a repeat.
+    pub number: u64,
+    /// Sender's count of data frames, by which lists of losses name them.
+    pub data_number: u64,
+    /// 1 at the first try.
+    pub attempt: u32,
+    pub rate: Rate,
+    /// The duration field: what it sets the NAV of others to, from its end.
+    pub nav: Duration,
+}
+
+impl Ppdu {
+    /// What records call it.
+    pub fn kind(&self) -> AirKind {
+        let class = self.payload.map(|payload| payload.class);
+        self.step.kind(class, self.to)
+    }
+}
+
+/// What goes on the air a SIFS after a frame.
+#[derive(Clone, Copy, Debug)]
+pub struct Response {
+    pub step: Step,
+    pub to: RadioId,
+    /// Its duration field.
+    pub nav: Duration,
+    /// Handed to the host when this acknowledgement has ended.
+    pub deliver: Option<Arrived>,
+}
+
+/// What a sender does once its transmission has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    Waits(Wake),
+    /// No answer belongs to it.
+    IsOver,
+    /// It was an answer itself.
+    Nothing,
+}
+
+#[derive(Default)]
+pub struct Exchange {
+    frame: Option<Frame>,
+    /// Counts of frames and of data frames that were in service.
+    number: u64,
+    data_number: u64,
+    tries: [u32; MAX_RATES],
+    short_retries: u32,
+    long_retries: u32,
+    awaited: Option<Answer>,
+    /// Which wait for an answer a timeout belongs to.
+    generation: u64,
+    response: Option<Response>,
+    /// Radios that overheard the frame in service and get it when its exchange is over.
+    overheard: Vec<(RadioId, Arrived)>,
+}
+
+impl Exchange {
+    pub fn frame(&self) -> Option<&Frame> {
+        self.frame.as_ref()
+    }
+
+    /// Data frames are counted anew.
+    pub fn forget_data_number(&mut self) {
+        self.data_number = 0;
+    }
+
+    /// Tries made.
+    fn attempt(&self) -> u32 {
+        self.tries.iter().sum()
+    }
+
+    pub fn begin(&mut self, frame: Frame) {
+        self.number += 1;
+        if frame.class == Class::Data {
+            self.data_number += 1;
+        }
+        self.tries = [0; MAX_RATES];
+        self.short_retries = 0;
+        self.long_retries = 0;
+        self.frame = Some(frame);
+    }
+
+    /// Rate entry of the frame's try after all but the last `back` that were made.
+    fn entry(&self, frame: &Frame, back: u32) -> usize {
+        let done = self.attempt().saturating_sub(back);
+        let mut total = 0;
+        for (i, attempts) in frame.rates.iter().enumerate() {
+            total += attempts.tries;
+            if done < total {
+                return i;
+            }
+        }
+        frame.rates.len() - 1
+    }
+
+    /// How the try goes that an RTS has counted already.
+    fn try_after_rts(&self) -> Option<Attempts> {
+        let frame = self.frame.as_ref()?;
+        Some(frame.rates[self.entry(frame, 1)])
+    }
+
+    /// The radio's turn has come: the frame in service, or its RTS.
+    pub fn turn(&mut self, setup: &Setup) -> Option<Ppdu> {
+        let frame = self.frame.as_ref()?;
+        let (to, bytes) = (frame.to, frame.bytes);
+        let entry = self.entry(frame, 0);
+        let attempts = frame.rates[entry];
+        self.tries[entry] += 1;
+        if !attempts.rts || !setup.acknowledges(to) {
+            return self.data(attempts, setup);
+        }
+        let data = setup.params.phy.duration(bytes, attempts.rate);
+        let attempt = self.attempt();
+        let nav = setup.timing.nav_of_rts(data);
+        Some(Ppdu {
+            attempt,
+            ..self.control(Step::Rts, to, RTS_BYTES, nav, setup)
+        })
+    }
+
+    fn data(&self, attempts: Attempts, setup: &Setup) -> Option<Ppdu> {
+        let frame = self.frame.as_ref()?;
+        let nav = if setup.acknowledges(frame.to) {
+            setup.timing.nav_of_data()
+        } else {
+            Duration::ZERO
+        };
+        Some(Ppdu {
+            payload: Some(Payload {
+                id: frame.id,
+                class: frame.class,
+            }),
+            rate: attempts.rate,
+            attempt: self.attempt(),
+            ..self.control(Step::Data, frame.to, frame.bytes, nav, setup)
+        })
+    }
+
+    fn control(&self, step: Step, to: To, bytes: usize, nav: Duration, setup: &Setup) -> Ppdu {
+        Ppdu {
+            step,
+            to,
+            payload: None,
+            bytes,
+            number: self.number,
+            data_number: self.data_number,
+            attempt: 1,
+            rate: setup.params.phy.basic_rate,
+            nav,
+        }
+    }
+
+    /// What goes on the air as this answer; none where its frame is gone.
+    pub fn answer(&self, response: &Response, setup: &Setup) -> Option<Ppdu> {
+        let bytes = match response.step {
+            Step::Ack => ACK_BYTES,
+            Step::Cts => CTS_BYTES,
+            Step::Data | Step::Rts => return self.data(self.try_after_rts()?, setup),
+        };
+        let to = To::Radio(response.to);
+        Some(self.control(response.step, to, bytes, response.nav, setup))
+    }
+
+    /// A transmission of its own has ended; `up` is whether the radio is on.
+    pub fn sent(&mut self, step: Step, to: To, up: bool, now: Instant, setup: &Setup) -> Sent {
+        let acknowledged = setup.acknowledges(to);
+        let Some(answer) = step.awaits(acknowledged) else {
+            return match step {
+                Step::Data => Sent::IsOver,
+                _ => Sent::Nothing,
+            };
+        };
+        if !up || self.frame.is_none() {
+            return Sent::Nothing;
+        }
+        self.awaited = Some(answer);
+        self.generation += 1;
+        Sent::Waits(Wake {
+            at: now + setup.timing.timeout(answer),
+            timer: Timer::Timeout,
+            generation: self.generation,
+        })
+    }
+
+    pub fn awaited(&self) -> Option<Answer> {
+        self.awaited
+    }
+
+    /// The answer that a timeout of `generation` is about, if it is still awaited.
+    fn awaits(&self, generation: u64) -> Option<Answer> {
+        self.awaited.filter(|_| self.generation == generation)
+    }
+
+    /// `answer` has come; returns whether it was awaited.
+    pub fn answered(&mut self, answer: Answer) -> bool {
+        if self.awaited != Some(answer) {
+            return false;
+        }
+        self.awaited = None;
+        self.generation += 1;
+        if answer == Answer::Cts {
+            self.short_retries = 0;
+        }
+        true
+    }
+
+    /// The answer that a timeout of `generation` is about will not come: whether the frame is given
+    /// up; none where the timeout was overtaken.
+    pub fn timeout(&mut self, generation: u64, limits: Option<RetryLimits>) -> Option<bool> {
+        let answer = self.awaits(generation)?;
+        self.frame.as_ref()?;
+        self.awaited = None;
+        let over = self.gives_up(answer, limits);
+        (self.short_retries, self.long_retries) = self.retries_after(answer);
+        Some(over)
+    }
+
+    /// Short and long retries once `answer` has not come. Frames above the RTS threshold, which
+    /// are those that RTS protects, count long retries.
+    fn retries_after(&self, answer: Answer) -> (u32, u32) {
+        let rates = self.frame.iter().flat_map(|frame| &frame.rates);
+        let protected = rates.into_iter().any(|attempts| attempts.rts);
+        let long = answer == Answer::Ack && protected;
+        (
+            self.short_retries + u32::from(!long),
+            self.long_retries + u32::from(long),
+        )
+    }
+
+    /// Whether the frame is given up if the answer to this try does not come.
+    fn gives_up(&self, answer: Answer, limits: Option<RetryLimits>) -> bool {
+        let Some(frame) = &self.frame else {
+            return true;
+        };
+        let Some(limits) = limits else {
+            let allowed: u32 = frame.rates.iter().map(|attempts| attempts.tries).sum();
+            return self.attempt() >= allowed;
+        };
+        let (short, long) = self.retries_after(answer);
+        short >= limits.short || long >= limits.long
+    }
+
+    /// The frame is done.
+    pub fn finish(&mut self, outcome: Outcome) -> Option<Finished> {
+        let frame = self.frame.take()?.id;
+        let tries = core::mem::take(&mut self.tries);
+        Some(Finished {
+            frame,
+            outcome,
+            tries,
+        })
+    }
+
+    pub fn response(&self) -> Option<&Response> {
+        self.response.as_ref()
+    }
+
+    pub fn respond_with(&mut self, response: Response) {
+        self.response = Some(response);
+    }
+
+    pub fn take_response(&mut self) -> Option<Response> {
+        self.response.take()
+    }
+
+    /// The received frame whose acknowledgement is pending, if it came from `sender`.
+    pub fn give_up_delivery(&mut self, sender: RadioId) -> Option<Arrived> {
+        let response = self.response.as_mut()?;
+        response.deliver.take_if(|arrived| arrived.from == sender)
+    }
+
+    pub fn overheard_by(&mut self, radio: RadioId, arrived: Arrived) {
+        self.overheard.push((radio, arrived));
+    }
+
+    /// Hosts of bystanders get the frame together with its receiver's: what is due at one instant
+    /// costs a driver one system call.
+    pub fn hand_up_overheard(&mut self, effects: &mut Effects) {
+        let overheard = self.overheard.drain(..);
+        effects.extend(overheard.map(|(to, arrived)| Effect::HandUp { to, arrived }));
+    }
+
+    /// The radio goes off, or comes up: no answer is due either way.
+    pub fn forget(&mut self) {
+        self.generation += 1;
+        self.awaited = None;
+        self.response = None;
+    }
+
+    /// The frame in service, which the radio that went off will not send.
+    pub fn abandon(&mut self) -> Option<Frame> {
+        self.frame.take()
+    }
+}
+
+/// How soon a host may learn something, by the transitions above.
+impl Exchange {
+    /// From the radio's turn on the channel to the first output that can come of it; none if it has
+    /// nothing to send.
+    pub fn ahead_of_turn(&self, setup: &Setup) -> Option<Duration> {
+        let frame = self.frame.as_ref()?;
+        let attempts = frame.rates[self.entry(frame, 0)];
+        Some(ahead_of(frame, attempts, setup))
+    }
+
+    /// From the start of the data that answers a CTS to the first output.
+    fn ahead_of_answer(&self, setup: &Setup) -> Duration {
+        let (Some(frame), Some(attempts)) = (self.frame.as_ref(), self.try_after_rts()) else {
+            return Duration::ZERO;
+        };
+        let data = setup.params.phy.duration(frame.bytes, attempts.rate);
+        let data = setup.timing.acknowledged(data);
+        // By ns-2's rules it may have to start over.
+        let again = self.ahead_of_turn(setup);
+        again.map_or(data, |again| data.min(again))
+    }
+
+    /// From the start of the pending answer to the first output.
+    pub fn ahead_of_response(&self, setup: &Setup) -> Option<Duration> {
+        let step = self.response.as_ref()?.step;
+        Some(match step.answers() {
+            Some(answer) => setup.timing.answer(answer),
+            None => self.ahead_of_answer(setup),
+        })
+    }
+
+    /// From a timeout of `generation` to the first output; none where it was overtaken.
+    pub fn ahead_of_timeout(&self, generation: u64, setup: &Setup) -> Option<Duration> {
+        let answer = self.awaits(generation)?;
+        Some(self.ahead_without(answer, setup))
+    }
+
+    /// From a timeout to the first output: at once if hosts learn of it, else the next try.
+    fn ahead_without(&self, answer: Answer, setup: &Setup) -> Duration {
+        if self.gives_up(answer, setup.retry_limits) || !self.overheard.is_empty() {
+            return Duration::ZERO;
+        }
+        self.ahead_of_turn(setup).unwrap_or_default()
+    }
+
+    /// From the end of this sender's `step` to the first output of its exchange. `receiver` is that
+    /// of the radio that receives it; none where that does not.
+    pub fn ahead_of_end(
+        &self,
+        step: Step,
+        receiver: Option<&Self>,
+        acknowledged: bool,
+        setup: &Setup,
+    ) -> Duration {
+        if step.concludes(acknowledged) {
+            return Duration::ZERO;
+        }
+        let timing = &setup.timing;
+        let answered = receiver
+            .zip(step.next(acknowledged))
+            .map(|(receiver, next)| {
+                timing.sifs
+                    + match next {
+                        Step::Cts => {
+                            timing.answer(Answer::Cts) + timing.sifs + self.ahead_of_answer(setup)
+                        }
+                        Step::Ack => timing.answer(Answer::Ack),
+                        Step::Data | Step::Rts => receiver.ahead_of_answer(setup),
+                    }
+            });
+        let unanswered = step.awaits(acknowledged).map(|answer| {
+            // Bystanders may have got it: their hosts learn of it at the timeout.
+            let overheard = step == Step::Data && setup.params.overhear;
+            let after = match overheard {
+                true => Duration::ZERO,
+                false => self.ahead_without(answer, setup),
+            };
+            timing.timeout(answer) + after
+        });
+        let both = answered.into_iter().chain(unanswered);
+        both.min().unwrap_or(Duration::MAX)
+    }
+}
+
+/// From the start of a frame's try to the first output.
+pub fn ahead_of(frame: &Frame, attempts: Attempts, setup: &Setup) -> Duration {
+    let acknowledged = setup.acknowledges(frame.to);
+    if attempts.rts && acknowledged {
+        // With no CTS by then, the sender may give up.
+        return setup.timing.cleared();
+    }
+    let data = setup.params.phy.duration(frame.bytes, attempts.rate);
+    if acknowledged {
+        setup.timing.acknowledged(data)
+    } else {
+        data
+    }
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The parts of a radio, by responsibility. Each knows its own state and nothing of the others or
+//! of the channel; it makes its transitions and returns what they ask for.
+
+mod access;
+mod duplicates;
+pub mod effect;
+mod exchange;
+mod host;
+mod power;
+mod setup;
+mod transceiver;
+
+pub use access::{Access, Contention, Due};
+pub use duplicates::Duplicates;
+pub use effect::{Effect, Effects, Finished, Timer, Wake};
+pub use exchange::{ahead_of, Exchange, Ppdu, Response, RetryLimits, Sent};
+pub use host::{Arrived, Host, Limits, Queued, Received};
+pub use power::{Activity, Power};
+pub use setup::Setup;
+pub use transceiver::{Arriving, Hearing, Reception, Transceiver};

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Radios sorted into square cells as wide as a signal reaches, so that a transmission looks at its
+//! surroundings and not at every radio.
+//!
+//! The cells of moving radios hold for a while; the distance that the fastest may have gone since
+//! then widens the search.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use hoplab_base::{Duration, Instant};
+
+use super::mobility::{Pace, Position, Station};
+use crate::RadioId;
+
+/// Shortest time for which cells of moving radios hold.
+const SHORTEST: Duration = Duration::from_millis(1);
+
+#[derive(Default)]
+pub struct Cells {
+    cells: BTreeMap<(i64, i64), Vec<RadioId>>,
+    until: Instant,
+    slack_m: f64,
+}
+
+impl Cells {
+    /// What they were sorted by has changed.
+    pub fn expire(&mut self) {
+        self.until = Instant::ZERO;
+    }
+
+    /// Sort anew, if they no longer hold.
+    pub fn refresh(&mut self, stations: &[Station], pace: &Pace, reach_m: f64, now: Instant) {
+        if now < self.until {
+            return;
+        }
+        self.cells.clear();
+        for (index, station) in stations.iter().enumerate() {
+            let Position { x_m, y_m, .. } = station.position(now);
+            let cell = (cell(x_m, reach_m), cell(y_m, reach_m));
+            let radios = self.cells.entry(cell).or_default();
+            radios.push(RadioId::new(index));
+        }
+        if pace.fastest_m_per_ns > 0.0 {
+            let hold = (reach_m / 8.0 / pace.fastest_m_per_ns).min(1e18);
+            self.until = now + Duration::from_nanos(hold as u64).max(SHORTEST);
+        } else {
+            self.until = Instant::MAX;
+        }
+        if let Some(jump) = pace.next_jump(now) {
+            self.until = self.until.min(jump);
+        }
+        self.slack_m = pace.fastest_m_per_ns * self.until.since(now).as_nanos() as f64;
+    }
+
+    /// Radios that may be within reach of a position, in their order.
+    pub fn near(&self, here: Position, reach_m: f64, found: &mut Vec<RadioId>) {
+        found.clear();
+        let Position { x_m: x, y_m: y, .. } = here;
+        let reach = reach_m + self.slack_m;
+        for column in cell(x - reach, reach_m)..=cell(x + reach, reach_m) {
+            let rows = (column, cell(y - reach, reach_m))..=(column, cell(y + reach, reach_m));
+            for cell in self.cells.range(rows) {
+                found.extend_from_slice(cell.1);
+            }
+        }
+        found.sort_unstable();
+    }
+}
+
+fn cell(metres: f64, reach_m: f64) -> i64 {
+    libm::floor(metres / reach_m) as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_surroundings_are_near() {
+        let at = |x_m| Station::at("", Position::new(x_m, 0.0));
+        let stations = [0.0, 90.0, 250.0, 10_000.0].map(at);
+        let mut cells = Cells::default();
+        cells.refresh(&stations, &Pace::of(&stations), 100.0, Instant::ZERO);
+        let mut found = Vec::new();
+        cells.near(Position::new(50.0, 0.0), 100.0, &mut found);
+        assert_eq!(found, [0, 1].map(RadioId::new));
+    }
+}

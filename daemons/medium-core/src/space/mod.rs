@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Which radios a signal reaches, and with which power.
+
+mod antennas;
+mod cells;
+mod mobility;
+mod propagation;
+mod rssi;
+mod tuning;
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::vec::Vec;
+
+use hoplab_base::{Instant, Stream};
+
+use crate::{MediumId, Mhz, Params, RadioId};
+use antennas::Antennas;
+use cells::Cells;
+use mobility::Pace;
+use rssi::RssiMatrix;
+use tuning::Tuning;
+
+pub use mobility::{Position, Station, Waypoint};
+pub use propagation::{from_db, to_db, Antenna, Fading, Model, Propagation};
+
+/// A radio that a signal reaches.
+#[derive(Clone, Copy, Debug)]
+pub struct Neighbour {
+    pub radio: RadioId,
+    pub dbm: f64,
+    pub mw: f64,
+}
+
+/// Shadowing beyond this many standard deviations (1 link in 16 000) is cut, so that reach is
+/// bounded.
+const SHADOWING_LIMIT: f64 = 4.0;
+
+/// How a link deviates from the mean path loss: the same both ways, and for the whole run.
+struct Shadowing {
+    seed: u64,
+    deviation_db: f64,
+    drawn: BTreeMap<(RadioId, RadioId), f64>,
+}
+
+impl Shadowing {
+    fn db(&mut self, from: RadioId, to: RadioId, stations: &[Station]) -> f64 {
+        let pair = (from.min(to), from.max(to));
+        let seed = self.seed;
+        let deviation = self.drawn.entry(pair).or_insert_with(|| {
+            let name = |radio: RadioId| &stations[radio.index()].name;
+            let name = format!("medium/shadowing/{}/{}", name(pair.0), name(pair.1));
+            let drawn = Stream::new(seed, &name).gaussian();
+            drawn.clamp(-SHADOWING_LIMIT, SHADOWING_LIMIT)
+        });
+        *deviation * self.deviation_db
+    }
+}
+
+pub struct Space {
+    stations: Vec<Station>,
+    pace: Pace,
+    cells: Cells,
+    propagation: Propagation,
+    shadowing: Shadowing,
+    antennas: Antennas,
+    tuning: Tuning,
+    /// What is given instead of positions.
+    rssi: Option<RssiMatrix>,
+    /// Mean power below which a signal counts nowhere.
+    floor_dbm: f64,
+    /// The same where deviations make reach longer.
+    least_dbm: f64,
+    reach_m: f64,
+    /// Neighbours of radios in their order, until something moves or changes.
+    fixed: Option<Vec<Vec<Neighbour>>>,
+    /// Memory that is used again.
+    near: Vec<RadioId>,
+}
+
+impl Space {
+    pub fn new(params: &Params, stations: Vec<Station>) -> Self {
+        let floor_dbm = params.floor_dbm() - params.fading.limit_db();
+        let least_dbm = floor_dbm - SHADOWING_LIMIT * params.shadowing_db;
+        let moves = stations.iter().any(|s| s.waypoints.len() > 1);
+        let mut space = Self {
+            pace: Pace::of(&stations),
+            cells: Cells::default(),
+            antennas: Antennas::new(&params.propagation),
+            reach_m: params.propagation.reach_m(least_dbm),
+            stations,
+            propagation: params.propagation.clone(),
+            shadowing: Shadowing {
+                seed: params.seed,
+                deviation_db: params.shadowing_db,
+                drawn: BTreeMap::new(),
+            },
+            tuning: Tuning::default(),
+            rssi: None,
+            floor_dbm,
+            least_dbm,
+            fixed: None,
+            near: Vec::new(),
+        };
+        if !moves {
+            let each = (0..space.stations.len()).map(|radio| {
+                let mut found = Vec::new();
+                space.search(RadioId::new(radio), Instant::ZERO, &mut found);
+                found
+            });
+            space.fixed = Some(each.collect());
+        }
+        space
+    }
+
+    fn changed(&mut self) {
+        self.fixed = None;
+        self.cells.expire();
+    }
+
+    /// From `now` on the radio is at `position`, and stays.
+    pub fn put(&mut self, radio: RadioId, position: Position, now: Instant) {
+        self.stations[radio.index()].put(position, now);
+        self.changed();
+    }
+
+    /// From now on the radio has this antenna and power.
+    pub fn fit(&mut self, radio: RadioId, antenna: Antenna) {
+        self.antennas.fit(radio, self.stations.len(), antenna);
+        let best = self.antennas.strongest(antenna);
+        let strongest = Propagation {
+            tx_power_dbm: best.tx_power_dbm,
+            antenna_gain_dbi: best.gain_dbi,
+            antenna_height_m: best.height_m,
+            frequency_mhz: best.frequency_mhz,
+            ..self.propagation.clone()
+        };
+        self.reach_m = strongest.reach_m(self.least_dbm);
+        self.changed();
+    }
+
+    pub fn antenna(&self, radio: RadioId) -> Antenna {
+        self.antennas.of(radio)
+    }
+
+    /// From now on the radio is on this channel.
+    pub fn tune(&mut self, radio: RadioId, channel: Mhz) {
+        if self.tuning.tune(radio, self.stations.len(), channel) {
+            let antenna = Antenna {
+                frequency_mhz: channel.0.into(),
+                ..self.antenna(radio)
+            };
+            self.fit(radio, antenna);
+        }
+    }
+
+    /// From now on only radios of the same medium hear it, and it them.
+    pub fn assign(&mut self, radio: RadioId, medium: MediumId) {
+        self.tuning.assign(radio, self.stations.len(), medium);
+        self.changed();
+    }
+
+    /// From now on positions count for nothing: a link has this power, or what [`Self::set_rssi`]
+    /// gives it.
+    pub fn set_rssi_of_all(&mut self, dbm: f64) {
+        self.rssi = Some(RssiMatrix::new(dbm));
+        self.changed();
+    }
+
+    /// From now on the link has this power, where powers are given; whether they are.
+    pub fn set_rssi(&mut self, from: RadioId, to: RadioId, dbm: f64) -> bool {
+        let matrix = self.rssi.as_mut();
+        matrix.is_some_and(|matrix| {
+            matrix.set(from, to, dbm);
+            true
+        })
+    }
+
+    /// Radios that `radio`'s signal reaches at `now` in the mean, in their order, without itself.
+    pub fn neighbours(&mut self, radio: RadioId, now: Instant, found: &mut Vec<Neighbour>) {
+        found.clear();
+        if let Some(fixed) = &self.fixed {
+            found.extend_from_slice(&fixed[radio.index()]);
+        } else if let Some(matrix) = &self.rssi {
+            let others = (0..self.stations.len()).map(RadioId::new);
+            let others = others.filter(|to| *to != radio && self.tuning.listens(radio, *to));
+            found.extend(others.filter_map(|to| self.neighbour(to, matrix.dbm(radio, to))));
+        } else {
+            self.search(radio, now, found);
+        }
+    }
+
+    /// Mean power in dBm of `from` at `to`.
+    pub fn mean_dbm(&mut self, from: RadioId, to: RadioId, now: Instant) -> f64 {
+        if let Some(matrix) = &self.rssi {
+            return matrix.dbm(from, to);
+        }
+        let way_m = self.position(from, now).distance_m(self.position(to, now));
+        self.dbm(from, to, way_m)
+    }
+
+    pub fn position(&self, radio: RadioId, at: Instant) -> Position {
+        self.stations[radio.index()].position(at)
+    }
+
+    fn dbm(&mut self, from: RadioId, to: RadioId, distance_m: f64) -> f64 {
+        let mean = match self.antennas.pair(from, to) {
+            None => self.propagation.received_dbm(distance_m),
+            Some((from, to)) => self.propagation.between(from, to, distance_m),
+        };
+        if self.shadowing.deviation_db == 0.0 {
+            return mean;
+        }
+        mean + self.shadowing.db(from, to, &self.stations)
+    }
+
+    fn search(&mut self, radio: RadioId, now: Instant, found: &mut Vec<Neighbour>) {
+        self.cells
+            .refresh(&self.stations, &self.pace, self.reach_m, now);
+        let here = self.position(radio, now);
+        let mut near = core::mem::take(&mut self.near);
+        self.cells.near(here, self.reach_m, &mut near);
+        for &other in &near {
+            if other == radio || !self.tuning.listens(radio, other) {
+                continue;
+            }
+            let way_m = here.distance_m(self.position(other, now));
+            let dbm = self.dbm(radio, other, way_m);
+            found.extend(self.neighbour(other, dbm));
+        }
+        self.near = near;
+    }
+
+    /// A radio that a signal reaches with `dbm`; none where that is below the floor.
+    fn neighbour(&self, radio: RadioId, dbm: f64) -> Option<Neighbour> {
+        (dbm >= self.floor_dbm).then(|| Neighbour {
+            radio,
+            dbm,
+            mw: from_db(dbm),
+        })
+    }
+}

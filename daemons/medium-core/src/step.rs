@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The steps of a frame exchange and their transitions (IEEE 802.11-2020 10.3.2), in one table: what
+//! sends goes by it, and what looks ahead for a driver.
+
+use crate::timing::Answer;
+use crate::{AirKind, Class, To};
+
+/// A transmission's place in its exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    Rts,
+    Cts,
+    /// A frame of a host.
+    Data,
+    Ack,
+}
+
+impl Step {
+    /// What its receiver sends a SIFS later; `acknowledged` is whether frames like this are.
+    pub fn next(self, acknowledged: bool) -> Option<Self> {
+        match self {
+            Self::Rts => Some(Self::Cts),
+            Self::Cts => Some(Self::Data),
+            Self::Data => acknowledged.then_some(Self::Ack),
+            Self::Ack => None,
+        }
+    }
+
+    /// What its sender waits for, and does without after a timeout.
+    pub fn awaits(self, acknowledged: bool) -> Option<Answer> {
+        match self {
+            Self::Rts => Some(Answer::Cts),
+            Self::Data => acknowledged.then_some(Answer::Ack),
+            Self::Cts | Self::Ack => None,
+        }
+    }
+
+    /// Whether the exchange is over when it ends: hosts learn of it.
+    pub fn concludes(self, acknowledged: bool) -> bool {
+        self.next(acknowledged).is_none()
+    }
+
+    /// As which answer it counts.
+    pub fn answers(self) -> Option<Answer> {
+        match self {
+            Self::Cts => Some(Answer::Cts),
+            Self::Ack => Some(Answer::Ack),
+            Self::Rts | Self::Data => None,
+        }
+    }
+
+    /// What records call it; `class` is that of the host's frame.
+    pub fn kind(self, class: Option<Class>, to: To) -> AirKind {
+        match self {
+            Self::Ack => AirKind::Ack,
+            Self::Rts => AirKind::Rts,
+            Self::Cts => AirKind::Cts,
+            Self::Data if class == Some(Class::Beacon) => AirKind::Beacon,
+            Self::Data if to == To::Everyone => AirKind::Broadcast,
+            Self::Data => AirKind::Data,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every step of an exchange is answered by the one that its sender waits for.
+    #[test]
+    fn what_is_awaited_is_what_comes_next() {
+        for acknowledged in [false, true] {
+            for step in [Step::Rts, Step::Data] {
+                let next = step.next(acknowledged);
+                assert_eq!(next.and_then(Step::answers), step.awaits(acknowledged));
+            }
+        }
+    }
+
+    #[test]
+    fn an_exchange_comes_to_its_end() {
+        let walk = |acknowledged| {
+            let next = |step: &Step| step.next(acknowledged);
+            core::iter::successors(Some(Step::Rts), next).last()
+        };
+        assert_eq!(walk(true), Some(Step::Ack));
+        assert_eq!(walk(false), Some(Step::Data));
+    }
+}
