@@ -6,8 +6,7 @@
 //! radio, sequence), so a replay is exact, and functions of real numbers are libm's, so that it is
 //! on any machine.
 //!
-//! Modules use only those above them, but that the types named in `params`, `nic` and `energy` are
-//! told apart here:
+//! Calls go to modules further up in this table, or stay in one line:
 //!
 //! | | |
 //! |---|---|
