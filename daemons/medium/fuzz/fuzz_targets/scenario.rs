@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use hoplab_medium_core::{
     Attempts, Burst, Class, Cost, Duration, Energy, Fading, Frame, Instant, LossModel, LossRule,
-    Medium, Nic, Output, Params, Position, RadioId, Rate, Reception, Rules, Station, Takes, To, Waypoint,
+    Medium, Nic, Output, Params, Position, RadioId, Rate, Reception, Rules, Station, Takes, To,
+    Waypoint,
 };
 use libfuzzer_sys::fuzz_target;
 
