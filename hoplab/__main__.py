@@ -8,7 +8,7 @@ import os
 import resource
 import sys
 
-from hoplab import signals
+from hoplab.guest.system import signals
 
 LEAST_BYTES = 512 << 20
 """Of data that a process must be allowed to have: with less, libraries end it without a word."""
@@ -33,7 +33,7 @@ def main() -> None:
         _require_memory()
         if not os.environ.get("PATH"):  # programs that are started look for others
             os.environ["PATH"] = SYSTEMS_OWN
-        from hoplab.cli import main as commands
+        from hoplab.front.commands.cli import main as commands
 
         commands()
     except signals.Stopped as stopped:

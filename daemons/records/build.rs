@@ -5,7 +5,7 @@ use serde::Deserialize;
 use std::fmt::Write;
 use std::path::Path;
 
-const SCHEMA: &str = "../../hoplab/records/schema.toml";
+const SCHEMA: &str = "../../hoplab/model/records/schema.toml";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

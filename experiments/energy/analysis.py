@@ -15,10 +15,10 @@ from itertools import product
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from hoplab.results.samples import Sample, combined, relative
-from hoplab.study import plot
-from hoplab.study.findings import Beside, Cell, Claim, Findings, Picture, Table, Verdict, told
-from hoplab.study.swept import Run, Runs
+from hoplab.host.analysis.samples import Sample, combined, relative
+from hoplab.many.study import plot
+from hoplab.many.study.findings import Beside, Cell, Claim, Findings, Picture, Table, Verdict, told
+from hoplab.many.study.swept import Run, Runs
 
 STYLES = {"ns-2.35": ("#5a6576", "x")}
 """Its usual colour is that of SACK, which has a place of its own in this picture."""

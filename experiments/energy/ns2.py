@@ -16,7 +16,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hoplab.study import ns2
+from hoplab.many.study import ns2
 
 HERE = Path(__file__).parent
 SEEDS = range(1, 6)

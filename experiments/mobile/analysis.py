@@ -14,10 +14,10 @@ from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
-from hoplab.results.samples import Sample, t_95
-from hoplab.study import plot
-from hoplab.study.findings import Beside, Cell, Claim, Findings, Picture, Table, Verdict, told
-from hoplab.study.swept import Run, Runs
+from hoplab.host.analysis.samples import Sample, t_95
+from hoplab.many.study import plot
+from hoplab.many.study.findings import Beside, Cell, Claim, Findings, Picture, Table, Verdict, told
+from hoplab.many.study.swept import Run, Runs
 
 from . import expected_throughput
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from hoplab.results.samples import Sample
-from hoplab.study.findings import Beside, Cell, Claim, Findings, Picture, Table, Verdict, told
-from hoplab.study.swept import Run, Runs
+from hoplab.host.analysis.samples import Sample
+from hoplab.many.study.findings import Beside, Cell, Claim, Findings, Picture, Table, Verdict, told
+from hoplab.many.study.swept import Run, Runs
 
 from . import pictures, sessions
 

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from hoplab.results.samples import Sample
-from hoplab.study import plot
-from hoplab.study.findings import Picture
-from hoplab.study.swept import Run, Runs
+from hoplab.host.analysis.samples import Sample
+from hoplab.many.study import plot
+from hoplab.many.study.findings import Picture
+from hoplab.many.study.swept import Run, Runs
 
 from . import sessions
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 
-from hoplab.results.samples import Sample, jain
-from hoplab.study.swept import Run, Runs
+from hoplab.host.analysis.samples import Sample, jain
+from hoplab.many.study.swept import Run, Runs
 
 CAPTURED = 0.9
 """Share of a second's octets from which on others have the channel for themselves."""

@@ -9,11 +9,11 @@ from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
-from hoplab.results.samples import Sample, difference, jain
-from hoplab.study import plot
-from hoplab.study.findings import Beside, Cell, Claim, Findings, Picture, Table, Verdict, told
-from hoplab.study.shares import Share, shares
-from hoplab.study.swept import Run, Runs
+from hoplab.host.analysis.samples import Sample, difference, jain
+from hoplab.many.study import plot
+from hoplab.many.study.findings import Beside, Cell, Claim, Findings, Picture, Table, Verdict, told
+from hoplab.many.study.shares import Share, shares
+from hoplab.many.study.swept import Run, Runs
 
 NAMES = {"tahoe": "Tahoe", "reno": "Reno", "newreno": "NewReno", "sack": "SACK", "vegas": "Vegas"}
 MEASURED_S = 20.0

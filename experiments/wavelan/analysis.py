@@ -11,8 +11,8 @@ from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
-from hoplab.study.findings import Beside, Cell, Claim, Findings, Table, Verdict
-from hoplab.study.swept import Run, Runs
+from hoplab.many.study.findings import Beside, Cell, Claim, Findings, Table, Verdict
+from hoplab.many.study.swept import Run, Runs
 
 from . import fit, pictures
 from .transfer import PLACES, Transfer, hosts, levels, transfer

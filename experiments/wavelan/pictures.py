@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from hoplab.study import plot
-from hoplab.study.findings import Picture
-from hoplab.study.swept import Run, Runs
+from hoplab.many.study import plot
+from hoplab.many.study.findings import Picture
+from hoplab.many.study.swept import Run, Runs
 
 from .transfer import HOSTS, PLACES, Transfer, levels
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hoplab.study.swept import Run
+from hoplab.many.study.swept import Run
 
 HOSTS = {
     1: ("fast ISA", "slow ISA"),

@@ -9,11 +9,21 @@ from itertools import pairwise
 from statistics import fmean, median, pstdev
 from typing import Any
 
-from hoplab.results.samples import Sample, difference, relative
-from hoplab.study import plot
-from hoplab.study.findings import FAR, Beside, Cell, Claim, Findings, Picture, Table, Verdict, told
-from hoplab.study.loss_law import pftk
-from hoplab.study.swept import Run, Runs
+from hoplab.host.analysis.samples import Sample, difference, relative
+from hoplab.many.study import plot
+from hoplab.many.study.findings import (
+    FAR,
+    Beside,
+    Cell,
+    Claim,
+    Findings,
+    Picture,
+    Table,
+    Verdict,
+    told,
+)
+from hoplab.many.study.loss_law import pftk
+from hoplab.many.study.swept import Run, Runs
 
 VARIANTS = {"reno": "Reno", "sack": "SACK", "tcpw": "Westwood", "westwood": "Westwood+"}
 """``tcpw`` is Westwood as published in 2002, ``westwood`` the kernel's."""

@@ -16,8 +16,8 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from typer.cli import get_docs_for_click
 
-from hoplab import helping
-from hoplab.cli import app
+from hoplab.front.commands import helping
+from hoplab.front.commands.cli import app
 
 OPTIONS = "options.md"
 MATHJAX = re.compile(r'<script[^>]*src="https://cdnjs[^"]*mathjax[^"]*"[^>]*></script>')

@@ -18,16 +18,16 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from hoplab import report
-from hoplab import sweep as sweeps
-from hoplab.resources import PROJECT
-from hoplab.runs.launch import Progress, run
-from hoplab.scenario.file import load, parse
-from hoplab.scenario.model import Scenario
-from hoplab.scenario.resolve import resolve
-from hoplab.stream.hub import Stream
-from hoplab.stream.influx import Influx
-from hoplab.sweep.cluster import cores
+from hoplab.host.runs.launch import Progress, run
+from hoplab.host.stream.hub import Stream
+from hoplab.host.stream.influx import Influx
+from hoplab.many import sweep as sweeps
+from hoplab.many.sweep.cluster import cores
+from hoplab.model.resources import PROJECT
+from hoplab.model.scenario.file import load, parse
+from hoplab.model.scenario.model import Scenario
+from hoplab.model.scenario.resolve import resolve
+from hoplab.show import report
 from tests.emulation.victoria import victoria
 from tests.page import busy
 

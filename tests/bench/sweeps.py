@@ -17,14 +17,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hoplab import sweep as sweeps
-from hoplab.resources import PROJECT
-from hoplab.store import Store, key_of
-from hoplab.store import entry as entries
-from hoplab.store.key import text_of
-from hoplab.sweep.cluster import joined
-from hoplab.sweep.engine import AHEAD
-from hoplab.sweep.task import Answer, Request
+from hoplab.many import sweep as sweeps
+from hoplab.many.store import Store, key_of
+from hoplab.many.store import entry as entries
+from hoplab.many.store.key import text_of
+from hoplab.many.sweep.cluster import joined
+from hoplab.many.sweep.engine import AHEAD
+from hoplab.many.sweep.task import Answer, Request
+from hoplab.model.resources import PROJECT
 
 RUNS = 400
 WORKERS = 2

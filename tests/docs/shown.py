@@ -17,7 +17,7 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
-from hoplab.resources import PROJECT
+from hoplab.model.resources import PROJECT
 
 PROGRAMS = (
     *("hoplab", "hoplab-dsr", "hoplab-medium", "hoplab-split", "make", "python", "pytest", "pip"),

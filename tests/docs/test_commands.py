@@ -16,8 +16,8 @@ import pytest
 import typer
 import typer.main
 
-from hoplab.cli import app
-from hoplab.resources import PROJECT
+from hoplab.front.commands.cli import app
+from hoplab.model.resources import PROJECT
 from tests.docs import shown
 from tests.docs.shown import Command, Shown
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hoplab.resources import PROJECT
+from hoplab.model.resources import PROJECT
 
 HOPLAB = PROJECT / ".venv" / "bin" / "hoplab"
 CHAIN = """

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from hoplab.machine import kernel, pack, select
-from hoplab.resources import PROJECT
+from hoplab.host.machine import kernel, pack, select
+from hoplab.model.resources import PROJECT
 from tests.emulation import container
 
 NOBODY = 65534

@@ -16,14 +16,14 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from hoplab.errors import ScenarioError
-from hoplab.medium import config as medium_config
-from hoplab.resources import BINARIES
-from hoplab.scenario import schema
-from hoplab.scenario.file import parse
-from hoplab.scenario.medium_file import MediumFile
-from hoplab.scenario.plan import plan
-from hoplab.scenario.resolve import resolve
+from hoplab.front.pages import keys as schema
+from hoplab.guest.medium import config as medium_config
+from hoplab.model.errors import ScenarioError
+from hoplab.model.resources import BINARIES
+from hoplab.model.scenario.file import parse
+from hoplab.model.scenario.medium_file import MediumFile
+from hoplab.model.scenario.plan import plan
+from hoplab.model.scenario.resolve import resolve
 from tests.hostile import scenarios
 
 SCHEMA = schema.document()

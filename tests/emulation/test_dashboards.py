@@ -18,10 +18,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from dashboards.write import built
-from hoplab import results
-from hoplab.records.schema import TABLES
-from hoplab.results import Results
-from hoplab.stream.about import numbers
+from hoplab.host import results
+from hoplab.host.results import Results
+from hoplab.host.stream.about import numbers
+from hoplab.model.records.schema import TABLES
 from tests.emulation.conftest import HOPLAB
 from tests.emulation.victoria import Labels, Victoria, victoria
 
@@ -112,7 +112,7 @@ def call(*arguments: Any) -> None:
 
 
 def dataset() -> pa.Table:
-    """As `hoplab.sweep.dataset` writes it: six runs over windows and variants."""
+    """As `hoplab.many.sweep.dataset` writes it: six runs over windows and variants."""
     rows = [
         {
             "window": window,

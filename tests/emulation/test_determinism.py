@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from hoplab.machine import assemble, kernel
-from hoplab.resources import PROJECT
+from hoplab.host.machine import assemble, kernel
+from hoplab.model.resources import PROJECT
 from tests.emulation.conftest import HOPLAB
 
 Hoplab = Callable[..., subprocess.CompletedProcess[str]]

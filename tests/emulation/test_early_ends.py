@@ -76,7 +76,7 @@ def test_a_medium_that_never_gets_ready(tmp_path: Path, hoplab: Hoplab) -> None:
         hoplab,
         tmp_path,
         "printf '#!/bin/sh\\nexec sleep 1000\\n' >/tmp/m; chmod +x /tmp/m; "
-        'medium=$(python3 -c "from hoplab.processes import program; '
+        'medium=$(python3 -c "from hoplab.guest.system.processes import program; '
         "print(program('hoplab-medium'))\"); mount --bind /tmp/m $medium; "
         "$run; s=$?; pgrep -x sleep >left; exit $s",
     )

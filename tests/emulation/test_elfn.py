@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hoplab.resources import PROJECT
+from hoplab.model.resources import PROJECT
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from hoplab import results
-from hoplab.resources import PROJECT
-from hoplab.results.trace import Line, trace
+from hoplab.host import results
+from hoplab.host.analysis.trace import Line, trace
+from hoplab.model.resources import PROJECT
 
 Run = Callable[..., dict[str, Any]]
 SCENARIO = (PROJECT / "experiments" / "elfn-relay.toml").read_text(encoding="utf-8")

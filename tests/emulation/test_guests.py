@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from hoplab.errors import GuestFailed
-from hoplab.machine import assemble, cpio, select, uml, watch
-from hoplab.machine.cpio import Entry
-from hoplab.machine.launcher.confine import LANDLOCK, NAMESPACE
-from hoplab.machine.sealed import Machine
-from hoplab.machine.watch import Limits
+from hoplab.host.machine import assemble, cpio, select, uml, watch
+from hoplab.host.machine.cpio import Entry
+from hoplab.host.machine.launcher.confine import LANDLOCK, NAMESPACE
+from hoplab.host.machine.sealed import Machine
+from hoplab.host.machine.watch import Limits
+from hoplab.model.errors import GuestFailed
 from tests.emulation.conftest import HOPLAB, chain
 
 Hoplab = Callable[..., subprocess.CompletedProcess[str]]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hoplab.errors import MissingTool
-from hoplab.network.hwsim import Radios
+from hoplab.guest.network.hwsim import Radios
+from hoplab.model.errors import MissingTool
 from tests.emulation.conftest import chain
 
 Hoplab = Callable[..., subprocess.CompletedProcess[str]]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hoplab import results
+from hoplab.host import results
 
 Run = Callable[..., dict[str, Any]]
 
@@ -84,7 +84,7 @@ stop_s = 1
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run with everything recorded."""
-    from hoplab.resources import PROJECT
+    from hoplab.model.resources import PROJECT
 
     folder = tmp_path_factory.mktemp("recorded")
     (folder / "pair.toml").write_text(PAIR + RECORDED)

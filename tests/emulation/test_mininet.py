@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from hoplab.api import load
-from hoplab.errors import MissingTool
-from hoplab.mininet import launch
-from hoplab.mininet_wifi import VARIABLE, find
-from hoplab.resources import BINARIES, PROJECT
+from hoplab.front.api import load
+from hoplab.front.mininet import launch
+from hoplab.guest.mininet.found import VARIABLE, find
+from hoplab.model.errors import MissingTool
+from hoplab.model.resources import BINARIES, PROJECT
 
 Hoplab = Callable[..., subprocess.CompletedProcess[str]]
 RECORDER = Path(__file__).with_name("recorded") / "record.py"
@@ -77,7 +77,7 @@ import time
 from mn_wifi.link import wmediumd, adhoc
 from mn_wifi.net import Mininet_wifi
 from mn_wifi.wmediumdConnector import interference
-from hoplab.mininet import RecordingFailed, record
+from hoplab.front.mininet import RecordingFailed, record
 net = Mininet_wifi(link=wmediumd, wmediumd_mode=interference)
 stations = [net.addStation(f"sta{i}", position=f"{40 * i},10,0") for i in (1, 2, 3)]
 net.setPropagationModel(model="logDistance", exp=4)
@@ -104,7 +104,7 @@ import time
 from mn_wifi.link import wmediumd, adhoc
 from mn_wifi.net import Mininet_wifi
 from mn_wifi.wmediumdConnector import interference
-from hoplab.mininet import record
+from hoplab.front.mininet import record
 net = Mininet_wifi(link=wmediumd, wmediumd_mode=interference)
 stations = [net.addStation(f"sta{i}", position=f"{40 * i},10,0") for i in (1, 2, 3)]
 net.setPropagationModel(model="logDistance", exp=4)

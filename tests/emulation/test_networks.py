@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from hoplab import results
-from hoplab.scenario.movement import random_waypoint, save
+from hoplab.host import results
+from hoplab.model.scenario.movement import random_waypoint, save
 
 Run = Callable[..., dict[str, Any]]
 Hoplab = Callable[..., subprocess.CompletedProcess[str]]

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hoplab.machine import uml, watch
-from hoplab.machine.watch import Limits
+from hoplab.host.machine import uml, watch
+from hoplab.host.machine.watch import Limits
 from tests.emulation.conftest import HOPLAB
 
 Hoplab = Callable[..., subprocess.CompletedProcess[str]]

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from hoplab import results
-from hoplab.processes import program
+from hoplab.guest.system.processes import program
+from hoplab.host import results
 from tests.emulation.conftest import CHAIN
 
 Run = Callable[..., dict[str, Any]]

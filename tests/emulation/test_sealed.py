@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from hoplab.machine import select
-from hoplab.machine.sealed import Machine
-from hoplab.runs import launch
-from hoplab.scenario.file import load
-from hoplab.scenario.resolve import resolve
+from hoplab.host.machine import select
+from hoplab.host.machine.sealed import Machine
+from hoplab.host.runs import launch
+from hoplab.model.scenario.file import load
+from hoplab.model.scenario.resolve import resolve
 from tests.emulation.conftest import HOPLAB
 
 SCENARIO = """

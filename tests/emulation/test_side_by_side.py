@@ -6,13 +6,13 @@ import sys
 
 import pytest
 
-from hoplab.resources import PROJECT
+from hoplab.model.resources import PROJECT
 
 pytestmark = pytest.mark.chance
 
 NUMBER_FREED = """
 import os, subprocess
-from hoplab.machine import uml
+from hoplab.host.machine import uml
 CONSOLE_FD = 3
 os.dup2(os.open(os.devnull, os.O_RDONLY), CONSOLE_FD)
 fork_exec = subprocess._fork_exec
@@ -34,7 +34,7 @@ def without_python_after_fork(*arguments, preexec_fn=None, **options):
     return popen(*arguments, **options)
 subprocess.Popen = without_python_after_fork
 from concurrent.futures import ThreadPoolExecutor
-from hoplab.machine.uml import run_guest
+from hoplab.host.machine.uml import run_guest
 with ThreadPoolExecutor(8) as pool:
     many = pool.map(lambda n: run_guest(["sh", "-c", f"exit {n}"]).exit_status, range(24))
     assert list(many) == list(range(24))

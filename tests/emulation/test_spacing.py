@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import fmean, pstdev
 from typing import Any
 
-from hoplab import results
+from hoplab.host import results
 
 SCENARIO = """
 duration_s = 4

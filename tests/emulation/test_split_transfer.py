@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from hoplab.resources import PROJECT
-from hoplab.scenario.file import parse
-from hoplab.scenario.resolve import resolve
+from hoplab.model.resources import PROJECT
+from hoplab.model.scenario.file import parse
+from hoplab.model.scenario.resolve import resolve
 
 CHAIN = """
 duration_s = 600

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from hoplab import results
-from hoplab.records.schema import TABLES
+from hoplab.host import results
+from hoplab.model.records.schema import TABLES
 from tests.emulation.conftest import HOPLAB
 
 pytestmark = pytest.mark.chance

@@ -16,7 +16,7 @@ from typing import Any
 import asyncssh
 import pytest
 
-from hoplab import sweep as sweeps
+from hoplab.many import sweep as sweeps
 
 pytestmark = pytest.mark.chance
 

@@ -15,9 +15,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from hoplab import sweep as sweeps
-from hoplab.resources import PROJECT
-from hoplab.store import Store, again
+from hoplab.many import sweep as sweeps
+from hoplab.many.store import Store, again
+from hoplab.model.resources import PROJECT
 
 pytestmark = pytest.mark.chance
 
@@ -31,7 +31,7 @@ POISON = "kills its worker"
 RUNNING = "running-"
 PRELOAD = f"""
 import os, pathlib, signal
-from hoplab.sweep import task
+from hoplab.many.sweep import task
 make = getattr(task, "own_make", task.make)
 task.own_make = make
 def watched(request, machine, scratch):

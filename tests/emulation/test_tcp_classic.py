@@ -9,9 +9,9 @@ from typing import Any
 import pexpect
 import pytest
 
-from hoplab import results
-from hoplab.study.segments import PSH, SYN, Segment, segments
-from hoplab.tcp import profile as tcp_profile
+from hoplab.guest.tcp import profile as tcp_profile
+from hoplab.host import results
+from hoplab.many.study.segments import PSH, SYN, Segment, segments
 from tests.emulation.conftest import HOPLAB
 
 Run = Callable[..., dict[str, Any]]

@@ -7,8 +7,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from hoplab.machine import kernel
-from hoplab.resources import PROJECT
+from hoplab.host.machine import kernel
+from hoplab.model.resources import PROJECT
 
 Hoplab = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hoplab import results
+from hoplab.host import results
 from tests.validate import fall_floyd
 from tests.validate.fall_floyd import DROPS, VARIANTS, Course
 

@@ -4,7 +4,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from hoplab import results
+from hoplab.host import results
 
 BREAK = """
 duration_s = 8

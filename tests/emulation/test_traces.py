@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hoplab import results
-from hoplab.results import ns2trace
+from hoplab.host import results
+from hoplab.host.analysis import ns2trace
 
 Run = Callable[..., dict[str, Any]]
 # The second relay is away for two seconds, and more comes than the chain carries.

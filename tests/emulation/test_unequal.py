@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hoplab import results
+from hoplab.host import results
 
 Run = Callable[..., dict[str, Any]]
 

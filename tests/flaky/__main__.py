@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
-from hoplab.resources import PROJECT
+from hoplab.model.resources import PROJECT
 from tests.flaky import slow
 
 OUT = PROJECT / "build" / "flaky"

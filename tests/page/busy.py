@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a live page has to tell of a large run: thirty stations, sampled ten times a second."""
 
-from hoplab.live.view import Cursor, View
+from hoplab.show.live.view import Cursor, View
 from tests.page.conftest import chain, row
 
 

@@ -8,12 +8,12 @@ import pytest
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
-from hoplab.live.server import Server
-from hoplab.live.view import View
-from hoplab.records.schema import TABLES
-from hoplab.scenario.file import parse
-from hoplab.scenario.model import Scenario
-from hoplab.scenario.resolve import resolve
+from hoplab.model.records.schema import TABLES
+from hoplab.model.scenario.file import parse
+from hoplab.model.scenario.model import Scenario
+from hoplab.model.scenario.resolve import resolve
+from hoplab.show.live.server import Server
+from hoplab.show.live.view import View
 
 SWITCHES = (
     *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),

@@ -16,10 +16,10 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from hoplab import results
-from hoplab.live.server import Server
-from hoplab.live.view import View
-from hoplab.resources import PACKAGE, PROJECT
+from hoplab.host import results
+from hoplab.model.resources import PACKAGE, PROJECT
+from hoplab.show.live.server import Server
+from hoplab.show.live.view import View
 from tests.page.conftest import chain, row
 
 pytestmark = pytest.mark.chance

@@ -11,12 +11,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from hoplab.errors import HoplabError
-from hoplab.live import server as module
-from hoplab.live.course import MAX_POINTS
-from hoplab.live.server import MAX_BODY_BYTES, MAX_PAGES, Server
-from hoplab.live.view import Cursor, View
-from hoplab.serving import MAX_CONNECTIONS
+from hoplab.host.serving import MAX_CONNECTIONS
+from hoplab.model.errors import HoplabError
+from hoplab.show.live import server as module
+from hoplab.show.live.course import MAX_POINTS
+from hoplab.show.live.server import MAX_BODY_BYTES, MAX_PAGES, Server
+from hoplab.show.live.view import Cursor, View
 from tests.page import busy
 from tests.page.conftest import row
 

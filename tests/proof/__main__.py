@@ -18,8 +18,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from hoplab.machine import pack, select
-from hoplab.resources import PROJECT
+from hoplab.host.machine import pack, select
+from hoplab.model.resources import PROJECT
 
 HOPLAB = str(PROJECT / ".venv" / "bin" / "hoplab")
 FLOW = '[[flow]]\nsource = "n0"\ndestination = "n{last}"\n'

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import hoplab
-from hoplab import api, errors
+from hoplab.front import api
+from hoplab.model import errors
 
 PAIR = {"topology": {"kind": "pair"}, "flow": [{"source": "n0", "destination": "n1"}]}
 
@@ -59,7 +60,7 @@ def test_a_status_becomes_its_exception() -> None:
 
 def test_the_package_is_light_until_it_is_used() -> None:
     """The lab in a guest and pytest's plug-in import it too."""
-    code = "import sys, hoplab, hoplab.testing.plugin; print('pyarrow' in sys.modules)"
+    code = "import sys, hoplab, hoplab.front.testing.plugin; print('pyarrow' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
 

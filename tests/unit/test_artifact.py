@@ -12,10 +12,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from hoplab.errors import HoplabError, MissingTool, ResultsError
-from hoplab.machine import assemble, pack, store
-from hoplab.results import digests
-from hoplab.runs import again, artifact, launch
+from hoplab.host.machine import assemble, pack, store
+from hoplab.host.results import digests
+from hoplab.host.runs import again, artifact, launch
+from hoplab.model.errors import HoplabError, MissingTool, ResultsError
 from tests.unit.test_machine import make
 
 Member = tuple[str, bytes]

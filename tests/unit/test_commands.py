@@ -10,12 +10,11 @@ import pytest
 from typer.cli import get_docs_for_click
 from typer.testing import CliRunner
 
-from hoplab import helping
-from hoplab.cli import app
-from hoplab.machine import select, uml
-from hoplab.scenario import start
-from hoplab.study import command
-from hoplab.study.folder import names
+from hoplab.front.commands import helping, start
+from hoplab.front.commands import study as command
+from hoplab.front.commands.cli import app
+from hoplab.host.machine import select, uml
+from hoplab.many.study.folder import names
 
 SCENARIO = """
 seed = 7
@@ -60,7 +59,7 @@ def test_what_would_be_run_is_printed_and_nothing_run(
     words = shlex.split(said[1])
     assert words[:5] == ["env", "-i", "A=b c", "/m/linux", "mem=320M"]
     assert words[-1] == "entropy_seed=7" and "initrd=root.cpio" in words
-    assert said[3] == "python3 -S -P -m hoplab.lab /out"
+    assert said[3] == "python3 -S -P -m hoplab.guest.lab /out"
     assert [path.name for path in tmp_path.iterdir()] == ["a.toml"]
 
 

@@ -6,9 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from hoplab.resources import PROJECT
+from hoplab.model.resources import PROJECT
 
-HOLD = "from hoplab.machine.cores import Core; print(Core().number, flush=True); input()"
+HOLD = "from hoplab.host.machine.cores import Core; print(Core().number, flush=True); input()"
 
 
 def test_each_process_has_a_core_of_its_own(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hoplab.resources import PROJECT
+from hoplab.model.resources import PROJECT
 
 DOCS = PROJECT / "docs"
 NAVIGATION = (PROJECT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]

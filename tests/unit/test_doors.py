@@ -16,13 +16,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from hoplab.errors import HoplabError, MissingTool, ResultsError
-from hoplab.machine import pack, select, store, trust
-from hoplab.results import digests
-from hoplab.runs import again, launch
-from hoplab.store import Store, serve
-from hoplab.store import again as stored
-from hoplab.store import entry as entries
+from hoplab.host.machine import pack, select, store, trust
+from hoplab.host.results import digests
+from hoplab.host.runs import again, launch
+from hoplab.many.store import Store, serve
+from hoplab.many.store import again as stored
+from hoplab.many.store import entry as entries
+from hoplab.model.errors import HoplabError, MissingTool, ResultsError
 from tests.unit.test_machine import make
 from tests.unit.test_store import entry
 
@@ -176,7 +176,7 @@ def test_a_damaged_machine_is_refused_and_stepped_over(
     ],
 )
 def test_what_a_manifest_may_not_say(change: dict[str, Any], tmp_path: Path) -> None:
-    from hoplab import results
+    from hoplab.host import results
 
     run = a_run(tmp_path / "run", **change)
     with pytest.raises(ResultsError, match="is no run's manifest"):

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from hoplab.results.samples import Sample
-from hoplab.study import folder
-from hoplab.study.swept import Run, Runs
+from hoplab.host.analysis.samples import Sample
+from hoplab.many.study import folder
+from hoplab.many.study.swept import Run, Runs
 
 STUDY = folder.find("energy")
 ANALYSIS: Any = STUDY.analysis()

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from hoplab.errors import MissingTool
-from hoplab.machine import cores, memory, private
-from hoplab.machine.cores import Core, Load
+from hoplab.host.machine import cores, memory, private
+from hoplab.host.machine.cores import Core, Load
+from hoplab.model.errors import MissingTool
 
 
 @pytest.fixture

@@ -15,17 +15,18 @@ import pexpect
 import pytest
 from typer.testing import CliRunner
 
-from hoplab import __version__, cli, errors, results
-from hoplab.errors import ScenarioError
-from hoplab.resources import PROJECT
-from hoplab.results import compare
-from hoplab.runs import collect, folder, listing
-from hoplab.scenario import completion, start
-from hoplab.scenario.file import load, parse
-from hoplab.scenario.model import ProtocolName
-from hoplab.scenario.radio import ProfileName
-from hoplab.scenario.resolve import resolve
-from hoplab.stream.hub import Stream
+from hoplab import __version__
+from hoplab.front.commands import cli, completion, start
+from hoplab.host import results
+from hoplab.host.runs import collect, compare, folder, listing
+from hoplab.host.stream.hub import Stream
+from hoplab.model import errors
+from hoplab.model.errors import ScenarioError
+from hoplab.model.resources import PROJECT
+from hoplab.model.scenario.file import load, parse
+from hoplab.model.scenario.model import ProtocolName
+from hoplab.model.scenario.radio import ProfileName
+from hoplab.model.scenario.resolve import resolve
 
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "FORCE_COLOR"}
 

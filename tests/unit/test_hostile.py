@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from hoplab.cli import app
-from hoplab.errors import ScenarioError
-from hoplab.scenario.file import load
-from hoplab.scenario.resolve import resolve
+from hoplab.front.commands.cli import app
+from hoplab.model.errors import ScenarioError
+from hoplab.model.scenario.file import load
+from hoplab.model.scenario.resolve import resolve
 from tests.hostile import movements, scenarios
 
 LONGEST_LINE = 1200

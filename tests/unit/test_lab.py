@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from hoplab import processes
-from hoplab.errors import DaemonDied, MissingTool
-from hoplab.lab.cleanup import CleanUp
-from hoplab.network.namespaces import Namespaces
-from hoplab.probes.sampler import Sampler
-from hoplab.processes import Daemon, Daemons
-from hoplab.scenario.model import Flow, Link, Scenario, Station, Tcp
-from hoplab.scenario.plan import plan
-from hoplab.scenario.resolve import resolve
-from hoplab.tcp import profile, setup
-from hoplab.traffic import flows
+from hoplab.guest.lab.cleanup import CleanUp
+from hoplab.guest.network.namespaces import Namespaces
+from hoplab.guest.probes.sampler import Sampler
+from hoplab.guest.system import processes
+from hoplab.guest.system.processes import Daemon, Daemons
+from hoplab.guest.tcp import profile, setup
+from hoplab.guest.traffic import flows
+from hoplab.model.errors import DaemonDied, MissingTool
+from hoplab.model.scenario.model import Flow, Link, Scenario, Station, Tcp
+from hoplab.model.scenario.plan import plan
+from hoplab.model.scenario.resolve import resolve
 
 PAIR = Scenario(
     station=(Station(name="n0"), Station(name="n1", x_m=100), Station(name="w0", radio=False)),

@@ -3,7 +3,7 @@
 
 import subprocess
 
-from hoplab.resources import PROJECT
+from hoplab.model.resources import PROJECT
 
 SUFFIXES = {".py", ".rs", ".toml", ".c", ".h", ".config", ".css", ".j2", ".js", ".sh"}
 

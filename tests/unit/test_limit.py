@@ -3,7 +3,7 @@
 
 import pytest
 
-from hoplab.resources import PROJECT
+from hoplab.model.resources import PROJECT
 from tests.limit import Limit
 
 pytest_plugins = ["pytester"]

@@ -13,16 +13,16 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from hoplab.cli import app
-from hoplab.errors import MissingTool, ResultsError, ScenarioError
-from hoplab.live import shown
-from hoplab.machine import private
-from hoplab.runs import folder
-from hoplab.scenario.file import parse
-from hoplab.scenario.model import Radio
-from hoplab.scenario.resolve import radio_with_profile
-from hoplab.sweep import cluster
-from hoplab.testing import guest, outside, plugin
+from hoplab.front.commands.cli import app
+from hoplab.front.testing import guest, outside, plugin
+from hoplab.host.machine import private
+from hoplab.host.runs import folder
+from hoplab.many.sweep import cluster
+from hoplab.model.errors import MissingTool, ResultsError, ScenarioError
+from hoplab.model.scenario.file import parse
+from hoplab.model.scenario.model import Radio
+from hoplab.model.scenario.resolve import radio_with_profile
+from hoplab.show.live import shown
 
 
 @pytest.mark.parametrize("limit", ["0", "-1", "nan", "inf"])

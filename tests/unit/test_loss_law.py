@@ -3,8 +3,8 @@
 
 import pytest
 
-from hoplab.results.samples import jain
-from hoplab.study.loss_law import pftk, square_root
+from hoplab.host.analysis.samples import jain
+from hoplab.many.study.loss_law import pftk, square_root
 
 ROUND_TRIP_S, TIMEOUT_S, WINDOW = 0.1, 1.0, 1e9
 

@@ -14,11 +14,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from hoplab.errors import MissingTool
-from hoplab.machine import adopt, archive, assemble, compare, cpio, pack, sealed, store
-from hoplab.machine.cpio import Entry
-from hoplab.machine.sealed import Machine
-from hoplab.resources import PROJECT
+from hoplab.host.machine import adopt, archive, assemble, compare, cpio, pack, sealed, store
+from hoplab.host.machine.cpio import Entry
+from hoplab.host.machine.sealed import Machine
+from hoplab.model.errors import MissingTool
+from hoplab.model.resources import PROJECT
 
 ROOT = {
     "init": Entry.file(b"#!/bin/sh\n", executable=True),
@@ -258,8 +258,19 @@ def test_host_and_machine_have_the_same_python_packages() -> None:
 
 def test_a_guest_has_the_lab_and_not_the_commands() -> None:
     names = {path.relative_to(PROJECT).as_posix() for path in assemble.lab_modules()}
-    assert {"hoplab/lab/__main__.py", "hoplab/traffic/counted.py", "hoplab/__init__.py"} <= names
-    assert not {"hoplab/cli.py", "hoplab/report/page.py", "hoplab/machine/uml.py"} & names
+    assert {
+        "hoplab/guest/lab/__main__.py",
+        "hoplab/guest/traffic/counted.py",
+        "hoplab/__init__.py",
+    } <= names
+    assert (
+        not {
+            "hoplab/front/commands/cli.py",
+            "hoplab/show/report/page.py",
+            "hoplab/host/machine/uml.py",
+        }
+        & names
+    )
 
 
 def test_a_lock_that_the_archive_left_behind(

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from hoplab import mininet_wifi as find
-from hoplab.errors import MissingTool
-from hoplab.mininet import launch
-from hoplab.mininet.inside import start
+from hoplab.front.mininet import launch
+from hoplab.guest.mininet import found as find
+from hoplab.guest.mininet.inside import start
+from hoplab.model.errors import MissingTool
 
 NODE = """
 import subprocess

@@ -13,18 +13,18 @@ from typing import Any
 
 import pytest
 
-from hoplab.errors import ScenarioError
-from hoplab.mininet import RecordingFailed, measured, plugins, recording, streamed
-from hoplab.mininet_wifi import Found
-from hoplab.report import data
-from hoplab.resources import PACKAGE
-from hoplab.results.reader import Results
-from hoplab.runs import launch
-from hoplab.scenario.file import parse
-from hoplab.scenario.movement import mininet_wifi as walking
-from hoplab.scenario.plan import plan
-from hoplab.scenario.resolve import resolve
-from hoplab.stream.file import File
+from hoplab.front.mininet import RecordingFailed, measured, plugins, recording, streamed
+from hoplab.front.mininet import movement as walking
+from hoplab.guest.mininet.found import Found
+from hoplab.host.results.reader import Results
+from hoplab.host.runs import launch
+from hoplab.host.stream.file import File
+from hoplab.model.errors import ScenarioError
+from hoplab.model.resources import PACKAGE
+from hoplab.model.scenario.file import parse
+from hoplab.model.scenario.plan import plan
+from hoplab.model.scenario.resolve import resolve
+from hoplab.show.report import data
 
 STAND_IN = """
 class manetProtocols:
@@ -33,7 +33,7 @@ class manetProtocols:
 """
 ASK = """
 import sys
-import hoplab.mininet
+import hoplab.front.mininet
 import mn_wifi.manetRoutingProtocols as protocols
 print(protocols.dsr.__name__, protocols.split.__name__)
 rooms = {name.partition(".")[0] for name in sys.modules}
@@ -91,12 +91,16 @@ def _path(stand_in: Path) -> list[str]:
 
 @pytest.mark.parametrize("module", ["__init__", "plugins", "recording"])
 def test_scripts_need_the_standard_library_alone(module: str) -> None:
-    tree = ast.parse((PACKAGE / "mininet" / f"{module}.py").read_text())
+    tree = ast.parse((PACKAGE / "front" / "mininet" / f"{module}.py").read_text())
     names = {(node.module or "") for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)} | {
         alias.name for n in ast.walk(tree) if isinstance(n, ast.Import) for alias in n.names
     }
     own = {name for name in names if name.partition(".")[0] == "hoplab"}
-    assert own <= {"hoplab.mininet", "hoplab.mininet.recording", "hoplab.resources"}
+    assert own <= {
+        "hoplab.front.mininet",
+        "hoplab.front.mininet.recording",
+        "hoplab.model.resources",
+    }
     assert {name.partition(".")[0] for name in names - own} <= sys.stdlib_module_names
 
 

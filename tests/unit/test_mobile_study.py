@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from hoplab.resources import EXPERIMENTS
-from hoplab.results.samples import Sample
-from hoplab.study import folder
-from hoplab.study.findings import told
-from hoplab.study.swept import Run, Runs
+from hoplab.host.analysis.samples import Sample
+from hoplab.many.study import folder
+from hoplab.many.study.findings import told
+from hoplab.many.study.swept import Run, Runs
+from hoplab.model.resources import EXPERIMENTS
 
 STUDY = folder.find("mobile")
 ANALYSIS: Any = STUDY.analysis()

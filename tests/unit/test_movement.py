@@ -16,11 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from hoplab.cli import app
-from hoplab.errors import ScenarioError
-from hoplab.scenario import movement
-from hoplab.scenario.movement import Trace, bonnmotion, gpx, ns2, random_waypoint, sumo
-from hoplab.scenario.movement.geo import Degrees, middle, projected
+from hoplab.front.commands.cli import app
+from hoplab.model.errors import ScenarioError
+from hoplab.model.scenario import movement
+from hoplab.model.scenario.movement import Trace, bonnmotion, gpx, ns2, random_waypoint, sumo
+from hoplab.model.scenario.movement.geo import Degrees, middle, projected
 
 AREA = {"width_m": 1500.0, "height_m": 300.0}
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from hoplab.results import parquet
+from hoplab.host.results import parquet
 
 READ_AND_COUNT = """
 import sys
 from pathlib import Path
-from hoplab.results import parquet
+from hoplab.host.results import parquet
 before = len(list(Path("/proc/self/task").iterdir()))
 for _ in range(20):
     assert parquet.read(Path(sys.argv[1])).num_rows == 5000

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from hoplab.errors import ScenarioError
-from hoplab.runs import launch
-from hoplab.scenario.file import parse
-from hoplab.scenario.resolve import resolve
+from hoplab.host.runs import launch
+from hoplab.model.errors import ScenarioError
+from hoplab.model.scenario.file import parse
+from hoplab.model.scenario.resolve import resolve
 
 
 @pytest.mark.parametrize("kind", ["closed", "null", "file", "pipe"])

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from hoplab import api, reading
-from hoplab import sweep as sweeps
-from hoplab.errors import ResultsError, ScenarioError
-from hoplab.scenario import file, movement
+from hoplab.front import api
+from hoplab.many import sweep as sweeps
+from hoplab.model import reading
+from hoplab.model.errors import ResultsError, ScenarioError
+from hoplab.model.scenario import file, movement
 
 
 def told(path: Path, limit: int = 100) -> str:

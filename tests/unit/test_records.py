@@ -8,12 +8,12 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from hoplab.errors import ResultsError
-from hoplab.records import page
-from hoplab.records.schema import TABLES
-from hoplab.records.writer import Records
-from hoplab.resources import PROJECT
-from hoplab.results import tables
+from hoplab.front.pages import tables as page
+from hoplab.host.results import tables
+from hoplab.model.errors import ResultsError
+from hoplab.model.records.schema import TABLES
+from hoplab.model.records.writer import Records
+from hoplab.model.resources import PROJECT
 
 EVENT = {"t_s": 1.5, "node": "n0", "source": "scenario", "kind": "flow-start", "detail": "flow0"}
 
@@ -81,5 +81,5 @@ def test_rows_after_the_end_are_cut(tmp_path: Path) -> None:
 
 def test_the_page_follows_the_schema() -> None:
     written = (PROJECT / "docs" / "tables.md").read_text(encoding="utf-8")
-    assert written.splitlines() == list(page.lines()), "python -m hoplab.records.page"
+    assert written.splitlines() == list(page.lines()), "python -m hoplab.front.pages.tables"
     assert all(f"## {name}" in written for name in TABLES)

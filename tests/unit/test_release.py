@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 import hoplab
-from hoplab.resources import PROJECT
+from hoplab.model.resources import PROJECT
 
 
 def _text(name: str) -> str:

@@ -12,15 +12,14 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from hoplab import report
-from hoplab.errors import ResultsError
-from hoplab.records import arrow
-from hoplab.records.schema import TABLES
-from hoplab.report import data, figures, labels, on_map, page
-from hoplab.results import load
-from hoplab.results.reader import Results
-from hoplab.scenario.file import parse
-from hoplab.scenario.resolve import resolve
+from hoplab.host.results import arrow, load
+from hoplab.host.results.reader import Results
+from hoplab.model.errors import ResultsError
+from hoplab.model.records.schema import TABLES
+from hoplab.model.scenario.file import parse
+from hoplab.model.scenario.resolve import resolve
+from hoplab.show import report
+from hoplab.show.report import data, figures, labels, on_map, page
 
 EVENTS = [{"at_s": 1.0, "kind": "move", "station": "n1", "x_m": 500.0, "y_m": 7.0}]
 

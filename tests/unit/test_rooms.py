@@ -5,7 +5,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from hoplab.resources import PACKAGE
+from hoplab.model.resources import PACKAGE
 
 FLOORS = (
     ("errors", "helping", "resources", "signals", "terminal"),

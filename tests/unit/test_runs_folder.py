@@ -10,13 +10,16 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from hoplab import cli, report, results, signals
-from hoplab.errors import ResultsError
-from hoplab.records import inplace
-from hoplab.results import digests, tables
-from hoplab.runs import collect, folder, listing
-from hoplab.scenario.model import Flow, Scenario, Station
-from hoplab.scenario.resolve import resolve
+from hoplab.front.commands import cli
+from hoplab.guest.system import signals
+from hoplab.host import results
+from hoplab.host.results import digests, tables
+from hoplab.host.runs import collect, folder, listing
+from hoplab.model.errors import ResultsError
+from hoplab.model.records import inplace
+from hoplab.model.scenario.model import Flow, Scenario, Station
+from hoplab.model.scenario.resolve import resolve
+from hoplab.show import report
 
 SCENARIO = resolve(
     Scenario(

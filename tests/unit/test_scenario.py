@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from hoplab.cli import app
-from hoplab.errors import ScenarioError
-from hoplab.resources import PROJECT
-from hoplab.scenario import schema
-from hoplab.scenario.file import load
-from hoplab.scenario.movement import Trace
-from hoplab.scenario.plan import plan
-from hoplab.scenario.reach import neighbours
-from hoplab.scenario.resolve import resolve
-from hoplab.scenario.split import Split
-from hoplab.scenario.variants import OF_THE_KERNEL
+from hoplab.front.commands.cli import app
+from hoplab.front.pages import keys as schema
+from hoplab.model.errors import ScenarioError
+from hoplab.model.resources import PROJECT
+from hoplab.model.scenario.file import load
+from hoplab.model.scenario.movement import Trace
+from hoplab.model.scenario.plan import plan
+from hoplab.model.scenario.reach import neighbours
+from hoplab.model.scenario.resolve import resolve
+from hoplab.model.scenario.split import Split
+from hoplab.model.scenario.variants import OF_THE_KERNEL
 
 KEYS_OF = re.compile(r"<!-- keys of (\w+) -->")
 CHAIN = """
@@ -209,14 +209,14 @@ def test_congestion_controls_are_those_of_the_guest() -> None:
 
 
 def test_the_schema_in_the_package_is_that_of_the_declarations() -> None:
-    """Else: python -m hoplab.scenario.schema"""
+    """Else: python -m hoplab.front.pages.keys"""
     assert schema.SCHEMA.read_text() == schema.text()
     assert CliRunner().invoke(app, ["schema"]).output == schema.text()
 
 
 @pytest.mark.parametrize("path", schema.PAGES)
 def test_the_pages_of_keys_are_those_of_the_declarations(path: Path) -> None:
-    """Else: python -m hoplab.scenario.schema"""
+    """Else: python -m hoplab.front.pages.keys"""
     text = path.read_text()
     assert schema.page(text) == text
 

@@ -7,8 +7,8 @@ from contextlib import closing
 
 import pytest
 
-from hoplab.errors import HoplabError
-from hoplab.runs.session import LONGEST_REQUEST, Line
+from hoplab.host.runs.session import LONGEST_REQUEST, Line
+from hoplab.model.errors import HoplabError
 
 
 def answer(line: Line) -> int:

@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from hoplab.errors import ResultsError
-from hoplab.records import arrow
-from hoplab.results import digests
-from hoplab.store import Entry, Store, apart
-from hoplab.store import entry as entries
+from hoplab.host.results import arrow, digests
+from hoplab.many.store import Entry, Store, apart
+from hoplab.many.store import entry as entries
+from hoplab.model.errors import ResultsError
 
 KEY = "ab" + "0" * 62
 

@@ -11,17 +11,17 @@ from typing import Any
 
 import pytest
 
-from hoplab.errors import ScenarioError
-from hoplab.records.schema import TABLES
-from hoplab.scenario.model import Scenario
-from hoplab.stream import chosen, grafana
-from hoplab.stream import outlet as outlet_module
-from hoplab.stream.about import plan_rows
-from hoplab.stream.follow import LINE_BYTES, Follower
-from hoplab.stream.hub import Stream
-from hoplab.stream.outlet import Outlet
-from hoplab.stream.push import sweep_name
-from hoplab.stream.sink import Batch, Course, Refused, Sink, Unavailable
+from hoplab.host.runs.push import sweep_name
+from hoplab.host.stream import chosen, grafana
+from hoplab.host.stream import outlet as outlet_module
+from hoplab.host.stream.about import plan_rows
+from hoplab.host.stream.follow import LINE_BYTES, Follower
+from hoplab.host.stream.hub import Stream
+from hoplab.host.stream.outlet import Outlet
+from hoplab.host.stream.sink import Batch, Course, Refused, Sink, Unavailable
+from hoplab.model.errors import ScenarioError
+from hoplab.model.records.schema import TABLES
+from hoplab.model.scenario.model import Scenario
 
 PATIENCE_S = 3600.0
 """For what is done at once: who waits so long hangs."""

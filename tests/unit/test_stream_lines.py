@@ -15,14 +15,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hoplab.errors import ResultsError, ScenarioError
-from hoplab.scenario.model import Scenario
-from hoplab.stream.file import File
-from hoplab.stream.influx import ANSWER_BYTES, TOKEN, Influx, endpoint
-from hoplab.stream.line import Encoder
-from hoplab.stream.push import sweep_lines
-from hoplab.stream.sink import Batch, Course, Refused, Unavailable
-from hoplab.stream.tables import TABLES
+from hoplab.host.runs.push import sweep_lines
+from hoplab.host.stream.file import File
+from hoplab.host.stream.influx import ANSWER_BYTES, TOKEN, Influx, endpoint
+from hoplab.host.stream.line import Encoder
+from hoplab.host.stream.sink import Batch, Course, Refused, Unavailable
+from hoplab.host.stream.tables import TABLES
+from hoplab.model.errors import ResultsError, ScenarioError
+from hoplab.model.scenario.model import Scenario
 
 SCENARIO = Scenario.model_validate({"duration_s": 5, "topology": {"kind": "explicit"}})
 EVENT = {"t_s": 1.5, "node": "n0", "source": "dsr", "kind": "drop", "detail": "why=full"}

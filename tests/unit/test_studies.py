@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from hoplab import sweep
-from hoplab.errors import HoplabError, NotReproduced, ResultsError, ScenarioError
-from hoplab.results.samples import Sample
-from hoplab.study import command, expected, folder, pages
-from hoplab.study.findings import Beside, Claim, Findings, Picture, Table, all_tables, told
-from hoplab.study.swept import Run, Runs
+from hoplab.front.commands import study as command
+from hoplab.host.analysis.samples import Sample
+from hoplab.many import sweep
+from hoplab.many.study import expected, folder, pages
+from hoplab.many.study.findings import Beside, Claim, Findings, Picture, Table, all_tables, told
+from hoplab.many.study.swept import Run, Runs
+from hoplab.model.errors import HoplabError, NotReproduced, ResultsError, ScenarioError
 
 QUICK_MOST_RUNS = 400
 
@@ -191,7 +192,7 @@ def test_a_quick_study_that_differs_ends_badly(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "analysis.py").write_text(
-        "from hoplab.study.findings import Findings\n"
+        "from hoplab.many.study.findings import Findings\n"
         "def analyse(runs, published):\n"
         "    return Findings(values={'n': float(len(runs))})\n"
     )

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from hoplab.errors import HoplabError, MissingTool, ScenarioError
-from hoplab.resources import PROJECT
-from hoplab.results.samples import Sample, combined, difference, relative, t_95
-from hoplab.scenario.file import parse
-from hoplab.scenario.resolve import resolve
-from hoplab.study.figures import Figure, figure
+from hoplab.host.analysis.samples import Sample, combined, difference, relative, t_95
+from hoplab.many.study.figures import Figure, figure
+from hoplab.model.errors import HoplabError, MissingTool, ScenarioError
+from hoplab.model.resources import PROJECT
+from hoplab.model.scenario.file import parse
+from hoplab.model.scenario.resolve import resolve
 from tests.validate import __main__ as validate
 from tests.validate import chain, collapse, contention, dumbbell, mobile, recorded
 

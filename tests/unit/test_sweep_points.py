@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from hoplab import sweep as sweeps
-from hoplab.errors import ResultsError, ScenarioError
-from hoplab.scenario.file import load
-from hoplab.store.key import key_of, text_of
-from hoplab.sweep.place import held
+from hoplab.many import sweep as sweeps
+from hoplab.many.store.key import key_of, text_of
+from hoplab.many.sweep.place import held
+from hoplab.model.errors import ResultsError, ScenarioError
+from hoplab.model.scenario.file import load
 
 BASE = """
 duration_s = 10

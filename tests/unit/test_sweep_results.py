@@ -9,17 +9,17 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from hoplab.records import arrow
-from hoplab.results.samples import Sample
-from hoplab.store import Entry, Store
-from hoplab.store import entry as entries
-from hoplab.sweep import Point, Sweep, engine, page, read
-from hoplab.sweep.dataset import Dataset
-from hoplab.sweep.engine import Done, Engine, Listed, Options
-from hoplab.sweep.progress import Teller
-from hoplab.sweep.seeds import Adaptive
-from hoplab.sweep.stopping import Rule
-from hoplab.sweep.summary import Moments, Summary, told
+from hoplab.host.analysis.samples import Sample
+from hoplab.host.results import arrow
+from hoplab.many.store import Entry, Store
+from hoplab.many.store import entry as entries
+from hoplab.many.sweep import Point, Sweep, engine, page, read
+from hoplab.many.sweep.dataset import Dataset
+from hoplab.many.sweep.engine import Done, Engine, Listed, Options
+from hoplab.many.sweep.progress import Teller
+from hoplab.many.sweep.seeds import Adaptive
+from hoplab.many.sweep.stopping import Rule
+from hoplab.many.sweep.summary import Moments, Summary, told
 
 BASE = """
 duration_s = 10

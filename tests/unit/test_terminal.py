@@ -7,7 +7,7 @@ import tomllib
 from rich.table import Table
 from rich.text import Text
 
-from hoplab.terminal import SafeConsole, visible, visible_toml
+from hoplab.host.terminal import SafeConsole, visible, visible_toml
 
 HOSTILE = "a\x1b[2Jb\x9b31mc\x07\rd\u202ee\udc9b"
 

@@ -16,15 +16,15 @@ import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
-from hoplab import results
-from hoplab.cli import app
-from hoplab.errors import ResultsError
-from hoplab.records import arrow
-from hoplab.records.schema import TABLES
-from hoplab.results import ns2trace, parquet
-from hoplab.runs import collect, folder
-from hoplab.scenario.file import parse
-from hoplab.scenario.resolve import resolve
+from hoplab.front.commands.cli import app
+from hoplab.host import results
+from hoplab.host.analysis import ns2trace
+from hoplab.host.results import arrow, parquet
+from hoplab.host.runs import collect, folder
+from hoplab.model.errors import ResultsError
+from hoplab.model.records.schema import TABLES
+from hoplab.model.scenario.file import parse
+from hoplab.model.scenario.resolve import resolve
 
 MAC = r"\[[0-9a-f]+ [0-9a-f]+ [0-9a-f]+ [0-9a-f]+\]"
 """Duration, receiver, sender, EtherType, hexadecimal."""
@@ -281,7 +281,7 @@ def test_who_dropped_what_and_why(tmp_path: Path) -> None:
 
 def test_every_cause_of_the_daemons_has_a_reason() -> None:
     """Those of `DropCause` in daemons/dsr-core."""
-    from hoplab.resources import PROJECT
+    from hoplab.model.resources import PROJECT
 
     source = (PROJECT / "daemons/dsr-core/src/event.rs").read_text(encoding="utf-8")
     causes = re.findall(r'DropCause::\w+ => "([a-z-]+)"', source)
@@ -337,7 +337,7 @@ def _big(where: Path) -> Path:
 def test_many_lines_take_seconds_and_little_memory(tmp_path: Path) -> None:
     made = _big(tmp_path)
     code = (
-        "import re, sys; from pathlib import Path; from hoplab.cli import main\n"
+        "import re, sys; from pathlib import Path; from hoplab.front.commands.cli import main\n"
         "try: main()\n"
         "finally:\n"
         " status = Path('/proc/self/status').read_text()\n"

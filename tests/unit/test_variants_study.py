@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from hoplab import sweep
-from hoplab.resources import EXPERIMENTS
-from hoplab.scenario.file import parse
-from hoplab.scenario.resolve import resolve
-from hoplab.study import folder
-from hoplab.study.shares import Share
+from hoplab.many import sweep
+from hoplab.many.study import folder
+from hoplab.many.study.shares import Share
+from hoplab.model.resources import EXPERIMENTS
+from hoplab.model.scenario.file import parse
+from hoplab.model.scenario.resolve import resolve
 from tests.validate import dumbbell
 
 FOLDER = EXPERIMENTS / "variants"

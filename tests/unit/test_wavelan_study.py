@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from hoplab.resources import EXPERIMENTS
-from hoplab.study import folder
-from hoplab.study.swept import Run
+from hoplab.many.study import folder
+from hoplab.many.study.swept import Run
+from hoplab.model.resources import EXPERIMENTS
 
 STUDY = folder.find("wavelan")
 ANALYSIS: Any = STUDY.analysis()

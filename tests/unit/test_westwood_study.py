@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from hoplab.study import folder
-from hoplab.study.swept import Run, Runs
+from hoplab.many.study import folder
+from hoplab.many.study.swept import Run, Runs
 
 STUDY = folder.find("westwood")
 ANALYSIS: Any = STUDY.analysis()

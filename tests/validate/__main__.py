@@ -4,10 +4,10 @@
     python -m tests.validate [--json FILE] [--ns-2] [--expect] [PART…]
 
 A PART is one of `PARTS` or the beginning of one; without any, all. A figure is a mean over seeds
-with its 95 % interval: ``verdict name measured reference deviation limit`` (`hoplab.study.figures`
-says what decides). "info" lines decide nothing. ``expected.txt`` lists the figures of each part:
-one that a part does not print any more has failed. ``--expect`` writes that list anew, ``--ns-2``
-runs ns-2.35 instead of reading its recorded figures.
+with its 95 % interval: ``verdict name measured reference deviation limit``
+(`hoplab.many.study.figures` says what decides). "info" lines decide nothing. ``expected.txt`` lists
+the figures of each part: one that a part does not print any more has failed. ``--expect`` writes
+that list anew, ``--ns-2`` runs ns-2.35 instead of reading its recorded figures.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from hoplab.errors import HoplabError
-from hoplab.study.figures import HEADING, Figure
+from hoplab.many.study.figures import HEADING, Figure
+from hoplab.model.errors import HoplabError
 from tests.validate import recorded
 
 PARTS = {

@@ -9,8 +9,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from hoplab.study import ns2, plot
-from hoplab.study.figures import Figure, figure
+from hoplab.many.study import ns2, plot
+from hoplab.many.study.figures import Figure, figure
 from tests.validate import recorded
 from tests.validate.runs import goodput_kbps, measure_seeds
 

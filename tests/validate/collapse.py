@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from statistics import fmean
 
-from hoplab.results.reader import Results
-from hoplab.study import ns2
-from hoplab.study.figures import Figure, figure
+from hoplab.host.results.reader import Results
+from hoplab.many.study import ns2
+from hoplab.many.study.figures import Figure, figure
 from tests.validate import chain, recorded
 from tests.validate.runs import goodput_kbps, measure_seeds
 

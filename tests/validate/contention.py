@@ -20,11 +20,11 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from hoplab.errors import HoplabError
-from hoplab.resources import PROJECT
-from hoplab.results.reader import Results
-from hoplab.study import plot
-from hoplab.study.figures import Figure, figure
+from hoplab.host.results.reader import Results
+from hoplab.many.study import plot
+from hoplab.many.study.figures import Figure, figure
+from hoplab.model.errors import HoplabError
+from hoplab.model.resources import PROJECT
 from tests.validate.runs import measure_seeds
 from tests.validate.saturation import DSSS, air_us, received_mbps, sender, station
 

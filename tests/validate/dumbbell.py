@@ -22,12 +22,12 @@ from collections.abc import Iterator
 from statistics import fmean
 from typing import Any
 
-from hoplab.results.reader import Results
-from hoplab.results.samples import jain
-from hoplab.study import ns2
-from hoplab.study.figures import Figure, figure
-from hoplab.study.shares import Share
-from hoplab.study.shares import shares as found_shares
+from hoplab.host.analysis.samples import jain
+from hoplab.host.results.reader import Results
+from hoplab.many.study import ns2
+from hoplab.many.study.figures import Figure, figure
+from hoplab.many.study.shares import Share
+from hoplab.many.study.shares import shares as found_shares
 from tests.validate import recorded
 from tests.validate.runs import measure_all
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from hoplab.results.reader import Results
-from hoplab.study.figures import Figure, figure
-from hoplab.study.segments import segments
+from hoplab.host.results.reader import Results
+from hoplab.many.study.figures import Figure, figure
+from hoplab.many.study.segments import segments
 from tests.validate.runs import measure_all
 from tests.validate.westwood import (
     Reference,

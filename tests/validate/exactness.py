@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from hoplab.results.reader import Results
-from hoplab.study.figures import Figure, figure
+from hoplab.host.results.reader import Results
+from hoplab.many.study.figures import Figure, figure
 from tests.validate.runs import measure_all, measure_seeds
 from tests.validate.saturation import air_us, sender, station
 

@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hoplab.results.reader import Results
-from hoplab.study import plot
-from hoplab.study.figures import Figure, figure
-from hoplab.study.segments import Segment, segments
+from hoplab.host.results.reader import Results
+from hoplab.many.study import plot
+from hoplab.many.study.figures import Figure, figure
+from hoplab.many.study.segments import Segment, segments
 from tests.validate.runs import measure_all
 
 VARIANTS = ("tahoe", "reno", "newreno", "sack")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rates against uniform loss, beside PFTK and the square-root law.
 
-The formulas are `hoplab.study.loss_law`'s. Segments are lost one by one and independently;
+The formulas are `hoplab.many.study.loss_law`'s. Segments are lost one by one and independently;
 acknowledgements are not lost and not delayed (b = 1).
 
 ``python -m tests.validate.loss_law FOLDER`` draws the figure of `docs/tcp.md`, prints its table.
@@ -16,10 +16,10 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from hoplab.results.reader import Results
-from hoplab.study import plot
-from hoplab.study.figures import Figure, figure
-from hoplab.study.loss_law import pftk, square_root
+from hoplab.host.results.reader import Results
+from hoplab.many.study import plot
+from hoplab.many.study.figures import Figure, figure
+from hoplab.many.study.loss_law import pftk, square_root
 from tests.validate.runs import measure_seeds
 
 MSS = 1000

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hoplab.results.reader import Results
-from hoplab.scenario import movement
-from hoplab.study import ns2, plot
-from hoplab.study.figures import Figure, figure
+from hoplab.host.results.reader import Results
+from hoplab.many.study import ns2, plot
+from hoplab.many.study.figures import Figure, figure
+from hoplab.model.scenario import movement
 from tests.validate import recorded
 from tests.validate.runs import measure_all
 

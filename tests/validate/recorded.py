@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from hoplab.errors import HoplabError, MissingTool
+from hoplab.model.errors import HoplabError, MissingTool
 
 SCRIPTS = Path(__file__).parents[1] / "ns2"
 FOLDER = SCRIPTS / "recorded"

@@ -12,11 +12,11 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hoplab import results
-from hoplab.results.reader import Results
-from hoplab.runs.launch import run
-from hoplab.scenario.file import parse
-from hoplab.scenario.resolve import resolve
+from hoplab.host import results
+from hoplab.host.results.reader import Results
+from hoplab.host.runs.launch import run
+from hoplab.model.scenario.file import parse
+from hoplab.model.scenario.resolve import resolve
 
 Answer = TypeVar("Answer")
 EVERY_S = 20.0

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from hoplab.results.reader import Results
+from hoplab.host.results.reader import Results
 
 HEADERS_BYTES = 28 + 8 + 28
 """UDP and IP, LLC and SNAP, MAC header and FCS."""

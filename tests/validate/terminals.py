@@ -11,9 +11,9 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from hoplab.results.reader import Results
-from hoplab.results.samples import jain
-from hoplab.study.figures import Figure, figure
+from hoplab.host.analysis.samples import jain
+from hoplab.host.results.reader import Results
+from hoplab.many.study.figures import Figure, figure
 from tests.validate.contention import ACK_US, CTS_US, DATA_US, PAYLOAD, RTS_US, WINDOW
 from tests.validate.runs import measure_seeds
 from tests.validate.saturation import DSSS, received_mbps, sender, station

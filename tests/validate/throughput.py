@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from hoplab.results.reader import Results
-from hoplab.study.figures import Figure, figure
+from hoplab.host.results.reader import Results
+from hoplab.many.study.figures import Figure, figure
 from tests.validate.runs import measure_seeds
 from tests.validate.saturation import (
     DSSS,

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hoplab.resources import PROJECT
-from hoplab.study.segments import Segment
+from hoplab.many.study.segments import Segment
+from hoplab.model.resources import PROJECT
 
 TAU_US = 500_000
 M = 2

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The keys of scenarios and of the daemons' files: name, type, range, default, unit and sentence.
 //!
-//! They are declared in Python (`hoplab/scenario`), which writes them as a JSON Schema. It is
+//! They are declared in Python (`hoplab/model/scenario`), which writes them as a JSON Schema. It is
 //! compiled in here: a daemon's file is checked by it, completed with its defaults, and explained
 //! from it in `--help`. What a key does is the daemon's own affair.
 //!
@@ -29,7 +29,7 @@ pub use mistake::{nearest, Mistake, Step};
 pub type Keys = Map<String, Value>;
 
 static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
-    let text = include_str!("../../../hoplab/scenario/scenario.schema.json");
+    let text = include_str!("../../../hoplab/model/scenario/scenario.schema.json");
     serde_json::from_str(text).expect("the schema is JSON, by a test")
 });
 

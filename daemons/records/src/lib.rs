@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Records: one JSON object a line, one file a table. The tables and their rows are made from
-//! `hoplab/records/schema.toml` when this crate is compiled, so a column that is misspelt, left
+//! `hoplab/model/records/schema.toml` when this crate is compiled, so a column that is misspelt, left
 //! out or of another type does not compile:
 //!
 //! ```

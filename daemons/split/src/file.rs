@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The file of connections, TOML: tables `[[connection]]` with the keys of `SplitConnection`
-//! (`hoplab/scenario/split.py`).
+//! (`hoplab/model/scenario/split.py`).
 
 use hoplab_keys::{table, Keys};
 use hoplab_split_core::{Config, Ends};

@@ -18,7 +18,7 @@ from typing import Any
 
 from wire import FAR, NEAR, TCP_CONGESTION, Flow, Sniffer, Wire
 
-from hoplab.network.elfn import Elfn, record
+from hoplab.guest.network.elfn import Elfn, record
 
 TCP_USER_TIMEOUT = 18
 SETTINGS: dict[str, Any] = {

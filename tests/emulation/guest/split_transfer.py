@@ -20,18 +20,18 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from hoplab.errors import DaemonDied
-from hoplab.lab.account import Account
-from hoplab.lab.built import built
-from hoplab.lab.cleanup import CleanUp
-from hoplab.lab.job import prepare
-from hoplab.lab.started import Started, started
-from hoplab.network.namespaces import inside
-from hoplab.probes.sockets import SocketProbe
-from hoplab.processes import Daemon, wait_until
-from hoplab.routing import daemons as routing
-from hoplab.routing import split
-from hoplab.scenario.plan import Plan
+from hoplab.guest.lab.account import Account
+from hoplab.guest.lab.built import built
+from hoplab.guest.lab.cleanup import CleanUp
+from hoplab.guest.lab.job import prepare
+from hoplab.guest.lab.started import Started, started
+from hoplab.guest.network.namespaces import inside
+from hoplab.guest.probes.sockets import SocketProbe
+from hoplab.guest.routing import daemons as routing
+from hoplab.guest.routing import split
+from hoplab.guest.system.processes import Daemon, wait_until
+from hoplab.model.errors import DaemonDied
+from hoplab.model.scenario.plan import Plan
 
 TCP_CONGESTION = 13
 CHUNK = 1 << 16

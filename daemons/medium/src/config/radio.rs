@@ -14,35 +14,35 @@ use super::one_of;
 const PROFILES: [(&str, &str); 8] = [
     (
         "wavelan",
-        include_str!("../../../../hoplab/scenario/profiles/wavelan.toml"),
+        include_str!("../../../../hoplab/model/scenario/profiles/wavelan.toml"),
     ),
     (
         "hv99",
-        include_str!("../../../../hoplab/scenario/profiles/hv99.toml"),
+        include_str!("../../../../hoplab/model/scenario/profiles/hv99.toml"),
     ),
     (
         "ns2-stock",
-        include_str!("../../../../hoplab/scenario/profiles/ns2-stock.toml"),
+        include_str!("../../../../hoplab/model/scenario/profiles/ns2-stock.toml"),
     ),
     (
         "80211b",
-        include_str!("../../../../hoplab/scenario/profiles/80211b.toml"),
+        include_str!("../../../../hoplab/model/scenario/profiles/80211b.toml"),
     ),
     (
         "80211g",
-        include_str!("../../../../hoplab/scenario/profiles/80211g.toml"),
+        include_str!("../../../../hoplab/model/scenario/profiles/80211g.toml"),
     ),
     (
         "80211a",
-        include_str!("../../../../hoplab/scenario/profiles/80211a.toml"),
+        include_str!("../../../../hoplab/model/scenario/profiles/80211a.toml"),
     ),
     (
         "80211n",
-        include_str!("../../../../hoplab/scenario/profiles/80211n.toml"),
+        include_str!("../../../../hoplab/model/scenario/profiles/80211n.toml"),
     ),
     (
         "80211ac",
-        include_str!("../../../../hoplab/scenario/profiles/80211ac.toml"),
+        include_str!("../../../../hoplab/model/scenario/profiles/80211ac.toml"),
     ),
 ];
 

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The text of a scenario to start from: what was chosen, each key with its sentence, and the keys
+that are often wanted next as comments."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+
+from hoplab.model.scenario.keys import Table
+from hoplab.model.scenario.model import (
+    Flow,
+    Measure,
+    ProtocolName,
+    Radio,
+    Routing,
+    Scenario,
+    Topology,
+)
+from hoplab.model.scenario.radio import ProfileName
+from hoplab.model.scenario.resolve import radio_with_profile
+
+TopologyName = Literal["chain", "grid", "pair", "random-waypoint", "hidden", "hybrid", "dumbbell"]
+TOPOLOGIES: dict[TopologyName, str] = {
+    "chain": "stations in a line, each in reach of its neighbours",
+    "grid": "stations in rows and columns",
+    "pair": "two stations",
+    "random-waypoint": "stations that walk about an area",
+    "hidden": "two senders that cannot hear each other, one receiver between them",
+    "hybrid": "a wired server, a gateway, a wireless station",
+    "dumbbell": "six wired hosts, one bottleneck",
+}
+"""What each is."""
+WIRED = ("hybrid", "dumbbell")
+"""Have hosts without a radio, so that routes are static."""
+ENDS = {"hidden": ("a", "b"), "hybrid": ("srv", "n0"), "dumbbell": ("n1", "n4")}
+"""Of topologies that stand in files: where the first flow leads from and to."""
+WIDTH = 26
+"""Columns of a key and its value before its comment."""
+LONGEST = 100
+"""Of a line; a longer comment stands above its key."""
+
+Pairs = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Start:
+    """What a newcomer chooses; ``stations`` counts for a chain and for stations that walk."""
+
+    topology: TopologyName = "chain"
+    stations: int = 4
+    profile: ProfileName = "wavelan"
+    routing: ProtocolName = "dsr"
+    congestion_control: str = "newreno"
+    duration_s: float = 40.0
+
+
+def text(start: Start) -> str:
+    """A scenario in TOML."""
+    source, destination = _ends(start)
+    lines = [
+        "# What each key may be: docs/scenario.md, or 'hoplab schema' for your editor.",
+        *_keys(Scenario, {"title": _title(start), "duration_s": start.duration_s, "seed": 1}),
+        "",
+        "[topology]",
+        *_keys(Topology, _topology(start)),
+        *_of_radio(start),
+        "",
+        "[routing]",
+        *_keys(Routing, {"protocol": start.routing}),
+        "",
+        "[[flow]]",
+        *_keys(
+            Flow,
+            {
+                "source": source,
+                "destination": destination,
+                "congestion_control": start.congestion_control,
+            },
+        ),
+        *_wanted_next(Flow, {"start_s": 5.0, "window": 8}),
+        "",
+        "# A second flow: constant bit rate by UDP.",
+        "# [[flow]]",
+        '# protocol = "udp"',
+        f'# source = "{source}"',
+        f'# destination = "{destination}"',
+        "# rate_kbps = 100",
+        "",
+        "[measure]",
+        *_wanted_next(Measure, {"packets": True, "captures": [source]}),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _title(start: Start) -> str:
+    """Of what stays: variants, seeds and lengths are what overrides and sweeps change."""
+    return f"TCP over a {start.topology.replace('-', ' ')} network"
+
+
+def _topology(start: Start) -> Pairs:
+    pairs: Pairs = {"kind": start.topology}
+    if start.topology in ("chain", "random-waypoint"):
+        pairs["stations"] = start.stations
+    if start.topology == "random-waypoint":
+        pairs |= {"width_m": 1500.0, "height_m": 300.0, "max_speed_mps": 20.0}
+    elif start.topology in ("chain", "grid", "pair"):
+        pairs["spacing_m"] = _spacing_m(start.profile)
+    elif start.topology == "dumbbell":
+        pairs |= {"rate_mbps": 10.0, "delay_ms": 10.0}
+    return pairs
+
+
+def _spacing_m(profile: ProfileName) -> float:
+    """In reach of the neighbour, out of reach of the next but one."""
+    range_m = radio_with_profile(Radio(profile=profile)).range_m
+    return 10.0 * math.floor(0.08 * range_m) if range_m else 200.0
+
+
+def _ends(start: Start) -> tuple[str, str]:
+    if start.topology in ENDS:
+        return ENDS[start.topology]
+    stations = {"pair": 2, "grid": 4}.get(start.topology, start.stations)
+    return "n0", f"n{stations - 1}"
+
+
+def _of_radio(start: Start) -> list[str]:
+    if start.topology == "dumbbell":  # has none
+        return []
+    chosen = _keys(Radio, {"profile": start.profile})
+    return ["", "[radio]", *chosen, *_wanted_next(Radio, {"rts_threshold": 0})]
+
+
+def _keys(table: type[Table], pairs: Pairs, before: str = "") -> Iterator[str]:
+    """A line for each key: its value, and after # what it may be or what it is, and its unit."""
+    for name, value in pairs.items():
+        line = f"{before}{name} = {_toml(value)}".ljust(WIDTH)
+        comment = f"# {_told(table.model_fields[name])}"
+        if len(line) + len(comment) < LONGEST:
+            yield f"{line} {comment}"
+        else:
+            yield from (comment, line.rstrip())
+
+
+def _told(declared: FieldInfo) -> str:
+    if get_origin(declared.annotation) is Literal:
+        return ", ".join(get_args(declared.annotation))
+    extra = declared.json_schema_extra
+    unit = extra.get("unit") if isinstance(extra, dict) else None
+    return f"{unit}: {declared.description}" if unit else str(declared.description)
+
+
+def _wanted_next(table: type[Table], pairs: Pairs) -> Iterator[str]:
+    return _keys(table, pairs, "# ")
+
+
+def _toml(value: Any) -> str:
+    """TOML writes these values as JSON does."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``hoplab push``: results that are there already, to a database or a file."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hoplab.host.terminal import output
+from hoplab.model.errors import ResultsError, ScenarioError
+
+app = typer.Typer()
+
+TRIES, PAUSE_S = 3, 1.0
+
+
+@app.command()
+def push(
+    path: Annotated[
+        Path, typer.Argument(metavar="PATH", help="A run's folder, or a sweep's Parquet file.")
+    ],
+    influx: Annotated[
+        list[str] | None,
+        typer.Option(metavar="URL", help="Send it there as Influx lines; may be repeated."),
+    ] = None,
+    stream: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Write it to a file or pipe; may be repeated."),
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option(help="What a sweep is called; its folder's name without it.")
+    ] = None,
+) -> None:
+    """Send a finished run or a sweep's results to a database, or write their lines to a file."""
+    from hoplab.host.runs import push as pushed
+    from hoplab.host.stream import grafana
+    from hoplab.host.stream.chosen import sinks
+
+    chosen = sinks(influx, stream)
+    if not chosen:
+        raise ScenarioError("push: where to? Name a database with --influx or a file with --stream")
+    called, date_ns = name or pushed.sweep_name(path), time.time_ns()
+    course = pushed.course(path) if path.is_dir() else None
+    link = grafana.of_sweep(called, date_ns) if course is None else grafana.of_run(course)
+    for sink in chosen:
+        if course is not None:
+            sink.begin(course)
+            for batch in pushed.batches(course):
+                _insist(sink.name, partial(sink.take, [batch]))
+        else:
+            for text in pushed.sweep_lines(path, called, date_ns):
+                _insist(sink.name, partial(sink.write, text))
+        sink.end()
+        _tell(f"{path}: sent to {sink.name}")
+    if any(sink.is_database for sink in chosen) and link is not None:
+        _tell(f"Grafana: {link}")
+
+
+def _tell(line: str) -> None:
+    output.print(line, soft_wrap=True, markup=False, highlight=False)
+
+
+def _insist(name: str, action: Callable[[], None]) -> None:
+    """Try several times. Raises `ResultsError`."""
+    from hoplab.host.stream.sink import Refused, Unavailable
+
+    for attempt in range(1, TRIES + 1):
+        try:
+            return action()
+        except Refused as error:
+            raise ResultsError(f"{name}: {error}") from None
+        except Unavailable as error:
+            if attempt == TRIES:
+                raise ResultsError(f"{name}: {error}; is it there?") from None
+        time.sleep(PAUSE_S)

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Start a guest with a script for Mininet-WiFi, and take from it what its medium recorded."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from hoplab.front.mininet import measured, recording
+from hoplab.guest.mininet.found import INSIDE, Found
+from hoplab.host.machine import store
+from hoplab.host.machine.uml import refuse_input, run_guest
+from hoplab.host.machine.watch import Limits
+from hoplab.host.runs import folder
+from hoplab.model.errors import MissingTool, ResultsError, ScenarioError
+from hoplab.model.resources import BINARIES, PROJECT
+
+RECORDS = "medium"
+"""Folder of the medium's records in what a script leaves."""
+ACCOUNT = "medium.json"
+PACKAGES = Path("/run/hoplab/python")
+"""Where a script finds Hoplab, in a guest."""
+AT_HOPLAB = Path("/hoplab")
+"""Where a guest has the project."""
+REFUSED = "refused.txt"
+"""What the kernel refused to the script, a line each: `inside/bin/iw` writes it."""
+MOST_REFUSED = 1 << 16
+MEDIA = ("always", "as-written")
+OWN = (Path("/tmp"), Path("/run"), Path("/dev/shm"))
+"""Folders that a guest has of its own."""
+
+
+def run(
+    found: Found,
+    script: Path,
+    arguments: Sequence[str],
+    *,
+    medium: str,
+    realtime: bool,
+    out: Path,
+    seed: int,
+    tell: Callable[[str], None],
+) -> int:
+    """Run ``script`` and return its status; ``out`` is a new folder for records."""
+    if medium not in MEDIA:
+        raise ScenarioError(f"--medium: {medium!r} is not known; one of: {', '.join(MEDIA)}")
+    if not script.is_file():
+        raise ScenarioError(f"{script}: there is no such script")
+    if not (BINARIES / "hoplab-medium").exists():
+        raise MissingTool(f"{BINARIES}/hoplab-medium is not there; run 'make setup'")
+    if not realtime:
+        refuse_input()
+    script = script.absolute()
+    if script.parent in OWN:
+        raise ScenarioError(
+            f"{script}: is directly in {script.parent}, of which a guest has its "
+            "own; put it into a folder"
+        )
+    fonts = _fonts(found.python)
+    folders = [script.parent, fonts, *([found.tree] if found.tree is not None else [])]
+    path = [AT_HOPLAB / (INSIDE / "site").relative_to(PROJECT)]
+    path += [PACKAGES, *([found.tree] if found.tree is not None else [])]
+    values = {
+        "PYTHONPATH": ":".join(map(str, path)),
+        "HOPLAB_MEDIUM": medium,
+        "HOPLAB_MEDIUM_PROGRAM": str(AT_HOPLAB / (BINARIES / "hoplab-medium").relative_to(PROJECT)),
+        "HOPLAB_MEDIUM_RECORDS": f"/out/{RECORDS}",
+        recording.OUT: "/out",
+        "HOPLAB_REFUSED": f"/out/{REFUSED}",
+        **({} if realtime else {recording.VIRTUAL: "1"}),
+        "MPLBACKEND": "Agg",
+        "HOPLAB_FONTS": str(fonts),
+        "MPLCONFIGDIR": "/run/hoplab/matplotlib",
+        # Hoplab's own interpreter is first in a guest, and has none of this.
+        "PATH": "/run/hoplab/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    }
+    start = AT_HOPLAB / (INSIDE / "start.py").relative_to(PROJECT)
+    _new(out)
+    return run_guest(
+        [
+            *("env", *(f"{key}={value}" for key, value in values.items())),
+            *("/usr/bin/python3", "-I", str(start), found.python, str(script), *arguments),
+        ],
+        writable=out,
+        seed=seed,
+        virtual=not realtime,
+        cwd=str(Path.cwd()),
+        folders=folders,
+        limits=Limits(tell=None if realtime else tell),
+        stdin=sys.stdin.fileno(),
+        terminal=realtime and sys.stdin.isatty() and sys.stdout.isatty(),
+    ).exit_status
+
+
+def account(out: Path) -> dict[str, Any] | None:
+    """What the medium says of itself; None where the script used none."""
+    try:
+        told: dict[str, Any] = json.loads((out / RECORDS / ACCOUNT).read_text(encoding="utf-8"))
+    except OSError:
+        return None
+    except ValueError:
+        raise ResultsError(f"{out / RECORDS / ACCOUNT}: was cut off; is the disk full?") from None
+    return told
+
+
+def refused(out: Path) -> list[str]:
+    """What the kernel refused to the script, each once."""
+    try:
+        with (out / REFUSED).open(encoding="utf-8", errors="replace") as file:
+            return list(dict.fromkeys(file.read(MOST_REFUSED).splitlines()))
+    except OSError:
+        return []
+
+
+def complete(out: Path) -> dict[Path, dict[str, Any]]:
+    """Make tables and a report of every recording in ``out``; their manifests by folder."""
+    medium = out / RECORDS
+    return {run: measured.complete(run, medium, None) for run in measured.recordings(out)}
+
+
+def keep(out: Path, script: Path) -> Path:
+    """Move results that nobody has named a folder for to one of their own."""
+    where = folder.made(None, script)
+    for entry in out.iterdir():
+        shutil.move(entry, where / entry.name)
+    return where
+
+
+def digest(out: Path) -> str:
+    """SHA-256 over the names and the contents of the medium's records."""
+    sha = hashlib.sha256()
+    for path in sorted((out / RECORDS).iterdir()):
+        content = path.read_bytes()
+        sha.update(f"{path.name} {len(content)}\n".encode())
+        sha.update(content)
+    return sha.hexdigest()
+
+
+def passing() -> Path:
+    """A folder for a script whose records nobody asked for; the caller removes it."""
+    return Path(tempfile.mkdtemp(prefix="hoplab-mininet-"))
+
+
+def remove(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _fonts(python: str) -> Path:
+    """A folder with matplotlib's list of fonts, which it else makes anew, in a second;
+    empty where this interpreter has no matplotlib."""
+    fonts = store.cache() / "fonts" / hashlib.sha256(python.encode()).hexdigest()[:16]
+    if not fonts.exists():
+        with store.new_folder() as made:
+            subprocess.run(
+                [python, "-c", "import matplotlib.font_manager"],
+                env={**os.environ, "MPLCONFIGDIR": str(made)},
+                capture_output=True,
+                check=False,
+            )
+            made.chmod(0o755)
+            fonts.parent.mkdir(exist_ok=True)
+            with contextlib.suppress(OSError):  # somebody else has made it meanwhile
+                made.rename(fonts)
+    return fonts
+
+
+def _new(out: Path) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        if any(out.iterdir()):
+            raise ResultsError(f"{out}: is not empty; name a new folder")
+    except OSError as error:
+        raise ResultsError(f"{out}: {error.strerror}") from None

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From what a recording left to a finished run: the medium's tables, all others, the report."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from hoplab.front.mininet.recording import STARTED
+from hoplab.host.results.tables import raw_rows
+from hoplab.host.runs import collect
+from hoplab.model.errors import GuestFailed
+from hoplab.model.records.schema import TABLES
+from hoplab.model.scenario.model import Scenario
+
+MACHINE = "mininet-wifi"
+"""What the manifest says of it: nobody but the script can repeat it."""
+STATES = ("t_s", "node", "src", "dst", "x_m", "y_m", "queue_len")
+"""Columns of samples that are no counts."""
+
+
+def recordings(out: Path) -> list[Path]:
+    """The folders of recordings in what a script left."""
+    return sorted(path.parent for path in out.glob("*/scenario.json"))
+
+
+def complete(out: Path, medium: Path | None, status: int | None) -> dict[str, Any]:
+    """Make tables and report of the recording in ``out``; returns the manifest. ``medium`` is the
+    folder of the medium's own records, if there are some, ``status`` the lab's (None: killed)."""
+    from hoplab.show import report  # takes a second to import
+
+    text = (out / "scenario.json").read_text(encoding="utf-8")
+    scenario = Scenario.model_validate_json(text)
+    collect.begin(out, scenario, None, MACHINE)
+    if medium is not None and (medium / "medium.json").exists():
+        _adopt(out, medium, scenario)
+    manifest = collect.gather(out, None, GuestFailed.exit_status if status is None else status)
+    report.render(out)
+    return manifest
+
+
+def _adopt(out: Path, medium: Path, scenario: Scenario) -> None:
+    """The medium's samples as the run's: by stations' names, from the run's time 0 on."""
+    verdict = _number(out / "raw" / "verdict.json", "monotonic_epoch_ns")
+    started_s = _number(out / "raw" / STARTED, None)
+    if verdict is None or started_s is None:
+        return
+    offset_s = started_s - verdict / 1e9
+    names = {s.port.mac.lower(): s.name for s in scenario.station if s.port is not None}
+    shutil.copy(medium / "medium.json", out / "raw" / "medium.json")
+    for table in ("nodes", "link_samples"):
+        _write(out, table, _from_zero(_rows(medium, table, names), table, offset_s))
+    _write(out, "links", _links(out, medium, names, scenario.duration_s))
+
+
+def _rows(medium: Path, table: str, names: dict[str, str]) -> Iterator[dict[str, Any]]:
+    """Those of stations, by their names."""
+    path = medium / f"{table}.jsonl"
+    if not path.exists():
+        return
+    with path.open(encoding="utf-8") as lines:
+        for line in lines:
+            row = json.loads(line)
+            ends = [key for key in ("node", "src", "dst") if key in row]
+            if all(row[end] in names for end in ends):
+                yield {**row, **{end: names[row[end]] for end in ends}}
+
+
+def _from_zero(
+    rows: Iterator[dict[str, Any]], table: str, offset_s: float
+) -> Iterator[dict[str, Any]]:
+    """Rows after time 0, with what had been counted until then taken off."""
+    before: dict[tuple[Any, ...], dict[str, Any]] = {}
+    counts = [c.name for c in TABLES[table].columns if c.name not in STATES]
+    for row in rows:
+        about = tuple(row[key] for key in TABLES[table].keys)
+        moved = {**row, "t_s": round(row["t_s"] + offset_s, 9)}
+        if moved["t_s"] <= 0:
+            before[about] = row
+            continue
+        base = before.get(about)
+        if base is None:
+            yield moved
+            continue
+        for name in counts:
+            if name == "busy_fraction":
+                busy_s = row[name] * row["t_s"] - base[name] * base["t_s"]
+                moved[name] = busy_s / (row["t_s"] - base["t_s"])
+            else:
+                moved[name] = row[name] - base[name]
+        yield moved
+
+
+def _links(
+    out: Path, medium: Path, names: dict[str, str], duration_s: float
+) -> Iterator[dict[str, Any]]:
+    """Each link's last sample of the run; the mean signal is that of the medium's whole life."""
+    signal = {(r["src"], r["dst"]): r["signal_dbm_mean"] for r in _rows(medium, "links", names)}
+    last: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in raw_rows(out, "link_samples"):
+        if row["t_s"] <= duration_s:
+            last[row["src"], row["dst"]] = row
+    for pair, row in sorted(last.items()):
+        if row["frames"]:
+            yield {**{k: v for k, v in row.items() if k != "t_s"}, "signal_dbm_mean": signal[pair]}
+
+
+def _write(out: Path, table: str, rows: Iterator[dict[str, Any]]) -> None:
+    with (out / "raw" / f"{table}.jsonl").open("w", encoding="utf-8") as file:
+        for row in rows:
+            file.write(json.dumps(row) + "\n")
+
+
+def _number(path: Path, key: str | None) -> float | None:
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    found = value if key is None else value.get(key)
+    return found if isinstance(found, int | float) else None

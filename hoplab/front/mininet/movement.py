@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Movement by the mobility models of Mininet-WiFi, which its own code computes."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+from typing import Any
+
+from hoplab.guest.mininet.found import INSIDE, find, surroundings
+from hoplab.model.errors import MissingTool, ScenarioError
+from hoplab.model.scenario.movement.trace import Trace, Waypoint
+
+WITH_SPEEDS = ("RandomDirection", "RandomWayPoint")
+"""Those to which speeds can be told."""
+STEP_S = 1.0
+"""Of all its models."""
+SPEED_UNIT_MPS = 0.1
+"""Of its speeds (mn_wifi/mobility.py: `max_v / 10`)."""
+LARGEST_SEED = 2**32 - 1
+"""numpy.random.seed's."""
+LIMIT_S = 120.0
+
+
+def walk(
+    model: str,
+    stations: list[str],
+    area_m: tuple[float, float],
+    speeds_mps: tuple[float, float],
+    duration_s: float,
+    seed: int,
+) -> dict[str, Trace]:
+    """Straight lines between the places of each second.
+
+    Raises `MissingTool` where there is no Mininet-WiFi, `ScenarioError` where the model fails.
+    """
+    found = find()
+    asked = {
+        "model": model,
+        "stations": len(stations),
+        "steps": math.ceil(duration_s / STEP_S) + 1,
+        "seed": seed % (LARGEST_SEED + 1),
+        "limits": {
+            "min_x": 0,
+            "min_y": 0,
+            "max_x": area_m[0],
+            "max_y": area_m[1],
+            "min_v": speeds_mps[0] / SPEED_UNIT_MPS,
+            "max_v": speeds_mps[1] / SPEED_UNIT_MPS,
+        },
+    }
+    try:
+        done = subprocess.run(
+            [found.python, str(INSIDE / "walk.py")],
+            input=json.dumps(asked) + "\n",
+            capture_output=True,
+            text=True,
+            env=surroundings(None if found.tree is None else str(found.tree)),
+            timeout=LIMIT_S,
+            check=True,
+        )
+        steps: list[list[list[float]]] = json.loads(done.stdout)
+    except OSError as error:
+        raise MissingTool(f"{found.python}: {error.strerror}") from None
+    except (subprocess.SubprocessError, ValueError) as error:
+        raise ScenarioError(
+            f"topology.model: {model}: Mininet-WiFi fails: {_last(error)}; choose another"
+        ) from None
+    return {
+        name: Trace(tuple(Waypoint(k * STEP_S, *step[i]) for k, step in enumerate(steps)))
+        for i, name in enumerate(stations)
+    }
+
+
+def _last(error: Any) -> str:
+    lines = str(getattr(error, "stderr", None) or error).strip().splitlines()
+    return lines[-1] if lines else "it said nothing"

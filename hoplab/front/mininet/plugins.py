@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hoplab's protocols by their names in Mininet-WiFi: ``addLink(sta, cls=adhoc, …, proto="dsr")``.
+
+Mininet-WiFi looks the name up among the classes of one module and calls it with the interface and
+``proto_args``. Only the standard library: scripts import this.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import importlib
+import subprocess
+from typing import Any
+
+from hoplab.model.resources import BINARIES
+
+PROTOCOLS = "mn_wifi.manetRoutingProtocols"
+TUN = "dsr0"
+HELD = "hoplab_protocol"
+"""Attribute of a node: its protocol."""
+END_S = 5.0
+
+
+class Dsr:
+    """``proto="dsr"``: DSR (RFC 4728) at the node, with the interface ``dsr0`` for what it routes.
+
+    ``proto_args`` are settings of `docs/dsr.md`: ``"discovery_hop_limit=5 resolution=arp"``.
+    """
+
+    def __init__(self, intf: Any, proto_args: str) -> None:
+        self.settings = settings(proto_args)
+        self.node = intf.node
+        self.interface = str(intf.name)
+        self.address, self.prefix = str(intf.ip), int(intf.prefixLen)
+        self._process: subprocess.Popen[bytes] | None = None
+        # Else the radio's own network, which reaches neighbours only, is there beside DSR's.
+        self.node.cmd(f"ip address add {self.address}/32 dev {self.interface}")
+        self.node.cmd(f"ip address del {self.address}/{self.prefix} dev {self.interface}")
+        _hold(self.node, self)
+        self.start()
+
+    def start(self) -> None:
+        """Start the daemon; raises `RuntimeError` with its reason where it does not."""
+        command = [
+            str(BINARIES / "hoplab-dsr"),
+            *("--interface", self.interface, "--address", f"{self.address}/{self.prefix}"),
+            *("--tun", TUN, "--name", self.node.name),
+            *(f"--set={setting}" for setting in self.settings),
+        ]
+        process = self.node.popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+        said = process.stdout.readline().decode("utf-8", "replace").strip()
+        if said != "ready":
+            process.wait()
+            raise RuntimeError(f'proto="dsr" at {self.node.name}: {said or "did not start"}')
+        self._process = process
+
+    def stop(self) -> None:
+        """End the daemon, if it goes."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.terminate()
+        try:
+            process.wait(END_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+class Split:
+    """``proto="split"``: the node is a proxy of the flows that `record` starts (Split-TCP)."""
+
+    def __init__(self, intf: Any, proto_args: str) -> None:
+        if proto_args.strip():
+            raise ValueError(
+                f'proto="split" at {intf.node.name}: takes no proto_args; how flows are split is '
+                "said in record(…, split={…})"
+            )
+        _hold(intf.node, self)
+
+    def start(self) -> None:
+        """Its part begins with a flow."""
+
+    def stop(self) -> None:
+        """And ends with it."""
+
+
+def settings(proto_args: str) -> list[str]:
+    """``KEY=VALUE`` each."""
+    words = proto_args.split()
+    for word in words:
+        if "=" not in word:
+            raise ValueError(f'proto="dsr": proto_args: {word!r} is no KEY=VALUE (docs/dsr.md)')
+    return words
+
+
+def of(node: Any) -> Dsr | Split | None:
+    """The node's protocol, if it is one of these."""
+    held: Dsr | Split | None = getattr(node, HELD, None)
+    return held
+
+
+def register() -> None:
+    """Give Mininet-WiFi the names, where there is one."""
+    with contextlib.suppress(ImportError):
+        module: Any = importlib.import_module(PROTOCOLS)
+        module.dsr, module.split = Dsr, Split
+
+
+def _hold(node: Any, protocol: Dsr | Split) -> None:
+    """Keep it at the node, and end it with that: Mininet-WiFi ends only what it knows."""
+    setattr(node, HELD, protocol)
+    before = node.terminate
+
+    def terminate() -> None:
+        protocol.stop()
+        before()
+
+    node.terminate = terminate
+    atexit.register(protocol.stop)

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Give the samples of a guest's recordings to sinks, as they are taken."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from hoplab.front.mininet import measured
+from hoplab.host.stream.follow import content
+from hoplab.host.stream.hub import Stream
+from hoplab.host.stream.sink import Sink
+from hoplab.model.scenario.model import Scenario
+
+PAUSE_S = 0.05
+
+
+@contextmanager
+def follow(
+    out: Path,
+    sinks: Callable[[], Sequence[Sink]],
+    real_time: bool,
+    tell: Callable[[str], None],
+) -> Iterator[None]:
+    """While the block goes on, follow each recording that begins in ``out``, with ``sinks`` of its
+    own; ``tell`` hears what they did not take."""
+    ended = threading.Event()
+
+    def watch() -> None:
+        known: set[Path] = set()
+        going: list[tuple[Path, Stream]] = []
+        while True:
+            last = ended.wait(PAUSE_S)
+            for folder in measured.recordings(out):
+                scenario = None if folder in known else _begun(folder)
+                if scenario is not None:
+                    known.add(folder)
+                    stream = Stream(sinks())
+                    stream.begin(folder, scenario, measured.MACHINE, real_time)
+                    going.append((folder, stream))
+            for folder, stream in list(going):
+                if last or _status(folder) is not None:
+                    stream.close("complete" if _status(folder) == 0 else "failed")
+                    going.remove((folder, stream))
+                    for line in [*stream.warnings(), *stream.summary()]:
+                        tell(line)
+            if last:
+                return
+
+    thread = threading.Thread(target=watch, name="recordings", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _begun(folder: Path) -> Scenario | None:
+    """The scenario of a recording whose lab is at work."""
+    if not (folder / "raw" / "verdict.json").exists():
+        return None
+    with contextlib.suppress(OSError, ValidationError):
+        return Scenario.model_validate_json(content(folder / "scenario.json"))
+    return None
+
+
+def _status(folder: Path) -> int | None:
+    """How the lab has ended; None while it goes on."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        status = json.loads(content(folder / "raw" / "verdict.json")).get("status")
+        return status if isinstance(status, int) else None
+    return None

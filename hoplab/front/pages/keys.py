@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is made of the declarations of keys: the JSON Schema, and the tables of the manual.
+
+    python -m hoplab.front.pages.keys      # write both again
+
+The schema is published (`hoplab schema`) for editors, and compiled into the daemons
+(`daemons/keys`). Beside JSON Schema's own words it has ``unit`` and ``only``, of a key that counts
+only where another key has one of some values.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from pydantic.json_schema import models_json_schema
+
+from hoplab.model.resources import PACKAGE, PROJECT
+from hoplab.model.scenario.dsr import DsrSettings
+from hoplab.model.scenario.keys import Table
+from hoplab.model.scenario.medium_file import MediumFile
+from hoplab.model.scenario.model import Scenario
+from hoplab.model.scenario.split import SplitFile
+
+SCHEMA = PACKAGE / "model" / "scenario" / "scenario.schema.json"
+PAGES = (PROJECT / "docs" / "scenario.md", PROJECT / "docs" / "dsr.md")
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+REFERENCE = "#/$defs/"
+
+
+def document() -> dict[str, Any]:
+    """The JSON Schema of a scenario; its ``$defs`` hold the daemons' tables too."""
+    models = (Scenario, DsrSettings, MediumFile, SplitFile)
+    _, made = models_json_schema([(model, "validation") for model in models])
+    tables = {name: _tidied(table) for name, table in made["$defs"].items()}
+    for model in _tables(Table):
+        for name, (other, values) in model.only.items():
+            if model.__name__ in tables:
+                place = tables[model.__name__]["properties"][name]
+                place["only"] = {"key": other, "values": list(values)}
+    tables["Routing"]["if"] = {
+        "properties": {"protocol": {"const": "dsr"}},
+        "required": ["protocol"],
+    }
+    tables["Routing"]["then"] = {"properties": {"settings": {"$ref": f"{REFERENCE}DsrSettings"}}}
+    scenario = tables.pop("Scenario")
+    return {"$schema": DIALECT, "title": "Hoplab scenario", **scenario, "$defs": tables}
+
+
+def _tables(table: type[Table]) -> list[type[Table]]:
+    return [found for sub in table.__subclasses__() for found in (sub, *_tables(sub))]
+
+
+def _tidied(value: Any) -> Any:
+    """Without made-up titles, with optional keys as TOML has them: there or not, never null."""
+    if isinstance(value, list):
+        return [_tidied(entry) for entry in value]
+    if not isinstance(value, dict):
+        return value
+    if "anyOf" in value:
+        choices = [choice for choice in value["anyOf"] if choice != {"type": "null"}]
+        if len(choices) == 1:
+            rest = {name: entry for name, entry in value.items() if name != "anyOf"}
+            return _tidied({**choices[0], **rest})
+    return {
+        name: _tidied(entry)
+        for name, entry in value.items()
+        if not (name == "title" and isinstance(entry, str))
+        and not (name == "default" and (entry is None or isinstance(entry, dict)))
+    }
+
+
+def text() -> str:
+    """The schema as it stands in the package."""
+    return json.dumps(document(), indent=1, ensure_ascii=False) + "\n"
+
+
+def page(old: str) -> str:
+    """A page of the manual with its tables of keys made anew, each between two marks."""
+    schema = document()
+
+    def table(match: re.Match[str]) -> str:
+        name = match[1]
+        found = schema if name == "Scenario" else schema["$defs"][name]
+        return f"<!-- keys of {name} -->\n{_rows(found)}<!-- end of keys -->"
+
+    return re.sub(r"<!-- keys of (\w+) -->\n.*?<!-- end of keys -->", table, old, flags=re.DOTALL)
+
+
+def _rows(table: dict[str, Any]) -> str:
+    rows = ["| key | default | allowed | |", "|---|---|---|---|"]
+    for name, declared in table["properties"].items():
+        cells = [
+            f"`{name}`",
+            _default(name, declared, table),
+            _allowed(declared),
+            declared.get("description", ""),
+        ]
+        if only := declared.get("only"):
+            cells[3] += f" (`{only['key']}` {' or '.join(only['values'])})"
+        rows.append("| " + " | ".join(cells) + " |")
+    return "\n".join(rows) + "\n"
+
+
+def _default(name: str, declared: dict[str, Any], table: dict[str, Any]) -> str:
+    if name in table.get("required", ()):
+        return "must be given"
+    return _value(declared["default"]) if declared.get("default") not in (None, [], "") else ""
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _allowed(declared: dict[str, Any]) -> str:
+    """Values or range, and the unit."""
+    if "enum" in declared:
+        return ", ".join(_value(value) for value in declared["enum"]) + _unit(declared)
+    if "oneOf" in declared:
+        return " or ".join(_allowed(choice) for choice in declared["oneOf"])
+    if "$ref" in declared:
+        return "a table"
+    if declared.get("type") == "array":
+        return "a list"
+    if declared.get("type") == "boolean":
+        return "true, false"
+    low, high = declared.get("minimum"), declared.get("maximum")
+    if "exclusiveMinimum" in declared:
+        bounds = f"above {_value(declared['exclusiveMinimum'])}"
+        bounds += f", to {_value(high)}" if high is not None else ""
+    elif low is not None:
+        bounds = (
+            f"{_value(low)} to {_value(high)}" if high is not None else f"{_value(low)} and above"
+        )
+    else:
+        bounds = ""
+    return (bounds + _unit(declared)).strip()
+
+
+def _unit(declared: dict[str, Any]) -> str:
+    return f" {declared['unit']}" if "unit" in declared else ""
+
+
+def write() -> None:
+    """Bring the schema and the pages up to date."""
+    SCHEMA.write_text(text(), encoding="utf-8")
+    for path in PAGES:
+        path.write_text(page(path.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write()

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The fixture ``lab``: runs for a test, each of them once."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from hoplab.front import api
+from hoplab.host.machine import select
+from hoplab.host.machine.sealed import Machine
+from hoplab.host.results import digests
+from hoplab.host.runs import launch
+from hoplab.many.store.key import key_of, text_of
+from hoplab.model.errors import HoplabError, ResultsError
+from hoplab.model.scenario.model import Scenario
+
+DIGITS = 16
+"""Of a run's key, in its folder's name."""
+LAST_EVENTS = 10
+Given = Scenario | str | Path | Mapping[str, Any]
+
+
+def goodput_kbps(run: api.Run) -> float:
+    """Of all flows together."""
+    return run.goodput_kbps
+
+
+class Lab:
+    """Runs scenarios into folders below ``kept``, by the hash of scenario and machine: what has
+    been run is read from there, whichever test asked for it. Relative paths are the test file's."""
+
+    def __init__(self, kept: Path, beside: Path, seeds: int) -> None:
+        self.kept = kept
+        self.beside = beside
+        self.seeds = seeds
+        self.used: list[Path] = []
+
+    def run(
+        self,
+        scenario: Given,
+        *,
+        seed: int | None = None,
+        set: Mapping[str, Any] | None = None,
+    ) -> api.Run:
+        """As `hoplab.run`. Raises what that raises."""
+        if isinstance(scenario, str | Path):
+            scenario = self.beside / scenario
+        resolved = api.resolved_scenario(scenario, seed, set)
+        machine = select.chosen()
+        folder = self.kept / key_of(text_of(resolved), machine.id)[:DIGITS]
+        with _turn(folder):
+            if not _is_whole(folder):
+                _run(resolved, folder, machine)
+        if folder not in self.used:
+            self.used.append(folder)
+        return api.load(folder)
+
+    def sample(
+        self,
+        scenario: Given,
+        read: Callable[[api.Run], float] = goodput_kbps,
+        *,
+        seeds: int | None = None,
+        set: Mapping[str, Any] | None = None,
+    ) -> list[float]:
+        """What ``read`` says of the runs under seeds 1, 2, …: as many as ``seeds`` or
+        ``--hoplab-seeds`` says. For `hoplab.front.testing.assert_within` and `assert_faster`."""
+        wanted = range(1, (seeds or self.seeds) + 1)
+        with ThreadPoolExecutor(_workers()) as pool:
+            runs = pool.map(lambda seed: self.run(scenario, seed=seed, set=set), wanted)
+            return [float(read(run)) for run in runs]
+
+    def told(self) -> str:
+        """For a failed test's message: each run's report and its last events."""
+        lines = []
+        for folder in self.used:
+            try:
+                run = api.load(folder)
+                lines.append(f"report: {run.report}")
+                lines += [_line(event) for event in run.rows("events")[-LAST_EVENTS:]]
+            except HoplabError as error:
+                lines.append(str(error))
+        return "\n".join(lines)
+
+
+def _line(event: Mapping[str, Any]) -> str:
+    t_s = "" if event["t_s"] is None else f"{event['t_s']:.6f}"
+    words = (event[name] or "" for name in ("node", "source", "kind", "detail"))
+    return f"  {t_s:>12} {' '.join(map(str, words))}".rstrip()
+
+
+def _run(scenario: Scenario, folder: Path, machine: Machine) -> None:
+    """Into ``folder``; what an earlier pytest left there half done, or a run that failed, makes
+    room and stands beside it."""
+    if folder.exists():
+        number = 1
+        while (aside := folder.with_name(f"{folder.name}-failed-{number}")).exists():
+            number += 1
+        folder.rename(aside)
+    launch.run(scenario, None, folder, sealed=machine)
+
+
+def _is_whole(folder: Path) -> bool:
+    try:
+        run = api.load(folder)
+    except ResultsError:
+        return False
+    return run.manifest["verdict"]["status"] == 0 and not any(digests.damage(folder, run.manifest))
+
+
+@contextmanager
+def _turn(folder: Path) -> Iterator[None]:
+    """One process at a time, however many pytest has."""
+    if not folder.parent.exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        (folder.parent / ".gitignore").write_text("*\n", encoding="ascii")
+    with folder.with_suffix(".lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _workers() -> int:
+    """A guest a core; pytest-xdist has started a process a core already."""
+    return 1 if "PYTEST_XDIST_WORKER" in os.environ else len(os.sched_getaffinity(0))

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The fixture ``network``: a scenario's network in a test's guest, at the test's disposal."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hoplab.front import api
+from hoplab.guest.lab.account import Account
+from hoplab.guest.lab.built import built
+from hoplab.guest.lab.cleanup import CleanUp
+from hoplab.guest.lab.job import prepare
+from hoplab.guest.lab.started import Started, started
+from hoplab.guest.network.namespaces import inside
+from hoplab.guest.system.processes import STOP_GRACE_S
+from hoplab.host.runs import folder
+from hoplab.model.scenario.model import Scenario
+
+PAUSE_S = 0.1
+TIMEOUT_S = 120.0
+"""Of a command, in virtual time where the guest has it."""
+
+
+class Network:
+    """Stations with their addresses, reached by name; the channel and the routing daemons run."""
+
+    def __init__(self, stage: Started, out: Path, undo: CleanUp) -> None:
+        self._undo = undo
+        self.address: dict[str, str] = dict(stage.built.plan.address)
+        """IPv4 address of each station."""
+        self.logs = out / "logs"
+        """What the daemons say."""
+
+    def run(
+        self, station: str, *command: str, check: bool = True, timeout_s: float = TIMEOUT_S
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command at a station and wait; names of stations in it become addresses.
+
+        Raises `AssertionError` with its output where it fails and ``check`` is set, and where it
+        takes longer.
+        """
+        words = self._words(command)
+        try:
+            with inside(station):
+                done = subprocess.run(
+                    words, capture_output=True, text=True, check=False, timeout=timeout_s
+                )
+        except subprocess.TimeoutExpired as late:
+            said = (late.stderr or late.stdout or b"").decode("utf-8", "replace")
+            told = f"{station}: {words[0]}: not done in {timeout_s:g} s: {said}"
+            raise AssertionError(told) from None
+        if check and done.returncode != 0:
+            said = done.stderr.strip() or done.stdout.strip()
+            raise AssertionError(f"{station}: {' '.join(words)}: status {done.returncode}: {said}")
+        return done
+
+    def start(self, station: str, *command: str) -> subprocess.Popen[str]:
+        """Start a command at a station; it is ended with the network where it still runs."""
+        with inside(station):
+            process = subprocess.Popen(
+                self._words(command),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+        self._undo.later(lambda: _end(process))
+        return process
+
+    def answers(self, source: str, destination: str, within_s: float) -> float:
+        """How long it takes until a ping from ``source`` gets through, in s: routes converge.
+
+        Raises `AssertionError` where that is longer than ``within_s``.
+        """
+        began = time.monotonic()
+        while time.monotonic() - began < within_s:
+            ping = self.run(source, "ping", "-c", "1", "-W", "1", destination, check=False)
+            if ping.returncode == 0:
+                return time.monotonic() - began
+            # Without a route ping returns at once, and in virtual time a loop takes none.
+            time.sleep(PAUSE_S)
+        raise AssertionError(f"{destination} does not answer {source} within {within_s:g} s")
+
+    def _words(self, command: tuple[str, ...]) -> list[str]:
+        return [self.address.get(word, word) for word in command]
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    process.terminate()
+    try:
+        process.wait(STOP_GRACE_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+@contextmanager
+def networks(beside: Path) -> Iterator[Callable[..., Network]]:
+    """What builds a test's networks; they go when it ends."""
+    with CleanUp() as undo:
+
+        def build(
+            scenario: Scenario | str | Path | Mapping[str, Any],
+            *,
+            set: Mapping[str, Any] | None = None,
+        ) -> Network:
+            """The network of a scenario: a file, a path beside the test, a document."""
+            if isinstance(scenario, str | Path):
+                scenario = beside / scenario
+            resolved = api.resolved_scenario(scenario, None, set)
+            out = Path(tempfile.mkdtemp(prefix="hoplab-network-"))
+            folder.fill(out, resolved, None)
+            # It ends with the test, not with the scenario.
+            plan = replace(prepare(out), end_s=None)
+            stage = started(built(plan, out, Account(), undo), real_time=False, undo=undo)
+            return Network(stage, out, undo)
+
+        yield build

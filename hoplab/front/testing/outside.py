@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run a test function in a guest, with its reports coming back as if it had run here."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hoplab.front.testing import guest
+from hoplab.front.testing.plugin import OPTIONS
+from hoplab.host.machine import private, uml
+from hoplab.host.machine.uml import MOST_RADIOS
+from hoplab.host.machine.watch import Limits
+from hoplab.model.errors import HoplabError, ScenarioError
+
+PASSED_ON = ("tbstyle", "showlocals", "capture", "log_level", "log_format", "log_date_format")
+"""Options of pytest that shape a report, by the names that its configuration has."""
+NOT_THERE = ("cacheprovider", "xdist", "randomly", "rerunfailures", "cov")
+"""Plug-ins that do their work outside; in a guest they would write, start processes, choose."""
+LAST_LINES = 20
+MOST_SEED = 2**63 - 1
+MEMORY_MB = ("memory_mb", 64, 1 << 20)
+"""A guest that has less does not start."""
+PLUGIN = "hoplab.front.testing.plugin"
+"""Also the entry point's name, so that it is not loaded twice."""
+
+
+def run(item: pytest.Item, marker: pytest.Mark) -> None:
+    """Log the reports of ``item``, made in a guest; one of its own where the guest made none."""
+    hook = item.ihook
+    hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    for report in _reports(item, marker):
+        report.nodeid, report.location = item.nodeid, item.location
+        hook.pytest_runtest_logreport(report=report)
+    hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+
+
+def _reports(item: pytest.Item, marker: pytest.Mark) -> Iterator[pytest.TestReport]:
+    with private.guest_folder() as folder:  # 'hoplab clean' clears it after a crash
+        log = folder / "pytest.log"
+        failure = ""
+        log.touch()
+        try:
+            _boot(item, _settings(item, marker), folder, log)
+        except (HoplabError, pytest.fail.Exception) as error:  # also what pytest-timeout raises
+            failure = str(error)
+        found = list(_read(item, folder / guest.REPORTS))
+        yield from (report for report in found if isinstance(report, pytest.TestReport))
+        if not any(getattr(report, "when", None) == "teardown" for report in found):
+            collected = [r for r in found if isinstance(r, pytest.CollectReport)]
+            yield from _broken(item, failure, collected, log)
+
+
+def _settings(item: pytest.Item, marker: pytest.Mark) -> dict[str, Any]:
+    unknown = sorted(set(marker.kwargs) - OPTIONS)
+    if marker.args or unknown:
+        what = unknown[0] if unknown else repr(marker.args[0])
+        raise ScenarioError(
+            f"{item.nodeid}: @pytest.mark.hoplab: {what} is none of its options; "
+            f"name them: {', '.join(sorted(OPTIONS))}"
+        )
+    for name, least, most in (("radios", 0, MOST_RADIOS), ("seed", 0, MOST_SEED), MEMORY_MB):
+        value = marker.kwargs.get(name, least)
+        if type(value) is not int or not least <= value <= most:
+            raise ScenarioError(
+                f"{item.nodeid}: @pytest.mark.hoplab: {name} = {value!r:.80}; expected a whole "
+                f"number from {least} to {most}"
+            )
+    if type(marker.kwargs.get("realtime", False)) is not bool:
+        raise ScenarioError(
+            f"{item.nodeid}: @pytest.mark.hoplab: realtime = "
+            f"{marker.kwargs['realtime']!r:.80}; expected True or False"
+        )
+    return dict(marker.kwargs)
+
+
+def _boot(item: pytest.Item, settings: dict[str, Any], folder: Path, log: Path) -> None:
+    shown = item.config.getoption("capture") == "no"
+    seed = getattr(item, "callspec", None) and item.callspec.params.get("hoplab_seed")  # type: ignore[attr-defined]
+    with log.open("wb") as file:
+        uml.run_guest(
+            ["env", f"{guest.FOLDER}=/out", *_environment(), *_command(item)],
+            writable=folder,
+            cwd=str(item.config.invocation_params.dir),
+            radios=settings.get("radios", 0),
+            seed=seed or settings.get("seed", 1),
+            virtual=not settings.get("realtime", False),
+            memory_mb=settings.get("memory_mb", uml.MEMORY_MB),
+            limits=Limits(tell=partial(_tell, item)),
+            stdout=None if shown else file,
+            stderr=None if shown else file,
+        )
+
+
+def _tell(item: pytest.Item, what: str) -> None:
+    """A test that hangs is not ended, as outside a guest it would not be; but it is told."""
+    reporter = item.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None:
+        reporter.write_line(f"{item.nodeid}: {what}; it goes on. Ctrl-C or pytest-timeout ends it")
+
+
+def _environment() -> list[str]:
+    """What the caller's interpreter was told, but for what would make each run another."""
+    kept = ("PYTHONPATH", "VIRTUAL_ENV")
+    return [f"{name}={os.environ[name]}" for name in kept if name in os.environ]
+
+
+def _command(item: pytest.Item) -> list[str]:
+    config = item.config
+    name = item.nodeid.partition("::")[2]
+    # Not from the current folder: one called hoplab in it would hide this package.
+    words = [
+        sys.executable,
+        "-P",
+        "-m",
+        "pytest",
+        f"{item.path}::{name}",
+        f"--rootdir={config.rootpath}",
+    ]
+    # A limit of wall time is the outer pytest's; in a guest it would be one of virtual time.
+    words += ["-o", "addopts=", "-o", "timeout=0", "-p", PLUGIN]
+    if config.inipath is not None:
+        words += ["-c", str(config.inipath)]
+    for plugin in NOT_THERE:
+        words += ["-p", f"no:{plugin}"]
+    for option in PASSED_ON:
+        value = config.getoption(option, None)
+        flag = "--tb" if option == "tbstyle" else f"--{option.replace('_', '-')}"
+        if value is True:
+            words.append(flag)
+        elif value not in (None, False):
+            words.append(f"{flag}={value}")
+    if seeds := config.getoption("hoplab_seeds"):
+        words.append(f"--hoplab-seeds={seeds}")
+    return words + ["-v"] * config.getoption("verbose")
+
+
+def _read(item: pytest.Item, path: Path) -> Iterator[pytest.TestReport | pytest.CollectReport]:
+    if not path.exists():
+        return
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            data = json.loads(line)
+        except ValueError:  # a guest that was ended in mid-line
+            return
+        config = item.config
+        report = config.hook.pytest_report_from_serializable(config=config, data=data)
+        if isinstance(report.longrepr, list):  # of a skip: file, line, why; JSON has no tuples
+            report.longrepr = tuple(report.longrepr)
+        yield report
+
+
+def _broken(
+    item: pytest.Item, failure: str, collected: list[pytest.CollectReport], log: Path
+) -> Iterator[pytest.TestReport]:
+    """A report for a test of which the guest could not tell all."""
+    lines = [failure or "the guest's pytest ended before the test did"]
+    lines += [str(report.longrepr) for report in collected]
+    text = log.read_text(encoding="utf-8", errors="replace")
+    if not collected and text:
+        lines += ["the guest's last lines:", *text.splitlines()[-LAST_LINES:]]
+    yield pytest.TestReport(
+        nodeid=item.nodeid,
+        location=item.location,
+        keywords=dict.fromkeys(item.keywords, 1),
+        outcome="failed",
+        longrepr="\n".join(lines),
+        when="call",
+        duration=0.0,
+    )

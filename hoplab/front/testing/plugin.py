@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What pytest loads: the marker ``hoplab``, the fixture ``lab``, ``--hoplab-seeds``.
+
+Light until it is used: a project's other tests must not wait for it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hoplab.front.testing import guest
+from hoplab.model.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from hoplab.front.testing.lab import Lab
+    from hoplab.front.testing.network import Network
+
+MARKER = (
+    "hoplab(radios=0, seed=1, realtime=False, memory_mb=2048): run this test in a guest of its "
+    "own, as root, with so many virtual radios (wlan0, …) and in virtual time"
+)
+OPTIONS = frozenset({"radios", "seed", "realtime", "memory_mb"})
+SEEDS = 5
+KEPT = Path(".hoplab")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("hoplab")
+    group.addoption(
+        "--hoplab-seeds",
+        type=_seeds,
+        metavar="N",
+        help=f"seeds 1 to N of every lab.sample ({SEEDS} where it is not given) and of every test "
+        "in a guest (its marker's)",
+    )
+    group.addoption(
+        "--hoplab-runs",
+        type=Path,
+        metavar="FOLDER",
+        help=f"where lab.run keeps runs; {KEPT}/ in pytest's root folder where it is not given",
+    )
+
+
+def _seeds(text: str) -> int:
+    if not text.isdigit() or not 1 <= int(text) <= 10_000:
+        raise ValueError
+    return int(text)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", MARKER)
+    if guest.FOLDER in os.environ:
+        config.pluginmanager.register(guest.Reporter(Path(os.environ[guest.FOLDER])))
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Under ``--hoplab-seeds`` a test in a guest is run with each seed."""
+    seeds = metafunc.config.getoption("hoplab_seeds")
+    if seeds and metafunc.definition.get_closest_marker("hoplab") is not None:
+        metafunc.fixturenames.append("hoplab_seed")
+        metafunc.parametrize("hoplab_seed", range(1, seeds + 1), ids=lambda seed: f"seed{seed}")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests() -> None:
+    """In a guest: the current folder is searched for modules, as ``python -m pytest`` has it, now
+    that this package has been found."""
+    if guest.FOLDER in os.environ and str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """Send a marked test into a guest; the guest's own pytest comes here too, and runs it."""
+    marker = item.get_closest_marker("hoplab")
+    if marker is None or guest.FOLDER in os.environ:
+        return None
+    from hoplab.front.testing import outside
+
+    outside.run(item, marker)
+    # What earlier tests set up, of a package say, may have been kept for this one's sake.
+    item.session._setupstate.teardown_exact(nextitem)
+    return True
+
+
+@pytest.fixture
+def lab(request: pytest.FixtureRequest) -> Lab:
+    """Runs scenarios for a test: ``lab.run("x.toml")``, ``lab.sample("x.toml", read)``.
+
+    A run that was finished before, whatever test asked for it, is not run again.
+    """
+    from hoplab.front.testing.lab import Lab
+
+    config = request.config
+    kept = config.getoption("hoplab_runs") or config.rootpath / KEPT
+    made = Lab(kept, request.path.parent, config.getoption("hoplab_seeds") or SEEDS)
+    request.node.stash[LAB] = made
+    return made
+
+
+@pytest.fixture
+def network(request: pytest.FixtureRequest) -> Iterator[Callable[..., Network]]:
+    """In a guest: ``net = network("x.toml")`` builds a scenario's stations, radios, channel and
+    routing, without its traffic; they go when the test ends."""
+    from hoplab.front.testing.network import networks
+
+    if guest.FOLDER not in os.environ:
+        raise ScenarioError(
+            f"{request.node.name}: network: is there in a guest only; mark it @pytest.mark.hoplab"
+        )
+    with networks(request.path.parent) as build:
+        yield build
+
+
+LAB: pytest.StashKey[Lab] = pytest.StashKey()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """A failed test's message names its runs' reports and their last events."""
+    report = yield
+    used = item.stash.get(LAB, None)
+    if used is not None and report.when == "call" and report.failed:  # type: ignore[attr-defined]
+        report.sections.append(("hoplab runs", used.told()))  # type: ignore[attr-defined]
+    return report

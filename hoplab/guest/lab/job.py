@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One run inside a kernel: build the network, start daemons and traffic, measure, stop.
+
+Runs as root in whichever kernel it is started in: ``python -m hoplab.guest.lab FOLDER`` reads
+FOLDER/scenario.json (a resolved scenario) and writes FOLDER/raw and FOLDER/logs. Progress goes
+to stdout as one JSON object a virtual second; the verdict to FOLDER/raw/verdict.json.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+from hoplab.guest.lab.account import Account
+from hoplab.guest.lab.built import Maker, built
+from hoplab.guest.lab.cleanup import CleanUp
+from hoplab.guest.lab.running import running
+from hoplab.guest.lab.started import started
+from hoplab.guest.system import signals
+from hoplab.model.errors import HoplabError, ResultsError
+from hoplab.model.scenario.model import Scenario
+from hoplab.model.scenario.plan import Plan, plan
+
+REAL_TIME = "--real-time"
+PR_SET_TIMERSLACK = 29
+PROBE_BYTES = 1 << 16
+DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+
+
+def prepare(out: Path) -> Plan:
+    """The plan of the scenario in ``out``, with the places for records and logs made."""
+    for folder in ("raw", "logs", "captures"):
+        (out / folder).mkdir(exist_ok=True)
+    text = (out / "scenario.json").read_text(encoding="utf-8")
+    return plan(Scenario.model_validate_json(text))
+
+
+def main(arguments: list[str]) -> int:
+    """``FOLDER [--real-time]``; returns the exit status."""
+    signals.raise_on_signals()
+    return perform(Path(arguments[0]), REAL_TIME in arguments)
+
+
+def perform(
+    out: Path,
+    real_time: bool,
+    make: Maker | None = None,
+    ready: Callable[[int], None] = lambda begin_ns: None,
+) -> int:
+    """The run whose folder is ``out``; returns the exit status. ``make`` is as for `built`;
+    ``ready`` is told CLOCK_MONOTONIC of time 0, just before that."""
+    # Else the kernel wakes every process up to 50 us late; what is started inherits it.
+    ctypes.CDLL(None).prctl(PR_SET_TIMERSLACK, 1)
+    account = Account()
+    account.status, account.error = _verdict(out, real_time, account, make, ready)
+    with contextlib.suppress(OSError):  # the exit status tells too
+        account.write(out)
+    return account.status
+
+
+def _verdict(
+    out: Path, real_time: bool, account: Account, make: Maker | None, ready: Callable[[int], None]
+) -> tuple[int, str | None]:
+    """Run; exit status and what went wrong."""
+    try:
+        work = prepare(out)
+        with CleanUp() as undo:
+            stage = started(built(work, out, account, undo, make), real_time, undo)
+            run = running(stage, undo)
+            ready(stage.clock.epoch_ns)
+            run.follow()
+    except HoplabError as error:
+        if (reason := _no_space(out)) is not None:  # a daemon cannot even log that
+            return ResultsError.exit_status, reason
+        _log_notes(out, error)
+        return error.exit_status, str(error)
+    except signals.Stopped as stopped:
+        return stopped.exit_status, stopped.word
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno in DISK_ERRORS:
+            return ResultsError.exit_status, _unwritable(error)
+        with contextlib.suppress(OSError):
+            (out / "logs" / "lab.log").write_text(traceback.format_exc(), encoding="utf-8")
+        return 1, f"lab: {type(error).__name__}: {error}; see logs/lab.log"
+    return 0, None
+
+
+def _unwritable(error: OSError) -> str:
+    return f"results: cannot be written: {error.strerror}; free some space"
+
+
+def _no_space(out: Path) -> str | None:
+    """Why nothing can be written to the run's folder; None where something can."""
+    probe = out / "raw" / "probe"
+    try:
+        probe.write_bytes(bytes(PROBE_BYTES))
+    except OSError as error:
+        return _unwritable(error) if error.errno in DISK_ERRORS else None
+    finally:
+        probe.unlink(missing_ok=True)
+    return None
+
+
+def _log_notes(out: Path, error: Exception) -> None:
+    """What went wrong in clearing up, for who wants to know."""
+    notes = getattr(error, "__notes__", [])
+    if notes:
+        with contextlib.suppress(OSError):
+            text = "\n".join([str(error), *notes]) + "\n"
+            (out / "logs" / "lab.log").write_text(text, encoding="utf-8")

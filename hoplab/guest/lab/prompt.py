@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A prompt on a scenario's running network, in real time: ``n0 ping n3``, ``n2 iw dev``.
+
+``python -m hoplab.guest.lab.prompt FOLDER`` runs as root in whichever kernel it is started in, as
+`hoplab.guest.lab` does.
+"""
+
+from __future__ import annotations
+
+import cmd
+import contextlib
+import os
+import readline
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+import traceback
+import tty
+from dataclasses import replace
+from pathlib import Path
+
+from hoplab.guest.lab.account import Account
+from hoplab.guest.lab.built import built
+from hoplab.guest.lab.cleanup import CleanUp
+from hoplab.guest.lab.job import prepare
+from hoplab.guest.lab.session import Channel, Session
+from hoplab.guest.lab.started import Started, started
+from hoplab.guest.network.elfn import Elfn
+from hoplab.guest.network.namespaces import inside
+from hoplab.guest.system import signals
+from hoplab.guest.system.note import NOTES
+from hoplab.guest.system.processes import program
+from hoplab.model.errors import HoplabError
+from hoplab.model.scenario.plan import Plan
+from hoplab.model.scenario.proxies import parts
+from hoplab.model.scenario.reach import neighbours
+
+SEARCHED = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
+
+
+class Prompt(cmd.Cmd):
+    """``STATION COMMAND…`` runs a command at a station; names in it become addresses."""
+
+    prompt = "hoplab> "
+    intro = "Type 'STATION COMMAND', 'nodes', 'links', 'help' or 'exit'."
+
+    def __init__(self, plan: Plan, elfn: dict[str, Elfn]) -> None:
+        super().__init__()
+        self._elfn = elfn
+        self._splitting = _splitting(plan)
+        self._scenario = plan.scenario
+        self._addresses = plan.address
+        self._graph = neighbours(plan.scenario)
+
+    def do_nodes(self, line: str) -> None:
+        """nodes: every station with its address and place."""
+        for station in self._scenario.station:
+            kind = "radio" if station.radio else "wired"
+            place = f"{station.x_m:g} m, {station.y_m:g} m"
+            print(f"{station.name:8} {self._addresses[station.name]:12} {kind}  {place}")
+
+    def do_links(self, line: str) -> None:
+        """links: who reaches whom directly, by place at time 0 and by wire."""
+        for name, others in self._graph.items():
+            print(f"{name:8} {' '.join(others) or '(nobody)'}")
+
+    def do_elfn(self, line: str) -> None:
+        """elfn: connections that stand by or have stood by, and what became of all notices."""
+        for station, module in self._elfn.items():
+            for c in module.connections():
+                now = "stands by" if c.standby else f"went on ({c.reason})"
+                print(
+                    f"{station:8} {c.local[1]} > {c.remote[0]}:{c.remote[1]}  {now}, "
+                    f"{c.standbys} times, {c.standby_s:.3f} s, {c.probes} probes, "
+                    f"{c.notices} notices, {c.resent} sent again"
+                )
+            told = module.counters().items()
+            print(f"{station:8} notices: " + ", ".join(f"{count} {name}" for name, count in told))
+
+    def do_split(self, line: str) -> None:
+        """split: what each station does for split connections."""
+        if not self._splitting:
+            print("no flow of this scenario is split")
+        for station in self._splitting:
+            with inside(station):
+                done = subprocess.run(
+                    [program("hoplab-split"), "ctl"], capture_output=True, text=True, check=False
+                )
+            print(f"{station}:")
+            print(done.stdout or done.stderr, end="")
+
+    def do_exit(self, line: str) -> bool:
+        """exit: take the network down and leave; so does Ctrl-D."""
+        return True
+
+    def get_names(self) -> list[str]:
+        """What help and completion offer."""
+        return [name for name in super().get_names() if name != "do_EOF"]
+
+    def do_EOF(self, line: str) -> bool:
+        print()
+        return True
+
+    def emptyline(self) -> bool:
+        return False
+
+    def default(self, line: str) -> None:
+        try:
+            station, *command = shlex.split(line)
+        except ValueError as error:
+            print(f"{line}: {error}")
+            return
+        if station not in self._addresses:
+            names = ", ".join(self._addresses)
+            print(f"{station}: no such station or command; stations: {names}; or help, exit")
+            return
+        if not command:
+            print(f"{station}: no command given; try '{station} ip address'")
+            return
+        program, *arguments = command
+        arguments = [self._addresses.get(argument, argument) for argument in arguments]
+        try:
+            with inside(station):
+                process = subprocess.Popen([program, *arguments])
+        except OSError as error:
+            print(f"{program}: {error.strerror}")
+            return
+        try:
+            process.wait()
+        except KeyboardInterrupt:
+            # The terminal has told the command too.
+            process.wait()
+
+    def completenames(self, text: str, *ignored: object) -> list[str]:
+        stations = [name for name in self._addresses if name.startswith(text)]
+        return [*stations, *super().completenames(text)]
+
+    def completedefault(self, *arguments: object) -> list[str]:
+        text, line, begin = str(arguments[0]), str(arguments[1]), int(str(arguments[2]))
+        if len(line[:begin].split()) == 1:
+            return sorted(
+                {
+                    entry.name
+                    for folder in SEARCHED
+                    if Path(folder).is_dir()
+                    for entry in Path(folder).glob(f"{text}*")
+                }
+            )
+        return [name for name in self._addresses if name.startswith(text)]
+
+    def run(self) -> None:
+        """Until exit; Ctrl-C at the prompt clears the line."""
+        readline.set_completer_delims(" \t\n")
+        while True:
+            try:
+                self.cmdloop()
+                return
+            except KeyboardInterrupt:
+                print()
+                self.intro = ""
+
+
+class _Over(Exception):
+    """Somebody has ended the session elsewhere."""
+
+
+def _play(stage: Started, session: Session, at_prompt: bool) -> None:
+    """Serve the session until it ends, in a thread of its own where there is a prompt too."""
+    if not at_prompt:
+        session.serve()
+        return
+    failures: list[Exception] = []
+
+    def serve() -> None:
+        try:
+            session.serve()
+        except Exception as error:
+            failures.append(error)
+        os.kill(os.getpid(), signal.SIGUSR1)
+
+    def over(number: int, frame: object) -> None:
+        raise _Over
+
+    signal.signal(signal.SIGUSR1, over)
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    with contextlib.suppress(_Over):
+        Prompt(stage.built.plan, stage.built.elfn).run()
+        signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+    session.stop()
+    thread.join()
+    if failures:
+        raise failures[0]
+
+
+def _line(name: str) -> int:
+    """The descriptor of a session's line: a socket that is there, or a terminal to open."""
+    if name.startswith("fd:"):
+        return int(name.removeprefix("fd:"))
+    descriptor = os.open(name, os.O_RDWR | os.O_NOCTTY)
+    tty.setraw(descriptor)
+    return descriptor
+
+
+def _session(plan: Plan, out: Path, account: Account, line: str, at_prompt: bool) -> None:
+    """A network with a session on it, and its records."""
+    control = NOTES / f"{os.getpid()}-medium"
+    with CleanUp() as undo:
+        made = built(plan, out, account, undo)
+        stage = started(made, real_time=True, undo=undo, control=control)
+        session = Session(stage, control, Channel(_line(line)), undo)
+        _play(stage, session, at_prompt)
+        session.finish()
+
+
+def _splitting(plan: Plan) -> list[str]:
+    """Stations with a daemon that splits connections."""
+    if not plan.splits:
+        return []
+    return list(plan.address if plan.scenario.routing.protocol == "dsr" else parts(plan))
+
+
+def main(arguments: list[str]) -> int:
+    """``FOLDER [--line LINE] [--prompt]``: bring the network up, prompt, take it down; returns the
+    exit status. With a line there is a session (`hoplab.guest.lab.session`), whose account is
+    kept."""
+    signals.raise_on_signals((signal.SIGTERM, signal.SIGHUP))
+    out = Path(arguments[0])
+    account = Account()
+    if "--line" in arguments:
+        line = arguments[arguments.index("--line") + 1]
+        account.status, account.error = 0, None
+        try:
+            plan = replace(prepare(out), end_s=None)
+            _session(plan, out, account, line, "--prompt" in arguments)
+        except HoplabError as error:
+            account.status, account.error = error.exit_status, str(error)
+        except signals.Stopped as stopped:
+            account.status, account.error = stopped.exit_status, stopped.word
+        except Exception as error:
+            (out / "logs" / "lab.log").write_text(traceback.format_exc(), encoding="utf-8")
+            told = f"lab: {type(error).__name__}: {error}; see logs/lab.log"
+            account.status, account.error = 1, told
+        account.write(out)
+        return account.status
+    try:
+        plan = replace(prepare(out), end_s=None)
+        with CleanUp() as undo:
+            stage = started(built(plan, out, account, undo), real_time=True, undo=undo)
+            for warning in account.warnings:
+                print(f"hoplab: warning: {warning}", file=sys.stderr)
+            Prompt(plan, stage.built.elfn).run()
+    except HoplabError as error:
+        print(f"hoplab: {error}", file=sys.stderr)
+        return error.exit_status
+    except signals.Stopped as stopped:
+        return stopped.exit_status
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The second stage: channel and routing at work, no traffic yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from hoplab.guest.lab.built import Built
+from hoplab.guest.lab.cleanup import CleanUp
+from hoplab.guest.lab.clock import Clock
+from hoplab.guest.medium import start as medium
+from hoplab.guest.routing import daemons as routing
+from hoplab.guest.routing import split, static
+from hoplab.guest.system.processes import Daemons
+
+REAL_TIME_LEAD_S = (2.0, 0.5)
+"""In real time starting takes time: at least this much, and this much a station."""
+
+
+@dataclass(frozen=True)
+class Started:
+    """A network that carries packets; ``clock`` says when the measured part begins."""
+
+    built: Built
+    clock: Clock
+    daemons: Daemons
+    real_time: bool
+
+
+def started(built: Built, real_time: bool, undo: CleanUp, control: Path | None = None) -> Started:
+    """Start medium, routing and what splits TCP; their end is in ``undo``. At ``control`` the
+    medium takes changes by hand, in real time."""
+    plan, namespaces = built.plan, built.network.namespaces
+    lead_s = plan.scenario.warm_up_s or 0.0
+    if real_time:
+        lead_s += REAL_TIME_LEAD_S[0] + REAL_TIME_LEAD_S[1] * len(plan.address)
+    clock = Clock(lead_s)
+    built.account.realtime_epoch_ns = clock.realtime_epoch_ns()
+    built.account.monotonic_epoch_ns = clock.epoch_ns
+    daemons = Daemons()
+    undo.later(daemons.stop)
+    if plan.radios and not plan.scenario.is_found:
+        medium.start(plan, clock.epoch_ns, built.out, real_time, daemons, control)
+    if plan.scenario.routing.protocol == "static":
+        static.install(plan, namespaces)
+    elif plan.scenario.routing.protocol != "own":
+        routing.start(plan, namespaces, built.out, clock.epoch_ns, daemons)
+    if plan.splits and plan.scenario.routing.protocol != "dsr":
+        split.start(plan, namespaces, built.out, clock.epoch_ns, daemons)
+    return Started(built, clock, daemons, real_time)

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Start the medium daemon on a plan's radios."""
+
+from __future__ import annotations
+
+import select
+import subprocess
+from pathlib import Path
+from typing import IO
+
+from hoplab.guest.medium import config
+from hoplab.guest.system.processes import READY_LIMIT_S, Daemon, Daemons, last_line, program
+from hoplab.model.errors import DaemonDied
+from hoplab.model.scenario.plan import Plan
+
+
+def start(
+    plan: Plan,
+    epoch_ns: int,
+    out: Path,
+    real_time: bool,
+    daemons: Daemons,
+    control: Path | None = None,
+) -> None:
+    """Return when the daemon decides every frame's fate; it joins ``daemons``."""
+    # mac80211 keeps frames for others from an IBSS interface, promiscuous or not: only monitor
+    # interfaces show them. DSR opens one, and in real time anybody may.
+    overhear = real_time or plan.scenario.routing.protocol == "dsr"
+    settings = config.write(plan, epoch_ns, out, overhear, control)
+    log = out / "logs" / "medium.log"
+    with log.open("ab") as messages:
+        process = subprocess.Popen(
+            [program("hoplab-medium"), "--config", str(settings)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=messages,
+        )
+    daemons.add(Daemon("medium", process, log, leaves_tables=True))
+    if process.stdout is None or (said := _first_line(process.stdout)) == b"ready":
+        return
+    how = "did not start" if said is not None else f"was not ready within {READY_LIMIT_S:g} s"
+    raise DaemonDied(f"medium: {how}: {last_line(log)}; see logs/medium.log")
+
+
+def _first_line(pipe: IO[bytes]) -> bytes | None:
+    """The daemon's first line, empty where it has ended; None where nothing comes in time."""
+    readable, _, _ = select.select([pipe], [], [], READY_LIMIT_S)
+    return pipe.readline().strip() if readable else None

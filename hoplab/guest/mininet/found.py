@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Find Mininet-WiFi, which no package registry has, and what it needs beside itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from hoplab.model.errors import MissingTool
+from hoplab.model.resources import PACKAGE
+
+VARIABLE = "HOPLAB_MININET_WIFI"
+"""The folder of a Mininet-WiFi that is not installed."""
+PYTHON = "HOPLAB_MININET_PYTHON"
+"""Tells a lab which interpreter has it."""
+INSIDE = PACKAGE / "guest" / "mininet" / "inside"
+"""What the interpreter that has it is to run."""
+NAME = "mn_wifi"
+"""Mininet-WiFi's package."""
+SYSTEM_PYTHON = "/usr/bin/python3"
+SBIN = ("/usr/local/sbin", "/usr/sbin", "/sbin")
+MODULES = {
+    "mininet": "mininet",
+    "numpy": "python3-numpy",
+    "matplotlib": "python3-matplotlib",
+    "bitstring": "python3-bitstring",
+    "requests": "python3-requests",
+    "six": "python3-six",
+    "pkg_resources": "python3-pkg-resources",
+}
+"""What Mininet-WiFi imports, and the Debian package of each."""
+PROGRAMS = {"mnexec": "mininet", "ifconfig": "net-tools", "iw": "iw"}
+"""Programs that every script needs."""
+SOMETIMES = {
+    "hostapd": "hostapd",
+    "wpa_supplicant": "wpasupplicant",
+    "iwconfig": "wireless-tools",
+    "ovs-vsctl": "openvswitch-switch",
+    "ovs-testcontroller": "openvswitch-testcontroller",
+}
+"""Those of networks with access points."""
+REGULATORY = Path("/lib/firmware/regulatory.db")
+"""Without it a kernel lets nobody be the first to send at 5 GHz: access points there stay mute."""
+HOW = (
+    f"clone https://github.com/intrig-unicamp/mininet-wifi and set {VARIABLE} to its folder, "
+    "or install it by its own script"
+)
+ASK = """
+import importlib.util, json, sys
+def there(name):
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False
+print(json.dumps([name for name in sys.argv[1:] if not there(name)]))
+"""
+
+
+@dataclass(frozen=True)
+class Found:
+    """An interpreter that has Mininet-WiFi, by the folder ``tree`` where it is not installed."""
+
+    python: str
+    tree: Path | None
+
+    def environment(self) -> dict[str, str]:
+        """How a lab is told of it."""
+        tree = {} if self.tree is None else {VARIABLE: str(self.tree)}
+        return {PYTHON: self.python, **tree}
+
+
+def surroundings(tree: str | None) -> dict[str, str]:
+    """Environment of a program of `INSIDE` that imports it."""
+    path = [str(INSIDE / "site"), *([tree] if tree else [])]
+    programs = [str(INSIDE / "bin"), os.environ.get("PATH", ""), *SBIN]
+    kept = {k: v for k, v in os.environ.items() if k not in ("HOPLAB_MEDIUM", "VIRTUAL_ENV")}
+    return {
+        **kept,
+        "PYTHONPATH": os.pathsep.join(path),
+        "PATH": os.pathsep.join(programs),
+        "MPLBACKEND": "Agg",
+    }
+
+
+def find(script: Path | None = None) -> Found:
+    """What ``script`` needs: Mininet alone where it does not speak of Mininet-WiFi.
+
+    Raises `MissingTool` where there is none, or where what it needs is missing.
+    """
+    plain = script is not None and script.is_file() and not speaks_of_wifi(script)
+    try:
+        found = mininet_wifi()
+    except MissingTool:
+        if not plain:
+            raise
+        found = Found(SYSTEM_PYTHON, None)
+    lacking = missing(found.python, ["mininet"] if plain else list(MODULES))
+    if lacking:
+        packages = " ".join(sorted(lacking))
+        what = "Mininet" if plain else "Mininet-WiFi"
+        raise MissingTool(f"{what}: needs more; 'apt-get install {packages}'")
+    return found
+
+
+def speaks_of_wifi(script: Path) -> bool:
+    """Whether the script names Mininet-WiFi's package, imported or not."""
+    return NAME in script.read_text(encoding="utf-8", errors="replace")
+
+
+def mininet_wifi() -> Found:
+    """Mininet-WiFi by the variable, else of the active environment, else of the system."""
+    named = os.environ.get(VARIABLE)
+    if named is not None:
+        tree = Path(named).absolute()
+        if not (tree / NAME / "__init__.py").is_file():
+            raise MissingTool(f"{VARIABLE}: {named} holds no {NAME}; {HOW}")
+        return Found(SYSTEM_PYTHON, tree)
+    for python in _interpreters():
+        if not _lacks(python, [NAME]):
+            return Found(python, None)
+    raise MissingTool(f"Mininet-WiFi: not found; {HOW}")
+
+
+def missing(python: str, modules: list[str]) -> set[str]:
+    """Debian packages that ``python`` lacks for these modules, and every script for itself."""
+    lacking = {MODULES[name] for name in _lacks(python, modules)}
+    return lacking | {package for name, package in PROGRAMS.items() if not program(name)}
+
+
+def sometimes() -> list[str]:
+    """Debian packages that networks with access points lack."""
+    lacking = [package for name, package in SOMETIMES.items() if program(name) is None]
+    return lacking + ([] if REGULATORY.exists() else ["wireless-regdb"])
+
+
+def program(name: str) -> str | None:
+    """Where a program is, also one that root alone has in its PATH."""
+    return shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", ""), *SBIN]))
+
+
+def _interpreters() -> Iterator[str]:
+    environment = os.environ.get("VIRTUAL_ENV")
+    if environment:
+        yield str(Path(environment) / "bin" / "python3")
+    yield sys.executable
+    yield SYSTEM_PYTHON
+
+
+def _lacks(python: str, names: list[str]) -> list[str]:
+    """Modules that the interpreter does not find; all where it cannot be run."""
+    try:
+        answer = subprocess.run(
+            [python, "-c", ASK, *names], capture_output=True, text=True, check=True, cwd="/"
+        )
+        lacking: list[str] = json.loads(answer.stdout)
+    except (OSError, subprocess.CalledProcessError, ValueError):
+        return names
+    return lacking

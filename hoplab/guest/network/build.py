@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Build a resolved scenario's network inside the running kernel, whichever that is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from hoplab.guest.network import wifi, wired, wired_loss
+from hoplab.guest.network.hwsim import Radios
+from hoplab.guest.network.namespaces import Namespaces
+from hoplab.model.errors import MissingTool
+from hoplab.model.scenario.model import Station
+from hoplab.model.scenario.plan import BROADCAST, SUBNET, WIRELESS, WIRES, Plan
+
+LOOPBACK = "lo"
+
+
+class Hold(Protocol):
+    """What keeps radios in being until it is closed."""
+
+    def close(self) -> None: ...
+
+
+@dataclass
+class Network:
+    """What was built, by the plan: namespaces and the hold on the radios in them."""
+
+    namespaces: Namespaces
+    radios: Hold | None
+    mac: dict[str, str] = field(default_factory=dict)
+    """Addresses of radios that are others than the plan has, by station."""
+
+    def close(self) -> None:
+        self.namespaces.close()
+        if self.radios is not None:
+            self.radios.close()
+
+
+def own_stations(plan: Plan, network: Network) -> None:
+    """Namespaces and radios of Hoplab's own making."""
+    radios = Radios() if plan.radios else None
+    network.radios = radios
+    radio = plan.scenario.radio
+    for station in plan.scenario.station:
+        name = station.name
+        network.namespaces.create(name)
+        settings(plan, network.namespaces, station)
+        if station.radio and radios is not None:
+            channel, width_mhz = radio.channel or 1, radio.width_mhz or 20
+            phy = radios.create(f"radio-{name}", plan.mac[name], channel, width_mhz)
+            wifi.join(name, phy, radio)
+        address(plan, network.namespaces, station)
+
+
+def build(
+    plan: Plan,
+    created: Callable[[str], None] = lambda name: None,
+    stations: Callable[[Plan, Network], None] = own_stations,
+) -> Network:
+    """Namespaces, radios in one IBSS, wired links, addresses; no routes yet.
+
+    ``created`` is told the name of each namespace as soon as it is there; ``stations`` makes the
+    stations with their radios.
+    """
+    network = Network(Namespaces(created), None)
+    try:
+        stations(plan, network)
+        if plan.radios:
+            wifi.introduce(plan.radios, plan.scenario.radio)
+        if plan.cables:
+            network.namespaces.create(WIRES)
+        for cable in plan.cables:
+            wired.connect(network.namespaces, cable)
+        wired_loss.install(plan)
+    except BaseException:
+        network.close()
+        raise
+    return network
+
+
+def settings(plan: Plan, namespaces: Namespaces, station: Station) -> None:
+    """Sysctls that every station needs."""
+    ipv6 = plan.scenario.routing.protocol == "babeld"
+    lacking = namespaces.sysctl(
+        station.name,
+        {
+            "net.ipv4.ip_forward": "1",
+            "net.ipv4.conf.all.rp_filter": "0",
+            "net.ipv4.conf.default.rp_filter": "0",
+            # A relay in a chain forwards out of the interface that a packet came in on; telling
+            # the sender of a "better" next hop would bypass the topology.
+            "net.ipv4.conf.all.send_redirects": "0",
+            "net.ipv4.conf.default.send_redirects": "0",
+            "net.ipv4.conf.all.accept_redirects": "0",
+            "net.ipv4.conf.default.accept_redirects": "0",
+            # Multicast listener reports and router solicitations would be traffic that no study
+            # has; only babeld speaks IPv6.
+            "net.ipv6.conf.all.disable_ipv6": "0" if ipv6 else "1",
+            "net.ipv6.conf.default.disable_ipv6": "0" if ipv6 else "1",
+            "net.ipv6.conf.default.router_solicitations": "0",
+            "net.ipv6.conf.default.accept_dad": "0",
+        },
+    )
+    # A kernel without IPv6 sends none.
+    needed = [key for key in lacking if ipv6 or not key.startswith("net.ipv6.")]
+    if needed:
+        raise MissingTool(f"kernel: has no {', '.join(needed)}; run with --machine uml")
+
+
+def address(plan: Plan, namespaces: Namespaces, station: Station) -> None:
+    """The address of the station, on its radio where it has one."""
+    interface, prefix = (WIRELESS, plan.prefix) if station.radio else (LOOPBACK, 32)
+    netlink = namespaces.netlink(station.name)
+    index = namespaces.index(station.name, interface)
+    arguments = {"index": index, "address": plan.address[station.name], "prefixlen": prefix}
+    if prefix == SUBNET:
+        arguments["broadcast"] = BROADCAST
+    netlink.addr("add", **arguments)

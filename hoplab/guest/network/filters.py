@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rules of the packet filter (nftables): what a packet must be, and what becomes of it."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from pyroute2.nftables.expressions import genex, verdict
+from pyroute2.nftables.main import NFTables
+
+from hoplab.guest.network.namespaces import inside
+
+AF_INET = 2
+NF_DROP, NF_ACCEPT = 0, 1
+RAW_PRIORITY, FILTER_PRIORITY = -300, 0
+REGISTER = 1
+NFT_META_MARK, NFT_META_IIFNAME = 3, 6
+NETWORK_HEADER, TRANSPORT_HEADER = 1, 2
+EQUAL, LESS, GREATER_OR_EQUAL = 0, 2, 5
+QUEUE_BYPASS = 1
+
+
+class Rules:
+    """A table of rules in one namespace; all of it goes with the namespace."""
+
+    def __init__(self, filters: Any, table: str) -> None:
+        self._filters = filters
+        self._table = table
+        filters.table("add", name=table)
+
+    def chain(self, name: str, hook: str, priority: int) -> None:
+        """Rules that packets pass at ``hook``; those that no rule holds up go on."""
+        self._filters.chain(
+            "add",
+            table=self._table,
+            name=name,
+            hook=hook,
+            type="filter",
+            priority=priority,
+            policy=NF_ACCEPT,
+        )
+
+    def add(self, chain: str, conditions: Sequence[Any], ending: Sequence[Any] = ()) -> None:
+        """A rule at the end of ``chain``."""
+        self._filters.rule(
+            "add", table=self._table, chain=chain, expressions=([*conditions], [*ending])
+        )
+
+
+@contextmanager
+def rules(station: str, table: str) -> Iterator[Rules]:
+    """A new table of rules in namespace ``station``."""
+    with inside(station):
+        filters = NFTables(nfgen_family=AF_INET)
+    try:
+        yield Rules(filters, table)
+    finally:
+        filters.close()
+
+
+def dropped() -> list[Any]:
+    return list(verdict(code=NF_DROP))
+
+
+def accepted() -> list[Any]:
+    return list(verdict(code=NF_ACCEPT))
+
+
+def queued(number: int) -> list[Any]:
+    """To the program that listens to the queue; on their way where none does."""
+    attributes = {"num": number, "total": 1, "flags": QUEUE_BYPASS}
+    return [genex("queue", attributes)]
+
+
+def from_interface(name: str) -> list[Any]:
+    return [
+        genex("meta", {"key": NFT_META_IIFNAME, "dreg": REGISTER}),
+        *compare(EQUAL, name.encode().ljust(16, b"\0")),
+    ]
+
+
+def marked(mark: int) -> list[Any]:
+    read = genex("meta", {"key": NFT_META_MARK, "dreg": REGISTER})
+    return [read, *compare(EQUAL, struct.pack("=I", mark))]
+
+
+def payload(base: int, offset: int, length: int = 2) -> list[Any]:
+    """Bytes of a header."""
+    return [genex("payload", {"dreg": REGISTER, "base": base, "offset": offset, "len": length})]
+
+
+def compare(operation: int, value: bytes) -> list[Any]:
+    """Of what was read last."""
+    data = {"attrs": [("NFTA_DATA_VALUE", value)]}
+    return [genex("cmp", {"sreg": REGISTER, "op": operation, "data": data})]

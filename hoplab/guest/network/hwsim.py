@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Create `mac80211_hwsim` radios over generic netlink (drivers/net/wireless/virtual)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pyroute2.netlink import NLM_F_ACK, NLM_F_REQUEST, genlmsg
+from pyroute2.netlink.exceptions import NetlinkError
+from pyroute2.netlink.generic import GenericNetlinkSocket
+
+from hoplab.model.errors import MissingTool
+
+CMD_NEW_RADIO = 4
+LAST_2_GHZ_CHANNEL = 14
+REGULATORY_WITH_5_GHZ = 0
+"""The first of hwsim's own regulatory domains: channels 1 to 11, 36 to 48 and 149 to 165. Without
+one, the kernel's world domain lets nobody begin to send at 5 GHz."""
+REGULATORY_WITH_80_MHZ = 3
+"""The fourth, which has 80 MHz on channels 36 to 48 and 149 to 161 too."""
+WIDEST_OF_OTHERS_MHZ = 40
+
+
+class hwsim_msg(genlmsg):  # type: ignore[misc]
+    """The attributes of MAC80211_HWSIM that creating a radio needs."""
+
+    prefix = "HWSIM_ATTR_"
+    nla_map = (
+        (9, "HWSIM_ATTR_CHANNELS", "uint32"),
+        (12, "HWSIM_ATTR_REG_CUSTOM_REG", "uint32"),
+        (16, "HWSIM_ATTR_DESTROY_RADIO_ON_CLOSE", "flag"),
+        (17, "HWSIM_ATTR_RADIO_NAME", "asciiz"),
+        (22, "HWSIM_ATTR_PERM_ADDR", "l2addr"),
+    )
+
+
+class Radios:
+    """Radios that live as long as this object: the kernel destroys them when its socket closes,
+    so that not even a killed run leaves one behind."""
+
+    def __init__(self) -> None:
+        self._socket = GenericNetlinkSocket()
+        try:
+            self._socket.bind("MAC80211_HWSIM", hwsim_msg)
+        except (NetlinkError, KeyError, OSError):
+            self._socket.close()
+            raise MissingTool(
+                "mac80211_hwsim: this kernel has no simulated radios; load the module with "
+                "'modprobe mac80211_hwsim radios=0', or run with --machine uml"
+            ) from None
+
+    def create(self, name: str, mac: str, channel: int, width_mhz: int = 20) -> int:
+        """Make a radio called ``name`` with address ``mac`` that may use ``channel`` at this width;
+        returns its wiphy index."""
+        message = hwsim_msg()
+        message["cmd"] = CMD_NEW_RADIO
+        message["version"] = 1
+        message["attrs"] = [
+            ("HWSIM_ATTR_RADIO_NAME", name),
+            ("HWSIM_ATTR_PERM_ADDR", mac),
+            ("HWSIM_ATTR_DESTROY_RADIO_ON_CLOSE", True),
+        ]
+        if channel > LAST_2_GHZ_CHANNEL:
+            wide = width_mhz > WIDEST_OF_OTHERS_MHZ
+            domain = REGULATORY_WITH_80_MHZ if wide else REGULATORY_WITH_5_GHZ
+            message["attrs"].append(("HWSIM_ATTR_REG_CUSTOM_REG", domain))
+        phy = Path("/sys/class/ieee80211", name)
+        try:
+            self._socket.nlm_request(
+                message, msg_type=self._socket.prid, msg_flags=NLM_F_REQUEST | NLM_F_ACK
+            )
+        except (NetlinkError, OSError):
+            # The driver answers with the new radio's number where others answer 0, which reads as
+            # an error, and the 106th as ENOBUFS, another exception; the radio's presence tells.
+            if not phy.exists():
+                raise
+        return int((phy / "index").read_text())
+
+    def close(self) -> None:
+        self._socket.close()

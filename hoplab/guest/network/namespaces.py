@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Network namespaces: create, enter, remove, and start processes inside."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import socket
+import subprocess
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pyroute2 import IPRoute, netns
+
+from hoplab.model.errors import MissingTool
+
+CLONE_NEWNET = 0x40000000
+NAMES = Path("/var/run/netns")
+
+
+_INSIDE = threading.RLock()
+"""A namespace is a thread's own, but pyroute2's way back is the process's."""
+
+
+@contextmanager
+def inside(name: str) -> Iterator[None]:
+    """Be in namespace ``name``: sockets made here belong to it, /proc/sys/net shows it. One thread
+    at a time."""
+    with _INSIDE:
+        netns.pushns(name)
+        try:
+            yield
+        finally:
+            netns.popns()
+
+
+def interfaces(name: str) -> list[str]:
+    """Names of the interfaces in namespace ``name``."""
+    with inside(name):
+        return [interface for _, interface in socket.if_nameindex()]
+
+
+def _create(name: str) -> None:
+    """As `pyroute2.netns.create`, without the process that it forks for each namespace."""
+    netns.pushns()
+    try:
+        if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET) < 0:
+            error = ctypes.get_errno()
+            raise MissingTool(f"namespace {name}: {os.strerror(error)}; this needs root")
+        netns.attach(name, os.getpid())
+    finally:
+        netns.popns()
+
+
+class Namespaces:
+    """The namespaces of one run; removes exactly what it created.
+
+    ``created`` is told the name of each as soon as it is there.
+    """
+
+    def __init__(self, created: Callable[[str], None] = lambda name: None) -> None:
+        self._created = created
+        self._netlink: dict[str, Any] = {}
+        self._index: dict[tuple[str, str], int] = {}
+
+    def create(self, name: str) -> None:
+        _create(name)
+        self._created(name)
+        self._keep(name)
+        self.netlink(name).link("set", index=self.index(name, "lo"), state="up")
+
+    def adopt(self, name: str, pid: int, created: Callable[[str], None]) -> None:
+        """Give the namespace of process ``pid``, which others have made and end, a name as long as
+        this object lives; ``created`` is told it."""
+        if (NAMES / name).exists():
+            raise MissingTool(
+                f"namespace {name}: there is one of this name already, not the station's; "
+                f"remove it with 'ip netns del {name}'"
+            )
+        netns.attach(name, pid)
+        created(name)
+        self._keep(name)
+
+    def _keep(self, name: str) -> None:
+        """The namespace is there: talk to it, and remove its name in the end."""
+        try:
+            with inside(name):
+                self._netlink[name] = IPRoute()
+        except BaseException:
+            netns.remove(name)
+            raise
+
+    def netlink(self, name: str) -> Any:
+        """The rtnetlink socket (`pyroute2.IPRoute`) of namespace ``name``."""
+        return self._netlink[name]
+
+    def index(self, name: str, interface: str) -> int:
+        """Index of an interface in namespace ``name``."""
+        key = name, interface
+        if key not in self._index:
+            with inside(name):
+                self._index[key] = socket.if_nametoindex(interface)
+        return self._index[key]
+
+    def sysctl(self, name: str, values: dict[str, str]) -> list[str]:
+        """Write sysctls such as ``net.ipv4.tcp_sack`` in namespace ``name``; returns those that
+        this kernel lacks."""
+        lacking = []
+        with inside(name):
+            for key, value in values.items():
+                try:
+                    Path("/proc/sys", *key.split(".")).write_text(value, encoding="ascii")
+                except FileNotFoundError:
+                    lacking.append(key)
+        return lacking
+
+    def spawn(
+        self, name: str, command: Sequence[str], log: Path, **options: Any
+    ) -> subprocess.Popen[bytes]:
+        """Start ``command`` in namespace ``name`` with stderr (and stdout) in ``log``."""
+        with inside(name), log.open("ab") as output:
+            options.setdefault("stdout", output)
+            # Entering before the fork lets Python use vfork, which is much cheaper in a guest
+            # than a preexec function.
+            return subprocess.Popen(
+                list(command), stdin=subprocess.DEVNULL, stderr=output, **options
+            )
+
+    def close(self) -> None:
+        for name, netlink in reversed(self._netlink.items()):
+            netlink.close()
+            netns.remove(name)
+        self._netlink.clear()

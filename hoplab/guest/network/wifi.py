@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Put radios into namespaces and join them to one IBSS, through nl80211."""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pyroute2 import IW, IPRoute
+from pyroute2.netlink import NLM_F_ACK, NLM_F_REQUEST
+from pyroute2.netlink.nl80211 import NL80211_NAMES, nl80211cmd
+
+from hoplab.guest.network.namespaces import inside
+from hoplab.model.errors import HoplabError, MissingTool
+from hoplab.model.scenario.plan import WIRELESS
+from hoplab.model.scenario.radio import HT_STANDARDS, RADIO_MTU, RATES_OF_STANDARD, Radio
+
+BSSID = "02:ff:ff:ff:ff:01"
+SSID = "hoplab"
+BEACON_INTERVAL_TU = 10_000
+"""At the usual 100 TU the beacons of 30 stations take a quarter of a 1 Mbit/s channel."""
+ETHERTYPE_EXPERIMENTAL = b"\x88\xb5"
+"""IEEE 802 local experimental: no protocol of any host listens to it."""
+IBSS_CAPABILITY = 0x0002
+ELEMENT_SSID, ELEMENT_RATES, ELEMENT_MORE_RATES = 0, 1, 50
+"""IEEE 802.11-2020 9.4.1.4, 9.4.2."""
+QOS = bytes.fromhex("dd070050f202000100")
+"""The vendor's element by which mac80211 knows a station with QoS, as those with HT are."""
+CHANNEL_WIDTHS = {20: 1, 40: 2, 80: 3}
+"""NL80211_CHAN_WIDTH_20, _40 and _80."""
+DEBUGFS = Path("/sys/kernel/debug/ieee80211")
+MINSTREL_VHT = 18
+"""The first group of VHT rates in minstrel_ht, after 16 of HT, one of CCK and one of OFDM; a group
+is a number of streams (1 to 4), a guard interval and a width, in this order from fast to slow."""
+MOST_RETRIES = 31
+INTRODUCTION_S = 0.05
+INTRODUCTION_LIMIT_S = 20.0
+NETNS_DIRECTORY = Path("/var/run/netns")
+
+
+def frequency_mhz(channel: int) -> int:
+    """Centre frequency of a channel (IEEE 802.11-2020 15.4.4.3, 17.3.8.4.2)."""
+    if channel == 14:
+        return 2484
+    return 2407 + 5 * channel if channel < 14 else 5000 + 5 * channel
+
+
+def centre_mhz(channel: int, width_mhz: int) -> int:
+    """Centre of the 5 GHz channel of this width that has ``channel`` in it (annex E, table E-4)."""
+    first = 36 if channel < 149 else 149
+    channels = width_mhz // 20
+    lowest = first + (channel - first) // (4 * channels) * 4 * channels
+    return frequency_mhz(lowest) + 10 * (channels - 1)
+
+
+def join(namespace: str, phy_index: int, radio: Radio) -> None:
+    """Move the radio into ``namespace`` as ``wlan0`` and join the IBSS, without a scan."""
+    with IW() as iw:
+        _move(iw, phy_index, namespace)
+    settle(namespace, radio)
+
+
+def settle(namespace: str, radio: Radio) -> None:
+    """Have the radio in ``namespace`` be ``wlan0`` and join the IBSS, whatever it was before."""
+    with inside(namespace):
+        iw = IW()
+    try:
+        interface = next(
+            entry for entry in iw.get_interfaces_dump() if entry.get_attr("NL80211_ATTR_IFNAME")
+        )
+        index = interface.get_attr("NL80211_ATTR_IFINDEX")
+        phy_index = interface.get_attr("NL80211_ATTR_WIPHY")
+        _rename_and_set_ibss(iw, namespace, index)
+        _limits(iw, phy_index, radio)
+        # Before joining: an IBSS that is up refuses to do without its basic rate, which only
+        # broadcasts use here.
+        if radio.standard in HT_STANDARDS:
+            _fix_scheme(_name(iw, phy_index), radio)
+        else:
+            _fix_rate(iw, index, radio)
+        _join(iw, index, radio)
+    finally:
+        iw.close()
+
+
+def introduce(namespaces: Sequence[str], radio: Radio) -> None:
+    """Let all stations hear each other once, before a medium decides who does.
+
+    mac80211 drops a unicast frame to an IBSS station that it has not heard, and learns of one
+    only some time after its first frame, so that the first answer to every neighbour would be
+    lost. Until a beacon comes it credits the station with the mandatory rates alone, which of
+    OFDM's are 6, 12 and 24 Mbit/s at 5 GHz and none at 2.4. Until a medium registers, the kernel
+    delivers every frame to every radio.
+    """
+    deadline = time.monotonic() + INTRODUCTION_LIMIT_S
+    # Who has heard all the others has been heard by them: all hear the same frames.
+    while _known(namespaces[0]) + 1 < len(namespaces):
+        if time.monotonic() > deadline:
+            raise HoplabError(
+                f"radio of {namespaces[0]}: knows {_known(namespaces[0])} of "
+                f"{len(namespaces) - 1} others after {INTRODUCTION_LIMIT_S:g} s; see dmesg"
+            )
+        for namespace in namespaces:
+            _greet(namespace)
+        time.sleep(INTRODUCTION_S)
+    if radio.standard in ("802.11a", "802.11g", *HT_STANDARDS):
+        for namespace in namespaces:
+            _tell_rates(namespace, radio)
+        time.sleep(INTRODUCTION_S)
+
+
+def _greet(namespace: str) -> None:
+    with inside(namespace), socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sock:
+        sock.bind((WIRELESS, 0))
+        source = sock.getsockname()[4]
+        sock.send(b"\xff" * 6 + source + ETHERTYPE_EXPERIMENTAL + bytes(46))
+
+
+def _tell_rates(namespace: str, radio: Radio) -> None:
+    """Send one beacon (IEEE 802.11-2020 9.3.3.2), as those of the interface are seconds apart."""
+    with inside(namespace):
+        iw, index = IW(), socket.if_nametoindex(WIRELESS)
+        with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sock:
+            sock.bind((WIRELESS, 0))
+            mac = sock.getsockname()[4]
+    bssid = bytes.fromhex(BSSID.replace(":", ""))
+    header = struct.pack("<HH", 0x0080, 0) + b"\xff" * 6 + mac + bssid + bytes(2)
+    body = struct.pack("<QHH", 0, BEACON_INTERVAL_TU, IBSS_CAPABILITY)
+    rates = bytes(round(mbps * 2) for mbps in RATES_OF_STANDARD[str(radio.standard)])
+    for number, content in (
+        (ELEMENT_SSID, SSID.encode()),
+        (ELEMENT_RATES, rates[:8]),
+        (ELEMENT_MORE_RATES, rates[8:]),
+    ):
+        body += bytes([number, len(content)]) + content if content else b""
+    if radio.standard in HT_STANDARDS:
+        body += QOS
+    try:
+        _request(
+            iw,
+            "NL80211_CMD_FRAME",
+            [
+                ("NL80211_ATTR_IFINDEX", index),
+                ("NL80211_ATTR_WIPHY_FREQ", frequency_mhz(radio.channel or 1)),
+                ("NL80211_ATTR_FRAME", header + body),
+                ("NL80211_ATTR_DONT_WAIT_FOR_ACK", b""),
+            ],
+        )
+    finally:
+        iw.close()
+
+
+def _known(namespace: str) -> int:
+    """How many other stations the radio's driver knows."""
+    with inside(namespace):
+        iw, index = IW(), socket.if_nametoindex(WIRELESS)
+    try:
+        return sum(1 for _ in iw.get_stations(index))
+    finally:
+        iw.close()
+
+
+def _request(iw: Any, command: str, attributes: list[tuple[str, Any]]) -> None:
+    message = nl80211cmd()
+    message["cmd"] = NL80211_NAMES[command]
+    message["attrs"] = attributes
+    iw.nlm_request(message, msg_type=iw.prid, msg_flags=NLM_F_REQUEST | NLM_F_ACK)
+
+
+def _move(iw: Any, phy_index: int, namespace: str) -> None:
+    descriptor = os.open(NETNS_DIRECTORY / namespace, os.O_RDONLY)
+    try:
+        iw.set_wiphy_netns_by_fd(phy_index, descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _rename_and_set_ibss(iw: Any, namespace: str, index: int) -> None:
+    with inside(namespace):
+        route = IPRoute()
+    try:
+        route.link("set", index=index, state="down")
+        route.link("set", index=index, ifname=WIRELESS)
+        iw.set_interface_type(index, "adhoc")
+        route.link("set", index=index, mtu=RADIO_MTU, state="up")
+    finally:
+        route.close()
+
+
+def _limits(iw: Any, phy_index: int, radio: Radio) -> None:
+    """RTS threshold (the kernel's "off" is all ones) and retry limits of the wiphy.
+
+    The kernel takes no limit above 31; by ``retry_rules = "standard"`` only the medium's count.
+    """
+    threshold = radio.rts_threshold if radio.rts_threshold is not None else 2347
+    value = 0xFFFFFFFF if threshold >= 2347 else threshold
+    _request(
+        iw,
+        "NL80211_CMD_SET_WIPHY",
+        [
+            ("NL80211_ATTR_WIPHY", phy_index),
+            ("NL80211_ATTR_WIPHY_RTS_THRESHOLD", struct.pack("=I", value)),
+            ("NL80211_ATTR_WIPHY_RETRY_SHORT", min(radio.retry_short or 7, MOST_RETRIES)),
+            ("NL80211_ATTR_WIPHY_RETRY_LONG", min(radio.retry_long or 4, MOST_RETRIES)),
+        ],
+    )
+
+
+def _join(iw: Any, index: int, radio: Radio) -> None:
+    basic = bytes([round((radio.basic_rate_mbps or 1) * 2)])
+    _request(
+        iw,
+        "NL80211_CMD_JOIN_IBSS",
+        [
+            ("NL80211_ATTR_IFINDEX", index),
+            ("NL80211_ATTR_SSID", SSID),
+            ("NL80211_ATTR_WIPHY_FREQ", frequency_mhz(radio.channel or 1)),
+            *_width(radio),
+            ("NL80211_ATTR_FREQ_FIXED", b""),
+            ("NL80211_ATTR_MAC", BSSID),
+            ("NL80211_ATTR_BEACON_INTERVAL", struct.pack("=I", BEACON_INTERVAL_TU)),
+            ("NL80211_ATTR_BSS_BASIC_RATES", basic),
+            (
+                "NL80211_ATTR_MCAST_RATE",
+                struct.pack("=I", round((radio.basic_rate_mbps or 1) * 10)),
+            ),
+        ],
+    )
+
+
+def _fix_rate(iw: Any, index: int, radio: Radio) -> None:
+    """Allow only ``rate_mbps``; "auto" leaves the kernel its choice of the standard's rates."""
+    rates = (
+        RATES_OF_STANDARD[str(radio.standard)]
+        if radio.rate_mbps in (None, "auto")
+        else [float(str(radio.rate_mbps))]
+    )
+    rate = bytes(round(mbps * 2) for mbps in rates)
+    band = 0 if (radio.channel or 1) <= 14 else 1
+    legacy = struct.pack("=HH", 4 + len(rate), 1)  # NL80211_TXRATE_LEGACY
+    legacy += rate.ljust(-(-len(rate) // 4) * 4, b"\0")
+    nested = struct.pack("=HH", 4 + len(legacy), band | 0x8000) + legacy
+    _request(
+        iw,
+        "NL80211_CMD_SET_TX_BITRATE_MASK",
+        [("NL80211_ATTR_IFINDEX", index), ("NL80211_ATTR_TX_RATES", nested)],
+    )
+
+
+def _width(radio: Radio) -> list[tuple[str, Any]]:
+    if radio.standard not in HT_STANDARDS:
+        return []
+    width = radio.width_mhz or 20
+    return [
+        ("NL80211_ATTR_CHANNEL_WIDTH", CHANNEL_WIDTHS[width]),
+        ("NL80211_ATTR_CENTER_FREQ1", centre_mhz(radio.channel or 36, width)),
+    ]
+
+
+def _name(iw: Any, phy_index: int) -> str:
+    wiphys = iw.list_wiphy()
+    return str(
+        next(
+            wiphy.get_attr("NL80211_ATTR_WIPHY_NAME")
+            for wiphy in wiphys
+            if wiphy.get_attr("NL80211_ATTR_WIPHY") == phy_index
+        )
+    )
+
+
+def _fix_scheme(name: str, radio: Radio) -> None:
+    """Send at this MCS, width and guard interval alone.
+
+    nl80211's mask of rates does not name the last two: under it minstrel would still try others.
+    """
+    mcs = radio.mcs or 0
+    width, short = CHANNEL_WIDTHS[radio.width_mhz or 20] - 1, radio.guard_ns == 400
+    if radio.standard == "802.11n":
+        first, (streams, mcs) = 0, divmod(mcs, 8)
+    else:
+        first, streams = MINSTREL_VHT, (radio.streams or 1) - 1
+    group = first + 8 * width + 4 * short + streams
+    path = DEBUGFS / name / "rc" / "fixed_rate_idx"
+    try:
+        path.write_text(str(group << 4 | mcs))
+    except FileNotFoundError:
+        raise MissingTool(
+            f"{path}: not there, so that no MCS can be fixed; mount debugfs at /sys/kernel/debug "
+            "of a kernel with MAC80211_DEBUGFS, or run with --machine uml"
+        ) from None

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Wired links with exact serialisation, propagation delay and a queue that can be read.
+
+    station A eth0 ── wire ── eth0 station B
+      tbf: rate          netem: one serialisation
+      child: queue       time, delay, loss
+
+The token bucket at the sender's end lets a packet go when its transmission *starts* and holds the
+queue; the wire's netem adds the packet's serialisation time and the propagation delay. Together a
+packet that starts at t arrives at t + L/R + D, as on a store-and-forward link.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hoplab.guest.network import qdiscs
+from hoplab.guest.network.namespaces import Namespaces
+from hoplab.model.scenario.model import Link
+from hoplab.model.scenario.plan import WIRES, Cable, End
+
+BURST_BYTES = 1514 + 8
+"""Just above the largest Ethernet frame: a bucket that is full lets one packet go at once."""
+RED_WEIGHT = 2.0**-9
+"""Of the average queue; Floyd and Jacobson's 0.002."""
+
+qdiscs.register()
+
+
+def connect(namespaces: Namespaces, cable: Cable) -> None:
+    """Build a wired link, its addresses, rates and queues."""
+    wires = namespaces.netlink(WIRES)
+    wires.link("add", ifname=cable.bridge, kind="bridge", br_mcast_snooping=0)
+    bridge_index = namespaces.index(WIRES, cable.bridge)
+    wires.link("set", index=bridge_index, state="up")
+    for end in cable.ends:
+        _veth(namespaces, end, bridge_index)
+        netlink = namespaces.netlink(end.station)
+        index = namespaces.index(end.station, end.interface)
+        netlink.addr("add", index=index, address=end.address, prefixlen=30)
+        _sending_end(netlink, index, cable.link)
+        _wire(wires, namespaces.index(WIRES, end.wire), cable.link)
+    _introduce(namespaces, cable)
+
+
+def _introduce(namespaces: Namespaces, cable: Cable) -> None:
+    """Both ends know each other's address for good: a wire has two ends and needs no ARP.
+
+    Else what a flow sends in its first round trip of the link would wait for the answer and start
+    the link with a backlog, which at full load never leaves again.
+    """
+    for end, other in zip(cable.ends, cable.ends[::-1], strict=True):
+        index = namespaces.index(other.station, other.interface)
+        (interface,) = namespaces.netlink(other.station).link("get", index=index)
+        namespaces.netlink(end.station).neigh(
+            "add",
+            dst=end.peer_address,
+            lladdr=interface.get("address"),
+            ifindex=namespaces.index(end.station, end.interface),
+            state="permanent",
+        )
+
+
+def _veth(namespaces: Namespaces, end: End, bridge: int) -> None:
+    netlink, wires = namespaces.netlink(end.station), namespaces.netlink(WIRES)
+    wires.link(
+        "add",
+        ifname=end.wire,
+        kind="veth",
+        peer={"ifname": end.interface, "net_ns_fd": end.station},
+    )
+    inner_index = namespaces.index(WIRES, end.wire)
+    index = namespaces.index(end.station, end.interface)
+    # One packet is one packet in every queue: a super-packet of segmentation offload would
+    # count as one in a queue whose limit is in packets.
+    netlink.link("set", index=index, gso_max_segs=1, state="up")
+    wires.link("set", index=inner_index, master=bridge, state="up")
+
+
+def _sending_end(netlink: Any, index: int, link: Link) -> None:
+    netlink.tc(
+        "add",
+        "tbf",
+        index,
+        0x10000,
+        rate_bytes=round(link.rate_mbps * 1e6 / 8),
+        burst_bytes=BURST_BYTES,
+        limit_bytes=1 << 24,
+    )
+    queue = link.queue
+    if queue.kind == "droptail":
+        netlink.tc("add", "pfifo", index, 0x20000, parent=0x10001, limit=queue.packets)
+    else:
+        _red(netlink, index, link)
+
+
+def _red(netlink: Any, index: int, link: Link) -> None:
+    queue = link.queue
+    size = queue.packet_bytes
+    netlink.tc(
+        "add",
+        "red",
+        index,
+        0x20000,
+        parent=0x10001,
+        limit=queue.packets * size,
+        min=queue.min_packets * size,
+        max=queue.max_packets * size,
+        avpkt=size,
+        weight=RED_WEIGHT,
+        rate_bytes=round(link.rate_mbps * 1e6 / 8),
+        probability=queue.drop_probability,
+    )
+
+
+def _wire(wires: Any, index: int, link: Link) -> None:
+    wires.tc(
+        "add",
+        "netem",
+        index,
+        0x10000,
+        delay_us=link.delay_ms * 1000,
+        rate_bytes=round(link.rate_mbps * 1e6 / 8),
+        loss=link.loss,
+        limit=100_000,
+    )

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Packet captures inside the stations: of interfaces, and of the packets of single flows."""
+
+from __future__ import annotations
+
+import errno
+import socket
+import struct
+from pathlib import Path
+
+from hoplab.guest.network.namespaces import interfaces
+from hoplab.guest.probes.ring import Ring
+from hoplab.model.errors import HoplabError, ScenarioError
+from hoplab.model.scenario.plan import ANY, Conversation, Plan
+
+HEADERS_BYTES = 128
+"""Enough of a packet to know it by: IP, TCP with options or UDP, iperf3's count."""
+HEADERS_SLOT, WHOLE_SLOT = 256, 4096
+"""Slots of a ring, in bytes. A radio's largest packet is `RADIO_MTU`."""
+PROTOCOLS = {"tcp": socket.IPPROTO_TCP, "udp": socket.IPPROTO_UDP}
+ETH_P_IP = 0x0800
+FRAGMENT_OFFSET = 0x1FFF
+AD_PROTOCOL = 0xFFFFF000
+"""linux/filter.h: SKF_AD_OFF + SKF_AD_PROTOCOL."""
+LOAD_WORD, LOAD_HALF, LOAD_BYTE = 0x20, 0x28, 0x30
+LOAD_HALF_AFTER_HEADER, LOAD_HEADER_BYTES = 0x48, 0xB1
+JUMP_EQUAL, JUMP_ANY_BIT, RETURN = 0x15, 0x45, 0x06
+
+
+class Captures:
+    """Every ring of a run, from the moment of its making."""
+
+    def __init__(self) -> None:
+        self._rings: list[Ring] = []
+
+    def start(self, plan: Plan, out: Path) -> None:
+        """Begin to capture. Raises `ScenarioError` for an interface that is not there."""
+        for conversation in plan.followed:
+            self.follow(conversation, out)
+        for capture in plan.captures:
+            path = out / "raw" / f"capture-{capture.station}-{capture.interface}.ring"
+            interface = "" if capture.interface == ANY else capture.interface
+            try:
+                self._rings.append(Ring(capture.station, interface, path, WHOLE_SLOT))
+            except OSError as error:
+                if error.errno != errno.ENODEV:
+                    raise
+                names = ", ".join(interfaces(capture.station))
+                raise ScenarioError(
+                    f"measure.captures: {capture.station} has no interface {interface!r}; "
+                    f"it has {names}"
+                ) from None
+
+    def follow(self, conversation: Conversation, out: Path) -> None:
+        """Begin to capture a flow's packets at both ends."""
+        flow = conversation.flow
+        for end in (flow.source, flow.destination):
+            path = out / "raw" / f"packets-{conversation.name}-{end}.ring"
+            self._rings.append(Ring(end, "", path, HEADERS_SLOT, packets_of(conversation)))
+
+    def drain(self) -> None:
+        """Write what came since the last time."""
+        for ring in self._rings:
+            ring.drain()
+
+    def stop(self) -> None:
+        """Write the rest. Raises `HoplabError` where a ring lost packets."""
+        failures = []
+        while self._rings:
+            try:
+                self._rings.pop().close()
+            except HoplabError as error:
+                failures.append(error)
+        if failures:
+            raise failures[0]
+
+
+def packets_of(conversation: Conversation) -> list[bytes]:
+    """Classic BPF for IPv4 packets from the flow's source to its destination with its ports, and
+    for later fragments between the two, which have no ports."""
+    source, destination = conversation.source_address, conversation.destination_address
+    accept, drop = 15, 16
+    return [
+        _instruction(LOAD_HALF, value=AD_PROTOCOL),
+        _instruction(JUMP_EQUAL, 0, drop - 2, ETH_P_IP),
+        _instruction(LOAD_BYTE, value=9),
+        _instruction(JUMP_EQUAL, 0, drop - 4, PROTOCOLS[conversation.flow.protocol]),
+        _instruction(LOAD_WORD, value=12),
+        _instruction(JUMP_EQUAL, 0, drop - 6, _number(source)),
+        _instruction(LOAD_WORD, value=16),
+        _instruction(JUMP_EQUAL, 0, drop - 8, _number(destination)),
+        _instruction(LOAD_HALF, value=6),
+        _instruction(JUMP_ANY_BIT, accept - 10, 0, FRAGMENT_OFFSET),
+        _instruction(LOAD_HEADER_BYTES, value=0),
+        _instruction(LOAD_HALF_AFTER_HEADER, value=0),
+        _instruction(JUMP_EQUAL, 0, drop - 13, conversation.client_port),
+        _instruction(LOAD_HALF_AFTER_HEADER, value=2),
+        _instruction(JUMP_EQUAL, 0, drop - 15, conversation.server_port),
+        _instruction(RETURN, value=HEADERS_BYTES),
+        _instruction(RETURN, value=0),
+    ]
+
+
+def _instruction(code: int, if_true: int = 0, if_false: int = 0, value: int = 0) -> bytes:
+    """struct sock_filter; jumps count from the instruction after."""
+    return struct.pack("=HBBI", code, if_true, if_false, value)
+
+
+def _number(address: str) -> int:
+    return int.from_bytes(socket.inet_aton(address), "big")

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A packet socket whose kernel ring is emptied when it suits the run (packet_mmap.rst, TPACKET_V2).
+
+A capture must not change what it captures. A program that captures is woken, reads clocks and
+takes from the kernel's entropy when it starts, and so does a ring with a timer; in virtual time
+each of these shifts what comes after it. Here the kernel writes packets into shared memory, and
+what it wrote goes to a file as it is; `hoplab.host.results.rings` reads that after the run.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import socket
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+
+from hoplab.guest.network.namespaces import inside
+from hoplab.model.errors import HoplabError
+
+SOL_PACKET = 263
+PACKET_RX_RING, PACKET_STATISTICS, PACKET_VERSION = 5, 6, 10
+TPACKET_V2 = 1
+SO_ATTACH_FILTER = 26
+ETH_P_ALL = 3
+REQUEST = struct.Struct("=4I")
+"""struct tpacket_req: size and number of blocks, size and number of slots for a packet each."""
+RING_BYTES, BLOCK_BYTES = 1 << 23, 1 << 17
+STATUS = struct.Struct("=I")
+HEADER = struct.Struct("=3IH")
+"""Of struct tpacket2_hdr: status, length of the packet, bytes of it kept, where they begin."""
+KERNELS, USERS = 0, 1
+
+
+class Ring:
+    """Packets of one interface of a station, of all where ``interface`` is empty; of each at most
+    what fits a slot of ``slot_bytes``, a power of two, with some 90 bytes about it."""
+
+    def __init__(
+        self,
+        station: str,
+        interface: str,
+        path: Path,
+        slot_bytes: int,
+        instructions: Sequence[bytes] = (),
+    ) -> None:
+        """``instructions`` are a classic BPF filter, none for everything.
+
+        Raises `OSError`, ENODEV for an interface that is not there.
+        """
+        # Of all interfaces the network packet is kept, as they frame theirs in different ways.
+        kind = socket.SOCK_RAW if interface else socket.SOCK_DGRAM
+        # Python cannot bind to all interfaces: that socket listens from the first, and what it has
+        # before the ring is there is forgotten with it.
+        protocol = 0 if interface else socket.htons(ETH_P_ALL)
+        with inside(station):
+            self._socket = socket.socket(socket.AF_PACKET, kind, protocol)
+        try:
+            self._socket.setsockopt(SOL_PACKET, PACKET_VERSION, TPACKET_V2)
+            if instructions:
+                _attach(self._socket, b"".join(instructions))
+            self._slot_bytes = slot_bytes
+            self._slots = RING_BYTES // slot_bytes
+            request = (BLOCK_BYTES, RING_BYTES // BLOCK_BYTES, slot_bytes, self._slots)
+            self._socket.setsockopt(SOL_PACKET, PACKET_RX_RING, REQUEST.pack(*request))
+            self._memory = mmap.mmap(self._socket.fileno(), RING_BYTES)
+            self._next = 0
+            if interface:
+                self._socket.bind((interface, ETH_P_ALL))
+            self._path = path
+            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+        except BaseException:
+            self._socket.close()
+            raise
+
+    def drain(self) -> None:
+        """Write the packets that have come since the last time."""
+        came = bytearray()
+        while True:
+            at = self._next * self._slot_bytes
+            status, _, kept, begin = HEADER.unpack_from(self._memory, at)
+            if not status & USERS:
+                break
+            came += self._memory[at : at + begin + kept]
+            STATUS.pack_into(self._memory, at, KERNELS)
+            self._next = (self._next + 1) % self._slots
+        left = memoryview(came)
+        while left:
+            left = left[os.write(self._file, left) :]
+
+    def close(self) -> None:
+        """Write what is left. Raises `HoplabError` where packets did not fit."""
+        try:
+            self.drain()
+            statistics = self._socket.getsockopt(SOL_PACKET, PACKET_STATISTICS, 8)
+        finally:
+            self._memory.close()
+            self._socket.close()
+            os.close(self._file)
+        dropped = struct.unpack("=2I", statistics)[1]
+        if dropped:
+            raise HoplabError(
+                f"{self._path.stem}: {dropped} packets did not fit into the ring, so the capture "
+                "is not complete; lower measure.interval_s, at which it is emptied"
+            )
+
+
+def _attach(sock: socket.socket, program: bytes) -> None:
+    """struct sock_fprog holds a pointer to the instructions, eight bytes each."""
+    buffer = ctypes.create_string_buffer(program, len(program))
+    descriptor = struct.pack("@HP", len(program) // 8, ctypes.addressof(buffer))
+    sock.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, descriptor)

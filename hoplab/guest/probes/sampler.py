@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Samples of every flow and wired queue at the scenario's interval."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from hoplab.guest.network.namespaces import Namespaces
+from hoplab.guest.probes.sockets import SocketProbe, sender_row
+from hoplab.guest.probes.standby import StandbyProbe
+from hoplab.model.records.writer import Records
+from hoplab.model.scenario.plan import Conversation, End, Plan
+
+GOODPUT_WINDOW_S = 1.0
+
+
+class Sampler:
+    """Reads sockets and queues; writes tables `tcp` and `queues`."""
+
+    def __init__(
+        self, plan: Plan, namespaces: Namespaces, records: Records, standby: StandbyProbe
+    ) -> None:
+        self._records = records
+        self._standby = standby
+        flows = [c.flow for c in plan.conversations if c.flow.protocol == "tcp"]
+        ends = {flow.source for flow in flows} | {flow.destination for flow in flows}
+        self._probes = {name: SocketProbe(name) for name in sorted(ends)}
+        self._going: dict[str, Conversation] = {}
+        self._last: dict[str, dict[str, Any]] = {}
+        self._totals = deque([(0.0, 0)])
+        """Time and bytes delivered at the samples of the last second."""
+        self._wired = [
+            (end, namespaces.index(end.station, end.interface), namespaces.netlink(end.station))
+            for ends_of in plan.ends.values()
+            for end in ends_of
+        ]
+
+    def begin(self, conversation: Conversation) -> None:
+        """The flow's client has started."""
+        if conversation.flow.protocol == "tcp":
+            for end in (conversation.flow.source, conversation.flow.destination):
+                if end not in self._probes:
+                    self._probes[end] = SocketProbe(end)
+            self._going[conversation.name] = conversation
+
+    def finish(self, conversation: Conversation, t_s: float) -> None:
+        """Read the flow for the last time, at its stop."""
+        if self._going.pop(conversation.name, None) is not None:
+            self._sample_flow(conversation, t_s)
+
+    def sample(self, t_s: float) -> None:
+        """A row for every flow that is going and every wired queue."""
+        for conversation in self._going.values():
+            self._sample_flow(conversation, t_s)
+        for end, index, netlink in self._wired:
+            self._sample_queue(end, index, netlink, t_s)
+        self._totals.append((t_s, sum(row["delivered_bytes"] for row in self._last.values())))
+        while self._totals[1][0] <= t_s - GOODPUT_WINDOW_S + 1e-6:
+            self._totals.popleft()
+
+    def goodput_kbps(self) -> float:
+        """Of all TCP flows together: over the last second, or the last interval where that is
+        longer."""
+        (then_s, then), (now_s, now) = self._totals[0], self._totals[-1]
+        return (now - then) * 8e-3 / (now_s - then_s) if now_s > then_s else 0.0
+
+    def end(self, t_s: float) -> None:
+        """The measured part is over."""
+        self._standby.finish(t_s)
+
+    def close(self) -> None:
+        for probe in self._probes.values():
+            probe.close()
+
+    def _sample_flow(self, conversation: Conversation, t_s: float) -> None:
+        name, flow = conversation.name, conversation.flow
+        previous = self._last.get(name)
+        if previous is not None and previous["t_s"] == t_s:
+            return
+        near = (conversation.source_address, conversation.client_port)
+        far = (conversation.destination_address, conversation.server_port)
+        sender = self._probes[flow.source].connection(near, far)
+        if sender is None:
+            return
+        receiver = self._probes[flow.destination].connection(far, near)
+        row = sender_row(sender)
+        row["t_s"] = t_s
+        row["delivered_bytes"] = (
+            receiver["bytes_received"]
+            if receiver is not None
+            else (previous["delivered_bytes"] if previous else 0)
+        )
+        self._standby.read()
+        row |= self._standby.columns(conversation, t_s)
+        self._records.add("tcp", flow=name, **row)
+        self._last[name] = row
+
+    def _sample_queue(self, end: End, index: int, netlink: Any, t_s: float) -> None:
+        root: Any = None
+        leaf: Any = None
+        for qdisc in netlink.get_qdiscs(index):
+            if qdisc["parent"] == 0xFFFFFFFF:
+                root = qdisc
+            else:
+                leaf = qdisc
+        if root is None or leaf is None:
+            return
+        queue = leaf.get_attr("TCA_STATS2").get_attr("TCA_STATS_QUEUE")
+        basic = root.get_attr("TCA_STATS2").get_attr("TCA_STATS_BASIC")
+        self._records.add(
+            "queues",
+            t_s=round(t_s, 6),
+            node=end.station,
+            interface=end.interface,
+            backlog_packets=queue["qlen"],
+            backlog_bytes=queue["backlog"],
+            drops=queue["drops"],
+            sent_packets=basic["packets"],
+        )

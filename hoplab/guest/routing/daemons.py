@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The routing protocols that are programs of their own: how each is started."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hoplab.guest.network.namespaces import Namespaces
+from hoplab.guest.routing import split
+from hoplab.guest.system.processes import Daemon, Daemons, program, wait_until
+from hoplab.model.scenario.plan import BROADCAST, SUBNET, WIRELESS, Plan
+
+DSR_INTERFACE = "dsr0"
+
+
+def start(plan: Plan, namespaces: Namespaces, out: Path, epoch_ns: int, daemons: Daemons) -> None:
+    """Start the scenario's routing protocol at every station; its processes join ``daemons``."""
+    protocol = plan.scenario.routing.protocol
+    if protocol == "batman-adv":
+        _batman_adv(plan, namespaces)
+        return
+    command = {"batmand": _batmand, "babeld": _babeld, "dsr": dsr_command}[protocol]
+    if protocol == "dsr" and plan.splits:
+        split.connections(plan, out)
+    started = []
+    for station in plan.address:
+        log = out / "logs" / f"{protocol}-{station}.log"
+        process = namespaces.spawn(station, command(plan, station, out, epoch_ns), log)
+        daemon = Daemon(f"{protocol} at {station}", process, log, leaves_tables=protocol == "dsr")
+        started.append(daemons.add(daemon))
+    if protocol == "dsr":
+        for daemon in started:
+            wait_until(daemon, b"ready")
+        for station in plan.address:
+            _through_dsr(plan, namespaces, station)
+
+
+def _through_dsr(plan: Plan, namespaces: Namespaces, station: str) -> None:
+    """Routes with metrics beside the one to the network that the daemon's interface brought."""
+    for destination, metrics in plan.metrics[station].items():
+        namespaces.netlink(station).route(
+            "add",
+            dst=f"{plan.address[destination]}/32",
+            oif=namespaces.index(station, DSR_INTERFACE),
+            prefsrc=plan.address[station],
+            scope=253,
+            metrics=metrics,
+        )
+
+
+def _settings(plan: Plan) -> list[str]:
+    """Settings of a foreign daemon are its own command-line options: ``o = 500``."""
+    options: list[str] = []
+    for key, value in plan.scenario.routing.settings.items():
+        flag = f"-{key}" if len(key) == 1 else f"--{key}"
+        options += [flag] if value is True else [flag, str(value)]
+    return options
+
+
+def _batmand(plan: Plan, station: str, out: Path, epoch_ns: int) -> list[str]:
+    return [program("batmand"), "-d", "3", *_settings(plan), WIRELESS]
+
+
+def _babeld(plan: Plan, station: str, out: Path, epoch_ns: int) -> list[str]:
+    state = out / "raw" / f"babeld-{station}"
+    return [
+        program("babeld"),
+        *("-I", f"{state}.pid", "-S", f"{state}.state", "-d", "1"),
+        *("-C", f"redistribute local ip {plan.address[station]}/32 allow"),
+        *("-C", "redistribute local deny"),
+        *("-C", "default type wireless"),
+        *_settings(plan),
+        WIRELESS,
+    ]
+
+
+def dsr_command(plan: Plan, station: str, out: Path, epoch_ns: int) -> list[str]:
+    """How the daemon of ``station`` is started."""
+    settings = [
+        # Booleans as TOML writes them.
+        f"--set={key}={str(value).lower() if isinstance(value, bool) else value}"
+        for key, value in plan.scenario.routing.settings.items()
+    ]
+    return [
+        program("hoplab-dsr"),
+        *("--interface", plan.interface[station]),
+        *("--address", f"{plan.address[station]}/{plan.network_prefix(station)}"),
+        *("--tun", DSR_INTERFACE),
+        *(["--elfn"] if station in plan.standing_by else []),
+        *("--seed", str(plan.scenario.seed), "--name", station, "--epoch-ns", str(epoch_ns)),
+        *(() if plan.end_s is None else ("--duration-s", str(plan.end_s))),
+        *("--events", str(out / "raw" / f"events-dsr-{station}.jsonl")),
+        *("--counters", str(out / "raw" / f"routing-{station}.jsonl")),
+        *_splitting(plan, station, out),
+        *settings,
+    ]
+
+
+def _splitting(plan: Plan, station: str, out: Path) -> list[str]:
+    """DSR's daemon is the station's part in Split-TCP too."""
+    if not plan.splits:
+        return []
+    return [
+        *("--split", str(split.file(out))),
+        *("--split-table", str(out / "raw" / f"split-{station}.jsonl")),
+        *("--split-interval-s", str(plan.scenario.measure.interval_s)),
+    ]
+
+
+def _batman_adv(plan: Plan, namespaces: Namespaces) -> None:
+    """bat0 over wlan0; the station's address moves to bat0."""
+    for station, address in plan.address.items():
+        netlink = namespaces.netlink(station)
+        wlan = namespaces.index(station, WIRELESS)
+        netlink.addr("del", index=wlan, address=address, prefixlen=SUBNET)
+        netlink.link("add", ifname="bat0", kind="batadv")
+        bat = namespaces.index(station, "bat0")
+        netlink.link("set", index=wlan, master=bat)
+        netlink.link("set", index=bat, state="up")
+        netlink.addr("add", index=bat, address=address, prefixlen=SUBNET, broadcast=BROADCAST)

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Split-TCP: the file of connections, and where the kernel routes, a daemon at each station that
+takes part and the rules that bring it its packets."""
+
+from __future__ import annotations
+
+import ipaddress
+import struct
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from hoplab.guest.network.filters import (
+    EQUAL,
+    FILTER_PRIORITY,
+    NETWORK_HEADER,
+    TRANSPORT_HEADER,
+    Rules,
+    accepted,
+    compare,
+    marked,
+    payload,
+    queued,
+    rules,
+)
+from hoplab.guest.network.namespaces import Namespaces
+from hoplab.guest.system.processes import Daemon, Daemons, program, wait_until
+from hoplab.model.scenario.plan import Plan
+from hoplab.model.scenario.proxies import Part, detours, parts
+from hoplab.model.scenario.reach import narrowest_mtu
+from hoplab.model.scenario.split import SplitConnection
+
+TABLE = "hoplab-split"
+QUEUE = 0
+MARK = 0x53504C54
+"""Of what the daemon sends, which must not come to it again."""
+PROTOCOL_TCP, PROTOCOL_LACK = 6, 253
+OFFSET_TTL, OFFSET_PROTOCOL, OFFSET_ADDRESSES = 8, 9, 12
+
+
+def connections(plan: Plan, out: Path) -> None:
+    """Write the file of connections; its keys are `hoplab.model.scenario.split`'s."""
+    entries = [c.split.model_dump(exclude_none=True) for c in plan.conversations if c.split]
+    file(out).write_text(tomli_w.dumps({"connection": entries}), encoding="utf-8")
+
+
+def file(out: Path) -> Path:
+    """Where the file of connections is."""
+    return out / "raw" / "split.toml"
+
+
+def start(plan: Plan, namespaces: Namespaces, out: Path, epoch_ns: int, daemons: Daemons) -> None:
+    """Start what takes part where the kernel routes; the daemons join ``daemons``."""
+    by_station = parts(plan)
+    connections(plan, out)
+    started = []
+    for station in by_station:
+        log = out / "logs" / f"split-{station}.log"
+        process = namespaces.spawn(station, command(plan, station, out, epoch_ns), log)
+        started.append(daemons.add(Daemon(f"split at {station}", process, log, True)))
+    for daemon in started:
+        wait_until(daemon, b"ready")
+    for station, some in by_station.items():
+        install(station, some)
+    if plan.scenario.routing.protocol == "batman-adv":
+        _detours(plan, namespaces)
+
+
+def command(plan: Plan, station: str, out: Path, epoch_ns: int) -> list[str]:
+    """How the daemon of ``station`` is started; it goes on with the records of one that was
+    there."""
+    return [
+        program("hoplab-split"),
+        *("--address", plan.address[station], "--connections", str(file(out))),
+        *("--queue", str(QUEUE), "--mark", str(MARK), "--mtu", str(narrowest_mtu(plan.scenario))),
+        *("--name", station, "--epoch-ns", str(epoch_ns)),
+        *(() if plan.end_s is None else ("--duration-s", str(plan.end_s))),
+        *("--interval-s", str(plan.scenario.measure.interval_s)),
+        *("--events", str(out / "raw" / f"events-split-{station}.jsonl")),
+        *("--table", str(out / "raw" / f"split-{station}.jsonl")),
+    ]
+
+
+def install(station: str, some: list[Part]) -> None:
+    """The rules that bring the daemon its packets. While none listens they go their way."""
+    with rules(station, TABLE) as table:
+        for hook in ("input", "forward", "output"):
+            table.chain(hook, hook, FILTER_PRIORITY)
+        table.add("output", marked(MARK), accepted())
+        if any(part.is_source or part.ttls is not None for part in some):
+            table.add("input", _protocol(PROTOCOL_LACK), queued(QUEUE))
+        for part in some:
+            _rules(table, part)
+
+
+def _rules(table: Rules, part: Part) -> None:
+    split = part.conversation.split
+    assert split is not None
+    data, acknowledgements = _packets(split, back=False), _packets(split, back=True)
+    queue = queued(QUEUE)
+    if part.is_source:
+        table.add("output", data, queue)
+        table.add("input", acknowledgements, queue)
+    if part.is_destination:
+        table.add("input", data, queue)
+        table.add("output", acknowledgements, queue)
+    if part.ttls is None:
+        return
+    table.add("forward", acknowledgements, queue)
+    if not part.ttls:
+        table.add("forward", data, queue)
+    for ttl in part.ttls:
+        one = payload(NETWORK_HEADER, OFFSET_TTL, 1)
+        table.add("forward", [*one, *compare(EQUAL, bytes((ttl,))), *data], queue)
+
+
+def _protocol(number: int) -> list[Any]:
+    return [*payload(NETWORK_HEADER, OFFSET_PROTOCOL, 1), *compare(EQUAL, bytes((number,)))]
+
+
+def _packets(split: SplitConnection, back: bool) -> list[Any]:
+    """Those with the connection's ends: of its data, or those that go back."""
+    ends = [(split.source, split.source_port), (split.destination, split.destination_port)]
+    if back:
+        ends.reverse()
+    addresses = b"".join(ipaddress.IPv4Address(str(address)).packed for address, _ in ends)
+    ports = b"".join(struct.pack(">H", port) for _, port in ends)
+    return [
+        *_protocol(PROTOCOL_TCP),
+        *payload(NETWORK_HEADER, OFFSET_ADDRESSES, 8),
+        *compare(EQUAL, addresses),
+        *payload(TRANSPORT_HEADER, 0, 4),
+        *compare(EQUAL, ports),
+    ]
+
+
+def _detours(plan: Plan, namespaces: Namespaces) -> None:
+    for (station, destination), via in detours(plan).items():
+        namespaces.netlink(station).route(
+            "add",
+            dst=f"{plan.address[destination]}/32",
+            gateway=plan.address[via],
+            oif=namespaces.index(station, "bat0"),
+            prefsrc=plan.address[station],
+            flags=["onlink"],
+        )

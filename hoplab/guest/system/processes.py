@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The programs that a run starts: where they are, whether they live, what they said last."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from hoplab.model.errors import DaemonDied, MissingTool
+from hoplab.model.resources import BINARIES, IS_CHECKOUT
+
+READY_LIMIT_S = 10.0
+READY_POLL_S = 0.01
+STOP_GRACE_S = 10.0
+SEARCHED = "/usr/sbin:/sbin:/usr/bin:/bin"
+
+
+@dataclass(frozen=True)
+class Daemon:
+    """A process that must live as long as the run."""
+
+    name: str
+    process: subprocess.Popen[bytes]
+    log: Path
+    leaves_tables: bool = False
+    """Whether it writes what it counted when it is told to end, so that it must end well."""
+
+
+class Daemons:
+    """Every daemon from the moment of its start, so that none is forgotten where a later one
+    fails."""
+
+    def __init__(self) -> None:
+        self._started: list[Daemon] = []
+
+    def __iter__(self) -> Iterator[Daemon]:
+        return iter(self._started)
+
+    def add(self, daemon: Daemon) -> Daemon:
+        self._started.append(daemon)
+        return daemon
+
+    def stop(self) -> None:
+        """End them, the last started first; raises `DaemonDied` for the first whose tables are
+        missing."""
+        incomplete = [daemon for daemon in reversed(self._started) if not _ended_well(daemon)]
+        self._started.clear()
+        for daemon in incomplete:
+            raise DaemonDied(
+                f"{daemon.name}: did not end as it should, so its tables are not complete: "
+                f"{last_line(daemon.log)}; see logs/{daemon.log.name}"
+            )
+
+
+def _ended_well(daemon: Daemon) -> bool:
+    """Ask the daemon to end, make it end if it does not; whether it wrote what it should."""
+    status = end(daemon.process)
+    return status == 0 or not daemon.leaves_tables
+
+
+def end(process: subprocess.Popen[bytes]) -> int:
+    """Terminate, after a grace kill; returns the exit status, -n for a signal n."""
+    if process.poll() is None:
+        process.terminate()
+        try:
+            return process.wait(STOP_GRACE_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+    return process.wait()
+
+
+@dataclass(frozen=True)
+class Change:
+    """A child that has ended with ``status`` (None: that was stopped, by a signal)."""
+
+    pid: int
+    status: int | None
+
+    def __str__(self) -> str:
+        if self.status is None:
+            return "was stopped by a signal"
+        if self.status < 0:
+            return f"was ended by {signal.Signals(-self.status).name}"
+        return f"ended with status {self.status}"
+
+
+def changed_child() -> Change | None:
+    """A child that is no longer running, if there is one: one call for all of them. One that has
+    ended is told until it is waited for."""
+    try:
+        found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WSTOPPED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return None
+    if found is None:
+        return None
+    if found.si_code == os.CLD_STOPPED:
+        return Change(found.si_pid, None)
+    status = found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
+    return Change(found.si_pid, status)
+
+
+def program(name: str) -> str:
+    """Path of a program: ours with the package, others from the system's folders."""
+    own = BINARIES / name
+    found = str(own) if own.exists() else shutil.which(name, path=SEARCHED)
+    if found is None:
+        raise MissingTool(f"{name}: not found; {_remedy(name)}")
+    return found
+
+
+def _remedy(name: str) -> str:
+    """How to come by a program; those of other people are packages of their own name."""
+    if not name.startswith(("hoplab-", "libhoplab")):
+        return f"install it with 'apt-get install {name}'"
+    return "build it with 'make setup'" if IS_CHECKOUT else "install the package hoplab again"
+
+
+def wait_until(daemon: Daemon, says: bytes) -> None:
+    """Return when the daemon's log has ``says``; raises `DaemonDied` when it does not come."""
+    deadline = time.monotonic() + READY_LIMIT_S
+    while says not in daemon.log.read_bytes():
+        ended = daemon.process.poll() is not None
+        if ended or time.monotonic() > deadline:
+            how = "did not start" if ended else f"was not ready within {READY_LIMIT_S:g} s"
+            said = f"{last_line(daemon.log)}; see logs/{daemon.log.name}"
+            raise DaemonDied(f"{daemon.name}: {how}: {said}")
+        time.sleep(READY_POLL_S)
+
+
+def last_line(log: Path) -> str:
+    """What a process said last."""
+    with contextlib.suppress(OSError):
+        lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        if lines:
+            return lines[-1]
+    return "it said nothing"

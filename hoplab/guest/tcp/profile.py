@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the scenario's `[tcp]` means in today's kernel; the classic profile."""
+
+from __future__ import annotations
+
+from hoplab.model.scenario.model import Flow, Tcp
+
+CLASSIC = {
+    "net.ipv4.tcp_recovery": "0",  # RACK (RFC 8985) came in 2021
+    "net.ipv4.tcp_early_retrans": "0",  # tail loss probe and early retransmit
+    "net.ipv4.tcp_frto": "0",  # RFC 5682, 2009
+    "net.ipv4.tcp_ecn": "0",
+    "net.ipv4.tcp_timestamps": "0",
+    "net.ipv4.tcp_window_scaling": "0",
+    "net.ipv4.tcp_dsack": "0",
+    "net.ipv4.tcp_fack": "0",
+    "net.ipv4.tcp_moderate_rcvbuf": "0",  # the window is what the scenario says
+    "net.ipv4.tcp_no_metrics_save": "1",
+    "net.ipv4.tcp_thin_linear_timeouts": "0",
+    "net.ipv4.tcp_autocorking": "0",
+    "net.ipv4.tcp_slow_start_after_idle": "1",
+    "net.ipv4.tcp_fastopen": "0",
+    "net.ipv4.tcp_limit_output_bytes": "1048576",
+    "net.ipv4.tcp_reordering": "3",
+    "net.ipv4.tcp_max_reordering": "3",
+}
+
+MIN_RTO = "net.ipv4.tcp_rto_min_us"
+CLASSIC_INITIAL_WINDOW = 1
+LARGEST_UNSCALED_WINDOW = 65_535
+BUFFER_OVERHEAD = 4
+"""Buffer bytes for a byte of window: half is kept for overhead, and small packets cost more."""
+
+
+def sysctls(tcp: Tcp, sack: bool, window_bytes: int = 0, splits: bool = False) -> dict[str, str]:
+    """Settings of one station.
+
+    ``sack`` is whether its flows use selective acknowledgements, ``window_bytes`` the largest
+    window that one of its flows is to reach, ``splits`` whether it sends split flows.
+    """
+    values = {"net.ipv4.tcp_sack": "1" if sack else "0"}
+    if tcp.profile == "classic":
+        values.update(CLASSIC)
+        if window_bytes > LARGEST_UNSCALED_WINDOW:
+            # Simulators have no 16-bit window field; on a wire only scaling (RFC 7323) makes such
+            # a window true, and the receiver's buffer must hold it with the kernel's overhead.
+            buffer = BUFFER_OVERHEAD * window_bytes
+            values["net.ipv4.tcp_window_scaling"] = "1"
+            values["net.ipv4.tcp_rmem"] = f"4096 {buffer} {max(buffer, 6 << 20)}"
+    if splits:
+        # A proxy's copy bears the time at which TCP sent it first. Once a later one has come,
+        # the destination discards it as an old duplicate (PAWS, RFC 7323 section 5).
+        values["net.ipv4.tcp_timestamps"] = "0"
+    if tcp.min_rto_ms is not None:
+        values[MIN_RTO] = str(tcp.min_rto_ms * 1000)
+    return values
+
+
+def window_bytes(flow: Flow) -> int:
+    """Bytes of the window that the flow asks for; 0 where it asks for none."""
+    return (flow.window or 0) * (flow.mss or 0)
+
+
+def initial_window(tcp: Tcp) -> int | None:
+    """Initial congestion window in segments; None leaves the kernel's (10)."""
+    if tcp.initial_window is None and tcp.profile == "classic":
+        return CLASSIC_INITIAL_WINDOW
+    return tcp.initial_window

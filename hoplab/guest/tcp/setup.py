@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Apply the scenario's TCP settings: sysctls of stations, windows of single flows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from hoplab.guest.network.elfn import Elfn
+from hoplab.guest.network.namespaces import Namespaces
+from hoplab.guest.tcp import profile
+from hoplab.guest.tcp.socket_settings import SocketSettings
+from hoplab.model.errors import MissingTool
+from hoplab.model.scenario.plan import Conversation, Plan
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What was set at each station, and what the kernel has no setting for."""
+
+    values: dict[str, dict[str, str]]
+    lacking: tuple[str, ...]
+
+
+def apply(plan: Plan, namespaces: Namespaces) -> Applied:
+    """Set every station. Raises `MissingTool` where the kernel lacks a setting that the scenario
+    asks for by name."""
+    flows = plan.scenario.flow
+    without_sack = {flow.source for flow in flows if flow.protocol == "tcp" and flow.sack is False}
+    made: dict[str, dict[str, str]] = {}
+    lacking: set[str] = set()
+    for station in plan.address:
+        windows = [
+            profile.window_bytes(flow)
+            for flow in flows
+            if station in (flow.source, flow.destination)
+        ]
+        values = profile.sysctls(
+            plan.scenario.tcp,
+            sack=station not in without_sack,
+            window_bytes=max(windows, default=0),
+            splits=any(flow.split and flow.source == station for flow in flows),
+        )
+        missing = namespaces.sysctl(station, values)
+        made[station] = {key: value for key, value in values.items() if key not in missing}
+        lacking.update(missing)
+    if profile.MIN_RTO in lacking:
+        raise MissingTool(
+            f"tcp.min_rto_ms: this kernel has no {profile.MIN_RTO}, which came with Linux 6.11; "
+            "remove the key, or run with --machine uml"
+        )
+    return Applied(made, tuple(sorted(lacking)))
+
+
+def socket_settings(plan: Plan) -> list[SocketSettings]:
+    """Windows of every TCP flow."""
+    return settings_of(plan, plan.conversations)
+
+
+def settings_of(plan: Plan, conversations: Iterable[Conversation]) -> list[SocketSettings]:
+    """Windows of those of them that are TCP."""
+    return [
+        SocketSettings(
+            conversation.client_port,
+            profile.initial_window(plan.scenario.tcp),
+            conversation.flow.window,
+        )
+        for conversation in conversations
+        if conversation.flow.protocol == "tcp"
+    ]
+
+
+def elfn(plan: Plan, later: Callable[[Callable[[], None]], None]) -> dict[str, Elfn]:
+    """Have the flows that are to do so stand by; the module by station, to be closed ``later``."""
+    modules: dict[str, Elfn] = {}
+    for conversation in plan.conversations:
+        stand_by(conversation, modules, later)
+    return modules
+
+
+def stand_by(
+    conversation: Conversation,
+    modules: dict[str, Elfn],
+    later: Callable[[Callable[[], None]], None],
+) -> None:
+    """Have a flow do so, if it is to; a module that its station lacks joins ``modules``."""
+    chosen = conversation.elfn
+    if chosen is None:
+        return
+    station = conversation.flow.source
+    if station not in modules:
+        modules[station] = Elfn(station)
+        later(modules[station].close)
+    modules[station].set(
+        True,
+        chosen.probe_ms,
+        chosen.resume,
+        chosen.give_up_s,
+        chosen.first_probe,
+        conversation.client_port,
+    )

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Initial window and window limit of single TCP flows, by a BPF program on the run's sockets.
+
+Linux has no socket option for either, and a route's metrics do not serve: a routing daemon
+replaces routes, and since Linux 6.6 the receive window that a route asks for (RTAX_WINDOW) is
+forgotten when the first full segment arrives (tcp_measure_rcv_mss). A `sock_ops` program is called
+when a connection is established and may set both (linux/bpf.h: TCP_BPF_IW,
+TCP_BPF_SNDCWND_CLAMP). The limit holds at the sender, as the `window_` of ns-2 does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import platform
+import signal
+import struct
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hoplab.model.errors import MissingTool
+
+SYS_BPF = {"x86_64": 321, "aarch64": 280}
+PROG_LOAD, PROG_ATTACH = 5, 8
+PROG_TYPE_SOCK_OPS = 13
+ATTACH_SOCK_OPS = 3
+ALLOW_MULTI = 2
+HELPER_SETSOCKOPT = 49
+SOL_TCP = 6
+TCP_BPF_IW, TCP_BPF_SNDCWND_CLAMP = 1001, 1002
+ACTIVE_ESTABLISHED = 4
+OFFSET_OP, OFFSET_LOCAL_PORT = 0, 68
+"""Of `op` and `local_port` (host byte order) in `struct bpf_sock_ops`."""
+CGROUP_ROOT = Path("/sys/fs/cgroup")
+
+
+EMPTY_LIMIT_S = 5.0
+EMPTY_POLL_S = 0.01
+
+
+def own_folder() -> Path:
+    """Where this process's group is once it is made."""
+    return CGROUP_ROOT / f"hoplab-{os.getpid()}"
+
+
+@dataclass(frozen=True)
+class SocketSettings:
+    """What the connection from ``local_port`` gets, in segments; None leaves the kernel's."""
+
+    local_port: int
+    initial_window: int | None
+    window: int | None
+
+
+@dataclass(frozen=True)
+class Group:
+    """A control group that this process is in and whose connections get their settings."""
+
+    folder: Path
+    came_from: Path
+
+    def add(self, settings: Sequence[SocketSettings]) -> None:
+        """Settings of further connections."""
+        program = _program(settings)
+        if program is not None:
+            _attach(self.folder, program)
+
+    def close(self) -> None:
+        """Leave the group, end what is still in it, and remove it."""
+        (self.came_from / "cgroup.procs").write_text(str(os.getpid()), encoding="ascii")
+        deadline = time.monotonic() + EMPTY_LIMIT_S
+        while members := (self.folder / "cgroup.procs").read_text(encoding="ascii").split():
+            for pid in members:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(pid), signal.SIGKILL)
+            if time.monotonic() > deadline:
+                break
+            time.sleep(EMPTY_POLL_S)
+        self.folder.rmdir()
+
+
+def enter(settings: Sequence[SocketSettings]) -> Group | None:
+    """Make and enter the group; what is started from now on belongs to it. None where no
+    connection needs a setting.
+
+    Raises `MissingTool` where the kernel has no control groups or no BPF in them.
+    """
+    program = _program(settings)
+    if program is None:
+        return None
+    if not (CGROUP_ROOT / "cgroup.procs").exists():
+        raise MissingTool(
+            f"{CGROUP_ROOT}: no control groups (version 2), which windows of flows need; "
+            "mount them with 'mount -t cgroup2 none /sys/fs/cgroup'"
+        )
+    own = Path("/proc/self/cgroup").read_text(encoding="ascii").strip().rpartition("::")[2]
+    group = Group(own_folder(), CGROUP_ROOT / own.lstrip("/"))
+    group.folder.mkdir()
+    try:
+        _attach(group.folder, program)
+        (group.folder / "cgroup.procs").write_text(str(os.getpid()), encoding="ascii")
+    except BaseException:
+        group.close()
+        raise
+    return group
+
+
+def _instruction(code: int, dst: int = 0, src: int = 0, offset: int = 0, value: int = 0) -> bytes:
+    return struct.pack("<BBhi", code, src << 4 | dst, offset, value)
+
+
+def _load_word(dst: int, src: int, offset: int) -> bytes:
+    return _instruction(0x61, dst, src, offset)
+
+
+def _set(register: int, value: int) -> bytes:
+    return _instruction(0xB7, register, value=value)
+
+
+def _copy(dst: int, src: int) -> bytes:
+    return _instruction(0xBF, dst, src)
+
+
+def _skip_unless_equal(register: int, value: int, skipped: bytes) -> bytes:
+    return _instruction(0x55, register, offset=len(skipped) // 8, value=value)
+
+
+def _set_option(option: int, value: int) -> bytes:
+    """``bpf_setsockopt(context, SOL_TCP, option, &value, 4)``; the value lies on the stack."""
+    return b"".join(
+        (
+            _instruction(0x62, 10, offset=-4, value=value),
+            _copy(1, 6),
+            _set(2, SOL_TCP),
+            _set(3, option),
+            _copy(4, 10),
+            _instruction(0x07, 4, value=-4),
+            _set(5, 4),
+            _instruction(0x85, value=HELPER_SETSOCKOPT),
+        )
+    )
+
+
+def _program(settings: Sequence[SocketSettings]) -> bytes | None:
+    """The program's instructions; None when nothing is to be set."""
+    blocks = b""
+    for flow in settings:
+        block = b""
+        if flow.initial_window is not None:
+            block += _set_option(TCP_BPF_IW, flow.initial_window)
+        if flow.window is not None:
+            block += _set_option(TCP_BPF_SNDCWND_CLAMP, flow.window)
+        if block:
+            blocks += _load_word(2, 6, OFFSET_LOCAL_PORT)
+            blocks += _skip_unless_equal(2, flow.local_port, block) + block
+    if not blocks:
+        return None
+    return b"".join(
+        (
+            _copy(6, 1),
+            _load_word(2, 6, OFFSET_OP),
+            _skip_unless_equal(2, ACTIVE_ESTABLISHED, blocks),
+            blocks,
+            _set(0, 1),
+            _instruction(0x95),
+        )
+    )
+
+
+def _bpf(command: int, attributes: bytes) -> int:
+    number = SYS_BPF.get(platform.machine())
+    if number is None:
+        raise MissingTool(f"bpf: the number of this call on {platform.machine()} is not known")
+    libc = ctypes.CDLL(None, use_errno=True)
+    buffer = ctypes.create_string_buffer(attributes, len(attributes))
+    result: int = libc.syscall(number, command, buffer, len(attributes))
+    if result < 0:
+        raise MissingTool(
+            f"bpf: {os.strerror(ctypes.get_errno())}; windows of flows need a kernel with "
+            "CONFIG_CGROUP_BPF, and root"
+        )
+    return result
+
+
+def _attach(folder: Path, program: bytes) -> None:
+    code = ctypes.create_string_buffer(program, len(program))
+    licence = ctypes.create_string_buffer(b"Apache-2.0")
+    loaded = _bpf(
+        PROG_LOAD,
+        struct.pack(
+            "<IIQQ",
+            PROG_TYPE_SOCK_OPS,
+            len(program) // 8,
+            ctypes.addressof(code),
+            ctypes.addressof(licence),
+        ),
+    )
+    group = os.open(folder, os.O_RDONLY)
+    try:
+        _bpf(PROG_ATTACH, struct.pack("<IIII", group, loaded, ATTACH_SOCK_OPS, ALLOW_MULTI))
+    finally:
+        os.close(group)
+        os.close(loaded)

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TCP and UDP flows: iperf3, and our own counted TCP transfers and spaced UDP packets."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from hoplab.guest.network.namespaces import Namespaces
+from hoplab.guest.system.processes import last_line, program
+from hoplab.guest.traffic import counted, spaced
+from hoplab.model.reading import content
+from hoplab.model.scenario.keys import MAX_DURATION_S
+from hoplab.model.scenario.model import Flow
+from hoplab.model.scenario.plan import Conversation
+from hoplab.model.scenario.variants import VARIANTS
+
+NOBODY_ANSWERS = (errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EAGAIN)
+"""The last one ends iperf3's wait of 30 s for the answer to its first datagram, sent but once."""
+COUNTED = (sys.executable, "-S", "-E", str(counted.__file__))
+SPACED = (sys.executable, "-S", "-E", str(spaced.__file__))
+
+
+@dataclass(frozen=True)
+class Side:
+    """The program at one end of a flow."""
+
+    conversation: Conversation
+    role: str
+    """``client``, at the flow's source, or ``server``."""
+    process: subprocess.Popen[bytes]
+    report: Path
+    """What iperf3 or the counted transfer tells at its end; spaced packets tell nothing."""
+    log: Path
+
+    def stop(self) -> None:
+        """End it, if it has not ended."""
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+
+def kernel_congestion_control(flow: Flow) -> str:
+    """Name of the kernel's algorithm behind a variant's name."""
+    name = str(flow.congestion_control)
+    variant = VARIANTS.get(name)
+    return name if variant is None else variant.congestion_control
+
+
+def counted_report(out: Path, name: str) -> Path:
+    """Where the receiver of a counted transfer tells when its last byte came."""
+    return out / "raw" / f"counted-{name}.json"
+
+
+def start_server(conversation: Conversation, namespaces: Namespaces, out: Path) -> Side:
+    """What the flow's client will send to."""
+    name = conversation.name
+    ends = (conversation.destination_address, str(conversation.server_port))
+    report = out / "raw" / f"iperf3-{name}-server.json"
+    if conversation.is_counted:
+        flow = conversation.flow
+        report = counted_report(out, name)
+        size = (flow.packets or 0) * (flow.packet_bytes or 0)
+        command = [*COUNTED, "receive", *ends, str(size), str(report)]
+    elif conversation.is_spaced:
+        command = [*SPACED, "receive", *ends]
+    else:
+        command = [
+            program("iperf3"),
+            *("--server", "--one-off", "--port", ends[1]),
+            *("--bind", ends[0], "--json", "--logfile", str(report)),
+            # Else it keeps a report of every second in memory, and ends a test in which nothing
+            # came for two minutes, as happens where stations move.
+            *("--interval", "0", "--rcv-timeout", str(MAX_DURATION_S * 1000)),
+        ]
+    log = out / "logs" / f"flow-{name}-server.log"
+    process = namespaces.spawn(conversation.flow.destination, command, log)
+    return Side(conversation, "server", process, report, log)
+
+
+def start_client(conversation: Conversation, namespaces: Namespaces, out: Path) -> Side:
+    """Begin to send."""
+    name, source = conversation.name, conversation.flow.source
+    log = out / "logs" / f"flow-{name}-client.log"
+    report = out / "raw" / f"iperf3-{name}-client.json"
+    if conversation.is_counted:
+        process = namespaces.spawn(source, _counted_client(conversation), log)
+    elif conversation.is_spaced:
+        process = namespaces.spawn(source, _spaced_client(conversation), log)
+    else:
+        # Else the client spins for a round trip (daemons/waiting-select).
+        environment = {**os.environ, "LD_PRELOAD": program("libhoplab_waiting_select.so")}
+        command = _iperf3_client(conversation, report)
+        process = namespaces.spawn(source, command, log, env=environment)
+    return Side(conversation, "client", process, report, log)
+
+
+def _counted_client(conversation: Conversation) -> list[str]:
+    flow = conversation.flow
+    return [
+        *(*COUNTED, "send", conversation.destination_address, str(conversation.server_port)),
+        *(conversation.source_address, str(conversation.client_port)),
+        *(str(flow.packets), str(flow.packet_bytes)),
+        *(str(flow.mss), kernel_congestion_control(flow)),
+    ]
+
+
+def _spaced_client(conversation: Conversation) -> list[str]:
+    flow = conversation.flow
+    return [
+        *(*SPACED, "send", conversation.destination_address, str(conversation.server_port)),
+        *(conversation.source_address, str(conversation.client_port)),
+        *(str(flow.packets or 0), str(flow.packet_bytes), str(1000 * (flow.rate_kbps or 0.0))),
+        str(conversation.seed),
+    ]
+
+
+def _iperf3_client(conversation: Conversation, report: Path) -> list[str]:
+    flow = conversation.flow
+    command = [
+        program("iperf3"),
+        *("--client", conversation.destination_address),
+        *("--bind", conversation.source_address),
+        *("--port", str(conversation.server_port), "--cport", str(conversation.client_port)),
+        *("--json", "--logfile", str(report), "--interval", "0"),
+    ]
+    if flow.packets is not None:
+        command += ["--blockcount", str(flow.packets), "--length", str(flow.packet_bytes)]
+    else:
+        command += ["--time", str(_whole_seconds(conversation))]
+    if flow.protocol == "tcp":
+        command += ["--congestion", kernel_congestion_control(flow), "--set-mss", str(flow.mss)]
+    else:
+        command += _udp_options(flow)
+    return command
+
+
+def _whole_seconds(conversation: Conversation) -> int:
+    """iperf3 takes whole seconds; the lab stops the flow at its exact ``stop_s``."""
+    return int(conversation.stop_s - conversation.flow.start_s) + 2
+
+
+def _udp_options(flow: Flow) -> list[str]:
+    rate_bps = 0 if flow.rate_kbps is None else round(flow.rate_kbps * 1000)
+    packet_bytes = flow.packet_bytes or 0
+    options = ["--udp", "--bitrate", str(rate_bps)]
+    if flow.packets is None:
+        options += ["--length", str(packet_bytes)]
+    if flow.buffer_bytes is not None:
+        options += ["--window", str(flow.buffer_bytes)]
+    if rate_bps:
+        # iperf3 wakes at this tick and sends when it is behind its rate: a tick a packet spaces
+        # packets evenly, its default of 1 ms sends bursts or wakes for nothing.
+        interval_us = packet_bytes * 8e6 / rate_bps
+        options += ["--pacing-timer", str(max(1, round(interval_us)))]
+    return options
+
+
+def fault(side: Side, status: int) -> str | None:
+    """What went wrong at a side that ended by itself with ``status``; None for a counted UDP
+    flow that is done. Every other program stays until the lab stops it."""
+    conversation = side.conversation
+    if not conversation.is_counted and (error := _iperf3_error(side.report)) is not None:
+        return error
+    if status == 0 and conversation.flow.packets is not None and not conversation.is_counted:
+        return None
+    said = last_line(side.log)
+    return f"ended with status {status}: {said}"
+
+
+def is_networks_doing(fault: str) -> bool:
+    """Whether a program ended because nobody answered: a result, not a failure of the lab."""
+    return any(os.strerror(code) in fault for code in NOBODY_ANSWERS)
+
+
+def _iperf3_error(report: Path) -> str | None:
+    try:
+        answer = json.loads(content(report))
+    except (OSError, ValueError):
+        return None
+    error = answer.get("error")
+    return None if error is None else str(error)

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The packages that a machine's root is made of: locked by version and SHA-256, fetched by
+Debian's and Python's own downloaders, kept in the cache.
+
+A private apt configuration fetches them, so that any Debian or Ubuntu builds the same root and
+nothing needs root's rights. A lock's line is ``KIND NAME VERSION SHA256``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hoplab.model.errors import MissingTool
+
+RELEASE = "bookworm"
+PYTHON = "3.11"
+"""The machine's own interpreter, whatever the host has."""
+MIRROR = "http://deb.debian.org"
+SNAPSHOT = "http://snapshot.debian.org/archive"
+"""Every version that Debian ever had; asked where the archive has moved on."""
+KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+DATE = re.compile(r"# archive of (\d{8}T\d{6}Z)")
+RELOCK = "make the lock again with 'scripts/lock machine', or name a machine in HOPLAB_MACHINE"
+
+
+class Superseded(MissingTool):
+    """The archive has newer packages than the lock, and older ones cannot be had."""
+
+
+@dataclass(frozen=True)
+class Package:
+    """A package by the bytes that it must have."""
+
+    kind: str
+    name: str
+    version: str
+    sha256: str
+
+    def line(self) -> str:
+        return f"{self.kind} {self.name} {self.version} {self.sha256}"
+
+
+def read_lock(path: Path) -> list[Package]:
+    """The lock's packages in its order."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [Package(*line.split()) for line in lines if line and not line.startswith("#")]
+
+
+def write_lock(path: Path, date: str, packages: Iterable[Package]) -> None:
+    """Write the lock made from the archive as it was at ``date``."""
+    lines = [
+        "# SPDX-License-Identifier: Apache-2.0",
+        "# What the machine's root is made of. Made by 'scripts/lock machine'.",
+        f"# archive of {date}",
+        *(package.line() for package in packages),
+    ]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def fetch(lock: Path, cache: Path) -> dict[Package, Path]:
+    """Every package of the lock as a file; raises `MissingTool` for what cannot be had."""
+    packages = read_lock(lock)
+    cache.mkdir(parents=True, exist_ok=True)
+    missing = [package for package in packages if not _cached(cache, package)]
+    debs = [package for package in missing if package.kind == "deb"]
+    if debs:
+        _keep(cache, debs, lambda folder: _download_debs(debs, folder, cache, lock))
+    wheels = [package for package in missing if package.kind == "wheel"]
+    if wheels:
+        _keep(cache, wheels, lambda folder: _download_wheels(wheels, folder))
+    return {package: cache / package.sha256 for package in packages}
+
+
+def _cached(cache: Path, package: Package) -> bool:
+    path = cache / package.sha256
+    return path.exists() and sha256_of(path) == package.sha256
+
+
+def _keep(cache: Path, packages: Sequence[Package], download: Callable[[Path], None]) -> None:
+    with tempfile.TemporaryDirectory(dir=cache, prefix="new-") as name:
+        folder = Path(name)
+        download(folder)
+        found = {sha256_of(path): path for path in folder.iterdir() if path.is_file()}
+        for package in packages:
+            if package.sha256 not in found:
+                raise MissingTool(
+                    f"{package.name} {package.version}: what the archive has under that name has "
+                    f"not the locked SHA-256 {package.sha256[:16]}…; {RELOCK}"
+                )
+            found[package.sha256].replace(cache / package.sha256)
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+class Apt:
+    """apt with sources, lists and cache of its own in ``folder``."""
+
+    def __init__(self, folder: Path, date: str | None = None) -> None:
+        """``date`` asks for the archive as it was then."""
+        self._folder = folder
+        for tool in ("apt-get", "apt-cache", "dpkg-deb"):
+            if shutil.which(tool) is None:
+                raise MissingTool(f"{tool}: not found; a machine's root is built with Debian's apt")
+        if not KEYRING.exists():
+            raise MissingTool(
+                f"{KEYRING}: not found; install it with 'apt-get install debian-archive-keyring'"
+            )
+        for part in ("lists/partial", "archives/partial"):
+            (folder / part).mkdir(parents=True, exist_ok=True)
+        (folder / "status").touch()
+        mirror = os.environ.get("HOPLAB_DEBIAN", MIRROR)
+        main, security = f"{mirror}/debian", f"{mirror}/debian-security"
+        options = f"signed-by={KEYRING}"
+        if date is not None:
+            main, security = f"{SNAPSHOT}/debian/{date}", f"{SNAPSHOT}/debian-security/{date}"
+            options += " check-valid-until=no"
+        (folder / "sources.list").write_text(
+            f"deb [{options}] {main} {RELEASE} main\n"
+            f"deb [{options}] {main} {RELEASE}-updates main\n"
+            f"deb [{options}] {security} {RELEASE}-security main\n",
+            encoding="utf-8",
+        )
+        self._settings = [
+            f"Dir::Etc::SourceList={folder / 'sources.list'}",
+            "Dir::Etc::SourceParts=/dev/null",
+            "Dir::Etc::Preferences=/dev/null",
+            "Dir::Etc::PreferencesParts=/dev/null",
+            f"Dir::State={folder}",
+            f"Dir::State::status={folder / 'status'}",
+            f"Dir::Cache={folder}",
+            "APT::Architecture=amd64",
+            "APT::Architectures=amd64",
+            "APT::Sandbox::User=root",
+            "Acquire::Languages=none",
+            "Acquire::Retries=3",
+        ]
+
+    def __call__(self, *command: str, cwd: Path | None = None) -> str:
+        """Run ``apt-get`` or ``apt-cache``; returns what it prints, raises `MissingTool`."""
+        settings = [word for setting in self._settings for word in ("-o", setting)]
+        done = subprocess.run(
+            [command[0], *settings, *command[1:]],
+            cwd=cwd or self._folder,
+            env={**os.environ, "LC_ALL": "C"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            complaint = [line for line in done.stderr.splitlines() if line.startswith("E:")]
+            raise MissingTool((complaint or done.stderr.strip().splitlines() or ["failed"])[0])
+        return done.stdout
+
+
+def _download_debs(debs: Sequence[Package], folder: Path, cache: Path, lock: Path) -> None:
+    wanted = [f"{package.name}={package.version}" for package in debs]
+    date = DATE.search(lock.read_text(encoding="utf-8"))
+    first: MissingTool | None = None
+    for when in (None, date.group(1) if date else None):
+        try:
+            apt = Apt(cache / "apt", when)
+            apt("apt-get", "update", "-qq")
+            apt("apt-get", "download", "-qq", *wanted, cwd=folder)
+            return
+        except MissingTool as error:
+            first = first or error
+    raise Superseded(f"packages of the machine's root: {first}; {RELOCK}")
+
+
+def pip_download(requirements: str, folder: Path) -> None:
+    """Fetch wheels for the machine's interpreter, with pip."""
+    listing = folder / "requirements"
+    listing.write_text(requirements, encoding="utf-8")
+    options = ["-q", "--disable-pip-version-check", "-d", str(folder), "-r", str(listing)]
+    options += ["--no-deps", "--only-binary=:all:", "--implementation", "cp"]
+    options += ["--python-version", PYTHON, "--platform", "manylinux_2_17_x86_64"]
+    for abi in ("cp" + PYTHON.replace(".", ""), "abi3", "none"):
+        options += ["--abi", abi]
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", "download", *options],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    listing.unlink()
+    if done.returncode != 0:
+        complaint = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
+        raise MissingTool(f"Python packages of the machine's root: {(complaint or ['failed'])[-1]}")
+
+
+def _download_wheels(wheels: Sequence[Package], folder: Path) -> None:
+    lines = [
+        f"{package.name}=={package.version} --hash=sha256:{package.sha256}" for package in wheels
+    ]
+    pip_download("\n".join(lines) + "\n", folder)

@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Make a machine of a checkout's parts: base, daemons and modules, and the lab's own code.
+
+``python -m hoplab.host.machine.assemble base`` makes the base from the lock, where it is missing,
+and ``ready`` asks whether it is there; without either, the machine is put together. `current` does
+that at a run too, so that changed code runs.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from hoplab import __version__
+from hoplab.host.machine import archive, cpio, kernel, relock, root, sealed, store
+from hoplab.host.machine.archive import Package
+from hoplab.host.machine.cpio import Entry
+from hoplab.host.machine.sealed import Machine
+from hoplab.model.errors import HoplabError, MissingTool
+from hoplab.model.resources import BINARIES, KERNEL_BUILD, PROJECT
+
+HERE = Path(__file__).parent
+LOCKS = PROJECT / "locks"
+LOCK = LOCKS / "machine.lock"
+INIT = HERE / "sealed-init"
+RECIPE = ("archive.py", "cpio.py", "root.py", "sealed-init")
+"""What the base depends on beside its lock."""
+DAEMONS = ("hoplab-medium", "hoplab-dsr", "hoplab-split", "libhoplab_waiting_select.so")
+KEPT = 8
+"""Machines of changed code that stay in the cache, 60 MB each."""
+KEPT_BASES = 3
+"""Bases that stay, 100 MB each; another is made again from the cached packages within seconds."""
+ENTRIES = ("hoplab.guest.lab.__main__",)
+"""Modules that a guest starts; what they import goes with them."""
+
+
+def lock() -> Path:
+    """What the base is made of: the committed lock, or the one that stands in for it."""
+    instead = _instead()
+    return instead if instead.exists() else LOCK
+
+
+def _instead() -> Path:
+    """Where a lock of the archive's newest stands in for the committed one as it is now."""
+    return PROJECT / "build" / f"machine-{_digest([LOCK])}.lock"
+
+
+def base_key() -> str:
+    """Name of the base that belongs to this checkout's lock and recipe."""
+    return _digest([lock(), *(HERE / name for name in RECIPE)])
+
+
+def _digest(paths: Iterable[Path]) -> str:
+    sha = hashlib.sha256()
+    for path in paths:
+        content = path.read_bytes()
+        sha.update(f"{path.name} {len(content)}\n".encode())
+        sha.update(content)
+    return sha.hexdigest()[:32]
+
+
+def base_folder() -> Path:
+    """The base's archive, list of packages and licences: in the cache, where checkouts share it."""
+    return store.cache() / "bases" / base_key()
+
+
+def make_base() -> Path:
+    """The base, built if it is not there."""
+    target = base_folder()
+    if (target / "base.cpio").exists():
+        with contextlib.suppress(OSError):
+            os.utime(target)
+        return target
+    with store.writing_to(store.cache()):
+        store.cache().mkdir(parents=True, exist_ok=True)
+    packages = _fetch()
+    target = base_folder()
+    with store.writing_to(target.parent):
+        target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="new-", dir=target.parent) as name:
+        work = Path(name)
+        entries, licences = root.build(packages, INIT, work)
+        made = work / "made"
+        made.mkdir()
+        (made / "base.cpio").write_bytes(cpio.dump(entries))
+        (work / "root").rename(made / "root")  # its interpreter compiles the lab
+        listed = [vars(package) for package in packages]
+        (made / "packages.json").write_text(json.dumps(listed), encoding="utf-8")
+        for path, text in licences.items():
+            (made / "licences" / path).parent.mkdir(parents=True, exist_ok=True)
+            (made / "licences" / path).write_bytes(text)
+        if not target.exists():
+            made.rename(target)
+    with contextlib.suppress(OSError):
+        os.utime(target)
+        _prune_bases(target.parent)
+    return target
+
+
+def _prune_bases(bases: Path) -> None:
+    """Forget the bases of recipes and locks that no checkout has used lately."""
+    found = [path for path in bases.glob("*") if not path.name.startswith("new-")]
+    found.sort(key=lambda path: path.stat().st_mtime_ns, reverse=True)
+    for path in found[KEPT_BASES:]:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _fetch() -> dict[Package, Path]:
+    """The lock's packages. A lock that the archive has left behind makes no checkout useless: the
+    newest make another machine, which says so by its hash."""
+    cache = store.cache() / "packages"
+    try:
+        return archive.fetch(lock(), cache)
+    except archive.Superseded as error:
+        print(
+            f"machine: {error}. Taking the newest instead: digests may differ from those of the "
+            "locked machine",
+            file=sys.stderr,
+        )
+    _instead().parent.mkdir(exist_ok=True)
+    relock.make(_instead(), LOCKS / "machine.packages", LOCKS / "python.txt")
+    return archive.fetch(lock(), cache)
+
+
+def lab_modules() -> list[Path]:
+    """The files of this package that a guest runs, found by following imports."""
+    found: dict[str, Path] = {}
+    waiting = list(ENTRIES)
+    while waiting:
+        name = waiting.pop()
+        base = PROJECT.joinpath(*name.split("."))
+        path = base / "__init__.py" if base.is_dir() else base.with_suffix(".py")
+        if name in found or not path.is_file():
+            continue
+        found[name] = path
+        waiting.append(name.rpartition(".")[0])
+        for node in _statements(ast.parse(path.read_bytes())):
+            if isinstance(node, ast.Import):
+                waiting += [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.module is not None:
+                waiting += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        waiting = [entry for entry in waiting if entry.split(".")[0] == "hoplab"]
+    data = {
+        path for module in found.values() for path in module.parent.glob("*.toml")
+    }  # what a module reads lies beside it
+    return sorted({*found.values(), *data})
+
+
+def _statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """All but what is there for type checkers only."""
+    for node in ast.iter_child_nodes(tree):
+        yield node
+        if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
+            yield from _statements(node)
+
+
+def current() -> Machine:
+    """The machine of this checkout as it is now."""
+    parts = [*sorted((PROJECT / "hoplab").rglob("*.py")), *_kernel_sources()]
+    key = hashlib.sha256(_digest(parts).encode())
+    built = [make_base() / "base.cpio", kernel.path(), *kernel.modules()]
+    built += [BINARIES / name for name in DAEMONS]
+    for path in built:
+        try:
+            state = path.stat()
+        except OSError:
+            raise MissingTool(f"machine: {path} is not there; run 'make setup'") from None
+        key.update(f"{path} {state.st_size} {state.st_mtime_ns}\n".encode())
+    known = store.cache() / "assembled" / key.hexdigest()[:32]
+    try:
+        machine = store.find(known.read_text(encoding="ascii"))
+        os.utime(known)
+        return machine
+    except (OSError, MissingTool):
+        machine = _assemble()
+    known.parent.mkdir(parents=True, exist_ok=True)
+    partial = known.with_suffix(f".{os.getpid()}")
+    partial.write_text(machine.id, encoding="ascii")
+    partial.replace(known)
+    with contextlib.suppress(OSError):  # two at once forget the same
+        _prune(known.parent)
+    return machine
+
+
+def keep(identity: str) -> None:
+    """A machine in use is not forgotten, however many are made meanwhile of changed code."""
+    for note in (store.cache() / "assembled").glob("*"):
+        with contextlib.suppress(OSError):
+            if note.read_text(encoding="ascii") == identity:
+                os.utime(note)
+
+
+def _prune(assembled: Path) -> None:
+    """Forget what this checkout and others were long ago: every change of the code is a machine."""
+    notes = sorted(assembled.glob("*"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
+    kept: set[str] = set()
+    for note in notes:
+        identity = note.read_text(encoding="ascii")
+        if identity in kept or len(kept) < KEPT:
+            kept.add(identity)
+        else:
+            note.unlink()
+            shutil.rmtree(store.folder() / identity, ignore_errors=True)
+
+
+def _assemble() -> Machine:
+    base = base_folder()
+    layers = [
+        ("base", (base / "base.cpio").read_bytes()),
+        ("daemons", cpio.dump(_daemons())),
+        ("lab", cpio.dump(_lab(base))),
+    ]
+    with store.new_folder() as folder:
+        with (folder / sealed.ROOT).open("wb") as file:
+            for _, content in layers:
+                file.write(content)
+        _copy(kernel.path(), folder / sealed.KERNEL, executable=True)
+        for path in sorted((kernel.folder() / "modules").iterdir()):
+            _copy(path, folder / "modules" / path.name)
+        _copy(kernel.folder() / "config", folder / "kernel" / "config")
+        for path in _kernel_sources():
+            _copy(path, folder / "kernel" / "source" / path.relative_to(PROJECT / "kernel-modules"))
+        shutil.copytree(base / "licences", folder / "licences")
+        _copy(PROJECT / "LICENSE", folder / "licences" / "hoplab")
+        _copy(PROJECT / "kernel-modules" / "COPYING", folder / "licences" / "linux")
+        machine = store.adopt(folder, _describe(folder, layers, base))
+        store.trust(machine)
+        return machine
+
+
+def _kernel_sources() -> list[Path]:
+    """What the kernel and its modules are made of beside the kernel's own source."""
+    folder = PROJECT / "kernel-modules"
+    modules = sorted([*folder.glob("*/*.[ch]"), *folder.glob("*/Kbuild")])
+    return [KERNEL_BUILD, *sorted(KERNEL_BUILD.parent.glob("*/*")), *modules]
+
+
+def _copy(source: Path, target: Path, executable: bool = False) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, target)
+    target.chmod(0o755 if executable else 0o644)
+
+
+def _daemons() -> dict[str, Entry]:
+    entries = {}
+    with tempfile.TemporaryDirectory(prefix="hoplab-strip-") as folder:
+        for name in DAEMONS:
+            stripped = Path(folder) / name
+            strip = ["strip", "--strip-debug", "-o", str(stripped), str(BINARIES / name)]
+            subprocess.run(strip, check=True)
+            entries[f"usr/bin/{name}"] = Entry.file(stripped.read_bytes(), executable=True)
+    for module in kernel.modules():
+        entries[f"usr/lib/modules/{module.name}"] = Entry.file(module.read_bytes())
+    return entries
+
+
+def _lab(base: Path) -> dict[str, Entry]:
+    """This package's modules, compiled by the machine's interpreter."""
+    with tempfile.TemporaryDirectory(prefix="hoplab-lab-") as name:
+        tree = Path(name)
+        for source in lab_modules():
+            _copy(source, tree / "hoplab" / source.relative_to(PROJECT))
+        root.compile_python(base / "root", tree, ("hoplab",))
+        return cpio.from_tree(tree)
+
+
+def _describe(folder: Path, layers: list[tuple[str, bytes]], base: Path) -> dict[str, Any]:
+    files = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            content = path.read_bytes()
+            files[path.relative_to(folder).as_posix()] = {
+                "size": len(content),
+                "sha256": hashlib.sha256(content).hexdigest(),
+            }
+    offset, described = 0, []
+    for name, archived in layers:
+        sha256 = hashlib.sha256(archived).hexdigest()
+        size = len(archived)
+        described.append({"name": name, "offset": offset, "size": size, "sha256": sha256})
+        offset += size
+    return {
+        "format": sealed.FORMAT,
+        "architecture": sealed.ARCHITECTURE,
+        "hoplab": __version__,
+        "files": files,
+        "layers": described,
+        "inputs": {"base": base_key(), "kernel": kernel.folder().name},
+        "packages": [
+            *json.loads((base / "packages.json").read_text(encoding="utf-8")),
+            *kernel.packages(),
+            *_crates(),
+        ],
+    }
+
+
+def _crates() -> list[dict[str, str]]:
+    """What the daemons are built with."""
+    lock = tomllib.loads((PROJECT / "daemons" / "Cargo.lock").read_text(encoding="utf-8"))
+    return [
+        {"kind": "crate", "name": p["name"], "version": p["version"], "sha256": p["checksum"]}
+        for p in lock["package"]
+        if "checksum" in p
+    ]
+
+
+def main(arguments: list[str]) -> int:
+    try:
+        if arguments == ["ready"]:
+            return 0 if (base_folder() / "base.cpio").exists() else 1
+        if arguments == ["base"]:
+            make_base()
+        else:
+            print(current().id)
+    except HoplabError as error:
+        print(f"machine: {error}", file=sys.stderr)
+        return error.exit_status
+    except subprocess.SubprocessError as error:
+        print(f"machine: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

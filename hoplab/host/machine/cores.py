@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One processor core for each guest: the idlest, and another when somebody sits on it.
+
+A guest's processes hand over to each other at every system call, which costs a third on one core
+of what it costs across two; two guests on one core share it. Locks keep one user's guests apart;
+of other users' and other containers' guests only their load can be seen.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from hoplab.host.machine import private
+
+SAMPLE_S = 0.05
+IDLE_ENOUGH = 0.5
+"""A core that is busy for less than this share is worth moving to."""
+CROWDED = 0.25
+"""Share of the time that a guest may wait for its core before it looks for another."""
+
+
+class Core:
+    """The core that a guest runs on, with the lock that says so to this user's other guests."""
+
+    def __init__(self) -> None:
+        self._allowed = sorted(os.sched_getaffinity(0))
+        self._folder = private.folder()
+        self._load = Load()
+        self._lock: int | None = None
+        self.number = self._choose()
+
+    def close(self) -> None:
+        """Leave the core to others."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def _choose(self) -> int:
+        if len(self._allowed) == 1:
+            return self._allowed[0]
+        time.sleep(SAMPLE_S)
+        busy = self._load.since_last()
+        random.shuffle(self._allowed)  # equals shall not all choose the first
+        ranked = sorted(self._allowed, key=lambda core: round(4 * busy.get(core, 0.0)))
+        for core in ranked:
+            self._lock = self._try(core)
+            if self._lock is not None:
+                return core
+        return ranked[0]
+
+    def _try(self, core: int) -> int | None:
+        with contextlib.suppress(OSError):
+            return private.lock(self._folder / f"core-{core}")
+        return None
+
+    def reconsider(self, waited: float, processes: Iterable[int]) -> None:
+        """Move the guest's processes if they ``waited`` too large a share of the time since the
+        last call, and another core idled."""
+        busy = self._load.since_last()
+        others = [core for core in self._allowed if core != self.number]
+        if waited < CROWDED or not others:
+            return
+        idlest = min(others, key=lambda core: busy.get(core, 1.0))
+        # Two guests on one core notice at the same time, and one of them shall stay.
+        if busy.get(idlest, 1.0) > IDLE_ENOUGH or random.random() < 0.5:
+            return
+        lock = self._try(idlest)
+        if lock is None:
+            return
+        self.close()
+        self._lock, self.number = lock, idlest
+        for process in processes:
+            for task in _tasks(process):
+                with contextlib.suppress(OSError):
+                    os.sched_setaffinity(task, {idlest})
+
+
+class Load:
+    """How busy every core of the machine is, whoever uses it."""
+
+    def __init__(self) -> None:
+        self._last = self._read()
+
+    def since_last(self) -> dict[int, float]:
+        """Busy share by core since the last call; no entry for one of which nothing is known."""
+        before, self._last = self._last, self._read()
+        shares = {}
+        for core, (busy, total) in self._last.items():
+            then_busy, then_total = before.get(core, (busy, total))
+            if total > then_total:
+                shares[core] = (busy - then_busy) / (total - then_total)
+        return shares
+
+    @staticmethod
+    def _read() -> dict[int, tuple[int, int]]:
+        counts = {}
+        with contextlib.suppress(OSError, ValueError):
+            for line in Path("/proc/stat").read_text(encoding="ascii").splitlines():
+                name, *words = line.split()
+                if name.startswith("cpu") and name != "cpu":
+                    # user nice system idle iowait irq softirq steal
+                    ticks = [int(word) for word in words[:8]]
+                    counts[int(name[3:])] = (sum(ticks) - ticks[3] - ticks[4], sum(ticks))
+        return counts
+
+
+def _tasks(process: int) -> list[int]:
+    try:
+        return [int(task.name) for task in Path(f"/proc/{process}/task").iterdir()]
+    except OSError:
+        return []

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a ``machine.json`` may say. It may be a stranger's, so nothing is read before it fits."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Annotated, Any
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
+
+from hoplab.model.errors import MissingTool
+
+FORMAT = 1
+ARCHITECTURE = "x86_64"
+DESCRIPTION = "machine.json"
+KERNEL = "linux"
+ROOT = "root.cpio"
+NAME = re.compile(r"(?!\.)[A-Za-z0-9._+-]+(/(?!\.)[A-Za-z0-9._+-]+)*")
+"""Files of a machine: no way out of its folder."""
+LONGEST_NAME = 255
+LARGEST_BYTES = 1 << 30
+MOST_FILES = 10_000
+
+Word = Annotated[str, StringConstraints(pattern=r"^[!-~]{1,200}$")]
+"""Printable and without spaces, so that a terminal shows it and a line can be split."""
+Size = Annotated[int, Field(ge=0, le=LARGEST_BYTES)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(strict=True, extra="ignore")
+
+
+class _File(_Part):
+    size: Size
+    sha256: Word
+
+
+class _Layer(_Part):
+    name: Word
+    offset: Size
+    size: Size
+    sha256: Word
+
+
+class _Package(_Part):
+    kind: Word
+    name: Word
+    version: Annotated[str, StringConstraints(pattern=r"^[ -~]{1,200}$")]
+    sha256: Word
+
+
+class _Description(_Part):
+    """The types of a ``machine.json``. Keys that it does not know belong to the identity too."""
+
+    hoplab: Word
+    files: Annotated[dict[str, _File], Field(max_length=MOST_FILES)]
+    layers: Annotated[list[_Layer], Field(max_length=MOST_FILES)]
+    packages: Annotated[list[_Package], Field(max_length=MOST_FILES)]
+    inputs: dict[str, Word] = {}
+
+    @model_validator(mode="after")
+    def _complete(self) -> _Description:
+        if not {KERNEL, ROOT} <= self.files.keys():
+            raise ValueError(f"files: {KERNEL} and {ROOT} are expected")
+        for name in self.files:
+            if not NAME.fullmatch(name) or len(name) > LONGEST_NAME or name == DESCRIPTION:
+                raise ValueError(f"files: {name[:80]!r} is no name of a machine's file")
+        if sum(facts.size for facts in self.files.values()) > LARGEST_BYTES:
+            raise ValueError(f"files: they have more than {LARGEST_BYTES >> 30} GiB")
+        for layer in self.layers:
+            if layer.offset + layer.size > self.files[ROOT].size:
+                raise ValueError(f"layers: {layer.name} ends beyond {ROOT}")
+        return self
+
+
+def parse(text: bytes, source: object) -> dict[str, Any]:
+    """The description in ``text``; raises `MissingTool` unless this host can run such a machine."""
+    try:
+        found = json.loads(text)
+        form, architecture = found["format"], found["architecture"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise MissingTool(
+            f"{source}: is damaged: {DESCRIPTION} is no machine's description"
+        ) from None
+    if form != FORMAT:
+        raise MissingTool(
+            f"{source}: is a machine of format {str(form)[:20]}, this hoplab knows {FORMAT}"
+        )
+    if architecture != ARCHITECTURE:
+        raise MissingTool(
+            f"{source}: is a machine for {str(architecture)[:20]!r}, not for {ARCHITECTURE}"
+        )
+    try:
+        _Description.model_validate(found)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        problem = f"{where[:80]!r}: " if where else ""
+        raise MissingTool(
+            f"{source}: is damaged: {DESCRIPTION} is no machine's description: "
+            f"{problem}{first['msg'].removeprefix('Value error, ')}"
+        ) from None
+    assert isinstance(found, dict)
+    return found

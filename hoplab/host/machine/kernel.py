@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Find the guest kernel that `kernel-modules/guest/build` made."""
+
+from __future__ import annotations
+
+import subprocess
+from functools import cache
+from pathlib import Path
+
+from hoplab.model.errors import MissingTool
+from hoplab.model.resources import IS_CHECKOUT, KERNEL_BUILD
+
+
+@cache
+def folder() -> Path:
+    """The cache folder that belongs to this checkout's kernel source, options and patches.
+
+    An installed package has its machine's instead.
+    """
+    if not IS_CHECKOUT:
+        from hoplab.host.machine import select  # which builds on this module, in a checkout
+
+        return select.chosen().folder
+    answer = subprocess.run(
+        [str(KERNEL_BUILD), "--print-path"], capture_output=True, text=True, check=False
+    )
+    if answer.returncode != 0:
+        raise MissingTool(answer.stderr.strip() or f"{KERNEL_BUILD}: failed; run 'make setup'")
+    return Path(answer.stdout.strip())
+
+
+def path() -> Path:
+    """The guest kernel's executable; raises `MissingTool` where it is not built."""
+    kernel = folder() / "linux"
+    if not kernel.exists():
+        raise MissingTool(f"guest kernel: {kernel} is not there; build it with 'make setup'")
+    return kernel
+
+
+def modules() -> list[Path]:
+    """The TCP variants' modules, built for this kernel."""
+    return sorted((folder() / "modules").glob("*.ko"))
+
+
+def packages() -> list[dict[str, str]]:
+    """The kernel's source and the compiler that it was built with."""
+    lines = (folder() / "made-from").read_text(encoding="utf-8").splitlines()
+    found = [line.split(" ", 3) for line in lines]
+    return [{"kind": k, "name": n, "version": v, "sha256": h} for k, n, h, v in found]

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hold a guest's virtual time to a multiple of real time, for people who watch.
+
+A guest that is ahead is stopped (SIGSTOP to its kernel's process) until it is due. It cannot
+notice: its clock is virtual and goes on where it was, its programs run only when its kernel lets
+them, and nothing else on the host has a part in it. Its command line, its files and its calls are
+those of a run without pace, so the result is the same to the byte.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from hoplab.host.machine import clock
+
+LOOK_S = 0.001
+"""Between two looks at the clock: a guest that does 20 virtual seconds a second is then at most
+some 20 ms ahead."""
+ASK_S = 0.02
+"""Between two questions for time 0, which is told a second and more before it comes."""
+LATE_S = 0.25
+"""A guest that is further behind than this is not driven to catch up."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """From virtual time ``begin_s`` since boot, for ``duration_s``: ``factor`` virtual seconds a
+    second. ``begin_s`` is asked for until it tells."""
+
+    factor: float
+    begin_s: Callable[[], float | None]
+    duration_s: float
+
+
+class Pacer:
+    """Keeps a guest's process to a pace in a thread of its own until `close`."""
+
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        binary: Path,
+        pace: Pace,
+        on_hold: Callable[[bool], None],
+    ) -> None:
+        """``on_hold`` is told when the guest is stopped and when it may go on."""
+        self._process = process
+        self._binary = binary
+        self._pace = pace
+        self._on_hold = on_hold
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._follow, name="pace", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Let the guest go."""
+        self._ended.set()
+        self._thread.join()
+
+    def _follow(self) -> None:
+        begin_s = self._pace.begin_s()
+        while begin_s is None:
+            if self._ended.wait(ASK_S):
+                return
+            begin_s = self._pace.begin_s()
+        origin_s: float | None = None
+        while not self._ended.wait(LOOK_S):
+            now_s = clock.virtual_s(self._process.pid, self._binary)
+            if now_s is None or now_s >= begin_s + self._pace.duration_s:
+                return
+            if now_s < begin_s:
+                continue
+            wall_s = time.monotonic()
+            needed_s = (now_s - begin_s) / self._pace.factor
+            if origin_s is None or origin_s + needed_s < wall_s - LATE_S:
+                origin_s = wall_s - needed_s
+            if origin_s + needed_s > wall_s + LOOK_S:
+                self._hold(origin_s + needed_s - wall_s)
+
+    def _hold(self, rest_s: float) -> None:
+        self._on_hold(True)
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            self._ended.wait(rest_s)
+        finally:
+            self._process.send_signal(signal.SIGCONT)
+            self._on_hold(False)

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which machine a run takes: the one that is named, else this checkout's or the installed one."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from pathlib import Path
+
+from hoplab.host.machine import assemble, pack, sealed, store
+from hoplab.host.machine.sealed import DESCRIPTION, Machine
+from hoplab.model.errors import MissingTool
+from hoplab.model.resources import IS_CHECKOUT
+
+VARIABLE = "HOPLAB_MACHINE"
+PACKAGE = "hoplab_machine"
+"""What `pip install hoplab-machine` brings."""
+
+
+def chosen(file: Path | None = None) -> Machine:
+    """The machine to run, its files checked; raises `MissingTool` where there is none."""
+    machine = _named(file) or _own()
+    sealed.check(machine, store.stamps())
+    return machine
+
+
+def _named(file: Path | None) -> Machine | None:
+    if file is None:
+        # A checkout runs its own code; there the variable only spares set-up the compilation.
+        if IS_CHECKOUT or not os.environ.get(VARIABLE):
+            return None
+        file = Path(os.environ[VARIABLE])
+    return sealed.load(file) if (file / DESCRIPTION).is_file() else pack.unpack(file)
+
+
+def _own() -> Machine:
+    if IS_CHECKOUT:
+        return assemble.current()
+    spec = importlib.util.find_spec(PACKAGE)
+    if spec is None or spec.origin is None:
+        raise MissingTool(
+            "machine: there is none; 'pip install hoplab-machine', or name one with "
+            f"--machine-file or {VARIABLE}"
+        )
+    return sealed.load(Path(spec.origin).parent / "machine")

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where this user's machines lie, by identity: ``~/.cache/hoplab/machines``."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from hoplab.host.machine import sealed
+from hoplab.host.machine.sealed import DESCRIPTION, Machine
+from hoplab.model.errors import MissingTool, ResultsError
+
+IDENTITY = re.compile(r"[0-9a-f]{64}")
+
+
+def cache() -> Path:
+    """The user's cache; `HOPLAB_CACHE` moves it, without a home it is a temporary folder."""
+    for variable, below in (("HOPLAB_CACHE", ""), ("XDG_CACHE_HOME", "hoplab")):
+        if os.environ.get(variable):
+            return Path(os.environ[variable]) / below
+    home = os.environ.get("HOME")
+    if home and Path(home).is_dir():
+        return Path(home) / ".cache" / "hoplab"
+    return Path(tempfile.gettempdir()) / f"hoplab-cache-{os.getuid()}"
+
+
+def folder() -> Path:
+    return cache() / "machines"
+
+
+def stamps() -> Path:
+    """Where `sealed.check` remembers what it has read."""
+    return cache() / "checked"
+
+
+def machines(damaged: Callable[[str], None] = lambda problem: None) -> list[Machine]:
+    """Every machine here, the newest first; ``damaged`` is told of what is stepped over."""
+    found = []
+    for path in sorted(folder().glob("[0-9a-f]*"), key=_date, reverse=True):
+        try:
+            found.append(find(path.name))
+        except MissingTool as error:
+            damaged(str(error))
+    return found
+
+
+def _date(path: Path) -> int:
+    try:
+        return (path / DESCRIPTION).lstat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def find(identity: str) -> Machine:
+    """The machine of this whole identity. Files of others say it, so it is never a path."""
+    if IDENTITY.fullmatch(identity) is None:
+        raise MissingTool(
+            f"machine {identity[:80]!r}: is no machine's identity: 64 digits of SHA-256 expected"
+        )
+    machine = sealed.load(folder() / identity)
+    if machine.id != identity:
+        raise MissingTool(
+            f"{machine.folder}: holds machine {machine.id[: sealed.SHORT]}; remove the folder"
+        )
+    return machine
+
+
+def named(name: str) -> Machine:
+    """What the user calls a machine: its folder, or the first digits of its identity."""
+    path = Path(name)
+    if (path / DESCRIPTION).is_file():
+        return sealed.load(path)
+    found = [machine for machine in machines() if machine.id.startswith(name)] if name else []
+    if len(found) == 1:
+        return found[0]
+    problem = "fits several machines" if found else "is no machine here"
+    raise MissingTool(f"{name}: {problem}; 'hoplab machine list' shows them")
+
+
+def trust(machine: Machine) -> None:
+    """The user runs this machine from now on without being asked: see
+    `hoplab.host.machine.trust`."""
+    with contextlib.suppress(OSError):  # then the question comes again
+        _mark(machine).parent.mkdir(parents=True, exist_ok=True)
+        _mark(machine).touch()
+
+
+def is_trusted(machine: Machine) -> bool:
+    return _mark(machine).is_file()
+
+
+def _mark(machine: Machine) -> Path:
+    return cache() / "trusted" / machine.id
+
+
+@contextlib.contextmanager
+def writing_to(place: Path, variable: str = "HOPLAB_CACHE") -> Iterator[None]:
+    """Turn what the system says of a full disk or a missing right into `ResultsError`."""
+    try:
+        yield
+    except OSError as error:
+        raise ResultsError(
+            f"{place}: cannot be written: {error.strerror or error}; make room there, or let "
+            f"{variable} name another folder"
+        ) from None
+
+
+@contextlib.contextmanager
+def new_folder() -> Iterator[Path]:
+    """An empty folder on the store's file system, which goes unless it is moved."""
+    with writing_to(folder()):
+        folder().mkdir(parents=True, exist_ok=True)
+        path = Path(tempfile.mkdtemp(dir=folder(), prefix="new-"))
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def adopt(path: Path, description: Mapping[str, Any]) -> Machine:
+    """Make the complete folder ``path`` of the store a machine of it."""
+    identity = sealed.identity(description)
+    target = folder() / identity
+    (path / DESCRIPTION).write_text(json.dumps(description, indent=1) + "\n", encoding="utf-8")
+    path.chmod(0o755)
+    if not (target / DESCRIPTION).is_file():
+        # Two that made it at once made the same.
+        with contextlib.suppress(OSError):
+            path.rename(target)
+    return sealed.load(target)

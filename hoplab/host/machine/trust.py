@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whose machines run here: this user's own, and those that the user has agreed to.
+
+A machine's kernel is a program that runs on the host as the user. Whoever sends a run, as a file or
+as a folder, or fills a store that is shared, says which machine it wants; so the user is asked.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from hoplab.host.machine import select, store, uml
+from hoplab.host.machine.sealed import SHORT, Machine
+from hoplab.model.errors import HoplabError, MissingTool
+
+CONFINED = (
+    "its kernel runs here as you; it can read what you can read, write to its run's folder "
+    "only and open no connection"
+)
+FREE = (
+    "its kernel runs here as you and nothing confines it on this host: it can read, write and "
+    "send whatever you can"
+)
+
+
+def require(machine: Machine, source: object, given: bool = False) -> None:
+    """Raise `MissingTool` unless the user trusts ``machine``, which ``source`` wants to run.
+
+    ``given`` is the user's ``--trust``; without it, who sits at a terminal is asked.
+    """
+    if store.is_trusted(machine) or (not given and _is_own(machine)):
+        return
+    risk = FREE if uml.confinement() == "none" else CONFINED
+    if not given and not _agreed(f"{source}: wants machine {machine.id[:SHORT]} of others: {risk}"):
+        raise MissingTool(
+            f"{source}: wants machine {machine.id[:SHORT]}, which is of others: {risk}; --trust "
+            "runs it all the same"
+        )
+    store.trust(machine)
+
+
+def _agreed(question: str) -> bool:
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    print(f"{question}. Run it? [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _is_own(machine: Machine) -> bool:
+    try:
+        return select.chosen().id == machine.id
+    except HoplabError:
+        return False

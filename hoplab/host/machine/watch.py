@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Watch a guest from outside: end it when it hangs, and tell what it was doing.
+
+Whatever a guest in virtual time does, its time goes on: where it waits, time jumps. So a guest
+hangs when it computes long without any virtual time passing, and also when all its processes
+sleep: nothing on the host could wake them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from hoplab.host.machine import clock, processes
+from hoplab.host.machine.cores import Core
+
+TICK_S = 1.0
+CPU_LIMIT_S = 30.0
+"""Processor time without virtual time that makes a hang."""
+SLEEP_LIMIT_S = 10.0
+"""Time asleep, without virtual time, that makes one."""
+ASLEEP = "StZX"
+"""States in which only another process of the guest could wake one; the rest runs, waits for a
+core or a disk, or was stopped by hand."""
+EXPECTED = "check_one_sigio failed"
+"""Said at every boot of a confined guest: other terminals of the user's are not its business."""
+INIT_ENDED = "Attempted to kill init"
+"""How a guest's kernel panics where its first process failed, and said why in the line before."""
+STEP_S = 0.01
+"""Virtual time that counts as progress once the guest has written a line. Before, it sets up, which
+takes next to none; and a loop that reads the clock moves it by 256 ns each time."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to end a guest; None: never. ``wall_s`` of wall time, ``virtual_s`` of virtual time.
+
+    Without ``progress`` a guest in which no virtual time passes goes on; ``tell`` is called once
+    with what it does instead: it may hang, or compute for long.
+    """
+
+    progress: bool = False
+    wall_s: float | None = None
+    virtual_s: float | None = None
+    tell: Callable[[str], None] | None = None
+
+
+class Watch:
+    """Follows one guest in a thread of its own until `close`; ``verdict`` says why it ended it."""
+
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        binary: Path,
+        folder: Path,
+        core: Core,
+        limits: Limits,
+    ) -> None:
+        self.verdict: str | None = None
+        self.busy_with_output = False
+        """Somebody has not taken yet what the guest said, so it may have to wait."""
+        self.held = False
+        """Somebody has stopped the guest, and will let it go on."""
+        self._process = process
+        self._binary = binary
+        self._folder = folder
+        self._core = core
+        self._limits = limits
+        self._line = ""
+        self._lines = 0
+        self._busy: Counter[str] = Counter()
+        """How often each program had the processor, looked at while no virtual time passed."""
+        self._told = False
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._follow, daemon=True)
+        self._thread.start()
+
+    def heard(self, line: str) -> None:
+        """The guest wrote a line: it makes progress."""
+        self._line = line
+        self._lines += 1
+
+    def close(self) -> None:
+        """Stop watching."""
+        self._ended.set()
+        self._thread.join()
+
+    def _follow(self) -> None:
+        started = time.monotonic()
+        reached_s, lines = 0.0, 0
+        cpu_s = waited_s = idle_cpu_s = asleep_s = 0.0
+        while not self._ended.wait(self._pause(started)):
+            guest = processes.of(self._process.pid)
+            if not guest:
+                return
+            used_s = max(0.0, sum(process.cpu_s for process in guest) - cpu_s)
+            cpu_s += used_s
+            waiting_s = max(0.0, sum(process.waited_s for process in guest) - waited_s)
+            waited_s += waiting_s
+            self._core.reconsider(waiting_s / TICK_S, [process.pid for process in guest])
+            virtual_s = clock.virtual_s(self._process.pid, self._binary)
+            step_s = STEP_S if self._lines else 0.0
+            moved = virtual_s is not None and virtual_s > reached_s + step_s
+            if moved or self._lines != lines or self.busy_with_output or self.held:
+                reached_s, lines = virtual_s or 0.0, self._lines
+                idle_cpu_s = asleep_s = 0.0
+                self._busy.clear()
+            else:
+                idle_cpu_s += used_s
+                if (name := clock.running(self._process.pid, self._binary)) is not None:
+                    self._busy[name] += 1
+                still = used_s == 0 and all(process.state in ASLEEP for process in guest)
+                asleep_s = asleep_s + TICK_S if still else 0.0
+            reason = self._reason(time.monotonic() - started, virtual_s, idle_cpu_s, asleep_s)
+            if reason is not None:
+                self.verdict = f"{reason}; {self._account(virtual_s, guest)}"
+                kill(self._process)
+                return
+            if self._limits.tell is not None and idle_cpu_s >= CPU_LIMIT_S and not self._told:
+                self._told = True
+                self._limits.tell(_stalled(idle_cpu_s) + self._computing())
+
+    def _pause(self, started: float) -> float:
+        if self._limits.wall_s is None:
+            return TICK_S
+        return max(0.0, min(TICK_S, started + self._limits.wall_s - time.monotonic()))
+
+    def _reason(
+        self, wall_s: float, virtual_s: float | None, idle_cpu_s: float, asleep_s: float
+    ) -> str | None:
+        limits = self._limits
+        if limits.wall_s is not None and wall_s >= limits.wall_s:
+            return (
+                f"no end within {limits.wall_s:g} s of wall time, so it was stopped; "
+                "raise the limit with --wall-limit SECONDS if the run really needs longer"
+            )
+        if limits.virtual_s is not None and (virtual_s or 0.0) > limits.virtual_s:
+            return f"hung: no end within {limits.virtual_s:g} s of virtual time"
+        if limits.progress and idle_cpu_s >= CPU_LIMIT_S:
+            return f"hung: {_stalled(idle_cpu_s)}{self._computing()}"
+        if limits.progress and asleep_s >= SLEEP_LIMIT_S:
+            return f"hung: all its processes slept for {asleep_s:.0f} s (was one of them killed?)"
+        return None
+
+    def _computing(self) -> str:
+        """The guest's programs that had the processor meanwhile, the busiest first."""
+        if not self._busy:
+            return ""
+        looks = self._busy.total()
+        names = (f"{name} ({n} of {looks} looks)" for name, n in self._busy.most_common(3))
+        return f"; it computed in {', '.join(names)}"
+
+    def _account(self, virtual_s: float | None, guest: list[processes.Process]) -> str:
+        """What the guest was doing: computing in its kernel, or in one of its programs, each of
+        which is a process on the host without its name."""
+        parts = []
+        if virtual_s is not None:
+            parts.append(f"virtual time {virtual_s:.6f} s since boot")
+        parts.append(f"last line: {self._line or 'none'}")
+        busiest = sorted(guest, key=lambda process: -process.cpu_s)[:3]
+        states = ", ".join(
+            f"{'kernel' if p.pid == self._process.pid else 'program'} {p.pid} "
+            f"({p.state}, {p.cpu_s:.1f} s)"
+            for p in busiest
+        )
+        parts.append(f"{len(guest)} processes on the host, the busiest: {states}")
+        if (message := last_message(self._folder)) is not None:
+            parts.append(f"last kernel message: {message}")
+        return "; ".join(parts)
+
+
+def _stalled(cpu_s: float) -> str:
+    return f"no virtual time passed in {cpu_s:.0f} s of processor time"
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """End every host process of the guest: they share the session that was made for it."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def last_message(folder: Path) -> str | None:
+    """The line of the kernel's messages that says most."""
+    try:
+        console = (folder / "console.log").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    lines = [line.strip() for line in console.splitlines() if line.strip()]
+    lines = [line for line in lines if not line.startswith(EXPECTED)]
+    panics = [at for at, line in enumerate(lines) if "Kernel panic" in line]
+    if not panics:
+        return lines[-1] if lines else None
+    at = panics[-1]
+    if INIT_ENDED in lines[at] and at > 0:
+        return f"its first process ended: {lines[at - 1]}"
+    return lines[at]

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables in Arrow's terms; units and meanings travel in the files' metadata."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from hoplab.model.errors import ResultsError
+from hoplab.model.records.schema import TABLES, Column, Table
+
+TYPES = {"string": pa.string(), "integer": pa.int64(), "float": pa.float64()}
+
+
+def schema(table: Table) -> pa.Schema:
+    """Columns with their metadata ``unit``, ``meaning`` and ``null``; the table's ``rows``."""
+    return pa.schema([_field(column) for column in table.columns], metadata={"rows": table.rows})
+
+
+def from_rows(name: str, rows: list[dict[str, Any]], source: str) -> pa.Table:
+    """An Arrow table of rows that name all columns of the table ``name``.
+
+    Raises `ResultsError`, which names ``source``, where a value is missing or of another kind
+    than the schema says.
+    """
+    table = TABLES[name]
+    arrays = []
+    for column in table.columns:
+        values = [row[column.name] for row in rows]
+        try:
+            array = pa.array(values, type=TYPES[column.type])
+        except (pa.ArrowException, OverflowError) as error:
+            raise ResultsError(f"{source}: column {column.name}: {error}") from None
+        mistake = _mistake(column, array)
+        if mistake is not None:
+            raise ResultsError(f"{source}: column {column.name}: {mistake}")
+        arrays.append(array)
+    return pa.Table.from_arrays(arrays, schema=schema(table))
+
+
+def _field(column: Column) -> pa.Field:
+    metadata = {"meaning": column.meaning}
+    if column.unit is not None:
+        metadata["unit"] = column.unit
+    if column.null is not None:
+        metadata["null"] = column.null
+    return pa.field(column.name, TYPES[column.type], column.null is not None, metadata)
+
+
+def _mistake(column: Column, array: Any) -> str | None:
+    """What a column's values have against its declaration."""
+    if column.null is None and array.null_count:
+        return f"has {array.null_count} rows without a value, and each needs one"
+    if column.values is not None:
+        others = set(array.unique().to_pylist()) - {None, *column.values}
+        if others:
+            return f"{sorted(others)[0]!r} is none of {', '.join(column.values)}"
+    return None

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run's results come to in a number, and whether they are still what they were."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from hoplab.host.results import parquet
+
+BATCH_ROWS = 65_536
+
+
+@dataclass(frozen=True)
+class Digests:
+    """SHA-256 of each table's values and of each capture's bytes; ``digest`` is over the tables
+    alone, so that asking for a capture does not change it."""
+
+    tables: dict[str, str]
+    captures: dict[str, str]
+
+    @property
+    def digest(self) -> str:
+        """The run's."""
+        lines = [f"table {name} {found}\n" for name, found in sorted(self.tables.items())]
+        return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def of_run(run: Path, tables: dict[str, pa.Table]) -> Digests:
+    """Of the tables of a run and the captures in its folder."""
+    captures = {path.name: _of_file(path) for path in sorted((run / "captures").glob("*"))}
+    return Digests({name: of_table(table) for name, table in tables.items()}, captures)
+
+
+def of_table(table: pa.Table) -> str:
+    """Of a table's values, not of Parquet's bytes: another version of the Parquet library writes
+    other bytes."""
+    sha = hashlib.sha256()
+    for batch in table.to_batches(BATCH_ROWS):
+        for row in batch.to_pylist():
+            sha.update(json.dumps(row, separators=(",", ":")).encode() + b"\n")
+    return sha.hexdigest()
+
+
+def damage(run: Path, manifest: dict[str, Any]) -> Iterator[str]:
+    """A line for each table and capture that is not as the manifest says."""
+    if not isinstance(manifest.get("tables"), dict):
+        yield "manifest.json: names no tables; the run is from another version, or not complete"
+        return
+    captures = manifest.get("captures", {})
+    if not isinstance(captures, dict) or any("/" in n for n in [*manifest["tables"], *captures]):
+        yield "manifest.json: names files outside the run's folder"
+        return
+    present = {path.stem for path in (run / "tables").glob("*.parquet")}
+    for name, told in manifest["tables"].items():
+        found = _table_on_disk(run / "tables" / f"{name}.parquet")
+        if found != told:
+            yield f"tables/{name}.parquet: {found if found in REASONS else ALTERED}"
+    for name in sorted(present - manifest["tables"].keys()):
+        yield f"tables/{name}.parquet: {ADDED}"
+    for name, told in captures.items():
+        path = run / "captures" / name
+        if not path.is_file():
+            yield f"captures/{name}: {GONE}"
+        elif _of_file(path) != told:
+            yield f"captures/{name}: {ALTERED}"
+    if Digests(manifest["tables"], captures).digest != manifest.get("digest"):
+        yield "manifest.json: its digest is not that of its tables"
+
+
+GONE, BROKEN, ALTERED, ADDED = (
+    "is not there",
+    "cannot be read: damaged or cut short",
+    "has been altered since the run",
+    "was not there when the run ended",
+)
+REASONS = (GONE, BROKEN)
+
+
+def _table_on_disk(path: Path) -> str:
+    """The table's digest, or why there is none."""
+    if not path.is_file():
+        return GONE
+    try:
+        return of_table(parquet.read(path))
+    except (OSError, pa.ArrowException):
+        return BROKEN
+
+
+def _of_file(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each flow came to: the rows of table `flows`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hoplab.model.reading import content
+from hoplab.model.scenario.plan import Conversation, Plan
+
+NANOSECONDS = 1_000_000_000
+TCP_ALONE = ("retransmits", "timeouts", "rtt_ms_mean")
+UDP_ALONE = ("sent", "received", "lost", "latency_ms_mean")
+OF_BOTH = ("delivered_bytes", "goodput_kbps")
+
+
+@dataclass(frozen=True)
+class Course:
+    """How a run went, as far as flows are concerned."""
+
+    samples: list[dict[str, Any]]
+    """Rows of table `tcp`."""
+    udp: dict[str, dict[str, Any]]
+    """By flow, what its packets told (`hoplab.host.results.packets`)."""
+    monotonic_epoch_ns: int | None
+    """CLOCK_MONOTONIC at time 0."""
+    complete: bool
+    """Whether the run reached its end; if not, a flow counts up to its last sample."""
+
+
+def rows(out: Path, plan: Plan, course: Course) -> Iterator[dict[str, Any]]:
+    """A row for each flow of the plan, null where nothing is known."""
+    by_flow: dict[str, list[dict[str, Any]]] = {}
+    for sample in course.samples:
+        by_flow.setdefault(sample["flow"], []).append(sample)
+    for conversation in plan.conversations:
+        flow, name = conversation.flow, conversation.name
+        if flow.protocol == "udp":
+            found = course.udp.get(name, {})
+        else:
+            found = _tcp(out, conversation, by_flow.get(name, []), course)
+        yield {
+            "flow": name,
+            "protocol": flow.protocol,
+            "src": flow.source,
+            "dst": flow.destination,
+            "start_s": flow.start_s,
+            "stop_s": conversation.stop_s,
+            "congestion_control": flow.congestion_control,
+            **dict.fromkeys((*OF_BOTH, *TCP_ALONE, *UDP_ALONE)),
+            **found,
+        }
+
+
+def _tcp(
+    out: Path, conversation: Conversation, samples: list[dict[str, Any]], course: Course
+) -> dict[str, Any]:
+    """From the sender's samples; a counted transfer ends when its last byte has come."""
+    if not samples and not course.complete:
+        return {}
+    last = samples[-1] if samples else {"delivered_bytes": 0, "t_s": 0.0}
+    stop_s = max(last["t_s"], conversation.stop_s) if course.complete else last["t_s"]
+    complete_s = _complete_s(out, conversation, course.monotonic_epoch_ns)
+    end_s = stop_s if complete_s is None else complete_s
+    rtts = [sample["rtt_ms"] for sample in samples if sample["t_s"] <= end_s]
+    delivered = last["delivered_bytes"]
+    going_s = end_s - conversation.flow.start_s
+    return {
+        "delivered_bytes": delivered,
+        "retransmits": last.get("retransmits"),
+        "timeouts": last.get("timeouts"),
+        "rtt_ms_mean": round(sum(rtts) / len(rtts), 3) if rtts else None,
+        "goodput_kbps": round(delivered * 8e-3 / going_s, 3) if going_s > 0 else None,
+        "stop_s": end_s,
+    }
+
+
+def _complete_s(out: Path, conversation: Conversation, epoch_ns: int | None) -> float | None:
+    """When a counted transfer's last byte arrived; None before that."""
+    if not conversation.is_counted or epoch_ns is None:
+        return None
+    report = out / "raw" / f"counted-{conversation.name}.json"
+    try:
+        answer = json.loads(content(report))
+    except (OSError, ValueError):
+        return None
+    return float((int(answer["end_ns"]) - epoch_ns) / NANOSECONDS)

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Read a run back: manifest, resolved scenario and tables of a results folder."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from hoplab.host.results import arrow, parquet
+from hoplab.host.results import manifest as manifests
+from hoplab.model.errors import ResultsError
+from hoplab.model.records.schema import TABLES
+
+
+@dataclass(frozen=True)
+class Results:
+    """A finished run. Tables are read from disk when first asked for.
+
+    A table that the run did not record is there with its columns and no rows; columns and units
+    are those of `docs/tables.md`.
+    """
+
+    run_dir: Path
+    manifest: dict[str, Any]
+    scenario: dict[str, Any]
+    _tables: dict[str, pa.Table] = field(default_factory=dict, repr=False, compare=False)
+
+    def table(self, name: str) -> pa.Table:
+        """The table ``name``. Raises `ResultsError` for an unknown or damaged one."""
+        if name not in TABLES:
+            raise ResultsError(f"{name!r} is no table; one of: {', '.join(TABLES)}")
+        if name not in self._tables:
+            self._tables[name] = self._read(name)
+        return self._tables[name]
+
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        """The rows of the table ``name``, null as None."""
+        rows: list[dict[str, Any]] = self.table(name).to_pylist()
+        return rows
+
+    def _read(self, name: str) -> pa.Table:
+        path = self.run_dir / "tables" / f"{name}.parquet"
+        if not path.exists():
+            return arrow.schema(TABLES[name]).empty_table()
+        try:
+            table = parquet.read(path)
+        except (OSError, pa.ArrowException) as error:
+            reason = str(error).splitlines()[0]
+            raise ResultsError(f"{path}: cannot be read: {reason}; run it again") from None
+        missing = sorted(TABLES[name].names - set(table.column_names))
+        if missing:
+            raise ResultsError(
+                f"{path}: lacks {', '.join(missing)}; it is from another version of hoplab"
+            )
+        return table
+
+    @property
+    def flows(self) -> pa.Table:
+        """What each flow came to, a row per flow."""
+        return self.table("flows")
+
+    @property
+    def tcp(self) -> pa.Table:
+        """TCP senders over time."""
+        return self.table("tcp")
+
+    @property
+    def nodes(self) -> pa.Table:
+        """Stations over time, counters cumulative."""
+        return self.table("nodes")
+
+    @property
+    def links(self) -> pa.Table:
+        """Frames between each pair of radios over the whole run, with their fates."""
+        return self.table("links")
+
+    @property
+    def link_samples(self) -> pa.Table:
+        """The same over time, counters cumulative; a row where something has been added."""
+        return self.table("link_samples")
+
+    @property
+    def radios(self) -> pa.Table:
+        """Counters, airtime and energy of each radio over the whole run."""
+        return self.table("radios")
+
+    @property
+    def signals(self) -> pa.Table:
+        """Histograms of each link, in bins of 1 dB from ``dbm`` up: ``quantity`` is "signal" (the
+        frames' power) or "noise" (noise and interference while they lasted)."""
+        return self.table("signals")
+
+    @property
+    def queues(self) -> pa.Table:
+        """Queues of wired interfaces over time."""
+        return self.table("queues")
+
+    @property
+    def routing(self) -> pa.Table:
+        """Counters of each station's routing daemon over the whole run; DSR has them."""
+        return self.table("routing")
+
+    @property
+    def packets(self) -> pa.Table:
+        """Each packet of each flow, where the scenario asked for it."""
+        return self.table("packets")
+
+    @property
+    def frames(self) -> pa.Table:
+        """Each frame on the air, where the scenario asked for it."""
+        return self.table("frames")
+
+    @property
+    def events(self) -> pa.Table:
+        """What happened when: scenario events, routing events and the like."""
+        return self.table("events")
+
+
+def load(run_dir: Path | str) -> Results:
+    """Read the run in ``run_dir``. Raises `ResultsError` where that is no finished run."""
+    folder = Path(run_dir)
+    if not folder.is_dir():
+        raise ResultsError(f"{folder}: is no folder; name the folder of a finished run")
+    manifest = manifests.check(_json(folder / "manifest.json"), folder / "manifest.json")
+    if manifest.get("state", "complete") != "complete":
+        raise ResultsError(
+            f"{folder}: has no tables: it is still running, or was killed, or its disk was full; "
+            f"'hoplab finish {folder}' makes them from its records"
+        )
+    return Results(folder, manifest, _json(folder / "scenario.json"))
+
+
+def _json(path: Path) -> dict[str, Any]:
+    if not os.path.lexists(path):
+        raise ResultsError(
+            f"{path.parent}: is no finished run: it has no {path.name}; name a run's folder"
+        )
+    value = manifests.read_json(path)
+    if not isinstance(value, dict):
+        raise ResultsError(f"{path}: is no JSON object; run it again")
+    return value

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Read what `hoplab.guest.probes.ring` wrote: packets as TPACKET_V2 has them
+(linux/if_packet.h)."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from hoplab.model.reading import opened
+
+PACKET = struct.Struct("=3IHHII")
+"""struct tpacket2_hdr: status, length, bytes kept, where they begin, net, seconds, nanoseconds."""
+ADDRESS_AT = 32
+ADDRESS = struct.Struct("=H2siHBB8s")
+"""struct sockaddr_ll: family, protocol (big-endian), interface, its type, direction, address."""
+SLL2 = struct.Struct("!2sHIHBB8s")
+"""LINKTYPE_LINUX_SLL2: protocol, reserved, interface, its type, direction, address."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A packet that a ring kept; ``data`` may be shorter than ``length``."""
+
+    date_ns: int
+    length: int
+    data: bytes
+    hardware: int
+    """Type of the interface (ARPHRD_…)."""
+    cooked: bytes
+    """The packet's LINKTYPE_LINUX_SLL2 header."""
+
+
+def packets(path: Path) -> Iterator[Seen]:
+    """Every packet in a ring's file, up to where a run that was killed had come."""
+    with opened(path) as file:
+        content = file.read()
+    at = 0
+    while at + ADDRESS_AT + ADDRESS.size <= len(content):
+        _, length, kept, begin, _, seconds, nanos = PACKET.unpack_from(content, at)
+        _, protocol, index, hardware, direction, size, address = ADDRESS.unpack_from(
+            content, at + ADDRESS_AT
+        )
+        data = content[at + begin : at + begin + kept]
+        if len(data) < kept:
+            return
+        cooked = SLL2.pack(protocol, 0, index, hardware, direction, size, address)
+        yield Seen(seconds * 1_000_000_000 + nanos, length, data, hardware, cooked)
+        at += begin + kept

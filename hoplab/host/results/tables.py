@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a run's raw records to Parquet tables."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from hoplab.host.results import arrow, parquet
+from hoplab.model.errors import ResultsError
+from hoplab.model.reading import opened
+from hoplab.model.records.schema import TABLES, Table
+
+
+def convert(run: Path, duration_s: float) -> dict[str, pa.Table]:
+    """Read ``raw/*.jsonl``, write ``tables/*.parquet``, return the tables.
+
+    What daemons saw while the run was taken down, after ``duration_s``, is left out. Raises
+    `ResultsError` where records do not follow the schema.
+    """
+    folder = run / "tables"
+    folder.mkdir(exist_ok=True)
+    tables = {}
+    for name, table in TABLES.items():
+        rows = raw_rows(run, name)
+        if table.timed:
+            rows = [row for row in rows if row["t_s"] <= duration_s]
+            rows.sort(key=lambda row: float(row["t_s"]))
+        if not rows:
+            continue
+        tables[name] = arrow.from_rows(name, rows, f"{run}/raw/{name}.jsonl")
+        parquet.write(tables[name], folder / f"{name}.parquet")
+    return tables
+
+
+def raw_rows(run: Path, name: str) -> list[dict[str, Any]]:
+    """The rows of ``raw/NAME.jsonl`` and of every ``raw/NAME-SOURCE.jsonl``.
+
+    Raises `ResultsError` for a row that is not as the schema says.
+    """
+    raw = run / "raw"
+    rows: list[dict[str, Any]] = []
+    for path in sorted([*raw.glob(f"{name}.jsonl"), *raw.glob(f"{name}-*.jsonl")]):
+        rows += _read(path, TABLES[name])
+    return rows
+
+
+def _read(path: Path, table: Table) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    broken: int | None = None
+    with io.TextIOWrapper(opened(path), "utf-8", "replace") as file:
+        for number, line in enumerate(file, 1):
+            if broken is not None:
+                raise ResultsError(f"{path}: line {broken} is damaged; run it again")
+            try:
+                row = json.loads(line)
+            except ValueError:
+                # The last line of a process that was killed, or had no space, in the middle of it.
+                broken = number
+                continue
+            mistake = table.mistake(row)
+            if mistake is not None:
+                raise ResultsError(f"{path}: line {number}: {mistake}")
+            rows.append(row)
+    return rows

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verify a run: its tables are what they were, and its scenario gives them again."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from hoplab.host.machine import compare, select, trust
+from hoplab.host.machine.sealed import SHORT, Machine
+from hoplab.host.results import digests
+from hoplab.host.results import manifest as manifests
+from hoplab.host.results.manifest import read_json
+from hoplab.host.runs import artifact, launch
+from hoplab.model.errors import MissingTool, NotReproduced, ResultsError
+from hoplab.model.scenario.file import parse
+
+MOST_DIFFERENCES = 5
+
+
+def verify(run: Path, say: Callable[[str], None], given: bool = False) -> str:
+    """Run the scenario of a finished run, or of an artifact, again; returns the common digest.
+
+    ``say`` is told first where another machine has to do; ``given`` is the user's trust in a
+    machine of others, see `trust.require`. Raises `NotReproduced`.
+    """
+    if run.is_dir():
+        return _compare(run, run, None, say, given)
+    with tempfile.TemporaryDirectory(prefix="hoplab-verify-") as name:
+        folder = Path(name)
+        return _compare(run, folder, artifact.read(run, folder), say, given)
+
+
+def _compare(
+    name: Path, folder: Path, machine: Machine | None, say: Callable[[str], None], given: bool
+) -> str:
+    manifest = _manifest(name, folder)
+    if manifest["machine"] == "mininet-wifi":
+        raise ResultsError(f"{name}: is of a script's network; the script can be run again")
+    if manifest["machine"] == "shell":
+        raise ResultsError(f"{name}: somebody took part in it; its scenario.json has what was done")
+    if machine is not None and manifest["machine"] != "uml":
+        raise ResultsError(f"{name}: was not run on a sealed machine, so nobody could repeat it")
+    damage = list(digests.damage(folder, manifest))
+    if damage:
+        more = f" (and {len(damage) - 1} more)" if len(damage) > 1 else ""
+        raise NotReproduced(f"{name}: {damage[0]}{more}")
+    if manifest["machine"] == "uml" and manifest.get("machine_hash", "") is not None:
+        machine = machine or _machine(name, manifest)
+        trust.require(machine, name, given)
+        _tell(name, manifest, machine, say)
+    scenario = parse(read_json(folder / "scenario.json"), f"{name}: scenario.json")
+    with tempfile.TemporaryDirectory(prefix="hoplab-verify-") as place:
+        where = Path(place) / "again"
+        again = launch.run(scenario, None, where, manifest["machine"], sealed=machine)
+    if again["digest"] != manifest["digest"]:
+        why = ""
+        if machine is not None and machine.id != manifest.get("machine_hash"):
+            why = "; the machines differ, see above"
+        raise NotReproduced(
+            f"{name}: digest {manifest['digest'][:SHORT]}… became {again['digest'][:SHORT]}…{why}"
+        )
+    return str(again["digest"])
+
+
+def _manifest(name: Path, folder: Path) -> dict[str, Any]:
+    """What the run's manifest says, which may be anything where a stranger sent it."""
+    manifest = read_json(folder / "manifest.json")
+    if isinstance(manifest, dict) and {"machine", "digest"} <= manifest.keys():
+        return manifests.check(manifest, f"{name}: manifest.json")
+    raise ResultsError(f"{name}: its manifest.json is not that of a finished run")
+
+
+def _machine(name: Path, manifest: dict[str, Any]) -> Machine:
+    """The run's own machine where it is here, else the one that runs take."""
+    try:
+        return artifact.find(manifest, name)
+    except (MissingTool, ResultsError):
+        return select.chosen()
+
+
+def _tell(
+    name: Path, manifest: dict[str, Any], machine: Machine, say: Callable[[str], None]
+) -> None:
+    then = str(manifest.get("machine_hash"))
+    if then == machine.id:
+        return
+    say(f"{name}: was run on machine {then[:SHORT]}, here is {machine.id[:SHORT]}; they differ in")
+    lines = [
+        *compare.of_packages(manifest.get("packages") or [], machine.packages()),
+        *compare.of_parts(manifest.get("machine_parts") or {}, compare.parts(machine)),
+    ]
+    for line in lines[:MOST_DIFFERENCES]:
+        say(f"  {line}")
+    if len(lines) > MOST_DIFFERENCES:
+        say(f"  and {len(lines) - MOST_DIFFERENCES} more")

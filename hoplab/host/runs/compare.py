@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What two runs differ in: what was asked, what it ran on, what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from hoplab.host.machine import compare as machines
+from hoplab.host.machine.sealed import SHORT
+from hoplab.host.results.reader import Results
+
+FIGURES = (
+    *("goodput_kbps", "delivered_bytes", "retransmits", "timeouts", "rtt_ms_mean"),
+    *("sent", "received", "lost", "latency_ms_mean"),
+)
+"""Columns of ``flows`` that are compared."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """``what`` is a key of the scenario, a part of the machine, a table or ``flow column``; a value
+    is None where a run has no such thing."""
+
+    about: str
+    what: str
+    first: Any
+    second: Any
+
+    @property
+    def change(self) -> float | None:
+        """Of the second relative to the first, for figures."""
+        numbers = isinstance(self.first, int | float) and isinstance(self.second, int | float)
+        if self.about != "results" or not numbers or not self.first:
+            return None
+        return float(self.second) / float(self.first) - 1
+
+
+def runs(first: Results, second: Results) -> Iterator[Difference]:
+    """In the scenario, the machine and the results, in this order; none if they are the same."""
+    yield from scenarios("", first.scenario, second.scenario)
+    yield from _machines(first.manifest, second.manifest)
+    yield from _flows(first, second)
+    yield from _tables(first.manifest, second.manifest)
+
+
+def scenarios(key: str, first: Any, second: Any) -> Iterator[Difference]:
+    """Down to the keys that differ."""
+    if isinstance(first, dict) and isinstance(second, dict):
+        for name in (*first, *(name for name in second if name not in first)):
+            where = f"{key}.{name}" if key else str(name)
+            yield from scenarios(where, first.get(name), second.get(name))
+    elif isinstance(first, list) and isinstance(second, list) and _of_tables(first + second):
+        for index in range(max(len(first), len(second))):
+            entries = (rows[index] if index < len(rows) else None for rows in (first, second))
+            yield from scenarios(f"{key}.{index}", *entries)
+    elif first != second:
+        yield Difference("scenario", key, first, second)
+
+
+def _of_tables(values: list[Any]) -> bool:
+    return any(isinstance(value, dict) for value in values)
+
+
+def _machines(first: dict[str, Any], second: dict[str, Any]) -> Iterator[Difference]:
+    for name in ("machine", "hoplab_version", "kernel"):
+        if first.get(name) != second.get(name):
+            yield Difference("machine", name, first.get(name), second.get(name))
+    lists = [manifest.get("packages") or [] for manifest in (first, second)]
+    for name, one, other in machines.of_packages(*lists):
+        yield Difference("machine", name, one, other)
+    hashes = [manifest.get("machine_parts") or {} for manifest in (first, second)]
+    for name, one, other in machines.of_parts(*hashes):
+        yield Difference("machine", name, one, other)
+
+
+def _flows(first: Results, second: Results) -> Iterator[Difference]:
+    ones, others = ({row["flow"]: row for row in run.rows("flows")} for run in (first, second))
+    for flow in (*ones, *(flow for flow in others if flow not in ones)):
+        one, other = ones.get(flow, {}), others.get(flow, {})
+        for column in FIGURES:
+            if one.get(column) != other.get(column):
+                yield Difference("results", f"{flow} {column}", one.get(column), other.get(column))
+
+
+def _tables(first: dict[str, Any], second: dict[str, Any]) -> Iterator[Difference]:
+    """Tables with other values, by their digests."""
+    ones, others = (manifest.get("tables") or {} for manifest in (first, second))
+    for name in (*ones, *(name for name in others if name not in ones)):
+        one, other = ones.get(name), others.get(name)
+        if one != other:
+            shown = ((digest and str(digest)[:SHORT]) for digest in (one, other))
+            yield Difference("tables", name, *shown)

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The runs in a folder, the newest last."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hoplab.guest.system import signals
+from hoplab.host.results.manifest import read_json
+from hoplab.host.results.reader import load
+from hoplab.host.runs import folder
+from hoplab.model.errors import HoplabError, ResultsError
+
+NO_TABLES = ("running", "records only", "damaged")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A run's folder; ``state`` is "complete", "failed", or "interrupted", "terminated", "hung up"
+    by a signal (what it had is kept), "running", "records only" (``hoplab finish`` makes the rest)
+    or "damaged". ``goodput_kbps`` is that of all flows."""
+
+    run: Path
+    state: str
+    started: str
+    title: str
+    seed: int | None
+    virtual_s: float | None
+    goodput_kbps: float | None
+    digest: str
+    error: str
+
+
+def runs(where: Path) -> list[Entry]:
+    """Every run below ``where``, in order of their starts.
+
+    Raises `ResultsError` where that is no folder.
+    """
+    if not where.is_dir():
+        raise ResultsError(
+            f"{where}: is no folder; name one with runs, or run something: hoplab run FILE"
+        )
+    found = [_entry(path.parent) for path in sorted(where.glob("*/manifest.json"))]
+    return sorted(found, key=lambda entry: (entry.started, entry.run))
+
+
+def _entry(run: Path) -> Entry:
+    manifest, scenario = (_read(run / name) for name in ("manifest.json", "scenario.json"))
+    verdict = manifest.get("verdict")
+    error = str(verdict.get("error") or "") if isinstance(verdict, dict) else ""
+    state = str(manifest.get("state", "damaged"))
+    if folder.is_running(run):
+        state = "running"
+    elif state == "running":  # whoever ran it was killed
+        state = "records only"
+    elif error:
+        state = error if error in signals.WORDS.values() else "failed"
+    seed, virtual_s = manifest.get("seed"), manifest.get("virtual_s")
+    return Entry(
+        run=run,
+        state=state,
+        started=str(manifest.get("started", "")),
+        title=str(scenario.get("title", "")),
+        seed=seed if isinstance(seed, int) else None,
+        virtual_s=float(virtual_s) if isinstance(virtual_s, int | float) else None,
+        goodput_kbps=_goodput_kbps(run) if state not in NO_TABLES else None,
+        digest=str(manifest.get("digest") or ""),
+        error=error,
+    )
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """What the file says; nothing where it is damaged: one bad run must not hide the others."""
+    try:
+        value = read_json(path)
+        return value if isinstance(value, dict) else {}
+    except ResultsError:
+        return {}
+
+
+def _goodput_kbps(run: Path) -> float | None:
+    try:
+        return float(sum(row["goodput_kbps"] or 0.0 for row in load(run).rows("flows")))
+    except HoplabError:
+        return None

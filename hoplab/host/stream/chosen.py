@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sinks that a command line names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from hoplab.host.stream import grafana
+from hoplab.host.stream.file import File
+from hoplab.host.stream.influx import Influx
+from hoplab.model.errors import ScenarioError
+
+
+def sinks(urls: Sequence[str] | None, files: Sequence[Path] | None) -> list[Influx | File]:
+    """A sink for each. Raises `ScenarioError` for what cannot be one."""
+    for path in files or []:
+        if path.is_dir() or not path.parent.is_dir():
+            expected = "expected a file or a pipe in a folder that exists"
+            raise ScenarioError(f"--stream: {str(path)!r} cannot be written: {expected}")
+    if urls:
+        grafana.address()  # where it is wrong, that is told before anything runs
+    return [*map(Influx, urls or []), *map(File, files or [])]

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Follow the raw records of a run as they grow.
+
+What is in the run's folder was written by root of a guest, so it is not to be trusted: links are
+not followed, nothing but plain files is read, and a line is a row of its table or it is counted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from hoplab.host.stream.sink import Batch
+from hoplab.model.records.schema import TABLES, Table
+
+SUFFIX = ".jsonl"
+READ_BYTES = 1 << 20
+"""Read at once of one file, so that none keeps the others waiting."""
+LINE_BYTES = 1 << 16
+"""A line that is longer is none of ours."""
+LARGEST: dict[type, float] = {int: (1 << 63) - 1, float: sys.float_info.max}
+TYPES: dict[str, tuple[type, ...]] = {"string": (str,), "integer": (int,), "float": (float, int)}
+
+
+class Follower:
+    """Reads what has been added to ``raw/TABLE.jsonl`` and ``raw/TABLE-SOURCE.jsonl``.
+
+    As in the tables, what daemons see while the run is taken down, after ``end_s``, is left out.
+    """
+
+    def __init__(self, folder: Path, end_s: float, deliver: Callable[[Batch], None]) -> None:
+        self.unreadable = 0
+        """Lines that are no row of their table."""
+        self._folder = folder / "raw"
+        self._end_s = end_s
+        self._deliver = deliver
+        self._files: dict[str, _File] = {}
+
+    def poll(self) -> bool:
+        """Deliver what is new; whether there may be more at once."""
+        for name in self._new_names():
+            self._files[name] = _File(self._folder / name, TABLES[_table_of(name)], self._end_s)
+        more = False
+        for name in sorted(self._files):
+            file = self._files[name]
+            rows, full = file.read()
+            more = more or full
+            if rows:
+                self._deliver(Batch(file.table.name, rows))
+        self.unreadable = sum(file.unreadable for file in self._files.values())
+        return more
+
+    def close(self) -> None:
+        for file in self._files.values():
+            file.close()
+
+    def _new_names(self) -> Iterator[str]:
+        try:
+            names = [entry.name for entry in self._folder.iterdir()]
+        except OSError:  # the guest has not made it yet
+            return
+        for name in names:
+            if name.endswith(SUFFIX) and name not in self._files and _table_of(name) in TABLES:
+                yield name
+
+
+class _File:
+    """One growing file."""
+
+    def __init__(self, path: Path, table: Table, end_s: float) -> None:
+        self.table = table
+        self._end_s = end_s
+        self.unreadable = 0
+        self._rest = b""
+        self._skips = False
+        """The line that goes on is too long, and counted already."""
+        self._columns = [
+            (column.name, TYPES[column.type], column.null is not None) for column in table.columns
+        ]
+        self._descriptor = opened(path)
+
+    def read(self) -> tuple[list[dict[str, Any]], bool]:
+        """The rows that are complete by now; whether the file may have more."""
+        if self._descriptor is None:
+            return [], False
+        came = os.read(self._descriptor, READ_BYTES)
+        if not came:
+            return [], False
+        lines = (self._rest + came).split(b"\n")
+        self._rest = lines.pop()
+        if self._skips and lines:
+            del lines[0]
+            self._skips = False
+        if len(self._rest) > LINE_BYTES:
+            self.unreadable += not self._skips
+            self._skips, self._rest = True, b""
+        rows = [row for line in lines if (row := self._row(line)) is not None]
+        if self.table.timed:
+            rows = [row for row in rows if row["t_s"] <= self._end_s]
+        return rows, len(came) == READ_BYTES
+
+    def close(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def _row(self, line: bytes) -> dict[str, Any] | None:
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            row = None
+        if isinstance(row, dict) and row.keys() == self.table.names and self._fits(row):
+            return row
+        self.unreadable += 1
+        return None
+
+    def _fits(self, row: dict[str, Any]) -> bool:
+        """Whether every value is one of its column: numbers that all readers have."""
+        for name, kinds, can_miss in self._columns:
+            value = row[name]
+            kind = type(value)  # a bool would pass for an integer
+            if value is None and can_miss:
+                continue
+            if kind not in kinds:
+                return False
+            if kind is not str and not -LARGEST[kind] <= value <= LARGEST[kind]:
+                return False
+        return True
+
+
+def _table_of(name: str) -> str:
+    return name.removesuffix(SUFFIX).partition("-")[0]
+
+
+def content(path: Path) -> bytes:
+    """What is in a plain file, up to a megabyte; nothing where there is none."""
+    descriptor = opened(path)
+    if descriptor is None:
+        return b""
+    try:
+        return os.read(descriptor, READ_BYTES)
+    finally:
+        os.close(descriptor)
+
+
+def opened(path: Path) -> int | None:
+    """A descriptor; None for what is no plain file."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        return None
+    return descriptor

@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""The program between `hoplab.machine.uml` and a guest's kernel, run as ``python -I -S FOLDER``."""

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Make a run of the store again: to see whether it is the same, or to have its report."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from hoplab.host.machine import sealed, select, trust
+from hoplab.host.machine import store as machines
+from hoplab.host.machine.sealed import Machine
+from hoplab.host.runs import launch
+from hoplab.many.store.entry import Entry
+from hoplab.many.store.files import Store
+from hoplab.many.store.key import evaluation
+from hoplab.model.errors import HoplabError, MissingTool, NotReproduced, ResultsError
+from hoplab.model.scenario.file import parse
+from hoplab.show import report
+
+SHORT = 16
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """On one run: ``ok``; or not, as ``told``; or None where it could not be made again here."""
+
+    key: str
+    ok: bool | None
+    told: str
+
+
+def machine_of(entry: Entry) -> Machine:
+    """The machine of a run. Raises `MissingTool` where it is not here."""
+    identity = str(entry.head["machine"])
+    try:
+        found = machines.find(identity)
+    except MissingTool:
+        own = select.chosen()
+        if own.id != identity:
+            raise MissingTool(
+                f"run {entry.key[:SHORT]}: its machine {identity[:SHORT]} is not here any more; "
+                "'hoplab machine unpack' its file, or run the scenario again"
+            ) from None
+        return own
+    sealed.check(found, machines.stamps())
+    return found
+
+
+def make(entry: Entry, out: Path, given: bool = False) -> None:
+    """Run it again into the new folder ``out``, with its report; ``given`` is the user's trust in a
+    machine of others.
+
+    Raises `NotReproduced` where its tables are others this time.
+    """
+    if entry.error is None and entry.head["evaluation"] != evaluation():
+        raise ResultsError(
+            f"run {entry.key[:SHORT]}: its tables were made by another version of hoplab; run it "
+            "again by its sweep"
+        )
+    scenario = parse(entry.scenario, f"run {entry.key[:SHORT]}")
+    own = machine_of(entry)
+    trust.require(own, f"run {entry.key[:SHORT]}", given)
+    try:
+        manifest = launch.run(scenario, None, out, sealed=own, on_results=_render)
+    except (MissingTool, ResultsError):
+        raise
+    except HoplabError as error:
+        if entry.error is None:
+            raise
+        raise ResultsError(f"run {entry.key[:SHORT]}: failed again: {error}") from None
+    if entry.error is None and manifest["digest"] != entry.digest:
+        raise NotReproduced(
+            f"run {entry.key[:SHORT]}: digest {str(entry.digest)[:SHORT]}… became "
+            f"{manifest['digest'][:SHORT]}…"
+        )
+
+
+def _render(folder: Path) -> None:
+    report.render(folder)
+
+
+def verify(
+    store: Store,
+    keys: list[str],
+    say: Callable[[str], None] = lambda line: None,
+    given: bool = False,
+) -> Iterator[Verdict]:
+    """Look at each run's tables, then make it again and compare the digests."""
+    for key in keys:
+        entry = store.get(key)
+        if entry is None:
+            yield Verdict(key, False, "its file is damaged; the next sweep makes it again")
+            continue
+        damage = entry.damage()
+        if damage is not None:
+            yield Verdict(key, False, damage)
+            continue
+        if entry.error is not None:
+            yield Verdict(key, None, f"failed: {entry.error}")
+            continue
+        with tempfile.TemporaryDirectory(prefix="hoplab-verify-") as name:
+            say(f"run {key[:SHORT]} …")
+            try:
+                make(entry, Path(name) / "run", given)
+            except NotReproduced as error:
+                yield Verdict(key, False, str(error))
+            except (MissingTool, ResultsError) as error:
+                yield Verdict(key, None, str(error))
+            else:
+                yield Verdict(key, True, f"reproduced, digest {str(entry.digest)[:SHORT]}…")

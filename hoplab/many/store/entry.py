@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run in a file: what it was, how it ended, and those of its tables that were kept.
+
+    32 bytes   SHA-256 of all that follows
+     8 bytes   "hoplab" 0x00, format
+     8 bytes   length of the header as it lies here and decompressed, 32 bits each, little-endian
+    header     JSON, compressed with Zstandard
+    tables     Arrow IPC streams, each compressed with Zstandard, one after the other
+
+Parquet would take ten times the space for tables of a row or two. A run's digest is over all its
+tables, so the digest of each is here, also of those that were not kept: what a later run of the
+same key keeps beside them is checked against it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any
+
+import pyarrow as pa
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
+
+from hoplab.host.results import arrow, digests
+from hoplab.model.errors import ResultsError
+from hoplab.model.records.schema import TABLES
+
+MAGIC = b"hoplab\x00\x01"
+LENGTHS = struct.Struct("<II")
+SHA_BYTES = 32
+LARGEST_HEADER_BYTES = 256 << 20
+LARGEST_TABLE_BYTES = 4 << 30
+LEVEL = 9
+TOTALS = ("flows", "links", "radios", "routing")
+"""The tables that are kept where nothing else is asked: of a whole run, not over time."""
+
+
+Text = Annotated[str, StringConstraints(max_length=100_000)]
+Size = Annotated[int, Field(ge=0, le=LARGEST_TABLE_BYTES)]
+
+
+class _Kept(BaseModel):
+    model_config = ConfigDict(strict=True, extra="ignore")
+
+    rows: Size
+    bytes: Size
+    at: Size
+
+
+class _Head(BaseModel):
+    """The types of a header, which somebody else may have written."""
+
+    model_config = ConfigDict(strict=True, extra="ignore")
+
+    key: Text
+    machine: Text
+    scenario: dict[str, Any]
+    error: Text | None
+    digest: Text | None
+    digests: dict[str, Text]
+    tables: dict[str, _Kept]
+    evaluation: Text = ""
+    made: Text | None = None
+
+    @model_validator(mode="after")
+    def _fits(self) -> _Head:
+        if not self.tables.keys() <= self.digests.keys() & TABLES.keys():
+            raise ValueError("tables: names one without a digest, or none of hoplab's")
+        return self
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A run that ended: ``head`` is what is known of it, ``blobs`` its tables as they lie in the
+    file. Immutable; made by `made` and `failed`, read by `unpack`."""
+
+    head: Mapping[str, Any]
+    blobs: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+
+    @property
+    def key(self) -> str:
+        return str(self.head["key"])
+
+    @property
+    def error(self) -> str | None:
+        """Why the run failed; None of one that did not."""
+        error = self.head["error"]
+        return None if error is None else str(error)
+
+    @property
+    def digest(self) -> str | None:
+        """The run's, over all its tables; None where it failed."""
+        digest = self.head["digest"]
+        return None if digest is None else str(digest)
+
+    @property
+    def scenario(self) -> dict[str, Any]:
+        """The resolved scenario."""
+        scenario: dict[str, Any] = self.head["scenario"]
+        return scenario
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Names of the tables that were kept and have rows."""
+        return tuple(sorted(self.blobs))
+
+    def has(self, names: Iterable[str]) -> bool:
+        """Whether the tables can be had: they were kept, or the run had no rows for them."""
+        known = self.head["digests"]
+        return all(name in self.blobs or name not in known for name in names)
+
+    def table(self, name: str) -> pa.Table:
+        """The table ``name``, without rows where the run had none.
+
+        Raises `ResultsError` where it was not kept, or is damaged.
+        """
+        if name not in TABLES:
+            raise ResultsError(f"{name!r} is no table; one of: {', '.join(TABLES)}")
+        if name in self.blobs:
+            return self._read(name)
+        if name in self.head["digests"]:
+            raise ResultsError(f"run {self.key[:16]}: its table {name} was not kept; ask for it")
+        return arrow.schema(TABLES[name]).empty_table()
+
+    def _read(self, name: str) -> pa.Table:
+        size = self.head["tables"][name]["bytes"]
+        try:
+            if not 0 <= size <= LARGEST_TABLE_BYTES:
+                raise ValueError(f"{size} bytes")
+            plain = pa.decompress(self.blobs[name], decompressed_size=size, codec="zstd")
+            found = pa.ipc.open_stream(plain).read_all()
+            found.validate(full=True)
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise ResultsError(f"run {self.key[:16]}: table {name} is damaged: {error}") from None
+        wanted = arrow.schema(TABLES[name])
+        # Units and meanings are the schema's, which need not lie here a million times.
+        return found.cast(wanted) if found.schema.names == wanted.names else found
+
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        """The rows of `table`, null as None."""
+        rows: list[dict[str, Any]] = self.table(name).to_pylist()
+        return rows
+
+    def damage(self) -> str | None:
+        """What is wrong with the tables beside the digests; None where nothing is."""
+        for name in self.blobs:
+            try:
+                found = digests.of_table(self._read(name))
+            except ResultsError as error:
+                return str(error)
+            if found != self.head["digests"][name]:
+                return f"run {self.key[:16]}: table {name} is not what the run made"
+        return None
+
+    def with_tables_of(self, other: Entry) -> Entry:
+        """This run with the tables, too, that another run of the same key kept.
+
+        Raises `ResultsError` where the digests differ: then a run was not repeatable.
+        """
+        if other.error is not None or self.error is not None:
+            return self
+        if self.head["digests"] != other.head["digests"]:
+            raise ResultsError(
+                f"run {self.key[:16]}: digest {str(self.digest)[:16]} here, "
+                f"{str(other.digest)[:16]} in the store: a run was not repeatable; "
+                "'hoplab store verify' runs it again"
+            )
+        tables = {**other.head["tables"], **self.head["tables"]}
+        return replace(
+            self, head={**self.head, "tables": tables}, blobs={**other.blobs, **self.blobs}
+        )
+
+
+def made(head: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> Entry:
+    """The entry of a run that ended well, with the ``tables`` that are to be kept."""
+    blobs, about = {}, {}
+    for name, table in tables.items():
+        sink = pa.BufferOutputStream()
+        plain = table.replace_schema_metadata().cast(_bare(table.schema))
+        with pa.ipc.new_stream(sink, plain.schema) as stream:
+            stream.write_table(plain.combine_chunks())
+        raw = sink.getvalue()
+        blobs[name] = pa.Codec("zstd", compression_level=LEVEL).compress(raw, asbytes=True)
+        about[name] = {"rows": table.num_rows, "bytes": raw.size}
+    return Entry({"error": None, **head, "tables": about}, blobs)
+
+
+def failed(head: Mapping[str, Any], error: str, exit_status: int) -> Entry:
+    """The entry of a run that did not end well."""
+    return Entry(
+        {
+            **head,
+            "error": error,
+            "exit_status": exit_status,
+            "digest": None,
+            "digests": {},
+            "tables": {},
+        }
+    )
+
+
+def _bare(schema: pa.Schema) -> pa.Schema:
+    return pa.schema([pa.field(column.name, column.type) for column in schema])
+
+
+def pack(entry: Entry) -> bytes:
+    """The bytes of the entry's file."""
+    names = sorted(entry.blobs)
+    about = {name: {**entry.head["tables"][name], "at": len(entry.blobs[name])} for name in names}
+    text = json.dumps({**entry.head, "tables": about}, separators=(",", ":")).encode()
+    header = pa.Codec("zstd", compression_level=LEVEL).compress(text, asbytes=True)
+    parts = [MAGIC, LENGTHS.pack(len(header), len(text)), header]
+    body = b"".join([*parts, *(entry.blobs[name] for name in names)])
+    return hashlib.sha256(body).digest() + body
+
+
+def unpack(content: bytes, source: object) -> Entry:
+    """Read an entry's file. Raises `ResultsError`, which names ``source``, where it is damaged."""
+    body = memoryview(content)[SHA_BYTES:]
+    if hashlib.sha256(body).digest() != content[:SHA_BYTES]:
+        raise ResultsError(f"{source}: is damaged or cut short; it will be run again")
+    if bytes(body[: len(MAGIC)]) != MAGIC:
+        raise ResultsError(f"{source}: is of another version of hoplab, or no run's entry")
+    try:
+        at = len(MAGIC) + LENGTHS.size
+        length, plain = LENGTHS.unpack(body[len(MAGIC) : at])
+        if plain > LARGEST_HEADER_BYTES:
+            raise ValueError(f"a header of {plain} bytes")
+        text = pa.decompress(bytes(body[at : at + length]), plain, codec="zstd", asbytes=True)
+        head = json.loads(text)
+        _Head.model_validate(head)
+        blobs, at = {}, at + length
+        for name in sorted(head["tables"]):
+            end = at + int(head["tables"][name]["at"])
+            blobs[name] = bytes(body[at:end])
+            at = end
+        if at != len(body):
+            raise ValueError("it does not fit its header")
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        where = ".".join(map(str, first["loc"]))[:80]
+        raise ResultsError(
+            f"{source}: is no run's entry: header: {where!r}: {first['msg']}"
+        ) from None
+    except (
+        *(ValueError, KeyError, TypeError, RecursionError, struct.error),
+        *(OSError, pa.ArrowException),
+    ) as error:
+        raise ResultsError(f"{source}: is no run's entry: {error}") from None
+    return Entry(head, blobs)

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run is called: the hash of all that its tables depend on."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+
+from hoplab.model.resources import PACKAGE
+from hoplab.model.scenario.model import Scenario
+
+FORMAT = 1
+EVALUATION = (
+    *("host/results/digests.py", "host/results/flows.py", "host/results/packets.py"),
+    *("host/results/rings.py", "host/results/tables.py", "host/results/parquet.py"),
+    *("host/results/arrow.py", "model/records/schema.py", "model/records/schema.toml"),
+)
+"""Outside the sealed machine, what makes tables of its records."""
+
+
+def text_of(scenario: Scenario) -> str:
+    """A resolved scenario as JSON, the same text from the same scenario."""
+    return scenario.model_dump_json(exclude_none=True)
+
+
+@cache
+def evaluation() -> str:
+    """Hash of the code that turns a guest's records into tables. It is no part of the machine,
+    and a run whose records would be read in another way is another run."""
+    sha = hashlib.sha256()
+    for name in EVALUATION:
+        content = (PACKAGE / name).read_bytes()
+        sha.update(f"{name} {len(content)}\n".encode())
+        sha.update(content)
+    return sha.hexdigest()
+
+
+def key_of(text: str, machine: str) -> str:
+    """SHA-256 over the resolved scenario's `text_of`, the machine's identity and `evaluation`."""
+    head = f"hoplab run {FORMAT}\n{machine}\n{evaluation()}\n"
+    return hashlib.sha256((head + text).encode()).hexdigest()

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run a study's sweeps and hand their runs to its analysis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import Progress, TimeRemainingColumn
+
+from hoplab.many import sweep
+from hoplab.many.study.folder import Study
+from hoplab.many.study.swept import Run, Runs
+from hoplab.many.sweep import Point
+from hoplab.model.errors import HoplabError
+
+SEEDS_OF_A_DRAW = 1000
+"""Draw k of the quick version has each seed higher by k times this."""
+
+
+def gather(study: Study, quick: bool, console: Console, draw: int = 0) -> Runs:
+    """All runs of the full or the quick version, those that the store has from there.
+
+    They are in the order of the sweeps whatever the order in which they ended, so that means are
+    the same to the last digit. Raises `HoplabError` for the first run that failed.
+    """
+    parts = study.sweeps(quick).items()
+    with Progress(
+        *Progress.get_default_columns()[:-1],
+        "{task.completed} of {task.total} runs",
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+    ) as shown:
+        return Runs([run for part, path in parts for run in _part(part, path, shown, draw)])
+
+
+def _part(part: str, path: Path, shown: Progress, draw: int) -> list[Run]:
+    read = sweep.read(path)
+    points: sweep.Sweep | Iterable[Point] = read
+    if draw:
+        points = [point.with_seed(point.seed + draw * SEEDS_OF_A_DRAW) for point in read.points()]
+    task = shown.add_task(path.stem, total=read.count())
+
+    def tell(now: sweep.Progress) -> None:
+        shown.update(task, completed=now.done, total=now.total)
+
+    order = {_place(one.parameters): i for i, one in enumerate(read.combinations())}
+    found = []
+    for done in sweep.run(points, tables=read.tables, total=read.count(), progress=tell):
+        point = done.point
+        if done.error is not None:
+            raise HoplabError(f"{path}: {point.label}: {done.error}")
+        machine = str(done.entry.head["machine"])
+        found.append(Run(part, point.parameters, point.seed, done, machine))
+    return sorted(found, key=lambda run: (order[_place(run.at)], run.seed))
+
+
+def _place(parameters: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    return tuple((name, repr(value)) for name, value in parameters.items())

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run a study's scripts with ns-2.35 (Debian package ``ns2``) and read its wireless traces."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from hoplab.model.errors import HoplabError, MissingTool
+
+DSR_HEADER = re.compile(
+    # [source:port destination:port ttl next hop] addresses [request number] [reply ...] [error ...]
+    r"------- \[(?P<source>\d+):.*?\] \d+ \[(?P<request>\d) \d+\] \[(?P<reply>\d) .*?\] "
+    r"\[(?P<error>\d) "
+)
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What a run printed, and how often things happened in it."""
+
+    printed: str
+    events: Counter[tuple[str, str, str]]
+    """By kind (s, f, r, D), layer (AGT, RTR, IFQ) and type of packet."""
+    link_failures: int
+    """Frames whose last try was not acknowledged."""
+    route_errors: int
+    """Route Errors at their origin, without those that a Route Request spreads."""
+
+
+def run(script: Path, **options: object) -> str:
+    """What ``ns SCRIPT -OPTION VALUE …`` prints.
+
+    Raises `MissingTool` where there is no ns-2, `HoplabError` where the script fails.
+    """
+    if shutil.which("ns") is None:
+        raise MissingTool("ns: is not installed; Debian has it in the package ns2")
+    words = [word for key, value in options.items() for word in (f"-{key}", str(value))]
+    done = subprocess.run(["ns", str(script), *words], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        last = (done.stderr.strip() or "it says nothing").splitlines()[-1]
+        raise HoplabError(f"ns {script} {' '.join(words)}: status {done.returncode}: {last}")
+    return done.stdout
+
+
+def trace(script: Path, **options: object) -> Trace:
+    """`run` of a script that takes ``-trace FILE``, and what its trace tells."""
+    with tempfile.TemporaryDirectory(prefix="hoplab-ns2-") as folder:
+        file = Path(folder) / "trace"
+        return _read(file, run(script, trace=file, **options))
+
+
+def _read(path: Path, printed: str) -> Trace:
+    events: Counter[tuple[str, str, str]] = Counter()
+    failures = errors = 0
+    with path.open(encoding="ascii", errors="replace") as lines:
+        for line in lines:
+            # Kind, time, station, layer, flags, number, type, octets, ...
+            words = line.split(maxsplit=7)
+            if line.startswith("SSendFailure"):
+                failures += 1
+            elif len(words) > 7 and words[0] in ("s", "f", "r", "D"):
+                events[words[0], words[3], words[6]] += 1
+                if (words[0], words[3], words[6]) == ("s", "RTR", "DSR"):
+                    errors += _starts_error(words[2].strip("_"), words[7])
+    return Trace(printed, events, failures, errors)
+
+
+def _starts_error(station: str, rest: str) -> bool:
+    header = DSR_HEADER.search(rest)
+    return (
+        header is not None
+        and header["source"] == station
+        and (header["request"], header["reply"], header["error"]) == ("0", "0", "1")
+    )

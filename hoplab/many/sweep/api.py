@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `hoplab.many.sweep` offers; see there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hoplab.host.machine.sealed import Machine
+from hoplab.many.store import Store
+from hoplab.many.sweep.cluster import Cluster
+from hoplab.many.sweep.engine import Done, Engine, Listed, Options, Source
+from hoplab.many.sweep.points import Combination, Point, Sweep, read
+from hoplab.many.sweep.progress import Progress, Teller
+from hoplab.many.sweep.seeds import Adaptive
+
+__all__ = [
+    "Cluster",
+    "Combination",
+    "Done",
+    "Point",
+    "Progress",
+    "Sweep",
+    "point",
+    "read",
+    "run",
+    "run_all",
+]
+
+
+def point(
+    document: Mapping[str, Any],
+    parameters: Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    folder: Path | str = ".",
+) -> Point:
+    """A point made in a program: a scenario's document, what it is called in results, its seed
+    where the document does not have it, and where files that it names are."""
+    whole = dict(document) if seed is None else {**document, "seed": seed}
+    return Point(dict(parameters or {}), whole, Path(folder))
+
+
+def run(
+    points: Sweep | Iterable[Point],
+    *,
+    store: Store | Path | str | None = None,
+    tables: Iterable[str] = (),
+    workers: int | None = None,
+    cluster: Cluster | None = None,
+    retry: bool = False,
+    folders: Path | None = None,
+    machine: Machine | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    total: int | None = None,
+    say: Callable[[str], None] = lambda line: None,
+) -> Iterator[Done]:
+    """Run points, or a sweep with its rule for seeds; yields each run as it ends.
+
+    ``store`` is a folder (`hoplab.many.store.default_folder` by default), ``workers`` how many (a
+    worker a core by default), ``cluster`` where they are; ``folders`` keeps each run's whole folder
+    with its report there. ``progress`` is told after each run, ``total`` how many there are where
+    that is known. Raises the `HoplabError` of what keeps runs from being made at all; a run that
+    fails is a `Done` with its ``error``.
+    """
+    place = cluster or Cluster()
+    if workers is not None:
+        place = replace(place, workers=workers)
+    source: Source
+    if isinstance(points, Sweep):
+        tables = (*points.tables, *tables)
+        total = points.count() if total is None else total
+        source = Adaptive(points) if points.rule is not None else Listed(points.points())
+    else:
+        total = len(points) if total is None and isinstance(points, list | tuple) else total
+        source = Listed(points)
+    options = Options(
+        store=store if isinstance(store, Store) else Store(store),
+        tables=tuple(tables),
+        retry=retry,
+        cluster=place,
+        folders=folders,
+        machine=machine,
+        say=say,
+    )
+    teller = Teller(total, progress)
+    for done in Engine(source, options).run():
+        teller.told(done, source.more() if isinstance(source, Adaptive) else 0)
+        yield done
+
+
+def run_all(points: Iterable[Point], **options: Any) -> list[Done]:
+    """`run` of points, in their order. Holds all results at once."""
+    ordered = list(points)
+    # The same point may be there several times.
+    places: dict[int, list[int]] = {}
+    for place, one in enumerate(ordered):
+        places.setdefault(id(one), []).append(place)
+    found: dict[int, Done] = {}
+    for done in run(ordered, **options):
+        found[places[id(done.point)].pop(0)] = done
+    return [found[place] for place in sorted(found)]

@@ -1,0 +1,352 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs points: what the store has is taken from it, the rest goes to Dask's workers.
+
+The client, the scheduler and the workers hold a bounded number of runs at a time, `AHEAD` a worker,
+however many there are: points are made when there is room for them, and a run that has ended is
+handed over and forgotten.
+
+**Workers that die.** A run that was at a worker when it died is put aside, with what waited behind
+it, and made again when all others are done, each alone on a worker. If that dies too, the run is
+given up and named: of two deaths at least one was nobody else's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from hoplab.host.machine import assemble, private, select
+from hoplab.host.machine.sealed import Machine
+from hoplab.many.store import Entry, Store
+from hoplab.many.store import entry as entries
+from hoplab.many.store.entry import TOTALS
+from hoplab.many.store.key import evaluation, key_of, text_of
+from hoplab.many.sweep import cluster as clusters
+from hoplab.many.sweep import task
+from hoplab.many.sweep.cluster import Cluster
+from hoplab.many.sweep.points import Point
+from hoplab.many.sweep.task import Answer, Request
+from hoplab.model.errors import GuestFailed, HoplabError, MissingTool, ResultsError
+
+AHEAD = 2
+"""Runs at a worker: one goes on, one waits, so that no worker waits for the client."""
+WAKE_S = 1.0
+KEEP_S = 30.0
+GIVEN_UP = "killed its worker twice: it needs more memory than there is, or hoplab has a bug"
+"""What a run is told to have failed of, and kept as."""
+SHORT = 16
+
+
+@dataclass(frozen=True)
+class Done:
+    """A point's run, from the store or made now; see `hoplab.many.store.Entry` for more of it."""
+
+    point: Point
+    entry: Entry
+    from_store: bool
+
+    @property
+    def key(self) -> str:
+        return self.entry.key
+
+    @property
+    def error(self) -> str | None:
+        """Why it failed; None where it did not."""
+        return self.entry.error
+
+    @property
+    def digest(self) -> str | None:
+        """The run's, over all its tables."""
+        return self.entry.digest
+
+    @property
+    def tables(self) -> dict[str, pa.Table]:
+        """The tables that were kept, by name; read anew each time."""
+        return {name: self.entry.table(name) for name in self.entry.tables}
+
+    def table(self, name: str) -> pa.Table:
+        """One of them, without rows where the run had none for it.
+
+        Raises `ResultsError` for one that was not asked for, and where the run failed.
+        """
+        if self.error is not None:
+            raise ResultsError(f"{self.point.label}: failed: {self.error}")
+        return self.entry.table(name)
+
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        """The rows of `table`, null as None."""
+        rows: list[dict[str, Any]] = self.table(name).to_pylist()
+        return rows
+
+
+class Source(Protocol):
+    """Points, one after the other, where what comes next may depend on what has ended."""
+
+    def next(self) -> Point | None:
+        """The next point; None where there is none now."""
+
+    def told(self, done: Done) -> None:
+        """Of a run that has ended."""
+
+
+class Listed:
+    """The source that is an iterable of points."""
+
+    def __init__(self, points: Iterable[Point]) -> None:
+        self._points = iter(points)
+
+    def next(self) -> Point | None:
+        return next(self._points, None)
+
+    def told(self, done: Done) -> None:
+        pass
+
+
+@dataclass(frozen=True)
+class Options:
+    """How points are run. ``tables``: those to be there, beside `TOTALS`; ``retry``: whether runs
+    that failed are made again; ``folders``: where runs' folders are kept, by key; ``say``: is told
+    what a person may want to know."""
+
+    store: Store
+    tables: tuple[str, ...] = ()
+    retry: bool = False
+    cluster: Cluster = field(default_factory=Cluster)
+    folders: Path | None = None
+    machine: Machine | None = None
+    say: Callable[[str], None] = lambda line: None
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*TOTALS, *self.tables)))
+
+
+class Engine:
+    """One pass over a source. `run` yields every run as it ends; what is in the store comes at
+    once. Where it is left early the cluster is stopped and its runs with it."""
+
+    def __init__(self, source: Source, options: Options) -> None:
+        self._source = source
+        self._options = options
+        self._store = options.store
+        self._machine = options.machine or select.chosen()
+        task.know(self._machine)
+        self._stack = contextlib.ExitStack()
+        self._client: Any = None
+        self._going: dict[Any, tuple[Point, Request, int]] = {}
+        self._ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._suspects: deque[tuple[Point, Request]] = deque()
+        self._twins: dict[str, list[Point]] = {}
+        self._packed: bytes | None = None
+        self._supplied: dict[str, int] = {}
+        self._threads: dict[str, int] = {}
+        self._counted_s = -WAKE_S
+        self._kept_s = 0.0
+        self._submitted = 0
+
+    def run(self) -> Iterator[Done]:
+        with self._stack:
+            while True:
+                yield from self._fill()
+                if self._going:
+                    for done in self._wait(self._suspects):
+                        yield from self._told(done)
+                elif self._suspects:
+                    yield from self._alone()
+                else:
+                    return
+
+    def _fill(self) -> Iterator[Done]:
+        """Begin as many runs as there is room for; those that the store has are done at once."""
+        while len(self._going) < self._room() and (point := self._source.next()) is not None:
+            done = self._begin(point)
+            if done is not None:
+                yield from self._told(done)
+
+    def _told(self, done: Done) -> Iterator[Done]:
+        for point in (done.point, *self._twins.pop(done.key, ())):
+            one = replace(done, point=point)
+            self._source.told(one)
+            yield one
+
+    def _room(self) -> int:
+        if self._options.cluster.workers == 0:
+            return 1
+        return AHEAD * max(1, self._workers())
+
+    def _workers(self) -> int:
+        """How many there are, or were a moment ago: not each run asks the scheduler."""
+        now = time.monotonic()
+        if self._client is not None and now - self._counted_s > WAKE_S:
+            self._counted_s = now
+            self._threads = self._client.nthreads()
+        return sum(self._threads.values())
+
+    def _begin(self, point: Point) -> Done | None:
+        """From the store, or on its way to a worker."""
+        text = text_of(point.scenario())
+        key = key_of(text, self._machine.id)
+        found = self._store.get(key)
+        if found is not None and self._serves(found):
+            return Done(point, found, True)
+        wants = self._options.kept if found is None else (*self._options.kept, *found.tables)
+        request = Request(
+            key,
+            self._machine.id,
+            text,
+            tuple(dict.fromkeys(wants)),
+            evaluation(),
+            self._options.folders is not None,
+        )
+        if self._options.cluster.workers == 0:
+            return self._take(point, request, task.work(request))
+        if key in self._twins:  # another point of the same scenario is being run
+            self._twins[key].append(point)
+            return None
+        self._twins[key] = []
+        self._submit(point, request)
+        return None
+
+    def _serves(self, found: Entry) -> bool:
+        if found.error is not None:
+            return not self._options.retry
+        folders = self._options.folders
+        return found.has(self._options.kept) and (
+            folders is None or (folders / found.key[:SHORT]).is_dir()
+        )
+
+    def _submit(self, point: Point, request: Request) -> None:
+        if self._client is None:
+            self._client = self._stack.enter_context(clusters.joined(self._options.cluster))
+            link = clusters.dashboard(self._client)
+            if link is not None:
+                self._options.say(f"dashboard: {link}")
+        self._submitted += 1
+        future = self._client.submit(
+            _at_worker, request, key=f"hoplab-{request.key[:SHORT]}-{self._submitted}", pure=False
+        )
+        self._going[future] = point, request, self._submitted
+        future.add_done_callback(self._ended.put)
+
+    def _wait(self, aside: deque[tuple[Point, Request]]) -> Iterator[Done]:
+        """What has ended meanwhile; a run whose worker died goes ``aside``."""
+        if time.monotonic() - self._kept_s > KEEP_S:
+            self._kept_s = time.monotonic()
+            assemble.keep(self._machine.id)
+        try:
+            ended = [self._ended.get(timeout=WAKE_S)]
+        except queue.Empty:
+            return
+        while not self._ended.empty():
+            ended.append(self._ended.get())
+        lacking: list[tuple[Point, Request, str, int]] = []
+        for future in ended:
+            point, request, number = self._going.pop(future)
+            answer = self._answer(future)
+            future.release()
+            if answer is None:
+                aside.append((point, request))
+            elif answer.lacks_machine is not None:
+                lacking.append((point, request, answer.lacks_machine, number))
+            else:
+                yield self._take(point, request, answer)
+        if lacking:
+            # What was under way when the machine was sent says nothing of it.
+            missing = {
+                worker for _, _, worker, number in lacking if number > self._supplied.get(worker, 0)
+            }
+            self._supply(sorted(missing))
+            for point, request, _, _ in lacking:
+                self._submit(point, request)
+
+    def _answer(self, future: Any) -> Answer | None:
+        """What a worker returned; None where it died."""
+        from distributed import KilledWorker
+        from distributed.client import FutureCancelledError
+
+        try:
+            answer: Answer = future.result()
+        except KilledWorker:
+            return None
+        except FutureCancelledError:
+            raise MissingTool("scheduler: the connection to it was lost; start it again") from None
+        return answer
+
+    def _supply(self, workers: Sequence[str]) -> None:
+        """Send the machine, by way of the scheduler, to workers whose computers lack it."""
+        if not workers:
+            return
+        if self._packed is None:
+            self._packed = task.packed(self._machine)
+        self._options.say(
+            f"machine {self._machine.id[:SHORT]}: {len(self._packed) >> 20} MiB sent to "
+            f"{len(workers)} worker{'s' if len(workers) > 1 else ''}"
+        )
+        present = self._client.nthreads()
+        here = [worker for worker in workers if worker in present]
+        if here:
+            self._client.run(task.receive, self._packed, workers=here, on_error="ignore")
+        self._supplied.update(dict.fromkeys(workers, self._submitted))
+
+    def _alone(self) -> Iterator[Done]:
+        """The runs whose workers died, again, each alone on a worker."""
+        waiting, self._suspects = self._suspects, deque()
+        dead: deque[tuple[Point, Request]] = deque()
+        while waiting or self._going:
+            while waiting and len(self._going) < max(1, self._workers()):
+                self._submit(*waiting.popleft())
+            for done in self._wait(dead):
+                yield from self._told(done)
+            while dead:
+                yield from self._told(self._give_up(*dead.popleft()))
+
+    def _give_up(self, point: Point, request: Request) -> Done:
+        with contextlib.suppress(HoplabError):
+            private.clean()
+        head = {
+            "format": 1,
+            "key": request.key,
+            "machine": request.machine,
+            "evaluation": request.evaluation,
+            "scenario": point.scenario().model_dump(mode="json", exclude_none=True),
+            "made": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "warnings": [],
+            "virtual_s": None,
+            "wall_s": None,
+            "cpu_s": None,
+        }
+        self._options.say(f"{point.label}: {GIVEN_UP}")
+        entry = entries.failed(head, GIVEN_UP, GuestFailed.exit_status)
+        return Done(point, self._store.put(entry), False)
+
+    def _take(self, point: Point, request: Request, answer: Answer) -> Done:
+        """Keep what a worker returned."""
+        if answer.entry is None:
+            error = HoplabError(f"{point.label}: could not be run: {answer.problem}")
+            error.exit_status = answer.exit_status
+            raise error
+        entry = entries.unpack(answer.entry, f"answer for {point.label}")
+        if answer.folder is not None and self._options.folders is not None:
+            task.extract(answer.folder, self._options.folders / request.key[:SHORT])
+        return Done(point, self._store.put(entry), False)
+
+
+def _at_worker(request: Request) -> Answer:
+    """`task.work` in a Dask worker, in its scratch folder, which Dask clears after it died."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    answer = task.work(request, worker.local_directory)
+    if answer.lacks_machine is not None:
+        return replace(answer, lacks_machine=worker.address)
+    if answer.problem is not None:
+        return replace(answer, problem=f"worker {worker.address}: {answer.problem}")
+    return answer

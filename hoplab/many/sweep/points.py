@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The runs of a sweep: every combination of its axes under every seed."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from hoplab.many.sweep.conditions import Condition
+from hoplab.many.sweep.file import Axis, Settings, SweepFile, load
+from hoplab.many.sweep.stopping import Rule
+from hoplab.model.errors import ScenarioError
+from hoplab.model.records.schema import TABLES
+from hoplab.model.scenario.file import assign, parse
+from hoplab.model.scenario.model import Scenario
+from hoplab.model.scenario.resolve import resolve
+
+OWN = frozenset({"seed", "key", "digest", "error", "from_store"})
+TAKEN = OWN | TABLES["flows"].names
+"""Columns of the results that are no parameters."""
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+
+
+@dataclass(frozen=True)
+class Point:
+    """A run to be had.
+
+    ``parameters`` are the values of the axes, by name; ``document`` is what a scenario's file would
+    say, with the seed in it; files that it names are looked up in ``folder``.
+    """
+
+    parameters: Mapping[str, Any]
+    document: dict[str, Any] = field(repr=False)
+    folder: Path = Path()
+
+    @property
+    def seed(self) -> int:
+        return int(self.document.get("seed", 1))
+
+    @property
+    def label(self) -> str:
+        """For people: its parameters and its seed."""
+        parts = [f"{name} {value}" for name, value in self.parameters.items() if value is not None]
+        return ", ".join([*parts, f"seed {self.seed}"])
+
+    def scenario(self) -> Scenario:
+        """Resolved. Raises `ScenarioError`, which names the point, where it contradicts itself."""
+        return resolve(parse(self.document, self.label), self.folder)
+
+    def with_seed(self, seed: int) -> Point:
+        """The same combination under another seed."""
+        return Point(self.parameters, {**self.document, "seed": seed}, self.folder)
+
+
+@dataclass(frozen=True)
+class Combination:
+    """Values of all axes, by name, and what they set."""
+
+    parameters: Mapping[str, Any]
+    settings: Settings
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What a sweep's file says, or what a program puts together; ``name`` heads its results."""
+
+    name: str
+    file: SweepFile
+    base: dict[str, Any] = field(repr=False)
+    folder: Path = Path()
+    source: str = "sweep"
+    short: str = "sweep"
+    """A name for files."""
+
+    def __post_init__(self) -> None:
+        for axis in self._axes():
+            if NAME.fullmatch(axis.parameter) is None:
+                raise ScenarioError(
+                    f"{self.source}: axis: {axis.parameter!r} is no name of a column; give it "
+                    'one: name = "hops"'
+                )
+            if axis.parameter in TAKEN:
+                raise ScenarioError(
+                    f"{self.source}: axis: {axis.parameter!r} is a column of the results already; "
+                    'give it another name: name = "variant"'
+                )
+        for group in self._groups():
+            names = [axis.parameter for axis in group]
+            for name in names:
+                if names.count(name) > 1:
+                    raise ScenarioError(
+                        f"{self.source}: axis: two are called {name!r}; give one a name"
+                    )
+        unknown = [name for name in self.file.keep if name not in TABLES]
+        if unknown:
+            raise ScenarioError(
+                f"{self.source}: keep: {unknown[0]!r} is no table; one of: {', '.join(TABLES)}"
+            )
+        _ = self.rule, self._conditions
+        self._require_few()
+
+    def _require_few(self) -> None:
+        """Counted, not made: of a slip of a finger there can be more than anybody could hold."""
+        made = sum(math.prod(len(a.steps()) for a in group) for group in self._groups())
+        runs = made * len(self.seeds)
+        if runs > self.file.most_runs:
+            before = " before any is left out" if self.file.leave_out else ""
+            raise ScenarioError(
+                f"{self.source}: has {runs} runs{before}, {made} combinations under "
+                f"{len(self.seeds)} seeds; expected at most {self.file.most_runs}; where they are "
+                f"meant, say so: most_runs = {runs}"
+            )
+
+    @cached_property
+    def rule(self) -> Rule | None:
+        """When a combination has seeds enough; None where their number is given."""
+        return Rule.of(self.file, self.source)
+
+    @cached_property
+    def _conditions(self) -> list[Condition]:
+        return [
+            Condition(text, self.parameters, f"{self.source}: leave_out")
+            for text in self.file.leave_out
+        ]
+
+    @cached_property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of all axes, in their order."""
+        return tuple(dict.fromkeys(axis.parameter for axis in self._axes()))
+
+    def values(self, name: str) -> list[Any]:
+        """The values of all axes called ``name``, in their order."""
+        labels = [
+            label for axis in self._axes() if axis.parameter == name for label, _ in axis.steps()
+        ]
+        return list({repr(label): label for label in labels}.values())
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Tables to keep beside the totals."""
+        return self.file.keep
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """Of every combination; where a rule stops, those that it begins with."""
+        if self.rule is not None:
+            return self.rule.begin
+        return self.file.all_seeds() or (int(self.base.get("seed", 1)),)
+
+    def combinations(self) -> Iterator[Combination]:
+        """Every one that is not left out, the first axis the slowest."""
+        for group, settings in self._with_settings():
+            for steps in itertools.product(*(axis.steps() for axis in group)):
+                given = dict(
+                    zip((a.parameter for a in group), (label for label, _ in steps), strict=True)
+                )
+                parameters = {name: given.get(name) for name in self.parameters}
+                if any(condition.holds(parameters) for condition in self._conditions):
+                    continue
+                merged = [*settings, *(pair for _, pairs in steps for pair in pairs)]
+                yield Combination(parameters, tuple(merged))
+
+    def point(self, combination: Combination, seed: int) -> Point:
+        """A combination's run under a seed."""
+        document = copy.deepcopy(self.base)
+        for key, value in combination.settings:
+            assign(document, key, copy.deepcopy(value), f"{self.source}: {key}")
+        document["seed"] = seed
+        return Point(combination.parameters, document, self.folder)
+
+    def points(self) -> Iterator[Point]:
+        """Every combination under every seed, the seed the fastest; made as they are asked for."""
+        for combination in self.combinations():
+            seeds = self._seeds_of(combination)
+            first = self.point(combination, seeds[0])
+            yield first
+            for seed in seeds[1:]:
+                yield first.with_seed(seed)
+
+    def _seeds_of(self, combination: Combination) -> tuple[int, ...]:
+        """An axis may set the seed together with other keys that are drawn anew with it."""
+        own = [value for key, value in combination.settings if key == "seed"]
+        return (int(own[-1]),) if own and self.file.seeds is None else self.seeds
+
+    def count(self) -> int:
+        """How many runs; where a rule stops, at least."""
+        return sum(1 for _ in self.combinations()) * len(self.seeds)
+
+    def _axes(self) -> Iterator[Axis]:
+        yield from self.file.axis
+        for grid in self.file.grid:
+            yield from grid.axis
+
+    def _groups(self) -> list[tuple[Axis, ...]]:
+        return [group for group, _ in self._with_settings()]
+
+    def _with_settings(self) -> list[tuple[tuple[Axis, ...], Settings]]:
+        if not self.file.grid:
+            return [(self.file.axis, ())]
+        return [((*self.file.axis, *grid.axis), tuple(grid.set.items())) for grid in self.file.grid]
+
+
+def read(path: Path | str) -> Sweep:
+    """The sweep that a file describes. Raises `ScenarioError` with one line per mistake."""
+    where = Path(path)
+    file, base = load(where)
+    stem = where.stem if where.stem != "sweep" else where.resolve().parent.name
+    # Files that the base scenario names are looked up beside it.
+    folder = (where.parent / file.scenario).parent
+    return Sweep(file.title or stem, file, base, folder, str(where), stem)

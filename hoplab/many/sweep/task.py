@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One run, from a resolved scenario's text to the store's entry: what a worker does."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import tarfile
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from hoplab import __version__
+from hoplab.host import results
+from hoplab.host.machine import pack, sealed, select
+from hoplab.host.machine import store as machines
+from hoplab.host.machine.sealed import Machine
+from hoplab.host.runs import launch
+from hoplab.many.store import entry as entries
+from hoplab.many.store.key import evaluation
+from hoplab.model.errors import HoplabError, MissingTool, ResultsError
+from hoplab.model.reading import content
+from hoplab.model.resources import IS_CHECKOUT
+from hoplab.model.scenario.model import Scenario
+
+
+@dataclass(frozen=True)
+class Request:
+    """A run to be made; ``tables`` are those to keep, ``folder`` asks for the run's folder too."""
+
+    key: str
+    machine: str
+    scenario: str
+    tables: tuple[str, ...]
+    evaluation: str
+    folder: bool = False
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What became of a request: the bytes of the store's entry, and of the run's folder where it
+    was asked for; or the machine is not there, and which worker says so; or why it cannot run."""
+
+    entry: bytes | None = None
+    folder: bytes | None = None
+    lacks_machine: str | None = None
+    problem: str | None = None
+    exit_status: int = 1
+
+
+QUICK = 3
+"""Zstandard's level for what is sent once: a second of work instead of ten, 4 MiB more."""
+
+_machines: dict[str, Machine] = {}
+"""Those that this process has looked at: that is paid once a worker."""
+
+
+def machine(identity: str) -> Machine | None:
+    """The machine on this computer, its files checked once; None where it is not here."""
+    known = _machines.get(identity)
+    if known is not None and known.kernel.is_file():
+        return known
+    found = _here(identity)
+    if found is not None:
+        sealed.check(found, machines.stamps())
+        _machines[identity] = found
+    return found
+
+
+def _here(identity: str) -> Machine | None:
+    with contextlib.suppress(MissingTool):
+        return machines.find(identity)
+    if not IS_CHECKOUT:  # a checkout would have to build its own
+        with contextlib.suppress(MissingTool):
+            own = select.chosen()
+            return own if own.id == identity else None
+    return None
+
+
+def know(found: Machine) -> None:
+    """Take a machine that was looked at already, wherever it lies."""
+    _machines[found.id] = found
+
+
+def packed(found: Machine) -> bytes:
+    """A machine as bytes, for workers that lack it."""
+    with tempfile.TemporaryDirectory(prefix="hoplab-machine-") as name:
+        file = Path(name) / "machine.tar.zst"
+        pack.pack(found, file, QUICK)
+        return file.read_bytes()
+
+
+def receive(content: bytes) -> str:
+    """Put a `packed` machine into this computer's cache; returns its identity."""
+    with tempfile.TemporaryDirectory(prefix="hoplab-machine-") as name:
+        file = Path(name) / "machine.tar.zst"
+        file.write_bytes(content)
+        return pack.unpack(file).id
+
+
+def work(request: Request, scratch: str | None = None) -> Answer:
+    """Make the run in a folder below ``scratch``, which goes."""
+    if request.evaluation != evaluation():
+        return Answer(problem="has another version of hoplab; install the same one on all workers")
+    try:
+        own = machine(request.machine)
+        if own is None:
+            return Answer(lacks_machine=scratch or "here")
+        return make(request, own, scratch)
+    except HoplabError as error:  # of this place, not of the run
+        return Answer(problem=str(error), exit_status=error.exit_status)
+    except Exception as error:  # not every exception can travel; the client would wait for ever
+        return Answer(problem=f"{type(error).__name__}: {str(error)[:500]}; this is a bug")
+
+
+def make(request: Request, own: Machine, scratch: str | None = None) -> Answer:
+    """As `work`, with a machine at hand. Raises `MissingTool` and `ResultsError` for what this
+    place lacks, which says nothing of the run."""
+    began_cpu_s, began_s = _cpu_s(), time.monotonic()
+    scenario = Scenario.model_validate_json(request.scenario)
+    with tempfile.TemporaryDirectory(prefix="hoplab-sweep-", dir=scratch) as name:
+        out = Path(name) / "run"
+        error: HoplabError | None = None
+        try:
+            launch.run(scenario, None, out, sealed=own)
+        except (MissingTool, ResultsError):
+            raise
+        except HoplabError as found:
+            error = found
+        manifest = _manifest(out)
+        head = {
+            "format": 1,
+            "key": request.key,
+            "machine": own.id,
+            "evaluation": request.evaluation,
+            "hoplab_version": __version__,
+            "scenario": json.loads(request.scenario),
+            "made": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "virtual_s": manifest.get("virtual_s"),
+            "warnings": (manifest.get("verdict") or {}).get("warnings", []),
+            "wall_s": round(time.monotonic() - began_s, 3),
+            "cpu_s": round(_cpu_s() - began_cpu_s, 3),
+        }
+        if error is not None:
+            reason = (manifest.get("verdict") or {}).get("error") or str(error)
+            entry = entries.failed(head, reason, error.exit_status)
+        else:
+            head |= {"digest": manifest["digest"], "digests": manifest["tables"]}
+            entry = entries.made(head, _tables(out, request, manifest))
+        folder = _archive(out) if request.folder else None
+        return Answer(entries.pack(entry), folder)
+
+
+def _tables(out: Path, request: Request, manifest: dict[str, Any]) -> dict[str, pa.Table]:
+    run = results.load(out)
+    return {name: run.table(name) for name in request.tables if name in manifest["tables"]}
+
+
+def _manifest(out: Path) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads(content(out / "manifest.json"))
+    except (OSError, ValueError):
+        return {}
+    return found
+
+
+def _cpu_s() -> float:
+    """Processor time of this process and of those that it started, all that have ended."""
+    return sum(os.times()[:4])
+
+
+def _archive(out: Path) -> bytes:
+    """The run's folder with its report, without the raw records."""
+    from hoplab.show import report
+
+    report.render(out)
+    sink = io.BytesIO()
+    with tarfile.open(fileobj=sink, mode="w") as tar:
+        for path in _files(out):
+            tar.add(path, path.relative_to(out), recursive=False)
+    plain = sink.getvalue()
+    squeezed: bytes = pa.compress(plain, codec="zstd", asbytes=True)
+    return len(plain).to_bytes(8, "little") + squeezed
+
+
+def _files(out: Path) -> Iterator[Path]:
+    for path in sorted(out.rglob("*")):
+        if path.is_file() and path.relative_to(out).parts[0] != "raw":
+            yield path
+
+
+def _lay(tar: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) -> None:
+    """One file of an archive that came over the network: no link, no way out of ``folder``."""
+    content = tar.extractfile(member) if member.isreg() else None
+    if content is None or not sealed.NAME.fullmatch(member.name):
+        raise ResultsError(f"a worker sent {member.name[:80]!r}, which has no place in a run")
+    target = folder / member.name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(content.read())
+
+
+def extract(content: bytes, target: Path) -> None:
+    """Lay out a run's folder that came from a worker; whole or not at all."""
+    plain = pa.decompress(content[8:], int.from_bytes(content[:8], "little"), codec="zstd")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".new-", dir=target.parent) as name:
+            made = Path(name) / "run"
+            with tarfile.open(fileobj=io.BytesIO(plain), mode="r") as tar:
+                for member in tar:
+                    _lay(tar, member, made)
+            if not target.exists():
+                made.rename(target)
+    except OSError as error:
+        raise ResultsError(f"{target}: cannot be written: {error.strerror}") from None

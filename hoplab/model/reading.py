@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads files that a user or a file names: regular ones only, and at most so many octets of each.
+
+A device or a pipe in a file's place may have no end, and may keep its reader waiting for ever.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+from hoplab.model.errors import HoplabError, ScenarioError
+
+MAX_BYTES = 64 << 20
+"""Of a text that a person writes, and of what a run says of itself."""
+FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+"""Without these, opening a pipe would wait, and opening a terminal could take it over."""
+IRREGULAR = "is no regular file"
+
+
+def opened(path: Path) -> BinaryIO:
+    """A regular file, open for reading. Raises `OSError`, also for what is none."""
+    try:
+        descriptor = os.open(path, FLAGS)
+    except OSError as error:
+        if error.errno in (errno.ENXIO, errno.ENODEV):  # a socket, a device without a driver
+            raise OSError(error.errno, IRREGULAR) from None
+        raise
+    except ValueError:  # a zero octet in its name
+        raise OSError(errno.EINVAL, "is no name of a file") from None
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(mode):
+        return os.fdopen(descriptor, "rb")
+    os.close(descriptor)
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    raise OSError(errno.EINVAL, IRREGULAR)
+
+
+def content(path: Path, limit: int = MAX_BYTES) -> bytes:
+    """All of a regular file. Raises `OSError`, also for one of more than ``limit`` octets."""
+    with opened(path) as file:
+        found = file.read(limit + 1)
+    if len(found) > limit:
+        size = f"{limit >> 20} MiB" if limit >= 1 << 20 else f"{limit} octets"
+        raise OSError(errno.EFBIG, f"is larger than {size}")
+    return found
+
+
+def read_bytes(
+    path: Path, limit: int, what: str, error: type[HoplabError] = ScenarioError
+) -> bytes:
+    """As `content`. Raises ``error`` with one line that says what to name: ``what``, say "a TOML
+    file"."""
+    try:
+        return content(path, limit)
+    except OSError as failed:
+        raise error(f"{path}: cannot be read: {failed.strerror}; name {what}") from None
+
+
+def read_text(path: Path, limit: int, what: str, error: type[HoplabError] = ScenarioError) -> str:
+    """As `read_bytes`, as UTF-8 text without its byte order mark."""
+    try:
+        return read_bytes(path, limit, what, error).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise error(f"{path}: is not UTF-8 text; name {what}") from None

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Raw records: one JSON object a line, one file a table, written as the run goes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import IO, Any
+
+from hoplab.model.records.schema import TABLES
+
+
+class Records:
+    """Buffered writers for ``raw/TABLE.jsonl``; a full buffer, `flush` or `close` reaches the
+    disk."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._files: dict[str, IO[str]] = {}
+
+    def add(self, table: str, **row: Any) -> None:
+        """Add a row. Raises `ValueError` unless it names every column of the table and no other:
+        no value is None."""
+        mistake = TABLES[table].mistake(row)
+        if mistake is not None:
+            raise ValueError(mistake)
+        file = self._files.get(table)
+        if file is None:
+            path = self._folder / f"{table}.jsonl"
+            file = self._files[table] = path.open("a", encoding="utf-8", buffering=1 << 16)
+        file.write(json.dumps(row, separators=(",", ":")) + "\n")
+
+    def flush(self) -> None:
+        """So much is there for who follows the run, and when it is stopped from outside."""
+        for file in self._files.values():
+            file.flush()
+
+    def close(self) -> None:
+        for file in self._files.values():
+            file.close()
+        self._files.clear()

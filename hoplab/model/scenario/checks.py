@@ -1,0 +1,369 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parts of a resolved scenario that contradict each other, or come to nothing, are refused.
+
+What is accepted here runs, and every key of it acts.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Iterable
+
+from hoplab.model.errors import ScenarioError
+from hoplab.model.scenario.model import Flow, Radio, Scenario
+from hoplab.model.scenario.plan import AIR, ANY, plan
+from hoplab.model.scenario.proxies import detours
+from hoplab.model.scenario.radio import CHANNELS_OF_STANDARD, HT_STANDARDS, RATES_OF_STANDARD
+from hoplab.model.scenario.reach import (
+    narrowest_mtu,
+    neighbours,
+    next_hops,
+    path,
+    reach_m,
+    sensed_m,
+)
+from hoplab.model.scenario.split import STAMP_BYTES, Split
+from hoplab.model.scenario.stations import MAX_STATIONS
+
+MAX_WAYPOINTS = 1_000_000
+IP_TCP_HEADERS_BYTES = 40
+MAX_SAMPLES = 10_000_000
+
+
+def check(scenario: Scenario) -> None:
+    """Raise `ScenarioError` for the first contradiction."""
+    _stations(scenario)
+    _network(scenario)
+    _links(scenario)
+    if any(station.radio for station in scenario.station):
+        _radio(scenario.radio)
+    _routing(scenario)
+    _losses(scenario)
+    _events(scenario)
+    _flows(scenario)
+    if scenario.routing.protocol == "batman-adv":
+        detours(plan(scenario))
+    _measure(scenario)
+
+
+def _known(name: str | None, key: str, names: Iterable[str], what: str = "station") -> None:
+    names = list(names)
+    if name is None or name in names:
+        return
+    close = difflib.get_close_matches(name, names, n=1)
+    hint = f" (did you mean {close[0]!r}?)" if close else ""
+    shown = ", ".join(names[:20]) + (", …" if len(names) > 20 else "") if names else "none"
+    raise ScenarioError(f"{key}: no {what} {name!r}{hint}; there are: {shown}")
+
+
+def _stations(scenario: Scenario) -> None:
+    names = [station.name for station in scenario.station]
+    if len(names) > MAX_STATIONS:
+        raise ScenarioError(f"station: {len(names)} stations; at most {MAX_STATIONS}")
+    for name, times in Counter(names).items():
+        if times > 1:
+            raise ScenarioError(f"station: the name {name!r} is given twice")
+        if name == AIR:
+            raise ScenarioError(f"station: {name!r} is not free as a name; choose another")
+    points = sum(len(station.waypoints) for station in scenario.station)
+    if points > MAX_WAYPOINTS:
+        raise ScenarioError(f"station: {points} waypoints in all; at most {MAX_WAYPOINTS}")
+
+
+def _network(scenario: Scenario) -> None:
+    """What a network that a script has built is, and what no other is."""
+    if scenario.is_found:
+        for station in scenario.station:
+            if station.radio and station.port is None:
+                raise ScenarioError(
+                    f'station {station.name}: port: not given, but network.built_by is "script"'
+                )
+        for key in ("link", "loss", "event"):
+            if getattr(scenario, key):
+                raise ScenarioError(
+                    f"{key}: is of networks that Hoplab builds, and a script has built this one; "
+                    "have the script do it"
+                )
+        if scenario.routing.protocol not in ("own", "dsr"):
+            raise ScenarioError(
+                f"routing.protocol: {scenario.routing.protocol!r}, but network.built_by is "
+                '"script"; one of: "own", "dsr"'
+            )
+        return
+    if scenario.routing.protocol == "own":
+        raise ScenarioError(
+            'routing.protocol: "own" is what the network of a script has; choose another'
+        )
+    for station in scenario.station:
+        if station.port is not None:
+            raise ScenarioError(
+                f'station {station.name}: port: is told where network.built_by is "script"; '
+                "remove it"
+            )
+
+
+def _links(scenario: Scenario) -> None:
+    names = [station.name for station in scenario.station]
+    joined: dict[frozenset[str], int] = {}
+    for i, link in enumerate(scenario.link):
+        for end in link.ends:
+            _known(end, f"link.{i}.ends", names)
+        other = joined.setdefault(frozenset(link.ends), i)
+        if other != i:
+            raise ScenarioError(
+                f"link.{i}.ends: {' and '.join(link.ends)} are joined by link.{other} already; "
+                "remove one"
+            )
+
+
+def _radio(radio: Radio) -> None:
+    standard = radio.standard
+    assert standard is not None
+    for key, rates in (
+        ("rate_mbps", RATES_OF_STANDARD[standard]),
+        ("basic_rate_mbps", RATES_OF_STANDARD[standard]),
+        ("plcp_rate_mbps", (1, 2) if standard in ("802.11", "802.11b") else (6,)),
+    ):
+        rate = getattr(radio, key)
+        if rate not in (None, "auto") and rate not in rates:
+            raise ScenarioError(
+                f"radio.{key}: {rate:g} Mbit/s is no such rate of {standard}; one of "
+                + ", ".join(map(str, rates))
+            )
+    if standard in HT_STANDARDS:
+        _scheme(radio)
+    if radio.channel not in CHANNELS_OF_STANDARD[standard]:
+        raise ScenarioError(
+            f"radio.channel: {radio.channel} is no channel on which {standard} may send here; "
+            f"one of {', '.join(map(str, CHANNELS_OF_STANDARD[standard]))}"
+        )
+    for key in ("cw_min", "cw_max"):
+        window = getattr(radio, key)
+        if window & (window + 1):
+            raise ScenarioError(f"radio.{key}: {window} is not 2^n - 1, as 15, 31 and 1023 are")
+    assert radio.cw_min is not None and radio.cw_max is not None
+    if radio.cw_max < radio.cw_min:
+        raise ScenarioError(f"radio.cw_max: {radio.cw_max} is below cw_min {radio.cw_min}")
+    reach, sensed = reach_m(radio), sensed_m(radio)
+    if sensed < reach:
+        raise ScenarioError(
+            f"radio: carrier sense ends at {sensed:.4g} m, before reception at {reach:.4g} m; "
+            "raise carrier_sense_m (cs_threshold_dbm lower) or lower range_m"
+        )
+
+
+def _scheme(radio: Radio) -> None:
+    """MCS and width (IEEE 802.11-2020 19.5, 21.5)."""
+    if radio.mcs is None or radio.width_mhz is None or radio.guard_ns is None:
+        raise ScenarioError(
+            f"radio: {radio.standard} needs mcs, width_mhz and guard_ns, as its profile has them"
+        )
+    if radio.standard == "802.11n":
+        wrong, known = radio.width_mhz > 40, "width_mhz: 802.11n has 20 and 40 MHz"
+    elif radio.width_mhz == 20:
+        wrong, known = radio.mcs > 8, "mcs: on 20 MHz 802.11ac has 0 to 8"
+    else:
+        wrong, known = radio.mcs > 9, "mcs: 802.11ac has 0 to 9"
+    if wrong:
+        key = known.split(":", maxsplit=1)[0]
+        raise ScenarioError(f"radio.{known}; not {getattr(radio, key)}")
+    if radio.width_mhz > 20 and radio.channel == 165:
+        raise ScenarioError(
+            f"radio.width_mhz: channel 165 has no neighbour for {radio.width_mhz} MHz; use 20 MHz "
+            "or another channel"
+        )
+
+
+def _routing(scenario: Scenario) -> None:
+    protocol = scenario.routing.protocol
+    if scenario.tcp.delayed_ack is False and protocol in ("batmand", "babeld"):
+        raise ScenarioError(
+            f"tcp.delayed_ack: false is a property of routes, and {protocol} "
+            "makes its own; use routing.protocol static, dsr or batman-adv"
+        )
+    if protocol != "static" and any(not station.radio for station in scenario.station):
+        raise ScenarioError(
+            f"routing.protocol: {protocol!r} needs a radio at every station; "
+            'networks with wired hosts use "static"'
+        )
+    if protocol != "static" and scenario.link:
+        raise ScenarioError(
+            f'routing.protocol: {protocol!r} uses no wired links; remove [[link]] or use "static"'
+        )
+
+
+def _losses(scenario: Scenario) -> None:
+    names = [station.name for station in scenario.station]
+    radios = [station.name for station in scenario.station if station.radio]
+    for i, loss in enumerate(scenario.loss):
+        _known(loss.src, f"loss.{i}.src", names)
+        _known(loss.dst, f"loss.{i}.dst", names)
+        if scenario.is_wired(loss):
+            if loss.kind not in ("uniform", "list"):
+                raise ScenarioError(
+                    f'loss.{i}.kind: a wired link has "uniform" and "list", not {loss.kind!r}'
+                )
+            if loss.takes != "data":
+                raise ScenarioError(
+                    f"loss.{i}.takes: counts on the air only; what a wired link loses is a packet"
+                )
+            continue
+        if len(radios) < 2:
+            raise ScenarioError(
+                f"loss.{i}: acts on nothing: there are no two radios, and on a wired link it "
+                "needs src and dst, which a link joins"
+            )
+        for key in ("src", "dst"):
+            name = getattr(loss, key)
+            if name is not None and name not in radios:
+                raise ScenarioError(
+                    f"loss.{i}.{key}: acts on nothing: {name} has no radio, and no link joins "
+                    f"{loss.src or 'any station'} and {loss.dst or 'any station'}"
+                )
+
+
+def _events(scenario: Scenario) -> None:
+    names = [station.name for station in scenario.station]
+    radios = [station.name for station in scenario.station if station.radio]
+    for i, event in enumerate(scenario.event):
+        for key in ("station", "src", "dst"):
+            name = getattr(event, key)
+            _known(name, f"event.{i}.{key}", names)
+            if name is not None and name not in radios:
+                raise ScenarioError(
+                    f"event.{i}.{key}: {name} has no radio, and events are of radios"
+                )
+        if event.at_s >= scenario.duration_s:
+            raise ScenarioError(
+                f"event.{i}.at_s: {event.at_s:g} is not before duration_s {scenario.duration_s:g}"
+            )
+
+
+def _flows(scenario: Scenario) -> None:
+    station_names = [station.name for station in scenario.station]
+    flow_names: set[str] = set()
+    sack: dict[str, tuple[str, bool]] = {}
+    graph = neighbours(scenario)
+    for i, flow in enumerate(scenario.flow):
+        _known(flow.source, f"flow.{i}.source", station_names)
+        _known(flow.destination, f"flow.{i}.destination", station_names)
+        if flow.name in flow_names:
+            raise ScenarioError(f"flow.{i}.name: {flow.name!r} is given twice")
+        flow_names.add(str(flow.name))
+        if flow.start_s >= scenario.duration_s:
+            raise ScenarioError(
+                f"flow.{i}.start_s: {flow.start_s} is not before duration_s {scenario.duration_s}"
+            )
+        if flow.sack is not None:
+            other = sack.setdefault(flow.source, (str(flow.name), flow.sack))
+            if other[1] != flow.sack:
+                raise ScenarioError(
+                    f"flow.{i}.sack: {flow.name} and {other[0]} leave the same station "
+                    f"{flow.source}, and SACK is a setting of the station; use two stations"
+                )
+        _segment_size(scenario, flow, i)
+        if isinstance(flow.split, Split):
+            _split(scenario, flow, i, flow.split, graph)
+        if _stays(scenario) and flow.source not in next_hops(graph, flow.destination):
+            raise ScenarioError(
+                f"flow.{i}: there is no path from {flow.source} to {flow.destination}; "
+                "move stations closer (topology.spacing_m), raise radio.range_m or add a link"
+            )
+
+
+def _split(
+    scenario: Scenario, flow: Flow, i: int, split: Split, graph: dict[str, list[str]]
+) -> None:
+    """Proxies must be stations that a segment of the flow can meet, and the flow's remedies must
+    not be at odds."""
+    for j, name in enumerate(split.proxies):
+        _known(name, f"flow.{i}.split.proxies.{j}", graph)
+    stations = path(next_hops(graph, flow.destination), flow.source, flow.destination)
+    on_way = stations[1:-1]
+    if split.every_hops is not None and stations and _stays(scenario):
+        if split.every_hops > len(on_way):
+            raise ScenarioError(
+                f"flow.{i}.split.every_hops: {split.every_hops}, but from {flow.source} to "
+                f"{flow.destination} are {len(stations) - 1} hops, so there is no proxy; lower it"
+            )
+    elif split.proxies:
+        possible = set(on_way) if scenario.routing.protocol == "static" else set(graph)
+        if not possible.intersection(split.proxies) - {flow.source, flow.destination}:
+            between = ", ".join(on_way) or "none"
+            raise ScenarioError(
+                f"flow.{i}.split.proxies: none of them is between {flow.source} and "
+                f"{flow.destination}; there are: {between}"
+            )
+    if flow.elfn or (flow.elfn is None and scenario.tcp.elfn):
+        raise ScenarioError(
+            f"flow.{i}.elfn: the flow is split, and its proxies answer for a route that fails; "
+            "set elfn = false or split = false"
+        )
+
+
+def _segment_size(scenario: Scenario, flow: Flow, i: int) -> None:
+    if flow.mss is None:
+        return
+    most = narrowest_mtu(scenario) - IP_TCP_HEADERS_BYTES - (STAMP_BYTES if flow.split else 0)
+    if flow.mss > most:
+        stamped = " with the stamp of a split flow" if flow.split else ""
+        raise ScenarioError(
+            f"flow.{i}.mss: {flow.mss} does not fit the interfaces on the way{stamped}; "
+            f"at most {most}"
+        )
+
+
+def _stays(scenario: Scenario) -> bool:
+    """Whether who reaches whom is known and the same throughout: static routes are those of
+    time 0."""
+    if scenario.is_found:
+        return False
+    if scenario.routing.protocol == "static":
+        return True
+    radio = scenario.radio
+    moves = any(len(station.waypoints) > 1 for station in scenario.station) or any(
+        event.kind == "move" for event in scenario.event
+    )
+    return not moves and radio.shadowing_db == 0 and radio.fading == "none"
+
+
+def _measure(scenario: Scenario) -> None:
+    measure, duration = scenario.measure, scenario.duration_s
+    if measure.interval_s > duration:
+        raise ScenarioError(
+            f"measure.interval_s: {measure.interval_s:g} is longer than duration_s {duration:g}; "
+            "there would be no sample"
+        )
+    if duration / measure.interval_s > MAX_SAMPLES:
+        raise ScenarioError(
+            f"measure.interval_s: {measure.interval_s:g} makes {duration / measure.interval_s:.0f} "
+            f"samples; at most {MAX_SAMPLES}"
+        )
+    interfaces = _interfaces(scenario)
+    for i, target in enumerate(measure.captures):
+        key = f"measure.captures.{i}"
+        if measure.captures.index(target) != i:
+            raise ScenarioError(f"{key}: {target!r} is given twice")
+        station, colon, interface = target.partition(":")
+        if station == AIR and not colon:
+            if not any(one.radio for one in scenario.station):
+                raise ScenarioError(f"{key}: 'air' has nothing to capture: there are no radios")
+            continue
+        _known(station, key, interfaces)
+        if colon:
+            _known(interface, key, (ANY, *interfaces[station]), f"interface of {station} named")
+
+
+def _interfaces(scenario: Scenario) -> dict[str, list[str]]:
+    """The interfaces that each station will have."""
+    virtual = {"dsr": ["dsr0"], "batman-adv": ["bat0"]}.get(scenario.routing.protocol, [])
+    planned = plan(scenario)
+    return {
+        station: [
+            "lo",
+            *([planned.interface[station], *virtual] if station in planned.radios else []),
+            *(end.interface for end in ends),
+        ]
+        for station, ends in planned.ends.items()
+    }

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The file that the medium daemon reads: the scenario's keys about the channel, and its own."""
+
+from __future__ import annotations
+
+from hoplab.model.scenario.faults import Event, Loss
+from hoplab.model.scenario.keys import Integer, Mac, Number, Switch, Text, key
+from hoplab.model.scenario.measure import Recorded, Seeded
+from hoplab.model.scenario.radio import Nic, Radio
+from hoplab.model.scenario.stations import Placed
+
+
+class RadioStation(Placed):
+    """A radio of mac80211_hwsim."""
+
+    mac: Mac = key(..., "its permanent address, six bytes as 02:00:00:00:00:01")
+    nic: Nic | None = key(None, "its own network card, whole; that of [radio] else")
+
+
+class Records(Recorded):
+    """Where the records go."""
+
+    dir: Text = key(..., "folder of the tables and of medium.json, the daemon's account of itself")
+    air_capture: Text | None = key(None, "file: what was on the air, pcapng with radiotap")
+
+
+class MediumFile(Seeded):
+    """The configuration of `hoplab-medium`."""
+
+    epoch_ns: Integer | None = key(
+        None, "CLOCK_MONOTONIC of time 0; without it, the time of the start", unit="ns", ge=0
+    )
+    duration_s: Number | None = key(
+        None, "when the records end, after time 0; without it, when the daemon does", unit="s", gt=0
+    )
+    overhear: Switch = key(
+        True,
+        "hand frames also to bystanders, whose monitor interfaces show them; false saves most of "
+        "the work where nobody listens",
+    )
+    control: Text | None = key(
+        None,
+        "path of a socket that takes changes, in real time (`docs/medium.md`); without it, none",
+    )
+    radio: Radio = key(Radio(), "the channel")
+    station: tuple[RadioStation, ...] = key(..., "the radios")
+    loss: tuple[Loss, ...] = key((), "frames lost on top of the channel", max_length=1000)
+    event: tuple[Event, ...] = key((), "what happens at a time", max_length=10_000)
+    records: Records = key(..., "what is written")

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The typed description of a run. Nothing else configures one.
+
+A `Scenario` is what a TOML file says after validation. `hoplab.model.scenario.resolve` expands
+topology, movement and radio profile into explicit stations and links; the result is a `Scenario`
+again, so a resolved scenario is itself a valid scenario. Its tables stand in `radio`, `stations`,
+`traffic`, `split`, `faults` and `dsr`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import PlainValidator, ValidationError, model_validator
+
+from hoplab.model.scenario.dsr import DsrSettings
+from hoplab.model.scenario.faults import Event, Loss
+from hoplab.model.scenario.keys import MAX_DURATION_S, Conditions, Number, Table, Text, key
+from hoplab.model.scenario.measure import Measure, Seeded
+from hoplab.model.scenario.radio import RATES_MBPS, Energy, Nic, Radio
+from hoplab.model.scenario.split import Split
+from hoplab.model.scenario.stations import Link, Network, Queue, Station, Topology
+from hoplab.model.scenario.traffic import MAX_FLOWS, Flow, Tcp
+
+__all__ = [
+    "RATES_MBPS",
+    "DsrSettings",
+    "Energy",
+    "Event",
+    "Flow",
+    "Link",
+    "Loss",
+    "Measure",
+    "Network",
+    "Nic",
+    "Queue",
+    "Radio",
+    "Routing",
+    "Scenario",
+    "Split",
+    "Station",
+    "Tcp",
+    "Topology",
+]
+
+OPTIONS_OF_DAEMON = {
+    "batmand": ("A", "a", "g", "o", "p", "r"),
+    "babeld": ("A", "H", "M", "h", "k", "l", "m", "p", "r", "s", "t", "T", "w", "z"),
+}
+"""What the user may set of a foreign daemon; the others are the lab's to set."""
+
+
+def _scalar(value: object) -> object:
+    if not isinstance(value, bool | int | float | str) or (
+        isinstance(value, float) and not math.isfinite(value)
+    ):
+        raise ValueError("expected a string, a number or true or false")
+    return value
+
+
+Setting = Annotated[
+    bool | int | float | str,
+    PlainValidator(_scalar, json_schema_input_type=bool | int | float | str),
+]
+
+
+ProtocolName = Literal["static", "batmand", "babeld", "batman-adv", "dsr"]
+RoutingName = Literal[ProtocolName, "own"]
+"""Or what a network has that a script built."""
+
+
+class Routing(Table):
+    """How packets find their way; `settings` go to the protocol's daemon."""
+
+    only: ClassVar[Conditions] = {"preset": ("protocol", ("dsr",))}
+
+    protocol: RoutingName = key(
+        "static",
+        "static: shortest paths in hops at time 0; own: whatever a script's network has",
+    )
+    preset: Literal["monarch"] | None = key(
+        None, "settings by name, under those given; monarch: DSR as in ns-2.35 (`docs/dsr.md`)"
+    )
+    settings: dict[str, Setting] = key(
+        {}, "of dsr its own; of batmand and babeld the daemon's options: { h = 2 }"
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Routing:
+        if not self.settings:
+            return self
+        if self.protocol == "dsr":
+            try:
+                DsrSettings.model_validate(self.settings)
+            except ValidationError as error:
+                # Each mistake at its own key.
+                raise NestedMistakes("settings", error) from None
+            return self
+        allowed = OPTIONS_OF_DAEMON.get(self.protocol)
+        if allowed is None:
+            raise ValueError(f"settings: protocol {self.protocol!r} has none; remove them")
+        for name in self.settings:
+            if name not in allowed:
+                raise ValueError(
+                    f"settings.{name}: no option of {self.protocol}; one of: {', '.join(allowed)}"
+                )
+        return self
+
+
+class NestedMistakes(ValueError):
+    """The mistakes of a table that another key's value decides about."""
+
+    def __init__(self, name: str, error: ValidationError) -> None:
+        super().__init__(f"{name}: {error.error_count()} mistakes")
+        self.name = name
+        self.error = error
+
+
+class Scenario(Seeded):
+    """The whole of a run. Times in seconds from the start of the measured part."""
+
+    title: Text = key("", "heads the report", max_length=200)
+    duration_s: Number = key(60.0, "measured time", unit="s", gt=0, le=MAX_DURATION_S)
+    warm_up_s: Number | None = key(
+        None,
+        "network and routing before time 0; 20 for batmand and babeld, 64 for batman-adv, else 0",
+        unit="s",
+        ge=0,
+        le=3600,
+    )
+    network: Network = key(Network(), "who builds it")
+    topology: Topology = key(Topology(), "a network to choose from")
+    station: tuple[Station, ...] = key((), "the hosts, where topology.kind is explicit")
+    link: tuple[Link, ...] = key((), "wired links", max_length=2000)
+    radio: Radio = key(Radio(), "the channel")
+    routing: Routing = key(Routing(), "who routes")
+    tcp: Tcp = key(Tcp(), "how TCP is set")
+    split: Split | None = key(None, "Split-TCP: which stations are proxies of TCP flows, and how")
+    flow: tuple[Flow, ...] = key((), "what is sent", max_length=MAX_FLOWS)
+    loss: tuple[Loss, ...] = key((), "frames lost on top of the channel", max_length=1000)
+    event: tuple[Event, ...] = key((), "what happens at a time", max_length=10_000)
+    measure: Measure = key(Measure(), "what is recorded beside the tables of every run")
+
+    @property
+    def is_found(self) -> bool:
+        """Whether the network was there before the run: nobody builds it, nobody ends it."""
+        return self.network.built_by == "script"
+
+    def is_wired(self, loss: Loss) -> bool:
+        """Whether a wired link joins the two stations that ``loss`` names."""
+        return any({loss.src, loss.dst} == set(link.ends) for link in self.link)

@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run gets before anything of it is built: addresses, MACs, ports, route metrics.
+
+Pure, from a resolved scenario: whatever builds, starts, measures or evaluates a run takes a
+number or a name that two parts must agree on from here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from hoplab.model.scenario.model import Flow, Link, Scenario
+from hoplab.model.scenario.reach import neighbours, next_hops, path
+from hoplab.model.scenario.split import Split, SplitConnection
+from hoplab.model.scenario.stations import Port
+from hoplab.model.scenario.streams import stream_seed
+from hoplab.model.scenario.traffic import Elfn, Tcp
+
+WIRELESS = "wlan0"
+"""The radio's interface at every station that Hoplab builds."""
+WIRES = "hoplab-wires"
+"""The namespace that holds the wired links' insides: a name that no station can have."""
+SUBNET = 24
+BROADCAST = "10.0.0.255"
+LINKS_IN_BYTE = 64
+"""Networks of four addresses in one value of an address's third byte."""
+FIRST_SERVER_PORT = 5201
+FIRST_CLIENT_PORT = 20_001
+"""Ports of the first flow's data connection; flow i uses the i-th after them. Fixed ports tell
+the data connection from iperf3's control connection, which picks its own."""
+AIR = "air"
+"""In ``measure.captures``: the channel itself, not a station's interface."""
+ANY = "any"
+
+
+@dataclass(frozen=True)
+class End:
+    """One end of a wired link: the station's interface, the wire's, addresses of both ends."""
+
+    station: str
+    interface: str
+    wire: str
+    address: str
+    peer_station: str
+    peer_address: str
+
+
+@dataclass(frozen=True)
+class Cable:
+    """A wired link with its two ends and the bridge between them."""
+
+    link: Link
+    bridge: str
+    ends: tuple[End, End]
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """A flow with the addresses and ports of its data connection."""
+
+    flow: Flow
+    name: str
+    stop_s: float
+    source_address: str
+    destination_address: str
+    client_port: int
+    server_port: int
+    seed: int
+    """Of the random stream ``flow/NAME``."""
+
+    elfn: Elfn | None
+    """Settings of its stand-by on link failure notices; none where it has none."""
+    split: SplitConnection | None
+    """What makes it a split connection, for the daemons; none where it is none."""
+    proxies: tuple[str, ...]
+    """Its proxies from the source on, where they are known before the run."""
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether it is a TCP transfer of so many packets."""
+        return self.flow.protocol == "tcp" and self.flow.packets is not None
+
+    @property
+    def is_spaced(self) -> bool:
+        """Whether its packets are spaced at random."""
+        return self.flow.spacing == "random"
+
+
+@dataclass(frozen=True)
+class Capture:
+    """Packets to keep: of one interface of a station, or of ``any``."""
+
+    station: str
+    interface: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A resolved scenario with everything that its parts must agree on."""
+
+    scenario: Scenario
+    address: dict[str, str]
+    """Of each station, which flows use: on the radio where there is one, on loopback else."""
+    mac: dict[str, str]
+    interface: dict[str, str]
+    """Of each station's radio."""
+    cables: tuple[Cable, ...]
+    conversations: tuple[Conversation, ...]
+    metrics: dict[str, dict[str, dict[str, int]]]
+    """By station and destination station, the metrics of the route between them."""
+    end_s: float | None
+    """When what the daemons record ends; None where a person ends it, at a prompt."""
+
+    @cached_property
+    def radios(self) -> tuple[str, ...]:
+        """Names of the stations that have one."""
+        return tuple(station.name for station in self.scenario.station if station.radio)
+
+    @cached_property
+    def standing_by(self) -> tuple[str, ...]:
+        """Stations that send flows with ELFN."""
+        return tuple(sorted({c.flow.source for c in self.conversations if c.elfn is not None}))
+
+    @cached_property
+    def splits(self) -> bool:
+        """Whether some flow is split."""
+        return any(c.split is not None for c in self.conversations)
+
+    @property
+    def prefix(self) -> int:
+        """Length of the radios' network: protocols that broadcast at IP need one."""
+        return SUBNET if self.scenario.routing.protocol in ("batmand", "batman-adv") else 32
+
+    def network_prefix(self, station: str) -> int:
+        """Length of the network that the station's routing daemon is to reach."""
+        port = self.ports.get(station)
+        return SUBNET if port is None else port.prefix
+
+    @cached_property
+    def ports(self) -> dict[str, Port]:
+        """Radios that others have made, by station."""
+        return {s.name: s.port for s in self.scenario.station if s.port is not None}
+
+    @property
+    def captures(self) -> list[Capture]:
+        """What is to be captured inside stations."""
+        parts = (target.partition(":") for target in self.scenario.measure.captures)
+        return [Capture(station, port or ANY) for station, _, port in parts if station != AIR]
+
+    @property
+    def followed(self) -> list[Conversation]:
+        """Flows each of whose packets is timed: every UDP flow, and all where one asks for it."""
+        everything = self.scenario.measure.packets
+        return [c for c in self.conversations if everything or c.flow.protocol == "udp"]
+
+    @cached_property
+    def ends(self) -> dict[str, tuple[End, ...]]:
+        """The wired interfaces of every station, in order."""
+        every = [end for cable in self.cables for end in cable.ends]
+        return {name: tuple(e for e in every if e.station == name) for name in self.address}
+
+
+def plan(scenario: Scenario) -> Plan:
+    """The plan of a resolved scenario; the same scenario gives the same plan."""
+    stations = list(enumerate(scenario.station, 1))
+    address = {s.name: s.port.address if s.port else f"10.0.0.{i}" for i, s in stations}
+    return Plan(
+        scenario,
+        address,
+        {s.name: s.port.mac if s.port else _mac(i) for i, s in stations},
+        {s.name: s.port.interface if s.port else WIRELESS for _, s in stations},
+        _cables(scenario),
+        tuple(_conversation(flow, i, address, scenario) for i, flow in enumerate(scenario.flow)),
+        {station.name: _metrics(scenario, station.name) for station in scenario.station},
+        scenario.duration_s,
+    )
+
+
+def _mac(number: int) -> str:
+    return f"02:00:00:00:{number >> 8:02x}:{number & 0xFF:02x}"
+
+
+def _cables(scenario: Scenario) -> tuple[Cable, ...]:
+    ports: dict[str, int] = {}
+    cables = []
+    for number, link in enumerate(scenario.link):
+        base, offset = number // LINKS_IN_BYTE, number % LINKS_IN_BYTE * 4
+        ends = []
+        for side, station in enumerate(link.ends):
+            port = ports.get(station, 0)
+            ports[station] = port + 1
+            ends.append(
+                End(
+                    station,
+                    f"eth{port}",
+                    f"l{number}{'ab'[side]}",
+                    f"10.1.{base}.{offset + 1 + side}",
+                    link.ends[1 - side],
+                    f"10.1.{base}.{offset + 2 - side}",
+                )
+            )
+        cables.append(Cable(link, f"link{number}", (ends[0], ends[1])))
+    return tuple(cables)
+
+
+def _elfn(flow: Flow, tcp: Tcp) -> Elfn | None:
+    """``elfn = true`` of a flow means the settings of `[tcp]` where that has some."""
+    if flow.protocol != "tcp" or flow.elfn is False:
+        return None
+    if isinstance(flow.elfn, Elfn):
+        return flow.elfn
+    if isinstance(tcp.elfn, Elfn):
+        return tcp.elfn
+    return Elfn() if flow.elfn or tcp.elfn else None
+
+
+def _conversation(
+    flow: Flow, index: int, address: dict[str, str], scenario: Scenario
+) -> Conversation:
+    if flow.name is None or flow.stop_s is None:
+        raise ValueError(f"flow {index}: has no name or no end; plan a resolved scenario")
+    ports = FIRST_CLIENT_PORT + index, FIRST_SERVER_PORT + index
+    proxies = _proxies(flow, scenario)
+    return Conversation(
+        flow,
+        flow.name,
+        flow.stop_s,
+        address[flow.source],
+        address[flow.destination],
+        *ports,
+        stream_seed(scenario.seed, f"flow/{flow.name}"),
+        _elfn(flow, scenario.tcp),
+        _split(flow, address, ports, proxies),
+        proxies,
+    )
+
+
+def _proxies(flow: Flow, scenario: Scenario) -> tuple[str, ...]:
+    """The flow's proxies, from its source on. None where a routing daemon's routes decide which
+    stations are so many hops away.
+
+    Between the stations of B.A.T.M.A.N. advanced there is no hop that IP could see; there proxies
+    are those of the shortest path at time 0, and routes lead by them.
+    """
+    split = flow.split
+    if not isinstance(split, Split):
+        return ()
+    fixed = scenario.routing.protocol in ("static", "batman-adv")
+    if not fixed and split.every_hops is not None:
+        return ()
+    graph = neighbours(scenario)
+    way = path(next_hops(graph, flow.destination), flow.source, flow.destination)[1:-1]
+    if split.every_hops is not None:
+        return tuple(way[split.every_hops - 1 :: split.every_hops])
+    named = [name for name in split.proxies if name not in (flow.source, flow.destination)]
+    return tuple(sorted(named, key=lambda name: way.index(name) if name in way else len(way)))
+
+
+def _split(
+    flow: Flow, address: dict[str, str], ports: tuple[int, int], proxies: tuple[str, ...]
+) -> SplitConnection | None:
+    split = flow.split
+    if not isinstance(split, Split):
+        return None
+    return SplitConnection(
+        name=flow.name,
+        source=address[flow.source],
+        source_port=ports[0],
+        destination=address[flow.destination],
+        destination_port=ports[1],
+        proxies=tuple(address[name] for name in proxies),
+        every_hops=None if proxies else split.every_hops,
+        buffer_packets=split.buffer_packets,
+        window=split.window,
+        ack_every=split.ack_every,
+    )
+
+
+def _metrics(scenario: Scenario, station: str) -> dict[str, dict[str, int]]:
+    """The receiver's acknowledgement policy is a property of the route towards the sender
+    (RTAX_QUICKACK)."""
+    if scenario.tcp.delayed_ack is not False:
+        return {}
+    return {
+        flow.source: {"quickack": 1}
+        for flow in scenario.flow
+        if flow.protocol == "tcp" and flow.destination == station
+    }

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The keys of `[radio]`: the 802.11 channel and the stations' radios."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import model_validator
+
+from hoplab.model.scenario.keys import Conditions, Integer, Number, Switch, Table, key, one_of
+
+DSSS_MBPS = (1, 2, 5.5, 11)
+"""DSSS and CCK (IEEE 802.11-2020 clauses 15, 16)."""
+OFDM_MBPS = (6, 9, 12, 18, 24, 36, 48, 54)
+"""OFDM (clause 17)."""
+RATES_MBPS = (*DSSS_MBPS, *OFDM_MBPS)
+RADIO_MTU = 2272
+"""IP octets that fit one frame: mac80211_hwsim takes frames of at most 2304 octets (the policy of
+HWSIM_ATTR_FRAME), a MAC header of 24 and an LLC and SNAP header of 8 among them."""
+RATES_OF_STANDARD = {
+    "802.11": DSSS_MBPS,
+    "802.11b": DSSS_MBPS,
+    "802.11g": RATES_MBPS,
+    "802.11a": OFDM_MBPS,
+    "802.11n": OFDM_MBPS,
+    "802.11ac": OFDM_MBPS,
+}
+"""Before HT; in 802.11n and 802.11ac those of frames that are not data."""
+HT_STANDARDS = ("802.11n", "802.11ac")
+CHANNELS_OF_STANDARD = {
+    **dict.fromkeys(("802.11", "802.11b", "802.11g"), tuple(range(1, 12))),
+    **dict.fromkeys(("802.11a", *HT_STANDARDS), (36, 40, 44, 48, 149, 153, 157, 161, 165)),
+}
+"""Channels on which a simulated radio may begin to send: the kernel's world domain at 2.4 GHz, the
+first of mac80211_hwsim's own domains at 5 GHz (`hoplab.guest.network.hwsim`)."""
+
+Rate = Annotated[float, *one_of(RATES_MBPS, "rate of 802.11a/b/g in Mbit/s")]
+RateOrAuto = Annotated[float | str, *one_of((*RATES_MBPS, "auto"), "rate of 802.11a/b/g in Mbit/s")]
+HeaderRate = Annotated[float, *one_of((1, 2, 6), "rate of a PLCP header in Mbit/s")]
+Width = Annotated[int, *one_of((20, 40, 80), "width in MHz")]
+Guard = Annotated[int, *one_of((800, 400), "guard interval in ns")]
+
+
+class Energy(Table):
+    """Power draw of a radio; keys go over the preset's, or over the profile's without one."""
+
+    preset: Literal["ns2", "lucent-bronze", "lucent-silver"] | None = key(
+        None, "a card's power: ns-2's radio, or Lucent WaveLAN cards (Feeney, Nilsson 2001)"
+    )
+    tx_w: Number | None = key(None, "while sending", unit="W", ge=0, le=1e6)
+    rx_w: Number | None = key(None, "while receiving", unit="W", ge=0, le=1e6)
+    idle_w: Number | None = key(None, "while listening", unit="W", ge=0, le=1e6)
+    sleep_w: Number | None = key(None, "while off", unit="W", ge=0, le=1e6)
+    battery_j: Number | None = key(
+        None, "what the battery holds; an empty one ends the station", unit="J", gt=0, le=1e12
+    )
+
+
+class Nic(Table):
+    """The network card and the host's work with it; 0 is not modelled.
+
+    On its way out a frame is made ready by the host, waits in the interface queue, is copied into
+    a buffer of the card, and is sent; a received one waits in the card for the host. The host does
+    each of these three with one frame after the other.
+    """
+
+    tx_packet_us: Number = key(
+        0.0, "what each frame that it sends costs the host", unit="µs", ge=0, le=1e6
+    )
+    tx_service_mbps: Number = key(
+        0.0,
+        "rate at which the host makes frames ready, on top of that",
+        unit="Mbit/s",
+        ge=0,
+        le=1e6,
+    )
+    queue_packets: Integer = key(
+        0, "frames that wait for the card, instead of radio.queue_packets", ge=0, le=10_000
+    )
+    tx_ring: Integer = key(
+        0, "frames that the card holds ahead, the one in service included", ge=0, le=10_000
+    )
+    tx_load_us: Number = key(
+        0.0,
+        "what it takes to copy any frame into a free one of those buffers",
+        unit="µs",
+        ge=0,
+        le=1e6,
+    )
+    tx_load_mbps: Number = key(
+        0.0, "rate at which it is copied, on top of that", unit="Mbit/s", ge=0, le=1e6
+    )
+    rx_packet_us: Number = key(
+        0.0, "what each received frame costs the host", unit="µs", ge=0, le=1e6
+    )
+    rx_service_mbps: Number = key(
+        0.0,
+        "rate at which the host takes received frames, on top of that",
+        unit="Mbit/s",
+        ge=0,
+        le=1e6,
+    )
+    rx_buffer_packets: Integer = key(
+        0, "received frames that wait for the host, further ones are lost", ge=0, le=10_000
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Nic:
+        if self.rx_buffer_packets > 0 and self.rx_service_mbps == 0 and self.rx_packet_us == 0:
+            raise ValueError(
+                "rx_buffer_packets needs rx_service_mbps or rx_packet_us: a host that takes frames "
+                "at once needs no buffer"
+            )
+        return self
+
+
+ProfileName = Literal[
+    "wavelan", "hv99", "ns2-stock", "80211b", "80211g", "80211a", "80211n", "80211ac"
+]
+
+
+class Radio(Table):
+    """The 802.11 channel and the stations' radios; keys without a default come from the profile."""
+
+    only: ClassVar[Conditions] = {
+        "exponent": ("propagation", ("log-distance",)),
+        "reference_m": ("propagation", ("log-distance",)),
+        "nakagami_m": ("fading", ("nakagami",)),
+        "rate_mbps": ("standard", ("802.11", "802.11b", "802.11g", "802.11a")),
+        "mcs": ("standard", HT_STANDARDS),
+        "width_mhz": ("standard", HT_STANDARDS),
+        "guard_ns": ("standard", HT_STANDARDS),
+        "streams": ("standard", ("802.11ac",)),
+    }
+
+    profile: ProfileName = key("wavelan", "sets all the rest; a key beside it overrides it")
+    rules: Literal["802.11", "ns-2"] | None = key(
+        None, "ns-2: backoff before every frame, reception and responses as ns-2.35 has them"
+    )
+    standard: Literal["802.11", "802.11b", "802.11g", "802.11a", "802.11n", "802.11ac"] | None = (
+        key(None, "which PHY's preambles and rates apply")
+    )
+    channel: Integer | None = key(None, "named in captures; there is one channel", ge=1, le=165)
+    rate_mbps: RateOrAuto | None = key(
+        None, "data rate; auto: the kernel's minstrel chooses", unit="Mbit/s"
+    )
+    mcs: Integer | None = key(
+        None,
+        "data rate: 802.11n's 0 to 7 of one stream and 8 to 15 of two, 802.11ac's 0 to 9",
+        ge=0,
+        le=15,
+    )
+    width_mhz: Width | None = key(None, "of data frames", unit="MHz")
+    guard_ns: Guard | None = key(None, "guard interval of data frames", unit="ns")
+    streams: Integer | None = key(None, "spatial streams of data frames", ge=1, le=2)
+    basic_rate_mbps: Rate | None = key(None, "rate of ACK, CTS, RTS and broadcasts", unit="Mbit/s")
+    plcp_rate_mbps: HeaderRate | None = key(None, "rate of the PLCP header", unit="Mbit/s")
+    preamble: Literal["long", "short"] | None = key(None, "of DSSS")
+    mac: Literal["80211", "csma-ca-noack"] | None = key(
+        None, "csma-ca-noack: no acknowledgement, no retry"
+    )
+    rts_threshold: Integer | None = key(
+        None, "frames above it are protected by RTS: 0 all, 2347 none", unit="octets", ge=0, le=2347
+    )
+    retry_short: Integer | None = key(None, "tries without RTS protection", ge=1, le=255)
+    retry_long: Integer | None = key(None, "tries with RTS protection", ge=1, le=255)
+    retry_rules: Literal["standard", "kernel"] | None = key(
+        None, "standard: those two limits; kernel: as often as its rate table says"
+    )
+    queue_packets: Integer | None = key(
+        None, "frames that wait in a radio's interface queue", ge=1, le=10_000
+    )
+    routing_priority: Switch = key(False, "routing messages go before all others in that queue")
+    cw_min: Integer | None = key(
+        None, "first contention window, 2^n - 1", unit="slots", ge=0, le=32_767
+    )
+    cw_max: Integer | None = key(
+        None, "largest contention window, 2^n - 1", unit="slots", ge=0, le=32_767
+    )
+    slot_us: Number | None = key(None, "slot time", unit="µs", ge=0.001, le=10_000)
+    sifs_us: Number | None = key(None, "short interframe space", unit="µs", ge=0.001, le=10_000)
+    propagation: Literal["two-ray", "friis", "log-distance"] | None = key(
+        None, "mean power over distance"
+    )
+    exponent: Number = key(3.0, "of log-distance", gt=0, le=20)
+    reference_m: Number = key(1.0, "log-distance: free space up to here", unit="m", gt=0, le=1e6)
+    shadowing_db: Number = key(0.0, "standard deviation of a link's loss", unit="dB", ge=0, le=30)
+    fading: Literal["none", "rayleigh", "nakagami"] = key("none", "per frame and receiver")
+    nakagami_m: Number = key(1.0, "shape; 1 is Rayleigh", ge=0.5, le=1000)
+    tx_power_dbm: Number | None = key(None, "power sent", unit="dBm", ge=-200, le=100)
+    frequency_mhz: Number | None = key(
+        None, "of the propagation model; need not be the channel's", unit="MHz", gt=0, le=1e6
+    )
+    antenna_height_m: Number | None = key(
+        None, "of every antenna, for two-ray", unit="m", gt=0, le=100_000
+    )
+    antenna_gain_dbi: Number | None = key(
+        None, "of every antenna, sending and receiving", unit="dBi", ge=-200, le=100
+    )
+    range_m: Number | None = key(
+        None, "mean distance of reception; instead of rx_threshold_dbm", unit="m", gt=0, le=1e6
+    )
+    carrier_sense_m: Number | None = key(
+        None, "mean distance of carrier sense; instead of cs_threshold_dbm", unit="m", gt=0, le=1e6
+    )
+    rx_threshold_dbm: Number | None = key(
+        None, "least power of a reception", unit="dBm", ge=-200, le=100
+    )
+    cs_threshold_dbm: Number | None = key(
+        None, "least power that is sensed", unit="dBm", ge=-200, le=100
+    )
+    capture_db: Number | None = key(
+        None, "ratio to interference that a reception needs", unit="dB", ge=0, le=1000
+    )
+    capture_later: Switch = key(
+        False, "a receiver changes to a later frame that is stronger by capture_db"
+    )
+    noise_dbm: Number | None = key(
+        None,
+        "counts in that ratio where it is given; thermal noise + 7 dB else",
+        unit="dBm",
+        ge=-200,
+        le=100,
+    )
+    reception: Literal["threshold", "error-rate"] = key(
+        "threshold", "by power alone, or by bit errors at the rate and ratio"
+    )
+    level_error_db: Number = key(
+        0.0,
+        "standard deviation of what a card tells of levels of signal and noise (table signals)",
+        unit="dB",
+        ge=0,
+        le=30,
+    )
+    nic: Nic | None = key(None, "the network card and its host; a station may have its own")
+    energy: Energy | None = key(None, "what radios use")

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who reaches whom: distances of reception and carrier sense, neighbours, paths."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+
+from hoplab.model.errors import ScenarioError
+from hoplab.model.scenario.model import Radio, Scenario
+from hoplab.model.scenario.radio import RADIO_MTU
+
+ETHERNET_MTU = 1500
+"""Of wires, and of the interfaces of DSR and B.A.T.M.A.N. advanced."""
+SPEED_OF_LIGHT_MPS = 299_792_458.0
+
+
+def reach_m(radio: Radio) -> float:
+    """Distance in m up to which a frame is received in the mean, without interference."""
+    if radio.range_m is not None:
+        return radio.range_m
+    if radio.rx_threshold_dbm is None:
+        raise ScenarioError("radio: needs range_m or rx_threshold_dbm")
+    return distance_m(radio, radio.rx_threshold_dbm)
+
+
+def sensed_m(radio: Radio) -> float:
+    """Distance in m up to which a transmission is sensed in the mean."""
+    if radio.carrier_sense_m is not None:
+        return radio.carrier_sense_m
+    if radio.cs_threshold_dbm is None:
+        raise ScenarioError("radio: needs carrier_sense_m or cs_threshold_dbm")
+    return distance_m(radio, radio.cs_threshold_dbm)
+
+
+def distance_m(radio: Radio, threshold_dbm: float) -> float:
+    """Distance at which the mean power falls to ``threshold_dbm``.
+
+    Friis up to the two-ray crossover distance 4 pi h^2 / lambda, d^-4 beyond it (Rappaport 1996,
+    as in ns-2's TwoRayGround).
+    """
+    assert radio.tx_power_dbm is not None and radio.frequency_mhz is not None
+    assert radio.antenna_gain_dbi is not None and radio.antenna_height_m is not None
+    wavelength_m = SPEED_OF_LIGHT_MPS / (radio.frequency_mhz * 1e6)
+    budget = 10 ** ((radio.tx_power_dbm + 2 * radio.antenna_gain_dbi - threshold_dbm) / 10)
+    friis_m = wavelength_m / (4 * math.pi) * math.sqrt(budget)
+    if radio.propagation == "log-distance":
+        at_reference = budget * (wavelength_m / (4 * math.pi * radio.reference_m)) ** 2
+        try:
+            return float(radio.reference_m * at_reference ** (1 / radio.exponent))
+        except OverflowError:
+            return math.inf
+    height_m = radio.antenna_height_m
+    crossover_m = 4 * math.pi * height_m**2 / wavelength_m
+    if radio.propagation == "friis" or friis_m <= crossover_m:
+        return friis_m
+    return float((budget * height_m**4) ** 0.25)
+
+
+def narrowest_mtu(scenario: Scenario) -> int:
+    """Octets of the largest IP packet that every interface takes."""
+    narrow = scenario.link or scenario.routing.protocol in ("dsr", "batman-adv")
+    return ETHERNET_MTU if narrow or scenario.is_found else RADIO_MTU
+
+
+def neighbours(scenario: Scenario) -> dict[str, list[str]]:
+    """Who can talk to whom directly at time 0: radios within reach, and ends of wired links."""
+    graph: dict[str, list[str]] = {station.name: [] for station in scenario.station}
+    places = [(station.name, station.place()) for station in scenario.station if station.radio]
+    reach = reach_m(scenario.radio) if places else 0.0
+    for a, at_a in places:
+        for b, at_b in places:
+            if a != b and math.dist(at_a, at_b) <= reach:
+                graph[a].append(b)
+    for link in scenario.link:
+        for a, b in (link.ends, link.ends[::-1]):
+            if b not in graph[a]:
+                graph[a].append(b)
+    return graph
+
+
+def next_hops(graph: dict[str, list[str]], destination: str) -> dict[str, str]:
+    """Next hop towards ``destination`` from every station that can reach it (breadth first;
+    among equal paths the first neighbour in station order)."""
+    towards: dict[str, str] = {}
+    queue = deque([destination])
+    while queue:
+        reached = queue.popleft()
+        for name in graph[reached]:
+            if name != destination and name not in towards:
+                towards[name] = reached
+                queue.append(name)
+    return towards
+
+
+def path(towards: dict[str, str], source: str, destination: str) -> list[str]:
+    """The stations from ``source`` to ``destination``, both with it, by the next hops `next_hops`
+    gives; empty where there is no path."""
+    stations = [source]
+    while stations[-1] != destination:
+        hop = towards.get(stations[-1])
+        if hop is None:
+            return []
+        stations.append(hop)
+    return stations

@@ -1,0 +1,321 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From what the user wrote to explicit stations, links, radio keys and flow fields.
+
+A resolved `Scenario` validates as a scenario and resolves to itself.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from hoplab.front.mininet import movement as mininet_wifi
+from hoplab.model.errors import ScenarioError
+from hoplab.model.resources import PRESETS, PROFILES, TOPOLOGIES
+from hoplab.model.scenario import movement
+from hoplab.model.scenario.checks import check
+from hoplab.model.scenario.model import (
+    Flow,
+    Link,
+    Nic,
+    Radio,
+    Routing,
+    Scenario,
+    Split,
+    Station,
+    Topology,
+)
+from hoplab.model.scenario.split import STAMP_BYTES
+from hoplab.model.scenario.stations import GENERATED
+from hoplab.model.scenario.variants import FIXED_WINDOW, VARIANTS
+
+WARM_UP_S = {
+    "static": 0.0,
+    "dsr": 0.0,
+    "batmand": 20.0,
+    "babeld": 20.0,
+    "batman-adv": 64.0,
+    "own": 0.0,
+}
+"""Proactive protocols need several hello intervals before all routes of a 10-hop chain stand, and
+batman-adv's link qualities are means over its 64 last OGMs, one a second."""
+DEFAULT_MSS = 1460
+MAX_LEGS = 1_000_000
+"""Of all stations of a random waypoint movement."""
+MEAN_DISTANCE = 0.25
+"""Of two random places of an area, at least, as a share of the sum of its sides
+(Bettstetter et al. 2004: 0.52 sides of a square)."""
+
+T = TypeVar("T", bound=BaseModel)
+
+
+def resolve(scenario: Scenario, folder: Path = Path()) -> Scenario:
+    """Expand ``scenario``; relative movement files are looked up in ``folder``.
+
+    Raises `ScenarioError` where parts contradict each other.
+    """
+    stations, links = _network(scenario, folder)
+    radio = radio_with_profile(scenario.radio)
+    stations = tuple(_equipped(_placed(station), radio) for station in stations)
+    resolved = scenario.model_copy(
+        update={
+            "topology": Topology(),
+            "station": stations,
+            "link": links,
+            "radio": radio,
+            "routing": _with_preset(scenario.routing),
+            "warm_up_s": WARM_UP_S[scenario.routing.protocol]
+            if scenario.warm_up_s is None
+            else scenario.warm_up_s,
+            "split": None,
+            "flow": tuple(_flow(flow, i, scenario) for i, flow in enumerate(scenario.flow)),
+        }
+    )
+    chosen = any(flow.split for flow in resolved.flow) or any(
+        flow.split is False for flow in scenario.flow
+    )
+    if scenario.split is not None and not chosen:
+        raise ScenarioError(
+            "split: acts on nothing: no flow of TCP is split; give proxies or every_hops in "
+            "[split], or split = true at a flow"
+        )
+    check(resolved)
+    return resolved
+
+
+def radio_with_profile(radio: Radio) -> Radio:
+    """Every key that the scenario leaves open, from the profile's file."""
+    path = PROFILES / f"{radio.profile}.toml"
+    with path.open("rb") as file:
+        document = tomllib.load(file)["radio"]
+    given = radio.model_dump(exclude_unset=True, exclude_none=True)
+    for distance, power in (
+        ("range_m", "rx_threshold_dbm"),
+        ("carrier_sense_m", "cs_threshold_dbm"),
+    ):
+        if distance in given and power in given:
+            raise ScenarioError(f"radio: {distance} and {power} give the same; remove one")
+        if power in given:
+            document.pop(distance, None)
+    standard = given.get("standard", document["standard"])
+    for name, (other, values) in Radio.only.items():
+        # Another standard names its rates otherwise.
+        if other == "standard" and standard not in values:
+            document.pop(name, None)
+    energy = given.get("energy")
+    if energy is not None and "preset" not in energy:
+        # Of the radio's powers those count that are not given.
+        given["energy"] = {**document.get("energy", {}), **energy}
+    return _validated(Radio, {**document, **given}, "radio")
+
+
+def _with_preset(routing: Routing) -> Routing:
+    """The preset's settings under those given."""
+    if routing.preset is None:
+        return routing
+    preset = tomllib.loads((PRESETS / f"{routing.preset}.toml").read_text(encoding="utf-8"))
+    return routing.model_copy(update={"settings": {**preset["settings"], **routing.settings}})
+
+
+def _validated(table: type[T], document: dict[str, Any], key: str) -> T:
+    """A table made of others, whose mistakes are the user's all the same."""
+    try:
+        return table.model_validate(document)
+    except ValidationError as error:
+        first = error.errors()[0]
+        cause = first.get("ctx", {}).get("error", first["msg"])
+        raise ScenarioError(f"{'.'.join([key, *map(str, first['loc'])])}: {cause}") from None
+
+
+def _network(scenario: Scenario, folder: Path) -> tuple[tuple[Station, ...], tuple[Link, ...]]:
+    topology = scenario.topology
+    if topology.kind == "explicit":
+        if not scenario.station:
+            raise ScenarioError(
+                'station: none given; write [[station]] tables or set topology.kind, say "chain"'
+            )
+        return scenario.station, scenario.link
+    if scenario.station:
+        raise ScenarioError(
+            f'station: topology.kind "{topology.kind}" makes its own stations; '
+            'use kind = "explicit" to list them'
+        )
+    if topology.kind not in GENERATED:
+        return _from_file(topology, scenario.link)
+    return _generated(scenario, folder), scenario.link
+
+
+def _placed(station: Station) -> Station:
+    """With its place at time 0, where only waypoints tell it."""
+    x_m, y_m = station.place()
+    return station.model_copy(update={"x_m": x_m, "y_m": y_m})
+
+
+def _equipped(station: Station, radio: Radio) -> Station:
+    """With its whole card, where it has its own: its keys over those of `[radio.nic]`."""
+    if station.nic is None:
+        return station
+    common = {} if radio.nic is None else radio.nic.model_dump(exclude_unset=True)
+    own = station.nic.model_dump(exclude_unset=True)
+    nic = _validated(Nic, {**common, **own}, f"station {station.name}: nic")
+    return station.model_copy(update={"nic": nic})
+
+
+def _generated(scenario: Scenario, folder: Path) -> tuple[Station, ...]:
+    topology = scenario.topology
+    if topology.kind == "chain":
+        return tuple(_station(i, i * topology.spacing_m) for i in range(topology.stations))
+    if topology.kind == "pair":
+        return tuple(_station(i, i * topology.spacing_m) for i in range(2))
+    if topology.kind == "grid":
+        return tuple(
+            _station(
+                row * topology.columns + column,
+                column * topology.spacing_m,
+                row * topology.spacing_m,
+            )
+            for row in range(topology.rows)
+            for column in range(topology.columns)
+        )
+    if topology.kind == "random-waypoint":
+        _few_legs(topology, scenario.duration_s)
+        traces = movement.random_waypoint(
+            stations=[f"n{i}" for i in range(topology.stations)],
+            width_m=topology.width_m,
+            height_m=topology.height_m,
+            min_speed_mps=topology.min_speed_mps,
+            max_speed_mps=topology.max_speed_mps,
+            pause_s=topology.pause_s,
+            duration_s=scenario.duration_s,
+            seed=scenario.seed,
+        )
+    elif topology.kind == "mininet-wifi":
+        traces = mininet_wifi.walk(
+            topology.model,
+            [f"n{i}" for i in range(topology.stations)],
+            (topology.width_m, topology.height_m),
+            (topology.min_speed_mps, topology.max_speed_mps),
+            scenario.duration_s,
+            scenario.seed,
+        )
+    else:
+        traces = _from_movement_file(topology, folder)
+    return tuple(_moving(name, trace) for name, trace in traces.items())
+
+
+def _station(number: int, x_m: float, y_m: float = 0.0) -> Station:
+    name = f"n{number}"
+    return _validated(Station, {"name": name, "x_m": x_m, "y_m": y_m}, f"station.{number}")
+
+
+def _moving(name: str, trace: movement.Trace) -> Station:
+    x_m, y_m = trace.at(0.0)
+    document = {"name": name, "x_m": x_m, "y_m": y_m, "waypoints": tuple(trace)}
+    return _validated(Station, document, f"station {name}")
+
+
+def _few_legs(topology: Topology, duration_s: float) -> None:
+    """Refuse speeds at which an area this small is crossed without end."""
+    distance_m = MEAN_DISTANCE * (topology.width_m + topology.height_m)
+    leg_s = distance_m / topology.max_speed_mps + topology.pause_s
+    legs = topology.stations * duration_s / leg_s
+    if legs > MAX_LEGS:
+        raise ScenarioError(
+            f"topology.max_speed_mps: {topology.max_speed_mps:g} m/s in an area of "
+            f"{topology.width_m:g} m x {topology.height_m:g} m makes {legs:.2g} legs; at most "
+            f"{MAX_LEGS:.0e}"
+        )
+
+
+def _from_movement_file(topology: Topology, folder: Path) -> dict[str, movement.Trace]:
+    """The first ``stations`` of the file; all of them where no number is given."""
+    path = folder / str(topology.movement)
+    traces = movement.load(path)
+    if "stations" not in topology.model_fields_set:
+        return traces
+    if len(traces) < topology.stations:
+        raise ScenarioError(
+            f"topology.stations: {topology.stations}, but {path} moves {len(traces)}; "
+            "lower it or leave it out"
+        )
+    return dict(list(traces.items())[: topology.stations])
+
+
+def _from_file(
+    topology: Topology, extra: tuple[Link, ...]
+) -> tuple[tuple[Station, ...], tuple[Link, ...]]:
+    path = TOPOLOGIES / f"{topology.kind}.toml"
+    known = sorted([*GENERATED, *(file.stem for file in TOPOLOGIES.glob("*.toml"))])
+    if topology.kind not in known:
+        close = difflib.get_close_matches(topology.kind, known, n=1)
+        hint = f" (did you mean {close[0]!r}?)" if close else ""
+        raise ScenarioError(
+            f"topology.kind: {topology.kind!r} is not known{hint}; one of: {', '.join(known)}"
+        )
+    with path.open("rb") as file:
+        document: dict[str, Any] = tomllib.load(file)
+    wired = {
+        "rate_mbps": topology.rate_mbps,
+        "delay_ms": topology.delay_ms,
+        "queue": topology.queue,
+    }
+    given = topology.model_fields_set & wired.keys()
+    if given and "link" not in document:
+        raise ScenarioError(
+            f"topology.{min(given)}: {topology.kind!r} has no wired links; remove it"
+        )
+    links = tuple(
+        _validated(Link, {**wired, **entry}, "topology") for entry in document.get("link", ())
+    )
+    stations = tuple(Station.model_validate(entry) for entry in document["station"])
+    return stations, links + extra
+
+
+def _flow(flow: Flow, index: int, scenario: Scenario) -> Flow:
+    update: dict[str, Any] = {
+        "name": flow.name or f"flow{index}",
+        "stop_s": min(flow.stop_s or scenario.duration_s, scenario.duration_s),
+    }
+    if flow.protocol == "tcp":
+        update["split"] = split = _split(flow, index, scenario.split)
+        default = "newreno" if scenario.tcp.profile == "classic" else "cubic"
+        if split is not None:
+            default = FIXED_WINDOW
+            update["window"] = split.window
+        name = flow.congestion_control or default
+        variant = VARIANTS.get(name)
+        update["congestion_control"] = name
+        update["mss"] = flow.mss or DEFAULT_MSS - (STAMP_BYTES if split else 0)
+        if flow.sack is None:
+            update["sack"] = variant is None or variant.sack is not False
+    else:
+        update["packet_bytes"] = flow.packet_bytes or 512
+    return flow.model_copy(update=update)
+
+
+def _split(flow: Flow, index: int, below: Split | None) -> Split | None:
+    """How the flow is split, with what `[split]` says and it does not; None where it is not."""
+    if flow.split is False or (flow.split is None and not (below and below.says_where)):
+        return None
+    own = flow.split if isinstance(flow.split, Split) else Split()
+    split = own.over(below)
+    if not split.says_where:
+        raise ScenarioError(
+            f"flow.{index}.split: nothing says which stations are proxies; give proxies or "
+            "every_hops, here or in [split]"
+        )
+    if flow.congestion_control not in (None, FIXED_WINDOW):
+        raise ScenarioError(
+            f'flow.{index}.congestion_control: "{flow.congestion_control}", but the flow is split, '
+            "and its window is governed by local acknowledgements; remove it, or set split = false"
+        )
+    if flow.window not in (None, split.window):
+        raise ScenarioError(
+            f"flow.{index}.window: {flow.window}, but the flow is split with window = "
+            f"{split.window}; remove one"
+        )
+    return split

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The keys of `[split]`, and the file in which Split-TCP's daemons find their connections."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Tag, model_validator
+
+from hoplab.model.scenario.keys import (
+    SWITCH,
+    TABLE,
+    Address,
+    Integer,
+    Name,
+    Switch,
+    Table,
+    Text,
+    key,
+    switch_or,
+)
+
+MAX_HOPS = 63
+"""Linux sends with a TTL of 64, by which a proxy counts hops from the source."""
+STAMP_BYTES = 16
+"""By which a segment becomes longer once it has been taken (daemons/wire/src/split.rs)."""
+
+
+class Buffers(Table):
+    """How a split connection's proxies and ends behave."""
+
+    every_hops: Integer | None = key(
+        None,
+        "every so many hops along the route of a connection, counted from its source, is a proxy",
+        ge=1,
+        le=MAX_HOPS,
+    )
+    buffer_packets: Integer = key(
+        64,
+        "segments that a proxy holds for a connection; a full one declines",
+        unit="segments",
+        ge=1,
+        le=10_000,
+    )
+    window: Integer = key(
+        64,
+        "end-to-end window: what the source may have unacknowledged by the destination",
+        unit="segments",
+        ge=1,
+        le=40_000,
+    )
+    ack_every: Integer = key(
+        8,
+        "the destination lets every so manieth end-to-end acknowledgement go, and each that the "
+        "source waits for",
+        ge=1,
+        le=1000,
+    )
+
+
+class Split(Buffers):
+    """Split-TCP (`docs/split-tcp.md`): stations of a route take over segments as proxies."""
+
+    proxies: tuple[Name, ...] = key(
+        (), "the stations that are proxies, wherever a segment meets them"
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Split:
+        if self.proxies and self.every_hops is not None:
+            raise ValueError(
+                "proxies and every_hops both say which stations are proxies; remove one"
+            )
+        for i, name in enumerate(self.proxies):
+            if name in self.proxies[:i]:
+                raise ValueError(f"proxies: {name!r} is given twice")
+        return self
+
+    @property
+    def says_where(self) -> bool:
+        """Whether it says which stations are proxies."""
+        return bool(self.proxies) or self.every_hops is not None
+
+    def over(self, below: Split | None) -> Split:
+        """With what it leaves open from ``below``."""
+        if below is None:
+            return self
+        under = below.model_dump(exclude_unset=True)
+        if self.says_where:
+            under = {k: v for k, v in under.items() if k not in ("proxies", "every_hops")}
+        given = self.model_dump(exclude_unset=True, exclude_none=True)
+        if not self.proxies:
+            given.pop("proxies", None)
+        return Split.model_validate({**under, **given})
+
+
+SplitChoice = Annotated[
+    Annotated[Switch, Tag(SWITCH)] | Annotated[Split, Tag(TABLE)], switch_or(Split)
+]
+
+
+class SplitConnection(Buffers):
+    """A connection that is split; a station's own address says what it is to it: source, proxy,
+    destination. An end that is not given is any."""
+
+    name: Text | None = key(None, "what the tables call it", max_length=100)
+    source: Address | None = key(None, "address of the end that sends")
+    source_port: Integer | None = key(None, "its port", ge=1, le=65_535)
+    destination: Address | None = key(None, "address of the end that receives")
+    destination_port: Integer | None = key(None, "its port", ge=1, le=65_535)
+    proxies: tuple[Address, ...] = key((), "addresses of the stations that are proxies")
+
+
+class SplitFile(Table):
+    """The file of connections that `hoplab-dsr` and `hoplab-split` read."""
+
+    connection: tuple[SplitConnection, ...] = key(
+        ..., "the first that a segment fits counts", max_length=1000
+    )

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The keys of `[tcp]` and `[[flow]]`."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, Tag, field_validator, model_validator
+
+from hoplab.model.scenario.keys import (
+    MAX_DURATION_S,
+    SWITCH,
+    TABLE,
+    Conditions,
+    Integer,
+    Name,
+    Number,
+    Switch,
+    Table,
+    Time,
+    key,
+    switch_or,
+)
+from hoplab.model.scenario.split import SplitChoice
+from hoplab.model.scenario.variants import CONGESTION_CONTROLS, FIXED_WINDOW, VARIANTS
+
+MAX_FLOWS = 250
+SLOWEST_PACKET_S = 1000.0
+"""iperf3 paces in microseconds of 32 bits."""
+FASTEST_PACKETS_PER_S = 100_000
+"""Each costs a guest some ten microseconds of a core, and virtual time stands meanwhile."""
+MAX_BUFFER_BYTES = 212_992
+"""The kernel's net.core.wmem_max, above which a program's wish is cut down to it."""
+
+
+class Elfn(Table):
+    """How connections stand by when they are told that their route failed (`docs/elfn.md`)."""
+
+    probe_ms: Integer = key(2000, "between probes", unit="ms", ge=10, le=30_000)
+    first_probe: Literal["rto", "interval"] = key(
+        "rto",
+        "the first probe: when the retransmission timer would have fired, at the latest after "
+        "probe_ms (rto), or after probe_ms",
+    )
+    resume: Literal["as-before", "window-1", "default-timer"] = key(
+        "as-before",
+        "what a connection goes on with: window and timer as before, a window of one segment, or "
+        "a new connection's timer",
+    )
+    give_up_s: Number = key(
+        300.0, "longest stand-by; then the kernel's timer takes over", unit="s", gt=0, le=86_000
+    )
+
+
+ElfnChoice = Annotated[
+    Annotated[Switch, Tag(SWITCH)] | Annotated[Elfn, Tag(TABLE)], switch_or(Elfn)
+]
+
+
+class Tcp(Table):
+    """What every station's TCP is set to before the first flow."""
+
+    profile: Literal["linux", "classic"] = key(
+        "linux", "untouched, or classic: what papers of 1996 to 2004 assume (`docs/tcp.md`)"
+    )
+    initial_window: Integer | None = key(
+        None, "the kernel's 10 where it is not given, classic 1", unit="segments", ge=1, le=1000
+    )
+    delayed_ack: Switch | None = key(None, "the kernel's where it is not given")
+    min_rto_ms: Integer | None = key(
+        None, "the kernel's 200 where it is not given", unit="ms", ge=1, le=60_000
+    )
+    elfn: ElfnChoice = key(
+        False, "stand by when a route fails: true, or a table with the keys of `[tcp.elfn]`"
+    )
+
+
+class Flow(Table):
+    """One transfer from `source` to `destination`."""
+
+    only: ClassVar[Conditions] = {
+        **dict.fromkeys(
+            ("congestion_control", "mss", "window", "sack", "elfn", "split"),
+            ("protocol", ("tcp",)),
+        ),
+        **dict.fromkeys(("rate_kbps", "spacing", "buffer_bytes"), ("protocol", ("udp",))),
+    }
+
+    name: Annotated[str, Field(strict=True, pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$")] | None = (
+        key(None, "flow0, flow1, … where it is not given")
+    )
+    protocol: Literal["tcp", "udp"] = key("tcp", "what carries it")
+    source: Name = key(..., "the station that sends")
+    destination: Name = key(..., "the station that receives")
+    start_s: Time = key(0.0, "begin", unit="s")
+    stop_s: Number | None = key(
+        None, "end; the run's where it is not given", unit="s", gt=0, le=MAX_DURATION_S
+    )
+    packets: Integer | None = key(
+        None, "a counted transfer of so many packets, instead of one without end", ge=1, le=10**9
+    )
+    packet_bytes: Integer | None = key(
+        None,
+        "of a counted transfer; payload of UDP's packets (512)",
+        unit="octets",
+        ge=16,
+        le=65_000,
+    )
+    rate_kbps: Number | None = key(
+        None, "constant bit rate of UDP, in payload", unit="kbit/s", ge=0.001, le=10_000_000
+    )
+    spacing: Literal["even", "random"] | None = key(
+        None,
+        "between its packets: always the same (even), or uniform between half and one and a half "
+        "times that, so that no phase against other traffic decides who is dropped",
+    )
+    buffer_bytes: Integer | None = key(
+        None,
+        "of the sending socket: a program that has filled it waits; the kernel's where it is not "
+        "given",
+        unit="octets",
+        ge=4096,
+        le=MAX_BUFFER_BYTES,
+    )
+    congestion_control: Annotated[str, Field(strict=True)] | None = key(
+        None,
+        "tahoe, reno, newreno, sack, vegas, westwood, tcpw, window (a fixed one), or another of "
+        "the kernel's; cubic where it is not given, classic newreno",
+    )
+    mss: Integer | None = key(
+        None,
+        "largest segment, options included; 1460 where it is not given, 1444 of a split flow",
+        unit="octets",
+        ge=88,
+        le=2232,
+    )
+    window: Integer | None = key(
+        None, "limit of the sender's window, as ns-2's window_", unit="segments", ge=1, le=40_000
+    )
+    sack: Switch | None = key(
+        None, "by the variant where it is not given; all flows of a station share it"
+    )
+    elfn: ElfnChoice | None = key(None, "this flow's own; `[tcp]`'s where it is not given")
+    split: SplitChoice | None = key(
+        None,
+        "whether proxies split it, as `[split]` says, or a table with keys of that over it; true "
+        "where it is not given and `[split]` says which stations are proxies",
+    )
+
+    @field_validator("congestion_control")
+    @classmethod
+    def _known(cls, value: str | None) -> str | None:
+        if value is not None and value not in CONGESTION_CONTROLS:
+            close = difflib.get_close_matches(value[:40].lower(), CONGESTION_CONTROLS, n=1)
+            hint = f" (did you mean {close[0]!r}?)" if close else ""
+            raise ValueError(
+                f"{value[:40]!r} is not known{hint}; one of: {', '.join(CONGESTION_CONTROLS)}"
+            )
+        return value
+
+    @model_validator(mode="after")
+    def _check(self) -> Flow:
+        if self.source == self.destination:
+            raise ValueError(f"source and destination are both {self.source}")
+        if self.stop_s is not None and self.stop_s <= self.start_s:
+            raise ValueError(f"stop_s {self.stop_s} is not after start_s {self.start_s}")
+        if self.packets is not None and self.packet_bytes is None:
+            raise ValueError("a counted transfer (packets = N) needs packet_bytes too")
+        if self.protocol == "udp":
+            self._check_udp()
+        elif self.packet_bytes is not None and self.packets is None:
+            raise ValueError("packet_bytes is for udp and for counted transfers; use mss")
+        variant = VARIANTS.get(self.congestion_control or "")
+        if self.congestion_control == FIXED_WINDOW and self.window is None and not self.split:
+            raise ValueError(
+                f'congestion_control = "{FIXED_WINDOW}" keeps the window that it is given; '
+                "give window"
+            )
+        if variant and variant.sack is not None and self.sack not in (None, variant.sack):
+            raise ValueError(
+                f"sack = {str(self.sack).lower()} contradicts congestion_control = "
+                f'"{self.congestion_control}", which is {"with" if variant.sack else "without"} '
+                "selective acknowledgements; remove one"
+            )
+        return self
+
+    def _check_udp(self) -> None:
+        if self.packets is None and self.rate_kbps is None:
+            raise ValueError("a udp flow needs rate_kbps or packets")
+        if self.spacing is not None and self.rate_kbps is None:
+            raise ValueError("spacing is that of a constant rate; give rate_kbps")
+        if self.buffer_bytes is not None and self.spacing == "random":
+            raise ValueError('spacing = "random" sends at its own times; remove buffer_bytes')
+        if self.buffer_bytes is not None and self.buffer_bytes < (self.packet_bytes or 512):
+            raise ValueError(
+                f"buffer_bytes {self.buffer_bytes} is less than a packet of {self.packet_bytes} "
+                "octets, which could never be sent; raise it or lower packet_bytes"
+            )
+        if self.rate_kbps is not None:
+            interval_s = (self.packet_bytes or 512) * 8 / (self.rate_kbps * 1000)
+            if interval_s * FASTEST_PACKETS_PER_S < 1:
+                raise ValueError(
+                    f"rate_kbps {self.rate_kbps:g} is {1 / interval_s:.3g} packets a second; at "
+                    f"most {FASTEST_PACKETS_PER_S}, more than any radio can send: lower it or "
+                    "raise packet_bytes"
+                )
+            if interval_s > SLOWEST_PACKET_S:
+                raise ValueError(
+                    f"rate_kbps {self.rate_kbps:g} is a packet in {interval_s:.0f} s; at least one "
+                    f"in {SLOWEST_PACKET_S:g} s"
+                )

@@ -1,6 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""A run's tables, and how they are read back."""
-
-from hoplab.results.reader import Results, load
-
-__all__ = ["Results", "load"]

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page's server: loopback only, for whoever has the token (`hoplab.host.serving`).
+
+What a client sends is hostile and small: a body that is too long ends its connection, and pages
+beyond those that anybody has open are forgotten.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from hoplab.host.serving import REQUEST_LIMIT_S, Serving, refused
+from hoplab.model.errors import HoplabError
+from hoplab.show.live.page import page
+from hoplab.show.live.view import Cursor, View
+from hoplab.show.report.figures import library
+
+LOOK_S = 0.05
+"""Between two looks whether there is something new for a page."""
+HOLD_S = 10.0
+"""After which a page is told that there is not."""
+MAX_BODY_BYTES = 1024
+"""More than anything that a page asks for needs; see `hoplab.host.runs.session.LONGEST_REQUEST`."""
+MAX_PAGES = 8
+"""That follow a run; with one more the one is forgotten that has not asked for longest."""
+MAX_NAME = 32
+LINGER_S = 10.0
+"""So long a run that is over waits for its pages to take the report."""
+GONE_S = 30.0
+"""A page that has not asked for so long is closed."""
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data: blob:; "
+    "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+)
+
+Act = Callable[[dict[str, Any]], dict[str, Any]]
+"""Does what a page asks for and answers; raises `HoplabError` with the reason where it does not."""
+
+
+@dataclass
+class _Follower:
+    """A page that is open."""
+
+    told: int
+    """Messages so far."""
+    cursor: Cursor = field(default_factory=Cursor)
+    asked: float = 0.0
+
+
+class Server:
+    """Serves a `View` until `close`. Without ``act`` nothing can be changed by it."""
+
+    def __init__(self, view: View, act: Act | None = None) -> None:
+        self._view = view
+        self._act = act
+        self._report: Path | None = None
+        self._followers: dict[str, _Follower] = {}
+        self._taken = threading.Event()
+        self._serving = Serving("live page")
+
+    @property
+    def url(self) -> str:
+        """Where the page is; who has it may use it."""
+        return self._serving.url
+
+    def start(self) -> None:
+        """Returns when pages can be had."""
+        self._serving.start(self._app())
+
+    def wait_for_page(self, limit_s: float) -> bool:
+        """Until somebody looks; False where nobody does in time."""
+        deadline = time.monotonic() + limit_s
+        while time.monotonic() < deadline:
+            if self._followers:
+                return True
+            time.sleep(0.05)
+        return False
+
+    def finish(self, report: Path | None, limit_s: float = LINGER_S) -> None:
+        """The run is over, and what its pages become is ``report``; returns when they have it."""
+        self._report = report
+        self._view.tell("over" if report else "failed", str(report) if report else "no report")
+        latest = max((f.asked for f in list(self._followers.values())), default=0.0)
+        if report is not None and time.monotonic() - latest < GONE_S:
+            self._taken.wait(limit_s)
+
+    def close(self) -> None:
+        """End every connection."""
+        self._serving.close()
+
+    def _app(self) -> ASGIApp:
+        base = self._serving.base
+        routes = [
+            Route(f"{base}/", self._page),
+            Route(f"{base}/plotly.js", self._library),
+            Route(f"{base}/live.js", _script("live", "live.js")),
+            Route(f"{base}/drag.js", _script("live", "drag.js")),
+            Route(f"{base}/figures.js", _script("report", "figures.js")),
+            Route(f"{base}/report.css", _script("report", "report.css")),
+            Route(f"{base}/live.css", _script("live", "live.css")),
+            Route(f"{base}/news", self._news),
+            Route(f"{base}/moment", self._moment),
+            Route(f"{base}/report", self._whole),
+            Route(f"{base}/do", self._do, methods=["POST"]),
+        ]
+        return Starlette(routes=routes)
+
+    async def _page(self, request: Request) -> Response:
+        text = page(self._view, self._act is not None)
+        return Response(text, media_type="text/html", headers={"Content-Security-Policy": POLICY})
+
+    async def _library(self, request: Request) -> Response:
+        return Response(str(library()), media_type="text/javascript")
+
+    async def _news(self, request: Request) -> Response:
+        """What the page ``page`` lacks, which says how many messages it ``has``: soon, or when
+        there is something.
+
+        A page asks again when it has drawn what it got, so a slow one is told more at a time; a
+        stream that is pushed would pile up in it.
+        """
+        name, has = request.query_params.get("page", ""), request.query_params.get("has", "")
+        if not 0 < len(name) <= MAX_NAME or not has.isdecimal() or len(has) > MAX_NAME:
+            return refused("page, has: expected a name and a number", 400)
+        follower = self._follower(name, int(has))
+        follower.asked = time.monotonic()
+        deadline = follower.asked + HOLD_S
+        while (message := self._view.message(follower.cursor)) is None:
+            if time.monotonic() > deadline:
+                return Response("null", media_type="application/json")
+            await asyncio.sleep(LOOK_S)
+        follower.told += 1
+        return Response(message, media_type="application/json")
+
+    def _follower(self, name: str, has: int) -> _Follower:
+        """The page of this name; a new one, or one that missed an answer, is told all again."""
+        found = self._followers.pop(name, None)
+        if found is None or found.told != has:
+            found = _Follower(told=has)
+        self._followers[name] = found
+        if len(self._followers) > MAX_PAGES:
+            del self._followers[next(iter(self._followers))]
+        return found
+
+    async def _moment(self, request: Request) -> Response:
+        try:
+            t_s = float(request.query_params.get("t", ""))
+        except ValueError:
+            return refused("t: is no time in s", 400)
+        if not 0 <= t_s < 1e9:
+            return refused("t: is no time of this run", 400)
+        return Response(self._view.moment(t_s), media_type="application/json")
+
+    async def _whole(self, request: Request) -> Response:
+        if self._report is None:
+            return refused("the run is not over", 404)
+        self._taken.set()
+        return FileResponse(self._report, media_type="text/html")
+
+    async def _do(self, request: Request) -> Response:
+        if self._act is None:
+            return refused("this page only shows; 'hoplab shell FILE --live' takes part", 403)
+        try:
+            body = await asyncio.wait_for(_body(request), REQUEST_LIMIT_S)
+            asked = json.loads(body)
+        except TimeoutError:
+            return refused("the request did not come in time", 408)
+        except OverflowError:
+            return refused(f"the request is longer than {MAX_BODY_BYTES} bytes", 413)
+        except (ValueError, RecursionError):
+            return refused("the request is not JSON", 400)
+        if not isinstance(asked, dict):
+            return refused("the request is no JSON object", 400)
+        try:
+            answer = await asyncio.to_thread(self._act, asked)
+        except HoplabError as error:
+            return refused(str(error), 422)
+        return Response(json.dumps(answer), media_type="application/json")
+
+
+async def _body(request: Request) -> bytes:
+    parts = bytearray()
+    async for part in request.stream():
+        parts += part
+        if len(parts) > MAX_BODY_BYTES:
+            raise OverflowError
+    return bytes(parts)
+
+
+def _script(room: str, name: str) -> Callable[[Request], Awaitable[Response]]:
+    kind = "text/css" if name.endswith(".css") else "text/javascript"
+    text = resources.files(f"hoplab.{room}").joinpath(name).read_text("utf-8")
+
+    async def serve(request: Request) -> Response:
+        return Response(text, media_type=kind)
+
+    return serve

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the report's figures draw, as plain lists: panels over time and the map."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from typing import Any
+
+from pydantic import ValidationError
+
+from hoplab.host.results.reader import Results
+from hoplab.model.errors import ResultsError
+from hoplab.model.scenario.model import Scenario, Station
+from hoplab.show.report.lines import Lines
+
+MAX_EVENTS = 3000
+DRAG_S = 1.0
+"""Moves of one station that follow each other within so long are one."""
+
+Rows = list[dict[str, Any]]
+
+
+def figures(results: Results) -> dict[str, Any]:
+    """The report's data: ``duration_s``, ``panels``, ``events``, ``map``; JSON has no NaN."""
+    scenario = _scenario(results)
+    events = [event for event in results.rows("events") if event["t_s"] is not None]
+    return {
+        "duration_s": scenario.duration_s,
+        "marks": _marks(scenario),
+        "panels": _panels(results, [str(flow.name) for flow in scenario.flow]),
+        "events": [
+            {
+                "t": round(event["t_s"], 6),
+                **{key: str(event[key] or "") for key in ("node", "source", "kind", "detail")},
+            }
+            for event in events[:MAX_EVENTS]
+        ],
+        "events_left_out": max(0, len(events) - MAX_EVENTS),
+        "map": _map(results, scenario),
+    }
+
+
+def _marks(scenario: Scenario) -> Rows:
+    """When somebody changed the network. A station that is dragged moves many times a second: that
+    is one mark, at its end."""
+    marks: Rows = []
+    for event in sorted(scenario.event, key=lambda event: event.at_s):
+        what = event.station or f"{event.src} → {event.dst}"
+        mark = {"t": event.at_s, "kind": event.kind, "what": what}
+        if marks and event.kind == "move":
+            before = marks[-1]
+            same = (before["kind"], before["what"]) == ("move", what)
+            if same and event.at_s - before["t"] < DRAG_S:
+                marks.pop()
+        marks.append(mark)
+    return marks
+
+
+def _scenario(results: Results) -> Scenario:
+    """What was run, resolved. Raises `ResultsError` where this version does not know it."""
+    try:
+        return Scenario.model_validate(results.scenario)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise ResultsError(
+            f"{results.run_dir / 'scenario.json'}: {key}: {first['msg']}; it is damaged or from "
+            "another version of hoplab; run it again"
+        ) from None
+
+
+def _grouped(rows: Rows, *keys: str) -> dict[str, Rows]:
+    groups: dict[str, Rows] = defaultdict(list)
+    for row in rows:
+        groups[" ".join(str(row[key]) for key in keys)].append(row)
+    return groups
+
+
+def _panels(results: Results, order: list[str]) -> Rows:
+    """Lines in the order of the scenario's flows."""
+    lines = Lines(order)
+    for table in ("tcp", "queues"):
+        for row in results.rows(table):
+            lines.add(table, row)
+    for name, rows in _grouped(results.rows("packets"), "flow").items():
+        lines.add_packets(name, rows)
+    return lines.panels()
+
+
+def _map(results: Results, scenario: Scenario) -> dict[str, Any]:
+    return {
+        "stations": _tracks(results, scenario),
+        # Of a script's network nobody has told it.
+        "range_m": None if scenario.is_found else scenario.radio.range_m,
+        "wired": [list(link.ends) for link in scenario.link],
+        "links": [
+            {
+                "src": row["src"],
+                "dst": row["dst"],
+                "frames": row["frames"],
+                "ratio": round(row["delivered"] / row["frames"], 4),
+            }
+            for row in results.rows("links")
+            if row["frames"] and row["delivered"]
+        ],
+    }
+
+
+def _tracks(results: Results, scenario: Scenario) -> Rows:
+    """Each station's path as [t, x, y], …: where it was measured to be, else where it was sent."""
+    measured = _grouped(results.rows("nodes"), "node")
+    tracks = []
+    for station in scenario.station:
+        points = [
+            (row["t_s"], row["x_m"], row["y_m"])
+            for row in measured.get(station.name, [])
+            if row["x_m"] is not None and row["y_m"] is not None
+        ]
+        points = points or _planned(station, scenario)
+        tracks.append({"name": station.name, "radio": station.radio, "track": _simplified(points)})
+    return tracks
+
+
+def _planned(station: Station, scenario: Scenario) -> list[tuple[float, float, float]]:
+    """By waypoints and by events, which put a station where it then stays."""
+    points = [(float(t), float(x), float(y)) for t, x, y in station.waypoints]
+    points = points or [(0.0, station.x_m, station.y_m)]
+    for event in scenario.event:
+        if event.kind != "move" or event.station != station.name:
+            continue
+        at_s = event.at_s
+        before = [point for point in points if point[0] < at_s] or [(at_s, *points[0][1:])]
+        points = [*before, (at_s, *before[-1][1:]), (at_s, event.x_m or 0.0, event.y_m or 0.0)]
+    return points
+
+
+def _simplified(points: list[tuple[float, float, float]]) -> list[list[float]]:
+    """Without the samples that lie, to 0.1 m, on the way between those kept."""
+    kept: list[tuple[float, float, float]] = []
+    for i, point in enumerate(points):
+        if 0 < i < len(points) - 1:
+            (t0, x0, y0), (t1, x1, y1) = kept[-1], points[i + 1]
+            share = (point[0] - t0) / (t1 - t0) if t1 > t0 else 2.0
+            off = math.hypot(x0 + share * (x1 - x0) - point[1], y0 + share * (y1 - y0) - point[2])
+            if off < 0.1:
+                continue
+        kept.append(point)
+    return [[round(t, 3), round(x, 2), round(y, 2)] for t, x, y in kept]

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report's figures, drawn by Plotly: panels over one time axis, and the map."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import plotly.graph_objects as go
+from markupsafe import Markup
+from plotly.offline import get_plotlyjs
+from plotly.subplots import make_subplots
+
+from hoplab.show.report import on_map
+
+COLOURS = (
+    *("#0072b2", "#d55e00", "#009e73", "#b0568f", "#b98000", "#2b98d4", "#5a6576", "#7a4fbf"),
+    *("#7fb2d6", "#a33c00", "#6cc7ab", "#7d2f61", "#d9b45c", "#14527a", "#9aa5b1", "#b59ae0"),
+)
+"""Okabe and Ito's colour-blind safe set, then lighter and darker ones of the same hues."""
+PANEL_PX = 190
+GAP_PX = 62
+"""Between panels: ticks above, the title below."""
+TITLE_PX, AXIS_PX, LEGEND_PX = 40, 50, 30
+MAP_PX, CONTROLS_PX = 400, 190
+BARS_PX = 250
+LEGEND_COLUMNS = 8
+MAP_STEPS = 120
+MANY_STATIONS = 12
+CONFIG = {"displayModeBar": False, "responsive": True}
+"""Of every figure, for Plotly's script."""
+FONT = {"family": "system-ui, Segoe UI, Roboto, Liberation Sans, sans-serif", "size": 13}
+
+
+def library() -> Markup:
+    """Plotly's script, for inlining: the page must work offline."""
+    return Markup(get_plotlyjs())
+
+
+def over_time(data: dict[str, Any]) -> Markup:
+    """`over_time_figure` for a page; nothing where there is no panel."""
+    return _html(over_time_figure(data), "Over time") if data["panels"] else Markup()
+
+
+def over_time_figure(data: dict[str, Any]) -> go.Figure:
+    """All panels of `hoplab.show.report.data.figures` above each other, zooming together: a trace
+    for each line of each panel, in their order."""
+    panels = data["panels"]
+    plots_px = PANEL_PX * len(panels) + GAP_PX * (len(panels) - 1)
+    figure = make_subplots(
+        rows=len(panels),
+        shared_xaxes=True,
+        vertical_spacing=GAP_PX / plots_px,
+        subplot_titles=[f"{panel['title']} ({panel['unit']})" for panel in panels],
+    )
+    figure.update_annotations(x=0, xanchor="left", yshift=6, font={"size": 14})
+    groups: dict[str, str] = {}
+    for row, panel in enumerate(panels, start=1):
+        for line in panel["lines"]:
+            group = line["group"]
+            shown = group not in groups
+            colour = groups.setdefault(group, COLOURS[len(groups) % len(COLOURS)])
+            figure.add_trace(
+                go.Scatter(
+                    x=line["t"],
+                    y=line["y"],
+                    name=group,
+                    legendgroup=group,
+                    showlegend=shown,
+                    mode="lines",
+                    line={
+                        "color": colour,
+                        "width": 1.6,
+                        "dash": "dash" if line.get("dashed") else "solid",
+                    },
+                    hovertemplate=f"{group} {line['label']} %{{y}} {panel['unit']}<extra></extra>",
+                ),
+                row=row,
+                col=1,
+            )
+        figure.update_yaxes(rangemode="tozero", row=row, col=1)
+    for mark in data["marks"]:
+        figure.add_vline(x=mark["t"], line={"color": "#d0602a", "width": 1, "dash": "dot"})
+    figure.update_xaxes(range=[0, data["duration_s"]])
+    figure.update_xaxes(title_text="time (s)", row=len(panels), col=1)
+    rows = math.ceil(len(groups) / LEGEND_COLUMNS)
+    below_px = AXIS_PX + LEGEND_PX * rows
+    figure.update_layout(
+        height=TITLE_PX + plots_px + below_px,
+        hovermode="x unified",
+        # Below everything, however many there are: the page's width decides on its rows.
+        legend={
+            "orientation": "h",
+            "yref": "container",
+            "y": 0,
+            "yanchor": "bottom",
+            "x": 0,
+            "xanchor": "left",
+            "itemwidth": 30,
+        },
+    )
+    return _dressed(figure, TITLE_PX, below_px)
+
+
+def station_map(data: dict[str, Any]) -> Markup:
+    """Stations, the links that carried frames, reception range; a slider where they move."""
+    network = data["map"]
+    if not network["stations"]:
+        return Markup()
+    moving = moves(data)
+    figure = go.Figure(layout=on_map.axes())
+    stations = network["stations"]
+    places = _places(stations, 0.0)
+    if moving:
+        for station in stations:
+            _track(figure, station["track"])
+    else:
+        figure.add_traces(on_map.links(places, network["links"]))
+        figure.add_trace(on_map.wires(places, network["wired"]))
+    metres = on_map.metres((x, y) for station in stations for _, x, y in station["track"])
+    figure.add_trace(_stations(stations, 0.0, metres))
+    if moving:
+        _animate(figure, stations, data["duration_s"], metres)
+    elif network["range_m"] and len(stations) <= MANY_STATIONS:
+        radios = [places[station["name"]] for station in stations if station["radio"]]
+        figure.update_layout(shapes=on_map.circles(radios, network["range_m"]))
+    below_px = CONTROLS_PX if moving else AXIS_PX
+    figure.update_layout(height=MAP_PX + below_px)
+    return _html(_dressed(figure, bottom_px=below_px), "Map of the stations")
+
+
+def live_map(
+    places: dict[str, on_map.Place],
+    radios: Collection[str],
+    around_m: float,
+    also: Collection[on_map.Place] = (),
+) -> go.Figure:
+    """The map of a run that goes on, whose traces and shapes change: links, wires, stations. It
+    stays where it is, with ``places`` and ``also`` in it and ``around_m`` around them."""
+    figure = go.Figure(layout=on_map.axes())
+    figure.add_traces([*on_map.links(places, ()), on_map.wires(places, ())])
+    metres = on_map.metres([*places.values(), *also], around_m)
+    figure.add_trace(on_map.stations(places, radios, (), metres))
+    across, up = on_map.extent([*places.values(), *also], around_m)
+    figure.update_xaxes(range=across)
+    figure.update_yaxes(range=up)
+    figure.update_layout(height=MAP_PX + AXIS_PX, dragmode=False)
+    return _dressed(figure)
+
+
+def lost_frames(counts: Mapping[str, int]) -> Markup:
+    """`losses_figure` for a page; nothing where none was lost."""
+    return _html(losses_figure(counts), "Frames lost by cause") if counts else Markup()
+
+
+def losses_figure(counts: Mapping[str, int]) -> go.Figure:
+    """A bar for each cause, of what `hoplab.show.report.on_map.lost` counted."""
+    figure = go.Figure(on_map.losses(counts))
+    figure.update_xaxes(title_text="frames", rangemode="tozero")
+    figure.update_yaxes(automargin=True, ticksuffix=" ")
+    figure.update_layout(height=BARS_PX, bargap=0.3)
+    return _dressed(figure)
+
+
+def moves(data: dict[str, Any]) -> bool:
+    """Whether any station does."""
+    return any(
+        point[1:] != station["track"][0][1:]
+        for station in data["map"]["stations"]
+        for point in station["track"]
+    )
+
+
+def _track(figure: go.Figure, track: on_map.Track) -> None:
+    _, x, y = zip(*track, strict=True)
+    figure.add_trace(
+        go.Scatter(
+            x=x,
+            y=y,
+            mode="lines",
+            line={"width": 1, "color": "rgba(90,101,118,.3)"},
+            hoverinfo="skip",
+            showlegend=False,
+        )
+    )
+
+
+def _places(stations: list[dict[str, Any]], t_s: float) -> dict[str, on_map.Place]:
+    return {station["name"]: on_map.place_at(station["track"], t_s) for station in stations}
+
+
+def _stations(stations: list[dict[str, Any]], t_s: float, metres: float) -> dict[str, Any]:
+    radios = {station["name"] for station in stations if station["radio"]}
+    return on_map.stations(_places(stations, t_s), radios, (), metres)
+
+
+def _animate(
+    figure: go.Figure, stations: list[dict[str, Any]], duration_s: float, metres: float
+) -> None:
+    last = len(figure.data) - 1
+    times = [duration_s * i / MAP_STEPS for i in range(MAP_STEPS + 1)]
+    figure.frames = [
+        go.Frame(name=f"{t:.1f}", data=[_stations(stations, t, metres)], traces=[last])
+        for t in times
+    ]
+    still = {"frame": {"duration": 0, "redraw": False}, "mode": "immediate"}
+    play = {"frame": {"duration": 100, "redraw": False}, "fromcurrent": True}
+    figure.update_layout(
+        updatemenus=[
+            {
+                "type": "buttons",
+                "direction": "left",
+                "showactive": False,
+                "x": 0,
+                "y": 0,
+                "pad": {"t": 140},
+                "xanchor": "left",
+                "yanchor": "top",
+                "buttons": [
+                    {"label": "Play", "method": "animate", "args": [None, play]},
+                    {"label": "Pause", "method": "animate", "args": [[None], still]},
+                ],
+            }
+        ],
+        sliders=[
+            {
+                "x": 0,
+                "len": 1,
+                "y": 0,
+                "pad": {"t": 56},
+                "currentvalue": {"prefix": "t = ", "suffix": " s"},
+                "steps": [
+                    {"label": frame.name, "method": "animate", "args": [[frame.name], still]}
+                    for frame in figure.frames
+                ],
+            }
+        ],
+    )
+
+
+def _dressed(figure: go.Figure, top_px: int = 20, bottom_px: int = 50) -> go.Figure:
+    """With the page's fonts and margins; the page's script adds its colours."""
+    figure.update_layout(
+        template="plotly_white",
+        font=FONT,
+        margin={"l": 60, "r": 20, "t": top_px, "b": bottom_px},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+    )
+    return figure
+
+
+def for_page(figure: go.Figure, label: str, top_px: int, bottom_px: int) -> Markup:
+    """A figure of another module, for a page that has `library`, in the page's style."""
+    return _html(_dressed(figure, top_px, bottom_px), label)
+
+
+def _html(figure: go.Figure, label: str) -> Markup:
+    drawn = Markup(figure.to_html(full_html=False, include_plotlyjs=False, config=CONFIG))
+    return Markup('<div role="figure" aria-label="{}">{}</div>').format(label, drawn)

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small multiples: means with their 95 % intervals over a parameter, a line for each value of a
+second one, a panel for each combination of the others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import plotly.graph_objects as go
+from markupsafe import Markup
+from plotly.subplots import make_subplots
+
+from hoplab.host.analysis.samples import Sample
+from hoplab.show.report.figures import AXIS_PX, COLOURS, LEGEND_PX, for_page
+
+MOST_PANELS = 24
+MOST_LINES = len(COLOURS)
+COLUMNS = 3
+ALONE_PX, PANEL_PX, GAP_PX, TOP_PX, TITLE_PX = 420, 230, 74, 84, 26
+LEGEND_COLUMNS = 6
+MARKERS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "star", "triangle-down")
+LONGEST_TITLE = 44
+MOST_TICKS = 12
+HOVER = "%{y:.5g} \u00b1 %{error_y.array:.3g}"
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A quantity that can be looked at."""
+
+    name: str
+    title: str
+    unit: str = ""
+
+    @property
+    def label(self) -> str:
+        return f"{self.title} ({self.unit})" if self.unit else self.title
+
+
+@dataclass(frozen=True)
+class Group:
+    """``at``: a value of each dimension; ``samples`` by metric."""
+
+    at: tuple[Any, ...]
+    samples: dict[str, Sample]
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Which dimension is drawn how, by place; None where there is no such dimension."""
+
+    x: int | None
+    line: int | None
+    panels: tuple[int, ...]
+
+
+def roles(values: Sequence[Sequence[Any]]) -> Roles:
+    """Along x what has the most numbers, a line for each word; ``values`` of each dimension."""
+    varying = [i for i, found in enumerate(values) if len(found) > 1]
+    if not varying:
+        return Roles(None, None, ())
+    numeric = [i for i in varying if all(_is_number(value) for value in values[i])]
+    x = max(numeric or varying, key=lambda i: len(values[i]))
+    others = [i for i in varying if i != x and len(values[i]) <= MOST_LINES]
+    words = [i for i in others if i not in numeric]
+    line = max(words or others, key=lambda i: len(values[i]), default=None)
+    return Roles(x, line, tuple(i for i in varying if i not in (x, line)))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def small_multiples(
+    names: Sequence[str], groups: Sequence[Group], metrics: Sequence[Metric]
+) -> Markup:
+    """The figure, with a menu of ``metrics``. ``names`` are those of the dimensions; their values
+    are drawn in the order in which ``groups`` has them. No more than `MOST_PANELS` panels."""
+    if not groups or not metrics:
+        return Markup()
+    values = [list(dict.fromkeys(group.at[i] for group in groups)) for i in range(len(names))]
+    drawn = roles(values)
+    panels: dict[tuple[Any, ...], dict[Any, list[Group]]] = {}
+    for group in groups:
+        panel = panels.setdefault(tuple(group.at[i] for i in drawn.panels), {})
+        line = None if drawn.line is None else group.at[drawn.line]
+        panel.setdefault(line, []).append(group)
+    shown = list(panels.items())[:MOST_PANELS]
+    columns = min(COLUMNS, len(shown))
+    rows = math.ceil(len(shown) / columns)
+    panel_px = ALONE_PX if len(shown) == 1 else PANEL_PX
+    plots_px = panel_px * rows + GAP_PX * (rows - 1)
+    figure = make_subplots(
+        rows=rows,
+        cols=columns,
+        shared_xaxes="all",
+        shared_yaxes="all",
+        vertical_spacing=GAP_PX / plots_px if rows > 1 else 0,
+        horizontal_spacing=0.04,
+        subplot_titles=[_title([names[i] for i in drawn.panels], at) for at, _ in shown],
+    )
+    figure.update_annotations(font={"size": 13}, yshift=4)
+    lines = [None] if drawn.line is None else values[drawn.line]
+    traces: list[tuple[go.Scatter, list[Group]]] = []
+    for number, (_, panel) in enumerate(shown):
+        for line, found in panel.items():
+            trace = _trace(lines.index(line), _said(line), found, drawn, metrics[0])
+            trace.showlegend = line is not None and not any(t.name == trace.name for t, _ in traces)
+            place = {"row": number // columns + 1, "col": number % columns + 1}
+            traces.append((trace, found))
+            figure.add_trace(trace, **place)
+    _axes(figure, names, values, drawn, columns, len(shown))
+    _menu(figure, [found for _, found in traces], metrics)
+    top_px = TOP_PX if len(shown) > 1 else TOP_PX - TITLE_PX
+    below_px = AXIS_PX + 16 + LEGEND_PX * math.ceil(len(lines) / LEGEND_COLUMNS)
+    figure.update_layout(
+        height=top_px + plots_px + below_px,
+        showlegend=drawn.line is not None,
+        legend={
+            "orientation": "h",
+            "yref": "container",
+            "y": 0,
+            "yanchor": "bottom",
+            "x": 0,
+            "title": {
+                "text": "" if drawn.line is None else f"{names[drawn.line]}  ",
+                "font": {"size": 13},
+            },
+        },
+    )
+    return for_page(figure, "Means over the parameters", top_px, below_px)
+
+
+def _trace(place: int, name: str, groups: list[Group], drawn: Roles, metric: Metric) -> go.Scatter:
+    x = [0 if drawn.x is None else group.at[drawn.x] for group in groups]
+    if not all(map(_is_number, x)):
+        x = [_said(value) for value in x]
+    y, half_widths = _drawn(groups, metric)
+    return go.Scatter(
+        x=x,
+        y=y,
+        error_y={"type": "data", "array": half_widths, "thickness": 1.2, "width": 3},
+        name=name,
+        legendgroup=name,
+        mode="lines+markers",
+        line={"color": COLOURS[place % len(COLOURS)], "width": 1.6},
+        marker={"symbol": MARKERS[place % len(MARKERS)], "size": 6},
+        hovertemplate=f"{name} %{{x}}: {HOVER}<extra></extra>",
+    )
+
+
+def _drawn(groups: list[Group], metric: Metric) -> tuple[list[float | None], list[float]]:
+    """Means, and half-widths of their intervals."""
+    samples = [group.samples.get(metric.name) for group in groups]
+    return (
+        [None if sample is None else sample.mean for sample in samples],
+        [0.0 if sample is None else sample.half_width for sample in samples],
+    )
+
+
+def _axes(
+    figure: go.Figure,
+    names: Sequence[str],
+    values: list[list[Any]],
+    drawn: Roles,
+    columns: int,
+    panels: int,
+) -> None:
+    figure.update_yaxes(rangemode="tozero", zeroline=False)
+    if drawn.x is None:
+        figure.update_xaxes(showticklabels=False)
+        return
+    if not all(map(_is_number, values[drawn.x])):
+        order = [_said(value) for value in values[drawn.x]]
+        figure.update_xaxes(type="category", categoryorder="array", categoryarray=order)
+    elif len(values[drawn.x]) <= MOST_TICKS:
+        figure.update_xaxes(tickvals=values[drawn.x])
+    # The last panel of each column, which need not be in the last row.
+    for column in range(columns):
+        row = (panels - 1 - column) // columns + 1
+        place = {"row": row, "col": column + 1}
+        title = {"text": names[drawn.x], "font": {"size": 13}}
+        figure.update_xaxes(title=title, showticklabels=True, **place)
+
+
+def _menu(figure: go.Figure, traces: list[list[Group]], metrics: Sequence[Metric]) -> None:
+    buttons = []
+    for metric in metrics:
+        found = [_drawn(groups, metric) for groups in traces]
+        change = {"y": [y for y, _ in found], "error_y.array": [widths for _, widths in found]}
+        buttons.append({"label": metric.label, "method": "restyle", "args": [change]})
+    figure.update_layout(
+        updatemenus=[
+            {
+                "buttons": buttons,
+                "x": 0,
+                "xanchor": "left",
+                "y": 1,
+                "yanchor": "bottom",
+                "pad": {"b": 26 if len(figure.layout.annotations) else 8},
+                "showactive": True,
+            }
+        ]
+    )
+
+
+def _title(names: list[str], at: tuple[Any, ...]) -> str:
+    text = ", ".join(
+        f"{name} {_said(value)}" for name, value in zip(names, at, strict=True) if value is not None
+    )
+    return text if len(text) <= LONGEST_TITLE else text[: LONGEST_TITLE - 1] + "\u2026"
+
+
+def _said(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0
+"""RUN/report.html: key figures, figures over time, map, tables, and what was run.
+
+Names and texts of a scenario are foreign input: the template escapes all of them, and Plotly
+escapes what it embeds as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from hoplab.guest.system import signals
+from hoplab.host.results.reader import Results, load
+from hoplab.model.errors import ResultsError
+from hoplab.model.reading import content
+from hoplab.show.report.data import figures
+from hoplab.show.report.figures import (
+    MANY_STATIONS,
+    library,
+    lost_frames,
+    moves,
+    over_time,
+    station_map,
+)
+from hoplab.show.report.lines import number
+from hoplab.show.report.on_map import lost
+
+_HERE = Path(__file__).parent
+MAX_ROWS = 200
+"""Rows of the longest tables; the Parquet files have the rest."""
+FOLD = 10
+"""Rows of a table that show at first."""
+CARDS_IN_ROW = (6, 4)
+"""At most: on a wide page, on one of some 800 px."""
+REAL_TIME = ("host", "shell")
+"""Machines of a manifest in which the clock is the wall's."""
+AIRTIME = ("data", "ack", "rts", "cts", "beacon", "broadcast")
+
+
+def render(run_dir: Path | str) -> Path:
+    """Write ``report.html`` into the run's folder and return its path.
+
+    Raises `ResultsError` where ``run_dir`` is no run or cannot be written.
+    """
+    results = load(run_dir)
+    path = results.run_dir / "report.html"
+    try:
+        path.write_text(_page(results), encoding="utf-8")
+    except OSError as error:
+        raise ResultsError(f"{path}: cannot be written: {error.strerror}") from None
+    return path
+
+
+def environment(*folders: Path) -> Environment:
+    """What pages are made with: the templates of ``folders`` and of this one, the filter ``num``,
+    and ``own``, which puts one of this package's files into the page."""
+    made = Environment(
+        loader=FileSystemLoader([*folders, _HERE]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters["num"] = number_text
+    made.globals["own"] = _own
+    return made
+
+
+def _page(results: Results) -> str:
+    manifest, scenario = results.manifest, results.scenario
+    data = figures(results)
+    flows, radios, links = results.rows("flows"), results.rows("radios"), results.rows("links")
+    links.sort(key=lambda row: -(row["frames"] or 0))
+    cards = _cards(manifest, flows, radios, results)
+    return (
+        environment()
+        .get_template("report.html.j2")
+        .render(
+            title=str(scenario.get("title") or manifest.get("run") or "Run"),
+            manifest=manifest,
+            scenario=scenario,
+            cards=cards,
+            cards_in_row=cards_in_row(len(cards)),
+            flows=flows,
+            radios=radios,
+            airtime=_airtime(radios, data["duration_s"]),
+            airtime_kinds=AIRTIME,
+            links=links[:MAX_ROWS],
+            links_left_out=max(0, len(links) - MAX_ROWS),
+            queues=_queues(results.rows("queues")),
+            splits=_splits(results.rows("split")),
+            event_rows=data["events"][:MAX_ROWS],
+            event_count=len(data["events"]) + data["events_left_out"],
+            max_rows=MAX_ROWS,
+            fold=FOLD,
+            moving=moves(data),
+            many_stations=MANY_STATIONS,
+            stopped=tuple(signals.WORDS.values()),
+            settings=_settings(manifest.get("tcp_settings")),
+            source=_source(results.run_dir),
+            data=data,
+            plotly=library(),
+            over_time=over_time(data),
+            station_map=station_map(data),
+            lost_frames=lost_frames(lost(links)),
+        )
+    )
+
+
+def _own(name: str) -> Markup:
+    """A file of this package, for inlining."""
+    return Markup((_HERE / name).read_text(encoding="utf-8"))
+
+
+def number_text(value: Any, digits: int = 1) -> str:
+    """With thin spaces between thousands; a dash for null and for what is no number."""
+    known = number(value)
+    if known is None:
+        return ""
+    whole = isinstance(value, int)
+    return f"{known:,.{0 if whole else digits}f}".replace(",", "\u202f").replace("-", "\u2212")
+
+
+def _total(rows: list[dict[str, Any]], *keys: str) -> float | None:
+    values = [v for row in rows for key in keys if (v := number(row[key])) is not None]
+    return sum(values) if values else None
+
+
+def _cards(
+    manifest: dict[str, Any],
+    flows: list[dict[str, Any]],
+    radios: list[dict[str, Any]],
+    results: Results,
+) -> list[dict[str, str]]:
+    cards: list[dict[str, str]] = []
+
+    def add(label: str, value: float | None, unit: str, digits: int = 1, note: str = "") -> None:
+        if value is not None:
+            text = number_text(round(value, digits) if digits else round(value), digits)
+            cards.append({"label": label, "value": text, "unit": unit, "note": note})
+
+    several = f"sum of {len(flows)} flows" if len(flows) > 1 else ""
+    add("Goodput", _total(flows, "goodput_kbps"), "kbit/s", note=several)
+    delivered = _total(flows, "delivered_bytes")
+    add("Delivered", None if delivered is None else delivered / 1e6, "MB", 2)
+    add("Retransmits", _total(flows, "retransmits"), "segments", 0)
+    rtts = [v for row in flows if (v := number(row["rtt_ms_mean"])) is not None]
+    add("Mean RTT", sum(rtts) / len(rtts) if rtts else None, "ms")
+    sent, lost = _total(flows, "sent"), _total(flows, "lost")
+    if sent and lost is not None:
+        add("Packets lost", 100 * lost / sent, "%", 2, f"{lost:.0f} of {sent:.0f}")
+    latencies = [v for row in flows if (v := number(row["latency_ms_mean"])) is not None]
+    add("Mean delay", sum(latencies) / len(latencies) if latencies else None, "ms")
+    energy = _total(radios, *(f"energy_{state}_j" for state in ("tx", "rx", "idle", "sleep")))
+    if energy is None:
+        last = {row["node"]: row["energy_j"] for row in results.rows("nodes")}
+        energy = _total([{"j": value} for value in last.values()], "j")
+    add("Energy", energy or None, "J", 1, "all radios")
+    virtual, wall = number(manifest.get("virtual_s")), number(manifest.get("wall_s"))
+    if manifest.get("machine") in REAL_TIME:
+        add("Real time", virtual, "s", 1)
+        return cards
+    note = f"in {wall:.1f} s of wall time" if wall else ""
+    if virtual and wall:
+        note += f", {virtual / wall:.1f} to 1"
+    add("Virtual time", virtual, "s", 1, note)
+    return cards
+
+
+def cards_in_row(cards: int) -> list[int]:
+    """On a wide page, and on a medium one."""
+    return [_in_row(cards, most) for most in CARDS_IN_ROW]
+
+
+def _in_row(cards: int, most: int) -> int:
+    """As many in each row as the fewest rows need, so that none is left alone."""
+    rows = max(1, -(-cards // most))
+    return -(-cards // rows)
+
+
+def _airtime(radios: list[dict[str, Any]], duration_s: float) -> list[dict[str, Any]]:
+    """Per radio the share of the run, in percent, that it sent each kind of frame."""
+    shares = []
+    for radio in radios:
+        parts = [
+            {"kind": kind, "percent": 100 * (number(radio[f"airtime_{kind}_s"]) or 0) / duration_s}
+            for kind in AIRTIME
+        ]
+        busy = number(radio["busy_s"])
+        shares.append(
+            {
+                "node": radio["node"],
+                "parts": parts,
+                "total": sum(number(part["percent"]) or 0.0 for part in parts),
+                "busy": None if busy is None else 100 * busy / duration_s,
+            }
+        )
+    widest = max((share["total"] for share in shares), default=0.0)
+    for share in shares:
+        for part in share["parts"]:
+            part["width"] = 100 * part["percent"] / widest if widest else 0.0
+    return shares if widest else []
+
+
+def _queues(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Per wired interface: packets sent, drops, mean and largest backlog."""
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in rows:
+        queue = found.setdefault(
+            (row["node"], row["interface"]), {"count": 0, "sum": 0, "largest": 0}
+        )
+        backlog = row["backlog_packets"] or 0
+        queue["count"] += 1
+        queue["sum"] += backlog
+        queue["largest"] = max(queue["largest"], backlog)
+        queue["sent"], queue["drops"] = row["sent_packets"], row["drops"]
+    return [
+        {"node": node, "interface": interface, "mean": queue["sum"] / queue["count"], **queue}
+        for (node, interface), queue in sorted(found.items())
+    ]
+
+
+def _splits(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What each station did for each split flow in all, and the most that it held."""
+    found: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for row in rows:
+        key = row["flow"], row["role"], row["node"]
+        most = found[key]["most"] if key in found else 0
+        found[key] = {**row, "most": max(most, row["buffered"])}
+    order = {"source": 0, "proxy": 1, "destination": 2}
+    return sorted(found.values(), key=lambda row: (row["flow"], order[row["role"]]))
+
+
+def _settings(by_station: Any) -> list[dict[str, Any]]:
+    """Stations with the same sysctls together: ``stations``, ``values``."""
+    groups: dict[str, dict[str, Any]] = {}
+    for station, values in (by_station or {}).items():
+        group = groups.setdefault(
+            json.dumps(values, sort_keys=True), {"stations": [], "values": values}
+        )
+        group["stations"].append(station)
+    return list(groups.values())
+
+
+def _source(run_dir: Path) -> str:
+    """What the user wrote, or the resolved scenario of a run that did not start from a file."""
+    for name in ("scenario.toml", "scenario.json"):
+        try:
+            return content(run_dir / name).decode("utf-8", "replace")
+        except OSError:
+            continue
+    return ""
