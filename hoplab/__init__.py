@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hoplab: how real TCP behaves over wireless multi-hop networks, repeatable to the byte.
 
-In Python: `hoplab.front.api`, whose names are this package's.
+What programs use is here, from wherever it lives: runs and scenarios (`hoplab.front.api`), tables
+(``hoplab.results``), many runs (``hoplab.sweep``), judges for tests (``hoplab.assert_faster``) and
+``hoplab.record`` for scripts of Mininet-WiFi.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from hoplab.front import sweeps as sweep
     from hoplab.front.api import (
         DaemonDied,
         GuestFailed,
@@ -25,6 +28,9 @@ if TYPE_CHECKING:
         load,
         run,
     )
+    from hoplab.front.mininet import record
+    from hoplab.front.testing.judge import assert_faster, assert_within
+    from hoplab.host import results
 
 __all__ = [
     "DaemonDied",
@@ -36,14 +42,28 @@ __all__ = [
     "Run",
     "Scenario",
     "ScenarioError",
+    "assert_faster",
+    "assert_within",
     "load",
+    "record",
+    "results",
     "run",
+    "sweep",
 ]
+
+_MODULES = {"results": "hoplab.host.results", "sweep": "hoplab.front.sweeps"}
+_HOMES = {
+    "assert_faster": "hoplab.front.testing.judge",
+    "assert_within": "hoplab.front.testing.judge",
+    "record": "hoplab.front.mininet",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Names of the API, when one is asked for: the lab in a guest does without them."""
+    """A public name, imported when it is asked for (PEP 562): Arrow and Plotly take half a second
+    to import, which a command such as ``hoplab --version`` does without."""
+    if name in _MODULES:
+        return importlib.import_module(_MODULES[name])
     if name in __all__:
-        # By name: what a module imports goes into the guest.
-        return getattr(importlib.import_module("hoplab.front.api"), name)
+        return getattr(importlib.import_module(_HOMES.get(name, "hoplab.front.api")), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -15,7 +15,7 @@ from itertools import product
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from hoplab.host.analysis.samples import Sample, combined, relative
+from hoplab.host.statistics.samples import Sample, combined, relative
 from hoplab.many.study import plot
 from hoplab.many.study.findings import Beside, Cell, Claim, Findings, Picture, Table, Verdict, told
 from hoplab.many.study.swept import Run, Runs

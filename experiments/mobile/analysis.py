@@ -14,7 +14,7 @@ from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
-from hoplab.host.analysis.samples import Sample, t_95
+from hoplab.host.statistics.samples import Sample, t_95
 from hoplab.many.study import plot
 from hoplab.many.study.findings import Beside, Cell, Claim, Findings, Picture, Table, Verdict, told
 from hoplab.many.study.swept import Run, Runs

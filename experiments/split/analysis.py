@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from hoplab.host.analysis.samples import Sample
+from hoplab.host.statistics.samples import Sample
 from hoplab.many.study.findings import Beside, Cell, Claim, Findings, Picture, Table, Verdict, told
 from hoplab.many.study.swept import Run, Runs
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from hoplab.host.analysis.samples import Sample
+from hoplab.host.statistics.samples import Sample
 from hoplab.many.study import plot
 from hoplab.many.study.findings import Picture
 from hoplab.many.study.swept import Run, Runs

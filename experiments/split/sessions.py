@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 
-from hoplab.host.analysis.samples import Sample, jain
+from hoplab.host.statistics.samples import Sample, jain
 from hoplab.many.study.swept import Run, Runs
 
 CAPTURED = 0.9

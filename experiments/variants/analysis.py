@@ -9,7 +9,7 @@ from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
-from hoplab.host.analysis.samples import Sample, difference, jain
+from hoplab.host.statistics.samples import Sample, difference, jain
 from hoplab.many.study import plot
 from hoplab.many.study.findings import Beside, Cell, Claim, Findings, Picture, Table, Verdict, told
 from hoplab.many.study.shares import Share, shares

@@ -9,7 +9,7 @@ from itertools import pairwise
 from statistics import fmean, median, pstdev
 from typing import Any
 
-from hoplab.host.analysis.samples import Sample, difference, relative
+from hoplab.host.statistics.samples import Sample, difference, relative
 from hoplab.many.study import plot
 from hoplab.many.study.findings import (
     FAR,

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hoplab.front.mininet.movement import walk
 from hoplab.host.results import reader
 from hoplab.host.runs import launch
 from hoplab.model.errors import (
@@ -167,4 +168,4 @@ def resolved_scenario(
         assign(document, name, value, f"set {name}")
     if seed is not None:
         document["seed"] = seed
-    return resolve(parse(document, source), folder)
+    return resolve(parse(document, source), folder, walk)

@@ -5,10 +5,9 @@ An installed package carries what it needs inside itself. A checkout is one case
 topologies and the studies are folders of the project and the daemons are what the last build left.
 """
 
-from importlib import resources
 from pathlib import Path
 
-PACKAGE = Path(str(resources.files("hoplab"))).resolve()
+PACKAGE = Path(__file__).resolve().parents[1]
 PROJECT = PACKAGE.parent
 """What holds the package: the checkout, or the folder that it is installed in."""
 KERNEL_BUILD = PROJECT / "kernel-modules" / "guest" / "build"

@@ -21,7 +21,7 @@ from typing import Any
 from hoplab.host.runs.launch import Progress, run
 from hoplab.host.stream.hub import Stream
 from hoplab.host.stream.influx import Influx
-from hoplab.many import sweep as sweeps
+from hoplab.many.sweep import api as sweeps
 from hoplab.many.sweep.cluster import cores
 from hoplab.model.resources import PROJECT
 from hoplab.model.scenario.file import load, parse

@@ -17,10 +17,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hoplab.many import sweep as sweeps
 from hoplab.many.store import Store, key_of
 from hoplab.many.store import entry as entries
 from hoplab.many.store.key import text_of
+from hoplab.many.sweep import api as sweeps
 from hoplab.many.sweep.cluster import joined
 from hoplab.many.sweep.engine import AHEAD
 from hoplab.many.sweep.task import Answer, Request

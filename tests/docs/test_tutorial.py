@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import hoplab
-from hoplab.host.analysis.samples import Sample
+from hoplab.host.statistics.samples import Sample
 from tests.docs.test_commands import TUTORIAL, run_page
 
 ROW = re.compile(

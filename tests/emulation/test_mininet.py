@@ -104,7 +104,7 @@ import time
 from mn_wifi.link import wmediumd, adhoc
 from mn_wifi.net import Mininet_wifi
 from mn_wifi.wmediumdConnector import interference
-from hoplab.front.mininet import record
+from hoplab import record
 net = Mininet_wifi(link=wmediumd, wmediumd_mode=interference)
 stations = [net.addStation(f"sta{i}", position=f"{40 * i},10,0") for i in (1, 2, 3)]
 net.setPropagationModel(model="logDistance", exp=4)

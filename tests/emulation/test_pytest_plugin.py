@@ -45,7 +45,7 @@ def test_stays_here():
     assert os.uname().nodename != "hoplab"
 """
 WITH_LAB = """
-from hoplab.front.testing import assert_within
+from hoplab import assert_within
 
 SCENARIO = {
     "duration_s": 2,

@@ -16,7 +16,7 @@ from typing import Any
 import asyncssh
 import pytest
 
-from hoplab.many import sweep as sweeps
+from hoplab.many.sweep import api as sweeps
 
 pytestmark = pytest.mark.chance
 

@@ -15,8 +15,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from hoplab.many import sweep as sweeps
 from hoplab.many.store import Store, again
+from hoplab.many.sweep import api as sweeps
 from hoplab.model.resources import PROJECT
 
 pytestmark = pytest.mark.chance

@@ -292,7 +292,7 @@ def test_the_tables_say_what_goes_and_of_when(played: Any) -> None:
 
 
 def test_a_table_can_be_had_as_csv(page: Page, tmp_path: Path) -> None:
-    script = (PACKAGE / "report" / "report.js").read_text(encoding="utf-8")
+    script = (PACKAGE / "show" / "report" / "report.js").read_text(encoding="utf-8")
     rows = "".join(
         f"<tr><th>flow{i}</th><td>a, &quot;b&quot;</td><td class='n'>\u22121\u202f234.5</td></tr>"
         for i in range(20)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Regressions of throughput, judged over seeds."""
 
-from hoplab.front.testing import assert_faster, assert_within
+from hoplab import assert_faster, assert_within
 
 CHAIN = {
     "duration_s": 20,

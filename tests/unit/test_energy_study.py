@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hoplab.host.analysis.samples import Sample
+from hoplab.host.statistics.samples import Sample
 from hoplab.many.study import folder
 from hoplab.many.study.swept import Run, Runs
 

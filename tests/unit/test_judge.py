@@ -5,8 +5,8 @@ import random
 
 import pytest
 
-from hoplab.front.testing import assert_faster, assert_within
-from hoplab.host.analysis.student import quantile
+from hoplab import assert_faster, assert_within
+from hoplab.host.statistics.student import quantile
 
 NIST = {1: 12.706, 2: 4.303, 5: 2.571, 10: 2.228, 30: 2.042, 100: 1.984}
 """97.5 % of Student's t (NIST/SEMATECH e-Handbook 1.3.6.7.2)."""

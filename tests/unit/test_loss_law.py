@@ -3,7 +3,7 @@
 
 import pytest
 
-from hoplab.host.analysis.samples import jain
+from hoplab.host.statistics.samples import jain
 from hoplab.many.study.loss_law import pftk, square_root
 
 ROUND_TRIP_S, TIMEOUT_S, WINDOW = 0.1, 1.0, 1e9

@@ -256,21 +256,10 @@ def test_host_and_machine_have_the_same_python_packages() -> None:
         assert package.kind != "wheel" or host[package.name] == package.version
 
 
-def test_a_guest_has_the_lab_and_not_the_commands() -> None:
-    names = {path.relative_to(PROJECT).as_posix() for path in assemble.lab_modules()}
-    assert {
-        "hoplab/guest/lab/__main__.py",
-        "hoplab/guest/traffic/counted.py",
-        "hoplab/__init__.py",
-    } <= names
-    assert (
-        not {
-            "hoplab/front/commands/cli.py",
-            "hoplab/show/report/page.py",
-            "hoplab/host/machine/uml.py",
-        }
-        & names
-    )
+def test_a_guest_has_the_layers_that_run_there_and_no_other() -> None:
+    names = [path.relative_to(PROJECT).as_posix() for path in assemble.lab_files()]
+    assert {name.split("/")[1] for name in names} == {"model", "guest"}
+    assert {"hoplab/guest/lab/__main__.py", "hoplab/model/records/schema.toml"} <= set(names)
 
 
 def test_a_lock_that_the_archive_left_behind(

@@ -272,7 +272,7 @@ def mobile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("mobile")
 def test_its_mobility_models_become_waypoints() -> None:
     """A step a second, speeds in its unit of 0.1 m/s, the scenario's seed."""
-    first, _ = resolve(parse(WALK, "x")).station
+    first, _ = resolve(parse(WALK, "x"), walk=walking.walk).station
     assert first.waypoints == ((0, 0, 5), (1, 20, 5), (2, 40, 5), (3, 60, 5))
 
 
@@ -280,7 +280,7 @@ def test_its_mobility_models_become_waypoints() -> None:
 def test_a_model_that_fails_is_one_line() -> None:
     topology = {**WALK["topology"], "model": "GaussMarkov"}
     with pytest.raises(ScenarioError, match=r"model: GaussMarkov: .*no such thing; choose"):
-        resolve(parse({**WALK, "topology": topology}, "x"))
+        resolve(parse({**WALK, "topology": topology}, "x"), walk=walking.walk)
 
 
 def test_speeds_are_of_models_that_take_them() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hoplab.front import api
-from hoplab.many import sweep as sweeps
+from hoplab.many.sweep import api as sweeps
 from hoplab.model import reading
 from hoplab.model.errors import ResultsError, ScenarioError
 from hoplab.model.scenario import file, movement

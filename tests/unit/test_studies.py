@@ -13,11 +13,11 @@ import pytest
 from rich.console import Console
 
 from hoplab.front.commands import study as command
-from hoplab.host.analysis.samples import Sample
-from hoplab.many import sweep
+from hoplab.host.statistics.samples import Sample
 from hoplab.many.study import expected, folder, pages
 from hoplab.many.study.findings import Beside, Claim, Findings, Picture, Table, all_tables, told
 from hoplab.many.study.swept import Run, Runs
+from hoplab.many.sweep import api as sweep
 from hoplab.model.errors import HoplabError, NotReproduced, ResultsError, ScenarioError
 
 QUICK_MOST_RUNS = 400

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hoplab.host.analysis.samples import Sample, combined, difference, relative, t_95
+from hoplab.host.statistics.samples import Sample, combined, difference, relative, t_95
 from hoplab.many.study.figures import Figure, figure
 from hoplab.model.errors import HoplabError, MissingTool, ScenarioError
 from hoplab.model.resources import PROJECT

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from hoplab.many import sweep as sweeps
 from hoplab.many.store.key import key_of, text_of
+from hoplab.many.sweep import api as sweeps
 from hoplab.many.sweep.place import held
 from hoplab.model.errors import ResultsError, ScenarioError
 from hoplab.model.scenario.file import load

@@ -9,11 +9,12 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from hoplab.host.analysis.samples import Sample
 from hoplab.host.results import arrow
+from hoplab.host.statistics.samples import Sample
 from hoplab.many.store import Entry, Store
 from hoplab.many.store import entry as entries
-from hoplab.many.sweep import Point, Sweep, engine, page, read
+from hoplab.many.sweep import engine, page
+from hoplab.many.sweep.api import Point, Sweep, read
 from hoplab.many.sweep.dataset import Dataset
 from hoplab.many.sweep.engine import Done, Engine, Listed, Options
 from hoplab.many.sweep.progress import Teller

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from hoplab.many import sweep
 from hoplab.many.study import folder
 from hoplab.many.study.shares import Share
+from hoplab.many.sweep import api as sweep
 from hoplab.model.resources import EXPERIMENTS
 from hoplab.model.scenario.file import parse
 from hoplab.model.scenario.resolve import resolve

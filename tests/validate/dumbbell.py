@@ -22,8 +22,8 @@ from collections.abc import Iterator
 from statistics import fmean
 from typing import Any
 
-from hoplab.host.analysis.samples import jain
 from hoplab.host.results.reader import Results
+from hoplab.host.statistics.samples import jain
 from hoplab.many.study import ns2
 from hoplab.many.study.figures import Figure, figure
 from hoplab.many.study.shares import Share

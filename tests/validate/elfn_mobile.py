@@ -16,8 +16,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from hoplab.host.analysis.samples import Sample
 from hoplab.host.results.reader import Results
+from hoplab.host.statistics.samples import Sample
 from tests.validate.runs import measure
 
 SPEEDS_MPS = (2, 10, 20, 30)

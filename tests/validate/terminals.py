@@ -11,8 +11,8 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from hoplab.host.analysis.samples import jain
 from hoplab.host.results.reader import Results
+from hoplab.host.statistics.samples import jain
 from hoplab.many.study.figures import Figure, figure
 from tests.validate.contention import ACK_US, CTS_US, DATA_US, PAYLOAD, RTS_US, WINDOW
 from tests.validate.runs import measure_seeds

@@ -13,7 +13,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from hoplab.host.analysis.samples import Sample
+from hoplab.host.statistics.samples import Sample
 from hoplab.many.study import expected, pages
 from hoplab.many.study.findings import Findings, Table, all_tables, told
 from hoplab.many.study.folder import Study, find, names

@@ -20,7 +20,7 @@ from hoplab.many.sweep.place import held
 from hoplab.model.reading import MAX_BYTES, read_text
 
 if TYPE_CHECKING:
-    from hoplab.many.sweep import Cluster, Progress, Sweep
+    from hoplab.many.sweep.api import Cluster, Progress, Sweep
     from hoplab.many.sweep.summary import Summary
 
 app = typer.Typer()
@@ -82,7 +82,7 @@ def sweep(
     ] = None,
 ) -> None:
     """Run every combination of a sweep that the store does not have; table, dataset, page."""
-    from hoplab.many import sweep as sweeps
+    from hoplab.many.sweep import api as sweeps
 
     whole = _with(sweeps.read(file), overrides or [], seeds, keep or [])
     place = sweeps.Cluster(scheduler, cluster, workers, _options(cluster_set or []))
@@ -172,7 +172,7 @@ def _run(
 ) -> dict[str, Any]:
     """Run it; what there is becomes results where it is stopped, too."""
     from hoplab.host.machine import select
-    from hoplab.many import sweep as sweeps
+    from hoplab.many.sweep import api as sweeps
     from hoplab.many.sweep import page
     from hoplab.many.sweep.dataset import Dataset
     from hoplab.many.sweep.summary import Summary

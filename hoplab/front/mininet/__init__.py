@@ -9,7 +9,7 @@ Mininet-WiFi starts and no distribution has.
 A script imports this package, in whatever interpreter has Mininet-WiFi, so what it comes by here
 needs the standard library alone:
 
-    from hoplab.front.mininet import record
+    from hoplab import record
 
 makes ``addLink(…, proto="dsr")`` and ``proto="split"`` work (`plugins`), and `record` measures the
 network that the script has built (`recording`).

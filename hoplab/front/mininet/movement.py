@@ -11,9 +11,8 @@ from typing import Any
 from hoplab.guest.mininet.found import INSIDE, find, surroundings
 from hoplab.model.errors import MissingTool, ScenarioError
 from hoplab.model.scenario.movement.trace import Trace, Waypoint
+from hoplab.model.scenario.stations import Topology
 
-WITH_SPEEDS = ("RandomDirection", "RandomWayPoint")
-"""Those to which speeds can be told."""
 STEP_S = 1.0
 """Of all its models."""
 SPEED_UNIT_MPS = 0.1
@@ -23,31 +22,24 @@ LARGEST_SEED = 2**32 - 1
 LIMIT_S = 120.0
 
 
-def walk(
-    model: str,
-    stations: list[str],
-    area_m: tuple[float, float],
-    speeds_mps: tuple[float, float],
-    duration_s: float,
-    seed: int,
-) -> dict[str, Trace]:
-    """Straight lines between the places of each second.
+def walk(topology: Topology, duration_s: float, seed: int) -> dict[str, Trace]:
+    """Straight lines between the places of each second, of the stations n0, n1 and so on.
 
     Raises `MissingTool` where there is no Mininet-WiFi, `ScenarioError` where the model fails.
     """
     found = find()
     asked = {
-        "model": model,
-        "stations": len(stations),
+        "model": topology.model,
+        "stations": topology.stations,
         "steps": math.ceil(duration_s / STEP_S) + 1,
         "seed": seed % (LARGEST_SEED + 1),
         "limits": {
             "min_x": 0,
             "min_y": 0,
-            "max_x": area_m[0],
-            "max_y": area_m[1],
-            "min_v": speeds_mps[0] / SPEED_UNIT_MPS,
-            "max_v": speeds_mps[1] / SPEED_UNIT_MPS,
+            "max_x": topology.width_m,
+            "max_y": topology.height_m,
+            "min_v": topology.min_speed_mps / SPEED_UNIT_MPS,
+            "max_v": topology.max_speed_mps / SPEED_UNIT_MPS,
         },
     }
     try:
@@ -65,11 +57,11 @@ def walk(
         raise MissingTool(f"{found.python}: {error.strerror}") from None
     except (subprocess.SubprocessError, ValueError) as error:
         raise ScenarioError(
-            f"topology.model: {model}: Mininet-WiFi fails: {_last(error)}; choose another"
+            f"topology.model: {topology.model}: Mininet-WiFi fails: {_last(error)}; choose another"
         ) from None
     return {
-        name: Trace(tuple(Waypoint(k * STEP_S, *step[i]) for k, step in enumerate(steps)))
-        for i, name in enumerate(stations)
+        f"n{i}": Trace(tuple(Waypoint(k * STEP_S, *step[i]) for k, step in enumerate(steps)))
+        for i in range(topology.stations)
     }
 
 

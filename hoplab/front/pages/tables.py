@@ -15,7 +15,7 @@ HEAD = """\
 also in the Parquet files' metadata. A table without rows is not written. Null stands for "no
 value", for the reason that the column's meaning gives.
 
-    import hoplab.host.results
+    import hoplab
     hoplab.load("RUN").tcp
 
 Tables with a time `t_s` are sorted by it and end at `duration_s`; times are scenario time in

@@ -8,8 +8,8 @@ import math
 from collections.abc import Sequence
 from statistics import NormalDist, fmean, stdev
 
-from hoplab.host.analysis.samples import Sample, difference
-from hoplab.host.analysis.student import quantile as t_quantile
+from hoplab.host.statistics.samples import Sample, difference
+from hoplab.host.statistics.student import quantile as t_quantile
 
 
 def assert_within(

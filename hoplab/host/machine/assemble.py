@@ -8,7 +8,6 @@ that at a run too, so that changed code runs.
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import hashlib
 import json
@@ -18,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,8 @@ from hoplab.host.machine.archive import Package
 from hoplab.host.machine.cpio import Entry
 from hoplab.host.machine.sealed import Machine
 from hoplab.model.errors import HoplabError, MissingTool
-from hoplab.model.resources import BINARIES, KERNEL_BUILD, PROJECT
+from hoplab.model.layers import IN_GUEST
+from hoplab.model.resources import BINARIES, KERNEL_BUILD, PACKAGE, PROJECT
 
 HERE = Path(__file__).parent
 LOCKS = PROJECT / "locks"
@@ -41,8 +41,6 @@ KEPT = 8
 """Machines of changed code that stay in the cache, 60 MB each."""
 KEPT_BASES = 3
 """Bases that stay, 100 MB each; another is made again from the cached packages within seconds."""
-ENTRIES = ("hoplab.guest.lab.__main__",)
-"""Modules that a guest starts; what they import goes with them."""
 
 
 def lock() -> Path:
@@ -133,41 +131,19 @@ def _fetch() -> dict[Package, Path]:
     return archive.fetch(lock(), cache)
 
 
-def lab_modules() -> list[Path]:
-    """The files of this package that a guest runs, found by following imports."""
-    found: dict[str, Path] = {}
-    waiting = list(ENTRIES)
-    while waiting:
-        name = waiting.pop()
-        base = PROJECT.joinpath(*name.split("."))
-        path = base / "__init__.py" if base.is_dir() else base.with_suffix(".py")
-        if name in found or not path.is_file():
-            continue
-        found[name] = path
-        waiting.append(name.rpartition(".")[0])
-        for node in _statements(ast.parse(path.read_bytes())):
-            if isinstance(node, ast.Import):
-                waiting += [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom) and node.module is not None:
-                waiting += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        waiting = [entry for entry in waiting if entry.split(".")[0] == "hoplab"]
-    data = {
-        path for module in found.values() for path in module.parent.glob("*.toml")
-    }  # what a module reads lies beside it
-    return sorted({*found.values(), *data})
-
-
-def _statements(tree: ast.AST) -> Iterator[ast.AST]:
-    """All but what is there for type checkers only."""
-    for node in ast.iter_child_nodes(tree):
-        yield node
-        if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
-            yield from _statements(node)
+def lab_files() -> list[Path]:
+    """What a guest contains of this package: its layers that run there, and nothing else."""
+    return sorted(
+        path
+        for layer in IN_GUEST
+        for path in (PACKAGE / layer).rglob("*")
+        if path.is_file() and path.suffix != ".pyc"
+    )
 
 
 def current() -> Machine:
     """The machine of this checkout as it is now."""
-    parts = [*sorted((PROJECT / "hoplab").rglob("*.py")), *_kernel_sources()]
+    parts = [*lab_files(), *sorted(HERE.glob("*.py")), *_kernel_sources()]
     key = hashlib.sha256(_digest(parts).encode())
     built = [make_base() / "base.cpio", kernel.path(), *kernel.modules()]
     built += [BINARIES / name for name in DAEMONS]
@@ -269,7 +245,7 @@ def _lab(base: Path) -> dict[str, Entry]:
     """This package's modules, compiled by the machine's interpreter."""
     with tempfile.TemporaryDirectory(prefix="hoplab-lab-") as name:
         tree = Path(name)
-        for source in lab_modules():
+        for source in lab_files():
             _copy(source, tree / "hoplab" / source.relative_to(PROJECT))
         root.compile_python(base / "root", tree, ("hoplab",))
         return cpio.from_tree(tree)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from hoplab.host.analysis.samples import Sample, difference
+from hoplab.host.statistics.samples import Sample, difference
 
 Verdict = Literal["ok", "FAIL", "info"]
 HEADING = "verdict name measured reference deviation limit"

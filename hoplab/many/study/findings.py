@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from hoplab.host.analysis.samples import Sample
+from hoplab.host.statistics.samples import Sample
 from hoplab.many.study.swept import Runs
 
 Verdict = Literal["reproduced", "in part", "not"]

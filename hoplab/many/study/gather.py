@@ -10,10 +10,10 @@ from typing import Any
 from rich.console import Console
 from rich.progress import Progress, TimeRemainingColumn
 
-from hoplab.many import sweep
 from hoplab.many.study.folder import Study
 from hoplab.many.study.swept import Run, Runs
-from hoplab.many.sweep import Point
+from hoplab.many.sweep import api as sweep
+from hoplab.many.sweep.api import Point
 from hoplab.model.errors import HoplabError
 
 SEEDS_OF_A_DRAW = 1000

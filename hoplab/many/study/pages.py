@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from hoplab.host.analysis.samples import Sample
+from hoplab.host.statistics.samples import Sample
 from hoplab.many.study.findings import Findings, Table, all_tables, told
 from hoplab.model.errors import ResultsError
 from hoplab.model.resources import PROJECT

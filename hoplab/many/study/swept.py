@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, overload
 
-from hoplab.host.analysis.samples import Sample
+from hoplab.host.statistics.samples import Sample
 
 
 class Tables(Protocol):

@@ -15,6 +15,7 @@ from hoplab.many.sweep.engine import Done, Engine, Listed, Options, Source
 from hoplab.many.sweep.points import Combination, Point, Sweep, read
 from hoplab.many.sweep.progress import Progress, Teller
 from hoplab.many.sweep.seeds import Adaptive
+from hoplab.model.scenario.resolve import Walk, no_walk
 
 __all__ = [
     "Cluster",
@@ -35,11 +36,13 @@ def point(
     parameters: Mapping[str, Any] | None = None,
     seed: int | None = None,
     folder: Path | str = ".",
+    walk: Walk = no_walk,
 ) -> Point:
     """A point made in a program: a scenario's document, what it is called in results, its seed
-    where the document does not have it, and where files that it names are."""
+    where the document does not have it, and where files that it names are, and who computes
+    Mininet-WiFi's movement."""
     whole = dict(document) if seed is None else {**document, "seed": seed}
-    return Point(dict(parameters or {}), whole, Path(folder))
+    return Point(dict(parameters or {}), whole, Path(folder), walk)
 
 
 def run(

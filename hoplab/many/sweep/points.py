@@ -8,7 +8,7 @@ import itertools
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from hoplab.model.errors import ScenarioError
 from hoplab.model.records.schema import TABLES
 from hoplab.model.scenario.file import assign, parse
 from hoplab.model.scenario.model import Scenario
-from hoplab.model.scenario.resolve import resolve
+from hoplab.model.scenario.resolve import Walk, no_walk, resolve
 
 OWN = frozenset({"seed", "key", "digest", "error", "from_store"})
 TAKEN = OWN | TABLES["flows"].names
@@ -39,6 +39,7 @@ class Point:
     parameters: Mapping[str, Any]
     document: dict[str, Any] = field(repr=False)
     folder: Path = Path()
+    walk: Walk = field(default=no_walk, repr=False)
 
     @property
     def seed(self) -> int:
@@ -52,11 +53,11 @@ class Point:
 
     def scenario(self) -> Scenario:
         """Resolved. Raises `ScenarioError`, which names the point, where it contradicts itself."""
-        return resolve(parse(self.document, self.label), self.folder)
+        return resolve(parse(self.document, self.label), self.folder, self.walk)
 
     def with_seed(self, seed: int) -> Point:
         """The same combination under another seed."""
-        return Point(self.parameters, {**self.document, "seed": seed}, self.folder)
+        return replace(self, document={**self.document, "seed": seed})
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,7 @@ class Sweep:
     source: str = "sweep"
     short: str = "sweep"
     """A name for files."""
+    walk: Walk = field(default=no_walk, repr=False)
 
     def __post_init__(self) -> None:
         for axis in self._axes():
@@ -173,7 +175,7 @@ class Sweep:
         for key, value in combination.settings:
             assign(document, key, copy.deepcopy(value), f"{self.source}: {key}")
         document["seed"] = seed
-        return Point(combination.parameters, document, self.folder)
+        return Point(combination.parameters, document, self.folder, self.walk)
 
     def points(self) -> Iterator[Point]:
         """Every combination under every seed, the seed the fastest; made as they are asked for."""
@@ -207,11 +209,12 @@ class Sweep:
         return [((*self.file.axis, *grid.axis), tuple(grid.set.items())) for grid in self.file.grid]
 
 
-def read(path: Path | str) -> Sweep:
-    """The sweep that a file describes. Raises `ScenarioError` with one line per mistake."""
+def read(path: Path | str, walk: Walk = no_walk) -> Sweep:
+    """The sweep that a file describes, with ``walk`` for `resolve`. Raises `ScenarioError` with one
+    line per mistake."""
     where = Path(path)
     file, base = load(where)
     stem = where.stem if where.stem != "sweep" else where.resolve().parent.name
     # Files that the base scenario names are looked up beside it.
     folder = (where.parent / file.scenario).parent
-    return Sweep(file.title or stem, file, base, folder, str(where), stem)
+    return Sweep(file.title or stem, file, base, folder, str(where), stem, walk)

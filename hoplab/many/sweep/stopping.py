@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hoplab.host.analysis.samples import Sample, t_95
+from hoplab.host.statistics.samples import Sample, t_95
 from hoplab.model.errors import ScenarioError
 from hoplab.model.records.schema import TABLES
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from hoplab.host.analysis.samples import Sample
+from hoplab.host.statistics.samples import Sample
 from hoplab.many.sweep.engine import Done
 from hoplab.many.sweep.points import Sweep
 from hoplab.show.report.multiples import Metric

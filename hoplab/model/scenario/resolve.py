@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import difflib
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from hoplab.front.mininet import movement as mininet_wifi
 from hoplab.model.errors import ScenarioError
 from hoplab.model.resources import PRESETS, PROFILES, TOPOLOGIES
 from hoplab.model.scenario import movement
@@ -51,14 +51,25 @@ MEAN_DISTANCE = 0.25
 (Bettstetter et al. 2004: 0.52 sides of a square)."""
 
 T = TypeVar("T", bound=BaseModel)
+Walk = Callable[[Topology, float, int], dict[str, movement.Trace]]
+"""Computes the movement of a topology of kind "mininet-wifi" for a duration in s, by a seed."""
 
 
-def resolve(scenario: Scenario, folder: Path = Path()) -> Scenario:
-    """Expand ``scenario``; relative movement files are looked up in ``folder``.
+def no_walk(topology: Topology, duration_s: float, seed: int) -> dict[str, movement.Trace]:
+    """What computes no movement, since a scenario's meaning starts no process."""
+    raise ScenarioError(
+        f'topology.kind: "{topology.kind}" needs Mininet-WiFi to compute its movement, and none is '
+        "asked here; pass hoplab.front.mininet.movement.walk as walk"
+    )
+
+
+def resolve(scenario: Scenario, folder: Path = Path(), walk: Walk = no_walk) -> Scenario:
+    """Expand ``scenario``; relative movement files are looked up in ``folder``, and ``walk``
+    computes the movement that is Mininet-WiFi's.
 
     Raises `ScenarioError` where parts contradict each other.
     """
-    stations, links = _network(scenario, folder)
+    stations, links = _network(scenario, folder, walk)
     radio = radio_with_profile(scenario.radio)
     stations = tuple(_equipped(_placed(station), radio) for station in stations)
     resolved = scenario.model_copy(
@@ -131,7 +142,9 @@ def _validated(table: type[T], document: dict[str, Any], key: str) -> T:
         raise ScenarioError(f"{'.'.join([key, *map(str, first['loc'])])}: {cause}") from None
 
 
-def _network(scenario: Scenario, folder: Path) -> tuple[tuple[Station, ...], tuple[Link, ...]]:
+def _network(
+    scenario: Scenario, folder: Path, walk: Walk
+) -> tuple[tuple[Station, ...], tuple[Link, ...]]:
     topology = scenario.topology
     if topology.kind == "explicit":
         if not scenario.station:
@@ -146,7 +159,7 @@ def _network(scenario: Scenario, folder: Path) -> tuple[tuple[Station, ...], tup
         )
     if topology.kind not in GENERATED:
         return _from_file(topology, scenario.link)
-    return _generated(scenario, folder), scenario.link
+    return _generated(scenario, folder, walk), scenario.link
 
 
 def _placed(station: Station) -> Station:
@@ -165,7 +178,7 @@ def _equipped(station: Station, radio: Radio) -> Station:
     return station.model_copy(update={"nic": nic})
 
 
-def _generated(scenario: Scenario, folder: Path) -> tuple[Station, ...]:
+def _generated(scenario: Scenario, folder: Path, walk: Walk) -> tuple[Station, ...]:
     topology = scenario.topology
     if topology.kind == "chain":
         return tuple(_station(i, i * topology.spacing_m) for i in range(topology.stations))
@@ -194,14 +207,7 @@ def _generated(scenario: Scenario, folder: Path) -> tuple[Station, ...]:
             seed=scenario.seed,
         )
     elif topology.kind == "mininet-wifi":
-        traces = mininet_wifi.walk(
-            topology.model,
-            [f"n{i}" for i in range(topology.stations)],
-            (topology.width_m, topology.height_m),
-            (topology.min_speed_mps, topology.max_speed_mps),
-            scenario.duration_s,
-            scenario.seed,
-        )
+        traces = walk(topology, scenario.duration_s, scenario.seed)
     else:
         traces = _from_movement_file(topology, folder)
     return tuple(_moving(name, trace) for name, trace in traces.items())

@@ -7,7 +7,6 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from hoplab.front.mininet.movement import WITH_SPEEDS
 from hoplab.model.scenario.keys import (
     Address,
     Conditions,
@@ -31,6 +30,8 @@ MAX_STATIONS = 200
 GENERATED = ("explicit", "chain", "grid", "pair", "random-waypoint", "mininet-wifi", "trace")
 """Kinds of topology that are no file of `topologies/`."""
 SPEEDS = ("min_speed_mps", "max_speed_mps")
+WITH_SPEEDS = ("RandomDirection", "RandomWayPoint")
+"""Mobility models of Mininet-WiFi that take speeds."""
 SAME_PLACE_M = 0.001
 LARGEST_FRAME_BYTES = 1514
 NETEM_PACKETS = 100_000

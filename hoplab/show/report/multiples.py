@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from markupsafe import Markup
 from plotly.subplots import make_subplots
 
-from hoplab.host.analysis.samples import Sample
+from hoplab.host.statistics.samples import Sample
 from hoplab.show.report.figures import AXIS_PX, COLOURS, LEGEND_PX, for_page
 
 MOST_PANELS = 24

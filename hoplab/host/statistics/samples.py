@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from statistics import fmean, stdev
 
-from hoplab.host.analysis import student
+from hoplab.host.statistics import student
 
 
 @cache

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the package's folders import each other: ``python -m hoplab.front.pages.layers``.
+
+It prints the levels of the graph, its circles and its upward imports, and writes the table of
+`docs/architecture.md` anew.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path, PurePath
+
+from hoplab.model.layers import LAYERS
+from hoplab.model.resources import PACKAGE, PROJECT
+
+PAGE = PROJECT / "docs" / "architecture.md"
+BEGIN, END = "<!-- layers -->\n", "<!-- end of layers -->\n"
+ORDER = [folder.name for layer in LAYERS for folder in layer.folders]
+"""Every folder, from the bottom up."""
+OTHERS_PROGRAMS = "inside"
+"""Holds programs of another interpreter, which import nothing of the package."""
+
+Graph = Mapping[str, Mapping[str, list[str]]]
+
+
+def modules() -> dict[str, Path]:
+    """Every module of the package by its name without the package's."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        if len(parts) > 1 and OTHERS_PROGRAMS not in parts:
+            found[".".join(parts).removesuffix(".__init__")] = path
+    return found
+
+
+def folder_of(path: PurePath) -> str:
+    """The folder, two deep at most, of a module's file."""
+    return ".".join(path.relative_to(PACKAGE).parent.parts[:2])
+
+
+def imported(path: Path, known: Mapping[str, Path]) -> Iterator[str]:
+    """Modules of the package that a file imports, wherever in it, but for type checkers alone."""
+    for node in _statements(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for name in names:
+            inner = name.removeprefix("hoplab.")
+            if inner != name:
+                yield inner if inner in known else inner.rpartition(".")[0]
+
+
+def _statements(tree: ast.AST) -> Iterator[ast.AST]:
+    for node in ast.iter_child_nodes(tree):
+        yield node
+        if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
+            yield from _statements(node)
+
+
+def graph() -> Graph:
+    """For each folder, the folders that it imports from, and the imports that do."""
+    known = modules()
+    arrows: dict[str, dict[str, list[str]]] = {}
+    for name, path in known.items():
+        own = arrows.setdefault(folder_of(path), defaultdict(list))
+        for other in imported(path, known):
+            if other in known and folder_of(known[other]) != folder_of(path):
+                own[folder_of(known[other])].append(f"{name} imports {other}")
+    return arrows
+
+
+def upward(arrows: Graph) -> list[str]:
+    """Imports from a folder that stands no lower in the table."""
+    place = {name: number for number, name in enumerate(ORDER)}
+    return [
+        line
+        for folder, others in arrows.items()
+        for other, lines in others.items()
+        if place[other] > place[folder]
+        for line in lines
+    ]
+
+
+def levels(arrows: Graph) -> list[list[str]]:
+    """Folders by level: one that imports from no other is on level 1, any other one above the
+    highest that it imports from. Raises `graphlib.CycleError` where they form a circle."""
+    sorter = TopologicalSorter({folder: others.keys() for folder, others in arrows.items()})
+    level: dict[str, int] = {}
+    for folder in sorter.static_order():
+        level[folder] = 1 + max((level[other] for other in arrows[folder]), default=0)
+    return [
+        [name for name in ORDER if level.get(name) == number + 1]
+        for number in range(max(level.values()))
+    ]
+
+
+def table() -> str:
+    """The folders as `docs/architecture.md` shows them."""
+    lines = ["| folder of `hoplab/` | runs | holds |", "|---|---|---|"]
+    for layer in LAYERS:
+        lines.append(f"| **`{layer.name}/`** | {layer.where} | |")
+        for folder in layer.folders:
+            path = folder.name.replace(".", "/")
+            lines.append(f"| `{path}/` | | {folder.purpose} |")
+    return "\n".join(lines) + "\n"
+
+
+def page(text: str) -> str:
+    """The page with the table as it is now."""
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return before + BEGIN + table() + END + after
+
+
+def main() -> int:
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    arrows = graph()
+    wrong = upward(arrows)
+    try:
+        found = levels(arrows)
+    except CycleError as error:
+        print("circle:", " imports ".join(reversed(error.args[1])))
+        return 1
+    for number, names in enumerate(found, 1):
+        print(number, *names)
+    print(f"{len(found)} levels, no circle, {len(wrong)} upward imports")
+    print("\n".join(wrong))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

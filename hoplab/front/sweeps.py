@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``hoplab.sweep``: `hoplab.many.sweep` with the movement that Mininet-WiFi computes."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from hoplab.front.mininet.movement import walk
+from hoplab.many.sweep import api
+from hoplab.many.sweep.api import (
+    Cluster,
+    Combination,
+    Done,
+    Point,
+    Progress,
+    Sweep,
+    run,
+    run_all,
+)
+
+__all__ = [
+    "Cluster",
+    "Combination",
+    "Done",
+    "Point",
+    "Progress",
+    "Sweep",
+    "point",
+    "read",
+    "run",
+    "run_all",
+]
+
+point = partial(api.point, walk=walk)
+read = partial(api.read, walk=walk)

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The package's folders, by where their code runs: each imports only from those above it.
+
+The test of imports, the list of what a sealed guest contains and the table in
+`docs/architecture.md` come from here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder of the package, two deep at most, and what it is for."""
+
+    name: str
+    purpose: str
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A top folder: where its code runs, and its own folders from the bottom up."""
+
+    name: str
+    where: str
+    folders: tuple[Folder, ...]
+    in_guest: bool = False
+    """Whether a sealed guest contains it."""
+
+
+LAYERS = (
+    Layer(
+        "model",
+        "anywhere: no process, no socket, no clock",
+        (
+            Folder("model", "errors, these layers, bounded reading, where the data are"),
+            Folder("model.records", "the schema of every table, raw records"),
+            Folder("model.scenario", "keys, file, resolve, checks, plan, movement"),
+        ),
+        in_guest=True,
+    ),
+    Layer(
+        "guest",
+        "as root inside some Linux kernel",
+        (
+            Folder("guest.system", "processes, signals, notes of what was made"),
+            Folder("guest.network", "namespaces, radios, wires, filters, ELFN's netlink"),
+            Folder("guest.mininet", "stations that Mininet-WiFi makes"),
+            Folder("guest.tcp", "variants, windows, settings of sockets"),
+            Folder("guest.medium", "the medium daemon and its configuration"),
+            Folder("guest.routing", "routes, routing daemons, Split-TCP"),
+            Folder("guest.traffic", "flows"),
+            Folder("guest.probes", "sockets, queues, packets"),
+            Folder("guest.lab", "built, started, running; sessions and their prompt"),
+        ),
+        in_guest=True,
+    ),
+    Layer(
+        "host",
+        "outside the kernel under test",
+        (
+            Folder("host", "the terminal, a web server on the loopback address"),
+            Folder("host.statistics", "means with their intervals"),
+            Folder("host.machine", "which kernel: a sealed guest, an open one, this host"),
+            Folder("host.results", "Parquet tables, digests, what a manifest may say"),
+            Folder("host.analysis", "traces, as people of ns-2 read them"),
+            Folder("host.stream", "samples as they are taken, to sinks"),
+            Folder("host.runs", "launch, collect, again"),
+        ),
+    ),
+    Layer(
+        "show",
+        "outside, for people",
+        (
+            Folder("show.report", "a run's page"),
+            Folder("show.live", "a page that follows a run"),
+        ),
+    ),
+    Layer(
+        "many",
+        "outside, many runs",
+        (
+            Folder("many.store", "runs by the hash of scenario and machine"),
+            Folder("many.sweep", "points, engine, task"),
+            Folder("many.study", "analysis, tables, pictures, verdicts"),
+        ),
+    ),
+    Layer(
+        "front",
+        "outside, where users come in",
+        (
+            Folder("front.mininet", "Mininet-WiFi's scripts, measured, and its movement"),
+            Folder("front", "the Python interface, doctor"),
+            Folder("front.testing", "the pytest plugin"),
+            Folder("front.pages", "pages and schemas made from declarations"),
+            Folder("front.commands", "the command line"),
+        ),
+    ),
+)
+
+IN_GUEST = tuple(layer.name for layer in LAYERS if layer.in_guest)
+"""Top folders that a sealed guest contains, all of each and nothing else of the package."""

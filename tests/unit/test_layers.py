@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The package's layers: a folder imports only from those that stand above it in the table."""
+
+from hoplab.front.pages import layers
+
+MOST_LEVELS = 8
+
+
+def test_every_folder_is_in_the_table_and_no_other() -> None:
+    assert {layers.folder_of(path) for path in layers.modules().values()} <= set(layers.ORDER)
+    assert all((layers.PACKAGE / name.replace(".", "/")).is_dir() for name in layers.ORDER)
+
+
+def test_imports_go_one_way_over_few_levels() -> None:
+    arrows = layers.graph()
+    assert not layers.upward(arrows)
+    assert len(layers.levels(arrows)) <= MOST_LEVELS
+
+
+def test_the_page_shows_the_table() -> None:
+    written = layers.PAGE.read_text(encoding="utf-8")
+    assert written == layers.page(written), "python -m hoplab.front.pages.layers"
