@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hoplab.front.mininet.found import builder
 from hoplab.front.mininet.movement import walk
 from hoplab.host.results import reader
 from hoplab.host.runs import launch
@@ -140,6 +141,7 @@ def run(
         machine,
         wall_limit_s,
         on_results=places.append,
+        find=builder,
     )
     return load(places[0])
 

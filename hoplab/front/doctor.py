@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from hoplab.guest.mininet import found as mininet_wifi
+from hoplab.front.mininet import found as mininet_wifi
 from hoplab.guest.system.processes import program
 from hoplab.host.machine import kernel, memory, private, select, uml
 from hoplab.host.machine.sealed import SHORT

@@ -13,7 +13,7 @@ import pytest
 
 from hoplab.front.api import load
 from hoplab.front.mininet import launch
-from hoplab.guest.mininet.found import VARIABLE, find
+from hoplab.front.mininet.found import VARIABLE, find
 from hoplab.model.errors import MissingTool
 from hoplab.model.resources import BINARIES, PROJECT
 

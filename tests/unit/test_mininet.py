@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
+from hoplab.front.mininet import found as find
 from hoplab.front.mininet import launch
-from hoplab.guest.mininet import found as find
 from hoplab.guest.mininet.inside import start
 from hoplab.model.errors import MissingTool
 

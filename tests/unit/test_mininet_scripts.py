@@ -15,7 +15,7 @@ import pytest
 
 from hoplab.front.mininet import RecordingFailed, measured, plugins, recording, streamed
 from hoplab.front.mininet import movement as walking
-from hoplab.guest.mininet.found import Found
+from hoplab.front.mininet.found import Found, builder
 from hoplab.host.results.reader import Results
 from hoplab.host.runs import launch
 from hoplab.host.stream.file import File
@@ -214,7 +214,7 @@ def test_mininet_wifi_s_radios_are_for_2_4_ghz() -> None:
         "network": {"built_by": "mininet-wifi"},
     }
     with pytest.raises(ScenarioError, match=r"radio\.channel: 36"):
-        launch.others(resolve(parse(document, "x")))
+        builder(resolve(parse(document, "x")))
 
 
 def test_the_medium_s_counts_begin_with_the_measurement() -> None:

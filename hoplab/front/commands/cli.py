@@ -28,6 +28,8 @@ from hoplab.front.commands.runs import app as folders
 from hoplab.front.commands.store import app as stores
 from hoplab.front.commands.stream import app as streams
 from hoplab.front.commands.sweep import app as sweeps
+from hoplab.front.mininet.found import builder
+from hoplab.front.mininet.movement import walk
 from hoplab.guest.system import signals
 from hoplab.host.terminal import messages, output, visible_toml
 from hoplab.model import errors
@@ -96,7 +98,7 @@ def common(
 
 def _scenario(path: Path, overrides: list[str] | None, seed: int | None) -> Scenario:
     extra = [] if seed is None else [f"seed={seed}"]
-    return resolve(load(path, [*(overrides or []), *extra]), path.parent)
+    return resolve(load(path, [*(overrides or []), *extra]), path.parent, walk)
 
 
 def _known_machine(name: str) -> None:
@@ -153,7 +155,7 @@ def _play(scenario: Scenario, file: Path, out: Path | None, machine: str) -> Non
             page.report = pages[0]
 
         stream = Stream([page.sink])
-        session.session(scenario, file, out, machine, stream, line, on_results)
+        session.session(scenario, file, out, machine, stream, line, on_results, builder)
     output.print(f"report: {pages[0]}", soft_wrap=True, markup=False)
 
 
@@ -217,7 +219,7 @@ def run(
         from hoplab.host.runs import shown
 
         for _, scenario in scenarios:
-            print(shown.command(scenario, machine, machine_file))
+            print(shown.command(scenario, machine, machine_file, builder))
         return
     failed: HoplabError | None = None
     for file, scenario in scenarios:
@@ -298,6 +300,7 @@ def _performed(
             machine_file=machine_file,
             stream=following,
             pace=pace,
+            find=builder,
         )
     return manifest, pages[0], following
 
@@ -424,8 +427,8 @@ def mininet(
     ] = None,
 ) -> None:
     """Run a script for Mininet-WiFi in a guest, over Hoplab's channel; its status is yours."""
+    from hoplab.front.mininet import found as mininet_wifi
     from hoplab.front.mininet import launch, measured, streamed
-    from hoplab.guest.mininet import found as mininet_wifi
     from hoplab.host.stream.chosen import sinks
 
     found = mininet_wifi.find(script)
@@ -511,7 +514,7 @@ def shell(
     if out is not None:
         raise errors.ScenarioError("--out: is for --live; without, a shell leaves nothing")
     with tempfile.TemporaryDirectory(prefix="hoplab-shell-") as folder:
-        raise typer.Exit(runs.shell(scenario, Path(folder), machine))
+        raise typer.Exit(runs.shell(scenario, Path(folder), machine, builder))
 
 
 @app.command()

@@ -13,6 +13,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from hoplab.front.mininet.found import builder
 from hoplab.host.terminal import messages, output
 from hoplab.model.errors import NotReproduced
 
@@ -143,7 +144,7 @@ def verify(
     def say(line: str) -> None:
         messages.print(line, markup=False, highlight=False, soft_wrap=True)
 
-    digest = again.verify(run_folder, say, trust)
+    digest = again.verify(run_folder, say, trust, builder)
     output.print(f"{run_folder}: reproduced, digest {digest}", soft_wrap=True, markup=False)
 
 

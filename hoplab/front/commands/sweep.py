@@ -14,6 +14,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from hoplab.front.mininet.movement import walk
 from hoplab.guest.system import signals
 from hoplab.host.terminal import messages, output
 from hoplab.many.sweep.place import held
@@ -84,7 +85,7 @@ def sweep(
     """Run every combination of a sweep that the store does not have; table, dataset, page."""
     from hoplab.many.sweep import api as sweeps
 
-    whole = _with(sweeps.read(file), overrides or [], seeds, keep or [])
+    whole = _with(sweeps.read(file, walk), overrides or [], seeds, keep or [])
     place = sweeps.Cluster(scheduler, cluster, workers, _options(cluster_set or []))
     if dry_run:
         _tell_plan(whole, store, place, as_json)

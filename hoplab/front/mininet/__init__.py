@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mininet-WiFi and Hoplab together.
 
-`launch` starts a guest with a script, by the interpreter that `hoplab.guest.mininet.found` finds.
+`launch` starts a guest with a script, by the interpreter that `hoplab.front.mininet.found` finds.
 What is below ``inside`` runs there: ``start.py`` prepares and starts the script, ``build.py`` makes
 the stations of a scenario, ``site`` holds the few hooks into others' code, ``bin`` programs that
 Mininet-WiFi starts and no distribution has.

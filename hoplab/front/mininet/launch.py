@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from hoplab.front.mininet import measured, recording
-from hoplab.guest.mininet.found import INSIDE, Found
+from hoplab.front.mininet.found import Found
+from hoplab.guest.mininet.surroundings import INSIDE
 from hoplab.host.machine import store
 from hoplab.host.machine.uml import refuse_input, run_guest
 from hoplab.host.machine.watch import Limits

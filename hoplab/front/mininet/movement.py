@@ -8,7 +8,8 @@ import math
 import subprocess
 from typing import Any
 
-from hoplab.guest.mininet.found import INSIDE, find, surroundings
+from hoplab.front.mininet.found import find
+from hoplab.guest.mininet.surroundings import INSIDE, surroundings
 from hoplab.model.errors import MissingTool, ScenarioError
 from hoplab.model.scenario.movement.trace import Trace, Waypoint
 from hoplab.model.scenario.stations import Topology

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hoplab.guest.mininet.found import INSIDE, PYTHON, VARIABLE, surroundings
+from hoplab.guest.mininet.surroundings import INSIDE, PYTHON, VARIABLE, surroundings
 from hoplab.guest.network import build, wifi
 from hoplab.guest.network.build import Network
 from hoplab.guest.network.hwsim import LAST_2_GHZ_CHANNEL

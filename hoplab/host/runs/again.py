@@ -14,27 +14,35 @@ from hoplab.host.results import digests
 from hoplab.host.results import manifest as manifests
 from hoplab.host.results.manifest import read_json
 from hoplab.host.runs import artifact, launch
+from hoplab.host.runs.builder import Find, none_here
 from hoplab.model.errors import MissingTool, NotReproduced, ResultsError
 from hoplab.model.scenario.file import parse
 
 MOST_DIFFERENCES = 5
 
 
-def verify(run: Path, say: Callable[[str], None], given: bool = False) -> str:
+def verify(
+    run: Path, say: Callable[[str], None], given: bool = False, find: Find = none_here
+) -> str:
     """Run the scenario of a finished run, or of an artifact, again; returns the common digest.
 
     ``say`` is told first where another machine has to do; ``given`` is the user's trust in a
     machine of others, see `trust.require`. Raises `NotReproduced`.
     """
     if run.is_dir():
-        return _compare(run, run, None, say, given)
+        return _compare(run, run, None, say, given, find)
     with tempfile.TemporaryDirectory(prefix="hoplab-verify-") as name:
         folder = Path(name)
-        return _compare(run, folder, artifact.read(run, folder), say, given)
+        return _compare(run, folder, artifact.read(run, folder), say, given, find)
 
 
 def _compare(
-    name: Path, folder: Path, machine: Machine | None, say: Callable[[str], None], given: bool
+    name: Path,
+    folder: Path,
+    machine: Machine | None,
+    say: Callable[[str], None],
+    given: bool,
+    find: Find,
 ) -> str:
     manifest = _manifest(name, folder)
     if manifest["machine"] == "mininet-wifi":
@@ -54,7 +62,7 @@ def _compare(
     scenario = parse(read_json(folder / "scenario.json"), f"{name}: scenario.json")
     with tempfile.TemporaryDirectory(prefix="hoplab-verify-") as place:
         where = Path(place) / "again"
-        again = launch.run(scenario, None, where, manifest["machine"], sealed=machine)
+        again = launch.run(scenario, None, where, manifest["machine"], sealed=machine, find=find)
     if again["digest"] != manifest["digest"]:
         why = ""
         if machine is not None and machine.id != manifest.get("machine_hash"):

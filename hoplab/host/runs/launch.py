@@ -9,14 +9,11 @@ import subprocess
 import sys
 import sysconfig
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
-from hoplab.guest.mininet import stations as mininet_wifi
-from hoplab.guest.mininet.found import VARIABLE, find
 from hoplab.guest.system import signals
 from hoplab.guest.system.processes import program
 from hoplab.host.machine import host, memory, select, uml
@@ -24,6 +21,7 @@ from hoplab.host.machine.pace import Pace
 from hoplab.host.machine.sealed import Machine
 from hoplab.host.machine.watch import Limits
 from hoplab.host.runs import collect, folder
+from hoplab.host.runs.builder import NOBODY, Builder, Find, none_here
 from hoplab.host.stream.hub import Stream, told
 from hoplab.host.stream.sink import NANOSECONDS
 from hoplab.model.errors import GuestFailed, HoplabError, ScenarioError, of_status
@@ -55,6 +53,7 @@ def run(
     sealed: Machine | None = None,
     stream: Stream | None = None,
     pace: float | None = None,
+    find: Find = none_here,
 ) -> dict[str, Any]:
     """Run a resolved scenario into the new folder ``out``, None for one of its own under
     ``runs``; returns the manifest.
@@ -63,9 +62,10 @@ def run(
     folder when they are there, then too. ``machine_file`` or ``sealed`` is the machine to take,
     instead of this checkout's or the installed one. ``stream`` is given the samples as they are
     taken, and is closed in the end. ``pace`` holds virtual time to that multiple of real time.
-    Raises the `HoplabError` of what went wrong.
+    ``find`` looks for the builder that the scenario names. Raises the `HoplabError` of what went
+    wrong.
     """
-    builder = others(scenario, sealed is not None or machine_file is not None)
+    builder = others(scenario, find, sealed is not None or machine_file is not None)
     if machine == "uml" and not builder:
         sealed = sealed or select.chosen(machine_file)
     else:
@@ -87,7 +87,7 @@ def _run(
     out: Path,
     machine: str,
     sealed: Machine | None,
-    builder: Mapping[str, str],
+    builder: Builder,
     wall_limit_s: float | None,
     on_progress: Callable[[Progress], None],
     on_results: Callable[[Path], None],
@@ -116,7 +116,7 @@ def _run(
             status = uml.run_guest(
                 lab_command(sealed, builder),
                 sealed=sealed,
-                folders=folders(builder),
+                folders=builder.folders,
                 writable=out,
                 seed=scenario.seed,
                 memory_mb=memory_mb(scenario),
@@ -126,7 +126,7 @@ def _run(
                 pace=None if pace is None else _pace(pace, scenario, out),
             ).exit_status
         else:
-            status = host.run_lab(out, on_line, builder)
+            status = host.run_lab(out, on_line, builder.environment)
     except BaseException as error:  # Ctrl-C and SIGTERM too: results so far are kept
         failure = error
     with signals.postponed():
@@ -144,38 +144,37 @@ def _run(
     return manifest
 
 
-def others(scenario: Scenario, chosen: bool = False) -> dict[str, str]:
-    """What the lab is told of Mininet-WiFi, where that builds the network; ``chosen`` is whether a
-    sealed machine has been, which holds none. Raises `MissingTool` where there is none."""
+def others(scenario: Scenario, find: Find = none_here, chosen: bool = False) -> Builder:
+    """Who builds the network, where others do; ``chosen`` is whether a sealed machine has been,
+    which holds none of them. Raises what ``find`` does."""
     if scenario.is_found:
         raise ScenarioError(
             'network.built_by: "script": the script that built it has to run again, by '
             "'hoplab mininet'"
         )
     if scenario.network.built_by == "hoplab":
-        return {}
+        return NOBODY
     if chosen:
         raise ScenarioError(
             'network.built_by: "mininet-wifi" is in no sealed machine, which sweeps, verify and '
             '--machine-file boot; use "hoplab run" on this computer\'s own'
         )
-    mininet_wifi.check(scenario)
-    return find().environment()
+    return find(scenario)
 
 
-def shell(scenario: Scenario, out: Path, machine: str) -> int:
+def shell(scenario: Scenario, out: Path, machine: str, find: Find = none_here) -> int:
     """A prompt on the scenario's network, with ``out`` for its logs; returns its status."""
     if machine != "host":
         uml.require_terminal()
-    builder = others(scenario)
+    builder = others(scenario, find)
     require(scenario, machine)
     folder.fill(out, scenario, None)
     if machine == "host":
-        return host.shell(out, environment=builder)
+        return host.shell(out, environment=builder.environment)
     return uml.run_guest(
         [*guest_python(builder), "-m", "hoplab.guest.lab.prompt", "/out"],
         writable=out,
-        folders=folders(builder),
+        folders=builder.folders,
         seed=scenario.seed,
         memory_mb=memory_mb(scenario),
         virtual=False,
@@ -198,22 +197,17 @@ def memory_mb(scenario: Scenario, duration_s: float | None = None) -> int:
     return memory.needed_mb(len(scenario.station), len(scenario.flow), whole_s)
 
 
-def folders(builder: Mapping[str, str]) -> list[Path]:
-    """What a guest has to have, beside its own, for the one who builds the network."""
-    return [Path(builder[VARIABLE])] if VARIABLE in builder else []
-
-
-def lab_command(sealed: Machine | None, builder: Mapping[str, str]) -> list[str]:
+def lab_command(sealed: Machine | None, builder: Builder) -> list[str]:
     """What a guest of a run does."""
     python = ["python3", "-S", "-P"] if sealed is not None else guest_python(builder)
     return [*python, "-m", "hoplab.guest.lab", "/out"]
 
 
-def guest_python(builder: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+def guest_python(builder: Builder = NOBODY) -> list[str]:
     """The interpreter as a guest sees it, without site: that would look at the checkout's own
     path, and a run's course must not depend on where the checkout lies. It is told of the one who
     builds the network."""
-    told = [f"{key}={value}" for key, value in builder.items()]
+    told = [f"{key}={value}" for key, value in builder.environment.items()]
     if not IS_CHECKOUT:  # the guest has it where the host has it
         path = f"PYTHONPATH={sysconfig.get_path('purelib')}"
         return ["env", *told, path, sys.executable, "-S", "-P"]

@@ -19,6 +19,7 @@ from hoplab.guest.system import signals
 from hoplab.host.machine import host, uml
 from hoplab.host.results.tables import raw_rows
 from hoplab.host.runs import collect, folder, launch
+from hoplab.host.runs.builder import Builder, Find, none_here
 from hoplab.host.stream.hub import Stream
 from hoplab.model.errors import GuestFailed, HoplabError
 from hoplab.model.scenario.model import Scenario
@@ -113,13 +114,14 @@ def session(
     stream: Stream,
     line: Line,
     on_results: Callable[[Path], None] = lambda folder: None,
+    find: Find = none_here,
 ) -> dict[str, Any]:
     """Bring the network up in real time, with a prompt where there is a terminal, until somebody
     ends it; returns the manifest. What was done is the scenario of the run's folder then.
 
     Raises the `HoplabError` of what went wrong; results so far are kept.
     """
-    builder = launch.others(scenario)
+    builder = launch.others(scenario, find)
     launch.require(scenario, machine)
     where = folder.made(out, source)
     with folder.held(where):
@@ -147,13 +149,11 @@ def session(
     return manifest
 
 
-def _machine(
-    scenario: Scenario, out: Path, machine: str, builder: dict[str, str], line: Line
-) -> int:
+def _machine(scenario: Scenario, out: Path, machine: str, builder: Builder, line: Line) -> int:
     terminal = sys.stdin.isatty()
     arguments = ["--prompt"] if terminal else []
     if machine == "host":
-        return host.shell(out, line.other.fileno(), arguments, builder)
+        return host.shell(out, line.other.fileno(), arguments, builder.environment)
     return uml.run_guest(
         [
             *launch.guest_python(builder),
@@ -165,7 +165,7 @@ def _machine(
             *arguments,
         ],
         writable=out,
-        folders=launch.folders(builder),
+        folders=builder.folders,
         seed=scenario.seed,
         memory_mb=launch.memory_mb(scenario, ROOM_S),
         virtual=False,

@@ -8,16 +8,17 @@ from pathlib import Path
 
 from hoplab.host.machine import host, select, uml
 from hoplab.host.runs import launch
+from hoplab.host.runs.builder import Find
 from hoplab.model.resources import PROJECT
 from hoplab.model.scenario.model import Scenario
 
 
-def command(scenario: Scenario, machine: str, machine_file: Path | None) -> str:
+def command(scenario: Scenario, machine: str, machine_file: Path | None, find: Find) -> str:
     """The command line and the environment of the guest, or of the lab on this host; nothing is
     run. What stands in capitals is made anew for each run."""
-    builder = launch.others(scenario, machine_file is not None)
+    builder = launch.others(scenario, find, machine_file is not None)
     if machine == "host":
-        values = [f"{key}={value}" for key, value in builder.items()]
+        values = [f"{key}={value}" for key, value in builder.environment.items()]
         lab = [word.replace(str(Path("OUT").resolve()), "OUT") for word in _host_lab()]
         return f"# in {PROJECT}, as root, with this environment\n{_line('env', *values, *lab)}"
     sealed = None if builder else select.chosen(machine_file)

@@ -12,19 +12,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from hoplab.guest.mininet import stations
+from hoplab.guest.mininet.surroundings import PYTHON, SBIN, VARIABLE
+from hoplab.host.runs.builder import Builder
 from hoplab.model.errors import MissingTool
-from hoplab.model.resources import PACKAGE
+from hoplab.model.scenario.model import Scenario
 
-VARIABLE = "HOPLAB_MININET_WIFI"
-"""The folder of a Mininet-WiFi that is not installed."""
-PYTHON = "HOPLAB_MININET_PYTHON"
-"""Tells a lab which interpreter has it."""
-INSIDE = PACKAGE / "guest" / "mininet" / "inside"
-"""What the interpreter that has it is to run."""
 NAME = "mn_wifi"
 """Mininet-WiFi's package."""
 SYSTEM_PYTHON = "/usr/bin/python3"
-SBIN = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 MODULES = {
     "mininet": "mininet",
     "numpy": "python3-numpy",
@@ -75,17 +71,14 @@ class Found:
         return {PYTHON: self.python, **tree}
 
 
-def surroundings(tree: str | None) -> dict[str, str]:
-    """Environment of a program of `INSIDE` that imports it."""
-    path = [str(INSIDE / "site"), *([tree] if tree else [])]
-    programs = [str(INSIDE / "bin"), os.environ.get("PATH", ""), *SBIN]
-    kept = {k: v for k, v in os.environ.items() if k not in ("HOPLAB_MEDIUM", "VIRTUAL_ENV")}
-    return {
-        **kept,
-        "PYTHONPATH": os.pathsep.join(path),
-        "PATH": os.pathsep.join(programs),
-        "MPLBACKEND": "Agg",
-    }
+def builder(scenario: Scenario) -> Builder:
+    """Mininet-WiFi, for a scenario whose network it builds.
+
+    Raises `MissingTool` where there is none, `ScenarioError` for what its radios cannot do.
+    """
+    stations.check(scenario)
+    found = find()
+    return Builder(found.environment(), () if found.tree is None else (found.tree,))
 
 
 def find(script: Path | None = None) -> Found:

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who builds a scenario's network in the lab's place, as a lab is told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hoplab.model.errors import MissingTool
+from hoplab.model.scenario.model import Scenario
+
+
+@dataclass(frozen=True)
+class Builder:
+    """A program of others: ``environment`` tells the lab where it is, and a guest has to have
+    ``folders`` beside its own. Empty where the lab itself builds."""
+
+    environment: Mapping[str, str] = field(default_factory=dict)
+    folders: tuple[Path, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.environment)
+
+
+NOBODY = Builder()
+Find = Callable[[Scenario], Builder]
+"""Finds the builder that a scenario names."""
+
+
+def none_here(scenario: Scenario) -> Builder:
+    """What finds none: the command line and the Python interface do."""
+    raise MissingTool(
+        f'network.built_by: "{scenario.network.built_by}" is not looked for here; use "hoplab run"'
+    )
