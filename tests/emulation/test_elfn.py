@@ -10,8 +10,17 @@ import pytest
 from hoplab.model.resources import PROJECT
 
 
+class Answers(dict[str, Any]):
+    """What each scene answered. Asking for one that failed fails the test that asks."""
+
+    def __getitem__(self, scene: str) -> Any:
+        found = super().__getitem__(scene)
+        assert not (isinstance(found, dict) and "failed" in found), found["failed"]
+        return found
+
+
 @pytest.fixture(scope="module")
-def answer(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def answer(tmp_path_factory: pytest.TempPathFactory) -> Answers:
     """What tests/emulation/guest/elfn.py found in one guest."""
     done = subprocess.run(
         [
@@ -27,8 +36,7 @@ def answer(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         cwd=tmp_path_factory.mktemp("elfn"),
     )
     assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    return Answers(json.loads(done.stdout))
 
 
 def stands_by(found: dict[str, Any]) -> None:
@@ -47,7 +55,7 @@ def stands_by(found: dict[str, Any]) -> None:
     assert found["reason"] == "acknowledged" and found["complete"], found
 
 
-def test_every_variant_stands_by_and_goes_on_as_before(answer: dict[str, Any]) -> None:
+def test_every_variant_stands_by_and_goes_on_as_before(answer: Answers) -> None:
     assert len(answer["variants"]) == 9
     for found in answer["variants"]:
         stands_by(found)
@@ -55,7 +63,7 @@ def test_every_variant_stands_by_and_goes_on_as_before(answer: dict[str, Any]) -
             assert found["resumed"][key] == found["before"][key], found
 
 
-def test_the_studys_other_resumptions(answer: dict[str, Any]) -> None:
+def test_the_studys_other_resumptions(answer: Answers) -> None:
     window, timer = answer["resumptions"]["window-1"], answer["resumptions"]["default-timer"]
     stands_by(window)
     stands_by(timer)
@@ -66,7 +74,7 @@ def test_the_studys_other_resumptions(answer: dict[str, Any]) -> None:
     assert timer["resumed"]["rto"] == 1_000_000
 
 
-def test_every_other_end_of_standby_gives_the_connection_back(answer: dict[str, Any]) -> None:
+def test_every_other_end_of_standby_gives_the_connection_back(answer: Answers) -> None:
     assert answer["endings"] == {
         "gave-up": ["gave-up", True, True],
         "closed": ["closed"],
@@ -79,7 +87,7 @@ def test_every_other_end_of_standby_gives_the_connection_back(answer: dict[str, 
     }
 
 
-def test_segments_on_their_way_are_not_sent_again(answer: dict[str, Any]) -> None:
+def test_segments_on_their_way_are_not_sent_again(answer: Answers) -> None:
     assert answer["fates"] == {
         # Any notice begins a stand-by: the route has failed, whatever became of the segment.
         "alone": 1,
@@ -91,18 +99,18 @@ def test_segments_on_their_way_are_not_sent_again(answer: dict[str, Any]) -> Non
     }
 
 
-def test_a_routers_icmp_is_a_notice(answer: dict[str, Any]) -> None:
+def test_a_routers_icmp_is_a_notice(answer: Answers) -> None:
     found = answer["icmp"]
     assert found == {"began": True, "ended": True, "timeouts": 0, "kept": True, "complete": True}
 
 
-def test_namespaces_are_apart(answer: dict[str, Any]) -> None:
+def test_namespaces_are_apart(answer: Answers) -> None:
     found = answer["namespaces"]
     assert found["standing"] == 0 and found["complete"]
     assert {k: v for k, v in found["counters"].items() if v} == {"no-connection": 1}
 
 
-def test_hostile_notices_only_count(answer: dict[str, Any]) -> None:
+def test_hostile_notices_only_count(answer: Answers) -> None:
     found = answer["hostile"]
     assert found["counted"] >= 1_000_000
     assert found["standing"] == found["standby"] == 0
@@ -111,7 +119,7 @@ def test_hostile_notices_only_count(answer: dict[str, Any]) -> None:
     assert found["complete"]
 
 
-def test_many_at_once_and_unloading(answer: dict[str, Any]) -> None:
+def test_many_at_once_and_unloading(answer: Answers) -> None:
     found = answer["many"]
     assert found == {
         "standing": 24,
@@ -123,5 +131,5 @@ def test_many_at_once_and_unloading(answer: dict[str, Any]) -> None:
     }
 
 
-def test_the_kernel_has_nothing_to_complain_of(answer: dict[str, Any]) -> None:
+def test_the_kernel_has_nothing_to_complain_of(answer: Answers) -> None:
     assert answer["complaints"] == []

@@ -13,6 +13,7 @@ import struct
 import subprocess
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -40,6 +41,8 @@ VARIANTS = (
     ("tcpw", True, True),
 )
 RANDOM_NOTICES = 1_000_000
+FAILED = "failed"
+"""In a scene's place: why it gave no answer."""
 IN_ONE = 60
 MANY = 24
 
@@ -61,6 +64,10 @@ class Scene:
         self.elfn = Elfn("near")
         self.elfn.set(**SETTINGS)
         self.sniffer = Sniffer()
+
+    def close(self) -> None:
+        self.elfn.close()
+        self.wire.namespaces.close()
 
     def stand_by(self, *flows: Flow) -> list[int]:
         """Cut the wire and tell the module; returns what each has not had acknowledged."""
@@ -378,7 +385,13 @@ def main(names: list[str]) -> dict[str, Any]:
     answer: dict[str, Any] = {}
     for name in names or SCENES:
         print(name, file=sys.stderr, flush=True)
-        answer[name] = SCENES[name](scene)
+        # A scene that fails hides no other: what is shared is made anew after it.
+        try:
+            answer[name] = SCENES[name](scene)
+        except Exception:
+            answer[name] = {FAILED: traceback.format_exc()}
+            scene.close()
+            scene = Scene()
     kernel = subprocess.run(["dmesg"], capture_output=True, text=True, check=True).stdout
     answer["complaints"] = [
         line
