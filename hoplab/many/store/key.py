@@ -10,12 +10,8 @@ from hoplab.model.resources import PACKAGE
 from hoplab.model.scenario.model import Scenario
 
 FORMAT = 1
-EVALUATION = (
-    *("host/results/digests.py", "host/results/flows.py", "host/results/packets.py"),
-    *("host/results/rings.py", "host/results/tables.py", "host/results/parquet.py"),
-    *("host/results/arrow.py", "model/records/schema.py", "model/records/schema.toml"),
-)
-"""Outside the sealed machine, what makes tables of its records."""
+EVALUATION = ("host/results", "model/records")
+"""Outside the sealed machine, the folders whose code makes tables of its records."""
 
 
 def text_of(scenario: Scenario) -> str:
@@ -28,9 +24,10 @@ def evaluation() -> str:
     """Hash of the code that turns a guest's records into tables. It is no part of the machine,
     and a run whose records would be read in another way is another run."""
     sha = hashlib.sha256()
-    for name in EVALUATION:
-        content = (PACKAGE / name).read_bytes()
-        sha.update(f"{name} {len(content)}\n".encode())
+    files = (path for folder in EVALUATION for path in (PACKAGE / folder).rglob("*"))
+    for path in sorted(path for path in files if path.suffix in (".py", ".toml")):
+        content = path.read_bytes()
+        sha.update(f"{path.relative_to(PACKAGE).as_posix()} {len(content)}\n".encode())
         sha.update(content)
     return sha.hexdigest()
 
