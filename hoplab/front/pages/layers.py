@@ -28,11 +28,13 @@ Graph = Mapping[str, Mapping[str, list[str]]]
 
 
 def modules() -> dict[str, Path]:
-    """Every module of the package by its name without the package's."""
+    """Every module of the package by its name without the package's, but for those that only
+    make a top folder a package."""
     found = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         parts = path.relative_to(PACKAGE).with_suffix("").parts
-        if len(parts) > 1 and OTHERS_PROGRAMS not in parts:
+        bare = len(parts) == 2 and parts[1] == "__init__"
+        if len(parts) > 1 and not bare and OTHERS_PROGRAMS not in parts:
             found[".".join(parts).removesuffix(".__init__")] = path
     return found
 
