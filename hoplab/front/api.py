@@ -18,12 +18,16 @@ import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import plotly.graph_objects as go
+from rich.console import Console
 
 from hoplab.front.mininet.found import builder
 from hoplab.front.mininet.movement import walk
 from hoplab.host.results import reader
 from hoplab.host.runs import launch
+from hoplab.host.terminal import PLAIN_WIDTH
 from hoplab.model.errors import (
     DaemonDied,
     GuestFailed,
@@ -36,9 +40,8 @@ from hoplab.model.errors import (
 from hoplab.model.scenario.file import assign, parse, read
 from hoplab.model.scenario.model import Scenario
 from hoplab.model.scenario.resolve import resolve
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
+from hoplab.show.report import data, figures, render
+from hoplab.show.report.summary import summary, summary_html, summary_table
 
 __all__ = [
     "DaemonDied",
@@ -75,30 +78,23 @@ class Run(reader.Results):
     @property
     def report(self) -> Path:
         """The report's page, written where it is not there yet."""
-        from hoplab.show.report import render
 
         page = self.run_dir / "report.html"
         return page if page.exists() else render(self.run_dir)
 
     def summary(self) -> dict[str, Any]:
         """What ``hoplab run --json`` prints."""
-        from hoplab.show.report.summary import summary
 
         return summary(self)
 
     def figure(self) -> go.Figure:
         """Goodput, cwnd and ssthresh, RTT, delays and queues over virtual time."""
-        from hoplab.show.report import data, figures
 
         figure = figures.over_time_figure(data.figures(self))
         # The report's page is white; a notebook may be dark, and the figure's letters are too.
         return figure.update_layout(paper_bgcolor="white", plot_bgcolor="white")
 
     def __str__(self) -> str:
-        from rich.console import Console
-
-        from hoplab.host.terminal import PLAIN_WIDTH
-        from hoplab.show.report.summary import summary_table
 
         console = Console(width=PLAIN_WIDTH, color_system=None)
         with console.capture() as text:
@@ -107,7 +103,6 @@ class Run(reader.Results):
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        from hoplab.show.report.summary import summary_html
 
         return summary_html(self)
 

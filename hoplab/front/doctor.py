@@ -13,7 +13,7 @@ from pathlib import Path
 
 from hoplab.front.mininet import found as mininet_wifi
 from hoplab.guest.system.processes import program
-from hoplab.host.machine import kernel, memory, private, select, uml
+from hoplab.host.machine import memory, private, select, uml
 from hoplab.host.machine.sealed import SHORT
 from hoplab.model.errors import HoplabError
 
@@ -52,7 +52,7 @@ def checks() -> Iterator[Check]:
     """Every check, the most basic first."""
     machine = platform.machine()
     yield Check("processor", "guests", machine == "x86_64", machine)
-    yield _try("guest kernel", "guests", lambda: str(kernel.path()))
+    yield _try("guest kernel", "guests", lambda: str(uml.open_kernel()))
     yield _try("private folder", "guests", lambda: str(private.folder()))
     yield _try("guest memory", "guests", _memory)
     yield _try("confinement", "guests", lambda: CONFINEMENTS[uml.confinement()])

@@ -16,8 +16,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from typer.cli import get_docs_for_click
 
-from hoplab.front.commands import helping
-from hoplab.front.commands.cli import app
+from hoplab.front.commands import cli
 
 OPTIONS = "options.md"
 MATHJAX = re.compile(r'<script[^>]*src="https://cdnjs[^"]*mathjax[^"]*"[^>]*></script>')
@@ -34,7 +33,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Every command with its options, as ``--help`` has them."""
-    command = helping.commands(app)
+    command = cli.command()
     context = typer.Context(command, info_name="hoplab")
     text = get_docs_for_click(
         obj=command, ctx=context, name="hoplab", title="Commands and their options"

@@ -17,9 +17,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hoplab.many.store import Store, key_of
 from hoplab.many.store import entry as entries
-from hoplab.many.store.key import text_of
+from hoplab.many.store.files import Store
+from hoplab.many.store.key import key_of, text_of
 from hoplab.many.sweep import api as sweeps
 from hoplab.many.sweep.cluster import joined
 from hoplab.many.sweep.engine import AHEAD

@@ -15,7 +15,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from hoplab.many.store import Store, again
+from hoplab.many.store import again
+from hoplab.many.store.files import Store
 from hoplab.many.sweep import api as sweeps
 from hoplab.model.resources import PROJECT
 

@@ -10,7 +10,7 @@ import pytest
 from typer.cli import get_docs_for_click
 from typer.testing import CliRunner
 
-from hoplab.front.commands import helping, start
+from hoplab.front.commands import cli, start
 from hoplab.front.commands import study as command
 from hoplab.front.commands.cli import app
 from hoplab.host.machine import select, uml
@@ -32,14 +32,14 @@ def test_help_breaks_no_word_and_names_no_type_of_a_switch(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     for words in (["--help"], ["run", "--help"], ["init", "--help"]):
-        helping.commands(app)(args=words, standalone_mode=False)
+        cli.command()(args=words, standalone_mode=False)
     said = capsys.readouterr().out
     assert "<bool>" not in said
     assert {"random-waypoint,", "ns2-stock,"} <= set(said.split())
 
 
 def test_the_page_of_options_has_whole_sentences() -> None:
-    made = helping.commands(app)
+    made = cli.command()
     import typer
 
     text = get_docs_for_click(obj=made, ctx=typer.Context(made), name="hoplab", title="Options")

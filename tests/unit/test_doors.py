@@ -19,9 +19,10 @@ import pytest
 from hoplab.host.machine import pack, select, store, trust
 from hoplab.host.results import digests
 from hoplab.host.runs import again, launch
-from hoplab.many.store import Store, serve
 from hoplab.many.store import again as stored
 from hoplab.many.store import entry as entries
+from hoplab.many.store import serve
+from hoplab.many.store.files import Store
 from hoplab.model.errors import HoplabError, MissingTool, ResultsError
 from tests.unit.test_machine import make
 from tests.unit.test_store import entry

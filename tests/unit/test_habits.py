@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 from hoplab import __version__
 from hoplab.front.commands import cli, completion, start
+from hoplab.front.commands import run as command
 from hoplab.host import results
 from hoplab.host.runs import collect, compare, folder, listing
 from hoplab.host.stream.hub import Stream
@@ -323,7 +324,7 @@ def test_of_several_runs_one_that_fails_stops_no_other(
         return manifest, made / "report.html", Stream([])
 
     where = "first"
-    monkeypatch.setattr(cli, "_performed", performed)
+    monkeypatch.setattr(command, "_performed", performed)
     names = [tmp_path / f"{name}.toml" for name in ("one", "bad", "two")]
     for name in names:
         name.write_text('[topology]\nkind = "chain"\n')

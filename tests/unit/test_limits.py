@@ -17,7 +17,7 @@ from hoplab.front.commands.cli import app
 from hoplab.front.testing import guest, outside, plugin
 from hoplab.host.machine import private
 from hoplab.host.runs import folder
-from hoplab.many.sweep import cluster
+from hoplab.many.sweep import cluster, dasked
 from hoplab.model.errors import MissingTool, ResultsError, ScenarioError
 from hoplab.model.scenario.file import parse
 from hoplab.model.scenario.model import Radio
@@ -102,7 +102,7 @@ def test_dask_leaves_nothing_in_the_current_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with cluster.joined(cluster.Cluster(workers=1)) as client:
+    with dasked.joined(cluster.Cluster(workers=1)) as client:
         assert client.submit(os.getpid).result() > 0
     assert list(tmp_path.iterdir()) == []
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from hoplab.front.commands import cli
+from hoplab.front.commands import following
 from hoplab.guest.system import signals
 from hoplab.host import results
 from hoplab.host.results import digests, tables
@@ -108,7 +108,7 @@ def test_a_run_that_was_interrupted_is_called_that(killed: Path) -> None:
 def test_who_interrupts_a_run_is_told_where_it_is_and_what_it_says(
     killed: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(signals.Stopped), cli._told_so_far([killed / "report.html"]):
+    with pytest.raises(signals.Stopped), following.told_so_far([killed / "report.html"]):
         collect.gather(killed, 1.0, 5, signals.Stopped(signal.SIGINT))
         raise signals.Stopped(signal.SIGINT)
     said = capsys.readouterr().err

@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from hoplab.host.results import arrow, digests
-from hoplab.many.store import Entry, Store, apart
+from hoplab.many.store import apart
 from hoplab.many.store import entry as entries
+from hoplab.many.store.entry import Entry
+from hoplab.many.store.files import Store
 from hoplab.model.errors import ResultsError
 
 KEY = "ab" + "0" * 62

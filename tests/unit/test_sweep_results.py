@@ -11,8 +11,9 @@ import pytest
 
 from hoplab.host.results import arrow
 from hoplab.host.statistics.samples import Sample
-from hoplab.many.store import Entry, Store
 from hoplab.many.store import entry as entries
+from hoplab.many.store.entry import Entry
+from hoplab.many.store.files import Store
 from hoplab.many.sweep import engine, page
 from hoplab.many.sweep.api import Point, Sweep, read
 from hoplab.many.sweep.dataset import Dataset

@@ -8,7 +8,9 @@ from typing import Annotated
 
 import typer
 
+from hoplab.host.machine import compare, pack, select, store
 from hoplab.host.terminal import messages
+from hoplab.model.errors import HoplabError
 
 app = typer.Typer(no_args_is_help=True, help="Sealed machines: what runs boot, as one file.")
 
@@ -19,8 +21,6 @@ MOST_LINES = 200
 @app.command("list")
 def show() -> None:
     """List the machines here, the newest first; * is the one that runs take."""
-    from hoplab.host.machine import select, store
-    from hoplab.model.errors import HoplabError
 
     try:
         own = select.chosen()
@@ -53,7 +53,6 @@ def write(
     name: Annotated[str | None, typer.Option("--machine", help="Another than runs take.")] = None,
 ) -> None:
     """Write a machine to one compressed file, the same bits from the same machine."""
-    from hoplab.host.machine import pack, select, store
 
     machine = select.chosen() if name is None else store.named(name)
     pack.pack(machine, file)
@@ -63,7 +62,6 @@ def write(
 @app.command("unpack")
 def read(file: Annotated[Path, typer.Argument(help="What 'hoplab machine pack' wrote.")]) -> None:
     """Take a machine from a file into the cache; a damaged or foreign one is refused."""
-    from hoplab.host.machine import pack
 
     machine = pack.unpack(file)
     print(f"machine {machine.id} in {machine.folder}")
@@ -72,7 +70,6 @@ def read(file: Annotated[Path, typer.Argument(help="What 'hoplab machine pack' w
 @app.command()
 def diff(one: Name, other: Name) -> None:
     """Say what two machines differ in: packages, kernel, layers, files."""
-    from hoplab.host.machine import compare, store
 
     lines = list(compare.of_machines(store.named(one), store.named(other)))
     for line in lines[:MOST_LINES]:

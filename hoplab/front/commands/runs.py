@@ -14,6 +14,11 @@ from rich.table import Table
 from rich.text import Text
 
 from hoplab.front.mininet.found import builder
+from hoplab.host import results
+from hoplab.host.analysis import ns2trace
+from hoplab.host.analysis import trace as traces
+from hoplab.host.results.manifest import read_json
+from hoplab.host.runs import again, artifact, compare, listing
 from hoplab.host.terminal import messages, output
 from hoplab.model.errors import NotReproduced
 
@@ -34,7 +39,6 @@ def show(
     as_json: Json = False,
 ) -> None:
     """List the runs in a folder: when, what, how it ended, goodput of all flows, digest."""
-    from hoplab.host.runs import listing
 
     entries = listing.runs(where)
     if as_json:
@@ -77,8 +81,6 @@ def diff(
     ] = False,
 ) -> None:
     """Say what two runs differ in: scenario, machine, results."""
-    from hoplab.host import results
-    from hoplab.host.runs import compare
 
     one, other = results.load(first), results.load(second)
     found = list(compare.runs(one, other))
@@ -109,9 +111,6 @@ def trace(
     ] = False,
 ) -> None:
     """Print a run as ns-2's wireless trace: sent (s), received (r), forwarded (f), dropped (D)."""
-    from hoplab.host import results
-    from hoplab.host.analysis import ns2trace
-    from hoplab.host.analysis import trace as traces
 
     run = results.load(run_folder)
     lines: Iterator[tuple[float, str]]
@@ -139,7 +138,6 @@ def verify(
     ] = False,
 ) -> None:
     """Check a finished run's tables, run its scenario again and compare the digests."""
-    from hoplab.host.runs import again
 
     def say(line: str) -> None:
         messages.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -154,8 +152,6 @@ def pack_run(
     file: Annotated[Path, typer.Argument(help="The new file, e.g. run.tar.zst.")],
 ) -> None:
     """Write a run with its machine to one file, which 'hoplab verify' takes anywhere."""
-    from hoplab.host.results.manifest import read_json
-    from hoplab.host.runs import artifact
 
     machine = artifact.write(run_folder, read_json(run_folder / "manifest.json"), file)
     size = file.stat().st_size >> 20

@@ -16,7 +16,12 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from hoplab.host.machine import select
+from hoplab.host.machine import store as machines
 from hoplab.host.terminal import messages, output
+from hoplab.many.store import again, apart, serve
+from hoplab.many.store.files import Store, discard
+from hoplab.model.errors import HoplabError, NotReproduced
 
 app = typer.Typer(
     no_args_is_help=True, help="Runs that are kept by the hash of scenario and machine."
@@ -42,8 +47,6 @@ def show(
     as_json: Json = False,
 ) -> None:
     """List the newest runs, and what there is in all."""
-    from hoplab.many.store import apart
-    from hoplab.many.store.files import Store
 
     place = Store(store)
     dated = []
@@ -120,10 +123,6 @@ def gc(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would go.")] = False,
 ) -> None:
     """Remove what is damaged or was left half-written, and the runs that are named."""
-    from hoplab.host.machine import select
-    from hoplab.host.machine import store as machines
-    from hoplab.many.store.files import Store, discard
-    from hoplab.model.errors import HoplabError
 
     place = Store(store)
     here = {machine.id for machine in machines.machines()}
@@ -169,9 +168,6 @@ def verify(
     trust: Trust = False,
 ) -> None:
     """Check runs' tables, make them again and compare the digests."""
-    from hoplab.many.store import again
-    from hoplab.many.store.files import Store
-    from hoplab.model.errors import NotReproduced
 
     place = Store(store)
     if key:
@@ -207,8 +203,6 @@ def report(
     trust: Trust = False,
 ) -> None:
     """Make a run's folder and report, below OUT/runs, by running it again."""
-    from hoplab.many.store import serve
-    from hoplab.many.store.files import Store
 
     place = Store(store)
     start = place.find(key).key[:SHORT]
@@ -223,8 +217,6 @@ def show_page(
     trust: Trust = False,
 ) -> None:
     """Show a sweep's page on this computer; a run's report is made when its link is followed."""
-    from hoplab.many.store import serve
-    from hoplab.many.store.files import Store
 
     server = serve.Server(Store(store), folder, port, trust)
     server.start()

@@ -11,6 +11,10 @@ from typing import Annotated
 
 import typer
 
+from hoplab.host.runs import push as pushed
+from hoplab.host.stream import grafana
+from hoplab.host.stream.chosen import sinks
+from hoplab.host.stream.sink import Refused, Unavailable
 from hoplab.host.terminal import output
 from hoplab.model.errors import ResultsError, ScenarioError
 
@@ -37,9 +41,6 @@ def push(
     ] = None,
 ) -> None:
     """Send a finished run or a sweep's results to a database, or write their lines to a file."""
-    from hoplab.host.runs import push as pushed
-    from hoplab.host.stream import grafana
-    from hoplab.host.stream.chosen import sinks
 
     chosen = sinks(influx, stream)
     if not chosen:
@@ -67,7 +68,6 @@ def _tell(line: str) -> None:
 
 def _insist(name: str, action: Callable[[], None]) -> None:
     """Try several times. Raises `ResultsError`."""
-    from hoplab.host.stream.sink import Refused, Unavailable
 
     for attempt in range(1, TRIES + 1):
         try:

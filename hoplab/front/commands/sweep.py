@@ -7,22 +7,32 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
+from rich.progress import BarColumn, TextColumn
+from rich.progress import Progress as Bar
 from rich.table import Table
 from rich.text import Text
 
 from hoplab.front.mininet.movement import walk
 from hoplab.guest.system import signals
+from hoplab.host.machine import select
 from hoplab.host.terminal import messages, output
+from hoplab.many.store.entry import TOTALS
+from hoplab.many.store.files import Store
+from hoplab.many.sweep import api as sweeps
+from hoplab.many.sweep import page
+from hoplab.many.sweep.api import Cluster, Progress, Sweep
+from hoplab.many.sweep.cluster import cores
+from hoplab.many.sweep.dataset import Dataset
+from hoplab.many.sweep.estimate import estimate
 from hoplab.many.sweep.place import held
+from hoplab.many.sweep.summary import Summary, told
 from hoplab.model.reading import MAX_BYTES, read_text
-
-if TYPE_CHECKING:
-    from hoplab.many.sweep.api import Cluster, Progress, Sweep
-    from hoplab.many.sweep.summary import Summary
+from hoplab.model.scenario.file import override
 
 app = typer.Typer()
 
@@ -83,7 +93,6 @@ def sweep(
     ] = None,
 ) -> None:
     """Run every combination of a sweep that the store does not have; table, dataset, page."""
-    from hoplab.many.sweep import api as sweeps
 
     whole = _with(sweeps.read(file, walk), overrides or [], seeds, keep or [])
     place = sweeps.Cluster(scheduler, cluster, workers, _options(cluster_set or []))
@@ -100,9 +109,6 @@ def sweep(
 
 def _with(sweep: Sweep, overrides: list[str], seeds: int | None, keep: list[str]) -> Sweep:
     """The sweep as the command line changes it."""
-    from dataclasses import replace
-
-    from hoplab.model.scenario.file import override
 
     base = json.loads(json.dumps(sweep.base, default=str)) if overrides else sweep.base
     for one in overrides:
@@ -114,7 +120,6 @@ def _with(sweep: Sweep, overrides: list[str], seeds: int | None, keep: list[str]
 
 
 def _options(given: list[str]) -> dict[str, Any]:
-    from hoplab.model.scenario.file import override
 
     options: dict[str, Any] = {}
     for one in given:
@@ -123,10 +128,6 @@ def _options(given: list[str]) -> dict[str, Any]:
 
 
 def _tell_plan(sweep: Sweep, store: Path | None, place: Cluster, as_json: bool) -> None:
-    from hoplab.host.machine import select
-    from hoplab.many.store import TOTALS, Store
-    from hoplab.many.sweep.cluster import cores
-    from hoplab.many.sweep.estimate import estimate
 
     machine = select.chosen()
     kept = Store(store)
@@ -172,11 +173,6 @@ def _run(
     keep_runs: bool,
 ) -> dict[str, Any]:
     """Run it; what there is becomes results where it is stopped, too."""
-    from hoplab.host.machine import select
-    from hoplab.many.sweep import api as sweeps
-    from hoplab.many.sweep import page
-    from hoplab.many.sweep.dataset import Dataset
-    from hoplab.many.sweep.summary import Summary
 
     machine = select.chosen()
     # Before the first run: they may have changed, or gone, after the last.
@@ -243,7 +239,6 @@ def _run(
 
 
 def _print(answer: dict[str, Any], as_json: bool) -> None:
-    from hoplab.many.sweep.summary import told
 
     summary: Summary = answer.pop("summary")
     if as_json:
@@ -298,8 +293,6 @@ def _duration(seconds: float) -> str:
 @contextmanager
 def _shown(title: str, total: int) -> Iterator[Callable[[Progress], None]]:
     """A bar where messages go to a terminal."""
-    from rich.progress import BarColumn, TextColumn
-    from rich.progress import Progress as Bar
 
     with Bar(
         TextColumn("{task.description}"),

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from hoplab.front.mininet import measured
 from hoplab.front.mininet.recording import STARTED
 from hoplab.guest.lab import job
 from hoplab.guest.network.build import Network
@@ -23,6 +24,8 @@ from hoplab.guest.network.namespaces import Namespaces
 from hoplab.guest.system import signals
 from hoplab.guest.system.note import Note, start_time
 from hoplab.host.runs import folder
+from hoplab.host.stream.chosen import sinks
+from hoplab.host.stream.hub import Stream
 from hoplab.model.errors import HoplabError
 from hoplab.model.scenario.file import parse
 from hoplab.model.scenario.model import Scenario
@@ -63,11 +66,6 @@ def _measure(request: dict[str, Any], scenario: Scenario, out: Path) -> int:
         if error is not None:
             _say(error=f"record: {error}")
         return status
-    # Only here: a guest has no use for them.
-    from hoplab.front.mininet import measured
-    from hoplab.host.stream.chosen import sinks
-    from hoplab.host.stream.hub import Stream
-
     chosen = sinks(request["influx"], [Path(name) for name in request["stream"]])
     with Stream(chosen) as stream:
         stream.begin(out, scenario, measured.MACHINE, real_time)

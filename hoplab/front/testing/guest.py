@@ -11,6 +11,8 @@ import pytest
 FOLDER = "HOPLAB_PYTEST_REPORTS"
 """In the environment of a guest's pytest: the folder that it shares with the one outside."""
 REPORTS = "reports.jsonl"
+OPTIONS = frozenset({"radios", "seed", "realtime", "memory_mb"})
+"""That a marker may name."""
 
 
 class Reporter:

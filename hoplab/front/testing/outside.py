@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from hoplab.front.testing import guest
-from hoplab.front.testing.plugin import OPTIONS
 from hoplab.host.machine import private, uml
 from hoplab.host.machine.uml import MOST_RADIOS
 from hoplab.host.machine.watch import Limits
@@ -59,12 +58,12 @@ def _reports(item: pytest.Item, marker: pytest.Mark) -> Iterator[pytest.TestRepo
 
 
 def _settings(item: pytest.Item, marker: pytest.Mark) -> dict[str, Any]:
-    unknown = sorted(set(marker.kwargs) - OPTIONS)
+    unknown = sorted(set(marker.kwargs) - guest.OPTIONS)
     if marker.args or unknown:
         what = unknown[0] if unknown else repr(marker.args[0])
         raise ScenarioError(
             f"{item.nodeid}: @pytest.mark.hoplab: {what} is none of its options; "
-            f"name them: {', '.join(sorted(OPTIONS))}"
+            f"name them: {', '.join(sorted(guest.OPTIONS))}"
         )
     for name, least, most in (("radios", 0, MOST_RADIOS), ("seed", 0, MOST_SEED), MEMORY_MB):
         value = marker.kwargs.get(name, least)

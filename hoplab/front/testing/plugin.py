@@ -25,7 +25,6 @@ MARKER = (
     "hoplab(radios=0, seed=1, realtime=False, memory_mb=2048): run this test in a guest of its "
     "own, as root, with so many virtual radios (wlan0, …) and in virtual time"
 )
-OPTIONS = frozenset({"radios", "seed", "realtime", "memory_mb"})
 SEEDS = 5
 KEPT = Path(".hoplab")
 

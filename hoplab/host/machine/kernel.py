@@ -8,19 +8,12 @@ from functools import cache
 from pathlib import Path
 
 from hoplab.model.errors import MissingTool
-from hoplab.model.resources import IS_CHECKOUT, KERNEL_BUILD
+from hoplab.model.resources import KERNEL_BUILD
 
 
 @cache
 def folder() -> Path:
-    """The cache folder that belongs to this checkout's kernel source, options and patches.
-
-    An installed package has its machine's instead.
-    """
-    if not IS_CHECKOUT:
-        from hoplab.host.machine import select  # which builds on this module, in a checkout
-
-        return select.chosen().folder
+    """The cache folder that belongs to this checkout's kernel source, options and patches."""
     answer = subprocess.run(
         [str(KERNEL_BUILD), "--print-path"], capture_output=True, text=True, check=False
     )

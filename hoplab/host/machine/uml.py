@@ -24,14 +24,14 @@ from functools import cache, partial
 from pathlib import Path
 from typing import IO, Any
 
-from hoplab.host.machine import kernel, memory, private
+from hoplab.host.machine import kernel, memory, private, select
 from hoplab.host.machine.clock import START_NS
 from hoplab.host.machine.cores import Core
 from hoplab.host.machine.pace import Pace, Pacer
 from hoplab.host.machine.sealed import Machine
 from hoplab.host.machine.watch import Limits, Watch, kill, last_message
 from hoplab.model.errors import GuestFailed, MissingTool, ScenarioError
-from hoplab.model.resources import PROJECT
+from hoplab.model.resources import IS_CHECKOUT, PROJECT
 
 INIT = Path(__file__).with_name("init")
 LAUNCHER = Path(__file__).with_name("launcher")
@@ -151,7 +151,7 @@ def guest_command(
     radios: int = 0,
 ) -> list[str]:
     """A guest's kernel and its arguments; it runs with `environment`, in a folder of its own."""
-    binary = kernel.path() if sealed is None else sealed.kernel
+    binary = open_kernel() if sealed is None else sealed.kernel
     root = HOST_ROOT if sealed is None else SEALED_ROOT
     return [str(binary), f"mem={memory_mb}M", *root, *_options(seed, virtual, radios)]
 
@@ -279,7 +279,7 @@ def _write_job(
     virtual: bool,
 ) -> None:
     shutil.copy(INIT, folder / "init")
-    places = {"project": PROJECT, "cwd": Path(cwd), "modules": kernel.folder() / "modules"}
+    places = {"project": PROJECT, "cwd": Path(cwd), "modules": open_kernel().parent / "modules"}
     if writable is not None:
         places["out"] = writable
     shown = {f"shown{i}": place.absolute() for i, place in enumerate(folders)}
@@ -340,4 +340,10 @@ def require() -> None:
     """Raise `MissingTool` where this machine cannot run guests."""
     if os.uname().machine != "x86_64":
         raise MissingTool(f"guest kernel: needs an x86_64 machine, this is {os.uname().machine}")
-    kernel.path()
+    open_kernel()
+
+
+def open_kernel() -> Path:
+    """The kernel of a guest that has the host's files, its modules beside it: the checkout's, or
+    an installed package's machine's. Raises `MissingTool` where there is none."""
+    return kernel.path() if IS_CHECKOUT else select.chosen().kernel

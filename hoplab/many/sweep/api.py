@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hoplab.host.machine.sealed import Machine
-from hoplab.many.store import Store
+from hoplab.many.store.files import Store
 from hoplab.many.sweep.cluster import Cluster
 from hoplab.many.sweep.engine import Done, Engine, Listed, Options, Source
 from hoplab.many.sweep.points import Combination, Point, Sweep, read

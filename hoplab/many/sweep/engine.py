@@ -25,16 +25,16 @@ import pyarrow as pa
 
 from hoplab.host.machine import assemble, private, select
 from hoplab.host.machine.sealed import Machine
-from hoplab.many.store import Entry, Store
 from hoplab.many.store import entry as entries
-from hoplab.many.store.entry import TOTALS
+from hoplab.many.store.entry import TOTALS, Entry
+from hoplab.many.store.files import Store
 from hoplab.many.store.key import evaluation, key_of, text_of
 from hoplab.many.sweep import cluster as clusters
 from hoplab.many.sweep import task
 from hoplab.many.sweep.cluster import Cluster
 from hoplab.many.sweep.points import Point
 from hoplab.many.sweep.task import Answer, Request
-from hoplab.model.errors import GuestFailed, HoplabError, MissingTool, ResultsError
+from hoplab.model.errors import GuestFailed, HoplabError, ResultsError
 
 AHEAD = 2
 """Runs at a worker: one goes on, one waits, so that no worker waits for the client."""
@@ -147,6 +147,7 @@ class Engine:
         self._twins: dict[str, list[Point]] = {}
         self._packed: bytes | None = None
         self._supplied: dict[str, int] = {}
+        self._dask: Any = None
         self._threads: dict[str, int] = {}
         self._counted_s = -WAKE_S
         self._kept_s = 0.0
@@ -225,14 +226,17 @@ class Engine:
 
     def _submit(self, point: Point, request: Request) -> None:
         if self._client is None:
-            self._client = self._stack.enter_context(clusters.joined(self._options.cluster))
-            link = clusters.dashboard(self._client)
+            clusters.require()
+            from hoplab.many.sweep import dasked  # an extra, and a second to import
+
+            self._dask = dasked
+            self._client = self._stack.enter_context(dasked.joined(self._options.cluster))
+            link = dasked.dashboard(self._client)
             if link is not None:
                 self._options.say(f"dashboard: {link}")
         self._submitted += 1
-        future = self._client.submit(
-            _at_worker, request, key=f"hoplab-{request.key[:SHORT]}-{self._submitted}", pure=False
-        )
+        name = f"hoplab-{request.key[:SHORT]}-{self._submitted}"
+        future = self._client.submit(self._dask.at_worker, request, key=name, pure=False)
         self._going[future] = point, request, self._submitted
         future.add_done_callback(self._ended.put)
 
@@ -250,7 +254,7 @@ class Engine:
         lacking: list[tuple[Point, Request, str, int]] = []
         for future in ended:
             point, request, number = self._going.pop(future)
-            answer = self._answer(future)
+            answer = self._dask.answer_of(future)
             future.release()
             if answer is None:
                 aside.append((point, request))
@@ -266,19 +270,6 @@ class Engine:
             self._supply(sorted(missing))
             for point, request, _, _ in lacking:
                 self._submit(point, request)
-
-    def _answer(self, future: Any) -> Answer | None:
-        """What a worker returned; None where it died."""
-        from distributed import KilledWorker
-        from distributed.client import FutureCancelledError
-
-        try:
-            answer: Answer = future.result()
-        except KilledWorker:
-            return None
-        except FutureCancelledError:
-            raise MissingTool("scheduler: the connection to it was lost; start it again") from None
-        return answer
 
     def _supply(self, workers: Sequence[str]) -> None:
         """Send the machine, by way of the scheduler, to workers whose computers lack it."""
@@ -337,16 +328,3 @@ class Engine:
         if answer.folder is not None and self._options.folders is not None:
             task.extract(answer.folder, self._options.folders / request.key[:SHORT])
         return Done(point, self._store.put(entry), False)
-
-
-def _at_worker(request: Request) -> Answer:
-    """`task.work` in a Dask worker, in its scratch folder, which Dask clears after it died."""
-    from distributed import get_worker
-
-    worker = get_worker()
-    answer = task.work(request, worker.local_directory)
-    if answer.lacks_machine is not None:
-        return replace(answer, lacks_machine=worker.address)
-    if answer.problem is not None:
-        return replace(answer, problem=f"worker {worker.address}: {answer.problem}")
-    return answer

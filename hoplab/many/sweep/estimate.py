@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from hoplab.host.machine.sealed import Machine
-from hoplab.many.store import Entry, Store
+from hoplab.many.store.entry import Entry
+from hoplab.many.store.files import Store
 from hoplab.many.store.key import key_of, text_of
 from hoplab.many.sweep.points import Point, Sweep
 

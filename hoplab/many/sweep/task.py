@@ -29,6 +29,7 @@ from hoplab.model.errors import HoplabError, MissingTool, ResultsError
 from hoplab.model.reading import content
 from hoplab.model.resources import IS_CHECKOUT
 from hoplab.model.scenario.model import Scenario
+from hoplab.show import report
 
 
 @dataclass(frozen=True)
@@ -178,8 +179,6 @@ def _cpu_s() -> float:
 
 def _archive(out: Path) -> bytes:
     """The run's folder with its report, without the raw records."""
-    from hoplab.show import report
-
     report.render(out)
     sink = io.BytesIO()
     with tarfile.open(fileobj=sink, mode="w") as tar:

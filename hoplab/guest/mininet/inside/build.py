@@ -16,24 +16,23 @@ def main():
     answers = os.dup(1)
     os.dup2(2, 1)  # what Mininet and the programs that it starts say
 
-    from mn_wifi.link import adhoc
-    from mn_wifi.net import Mininet_wifi
+    from mn_wifi import link, net
 
-    net = Mininet_wifi()
+    network = net.Mininet_wifi()
     radios, nodes = [], []
     for station in asked["stations"]:
         if station["radio"]:
             x_m, y_m = station["place"]
-            node = net.addStation(station["name"], position=f"{x_m},{y_m},0")
+            node = network.addStation(station["name"], position=f"{x_m},{y_m},0")
             radios.append(node)
         else:
-            node = net.addHost(station["name"])
+            node = network.addHost(station["name"])
         nodes.append(node)
-    net.configureNodes()
+    network.configureNodes()
     for node in radios:
-        net.addLink(
+        network.addLink(
             node,
-            cls=adhoc,
+            cls=link.adhoc,
             intf=f"{node.name}-wlan0",
             ssid=asked["ssid"],
             mode=asked["mode"],
@@ -44,7 +43,7 @@ def main():
         made[node.name]["mac"] = node.wintfs[0].getMAC().lower()
     os.write(answers, (json.dumps(made) + "\n").encode())
     sys.stdin.read()
-    net.stop()
+    network.stop()
 
 
 main()

@@ -64,17 +64,23 @@ def open_vswitch(kind):
     kind.setup = classmethod(setup)
 
 
+def path(name):
+    """Imported when first used: every interpreter of a script's loads this file."""
+    from pathlib import Path
+
+    return Path(name)
+
+
 def start_open_vswitch():
     import subprocess
-    from pathlib import Path
 
     program = "/usr/share/openvswitch/scripts/ovs-ctl"
     running = subprocess.call(["pgrep", "-x", "ovs-vswitchd"], stdout=subprocess.DEVNULL) == 0
-    if running or not Path(program).exists():
+    if running or not path(program).exists():
         return
     time.sleep(max(0.0, OVS_UPTIME_S - time.clock_gettime(time.CLOCK_BOOTTIME)))
     for folder in ("/etc/openvswitch", "/var/lib/openvswitch", "/var/log/openvswitch"):
-        Path(folder).mkdir(parents=True, exist_ok=True)
+        path(folder).mkdir(parents=True, exist_ok=True)
     subprocess.call(
         [program, "start", "--system-id=hoplab", "--no-monitor"],
         stdout=subprocess.DEVNULL,
@@ -86,14 +92,13 @@ def few_descriptors(kind):
     """A node takes 0.3 s of the processor's to start: mnexec closes, one by one, all the 16384
     descriptors that Mininet lets itself have. Its shell gets that limit once it runs."""
     import resource
-    from pathlib import Path
 
     limit = resource.RLIMIT_NOFILE
     start = kind.startShell
 
     def start_shell(self, *arguments, **options):
         soft, hard = resource.getrlimit(limit)
-        needed = max(int(entry.name) for entry in Path("/proc/self/fd").iterdir()) + 64
+        needed = max(int(entry.name) for entry in path("/proc/self/fd").iterdir()) + 64
         resource.setrlimit(limit, (min(soft, max(needed, DESCRIPTORS)), hard))
         try:
             start(self, *arguments, **options)

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run that somebody looks at, and how it is told of when a signal ends it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+from hoplab.front.commands.options import say
+from hoplab.guest.system import signals
+from hoplab.host import results
+from hoplab.host.results.reader import Results
+from hoplab.host.terminal import messages
+from hoplab.model.scenario.model import Scenario
+from hoplab.show.live.shown import Shown, shown
+from hoplab.show.report.summary import summary_table
+
+
+def page_of(
+    scenario: Scenario, act: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+) -> AbstractContextManager[Shown]:
+
+    return shown(scenario, say, act)
+
+
+@contextmanager
+def told_so_far(pages: list[Path]) -> Iterator[None]:
+    """Who ends a run by a signal is told where its results are, and what they say."""
+
+    try:
+        yield
+    except signals.Stopped as stopped:
+        if stopped.__cause__ is not None:  # why there are none
+            say(f"hoplab: {stopped.__cause__}")
+        for page in pages:
+            found = results.load(page.parent)
+            messages.print(summary_table(found))
+            reached = found.manifest.get("virtual_s") or _last_s(found)
+            planned = found.scenario["duration_s"]
+            say(f"results so far, to {reached:g} of {planned:g} s, are in {page.parent}")
+            say(f"report: {page}")
+        raise
+
+
+def _last_s(found: Results) -> float:
+    """Of a run that was cut short, the time of its last sample."""
+    return max((row["t_s"] for name in ("nodes", "tcp") for row in found.rows(name)), default=0.0)

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What several commands take, and what they check of it."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hoplab.front.commands import completion
+from hoplab.front.mininet.movement import walk
+from hoplab.host.terminal import messages
+from hoplab.model import errors
+from hoplab.model.scenario.file import load
+from hoplab.model.scenario.model import Scenario
+from hoplab.model.scenario.resolve import resolve
+
+SLOWEST, FASTEST = 0.01, 1000.0
+"""Paces that a run can be held to."""
+
+
+ScenarioFile = Annotated[Path, typer.Argument(metavar="FILE", help="Scenario in TOML.")]
+
+
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Override path.to.key, e.g. flow.0.window=8.",
+        autocompletion=completion.overrides,
+    ),
+]
+
+
+Machine = Annotated[str, typer.Option(help="uml (a guest) or host (this kernel, real time).")]
+
+
+Seed = Annotated[int | None, typer.Option("--seed", help="Override the scenario's seed.")]
+
+
+def scenario_of(path: Path, overrides: list[str] | None, seed: int | None) -> Scenario:
+    extra = [] if seed is None else [f"seed={seed}"]
+    return resolve(load(path, [*(overrides or []), *extra]), path.parent, walk)
+
+
+def known_machine(name: str) -> None:
+    if name not in ("uml", "host"):
+        raise errors.ScenarioError(f"--machine: {name!r} is not known; one of: uml, host")
+
+
+def known_limit(wall_limit: float | None) -> None:
+    if wall_limit is not None and not 0 < wall_limit < math.inf:
+        raise errors.ScenarioError(
+            f"--wall-limit: {wall_limit:g} is no time; expected seconds, above 0"
+        )
+
+
+def known_pace(pace: float | None, machine: str) -> None:
+    if pace is None:
+        return
+    if machine == "host":
+        raise errors.ScenarioError("--pace: a host's run is in real time; leave it out")
+    if not SLOWEST <= pace <= FASTEST:
+        raise errors.ScenarioError(f"--pace: {pace:g} is not between {SLOWEST:g} and {FASTEST:g}")
+
+
+def say(line: str) -> None:
+    messages.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def tell_stalled(what: str) -> None:
+    say(
+        f"hoplab: {what}; it goes on. Where nothing comes of it, a program polls without ever "
+        "waiting: press Ctrl-C, and try --realtime"
+    )

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``hoplab shell``: the network in real time, at a prompt or on a page."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hoplab.front.commands.following import page_of, told_so_far
+from hoplab.front.commands.options import (
+    Machine,
+    Overrides,
+    ScenarioFile,
+    Seed,
+    known_machine,
+    scenario_of,
+)
+from hoplab.front.mininet.found import builder
+from hoplab.host.runs import launch as runs
+from hoplab.host.runs import session
+from hoplab.host.stream.hub import Stream
+from hoplab.host.terminal import output
+from hoplab.model import errors
+from hoplab.model.scenario.model import Scenario
+from hoplab.show import report as reports
+
+app = typer.Typer()
+
+
+@app.command()
+def shell(
+    file: ScenarioFile,
+    overrides: Overrides = None,
+    seed: Seed = None,
+    machine: Machine = "uml",
+    live: Annotated[
+        bool,
+        typer.Option("--live", help="Take part on a page: drag stations, start and stop flows."),
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="With --live, the results folder; must be new.")
+    ] = None,
+) -> None:
+    """Bring the network up in real time and open a prompt: n0 ping n3.
+
+    The guest has this computer's files, read-only, unlike that of a run.
+    """
+
+    known_machine(machine)
+    scenario = scenario_of(file, overrides, seed)
+    if live:
+        _play(scenario, file, out, machine)
+        return
+    if out is not None:
+        raise errors.ScenarioError("--out: is for --live; without, a shell leaves nothing")
+    with tempfile.TemporaryDirectory(prefix="hoplab-shell-") as folder:
+        raise typer.Exit(runs.shell(scenario, Path(folder), machine, builder))
+
+
+def _play(scenario: Scenario, file: Path, out: Path | None, machine: str) -> None:
+    """A session on a page, and at the prompt where there is a terminal."""
+
+    pages: list[Path] = []
+    with (
+        told_so_far(pages),
+        closing(session.Line()) as line,
+        page_of(scenario, line.ask) as page,
+    ):
+        line.on_flows = page.view.tell_flows
+
+        def on_results(folder: Path) -> None:
+            pages.append(reports.render(folder))
+            page.report = pages[0]
+
+        stream = Stream([page.sink])
+        session.session(scenario, file, out, machine, stream, line, on_results, builder)
+    output.print(f"report: {pages[0]}", soft_wrap=True, markup=False)

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What of sweeps needs Dask, an extra: clusters, their workers, what came of a run there."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import logging
+import tempfile
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import dask
+from distributed import Client, KilledWorker, LocalCluster, SSHCluster, get_worker
+from distributed.client import FutureCancelledError
+
+from hoplab.many.sweep import task
+from hoplab.many.sweep.cluster import CONNECT_S, JOBQUEUE, SETTINGS, Cluster, cores, has_dashboard
+from hoplab.many.sweep.task import Answer, Request
+from hoplab.model.errors import MissingTool, ScenarioError
+
+
+@contextlib.contextmanager
+def joined(cluster: Cluster) -> Iterator[Any]:
+    """A client of the cluster while inside; one that was started here is stopped then."""
+    connect: Any = Client
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(dask.config.set(SETTINGS))
+        stack.enter_context(_quiet())
+        if cluster.scheduler is not None:
+            try:
+                client = stack.enter_context(connect(cluster.scheduler, timeout=CONNECT_S))
+            except (OSError, ValueError) as error:
+                reason = str(error).splitlines()[0][:200]
+                raise MissingTool(
+                    f"--scheduler {cluster.scheduler}: cannot be joined: {reason}; start one with "
+                    "'dask scheduler' and give the address that it prints"
+                ) from None
+            stack.enter_context(_first_death_decides(client))
+        else:
+            # Dask would leave a folder of its own in the current one.
+            scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="hoplab-dask-"))
+            stack.enter_context(dask.config.set({"temporary-directory": scratch}))
+            place = stack.enter_context(_started(cluster, scratch))
+            client = stack.enter_context(connect(place))
+        yield client
+
+
+def _started(cluster: Cluster, scratch: str) -> Any:
+    if cluster.kind == "local":
+        return _local(cluster, scratch)
+    if cluster.kind == "ssh":
+        return _ssh(cluster)
+    return _queued(cluster)
+
+
+def _local(cluster: Cluster, scratch: str) -> Any:
+    start: Any = LocalCluster
+    options = {
+        "n_workers": cluster.workers or cores(),
+        "threads_per_worker": 1,
+        "processes": True,
+        "host": "127.0.0.1",
+        # Anybody on this computer could send code to an open scheduler.
+        "security": True,
+        # A guest's memory is a file of its own; what a worker holds itself is next to nothing.
+        "memory_limit": 0,
+        "local_directory": scratch,
+        "dashboard_address": "127.0.0.1:0" if has_dashboard() else None,
+        "silence_logs": logging.CRITICAL,
+        **cluster.options,
+    }
+    return start(**options)
+
+
+def _ssh(cluster: Cluster) -> Any:
+    if importlib.util.find_spec("asyncssh") is None:
+        raise MissingTool(
+            "asyncssh: is not installed; --cluster ssh needs it: pip install asyncssh"
+        )
+    options = dict(cluster.options)
+    hosts = options.pop("hosts", None)
+    if not isinstance(hosts, list) or len(hosts) < 2:
+        raise ScenarioError(
+            '--cluster ssh: needs --cluster-set \'hosts=["a", "a", "b"]\': the first runs the '
+            "scheduler, each of the others workers"
+        )
+    # -1: as many as the host has cores.
+    each = {"nthreads": 1, "n_workers": cluster.workers or -1, "memory_limit": "0"}
+    worker_options = {**each, **options.pop("worker_options", {})}
+    return SSHCluster(hosts, worker_options=worker_options, **options)
+
+
+def _queued(cluster: Cluster) -> Any:
+    if importlib.util.find_spec("dask_jobqueue") is None:
+        raise MissingTool(
+            f"dask-jobqueue: is not installed; --cluster {cluster.kind} needs it: "
+            "pip install dask-jobqueue"
+        )
+    import dask_jobqueue  # only sites with a batch system have it
+
+    options = dict(cluster.options)
+    for name, value in (("cores", 1), ("memory", "1GB")):
+        if dask.config.get(f"jobqueue.{cluster.kind}.{name}", None) is None:
+            options.setdefault(name, value)
+    threads = options.get("cores") or dask.config.get(f"jobqueue.{cluster.kind}.cores")
+    options.setdefault("processes", threads)  # a worker a core
+    try:
+        place = getattr(dask_jobqueue, JOBQUEUE[cluster.kind])(**options)
+    except (TypeError, ValueError) as error:
+        raise ScenarioError(f"--cluster {cluster.kind}: {error}; see --cluster-set") from None
+    place.scale(n=cluster.workers or threads)
+    return place
+
+
+@contextlib.contextmanager
+def _first_death_decides(client: Any) -> Iterator[None]:
+    """On a scheduler that was not started here, for as long as the sweep lasts."""
+
+    def allow(failures: int, dask_scheduler: Any = None) -> int:
+        before = dask_scheduler.allowed_failures
+        dask_scheduler.allowed_failures = failures
+        return int(before)
+
+    before = client.run_on_scheduler(allow, 0)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(Exception):  # it may have gone
+            client.run_on_scheduler(allow, before)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Dask tells of workers that come and go; the engine tells what matters of it."""
+    logger = logging.getLogger("distributed")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            yield
+        finally:
+            logger.setLevel(before)
+
+
+def dashboard(client: Any) -> str | None:
+    """Where the scheduler's dashboard is; None where it has none."""
+    services = client.scheduler_info(n_workers=0).get("services", {})
+    if not has_dashboard() or not services.get("dashboard"):
+        return None
+    return str(client.dashboard_link)
+
+
+def answer_of(future: Any) -> Answer | None:
+    """What a worker returned; None where it died."""
+    try:
+        answer: Answer = future.result()
+    except KilledWorker:
+        return None
+    except FutureCancelledError:
+        raise MissingTool("scheduler: the connection to it was lost; start it again") from None
+    return answer
+
+
+def at_worker(request: Request) -> Answer:
+    """`task.work` in a Dask worker, in its scratch folder, which Dask clears after it died."""
+    worker = get_worker()
+    answer = task.work(request, worker.local_directory)
+    if answer.lacks_machine is not None:
+        return replace(answer, lacks_machine=worker.address)
+    if answer.problem is not None:
+        return replace(answer, problem=f"worker {worker.address}: {answer.problem}")
+    return answer
