@@ -49,7 +49,6 @@ NOT_RUN = {
     "apt-get *": "changes the host",
     "victoria-metrics *": "serves until it is ended; tests/emulation/victoria.py starts one",
     "cp *dashboards/*": "into folders of a Grafana that is installed",
-    "printf *": "into a file of a Grafana that is installed",
     "systemctl *": "of a Grafana that is installed",
     "hoplab verify run.tar.zst": "of a form, the line before; the tutorial verifies",
     "hoplab-dsr --interface *": "needs an interface; every run with DSR starts it",

@@ -48,7 +48,7 @@ def test_a_daemon_that_dies_in_mid_run(tmp_path: Path, on_a_host: Hoplab) -> Non
     (tmp_path / "chain.toml").write_text(chain(3))
     done = on_a_host(
         "hoplab run chain.toml --machine host --out out & "
-        "until pgrep -x hoplab-medium >/dev/null; do sleep 0.2; done; sleep 5; "
+        "until [ -s out/raw/tcp.jsonl ]; do sleep 0.2; done; "
         "pkill -KILL -x hoplab-medium; wait $!; s=$?; ip netns list >left; exit $s"
     )
     assert done.returncode == 4, done.stderr
@@ -63,7 +63,7 @@ def test_clean_removes_a_crashed_run_and_nothing_else(tmp_path: Path, on_a_host:
     done = on_a_host(
         "ip netns add mine; ip netns exec mine sleep 100 & "
         "hoplab run chain.toml --machine host --out out 2>/dev/null & run=$!; "
-        "until pgrep -x hoplab-medium >/dev/null; do sleep 0.2; done; sleep 5; "
+        "until [ -s out/raw/tcp.jsonl ]; do sleep 0.2; done; "
         "pkill -KILL -P $run; kill -KILL $run; sleep 0.5; "
         "ip netns list >before; hoplab clean; hoplab clean; ip netns list >after; "
         "pgrep -x iperf3 >>after; pgrep -x hoplab-medium >>after; pgrep -x sleep >alive; true"
