@@ -58,10 +58,20 @@ impl Cells {
         found.clear();
         let Position { x_m: x, y_m: y, .. } = here;
         let reach = reach_m + self.slack_m;
-        for column in cell(x - reach, reach_m)..=cell(x + reach, reach_m) {
-            let rows = (column, cell(y - reach, reach_m))..=(column, cell(y + reach, reach_m));
-            for cell in self.cells.range(rows) {
-                found.extend_from_slice(cell.1);
+        let (first, last) = (cell(x - reach, reach_m), cell(x + reach, reach_m));
+        let (low, high) = (cell(y - reach, reach_m), cell(y + reach, reach_m));
+        // Around very fast radios there are more columns than cells.
+        if last.abs_diff(first) < self.cells.len() as u64 {
+            for column in first..=last {
+                for (_, radios) in self.cells.range((column, low)..=(column, high)) {
+                    found.extend_from_slice(radios);
+                }
+            }
+        } else {
+            for ((_, row), radios) in self.cells.range((first, low)..=(last, high)) {
+                if (low..=high).contains(row) {
+                    found.extend_from_slice(radios);
+                }
             }
         }
         found.sort_unstable();
@@ -74,6 +84,7 @@ fn cell(metres: f64, reach_m: f64) -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::mobility::Waypoint;
     use super::*;
 
     #[test]
@@ -84,6 +95,24 @@ mod tests {
         cells.refresh(&stations, &Pace::of(&stations), 100.0, Instant::ZERO);
         let mut found = Vec::new();
         cells.near(Position::new(50.0, 0.0), 100.0, &mut found);
+        assert_eq!(found, [0, 1].map(RadioId::new));
+    }
+
+    #[test]
+    fn a_search_costs_no_more_than_all_radios_however_fast_they_are() {
+        let far = Position::new(1e9, 0.0);
+        let waypoints = [(0, Position::default()), (1, far)]
+            .map(|(ns, position)| Waypoint::new(Instant(ns), position));
+        let fast = Station {
+            waypoints: waypoints.into(),
+            ..Station::at("", far)
+        };
+        let aside = Station::at("", Position::new(0.0, 1e30));
+        let stations = [fast, Station::at("", Position::new(1e9, 0.0)), aside];
+        let mut cells = Cells::default();
+        cells.refresh(&stations, &Pace::of(&stations), 100.0, Instant::ZERO);
+        let mut found = Vec::new();
+        cells.near(Position::default(), 100.0, &mut found);
         assert_eq!(found, [0, 1].map(RadioId::new));
     }
 }

@@ -132,11 +132,7 @@ fn station(i: usize, from: &mut Bytes<'_>) -> Station {
     let mut station = Station::at(&format!("n{i}"), from.place());
     let mut at = Instant::ZERO;
     for _ in 0..from.below(4) {
-        // A jump, or a way at no more than some kilometres a second: the engine searches as far around
-        // as a station may have moved.
-        if from.chance() {
-            at += Duration::from_secs(1) + from.duration();
-        }
+        at += from.duration();
         station.waypoints.push(Waypoint::new(at, from.place()));
     }
     station
