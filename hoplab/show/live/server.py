@@ -203,7 +203,7 @@ async def _body(request: Request) -> bytes:
 
 def _script(room: str, name: str) -> Callable[[Request], Awaitable[Response]]:
     kind = "text/css" if name.endswith(".css") else "text/javascript"
-    text = resources.files(f"hoplab.{room}").joinpath(name).read_text("utf-8")
+    text = resources.files(f"hoplab.show.{room}").joinpath(name).read_text("utf-8")
 
     async def serve(request: Request) -> Response:
         return Response(text, media_type=kind)
