@@ -373,7 +373,6 @@ def _medium(control: Path, undo: CleanUp) -> Callable[[dict[str, Any]], None]:
     client = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     undo.later(client.close)
     client.bind("")  # an address of the kernel's choice, for the answer
-    client.settimeout(ANSWER_S)
 
     def ask(request: dict[str, Any]) -> None:
         try:
@@ -390,9 +389,12 @@ def _medium(control: Path, undo: CleanUp) -> Callable[[dict[str, Any]], None]:
 
 def _forget_late_answers(client: socket.socket) -> None:
     """What answers an earlier request answers none that is still to come."""
+    # MSG_DONTWAIT would not do: with a timeout Python waits before it calls recv.
+    client.setblocking(False)
     with contextlib.suppress(BlockingIOError):
         while True:
-            client.recv(LONGEST_REQUEST, socket.MSG_DONTWAIT)
+            client.recv(LONGEST_REQUEST)
+    client.settimeout(ANSWER_S)
 
 
 def _listens(conversation: Conversation) -> bool:
