@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The live page in a real browser: a run that it follows, and a network that it takes part in."""
 
-import re
 import signal
-import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +14,14 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from hoplab.host import results
-from hoplab.model.resources import PACKAGE, PROJECT
+from hoplab.model.resources import PACKAGE
 from hoplab.show.live.server import Server
 from hoplab.show.live.view import View
 from tests.page.conftest import chain, row
+from tests.page.started import started
 
 pytestmark = pytest.mark.chance
 
-HOPLAB = PROJECT / ".venv" / "bin" / "hoplab"
 LIMIT_S = 100.0
 DROPPED = (400.0, 150.0)
 """Where the last of the three is dragged."""
@@ -40,30 +37,6 @@ destination = "n2"
 start_s = 0.5
 congestion_control = "newreno"
 """
-
-
-@contextmanager
-def started(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """The command while it runs, and where its page is."""
-    process = subprocess.Popen(
-        [str(HOPLAB), *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env={"PATH": "/usr/bin:/bin", "HOME": str(Path.home())},
-    )
-    assert process.stdout is not None
-    try:
-        said = ""
-        while (found := re.search(r"http://\S+", said)) is None:
-            line = process.stdout.readline()
-            assert line, said
-            said += line
-        yield process, found.group()
-    finally:
-        process.terminate()
-        process.communicate(timeout=30)
 
 
 def until(holds: Callable[[], Any], what: str) -> Any:
