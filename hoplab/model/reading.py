@@ -19,6 +19,7 @@ MAX_BYTES = 64 << 20
 FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 """Without these, opening a pipe would wait, and opening a terminal could take it over."""
 IRREGULAR = "is no regular file"
+PIPE = "is no regular file but a pipe (write what it gives to a file first)"
 
 
 def opened(path: Path) -> BinaryIO:
@@ -37,7 +38,7 @@ def opened(path: Path) -> BinaryIO:
     os.close(descriptor)
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    raise OSError(errno.EINVAL, IRREGULAR)
+    raise OSError(errno.EINVAL, PIPE if stat.S_ISFIFO(mode) else IRREGULAR)
 
 
 def content(path: Path, limit: int = MAX_BYTES) -> bytes:

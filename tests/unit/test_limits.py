@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from hoplab.front import api
 from hoplab.front.commands.cli import app
 from hoplab.front.testing import guest, outside, plugin
 from hoplab.host.machine import private
@@ -29,6 +30,13 @@ from hoplab.show.live import shown
 def test_a_wall_limit_is_a_time(limit: str) -> None:
     with pytest.raises(ScenarioError, match=r"--wall-limit: .* is no time"):
         CliRunner().invoke(app, ["run", "x.toml", "--wall-limit", limit], catch_exceptions=False)
+
+
+@pytest.mark.parametrize("limit", [0.0, -1.0, float("nan"), float("inf")])
+def test_so_it_is_for_a_program(limit: float, tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match=r"wall_limit_s: .* is no time"):
+        api.run({"topology": {"kind": "pair"}}, out=tmp_path / "out", wall_limit_s=limit)
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_folder_that_may_not_be_entered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

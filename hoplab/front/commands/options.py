@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Annotated
 
@@ -49,13 +48,6 @@ def scenario_of(path: Path, overrides: list[str] | None, seed: int | None) -> Sc
 def known_machine(name: str) -> None:
     if name not in ("uml", "host"):
         raise errors.ScenarioError(f"--machine: {name!r} is not known; one of: uml, host")
-
-
-def known_limit(wall_limit: float | None) -> None:
-    if wall_limit is not None and not 0 < wall_limit < math.inf:
-        raise errors.ScenarioError(
-            f"--wall-limit: {wall_limit:g} is no time; expected seconds, above 0"
-        )
 
 
 def known_pace(pace: float | None, machine: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, TextColumn
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
 from hoplab.host.runs.launch import Progress
@@ -19,7 +19,8 @@ def shown(console: Console, title: str, duration_s: float) -> Iterator[Callable[
     with Bar(
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.completed:.0f} of {task.total:.0f} s"),
+        TextColumn("{task.completed:.1f} of {task.total:.1f} s"),
+        TimeElapsedColumn(),  # goes on while a large network is set up
         TextColumn("{task.fields[speed]}"),
         TextColumn("{task.fields[goodput]}"),
         console=console,

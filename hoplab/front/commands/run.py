@@ -18,7 +18,6 @@ from hoplab.front.commands.options import (
     Machine,
     Overrides,
     Seed,
-    known_limit,
     known_machine,
     known_pace,
     say,
@@ -26,8 +25,7 @@ from hoplab.front.commands.options import (
 )
 from hoplab.front.mininet.found import builder
 from hoplab.host import results
-from hoplab.host.runs import launch as runs
-from hoplab.host.runs import shown
+from hoplab.host.runs import launch, shown
 from hoplab.host.stream.chosen import sinks
 from hoplab.host.stream.hub import Stream
 from hoplab.host.stream.sink import Sink
@@ -80,7 +78,8 @@ def run(
 
     known_machine(machine)
     known_pace(pace, machine)
-    known_limit(wall_limit)
+    if wall_limit is not None:
+        launch.require_time(wall_limit, "--wall-limit")
     for name, value in (("--out", out), ("--live", live)):
         if value and len(files) > 1:
             raise errors.ScenarioError(f"{name}: is for one scenario, not for {len(files)}")
@@ -162,7 +161,7 @@ def _performed(
 
         stack.enter_context(told_so_far(pages))
         bar = progress.shown(messages, scenario.title or file.stem, scenario.duration_s)
-        manifest = runs.run(
+        manifest = launch.run(
             scenario,
             file,
             out,

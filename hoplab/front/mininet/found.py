@@ -16,6 +16,7 @@ from hoplab.guest.mininet import stations
 from hoplab.guest.mininet.surroundings import PYTHON, SBIN, VARIABLE
 from hoplab.host.runs.builder import Builder
 from hoplab.model.errors import MissingTool
+from hoplab.model.reading import MAX_BYTES, read_bytes
 from hoplab.model.scenario.model import Scenario
 
 NAME = "mn_wifi"
@@ -103,7 +104,7 @@ def find(script: Path | None = None) -> Found:
 
 def speaks_of_wifi(script: Path) -> bool:
     """Whether the script names Mininet-WiFi's package, imported or not."""
-    return NAME in script.read_text(encoding="utf-8", errors="replace")
+    return NAME.encode() in read_bytes(script, MAX_BYTES, "a script")
 
 
 def mininet_wifi() -> Found:

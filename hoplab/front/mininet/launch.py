@@ -22,6 +22,7 @@ from hoplab.host.machine import store
 from hoplab.host.machine.uml import refuse_input, run_guest
 from hoplab.host.machine.watch import Limits
 from hoplab.host.runs import folder
+from hoplab.model import reading
 from hoplab.model.errors import MissingTool, ResultsError, ScenarioError
 from hoplab.model.resources import BINARIES, PROJECT
 
@@ -35,6 +36,7 @@ AT_HOPLAB = Path("/hoplab")
 REFUSED = "refused.txt"
 """What the kernel refused to the script, a line each: `inside/bin/iw` writes it."""
 MOST_REFUSED = 1 << 16
+PIECE_BYTES = 1 << 20
 MEDIA = ("always", "as-written")
 OWN = (Path("/tmp"), Path("/run"), Path("/dev/shm"))
 """Folders that a guest has of its own."""
@@ -105,7 +107,7 @@ def run(
 def account(out: Path) -> dict[str, Any] | None:
     """What the medium says of itself; None where the script used none."""
     try:
-        told: dict[str, Any] = json.loads((out / RECORDS / ACCOUNT).read_text(encoding="utf-8"))
+        told: dict[str, Any] = json.loads(reading.content(out / RECORDS / ACCOUNT))
     except OSError:
         return None
     except ValueError:
@@ -116,8 +118,9 @@ def account(out: Path) -> dict[str, Any] | None:
 def refused(out: Path) -> list[str]:
     """What the kernel refused to the script, each once."""
     try:
-        with (out / REFUSED).open(encoding="utf-8", errors="replace") as file:
-            return list(dict.fromkeys(file.read(MOST_REFUSED).splitlines()))
+        with reading.opened(out / REFUSED) as file:
+            text = file.read(MOST_REFUSED).decode("utf-8", "replace")
+            return list(dict.fromkeys(text.splitlines()))
     except OSError:
         return []
 
@@ -140,9 +143,10 @@ def digest(out: Path) -> str:
     """SHA-256 over the names and the contents of the medium's records."""
     sha = hashlib.sha256()
     for path in sorted((out / RECORDS).iterdir()):
-        content = path.read_bytes()
-        sha.update(f"{path.name} {len(content)}\n".encode())
-        sha.update(content)
+        with reading.opened(path) as file:
+            sha.update(f"{path.name} {os.fstat(file.fileno()).st_size}\n".encode())
+            while piece := file.read(PIECE_BYTES):
+                sha.update(piece)
     return sha.hexdigest()
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from hoplab.front.mininet.recording import STARTED
 from hoplab.host.results.tables import raw_rows
 from hoplab.host.runs import collect
 from hoplab.model.errors import GuestFailed
+from hoplab.model.reading import content, opened
 from hoplab.model.records.schema import TABLES
 from hoplab.model.scenario.model import Scenario
 
@@ -32,8 +34,7 @@ def complete(out: Path, medium: Path | None, status: int | None) -> dict[str, An
     folder of the medium's own records, if there are some, ``status`` the lab's (None: killed)."""
     from hoplab.show import report  # takes a second to import
 
-    text = (out / "scenario.json").read_text(encoding="utf-8")
-    scenario = Scenario.model_validate_json(text)
+    scenario = Scenario.model_validate_json(content(out / "scenario.json"))
     collect.begin(out, scenario, None, MACHINE)
     if medium is not None and (medium / "medium.json").exists():
         _adopt(out, medium, scenario)
@@ -61,7 +62,7 @@ def _rows(medium: Path, table: str, names: dict[str, str]) -> Iterator[dict[str,
     path = medium / f"{table}.jsonl"
     if not path.exists():
         return
-    with path.open(encoding="utf-8") as lines:
+    with io.TextIOWrapper(opened(path), "utf-8") as lines:
         for line in lines:
             row = json.loads(line)
             ends = [key for key in ("node", "src", "dst") if key in row]
@@ -116,7 +117,7 @@ def _write(out: Path, table: str, rows: Iterator[dict[str, Any]]) -> None:
 
 def _number(path: Path, key: str | None) -> float | None:
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(content(path))
     except (OSError, ValueError):
         return None
     found = value if key is None else value.get(key)

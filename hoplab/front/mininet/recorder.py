@@ -27,6 +27,7 @@ from hoplab.host.runs import folder
 from hoplab.host.stream.chosen import sinks
 from hoplab.host.stream.hub import Stream
 from hoplab.model.errors import HoplabError
+from hoplab.model.reading import content
 from hoplab.model.scenario.file import parse
 from hoplab.model.scenario.model import Scenario
 from hoplab.model.scenario.plan import Plan
@@ -62,7 +63,7 @@ def _measure(request: dict[str, Any], scenario: Scenario, out: Path) -> int:
     )
     if request["guest"]:
         status = perform()
-        error = json.loads((out / "raw" / "verdict.json").read_text("utf-8"))["error"]
+        error = json.loads(content(out / "raw" / "verdict.json"))["error"]
         if error is not None:
             _say(error=f"record: {error}")
         return status

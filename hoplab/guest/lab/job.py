@@ -22,6 +22,7 @@ from hoplab.guest.lab.running import running
 from hoplab.guest.lab.started import started
 from hoplab.guest.system import signals
 from hoplab.model.errors import HoplabError, ResultsError
+from hoplab.model.reading import content
 from hoplab.model.scenario.model import Scenario
 from hoplab.model.scenario.plan import Plan, plan
 
@@ -35,8 +36,7 @@ def prepare(out: Path) -> Plan:
     """The plan of the scenario in ``out``, with the places for records and logs made."""
     for folder in ("raw", "logs", "captures"):
         (out / folder).mkdir(exist_ok=True)
-    text = (out / "scenario.json").read_text(encoding="utf-8")
-    return plan(Scenario.model_validate_json(text))
+    return plan(Scenario.model_validate_json(content(out / "scenario.json")))
 
 
 def main(arguments: list[str]) -> int:

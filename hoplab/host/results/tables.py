@@ -15,6 +15,9 @@ from hoplab.model.errors import ResultsError
 from hoplab.model.reading import opened
 from hoplab.model.records.schema import TABLES, Table
 
+LONGEST_LINE = 1 << 20
+"""Of a record, in characters; a file without line ends would else be read whole."""
+
 
 def convert(run: Path, duration_s: float) -> dict[str, pa.Table]:
     """Read ``raw/*.jsonl``, write ``tables/*.parquet``, return the tables.
@@ -53,7 +56,8 @@ def _read(path: Path, table: Table) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     broken: int | None = None
     with io.TextIOWrapper(opened(path), "utf-8", "replace") as file:
-        for number, line in enumerate(file, 1):
+        lines = iter(lambda: file.readline(LONGEST_LINE), "")
+        for number, line in enumerate(lines, 1):
             if broken is not None:
                 raise ResultsError(f"{path}: line {broken} is damaged; run it again")
             try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import compileall
 import json
+import math
 import subprocess
 import sys
 import sysconfig
@@ -65,6 +66,8 @@ def run(
     ``find`` looks for the builder that the scenario names. Raises the `HoplabError` of what went
     wrong.
     """
+    if wall_limit_s is not None:
+        require_time(wall_limit_s, "wall_limit_s")
     builder = others(scenario, find, sealed is not None or machine_file is not None)
     if machine == "uml" and not builder:
         sealed = sealed or select.chosen(machine_file)
@@ -80,6 +83,12 @@ def run(
                 *(scenario, where, machine, sealed, builder),
                 *(wall_limit_s, on_progress, on_results, follower, pace),
             )
+
+
+def require_time(seconds: float, name: str) -> None:
+    """Raise `ScenarioError` for a limit that is no time."""
+    if not 0 < seconds < math.inf:
+        raise ScenarioError(f"{name}: {seconds:g} is no time; expected seconds, above 0")
 
 
 def _run(

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from hoplab.many.study.findings import Analysis
 from hoplab.model.errors import HoplabError, ScenarioError
-from hoplab.model.reading import content
+from hoplab.model.reading import MAX_BYTES, content, read_text
 from hoplab.model.resources import EXPERIMENTS
 
 ANALYSIS = "analysis.py"
@@ -64,7 +64,7 @@ class Study:
 
     def sentence(self) -> str:
         """The first of what its analysis says of itself."""
-        text = (self.folder / ANALYSIS).read_text(encoding="utf-8")
+        text = read_text(self.folder / ANALYSIS, MAX_BYTES, "a study's folder")
         return (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]
 
     @property

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import shutil
 import subprocess
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hoplab.model.errors import HoplabError, MissingTool
+from hoplab.model.reading import opened
 
 DSR_HEADER = re.compile(
     # [source:port destination:port ttl next hop] addresses [request number] [reply ...] [error ...]
@@ -58,7 +60,7 @@ def trace(script: Path, **options: object) -> Trace:
 def _read(path: Path, printed: str) -> Trace:
     events: Counter[tuple[str, str, str]] = Counter()
     failures = errors = 0
-    with path.open(encoding="ascii", errors="replace") as lines:
+    with io.TextIOWrapper(opened(path), "ascii", "replace") as lines:
         for line in lines:
             # Kind, time, station, layer, flags, number, type, octets, ...
             words = line.split(maxsplit=7)

@@ -15,6 +15,7 @@ from pathlib import Path
 from hoplab.host.statistics.samples import Sample
 from hoplab.many.study.findings import Findings, Table, all_tables, told
 from hoplab.model.errors import ResultsError
+from hoplab.model.reading import MAX_BYTES, read_text
 from hoplab.model.resources import PROJECT
 
 DOCUMENTATION = PROJECT / "docs"
@@ -45,10 +46,7 @@ def refresh(study: str, findings: Findings, documentation: Path = DOCUMENTATION)
     """
     page = documentation / "studies" / f"{study}.md"
     tables = {table.name: table for table in all_tables(findings)}
-    try:
-        text = page.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ResultsError(f"{page}: cannot be read: {error.strerror}; write it first") from None
+    text = read_text(page, MAX_BYTES, "a study with a page, or write it first", ResultsError)
 
     def renewed(found: re.Match[str]) -> str:
         name = found["name"]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import dpkt
 
 from hoplab.host.results.reader import Results
+from hoplab.model import reading
 from hoplab.model.scenario.plan import FIRST_CLIENT_PORT
 
 SLL2_BYTES = 20
@@ -38,10 +39,10 @@ class Segment:
 
 def segments(results: Results, station: str, flow_index: int = 0) -> Iterator[Segment]:
     """Segments of flow ``flow_index`` in the capture of all interfaces of ``station``."""
-    verdict = json.loads((results.run_dir / "raw" / "verdict.json").read_text(encoding="utf-8"))
+    verdict = json.loads(reading.content(results.run_dir / "raw" / "verdict.json"))
     epoch_ns = verdict["realtime_epoch_ns"]
     port = FIRST_CLIENT_PORT + flow_index
-    with (results.run_dir / "captures" / f"{station}-any.pcapng").open("rb") as file:
+    with reading.opened(results.run_dir / "captures" / f"{station}-any.pcapng") as file:
         for stamp, data in dpkt.pcapng.Reader(file):
             packet = data[SLL2_BYTES:]
             if packet[0] >> 4 != 4 or packet[9] != PROTOCOL_TCP:
