@@ -65,6 +65,10 @@ def dsr(settings: str, *words: str) -> Case:
     return chain(f'[routing]\nprotocol = "dsr"\nsettings = {{ {settings} }}\n', *words)
 
 
+UDP_FLOWS = 5 * 'protocol = "udp"\nrate_kbps = 81920\n[[flow]]\nsource = "n0"\ndestination = "n1"\n'
+"""As many packets a second as are allowed, and the beginning of one flow more."""
+
+
 def flow(keys: str, *words: str) -> Case:
     # Right after the flow's own keys.
     return CHAIN + keys + "\n", words or None
@@ -304,6 +308,9 @@ HAND_WRITTEN: list[Case] = [
     flow('protocol = "udp"\nrate_kbps = 0.0004', "rate_kbps"),
     flow('protocol = "udp"\nrate_kbps = 0.001', "a packet in"),
     flow('protocol = "udp"\nrate_kbps = 1e300', "rate_kbps"),
+    flow('protocol = "udp"\nrate_kbps = 81921', "packets a second", "at most 20000"),
+    flow(UDP_FLOWS),
+    flow(UDP_FLOWS + 'protocol = "udp"\nrate_kbps = 8', "flow: 6 udp flows", "at most 100000"),
     flow('protocol = "udp"\nrate_kbps = 8\nmss = 100', "mss", '"tcp"'),
     flow('protocol = "udp"\nrate_kbps = 8\nsack = true', "sack"),
     flow('protocol = "udp"\nrate_kbps = 8\npacket_bytes = 15', "packet_bytes"),

@@ -29,6 +29,8 @@ from hoplab.model.scenario.stations import MAX_STATIONS
 MAX_WAYPOINTS = 1_000_000
 IP_TCP_HEADERS_BYTES = 40
 MAX_SAMPLES = 10_000_000
+MAX_PACKETS_PER_S = 100_000
+"""Of all UDP flows: a guest sends so many in some ten seconds, and shows its progress between."""
 
 
 def check(scenario: Scenario) -> None:
@@ -42,6 +44,7 @@ def check(scenario: Scenario) -> None:
     _losses(scenario)
     _events(scenario)
     _flows(scenario)
+    _packets(scenario)
     if scenario.routing.protocol == "batman-adv":
         detours(plan(scenario))
     _measure(scenario)
@@ -238,6 +241,20 @@ def _events(scenario: Scenario) -> None:
             raise ScenarioError(
                 f"event.{i}.at_s: {event.at_s:g} is not before duration_s {scenario.duration_s:g}"
             )
+
+
+def _packets(scenario: Scenario) -> None:
+    """Raise `ScenarioError` for more packets than a guest sends in passable time."""
+    rates = [
+        flow.rate_kbps * 125 / (flow.packet_bytes or 512)
+        for flow in scenario.flow
+        if flow.rate_kbps is not None
+    ]
+    if sum(rates) > MAX_PACKETS_PER_S:
+        raise ScenarioError(
+            f"flow: {len(rates)} udp flows send {sum(rates):.0f} packets a second in all; at most "
+            f"{MAX_PACKETS_PER_S}: lower rate_kbps or raise packet_bytes"
+        )
 
 
 def _flows(scenario: Scenario) -> None:

@@ -28,8 +28,8 @@ from hoplab.model.scenario.variants import CONGESTION_CONTROLS, FIXED_WINDOW, VA
 MAX_FLOWS = 250
 SLOWEST_PACKET_S = 1000.0
 """iperf3 paces in microseconds of 32 bits."""
-FASTEST_PACKETS_PER_S = 100_000
-"""Each costs a guest some ten microseconds of a core, and virtual time stands meanwhile."""
+FASTEST_PACKETS_PER_S = 20_000
+"""Each costs a guest some hundred microseconds of a core, so this is two seconds for one."""
 MAX_BUFFER_BYTES = 212_992
 """The kernel's net.core.wmem_max, above which a program's wish is cut down to it."""
 
