@@ -14,7 +14,7 @@ from hoplab.host.statistics.samples import Sample
 from hoplab.many.store import entry as entries
 from hoplab.many.store.entry import Entry
 from hoplab.many.store.files import Store
-from hoplab.many.sweep import engine, page
+from hoplab.many.sweep import dataset, engine, page
 from hoplab.many.sweep.api import Point, Sweep, read
 from hoplab.many.sweep.dataset import Dataset
 from hoplab.many.sweep.engine import Done, Engine, Listed, Options
@@ -22,6 +22,7 @@ from hoplab.many.sweep.progress import Teller
 from hoplab.many.sweep.seeds import Adaptive
 from hoplab.many.sweep.stopping import Rule
 from hoplab.many.sweep.summary import Moments, Summary, told
+from hoplab.model.errors import ResultsError
 
 BASE = """
 duration_s = 10
@@ -40,6 +41,18 @@ name = "card"
 key = "radio.profile"
 values = ["wavelan", "80211b"]
 """
+
+
+FACTS = {
+    "file": "<b>sweep</b>.toml",
+    "machine": "m" * 64,
+    "made": "now",
+    "wall_s": 2.0,
+    "total": None,
+    "out": "x'\"</script>",
+    "text": "",
+    "base": "",
+}
 
 
 def sweep(folder: Path, text: str) -> Sweep:
@@ -195,6 +208,33 @@ def test_the_dataset_has_a_row_a_run_in_the_order_of_the_axes(
     ]
 
 
+def test_a_full_disk_is_told_in_a_line_and_leaves_nothing_half_written(
+    tmp_path: Path, finished: tuple[Sweep, list[Done]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan, ended = finished
+    full = r"results.parquet: cannot be written: .*No space left.*; make room there, .* --out"
+    partial = tmp_path / "out" / ".results.parquet.partial"
+    partial.parent.mkdir()
+    partial.symlink_to("/dev/full")
+    data = Dataset(tmp_path / "out" / "results.parquet", plan)
+    data.add(ended[0])
+    with pytest.raises(ResultsError, match=full):
+        data.close()
+    assert list(partial.parent.iterdir()) == []
+    partial.symlink_to("/dev/full")
+    monkeypatch.setattr(dataset, "GROUP_ROWS", 1)
+    data = Dataset(tmp_path / "out" / "results.parquet", plan)
+    with pytest.raises(ResultsError, match=full):
+        for _ in range(1000):
+            data.add(ended[0])
+    data.abandon()
+    assert list(partial.parent.iterdir()) == []
+    (tmp_path / "out" / ".index.html.partial").symlink_to("/dev/full")
+    with pytest.raises(ResultsError, match=r"index.html: cannot be written: No space left"):
+        page.write(tmp_path / "out", plan, Summary(plan), FACTS)
+    assert list(partial.parent.iterdir()) == []
+
+
 def test_the_page_shows_every_run_and_escapes_what_it_is_told(
     tmp_path: Path, finished: tuple[Sweep, list[Done]]
 ) -> None:
@@ -202,17 +242,7 @@ def test_the_page_shows_every_run_and_escapes_what_it_is_told(
     summary = Summary(plan)
     for one in ended:
         summary.add(one)
-    facts = {
-        "file": "<b>sweep</b>.toml",
-        "machine": "m" * 64,
-        "made": "now",
-        "wall_s": 2.0,
-        "total": None,
-        "out": "x'\"</script>",
-        "text": "",
-        "base": "",
-    }
-    path = page.write(tmp_path, plan, summary, facts)
+    path = page.write(tmp_path, plan, summary, FACTS)
     text = path.read_text()
     for one in ended:
         assert f'href="runs/{one.key[:16]}/report.html"' in text

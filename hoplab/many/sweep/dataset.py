@@ -116,7 +116,10 @@ class Dataset:
         ]
         self.rows += len(self._waiting)
         self._waiting.clear()
-        self._writer.write_table(pa.Table.from_arrays(columns, schema=self._schema))
+        try:
+            self._writer.write_table(pa.Table.from_arrays(columns, schema=self._schema))
+        except OSError as error:
+            raise self._failed(error) from None
 
     def close(self) -> None:
         """Write the rest, and put the file into its place."""
@@ -126,11 +129,17 @@ class Dataset:
             self._file.close()
             self._partial.replace(self.path)
         except OSError as error:
-            raise ResultsError(f"{self.path}: cannot be written: {error.strerror}") from None
+            self.abandon()
+            raise self._failed(error) from None
+
+    def _failed(self, error: OSError) -> ResultsError:
+        return ResultsError(
+            f"{self.path}: cannot be written: {error.strerror or error}; make room there, or name "
+            "another folder with --out: the runs are in the store"
+        )
 
     def abandon(self) -> None:
         """Leave what was there before."""
-        with contextlib.suppress(OSError):
-            self._writer.close()
-            self._file.close()
-            self._partial.unlink(missing_ok=True)
+        for end in (self._writer.close, self._file.close, self._partial.unlink):
+            with contextlib.suppress(OSError):
+                end()

@@ -8,6 +8,7 @@ told to: a run is made again within seconds, so that a million need no folders.
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,12 @@ def write(folder: Path, sweep: Sweep, summary: Summary, facts: dict[str, Any]) -
         partial.write_text(_page(folder, sweep, summary, facts), encoding="utf-8")
         partial.replace(path)
     except OSError as error:
-        raise ResultsError(f"{path}: cannot be written: {error.strerror}") from None
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
+        raise ResultsError(
+            f"{path}: cannot be written: {error.strerror}; make room there, or name another folder "
+            "with --out: the runs are in the store"
+        ) from None
     return path
 
 
