@@ -4,8 +4,11 @@
 import contextlib
 import json
 import os
+import random
+import shutil
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -193,6 +196,60 @@ destination = "n1"
 """
 
 
+@pytest.mark.nightly
+def test_a_sweep_may_end_at_any_moment(tmp_path: Path) -> None:
+    """Ten times by a signal, once so many more runs are in the store; each goes on from there."""
+    (tmp_path / "scenario.toml").write_text(SCENARIO)
+    (tmp_path / "sweep.toml").write_text(
+        'seeds = 60\n[[axis]]\nkey = "flow.0.window"\nvalues = [1]\n'
+    )
+    store, scratch = Store(tmp_path / "store"), tmp_path / "scratch"
+    scratch.mkdir()
+    command = [sys.executable, "-m", "hoplab", "sweep", str(tmp_path / "sweep.toml")]
+    command += ["--store", str(store.folder), "--out", str(tmp_path / "out"), "--workers", "1"]
+    chance, there = random.Random(7), 0
+    for number in range(10):
+        name = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)[number % 3]
+        sweep = subprocess.Popen(
+            command,
+            cwd=scratch,
+            env={**os.environ, "TMPDIR": str(scratch)},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        wanted = there + chance.randrange(3)
+        while sum(1 for _ in store) < wanted:
+            assert sweep.poll() is None
+            time.sleep(0.01)
+        time.sleep(chance.random())
+        sweep.send_signal(name)
+        told = sweep.communicate()[1].decode()
+        assert "Traceback" not in told and "bug" not in told, told
+        while members(sweep.pid):  # a killed one's workers see that it is gone, and end
+            time.sleep(0.1)
+        keys = list(store)
+        assert all(store.read(key) is not None for key in keys), "each is whole"
+        assert len(keys) >= there
+        there = len(keys)
+        if name != signal.SIGKILL:
+            assert list(scratch.iterdir()) == [], (number, told)
+        for path in scratch.iterdir():
+            shutil.rmtree(path)
+    assert not list(tmp_path.rglob("dask-scratch-space"))
+
+
+def members(session: int) -> list[int]:
+    """Processes of a session that are not over."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            words = path.read_text().rpartition(")")[2].split()
+            if int(words[3]) == session and words[0] != "Z":
+                found.append(int(path.parts[2]))
+    return found
+
+
 def test_the_command_leaves_dataset_page_and_numbers(
     tmp_path: Path, hoplab: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
@@ -201,7 +258,8 @@ def test_the_command_leaves_dataset_page_and_numbers(
     store = ("--store", str(tmp_path / "store"))
 
     def sweep(*options: str) -> dict[str, Any]:
-        done = hoplab("sweep", str(tmp_path / "sweep.toml"), *store, "--json", *options)
+        sweep_file = str(tmp_path / "sweep.toml")
+        done = hoplab("sweep", sweep_file, *store, "--json", *options, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         answer: dict[str, Any] = json.loads(done.stdout)
         return answer
@@ -232,5 +290,6 @@ def test_the_command_leaves_dataset_page_and_numbers(
     assert (tmp_path / "later" / "runs" / key[:16] / "report.html").is_file()
     listed = json.loads(hoplab("store", "ls", "--json", *store).stdout)
     assert listed["count"] == first["runs"]
+    assert not list(tmp_path.rglob("dask-scratch-space"))
     dry = hoplab("sweep", str(tmp_path / "sweep.toml"), *store, "--dry-run")
     assert "there: 4" in dry.stdout
