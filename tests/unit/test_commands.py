@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What commands say where no guest is needed."""
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -11,10 +12,14 @@ from typer.cli import get_docs_for_click
 from typer.testing import CliRunner
 
 from hoplab.front.commands import cli, start
+from hoplab.front.commands import run as running
 from hoplab.front.commands import study as command
 from hoplab.front.commands.cli import app
+from hoplab.host import results
 from hoplab.host.machine import select, uml
-from hoplab.many.study.folder import names
+from hoplab.many.study import expected
+from hoplab.many.study.folder import Study, names
+from hoplab.many.study.swept import Runs
 
 SCENARIO = """
 seed = 7
@@ -72,3 +77,51 @@ def test_every_study_is_listed_with_a_sentence() -> None:
     rows = list(zip(*(column.cells for column in command.listing().columns), strict=True))
     assert [str(name) for name, _ in rows] == names()
     assert all(str(sentence).endswith(".") for _, sentence in rows)
+
+
+ANALYSIS = '''"""A study of nothing."""
+from hoplab.many.study.findings import Claim, Findings
+
+def analyse(runs, published):
+    claim = Claim("falls", "It falls.", "confirmed", "table")
+    return Findings(claims=[claim], values={"goodput": 7.0})
+'''
+
+
+@pytest.mark.parametrize(
+    ("machine", "how"),
+    [
+        ("m", "to the digit, on the same machine"),
+        ("another", "within their limits, on another machine"),
+    ],
+)
+def test_a_quick_study_says_that_it_compared_and_passed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, machine: str, how: str
+) -> None:
+    study = tmp_path / "tiny"
+    study.mkdir()
+    (study / "analysis.py").write_text(ANALYSIS)
+    runs = Runs([SimpleNamespace(machine="m")])
+    monkeypatch.setattr(command, "gather", lambda *arguments: runs)
+    findings = Study("tiny", study).analysis().analyse(runs, {})
+    expected.Expected.of(machine, [findings, findings]).write(study / "expected.json")
+    words = ["study", str(study), "--quick", "--out", str(tmp_path / "out")]
+    said = CliRunner().invoke(app, words).stdout
+    assert "claims: 1 confirmed" in said
+    told = f"passed: 1 values and 1 verdicts are as committed in {study}/expected.json, {how}"
+    assert said.splitlines()[-1] == told
+
+
+def test_the_json_of_a_run_names_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, folder = tmp_path / "a.toml", tmp_path / "results"
+    file.write_text(SCENARIO)
+    manifest = {"verdict": {"warnings": []}}
+    following = SimpleNamespace(warnings=list, accounts=[])
+    done = (manifest, folder / "report.html", following)
+    monkeypatch.setattr(running, "_performed", lambda *arguments: done)
+    monkeypatch.setattr(results, "load", lambda folder: None)
+    monkeypatch.setattr(running, "summary", lambda found: {"digest": "d"})
+    said = CliRunner().invoke(app, ["run", str(file), "--json"]).stdout
+    assert json.loads(said) == {"digest": "d", "folder": str(folder), "streams": []}

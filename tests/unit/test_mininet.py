@@ -13,7 +13,9 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from hoplab.front.commands.cli import app
 from hoplab.front.mininet import found as find
 from hoplab.front.mininet import launch
 from hoplab.guest.mininet.inside import start
@@ -343,3 +345,56 @@ def test_stations_come_up_one_after_another(clock: Clock) -> None:
     assert link.IntfWireless().ipLink("down") == "down" and clock.now == 0
     assert [link.IntfWireless().ipLink("up") for _ in range(3)] == ["up"] * 3
     assert clock.naps == [0.05] * 3
+
+
+def test_each_cell_that_was_refused_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What `inside/bin/iw` noted, on standard error, and the script's own status."""
+    line = "sta1-wlan0: joined no ad hoc cell at 5200 MHz: no-IR"
+
+    def script(*arguments: Any, out: Path, **options: Any) -> int:
+        (out / launch.REFUSED).write_text(f"{line}\n{line}\nsta2-wlan0: another\n")
+        return 3
+
+    monkeypatch.setattr(find, "find", lambda script: None)
+    monkeypatch.setattr(launch, "run", script)
+    done = CliRunner().invoke(app, ["mininet", "cell.py", "--out", str(tmp_path)])
+    assert done.exit_code == 3
+    assert done.stderr.splitlines() == [
+        f"hoplab: warning: {line}",
+        "hoplab: warning: sta2-wlan0: another",
+        "hoplab: the script used no medium",
+    ]
+
+
+IW = """#!/bin/sh
+case "$*" in
+*join*) echo "command failed: Operation not permitted (-1)"; exit 255 ;;
+*"dev w info") echo "	wiphy 3" ;;
+*"phy phy3 info") echo "			* 5200.0 MHz [40] (20.0 dBm) (no IR)" ;;
+"reg get") echo "country 00: DFS-UNSET" ;;
+esac
+"""
+
+
+def test_iw_notes_why_a_cell_was_refused(tmp_path: Path) -> None:
+    """The words and the status are iw's; a line is for the user, with the cause where it is known."""
+    (tmp_path / "iw").write_text(IW)
+    (tmp_path / "iw").chmod(0o755)
+    noted = tmp_path / launch.REFUSED
+    environment = {"PATH": f"/run/hoplab/bin:{tmp_path}:/usr/bin:/bin", "HOPLAB_REFUSED": noted}
+    for mhz in ("5200", "2412"):
+        done = subprocess.run(
+            ["sh", launch.INSIDE / "bin" / "iw", *f"dev w ibss join cell {mhz}".split()],
+            env={name: str(value) for name, value in environment.items()},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 255
+        assert done.stdout == "command failed: Operation not permitted (-1)\n"
+    assert launch.refused(tmp_path) == [
+        "w: joined no ad hoc cell at 5200 MHz: regulatory domain 00 lets no radio begin there "
+        "(no-IR); take a channel of 2.4 GHz",
+        "w: joined no ad hoc cell at 2412 MHz: command failed: Operation not permitted (-1)",
+    ]

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,6 +17,9 @@ from hoplab.host.stream.chosen import sinks
 from hoplab.host.stream.sink import Refused, Unavailable
 from hoplab.host.terminal import output
 from hoplab.model.errors import ResultsError, ScenarioError
+
+if TYPE_CHECKING:
+    from hoplab.host.stream.sink import Sink
 
 app = typer.Typer()
 
@@ -45,21 +48,35 @@ def push(
     chosen = sinks(influx, stream)
     if not chosen:
         raise ScenarioError("push: where to? Name a database with --influx or a file with --stream")
-    called, date_ns = name or pushed.sweep_name(path), time.time_ns()
-    course = pushed.course(path) if path.is_dir() else None
-    link = grafana.of_sweep(called, date_ns) if course is None else grafana.of_run(course)
-    for sink in chosen:
-        if course is not None:
+    if not path.is_dir():
+        link = send_sweep(path, name or pushed.sweep_name(path), chosen, _tell)
+    else:
+        course = pushed.course(path)
+        for sink in chosen:
             sink.begin(course)
             for batch in pushed.batches(course):
                 _insist(sink.name, partial(sink.take, [batch]))
-        else:
-            for text in pushed.sweep_lines(path, called, date_ns):
-                _insist(sink.name, partial(sink.write, text))
-        sink.end()
-        _tell(f"{path}: sent to {sink.name}")
+            sink.end()
+            _tell(f"{path}: sent to {sink.name}")
+        link = grafana.of_run(course)
     if any(sink.is_database for sink in chosen) and link is not None:
         _tell(f"Grafana: {link}")
+
+
+def send_sweep(
+    path: Path, name: str, sinks: Iterable[Sink], tell: Callable[[str], None]
+) -> str | None:
+    """Send a sweep's dataset; returns the link to its page. Raises `ResultsError`."""
+    from hoplab.host.runs.push import sweep_lines
+    from hoplab.host.stream import grafana
+
+    date_ns = time.time_ns()
+    for sink in sinks:
+        for text in sweep_lines(path, name, date_ns):
+            _insist(sink.name, partial(sink.write, text))
+        sink.end()
+        tell(f"{path}: sent to {sink.name}")
+    return grafana.of_sweep(name, date_ns)
 
 
 def _tell(line: str) -> None:

@@ -17,9 +17,12 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 from rich.text import Text
 
+from hoplab.front.commands.stream import send_sweep
 from hoplab.front.mininet.movement import walk
 from hoplab.guest.system import signals
 from hoplab.host.machine import select
+from hoplab.host.runs.push import sweep_name
+from hoplab.host.stream.chosen import sinks
 from hoplab.host.terminal import messages, output
 from hoplab.many.store.entry import TOTALS
 from hoplab.many.store.files import Store
@@ -70,6 +73,10 @@ def sweep(
     keep_runs: Annotated[
         bool, typer.Option("--keep-runs", help="Keep each run's folder and report below OUT.")
     ] = False,
+    influx: Annotated[
+        list[str] | None,
+        typer.Option(metavar="URL", help="Send the results there at the end; may be repeated."),
+    ] = None,
     workers: Annotated[
         int | None,
         typer.Option(min=0, help="How many; a worker a core by default.", rich_help_panel=PANEL),
@@ -93,7 +100,7 @@ def sweep(
     ] = None,
 ) -> None:
     """Run every combination of a sweep that the store does not have; table, dataset, page."""
-
+    chosen = sinks(influx, None)
     whole = _with(sweeps.read(file, walk), overrides or [], seeds, keep or [])
     place = sweeps.Cluster(scheduler, cluster, workers, _options(cluster_set or []))
     if dry_run:
@@ -102,7 +109,12 @@ def sweep(
     folder = out or Path("sweeps") / whole.short
     with held(folder):
         answer = _run(whole, file, folder, store, place, retry_failed, keep_runs)
-    _print(answer, as_json)
+        try:
+            if chosen:
+                data = Path(answer["results"])
+                answer["grafana"] = send_sweep(data, sweep_name(data), chosen, _say)
+        finally:  # what was measured is told whether a database takes it or not
+            _print(answer, as_json)
     if answer["failed"]:
         raise typer.Exit(1)
 
@@ -276,6 +288,8 @@ def _print(answer: dict[str, Any], as_json: bool) -> None:
     )
     output.print(f"results: {answer['results']}", soft_wrap=True, markup=False, highlight=False)
     output.print(f"page: {answer['page']}", soft_wrap=True, markup=False, highlight=False)
+    if link := answer.get("grafana"):
+        output.print(f"Grafana: {link}", soft_wrap=True, markup=False, highlight=False)
 
 
 def _say(line: str) -> None:

@@ -15,6 +15,14 @@ OPTIONS = frozenset({"radios", "seed", "realtime", "memory_mb"})
 """That a marker may name."""
 
 
+def report(config: pytest.Config, folder: Path) -> None:
+    """Have reports written to ``folder``. Under ``-s`` what the test prints is on the user's
+    terminal, and pytest's own words are not: the one outside says them."""
+    config.pluginmanager.register(Reporter(folder))
+    if config.getoption("capture") == "no":
+        config.pluginmanager.unregister(name="terminalreporter")
+
+
 class Reporter:
     """Writes every report, as pytest writes it for other processes, a line each."""
 

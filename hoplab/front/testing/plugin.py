@@ -52,10 +52,11 @@ def _seeds(text: str) -> int:
     return int(text)
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARKER)
     if guest.FOLDER in os.environ:
-        config.pluginmanager.register(guest.Reporter(Path(os.environ[guest.FOLDER])))
+        guest.report(config, Path(os.environ[guest.FOLDER]))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
