@@ -10,19 +10,27 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 PROJECT = Path(__file__).parents[2]
 HOPLAB = PROJECT / ".venv" / "bin" / "hoplab"
 TUTORIAL = PROJECT / "docs" / "tutorial.md"
+LESSON = PROJECT / "experiments/lessons/hidden-terminals.toml"
+FLOW_S, MOVE_S, END_S = 15, 30, 50
+"""When somebody starts the second flow, moves its sender, and takes the picture, in s."""
 WIDTH_PX, MARGIN_PX, CHROME_PX = 1000, 10, 100
 SCALE = 1.25
+LIVE_PX = 1280
+URL = re.compile(r"http://\S+")
 SWITCHES = (
     *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
     "--hide-scrollbars",
@@ -35,7 +43,7 @@ def hoplab(*words: str, cwd: Path) -> None:
 
 def tutorial(folder: Path) -> None:
     """The runs of the tutorial, by its own files and commands."""
-    text = TUTORIAL.read_text(encoding="utf-8")
+    text = TUTORIAL.read_text(encoding="utf-8").replace("\\\n", " ")
     file = re.search(r'```toml title="windows.toml"\n(.*?)```', text, re.DOTALL)
     assert file is not None
     (folder / "windows.toml").write_text(file[1], encoding="utf-8")
@@ -76,6 +84,45 @@ def picture(page: Path, out: Path, first: str, last: str) -> None:
     out.write_bytes(base64.b64decode(shot["data"]))
 
 
+def live(folder: Path, out: Path) -> None:
+    """A session on the page: c starves, hidden from a, and is put where a hears it."""
+    words = [HOPLAB, "shell", str(LESSON), "--live", "--out", "session"]
+    silent = {"stdin": subprocess.DEVNULL, "stderr": subprocess.STDOUT}
+    with (
+        subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, text=True, **silent) as session,
+        browser() as driver,
+    ):
+        assert session.stdout is not None
+        driver.set_window_size(LIVE_PX, LIVE_PX)
+        driver.get(next(url[0] for line in session.stdout if (url := URL.search(line))))
+        start = "#flow-rows tr:nth-child({}) button"
+        _clock(driver, 1)
+        driver.find_element(By.CSS_SELECTOR, start.format(1)).click()
+        _clock(driver, FLOW_S)
+        driver.find_element(By.CSS_SELECTOR, start.format(2)).click()
+        _clock(driver, MOVE_S)
+        for axis in "xy":
+            field = driver.find_element(By.CSS_SELECTOR, f"[aria-label='{axis} of c in m']")
+            field.send_keys(Keys.CONTROL, "a")
+            field.send_keys("100", Keys.TAB)
+        _clock(driver, END_S)
+        height = driver.execute_script("return document.body.scrollHeight")
+        driver.set_window_size(LIVE_PX, height + CHROME_PX)
+        time.sleep(2)  # figures take the new width
+        clip = {"x": 0, "y": 0, "width": LIVE_PX, "height": height, "scale": 1}
+        shot = driver.execute_cdp_cmd(
+            "Page.captureScreenshot", {"clip": clip, "captureBeyondViewport": True}
+        )
+        out.write_bytes(base64.b64decode(shot["data"]))
+        session.terminate()
+
+
+def _clock(driver: webdriver.Chrome, at_s: float) -> None:
+    """Wait until the page shows that time."""
+    text = "return parseFloat(document.querySelector('#clock').textContent)"
+    WebDriverWait(driver, 120).until(lambda d: (d.execute_script(text) or 0) >= at_s)
+
+
 def main(out: Path) -> None:
     os.chdir(PROJECT)
     with tempfile.TemporaryDirectory(prefix="hoplab-pictures-") as name:
@@ -87,6 +134,7 @@ def main(out: Path) -> None:
         free, sweep = folder / "runs/free/report.html", folder / "sweeps/windows/index.html"
         picture(free, out / "tutorial-report.png", over_time, over_time)
         picture(sweep, out / "tutorial-sweep.png", over_time, over_time)
+        live(folder, out / "live.png")
 
 
 if __name__ == "__main__":

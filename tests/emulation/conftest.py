@@ -24,6 +24,24 @@ source = "n0"
 destination = "n{last}"
 window = 8
 """
+BY_DSR = """
+[topology]
+kind = "chain"
+stations = 3
+[routing]
+protocol = "dsr"
+[[flow]]
+source = "n0"
+destination = "n2"
+"""
+"""A flow over a relay that DSR finds."""
+UDP_BACK = """
+[[flow]]
+protocol = "udp"
+rate_kbps = 50
+source = "n2"
+destination = "n0"
+"""
 
 
 def chain(stations: int) -> str:

@@ -14,27 +14,15 @@ import pytest
 
 from hoplab.host.machine import assemble, kernel
 from hoplab.model.resources import PROJECT
-from tests.emulation.conftest import HOPLAB
+from tests.emulation.conftest import BY_DSR, HOPLAB, UDP_BACK
 
 Hoplab = Callable[..., subprocess.CompletedProcess[str]]
 NOBODY = 65534
-SCENARIO = """
+SCENARIO = f"""
 duration_s = 5
-[topology]
-kind = "chain"
-stations = 3
-[routing]
-protocol = "dsr"
+{BY_DSR}{UDP_BACK}
 [measure]
 captures = ["n1:wlan0"]
-[[flow]]
-source = "n0"
-destination = "n2"
-[[flow]]
-protocol = "udp"
-rate_kbps = 50
-source = "n2"
-destination = "n0"
 """
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from tests.emulation.conftest import chain
+from tests.emulation.conftest import BY_DSR, chain
 
 Run = Callable[..., dict[str, Any]]
 Hoplab = Callable[..., subprocess.CompletedProcess[str]]
@@ -137,17 +137,9 @@ def test_captures_are_pcapng(tmp_path: Path, run_scenario: Run) -> None:
         assert path.read_bytes()[:4] == b"\x0a\x0d\x0d\x0a"
 
 
-RELAYED = """
+RELAYED = f"""
 duration_s = 6
-[topology]
-kind = "chain"
-stations = 3
-[routing]
-protocol = "dsr"
-[[flow]]
-source = "n0"
-destination = "n2"
-[[flow]]
+{BY_DSR}[[flow]]
 source = "n2"
 destination = "n0"
 start_s = 1

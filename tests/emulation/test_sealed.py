@@ -17,19 +17,9 @@ from hoplab.host.machine.sealed import Machine
 from hoplab.host.runs import launch
 from hoplab.model.scenario.file import load
 from hoplab.model.scenario.resolve import resolve
-from tests.emulation.conftest import HOPLAB
+from tests.emulation.conftest import BY_DSR, HOPLAB
 
-SCENARIO = """
-duration_s = 3
-[topology]
-kind = "chain"
-stations = 3
-[routing]
-protocol = "dsr"
-[[flow]]
-source = "n0"
-destination = "n2"
-"""
+SCENARIO = f"duration_s = 3\n{BY_DSR}"
 DEVICES = {
     "/dev/shm": "the guest's memory, a file without a name",
     "/dev/ptmx": "whether a terminal raises signals, tried at boot",

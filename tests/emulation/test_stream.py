@@ -15,28 +15,16 @@ import pytest
 
 from hoplab.host import results
 from hoplab.model.records.schema import TABLES
-from tests.emulation.conftest import HOPLAB
+from tests.emulation.conftest import BY_DSR, HOPLAB, UDP_BACK
 
 pytestmark = pytest.mark.chance
 
 Run = Callable[..., dict[str, Any]]
-SCENARIO = """
+SCENARIO = f"""
 duration_s = 4
-[topology]
-kind = "chain"
-stations = 3
-[routing]
-protocol = "dsr"
+{BY_DSR}{UDP_BACK}
 [measure]
 frames = true
-[[flow]]
-source = "n0"
-destination = "n2"
-[[flow]]
-protocol = "udp"
-rate_kbps = 50
-source = "n2"
-destination = "n0"
 """
 
 

@@ -379,7 +379,7 @@ esac
 
 
 def test_iw_notes_why_a_cell_was_refused(tmp_path: Path) -> None:
-    """The words and the status are iw's; a line is for the user, with the cause where it is known."""
+    """The words and the status are iw's; a line is for the user, with the cause if it is known."""
     (tmp_path / "iw").write_text(IW)
     (tmp_path / "iw").chmod(0o755)
     noted = tmp_path / launch.REFUSED
