@@ -7,19 +7,18 @@ import time
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from hoplab.host.runs import push as pushed
 from hoplab.host.stream import grafana
 from hoplab.host.stream.chosen import sinks
+from hoplab.host.stream.file import File
+from hoplab.host.stream.influx import Influx
 from hoplab.host.stream.sink import Refused, Unavailable
 from hoplab.host.terminal import output
 from hoplab.model.errors import ResultsError, ScenarioError
-
-if TYPE_CHECKING:
-    from hoplab.host.stream.sink import Sink
 
 app = typer.Typer()
 
@@ -64,15 +63,12 @@ def push(
 
 
 def send_sweep(
-    path: Path, name: str, sinks: Iterable[Sink], tell: Callable[[str], None]
+    path: Path, name: str, sinks: Iterable[Influx | File], tell: Callable[[str], None]
 ) -> str | None:
     """Send a sweep's dataset; returns the link to its page. Raises `ResultsError`."""
-    from hoplab.host.runs.push import sweep_lines
-    from hoplab.host.stream import grafana
-
     date_ns = time.time_ns()
     for sink in sinks:
-        for text in sweep_lines(path, name, date_ns):
+        for text in pushed.sweep_lines(path, name, date_ns):
             _insist(sink.name, partial(sink.write, text))
         sink.end()
         tell(f"{path}: sent to {sink.name}")
