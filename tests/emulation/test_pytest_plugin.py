@@ -117,6 +117,20 @@ def test_draws():
     assert told.count(" passed in ") == 1
 
 
+def test_a_test_that_waits_for_nothing_fails(tmp_path: Path) -> None:
+    text = """
+import signal
+import pytest
+
+@pytest.mark.hoplab
+def test_waits():
+    signal.pause()
+"""
+    told = run(tmp_path, text)
+    assert "hung: no end within 86400 s of virtual time" in told
+    assert "1 failed" in told
+
+
 def test_what_was_kept_for_a_test_in_a_guest_is_torn_down(tmp_path: Path) -> None:
     for name in ("first", "second"):
         (tmp_path / name).mkdir()

@@ -27,6 +27,8 @@ LAST_LINES = 20
 MOST_SEED = 2**63 - 1
 MEMORY_MB = ("memory_mb", 64, 1 << 20)
 """A guest that has less does not start."""
+LONGEST_S = 86_400.0
+"""Virtual time of a test: one that waits for nothing gets there within seconds."""
 PLUGIN = "hoplab.front.testing.plugin"
 """Also the entry point's name, so that it is not loaded twice."""
 
@@ -92,14 +94,14 @@ def _boot(item: pytest.Item, settings: dict[str, Any], folder: Path, log: Path) 
             seed=seed or settings.get("seed", 1),
             virtual=not settings.get("realtime", False),
             memory_mb=settings.get("memory_mb", uml.MEMORY_MB),
-            limits=Limits(tell=partial(_tell, item)),
+            limits=Limits(virtual_s=LONGEST_S, tell=partial(_tell, item)),
             stdout=None if shown else file,
             stderr=None if shown else file,
         )
 
 
 def _tell(item: pytest.Item, what: str) -> None:
-    """A test that hangs is not ended, as outside a guest it would not be; but it is told."""
+    """A test that computes for ever is told of and not ended, as outside a guest."""
     reporter = item.config.pluginmanager.get_plugin("terminalreporter")
     if reporter is not None:
         reporter.write_line(f"{item.nodeid}: {what}; it goes on. Ctrl-C or pytest-timeout ends it")
