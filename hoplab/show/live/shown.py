@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pyarrow as pa
+
 from hoplab.host.machine import private
 from hoplab.model.scenario.model import Scenario
 from hoplab.show.live.server import Act, Server
@@ -55,6 +57,7 @@ def shown(
 ) -> Iterator[Shown]:
     """A page while inside, opened in the user's browser where there is one, and told in any case;
     waits for somebody to look. With ``act`` the page takes part, and the run has no planned end."""
+    _settled()
     view = View(scenario, endless=act is not None)
     server = Server(view, act)
     page = Shown(view, server)
@@ -71,6 +74,12 @@ def shown(
             yield page
         finally:
             server.finish(page.report)
+
+
+def _settled() -> None:
+    """Arrow imports pandas, where there is one, at its first conversion: when the run's tables are
+    made. Plotly, which draws in the server's thread, would meanwhile take it half imported."""
+    pa.array([0])
 
 
 def _open(url: str, folder: Path) -> None:
