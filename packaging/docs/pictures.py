@@ -85,11 +85,17 @@ def picture(page: Path, out: Path, first: str, last: str) -> None:
 
 
 def live(folder: Path, out: Path) -> None:
-    """A session on the page: c starves, hidden from a, and is put where a hears it."""
+    """A session on the page: hidden terminals, one starves, until c is put where a hears it."""
     words = [HOPLAB, "shell", str(LESSON), "--live", "--out", "session"]
-    silent = {"stdin": subprocess.DEVNULL, "stderr": subprocess.STDOUT}
     with (
-        subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, text=True, **silent) as session,
+        subprocess.Popen(
+            words,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        ) as session,
         browser() as driver,
     ):
         assert session.stdout is not None
