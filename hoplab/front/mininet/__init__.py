@@ -2,9 +2,9 @@
 """Mininet-WiFi and Hoplab together.
 
 `launch` starts a guest with a script, by the interpreter that `hoplab.front.mininet.found` finds.
-What is below ``inside`` runs there: ``start.py`` prepares and starts the script, ``build.py`` makes
-the stations of a scenario, ``site`` holds the few hooks into others' code, ``bin`` programs that
-Mininet-WiFi starts and no distribution has.
+What is below `hoplab/guest/mininet/inside` runs there: ``start.py`` prepares and starts the script,
+``build.py`` makes the stations of a scenario, ``site`` holds the few hooks into others' code,
+``bin`` programs that Mininet-WiFi starts and no distribution has.
 
 A script imports this package, in whatever interpreter has Mininet-WiFi, so what it comes by here
 needs the standard library alone:
