@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What holds for every test. A skipped test hides a gap, so it fails; but for those of
-Mininet-WiFi, which no registry has. `limit` ends those that hang. Tests that share
-a costly fixture go to one worker of pytest-xdist, so that it is made once."""
+Mininet-WiFi, which no registry has. `limit` ends those that hang."""
 
 import signal
 from collections.abc import Generator
@@ -17,26 +16,6 @@ def pytest_configure() -> None:
     """A shell starts what is in the background with both ignored; so would be what tests start."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
-
-
-SHARED = ("session", "package", "module", "class")
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A group for all that use a fixture which outlives a test; a test may also name its own."""
-    for item in items:
-        group = _shared(item)
-        if group is not None and item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(group))
-
-
-def _shared(item: pytest.Item) -> str | None:
-    """Where the widest of such fixtures of ours is defined."""
-    info = getattr(item, "_fixtureinfo", None)
-    found = [chain[-1] for chain in info.name2fixturedefs.values()] if info else []
-    ours = [one for one in found if one.scope in SHARED and one.baseid.startswith("tests/")]
-    return min(ours, key=lambda one: SHARED.index(one.scope)).baseid if ours else None
 
 
 @pytest.hookimpl(wrapper=True)

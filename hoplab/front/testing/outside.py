@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -37,10 +38,23 @@ def run(item: pytest.Item, marker: pytest.Mark) -> None:
     """Log the reports of ``item``, made in a guest; one of its own where the guest made none."""
     hook = item.ihook
     hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-    for report in _reports(item, marker):
+    began = time.monotonic()
+    reports = list(_reports(item, marker))
+    _in_wall_time(reports, time.monotonic() - began)
+    for report in reports:
         report.nodeid, report.location = item.nodeid, item.location
         hook.pytest_runtest_logreport(report=report)
     hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+
+
+def _in_wall_time(reports: list[pytest.TestReport], wall_s: float) -> None:
+    """Let the call take the guest's wall time, start and end included; the property ``virtual_s``
+    of the report has how long the call took by the guest's clock."""
+    virtual_s = sum(report.duration for report in reports if report.when == "call")
+    for report in reports:
+        if report.when != "setup":
+            report.user_properties.append(("virtual_s", round(virtual_s, 6)))
+        report.duration = wall_s if report.when == "call" else 0.0
 
 
 def _reports(item: pytest.Item, marker: pytest.Mark) -> Iterator[pytest.TestReport]:
