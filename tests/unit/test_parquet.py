@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading tables leaves no thread of Arrow's with Python's memory behind."""
+"""Tables are read within limits, and leave no thread of Arrow's with Python's memory behind."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 
 from hoplab.host.results import parquet
 
@@ -29,3 +31,22 @@ def test_reading_starts_no_thread(tmp_path: Path) -> None:
         [sys.executable, "-c", READ_AND_COUNT, str(path)], capture_output=True, check=True
     )
     assert done.stdout == b"0\n"
+
+
+def test_a_small_file_of_a_large_table_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A column of one value is a few octets in the file, and all of its rows in memory."""
+    path = tmp_path / "large.parquet"
+    parquet.write(pa.table({"c": [1] * 1_000_000}), path)
+    assert path.stat().st_size < 10_000
+    assert parquet.read(path).num_rows == 1_000_000
+    monkeypatch.setattr(parquet, "MOST_OCTETS", 7_999_999)
+    with pytest.raises(OSError, match="is a table of more than"):
+        parquet.read(path)
+
+
+def test_a_pipe_is_no_table(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "table.parquet")
+    with pytest.raises(OSError, match="pipe"):
+        parquet.read(tmp_path / "table.parquet")

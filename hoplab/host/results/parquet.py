@@ -3,12 +3,32 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hoplab.model.reading import opened
+
+MOST_OCTETS = 16 << 30
+"""Of a table in memory: 10^8 rows of the widest one. A file of some kB may claim more."""
+OCTETS_A_VALUE = 8
+
+
+@contextlib.contextmanager
+def opened_table(path: Path) -> Iterator[pq.ParquetFile]:
+    """A Parquet file of at most `MOST_OCTETS`. Raises as `read`."""
+    with opened(path) as file:
+        table = pq.ParquetFile(file, pre_buffer=False)
+        about = table.metadata
+        groups = (about.row_group(i).total_byte_size for i in range(about.num_row_groups))
+        values = about.num_rows * about.num_columns
+        if max(sum(groups), values * OCTETS_A_VALUE) > MOST_OCTETS:
+            raise OSError(errno.EFBIG, f"is a table of more than {MOST_OCTETS >> 30} GiB")
+        yield table
 
 
 def read(path: Path) -> pa.Table:
@@ -17,8 +37,8 @@ def read(path: Path) -> pa.Table:
     Without Arrow's threads: one that drops a buffer of Python's while the interpreter ends aborts
     the process ("terminate called without an active exception").
     """
-    with opened(path) as file:
-        return pq.ParquetFile(file, pre_buffer=False).read(use_threads=False)
+    with opened_table(path) as table:
+        return table.read(use_threads=False)
 
 
 def write(table: pa.Table, path: Path) -> None:

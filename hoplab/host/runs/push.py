@@ -26,6 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hoplab.host import results
+from hoplab.host.results.parquet import opened_table
 from hoplab.host.stream.about import health_rows, plan_rows, whole_run
 from hoplab.host.stream.line import IN_TAG, PREFIX, tag
 from hoplab.host.stream.sink import NANOSECONDS, Batch, Course
@@ -76,7 +77,7 @@ def batches(course: Course) -> Iterator[Batch]:
 def sweep_lines(path: Path, name: str, date_ns: int) -> Iterator[bytes]:
     """The lines of a dataset, some rows at a time. Raises `ResultsError`."""
     try:
-        with pq.ParquetFile(path) as file:
+        with opened_table(path) as file:
             columns = file.schema_arrow
             if FIRST_AFTER_PARAMETERS not in columns.names:
                 raise ResultsError(f"{path}: is no dataset of 'hoplab sweep'")
