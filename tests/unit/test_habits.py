@@ -28,6 +28,7 @@ from hoplab.model.scenario.file import load, parse
 from hoplab.model.scenario.model import ProtocolName
 from hoplab.model.scenario.radio import ProfileName
 from hoplab.model.scenario.resolve import resolve
+from tests.unit.conftest import Receiver
 
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "FORCE_COLOR"}
 
@@ -281,6 +282,40 @@ def test_pipes_get_no_colour(tmp_path: Path) -> None:
         )
         assert status == 0
         assert ("\x1b[32m" in shown) is coloured  # "complete" is green
+
+
+GPX = """<?xml version="1.0"?>
+<gpx version="1.1" xmlns="http://www.topografix.com/GPX/1/1"><trk><name>a&#x9b;31m</name><trkseg>
+<trkpt lat="1" lon="1"><time>2024&#x9b;31m</time></trkpt></trkseg></trk></gpx>
+"""
+ON_TRACKS = '[topology]\nkind = "trace"\nmovement = "track.gpx"\n'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(ON_TRACKS, id="a-time-in-gpx"),
+        pytest.param('"a\\u009b31m" = 1\n', id="a-key"),
+        pytest.param('title = "\\u001b[2J"\nseed = "\\u009b31m"\n', id="a-value"),
+        pytest.param('[[station]]\nname = "\\u009b31m"\n', id="a-name"),
+    ],
+)
+def test_a_file_cannot_drive_the_terminal(tmp_path: Path, text: str) -> None:
+    (tmp_path / "track.gpx").write_text(GPX)
+    (tmp_path / "a.toml").write_text(text)
+    done = hoplab("check", "a.toml", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "\\x9b31m" in done.stderr
+    assert not set(done.stdout + done.stderr) & set("\x1b\x9b")
+
+
+def test_a_server_cannot_drive_the_terminal(tmp_path: Path, receiver: Receiver) -> None:
+    receiver.status, receiver.body = 400, "\x1b[2Jgone\x9b31m".encode()
+    _run(tmp_path / "one")
+    done = hoplab("push", "one", "--influx", receiver.url, cwd=tmp_path)
+    assert receiver.requests and done.returncode != 0
+    assert "HTTP 400: \\x1b[2Jgone\\x9b31m" in done.stderr
+    assert not set(done.stdout + done.stderr) & set("\x1b\x9b")
 
 
 def test_a_reader_that_goes_away_is_no_bug(tmp_path: Path) -> None:

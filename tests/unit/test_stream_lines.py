@@ -5,7 +5,6 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from hoplab.host.stream.sink import Batch, Course, Refused, Unavailable
 from hoplab.host.stream.tables import TABLES
 from hoplab.model.errors import ResultsError, ScenarioError
 from hoplab.model.scenario.model import Scenario
+from tests.unit.conftest import Receiver
 
 SCENARIO = Scenario.model_validate({"duration_s": 5, "topology": {"kind": "explicit"}})
 EVENT = {"t_s": 1.5, "node": "n0", "source": "dsr", "kind": "drop", "detail": "why=full"}
@@ -134,41 +134,6 @@ def test_whatever_names_are_they_stay_in_their_place(run: str, kind: str, detail
     assert found == {name: value for name, value in tags.items() if value}
     assert fields == {"t_s": "1.5", "detail": plain(detail)}
     assert date == 1_700_000_001_500_000_000
-
-
-class Receiver:
-    """An HTTP server that answers as it is told."""
-
-    def __init__(self) -> None:
-        self.status, self.body = 204, b""
-        self.requests: list[tuple[str, dict[str, str], bytes]] = []
-        self.url = ""
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    told = Receiver()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            length = int(self.headers["Content-Length"])
-            told.requests.append((self.path, dict(self.headers), self.rfile.read(length)))
-            self.send_response(told.status)
-            self.send_header("Content-Length", str(len(told.body)))
-            self.send_header("Location", "/elsewhere")
-            self.end_headers()
-            self.wfile.write(told.body)
-
-        def log_message(self, *arguments: Any) -> None:
-            pass
-
-    with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        told.url = f"http://127.0.0.1:{server.server_port}"
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield told
-        server.shutdown()
-        thread.join()
 
 
 def sent(url: str) -> None:
