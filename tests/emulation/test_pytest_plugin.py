@@ -2,6 +2,7 @@
 """The pytest plugin, by pytest: tests in guests report as if they had run here."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -207,3 +208,34 @@ def test_xdist_has_a_guest_in_each_of_its_processes(
     rows = [line.split() for line in (tmp_path / "runs.txt").read_text().splitlines()]
     assert len(rows) == 2
     assert rows[0][:2] == rows[1][:2]
+
+
+def test_what_a_killed_pytest_left_is_cleaned(tmp_path: Path) -> None:
+    text = """
+import time
+import pytest
+
+@pytest.mark.hoplab(realtime=True)
+def test_waits():
+    print("waiting", flush=True)
+    time.sleep(3600)
+"""
+    (tmp_path / "test_it.py").write_text(text)
+    private = tmp_path / "private"
+    private.mkdir(mode=0o700)
+    environment = {**os.environ, "XDG_RUNTIME_DIR": str(private)}
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-s"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True
+    ) as pytest_:
+        assert pytest_.stdout is not None
+        assert any("waiting" in line for line in pytest_.stdout)
+        pytest_.kill()
+    guests = private / "hoplab" / "guests"
+    left = sorted(map(str, guests.iterdir()))
+    assert left
+    clean = [sys.executable, "-m", "hoplab", "clean"]
+    done = subprocess.run(clean, env=environment, capture_output=True, text=True, check=True)
+    said = [line.removeprefix("removed guest folder ") for line in done.stdout.splitlines()]
+    assert sorted(line for line in said if line.startswith(str(private))) == left
+    assert not list(guests.iterdir())
