@@ -328,6 +328,19 @@ def test_a_read_only_folder(tmp_path: Path) -> None:
     assert "Read-only file system" in done.stderr
 
 
+def test_a_read_only_store(tmp_path: Path) -> None:
+    """The first run is not even begun: a scenario of a day would be heard of here."""
+    (tmp_path / "scenario.toml").write_text(chain(2))
+    (tmp_path / "sweep.toml").write_text('scenario = "scenario.toml"\nseeds = 2\n')
+    done = in_private_mounts(
+        "mkdir fixed && mount -t tmpfs -o ro none fixed && "
+        f"{HOPLAB} sweep sweep.toml --workers 0 --set duration_s=86000 --store fixed/store",
+        tmp_path,
+    )
+    assert done.returncode == 6, done.stderr
+    assert "Read-only file system" in done.stderr and "--store" in done.stderr
+
+
 def test_a_file_that_is_no_scenario(tmp_path: Path, hoplab: Hoplab) -> None:
     file = tmp_path / "scenario.toml"
     file.write_text("duration_s = 'long'")

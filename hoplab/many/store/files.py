@@ -113,6 +113,14 @@ class Store:
                 self._write(path, entries.pack(new))
         return new
 
+    def require_writable(self, key: str) -> None:
+        """Raise `ResultsError` where `put` could not write the run ``key``, before it is made."""
+        path = self.path(key)
+        with self._writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(prefix=PARTIAL, dir=path.parent):
+                pass
+
     def remove(self, key: str) -> None:
         """Forget a run."""
         path = self.path(key)

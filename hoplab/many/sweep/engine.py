@@ -198,6 +198,7 @@ class Engine:
         found = self._store.get(key)
         if found is not None and self._serves(found):
             return Done(point, found, True)
+        self._store.require_writable(key)
         wants = self._options.kept if found is None else (*self._options.kept, *found.tables)
         request = Request(
             key,
