@@ -26,7 +26,8 @@ from rich.console import Console
 from hoplab.front.mininet.found import builder
 from hoplab.front.mininet.movement import walk
 from hoplab.host.results import reader
-from hoplab.host.runs import launch
+from hoplab.host.runs import kinds
+from hoplab.host.runs.launch import Observers, RunRequest, perform
 from hoplab.host.terminal import PLAIN_WIDTH
 from hoplab.model.errors import (
     DaemonDied,
@@ -128,15 +129,12 @@ def run(
     """
     source = Path(scenario) if isinstance(scenario, str | Path) else None
     resolved = resolved_scenario(scenario, seed, set or {})
+    kind = kinds.chosen(kinds.parse(machine, "machine"), resolved, builder)
+    folder = None if out is None else Path(out)
     places: list[Path] = []
-    launch.run(
-        resolved,
-        source,
-        None if out is None else Path(out),
-        machine,
-        wall_limit_s,
-        on_results=places.append,
-        find=builder,
+    perform(
+        RunRequest(resolved, kind, source, folder, wall_limit_s),
+        Observers(on_results=places.append),
     )
     return load(places[0])
 

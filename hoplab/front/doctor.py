@@ -13,7 +13,8 @@ from pathlib import Path
 
 from hoplab.front.mininet import found as mininet_wifi
 from hoplab.guest.system.processes import program
-from hoplab.host.machine import memory, private, select, uml
+from hoplab.host.machine import confined, guests, memory, private, select, uml
+from hoplab.host.machine.guests import Boot, SealedGuest
 from hoplab.host.machine.sealed import SHORT
 from hoplab.model.errors import HoplabError
 
@@ -52,10 +53,10 @@ def checks() -> Iterator[Check]:
     """Every check, the most basic first."""
     machine = platform.machine()
     yield Check("processor", "guests", machine == "x86_64", machine)
-    yield _try("guest kernel", "guests", lambda: str(uml.open_kernel()))
+    yield _try("guest kernel", "guests", lambda: str(guests.open_kernel()))
     yield _try("private folder", "guests", lambda: str(private.folder()))
     yield _try("guest memory", "guests", _memory)
-    yield _try("confinement", "guests", lambda: CONFINEMENTS[uml.confinement()])
+    yield _try("confinement", "guests", lambda: CONFINEMENTS[confined.confinement()])
     yield _room()
     yield _try("machine", "runs", lambda: select.chosen().id[:SHORT])
     yield _try("guest", "runs", _boot)
@@ -108,7 +109,7 @@ def _room() -> Check:
 
 def _boot() -> str:
     """As a run boots it: sealed."""
-    result = uml.run_guest(["true"], sealed=select.chosen(), memory_mb=memory.SMALLEST_MB)
+    result = uml.run_guest(SealedGuest(select.chosen()), ["true"], Boot(memory.SMALLEST_MB))
     return f"boots and ends in {result.wall_s:.1f} s"
 
 

@@ -18,7 +18,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from hoplab.host.runs.launch import Progress, run
+from hoplab.host.machine import select
+from hoplab.host.runs.kinds import Sealed
+from hoplab.host.runs.launch import Observers, Progress, RunRequest, perform
 from hoplab.host.stream.hub import Stream
 from hoplab.host.stream.influx import Influx
 from hoplab.many.sweep import api as sweeps
@@ -74,9 +76,10 @@ def _saturated(duration_s: float) -> Scenario:
     )
 
 
-def _run(scenario: Scenario, **options: Any) -> dict[str, Any]:
+def _run(scenario: Scenario, observers: Observers | None = None) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="hoplab-bench-") as folder:
-        return run(scenario, None, Path(folder) / "run", **options)
+        request = RunRequest(scenario, Sealed(select.chosen()), out=Path(folder) / "run")
+        return perform(request, observers or Observers())
 
 
 def _wall_s(action: Callable[[], Any]) -> float:
@@ -123,8 +126,10 @@ def _engine() -> float:
 def _demo() -> None:
     with tempfile.TemporaryDirectory(prefix="hoplab-bench-") as folder:
         file = PROJECT / "experiments" / "demo.toml"
-        run(resolve(load(file)), file, Path(folder) / "run")
-        report.render(Path(folder) / "run")
+        request = RunRequest(
+            resolve(load(file)), Sealed(select.chosen()), file, Path(folder) / "run"
+        )
+        perform(request, Observers(on_results=report.render))
 
 
 def _first_sample_s() -> float:
@@ -138,7 +143,7 @@ def _first_sample_s() -> float:
     started = []
     for _ in range(REPEATS):
         first.clear()
-        _run(scenario, on_progress=on_progress)
+        _run(scenario, Observers(on_progress))
         started.append(first[0])
     return statistics.median(started)
 
@@ -162,7 +167,7 @@ def _streamed() -> float:
         ratios = []
         for _ in range(REPEATS):
             alone = _run(_mobile(60))["wall_s"]
-            followed = _run(_mobile(60), stream=Stream([Influx(db.url)]))["wall_s"]
+            followed = _run(_mobile(60), Observers(stream=Stream([Influx(db.url)])))["wall_s"]
             ratios.append(followed / alone)
     return statistics.median(ratios)
 

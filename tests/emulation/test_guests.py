@@ -12,10 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from hoplab.host.machine import assemble, cpio, select, uml, watch
+from hoplab.host.machine import assemble, confined, cpio, guests, select, uml, watch
 from hoplab.host.machine.cpio import Entry
+from hoplab.host.machine.guests import OpenGuest, SealedGuest
 from hoplab.host.machine.launcher.confine import LANDLOCK, NAMESPACE
 from hoplab.host.machine.sealed import Machine
+from hoplab.host.machine.uml import Streams
 from hoplab.host.machine.watch import Limits
 from hoplab.model.errors import GuestFailed
 from tests.emulation.conftest import HOPLAB, chain
@@ -63,14 +65,16 @@ def open_folder() -> Iterator[Path]:
 def test_a_guest_writes_to_its_own_folder_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str
 ) -> None:
-    monkeypatch.setattr(uml, "confinement", lambda: mode)
+    monkeypatch.setattr(confined, "confinement", lambda: mode)
     home, out = tmp_path / "home", tmp_path / "out"
     home.mkdir()
     out.mkdir()
     (home / "kept").write_text("as it was")
     (home / "gone").write_text("")
     script = HOSTILE.format(home=home)
-    result = uml.run_guest(["sh", "-c", script], writable=out, stderr=subprocess.DEVNULL)
+    result = uml.run_guest(
+        OpenGuest(out), ["sh", "-c", script], streams=Streams(stderr=subprocess.DEVNULL)
+    )
     assert result.exit_status == 0
     assert {path.name for path in home.iterdir()} == {"kept", "gone"}
     assert (home / "kept").read_text() == "as it was"
@@ -81,7 +85,7 @@ def test_a_guest_writes_to_its_own_folder_only(
 def test_an_ordinary_user_is_confined_too(open_folder: Path, mode: str) -> None:
     """The launcher with a shell for a kernel, as nobody where the tests run as root."""
     launcher = open_folder / "launcher"
-    shutil.copytree(uml.LAUNCHER, launcher)
+    shutil.copytree(confined.LAUNCHER, launcher)
     for name in ("allowed", "other"):
         (open_folder / name).mkdir()
         (open_folder / name).chmod(0o777)
@@ -128,7 +132,7 @@ def test_a_machines_kernel_makes_no_socket(tmp_path: Path, mode: str) -> None:
         "command": ["/usr/bin/python3", "-I", "-S", "-c", SOCKETS],
     }
     done = subprocess.run(
-        ["/usr/bin/python3", "-I", "-S", str(uml.LAUNCHER), json.dumps(wanted)],
+        ["/usr/bin/python3", "-I", "-S", str(confined.LAUNCHER), json.dumps(wanted)],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -146,7 +150,7 @@ def test_a_manifest_says_what_confines_the_guest(tmp_path: Path, hoplab: Hoplab)
     )
     assert done.returncode == 0, done.stderr
     manifest = json.loads((Path(os.fsdecode(out)) / "manifest.json").read_text())
-    assert manifest["confinement"] == uml.confinement()
+    assert manifest["confinement"] == confined.confinement()
 
 
 def test_a_command_in_a_folder_with_a_difficult_name(tmp_path: Path, hoplab: Hoplab) -> None:
@@ -214,39 +218,42 @@ def test_a_guest_that_spins_is_ended(
     )
     with pytest.raises(GuestFailed, match=told):
         uml.run_guest(
+            OpenGuest(),
             ["sh", "-c", f"sleep 3; echo begun; while :; do {body}; done"],
             limits=Limits(progress=True),
-            on_line=lambda line: None,
+            streams=Streams(on_line=lambda line: None),
         )
 
 
 def test_a_guest_that_idles_for_ever_is_ended() -> None:
     with pytest.raises(GuestFailed, match="hung: no end within 50 s of virtual time"):
         uml.run_guest(
-            ["sh", "-c", "while :; do sleep 1; done"], limits=Limits(progress=True, virtual_s=50)
+            OpenGuest(),
+            ["sh", "-c", "while :; do sleep 1; done"],
+            limits=Limits(progress=True, virtual_s=50),
         )
 
 
 def test_long_quiet_virtual_time_is_no_hang(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watch, "CPU_LIMIT_S", 0.5)
     command = "i=0; while [ $i -lt 200 ]; do sleep 1000; i=$((i+1)); done"
-    result = uml.run_guest(["sh", "-c", command], limits=Limits(progress=True))
+    result = uml.run_guest(OpenGuest(), ["sh", "-c", command], limits=Limits(progress=True))
     assert result.exit_status == 0
 
 
 def test_a_launcher_that_cannot_start_the_kernel_says_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(uml.kernel, "path", lambda: tmp_path / "absent")
+    monkeypatch.setattr(guests.kernel, "path", lambda: tmp_path / "absent")
     with pytest.raises(GuestFailed, match=r"could not be started.*No such file"):
-        uml.run_guest(["true"])
+        uml.run_guest(OpenGuest(), ["true"])
 
 
 def test_a_launcher_outlives_nobody(tmp_path: Path) -> None:
     """One whose starter has gone meanwhile ends before it becomes a guest."""
     wanted = {"parent": 1 << 22, "core": 0, "confinement": "none", "writable": [], "command": []}
     done = subprocess.run(
-        [sys.executable, "-I", "-S", str(uml.LAUNCHER), json.dumps(wanted)], cwd=tmp_path
+        [sys.executable, "-I", "-S", str(confined.LAUNCHER), json.dumps(wanted)], cwd=tmp_path
     )
     assert done.returncode == 1
     assert "has gone" in (tmp_path / "console.log").read_text()
@@ -258,12 +265,12 @@ def test_a_guest_that_cannot_set_itself_up_says_why(
     """Its first process ends, instead of sleeping where nobody sees it."""
     failing = ("mount -t sysfs sys", "mount -t nonesuch sys")
     init = tmp_path / "init"
-    init.write_text(uml.INIT.read_text().replace(*failing))
+    init.write_text(guests.INIT.read_text().replace(*failing))
     init.chmod(0o755)
-    monkeypatch.setattr(uml, "INIT", init)
+    monkeypatch.setattr(guests, "INIT", init)
     why = r"its first process ended: mount: .*/sys"
     with pytest.raises(GuestFailed, match=why):
-        uml.run_guest(["true"], limits=Limits(wall_s=60))
+        uml.run_guest(OpenGuest(), ["true"], limits=Limits(wall_s=60))
 
     machine = select.chosen()
     folder = tmp_path / "machine"
@@ -275,7 +282,7 @@ def test_a_guest_that_cannot_set_itself_up_says_why(
     (folder / "root.cpio").write_bytes(machine.root.read_bytes() + layer)
     with pytest.raises(GuestFailed, match=why):
         uml.run_guest(
+            SealedGuest(Machine(folder, machine.id, machine.description)),
             ["true"],
-            sealed=Machine(folder, machine.id, machine.description),
             limits=Limits(wall_s=60),
         )

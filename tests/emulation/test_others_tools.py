@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from hoplab.host.machine import uml, watch
+from hoplab.host.machine.guests import OpenGuest
 from hoplab.host.machine.watch import Limits
 from tests.emulation.conftest import HOPLAB
 
@@ -150,7 +151,7 @@ def test_who_computes_without_time_is_told(monkeypatch: pytest.MonkeyPatch) -> N
     told: list[str] = []
     spin = "i=0; while [ $i -lt 8000000 ]; do i=$((i+1)); done"
     script = f"cp /bin/sh /tmp/spinner; /tmp/spinner -c '{spin}'; exit 3"
-    result = uml.run_guest(["sh", "-c", script], limits=Limits(tell=told.append))
+    result = uml.run_guest(OpenGuest(), ["sh", "-c", script], limits=Limits(tell=told.append))
     assert result.exit_status == 3
     assert len(told) == 1
     assert "no virtual time passed in" in told[0] and "it computed in spinner (" in told[0]

@@ -14,7 +14,8 @@ import pytest
 
 from hoplab.host.machine import select
 from hoplab.host.machine.sealed import Machine
-from hoplab.host.runs import launch
+from hoplab.host.runs.kinds import Sealed
+from hoplab.host.runs.launch import RunRequest, perform
 from hoplab.model.scenario.file import load
 from hoplab.model.scenario.resolve import resolve
 from tests.emulation.conftest import BY_DSR, HOPLAB
@@ -60,7 +61,8 @@ def test_a_guest_opens_nothing_of_the_host(tmp_path: Path, scenario_file: Path) 
     out = tmp_path / "run"
     # A confined guest writes to its run's folder only, and so does what traces it.
     spy = traced(machine, tmp_path / "spy", out / "opened")
-    launch.run(resolve(load(scenario_file, []), tmp_path), None, out, sealed=spy)
+    scenario = resolve(load(scenario_file, []), tmp_path)
+    perform(RunRequest(scenario, Sealed(spy), out=out))
     lines = (out / "opened").read_text().splitlines()
     found = [match.group(1) for line in lines if (match := OPENED.match(line))]
     opened = {re.sub("^//+", "/", path) for path in found}

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.chance
 
 NUMBER_FREED = """
 import os, subprocess
-from hoplab.host.machine import uml
+from hoplab.host.machine import guests, uml
 CONSOLE_FD = 3
 os.dup2(os.open(os.devnull, os.O_RDONLY), CONSOLE_FD)
 fork_exec = subprocess._fork_exec
@@ -23,7 +23,7 @@ def another_thread_closes_first(*arguments):
         os.close(CONSOLE_FD)
     return fork_exec(*arguments)
 subprocess._fork_exec = another_thread_closes_first
-assert uml.run_guest(["sh", "-c", "exit 7"]).exit_status == 7
+assert uml.run_guest(guests.OpenGuest(), ["sh", "-c", "exit 7"]).exit_status == 7
 assert closed
 """
 START_MANY = """
@@ -34,9 +34,12 @@ def without_python_after_fork(*arguments, preexec_fn=None, **options):
     return popen(*arguments, **options)
 subprocess.Popen = without_python_after_fork
 from concurrent.futures import ThreadPoolExecutor
+from hoplab.host.machine.guests import OpenGuest
 from hoplab.host.machine.uml import run_guest
+def exit_status(n):
+    return run_guest(OpenGuest(), ["sh", "-c", f"exit {n}"]).exit_status
 with ThreadPoolExecutor(8) as pool:
-    many = pool.map(lambda n: run_guest(["sh", "-c", f"exit {n}"]).exit_status, range(24))
+    many = pool.map(exit_status, range(24))
     assert list(many) == list(range(24))
 """
 

@@ -120,7 +120,7 @@ FINISHED = {"machine": "uml", "digest": DIGEST, "tables": {}, "captures": {}}
 def test_what_a_stranger_may_say_of_a_run(
     manifest: Any, scenario: Any, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(launch, "run", lambda *a, **k: pytest.fail("was run"))
+    monkeypatch.setattr(launch, "perform", lambda *a, **k: pytest.fail("was run"))
     members = [
         ("run/manifest.json", json.dumps(manifest).encode()),
         ("run/scenario.json", json.dumps(scenario).encode()),

@@ -6,6 +6,7 @@ import re
 import shlex
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from typer.cli import get_docs_for_click
@@ -16,10 +17,16 @@ from hoplab.front.commands import run as running
 from hoplab.front.commands import study as command
 from hoplab.front.commands.cli import app
 from hoplab.host import results
-from hoplab.host.machine import select, uml
+from hoplab.host.machine import confined, select, uml
+from hoplab.host.machine.sealed import Machine
+from hoplab.host.machine.watch import Limits
+from hoplab.host.runs.kinds import Sealed, Watched
 from hoplab.many.study import expected
 from hoplab.many.study.folder import Study, names
 from hoplab.many.study.swept import Runs
+from hoplab.model.errors import GuestFailed
+from hoplab.model.scenario.file import parse
+from hoplab.model.scenario.resolve import resolve
 
 SCENARIO = """
 seed = 7
@@ -57,8 +64,9 @@ def test_what_would_be_run_is_printed_and_nothing_run(
     file = tmp_path / "a.toml"
     file.write_text(SCENARIO)
     machine = SimpleNamespace(kernel=Path("/m/linux"), root=Path("/m/root.cpio"), id="abc")
-    monkeypatch.setattr(select, "chosen", lambda file: machine)
-    monkeypatch.setattr(uml, "_facts", lambda: {"confinement": "x", "environment": {"A": "b c"}})
+    monkeypatch.setattr(select, "chosen", lambda file=None: machine)
+    facts = {"confinement": "x", "environment": {"A": "b c"}}
+    monkeypatch.setattr(confined, "_facts", lambda: facts)
     monkeypatch.chdir(tmp_path)
     said = CliRunner().invoke(app, ["run", str(file), "--show-command"]).stdout.splitlines()
     words = shlex.split(said[1])
@@ -66,6 +74,33 @@ def test_what_would_be_run_is_printed_and_nothing_run(
     assert words[-1] == "entropy_seed=7" and "initrd=root.cpio" in words
     assert said[3] == "python3 -S -P -m hoplab.guest.lab /out"
     assert [path.name for path in tmp_path.iterdir()] == ["a.toml"]
+
+
+def test_what_is_printed_is_what_a_run_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kernel's command line, and the job in its guest."""
+    started: list[list[str]] = []
+    jobs: list[str] = []
+
+    def launched(core: int, writable: list[str], command: list[str]) -> list[str]:
+        started.append(command)
+        return ["/nonexistent"]
+
+    def popen(command: list[str], cwd: Path, **options: Any) -> None:
+        jobs.append((cwd / "job").read_text().removeprefix("set -- ").rstrip())
+        raise GuestFailed("was started")
+
+    monkeypatch.setattr(confined, "_facts", lambda: {"confinement": "x", "environment": {}})
+    monkeypatch.setattr(confined, "launched", launched)
+    monkeypatch.setattr(uml.subprocess, "Popen", popen)
+    scenario = resolve(parse({"topology": {"kind": "chain", "stations": 2}, "seed": 5}, "test"))
+    machine = Sealed(Machine(tmp_path, "abc", {"packages": [], "hoplab": "1"}))
+    with pytest.raises(GuestFailed, match="was started"):
+        machine.run(scenario, tmp_path, Watched(print, Limits()))
+    said = machine.shown(scenario).splitlines()
+    assert shlex.split(said[1]) == ["env", "-i", *started[0]]
+    assert said[3] == jobs[0]
 
 
 def test_a_title_holds_nothing_that_an_override_changes() -> None:
@@ -119,7 +154,7 @@ def test_the_json_of_a_run_names_its_folder(
     file.write_text(SCENARIO)
     manifest = {"verdict": {"warnings": []}}
     following = SimpleNamespace(warnings=list, accounts=[])
-    done = (manifest, folder / "report.html", following)
+    done = running.Done(manifest, folder / "report.html", following)
     monkeypatch.setattr(running, "_performed", lambda *arguments: done)
     monkeypatch.setattr(results, "load", lambda folder: None)
     monkeypatch.setattr(running, "summary", lambda found: {"digest": "d"})

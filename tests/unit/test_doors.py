@@ -35,7 +35,7 @@ KEY = "ab" + "0" * 62
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cache of its own, no machine of the user's, and nothing is run."""
     monkeypatch.setenv("HOPLAB_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(launch, "run", lambda *a, **k: pytest.fail("was run"))
+    monkeypatch.setattr(launch, "perform", lambda *a, **k: pytest.fail("was run"))
 
     def none() -> Any:
         raise MissingTool("no machine")

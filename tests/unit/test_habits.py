@@ -19,6 +19,7 @@ from hoplab import __version__
 from hoplab.front.commands import cli, completion, start
 from hoplab.front.commands import run as command
 from hoplab.host import results
+from hoplab.host.results.manifest import Where
 from hoplab.host.runs import collect, compare, folder, listing
 from hoplab.host.stream.hub import Stream
 from hoplab.model import errors
@@ -55,7 +56,7 @@ def _run(where: Path, **more: Any) -> Path:
     scenario = resolve(parse(document, "test"))
     run = folder.made(where, None)
     folder.fill(run, scenario, None)
-    collect.begin(run, scenario, None)
+    collect.begin(run, scenario, Where.HOST)
     (run / "raw").mkdir()
     (run / "raw" / "verdict.json").write_text(json.dumps({"status": 0, "error": None}))
     collect.finish(run)
@@ -351,12 +352,12 @@ def test_of_several_runs_one_that_fails_stops_no_other(
 ) -> None:
     """The status is that of the first that failed."""
 
-    def performed(scenario: Any, file: Path, *_: Any) -> tuple[dict[str, Any], Path, Stream]:
+    def performed(scenario: Any, file: Path, *_: Any) -> command.Done:
         if file.stem == "bad":
             raise errors.GuestFailed("the guest hung")
         manifest = {"verdict": {"warnings": []}, "virtual_s": 3.0, "wall_s": 1.0}
         made = _run(tmp_path / where / f"run-{file.stem}")
-        return manifest, made / "report.html", Stream([])
+        return command.Done(manifest, made / "report.html", Stream([]))
 
     where = "first"
     monkeypatch.setattr(command, "_performed", performed)

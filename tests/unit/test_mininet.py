@@ -353,7 +353,7 @@ def test_each_cell_that_was_refused_is_told_once(
     """What `inside/bin/iw` noted, on standard error, and the script's own status."""
     line = "sta1-wlan0: joined no ad hoc cell at 5200 MHz: no-IR"
 
-    def script(*arguments: Any, out: Path, **options: Any) -> int:
+    def script(found: Any, request: Any, out: Path, warn: Any) -> int:
         (out / launch.REFUSED).write_text(f"{line}\n{line}\nsta2-wlan0: another\n")
         return 3
 

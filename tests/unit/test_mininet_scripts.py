@@ -16,8 +16,10 @@ import pytest
 from hoplab.front.mininet import RecordingFailed, measured, plugins, recording, streamed
 from hoplab.front.mininet import movement as walking
 from hoplab.front.mininet.found import Found, builder
+from hoplab.host.machine.sealed import Machine
 from hoplab.host.results.reader import Results
-from hoplab.host.runs import launch
+from hoplab.host.runs import kinds
+from hoplab.host.runs.kinds import Sealed
 from hoplab.host.stream.file import File
 from hoplab.model.errors import ScenarioError
 from hoplab.model.resources import PACKAGE
@@ -135,7 +137,7 @@ def test_a_script_s_network_is_a_scenario(monkeypatch: pytest.MonkeyPatch) -> No
     # What it resolves to is what the run's folder has: the same scenario once more.
     assert resolve(scenario) == scenario
     with pytest.raises(ScenarioError, match="hoplab mininet"):
-        launch.others(scenario)
+        kinds.builder_of(scenario)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +206,7 @@ def test_what_only_a_script_s_network_has(document: dict[str, Any], told: str) -
 def test_mininet_wifi_s_stations_are_in_no_sealed_machine() -> None:
     chain = {"topology": {"kind": "chain"}, "network": {"built_by": "mininet-wifi"}}
     with pytest.raises(ScenarioError, match="sealed machine"):
-        launch.others(resolve(parse(chain, "x")), chosen=True)
+        Sealed(Machine(Path(), "", {})).require(resolve(parse(chain, "x")))
 
 
 def test_mininet_wifi_s_radios_are_for_2_4_ghz() -> None:

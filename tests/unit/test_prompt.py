@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hoplab.host.runs import launch
+from hoplab.host.runs import kinds, launch
 from hoplab.model.errors import ScenarioError
 from hoplab.model.scenario.file import parse
 from hoplab.model.scenario.resolve import resolve
@@ -32,6 +32,6 @@ def test_a_prompt_needs_a_terminal(
         stdin = os.fdopen(given[kind], closefd=False) if kind in given else None
         monkeypatch.setattr(sys, "stdin", stdin)
         with pytest.raises(ScenarioError, match=r"^standard input: is no terminal") as told:
-            launch.shell(scenario, tmp_path / "out", "uml")
+            launch.shell(scenario, tmp_path / "out", kinds.OwnGuest())
     assert told.value.exit_status == 2 and "\n" not in str(told.value)
     assert not (tmp_path / "out").exists()

@@ -14,6 +14,7 @@ from hoplab.front.commands import following
 from hoplab.guest.system import signals
 from hoplab.host import results
 from hoplab.host.results import digests, tables
+from hoplab.host.results.manifest import Where
 from hoplab.host.runs import collect, folder, listing
 from hoplab.model.errors import ResultsError
 from hoplab.model.records import inplace
@@ -44,7 +45,7 @@ def killed(tmp_path: Path) -> Path:
     """The folder of a run that was killed after its sample at 2 s."""
     run = folder.made(tmp_path / "run", None)
     folder.fill(run, SCENARIO, None)
-    collect.begin(run, SCENARIO, None)
+    collect.begin(run, SCENARIO, Where.HOST)
     (run / "raw").mkdir()
     lines = [json.dumps({**SAMPLE, "t_s": t_s}) for t_s in (1.0, 2.0)]
     (run / "raw" / "tcp.jsonl").write_text("\n".join(lines) + '\n{"t_s": 3.0, "fl')

@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hoplab.host import results
+from hoplab.host.machine import select
 from hoplab.host.results.reader import Results
-from hoplab.host.runs.launch import run
+from hoplab.host.runs.kinds import Sealed
+from hoplab.host.runs.launch import RunRequest, perform
 from hoplab.model.scenario.file import parse
 from hoplab.model.scenario.resolve import resolve
 
@@ -43,7 +45,8 @@ def measure(document: dict[str, Any], read: Callable[[Results], Answer]) -> Answ
     """Run the scenario and read what is asked from its results."""
     with tempfile.TemporaryDirectory(prefix="hoplab-study-") as folder:
         out = Path(folder) / "run"
-        run(resolve(parse(document, "scenario")), None, out)
+        scenario = resolve(parse(document, "scenario"))
+        perform(RunRequest(scenario, Sealed(select.chosen()), out=out))
         return read(results.load(out))
 
 

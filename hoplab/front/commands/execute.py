@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 from hoplab.front.commands.options import tell_stalled
-from hoplab.host.machine.uml import refuse_input, run_guest
+from hoplab.host.machine.guests import Boot, OpenGuest
+from hoplab.host.machine.uml import Streams, refuse_input, run_guest
 from hoplab.host.machine.watch import Limits
 
 app = typer.Typer()
@@ -34,15 +35,14 @@ def execute(
     if not realtime:
         refuse_input()
     result = run_guest(
+        OpenGuest(cwd=str(Path.cwd()), keeps=writable),
         command,
-        seed=seed,
-        virtual=not realtime,
-        radios=radios,
-        cwd=str(Path.cwd()),
-        writable_cwd=writable,
-        limits=Limits(tell=None if realtime else tell_stalled),
-        stdin=sys.stdin.fileno(),
-        # In virtual time a guest does not wait for a person to type.
-        terminal=realtime and sys.stdin.isatty() and sys.stdout.isatty(),
+        Boot(seed=seed, virtual=not realtime, radios=radios),
+        Streams(
+            stdin=sys.stdin.fileno(),
+            # In virtual time a guest does not wait for a person to type.
+            terminal=realtime and sys.stdin.isatty() and sys.stdout.isatty(),
+        ),
+        Limits(tell=None if realtime else tell_stalled),
     )
     raise typer.Exit(result.exit_status)

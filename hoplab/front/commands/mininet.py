@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from hoplab.front.commands.grouped import grouped
 from hoplab.front.commands.options import say, tell_stalled
 from hoplab.front.mininet import found as mininet_wifi
 from hoplab.front.mininet import launch, measured, streamed
@@ -21,50 +23,51 @@ from hoplab.show.report.summary import summary_table
 app = typer.Typer()
 
 
-@app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-def mininet(
-    script: Annotated[Path, typer.Argument(metavar="SCRIPT", help="For Mininet-WiFi or Mininet.")],
-    arguments: Annotated[list[str] | None, typer.Argument(metavar="[ARGS]...")] = None,
+@dataclass(frozen=True)
+class Options:
+    """What ``hoplab mininet`` takes beside a script."""
+
     medium: Annotated[
         str, typer.Option(help="always, or as-written: for scripts that name none, none.")
-    ] = "always",
-    realtime: Annotated[
-        bool, typer.Option(help="Real time; needed to type at its prompt.")
-    ] = False,
+    ] = "always"
+    realtime: Annotated[bool, typer.Option(help="Real time; needed to type at its prompt.")] = False
     out: Annotated[
         Path | None, typer.Option(help="Folder for records and results; must be new.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the guest's entropy.")] = 1,
+    ] = None
+    seed: Annotated[int, typer.Option(help="Seed of the guest's entropy.")] = 1
     influx: Annotated[
         list[str] | None,
         typer.Option(metavar="URL", help="Send recordings' samples there as Influx lines."),
-    ] = None,
+    ] = None
     stream: Annotated[
         list[Path] | None,
         typer.Option(metavar="FILE", help="Write recordings' samples to a file or pipe."),
-    ] = None,
+    ] = None
+
+
+@app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@grouped
+def mininet(
+    script: Annotated[Path, typer.Argument(metavar="SCRIPT", help="For Mininet-WiFi or Mininet.")],
+    arguments: Annotated[list[str] | None, typer.Argument(metavar="[ARGS]...")] = None,
+    *,
+    options: Options,
 ) -> None:
     """Run a script for Mininet-WiFi in a guest, over Hoplab's channel; its status is yours."""
 
     found = mininet_wifi.find(script)
-    wanted = bool(sinks(influx, stream))
-    folder = launch.passing() if out is None else out
-    kept = out is not None
+    request = launch.ScriptRequest(
+        script, arguments or (), options.medium, options.realtime, options.seed
+    )
+    wanted = bool(sinks(options.influx, options.stream))
+    folder = options.out or launch.passing()
+    kept = options.out is not None
     try:
         with ExitStack() as stack:
             if wanted:
-                chosen = partial(sinks, influx, stream)
-                stack.enter_context(streamed.follow(folder, chosen, realtime, _tell_stream))
-            status = launch.run(
-                found,
-                script,
-                arguments or [],
-                medium=medium,
-                realtime=realtime,
-                out=folder,
-                seed=seed,
-                tell=tell_stalled,
-            )
+                chosen = partial(sinks, options.influx, options.stream)
+                stack.enter_context(streamed.follow(folder, chosen, options.realtime, _tell_stream))
+            status = launch.run(found, request, folder, tell_stalled)
         for line in launch.refused(folder):
             say(f"hoplab: warning: {line}")
         account = launch.account(folder)

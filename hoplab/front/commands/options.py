@@ -10,6 +10,7 @@ import typer
 
 from hoplab.front.commands import completion
 from hoplab.front.mininet.movement import walk
+from hoplab.host.results.manifest import Where
 from hoplab.host.terminal import messages
 from hoplab.model import errors
 from hoplab.model.scenario.file import load
@@ -45,15 +46,10 @@ def scenario_of(path: Path, overrides: list[str] | None, seed: int | None) -> Sc
     return resolve(load(path, [*(overrides or []), *extra]), path.parent, walk)
 
 
-def known_machine(name: str) -> None:
-    if name not in ("uml", "host"):
-        raise errors.ScenarioError(f"--machine: {name!r} is not known; one of: uml, host")
-
-
-def known_pace(pace: float | None, machine: str) -> None:
+def known_pace(pace: float | None, machine: Where) -> None:
     if pace is None:
         return
-    if machine == "host":
+    if machine is Where.HOST:
         raise errors.ScenarioError("--pace: a host's run is in real time; leave it out")
     if not SLOWEST <= pace <= FASTEST:
         raise errors.ScenarioError(f"--pace: {pace:g} is not between {SLOWEST:g} and {FASTEST:g}")

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,24 +13,24 @@ import typer
 
 from hoplab.front.commands import progress
 from hoplab.front.commands.following import page_of, told_so_far
+from hoplab.front.commands.grouped import grouped
 from hoplab.front.commands.options import (
     Machine,
     Overrides,
     Seed,
-    known_machine,
     known_pace,
     say,
     scenario_of,
 )
 from hoplab.front.mininet.found import builder
 from hoplab.host import results
-from hoplab.host.runs import launch, shown
+from hoplab.host.results.manifest import Where
+from hoplab.host.runs import kinds
+from hoplab.host.runs.launch import Observers, RunRequest, perform, require_time
 from hoplab.host.stream.chosen import sinks
 from hoplab.host.stream.hub import Stream
-from hoplab.host.stream.sink import Sink
 from hoplab.host.terminal import messages, output
-from hoplab.model import errors
-from hoplab.model.errors import HoplabError
+from hoplab.model.errors import HoplabError, ScenarioError
 from hoplab.model.scenario.model import Scenario
 from hoplab.show import report as reports
 from hoplab.show.report.summary import summary, summary_table
@@ -39,119 +38,153 @@ from hoplab.show.report.summary import summary, summary_table
 app = typer.Typer()
 
 
-@app.command()
-def run(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Scenarios in TOML.")],
-    overrides: Overrides = None,
-    seed: Seed = None,
-    machine: Machine = "uml",
-    out: Annotated[Path | None, typer.Option(help="Results folder; must be new.")] = None,
+@dataclass(frozen=True)
+class Options:
+    """What ``hoplab run`` takes beside scenarios."""
+
+    overrides: Overrides = None
+    seed: Seed = None
+    machine: Machine = "uml"
+    out: Annotated[Path | None, typer.Option(help="Results folder; must be new.")] = None
     as_json: Annotated[
         bool, typer.Option("--json", help="One JSON object on stdout, a line for each run.")
-    ] = False,
+    ] = False
     wall_limit: Annotated[
         float | None, typer.Option(help="Stop a guest that takes longer, in s of wall time.")
-    ] = None,
+    ] = None
     machine_file: Annotated[
         Path | None, typer.Option(help="Boot this machine: what 'hoplab machine pack' wrote.")
-    ] = None,
+    ] = None
     influx: Annotated[
         list[str] | None,
         typer.Option(metavar="URL", help="Send samples there as Influx lines; may be repeated."),
-    ] = None,
+    ] = None
     stream: Annotated[
         list[Path] | None,
         typer.Option(metavar="FILE", help="Write samples to a file or pipe; may be repeated."),
-    ] = None,
+    ] = None
     pace: Annotated[
         float | None,
         typer.Option(metavar="X", help="Hold virtual time to X times real time, to watch."),
-    ] = None,
+    ] = None
     live: Annotated[
         bool, typer.Option("--live", help="Show the run on a page on this host as it goes.")
-    ] = False,
+    ] = False
     show_command: Annotated[
         bool, typer.Option("--show-command", help="Print what would be started; run nothing.")
-    ] = False,
+    ] = False
+
+    def check(self, files: int) -> None:
+        """Raise `ScenarioError` for what no scenario could be run with."""
+        known_pace(self.pace, self.where)
+        if self.wall_limit is not None:
+            require_time(self.wall_limit, "--wall-limit")
+        for name, value in (("--out", self.out), ("--live", self.live)):
+            if value and files > 1:
+                raise ScenarioError(f"{name}: is for one scenario, not for {files}")
+        sinks(self.influx, self.stream)
+
+    @property
+    def where(self) -> Where:
+        """The machine's word, parsed."""
+        return kinds.parse(self.machine, "--machine")
+
+    def on(self, scenario: Scenario) -> kinds.Runnable:
+        """The machine for a scenario."""
+        return kinds.chosen(self.where, scenario, builder, self.machine_file)
+
+
+@app.command()
+@grouped
+def run(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Scenarios in TOML.")],
+    options: Options,
 ) -> None:
     """Run scenarios, one after the other; each leaves a folder with tables, logs and a report."""
 
-    known_machine(machine)
-    known_pace(pace, machine)
-    if wall_limit is not None:
-        launch.require_time(wall_limit, "--wall-limit")
-    for name, value in (("--out", out), ("--live", live)):
-        if value and len(files) > 1:
-            raise errors.ScenarioError(f"{name}: is for one scenario, not for {len(files)}")
-    sinks(influx, stream)
+    options.check(len(files))
     # Whatever is wrong with the last of them is told before the first begins.
-    scenarios = []
-    for file in files:
-        try:
-            scenarios.append((file, scenario_of(file, overrides, seed)))
-        except errors.ScenarioError as error:
-            if len(files) == 1 or str(error).startswith(str(file)):
-                raise
-            raise errors.ScenarioError(f"{file}: {error}") from None
-    if show_command:
+    scenarios = [(file, _scenario(file, options, len(files) == 1)) for file in files]
+    if options.show_command:
         for _, scenario in scenarios:
-            print(shown.command(scenario, machine, machine_file, builder))
+            print(options.on(scenario).shown(scenario))
         return
     failed: HoplabError | None = None
     for file, scenario in scenarios:
-        chosen = sinks(influx, stream)
         try:
-            manifest, page, following = _performed(
-                scenario, file, out, machine, wall_limit, machine_file, chosen, pace, live
-            )
+            done = _performed(scenario, file, options)
         except HoplabError as error:
             if len(files) == 1:
                 raise
-            messages.print(
-                f"hoplab: {file}: {error}", markup=False, highlight=False, soft_wrap=True
-            )
+            say(f"hoplab: {file}: {error}")
             failed = failed or error
             continue
-        for warning in [*manifest["verdict"]["warnings"], *following.warnings()]:
-            messages.print(f"hoplab: warning: {warning}", markup=False, soft_wrap=True)
-        found = results.load(page.parent)
-        if as_json:
-            accounts = [asdict(account) for account in following.accounts]
-            about = {"folder": str(page.parent), "streams": accounts}
-            print(json.dumps({**summary(found), **about}), flush=True)
+        for warning in done.warnings():
+            say(f"hoplab: warning: {warning}")
+        if options.as_json:
+            print(json.dumps(done.as_json()), flush=True)
             continue
         if len(files) > 1:
-            output.print(f"{file}:", soft_wrap=True, markup=False, highlight=False)
-        output.print(summary_table(found))
-        speed = manifest["virtual_s"] / manifest["wall_s"]
-        output.print(
-            f"{manifest['virtual_s']:g} virtual s in {manifest['wall_s']:.1f} s ({speed:.1f} to 1)"
-        )
-        for line in following.summary():
-            output.print(line, soft_wrap=True, markup=False, highlight=False)
-        output.print(f"report: {page}", soft_wrap=True, markup=False)
+            _print(f"{file}:")
+        output.print(summary_table(results.load(done.folder)))
+        for line in done.lines():
+            _print(line)
     if failed is not None:
         raise typer.Exit(failed.exit_status)
 
 
-def _performed(
-    scenario: Scenario,
-    file: Path,
-    out: Path | None,
-    machine: str,
-    wall_limit: float | None,
-    machine_file: Path | None,
-    chosen: Sequence[Sink],
-    pace: float | None,
-    live: bool,
-) -> tuple[dict[str, Any], Path, Stream]:
-    """One run to its end: its manifest, its report, and its stream."""
+def _scenario(file: Path, options: Options, alone: bool) -> Scenario:
+    try:
+        return scenario_of(file, options.overrides, options.seed)
+    except ScenarioError as error:
+        if alone or str(error).startswith(str(file)):
+            raise
+        raise ScenarioError(f"{file}: {error}") from None
+
+
+def _print(line: str) -> None:
+    output.print(line, soft_wrap=True, markup=False, highlight=False)
+
+
+@dataclass(frozen=True)
+class Done:
+    """A run that has ended: its manifest, its report, and its stream."""
+
+    manifest: dict[str, Any]
+    page: Path
+    following: Stream
+
+    @property
+    def folder(self) -> Path:
+        return self.page.parent
+
+    def warnings(self) -> list[str]:
+        return [*self.manifest["verdict"]["warnings"], *self.following.warnings()]
+
+    def as_json(self) -> dict[str, Any]:
+        accounts = [asdict(account) for account in self.following.accounts]
+        about = {"folder": str(self.folder), "streams": accounts}
+        return {**summary(results.load(self.folder)), **about}
+
+    def lines(self) -> list[str]:
+        """What is said below the table."""
+        virtual_s, wall_s = self.manifest["virtual_s"], self.manifest["wall_s"]
+        return [
+            f"{virtual_s:g} virtual s in {wall_s:.1f} s ({virtual_s / wall_s:.1f} to 1)",
+            *self.following.summary(),
+            f"report: {self.page}",
+        ]
+
+
+def _performed(scenario: Scenario, file: Path, options: Options) -> Done:
+    """One run to its end."""
 
     pages: list[Path] = []
+    chosen = sinks(options.influx, options.stream)
     with ExitStack() as stack:
-        page = stack.enter_context(page_of(scenario)) if live else None
+        page = stack.enter_context(page_of(scenario)) if options.live else None
         # Who holds a run back wants to look at it.
-        tell = None if pace is None else say
+        tell = None if options.pace is None else say
         following = Stream([*chosen, page.sink] if page is not None else chosen, tell=tell)
 
         def on_results(folder: Path) -> None:
@@ -161,17 +194,8 @@ def _performed(
 
         stack.enter_context(told_so_far(pages))
         bar = progress.shown(messages, scenario.title or file.stem, scenario.duration_s)
-        manifest = launch.run(
-            scenario,
-            file,
-            out,
-            machine,
-            wall_limit,
-            on_progress=stack.enter_context(bar),
-            on_results=on_results,
-            machine_file=machine_file,
-            stream=following,
-            pace=pace,
-            find=builder,
+        request = RunRequest(
+            scenario, options.on(scenario), file, options.out, options.wall_limit, options.pace
         )
-    return manifest, pages[0], following
+        manifest = perform(request, Observers(stack.enter_context(bar), on_results, following))
+    return Done(manifest, pages[0], following)

@@ -16,12 +16,12 @@ from hoplab.front.commands.options import (
     Overrides,
     ScenarioFile,
     Seed,
-    known_machine,
     scenario_of,
 )
 from hoplab.front.mininet.found import builder
-from hoplab.host.runs import launch as runs
-from hoplab.host.runs import session
+from hoplab.host.runs import kinds, launch
+from hoplab.host.runs.launch import Observers, RunRequest, perform
+from hoplab.host.runs.session import Line, Session
 from hoplab.host.stream.hub import Stream
 from hoplab.host.terminal import output
 from hoplab.model import errors
@@ -50,24 +50,25 @@ def shell(
     The guest has this computer's files, read-only, unlike that of a run.
     """
 
-    known_machine(machine)
+    where = kinds.parse(machine, "--machine")
     scenario = scenario_of(file, overrides, seed)
     if live:
-        _play(scenario, file, out, machine)
+        _play(scenario, file, out, kinds.attended(where, scenario, builder))
         return
     if out is not None:
         raise errors.ScenarioError("--out: is for --live; without, a shell leaves nothing")
     with tempfile.TemporaryDirectory(prefix="hoplab-shell-") as folder:
-        raise typer.Exit(runs.shell(scenario, Path(folder), machine, builder))
+        on = kinds.attended(where, scenario, builder)
+        raise typer.Exit(launch.shell(scenario, Path(folder), on))
 
 
-def _play(scenario: Scenario, file: Path, out: Path | None, machine: str) -> None:
+def _play(scenario: Scenario, file: Path, out: Path | None, machine: kinds.Attendable) -> None:
     """A session on a page, and at the prompt where there is a terminal."""
 
     pages: list[Path] = []
     with (
         told_so_far(pages),
-        closing(session.Line()) as line,
+        closing(Line()) as line,
         page_of(scenario, line.ask) as page,
     ):
         line.on_flows = page.view.tell_flows
@@ -76,6 +77,6 @@ def _play(scenario: Scenario, file: Path, out: Path | None, machine: str) -> Non
             pages.append(reports.render(folder))
             page.report = pages[0]
 
-        stream = Stream([page.sink])
-        session.session(scenario, file, out, machine, stream, line, on_results, builder)
+        request = RunRequest(scenario, Session(machine, line), file, out)
+        perform(request, Observers(on_results=on_results, stream=Stream([page.sink])))
     output.print(f"report: {pages[0]}", soft_wrap=True, markup=False)

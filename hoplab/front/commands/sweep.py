@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,6 +17,8 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 from rich.text import Text
 
+from hoplab.front.commands.grouped import grouped
+from hoplab.front.commands.options import say
 from hoplab.front.commands.stream import send_sweep
 from hoplab.front.mininet.movement import walk
 from hoplab.guest.system import signals
@@ -44,94 +46,105 @@ SHORT = 16
 PANEL = "Where runs go"
 
 
-@app.command()
-def sweep(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Sweep in TOML (docs/sweeps.md).")],
+@dataclass(frozen=True)
+class Options:
+    """What ``hoplab sweep`` takes beside its file."""
+
     overrides: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Override a key of the base scenario."),
-    ] = None,
+    ] = None
     seeds: Annotated[
         int | None, typer.Option(min=1, max=1_000_000, help="Seeds 1 to N, not the file's.")
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Results folder; sweeps/NAME by default.")
-    ] = None,
+    ] = None
+    out: Annotated[Path | None, typer.Option(help="Results folder; sweeps/NAME by default.")] = None
     store: Annotated[
         Path | None, typer.Option(help="Where runs are kept; HOPLAB_STORE or the cache by default.")
-    ] = None,
+    ] = None
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Tell how many runs, how long, what is there.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+    ] = False
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Run again what failed before.")
-    ] = False,
+    ] = False
     keep: Annotated[
         list[str] | None, typer.Option(help="A table to keep in the store beside the totals.")
-    ] = None,
+    ] = None
     keep_runs: Annotated[
         bool, typer.Option("--keep-runs", help="Keep each run's folder and report below OUT.")
-    ] = False,
+    ] = False
     influx: Annotated[
         list[str] | None,
         typer.Option(metavar="URL", help="Send the results there at the end; may be repeated."),
-    ] = None,
+    ] = None
     workers: Annotated[
         int | None,
         typer.Option(min=0, help="How many; a worker a core by default.", rich_help_panel=PANEL),
-    ] = None,
+    ] = None
     scheduler: Annotated[
         str | None,
         typer.Option(help="Join this Dask scheduler: tcp://….", rich_help_panel=PANEL),
-    ] = None,
+    ] = None
     cluster: Annotated[
         str,
         typer.Option(
             help="local, ssh, or a queue of dask-jobqueue: slurm, pbs, sge, lsf, htcondor, …",
             rich_help_panel=PANEL,
         ),
-    ] = "local",
+    ] = "local"
     cluster_set: Annotated[
         list[str] | None,
         typer.Option(
             metavar="KEY=VALUE", help="For the cluster's class, as TOML.", rich_help_panel=PANEL
         ),
-    ] = None,
+    ] = None
+
+    @property
+    def place(self) -> Cluster:
+        """Where runs go."""
+        return Cluster(
+            self.scheduler, self.cluster, self.workers, _assigned(self.cluster_set or [])
+        )
+
+    def changed(self, sweep: Sweep) -> Sweep:
+        """The sweep as the command line changes it."""
+        overrides = self.overrides or []
+        base = json.loads(json.dumps(sweep.base, default=str)) if overrides else sweep.base
+        for one in overrides:
+            override(base, one)
+        update: dict[str, Any] = {"keep": (*sweep.file.keep, *(self.keep or []))}
+        if self.seeds is not None:
+            update["seeds"] = self.seeds
+        return replace(sweep, base=base, file=sweep.file.model_copy(update=update))
+
+
+@app.command()
+@grouped
+def sweep(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Sweep in TOML (docs/sweeps.md).")],
+    options: Options,
 ) -> None:
     """Run every combination of a sweep that the store does not have; table, dataset, page."""
-    chosen = sinks(influx, None)
-    whole = _with(sweeps.read(file, walk), overrides or [], seeds, keep or [])
-    place = sweeps.Cluster(scheduler, cluster, workers, _options(cluster_set or []))
-    if dry_run:
-        _tell_plan(whole, store, place, as_json)
+    chosen = sinks(options.influx, None)
+    whole = options.changed(sweeps.read(file, walk))
+    if options.dry_run:
+        _tell_plan(whole, options.store, options.place, options.as_json)
         return
-    folder = out or Path("sweeps") / whole.short
+    folder = options.out or Path("sweeps") / whole.short
     with held(folder):
-        answer = _run(whole, file, folder, store, place, retry_failed, keep_runs)
+        answer = _run(whole, file, folder, options)
         try:
             if chosen:
                 data = Path(answer["results"])
-                answer["grafana"] = send_sweep(data, sweep_name(data), chosen, _say)
+                answer["grafana"] = send_sweep(data, sweep_name(data), chosen, say)
         finally:  # what was measured is told whether a database takes it or not
-            _print(answer, as_json)
+            _print(answer, options.as_json)
     if answer["failed"]:
         raise typer.Exit(1)
 
 
-def _with(sweep: Sweep, overrides: list[str], seeds: int | None, keep: list[str]) -> Sweep:
-    """The sweep as the command line changes it."""
-
-    base = json.loads(json.dumps(sweep.base, default=str)) if overrides else sweep.base
-    for one in overrides:
-        override(base, one)
-    update: dict[str, Any] = {"keep": (*sweep.file.keep, *keep)}
-    if seeds is not None:
-        update["seeds"] = seeds
-    return replace(sweep, base=base, file=sweep.file.model_copy(update=update))
-
-
-def _options(given: list[str]) -> dict[str, Any]:
+def _assigned(given: list[str]) -> dict[str, Any]:
 
     options: dict[str, Any] = {}
     for one in given:
@@ -175,15 +188,7 @@ def _tell_plan(sweep: Sweep, store: Path | None, place: Cluster, as_json: bool) 
         output.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
-def _run(
-    sweep: Sweep,
-    file: Path,
-    folder: Path,
-    store: Path | None,
-    place: Cluster,
-    retry: bool,
-    keep_runs: bool,
-) -> dict[str, Any]:
+def _run(sweep: Sweep, file: Path, folder: Path, options: Options) -> dict[str, Any]:
     """Run it; what there is becomes results where it is stopped, too."""
 
     machine = select.chosen()
@@ -201,14 +206,14 @@ def _run(
         with _shown(sweep.name, total) as move:
             for done in sweeps.run(
                 sweep,
-                store=store,
-                cluster=place,
-                retry=retry,
-                folders=folder / page.RUNS if keep_runs else None,
+                store=options.store,
+                cluster=options.place,
+                retry=options.retry_failed,
+                folders=folder / page.RUNS if options.keep_runs else None,
                 machine=machine,
                 progress=move,
                 total=total,
-                say=_say,
+                say=say,
             ):
                 summary.add(done)
                 data.add(done)
@@ -231,7 +236,7 @@ def _run(
         }
         shown = page.write(folder, sweep, summary, facts)
     if stopped is not None:
-        _say(f"{summary.done} of {total} runs are in {folder}; the same command goes on from there")
+        say(f"{summary.done} of {total} runs are in {folder}; the same command goes on from there")
         raise stopped
     return {
         "sweep": sweep.name,
@@ -278,9 +283,9 @@ def _print(answer: dict[str, Any], as_json: bool) -> None:
     if len(rows) > MOST_ROWS:
         output.print(f"and {len(rows) - MOST_ROWS} more rows")
     for failure in summary.failures[:5]:
-        _say(f"failed: {failure.label}: {failure.error}")
+        say(f"failed: {failure.label}: {failure.error}")
     if summary.failed:
-        _say(f"{summary.failed} runs failed; --retry-failed runs them again")
+        say(f"{summary.failed} runs failed; --retry-failed runs them again")
     output.print(
         f"{answer['runs']} runs, {answer['from_store']} of them from the store, in "
         f"{answer['wall_s']:.1f} s",
@@ -290,10 +295,6 @@ def _print(answer: dict[str, Any], as_json: bool) -> None:
     output.print(f"page: {answer['page']}", soft_wrap=True, markup=False, highlight=False)
     if link := answer.get("grafana"):
         output.print(f"Grafana: {link}", soft_wrap=True, markup=False, highlight=False)
-
-
-def _say(line: str) -> None:
-    messages.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def _duration(seconds: float) -> str:

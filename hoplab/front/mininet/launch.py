@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ from hoplab.front.mininet import measured, recording
 from hoplab.front.mininet.found import Found
 from hoplab.guest.mininet.surroundings import INSIDE
 from hoplab.host.machine import store
-from hoplab.host.machine.uml import refuse_input, run_guest
+from hoplab.host.machine.guests import Boot, OpenGuest
+from hoplab.host.machine.uml import Streams, refuse_input, run_guest
 from hoplab.host.machine.watch import Limits
 from hoplab.host.runs import folder
 from hoplab.model import reading
@@ -42,66 +44,78 @@ OWN = (Path("/tmp"), Path("/run"), Path("/dev/shm"))
 """Folders that a guest has of its own."""
 
 
+@dataclass(frozen=True)
+class ScriptRequest:
+    """A script to be run in a guest: over which medium, on which clock, by which seed."""
+
+    script: Path
+    arguments: Sequence[str] = ()
+    medium: str = "always"
+    realtime: bool = False
+    seed: int = 1
+
+
 def run(
-    found: Found,
-    script: Path,
-    arguments: Sequence[str],
-    *,
-    medium: str,
-    realtime: bool,
-    out: Path,
-    seed: int,
-    tell: Callable[[str], None],
+    found: Found, request: ScriptRequest, out: Path, warn_stalled: Callable[[str], None]
 ) -> int:
-    """Run ``script`` and return its status; ``out`` is a new folder for records."""
-    if medium not in MEDIA:
-        raise ScenarioError(f"--medium: {medium!r} is not known; one of: {', '.join(MEDIA)}")
-    if not script.is_file():
-        raise ScenarioError(f"{script}: there is no such script")
-    if not (BINARIES / "hoplab-medium").exists():
-        raise MissingTool(f"{BINARIES}/hoplab-medium is not there; run 'make setup'")
-    if not realtime:
-        refuse_input()
-    script = script.absolute()
+    """Run the script and return its status; ``out`` is a new folder for records."""
+    _require(request)
+    script, realtime = request.script.absolute(), request.realtime
     if script.parent in OWN:
         raise ScenarioError(
             f"{script}: is directly in {script.parent}, of which a guest has its "
             "own; put it into a folder"
         )
     fonts = _fonts(found.python)
-    folders = [script.parent, fonts, *([found.tree] if found.tree is not None else [])]
-    path = [AT_HOPLAB / (INSIDE / "site").relative_to(PROJECT)]
-    path += [PACKAGES, *([found.tree] if found.tree is not None else [])]
-    values = {
+    tree = [] if found.tree is None else [found.tree]
+    values = _environment(request, tree, fonts)
+    start = AT_HOPLAB / (INSIDE / "start.py").relative_to(PROJECT)
+    _new(out)
+    return run_guest(
+        OpenGuest(out, cwd=str(Path.cwd()), folders=[script.parent, fonts, *tree]),
+        [
+            *("env", *(f"{key}={value}" for key, value in values.items())),
+            *("/usr/bin/python3", "-I", str(start), found.python, str(script)),
+            *request.arguments,
+        ],
+        Boot(seed=request.seed, virtual=not realtime),
+        Streams(
+            stdin=sys.stdin.fileno(),
+            terminal=realtime and sys.stdin.isatty() and sys.stdout.isatty(),
+        ),
+        Limits(tell=None if realtime else warn_stalled),
+    ).exit_status
+
+
+def _require(request: ScriptRequest) -> None:
+    if request.medium not in MEDIA:
+        one_of = ", ".join(MEDIA)
+        raise ScenarioError(f"--medium: {request.medium!r} is not known; one of: {one_of}")
+    if not request.script.is_file():
+        raise ScenarioError(f"{request.script}: there is no such script")
+    if not (BINARIES / "hoplab-medium").exists():
+        raise MissingTool(f"{BINARIES}/hoplab-medium is not there; run 'make setup'")
+    if not request.realtime:
+        refuse_input()
+
+
+def _environment(request: ScriptRequest, tree: list[Path], fonts: Path) -> dict[str, str]:
+    """Of the script's interpreter, in the guest."""
+    path = [AT_HOPLAB / (INSIDE / "site").relative_to(PROJECT), PACKAGES, *tree]
+    return {
         "PYTHONPATH": ":".join(map(str, path)),
-        "HOPLAB_MEDIUM": medium,
+        "HOPLAB_MEDIUM": request.medium,
         "HOPLAB_MEDIUM_PROGRAM": str(AT_HOPLAB / (BINARIES / "hoplab-medium").relative_to(PROJECT)),
         "HOPLAB_MEDIUM_RECORDS": f"/out/{RECORDS}",
         recording.OUT: "/out",
         "HOPLAB_REFUSED": f"/out/{REFUSED}",
-        **({} if realtime else {recording.VIRTUAL: "1"}),
+        **({} if request.realtime else {recording.VIRTUAL: "1"}),
         "MPLBACKEND": "Agg",
         "HOPLAB_FONTS": str(fonts),
         "MPLCONFIGDIR": "/run/hoplab/matplotlib",
         # Hoplab's own interpreter is first in a guest, and has none of this.
         "PATH": "/run/hoplab/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     }
-    start = AT_HOPLAB / (INSIDE / "start.py").relative_to(PROJECT)
-    _new(out)
-    return run_guest(
-        [
-            *("env", *(f"{key}={value}" for key, value in values.items())),
-            *("/usr/bin/python3", "-I", str(start), found.python, str(script), *arguments),
-        ],
-        writable=out,
-        seed=seed,
-        virtual=not realtime,
-        cwd=str(Path.cwd()),
-        folders=folders,
-        limits=Limits(tell=None if realtime else tell),
-        stdin=sys.stdin.fileno(),
-        terminal=realtime and sys.stdin.isatty() and sys.stdout.isatty(),
-    ).exit_status
 
 
 def account(out: Path) -> dict[str, Any] | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hoplab.front.mininet.recording import STARTED
+from hoplab.host.results.manifest import Where
 from hoplab.host.results.tables import raw_rows
 from hoplab.host.runs import collect
 from hoplab.model.errors import GuestFailed
@@ -18,8 +19,6 @@ from hoplab.model.reading import content, opened
 from hoplab.model.records.schema import TABLES
 from hoplab.model.scenario.model import Scenario
 
-MACHINE = "mininet-wifi"
-"""What the manifest says of it: nobody but the script can repeat it."""
 STATES = ("t_s", "node", "src", "dst", "x_m", "y_m", "queue_len")
 """Columns of samples that are no counts."""
 
@@ -35,7 +34,7 @@ def complete(out: Path, medium: Path | None, status: int | None) -> dict[str, An
     from hoplab.show import report  # takes a second to import
 
     scenario = Scenario.model_validate_json(content(out / "scenario.json"))
-    collect.begin(out, scenario, None, MACHINE)
+    collect.begin(out, scenario, Where.SCRIPT)
     if medium is not None and (medium / "medium.json").exists():
         _adopt(out, medium, scenario)
     manifest = collect.gather(out, None, GuestFailed.exit_status if status is None else status)

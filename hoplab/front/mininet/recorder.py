@@ -23,6 +23,7 @@ from hoplab.guest.network.build import Network
 from hoplab.guest.network.namespaces import Namespaces
 from hoplab.guest.system import signals
 from hoplab.guest.system.note import Note, start_time
+from hoplab.host.results.manifest import Where
 from hoplab.host.runs import folder
 from hoplab.host.stream.chosen import sinks
 from hoplab.host.stream.hub import Stream
@@ -69,7 +70,7 @@ def _measure(request: dict[str, Any], scenario: Scenario, out: Path) -> int:
         return status
     chosen = sinks(request["influx"], [Path(name) for name in request["stream"]])
     with Stream(chosen) as stream:
-        stream.begin(out, scenario, measured.MACHINE, real_time)
+        stream.begin(out, scenario, Where.SCRIPT, real_time)
         status = perform()
     for line in stream.warnings():
         print(f"hoplab: warning: {line}", file=sys.stderr)

@@ -13,6 +13,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from hoplab.front.mininet import measured
+from hoplab.host.results.manifest import Where
 from hoplab.host.stream.follow import content
 from hoplab.host.stream.hub import Stream
 from hoplab.host.stream.sink import Sink
@@ -42,7 +43,7 @@ def follow(
                 if scenario is not None:
                     known.add(folder)
                     stream = Stream(sinks())
-                    stream.begin(folder, scenario, measured.MACHINE, real_time)
+                    stream.begin(folder, scenario, Where.SCRIPT, real_time)
                     going.append((folder, stream))
             for folder, stream in list(going):
                 if last or _status(folder) is not None:

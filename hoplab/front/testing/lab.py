@@ -15,7 +15,8 @@ from hoplab.front import api
 from hoplab.host.machine import select
 from hoplab.host.machine.sealed import Machine
 from hoplab.host.results import digests
-from hoplab.host.runs import launch
+from hoplab.host.runs.kinds import Sealed
+from hoplab.host.runs.launch import RunRequest, perform
 from hoplab.many.store.key import key_of, text_of
 from hoplab.model.errors import HoplabError, ResultsError
 from hoplab.model.scenario.model import Scenario
@@ -103,7 +104,7 @@ def _run(scenario: Scenario, folder: Path, machine: Machine) -> None:
         while (aside := folder.with_name(f"{folder.name}-failed-{number}")).exists():
             number += 1
         folder.rename(aside)
-    launch.run(scenario, None, folder, sealed=machine)
+    perform(RunRequest(scenario, Sealed(machine), out=folder))
 
 
 def _is_whole(folder: Path) -> bool:

@@ -16,7 +16,9 @@ import pytest
 
 from hoplab.front.testing import guest
 from hoplab.host.machine import private, uml
-from hoplab.host.machine.uml import MOST_RADIOS
+from hoplab.host.machine.guests import MEMORY_MB as USUAL_MB
+from hoplab.host.machine.guests import MOST_RADIOS, Boot, OpenGuest
+from hoplab.host.machine.uml import Streams
 from hoplab.host.machine.watch import Limits
 from hoplab.model.errors import HoplabError, ScenarioError
 
@@ -101,16 +103,16 @@ def _boot(item: pytest.Item, settings: dict[str, Any], folder: Path, log: Path) 
     seed = getattr(item, "callspec", None) and item.callspec.params.get("hoplab_seed")  # type: ignore[attr-defined]
     with log.open("wb") as file:
         uml.run_guest(
+            OpenGuest(folder, cwd=str(item.config.invocation_params.dir)),
             ["env", f"{guest.FOLDER}=/out", *_environment(), *_command(item)],
-            writable=folder,
-            cwd=str(item.config.invocation_params.dir),
-            radios=settings.get("radios", 0),
-            seed=seed or settings.get("seed", 1),
-            virtual=not settings.get("realtime", False),
-            memory_mb=settings.get("memory_mb", uml.MEMORY_MB),
-            limits=Limits(virtual_s=LONGEST_S, tell=partial(_tell, item)),
-            stdout=None if shown else file,
-            stderr=None if shown else file,
+            Boot(
+                settings.get("memory_mb", USUAL_MB),
+                seed or settings.get("seed", 1),
+                not settings.get("realtime", False),
+                settings.get("radios", 0),
+            ),
+            Streams(stdout=None if shown else file, stderr=None if shown else file),
+            Limits(virtual_s=LONGEST_S, tell=partial(_tell, item)),
         )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 
-from hoplab.host.machine import select, store, uml
+from hoplab.host.machine import confined, select, store
 from hoplab.host.machine.sealed import SHORT, Machine
 from hoplab.model.errors import HoplabError, MissingTool
 
@@ -30,7 +30,7 @@ def require(machine: Machine, source: object, given: bool = False) -> None:
     """
     if store.is_trusted(machine) or (not given and _is_own(machine)):
         return
-    risk = FREE if uml.confinement() == "none" else CONFINED
+    risk = FREE if confined.confinement() == "none" else CONFINED
     if not given and not _agreed(f"{source}: wants machine {machine.id[:SHORT]} of others: {risk}"):
         raise MissingTool(
             f"{source}: wants machine {machine.id[:SHORT]}, which is of others: {risk}; --trust "

@@ -7,6 +7,7 @@ Keys that nothing here decides by may be anything.
 from __future__ import annotations
 
 import json
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,6 +23,17 @@ Text = Annotated[str, StringConstraints(max_length=1000)]
 Line = Annotated[str, StringConstraints(pattern=r"^[!-~]+ [!-~]+ [ -~]+$", max_length=1000)]
 """``KIND NAME VERSION`` of a package."""
 Name = Annotated[str, StringConstraints(pattern=r"^[^/\x00]+$", max_length=255)]
+
+
+class Where(StrEnum):
+    """What a run's lab ran on, by the words that users type and manifests hold."""
+
+    GUEST = "uml"
+    HOST = "host"
+    SHELL = "shell"
+    """Either, where somebody took part: there is nothing to repeat."""
+    SCRIPT = "mininet-wifi"
+    """The network of a script for Mininet-WiFi: nothing but the script can repeat it."""
 
 
 class _Verdict(BaseModel):

@@ -12,9 +12,11 @@ from hoplab.host.machine import compare, select, trust
 from hoplab.host.machine.sealed import SHORT, Machine
 from hoplab.host.results import digests
 from hoplab.host.results import manifest as manifests
-from hoplab.host.results.manifest import read_json
-from hoplab.host.runs import artifact, launch
+from hoplab.host.results.manifest import Where, read_json
+from hoplab.host.runs import artifact, kinds, launch
 from hoplab.host.runs.builder import Find, none_here
+from hoplab.host.runs.kinds import Kind
+from hoplab.host.runs.launch import RunRequest
 from hoplab.model.errors import MissingTool, NotReproduced, ResultsError
 from hoplab.model.scenario.file import parse
 
@@ -45,24 +47,28 @@ def _compare(
     find: Find,
 ) -> str:
     manifest = _manifest(name, folder)
-    if manifest["machine"] == "mininet-wifi":
+    if manifest["machine"] == Where.SCRIPT:
         raise ResultsError(f"{name}: is of a script's network; the script can be run again")
-    if manifest["machine"] == "shell":
+    if manifest["machine"] == Where.SHELL:
         raise ResultsError(f"{name}: somebody took part in it; its scenario.json has what was done")
-    if machine is not None and manifest["machine"] != "uml":
+    if machine is not None and manifest["machine"] != Where.GUEST:
         raise ResultsError(f"{name}: was not run on a sealed machine, so nobody could repeat it")
     damage = list(digests.damage(folder, manifest))
     if damage:
         more = f" (and {len(damage) - 1} more)" if len(damage) > 1 else ""
         raise NotReproduced(f"{name}: {damage[0]}{more}")
-    if manifest["machine"] == "uml" and manifest.get("machine_hash", "") is not None:
+    if manifest["machine"] == Where.GUEST and manifest.get("machine_hash", "") is not None:
         machine = machine or _machine(name, manifest)
         trust.require(machine, name, given)
         _tell(name, manifest, machine, say)
     scenario = parse(read_json(folder / "scenario.json"), f"{name}: scenario.json")
     with tempfile.TemporaryDirectory(prefix="hoplab-verify-") as place:
         where = Path(place) / "again"
-        again = launch.run(scenario, None, where, manifest["machine"], sealed=machine, find=find)
+        if machine is not None:
+            on: Kind = kinds.Sealed(machine)
+        else:
+            on = kinds.chosen(Where(manifest["machine"]), scenario, find)
+        again = launch.perform(RunRequest(scenario, on, out=where))
     if again["digest"] != manifest["digest"]:
         why = ""
         if machine is not None and machine.id != manifest.get("machine_hash"):

@@ -16,12 +16,14 @@ import pyarrow as pa
 from hoplab import __version__
 from hoplab.guest.system import signals
 from hoplab.guest.system.processes import program
-from hoplab.host.machine import compare, surroundings, uml
+from hoplab.host.machine import compare, confined, surroundings
 from hoplab.host.machine.sealed import Machine
 from hoplab.host.results import digests, flows, packets, tables
 from hoplab.host.results.flows import Course
+from hoplab.host.results.manifest import Where
 from hoplab.host.runs import folder
 from hoplab.host.runs.folder import shown
+from hoplab.host.runs.kinds import programs
 from hoplab.model.errors import GuestFailed, HoplabError, ResultsError
 from hoplab.model.reading import content
 from hoplab.model.records import inplace
@@ -36,22 +38,8 @@ ROOM = 2048
 SHORT = 500
 
 
-def programs(scenario: Scenario) -> list[str]:
-    """The programs that the scenario needs beside the kernel."""
-    names = ["iperf3"]
-    if any(station.radio for station in scenario.station):
-        names.append("hoplab-medium")
-    protocol = scenario.routing.protocol
-    if protocol in ("batmand", "babeld", "dsr"):
-        names.append("hoplab-dsr" if protocol == "dsr" else protocol)
-    if protocol != "dsr" and any(flow.split for flow in scenario.flow):
-        names.append("hoplab-split")
-    return names
-
-
-def begin(out: Path, scenario: Scenario, sealed: Machine | None, machine: str = "host") -> None:
-    """Write a manifest that says what the run is, and keep room for how it ends. ``machine`` is
-    what it runs on where that is not ``sealed``."""
+def begin(out: Path, scenario: Scenario, where: Where, sealed: Machine | None = None) -> None:
+    """Write a manifest that says what the run is, and keep room for how it ends."""
     manifest: dict[str, Any] = {
         "run": shown(Path(out.name)),
         "state": RUNNING,
@@ -62,9 +50,9 @@ def begin(out: Path, scenario: Scenario, sealed: Machine | None, machine: str = 
         "packages": None if sealed is None else sealed.packages(),
         "daemons": _versions(scenario) if sealed is None else _sealed_versions(scenario, sealed),
         "host": surroundings.found(),
-        "confinement": None if sealed is None else uml.confinement(),
+        "confinement": None if sealed is None else confined.confinement(),
         "seed": scenario.seed,
-        "machine": machine if sealed is None else "uml",
+        "machine": where,
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "routing": scenario.routing.model_dump(),
         "verdict": {"status": None, "error": None, "warnings": []},

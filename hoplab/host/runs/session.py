@@ -7,21 +7,17 @@ import contextlib
 import json
 import queue
 import socket
-import subprocess
-import sys
 import threading
-import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hoplab.guest.system import signals
-from hoplab.host.machine import host, uml
+from hoplab.host.results.manifest import Where
 from hoplab.host.results.tables import raw_rows
-from hoplab.host.runs import collect, folder, launch
-from hoplab.host.runs.builder import Builder, Find, none_here
-from hoplab.host.stream.hub import Stream
-from hoplab.model.errors import GuestFailed, HoplabError
+from hoplab.host.runs.kinds import Attendable, Kind, Watched
+from hoplab.model.errors import HoplabError
 from hoplab.model.scenario.model import Scenario
 
 ANSWER_S = 8.0
@@ -29,10 +25,6 @@ ANSWER_S = 8.0
 LONGEST_LINE = 1 << 20
 LONGEST_REQUEST = 2048
 """In octets: well below what the terminal inside takes at once (N_TTY_BUF_SIZE: 4096)."""
-MACHINE = "shell"
-"""What the manifest says of a run in which somebody took part: there is nothing to repeat."""
-ROOM_S = 3600.0
-"""A session of so long has memory for its records."""
 
 
 class Line:
@@ -106,74 +98,29 @@ class Line:
             self._answers[said["id"]].put(said)
 
 
-def session(
-    scenario: Scenario,
-    source: Path | None,
-    out: Path | None,
-    machine: str,
-    stream: Stream,
-    line: Line,
-    on_results: Callable[[Path], None] = lambda folder: None,
-    find: Find = none_here,
-) -> dict[str, Any]:
-    """Bring the network up in real time, with a prompt where there is a terminal, until somebody
-    ends it; returns the manifest. What was done is the scenario of the run's folder then.
+@dataclass(frozen=True)
+class Session(Kind):
+    """A network on ``machine`` that somebody takes part in, over ``line``, until they end it; with
+    a prompt where there is a terminal. What was done is the scenario of the run's folder then."""
 
-    Raises the `HoplabError` of what went wrong; results so far are kept.
-    """
-    builder = launch.others(scenario, find)
-    launch.require(scenario, machine)
-    where = folder.made(out, source)
-    with folder.held(where):
-        folder.fill(where, scenario, source)
-        collect.begin(where, scenario, None, MACHINE)
-        started = time.monotonic()
-        failure: BaseException | None = None
-        status = GuestFailed.exit_status
-        with stream:
-            stream.begin(where, scenario, machine, real_time=True)
-            try:
-                status = _machine(scenario, where, machine, builder, line)
-            except BaseException as error:  # Ctrl-C and SIGTERM too
-                failure = error
+    machine: Attendable
+    line: Line
+    name = Where.SHELL
+    real_time = True
+
+    @property
+    def platform(self) -> Where:
+        return self.machine.name
+
+    def require(self, scenario: Scenario) -> None:
+        self.machine.require(scenario)
+
+    def run(self, scenario: Scenario, out: Path, watched: Watched) -> int:
+        try:
+            return self.machine.prompt(scenario, out, self.line.other.fileno())
+        finally:
             with signals.postponed():
-                _close(where, scenario)
-                manifest = collect.gather(where, time.monotonic() - started, status, failure)
-                on_results(where)
-    if failure is not None:
-        raise failure
-    verdict = manifest["verdict"]
-    if verdict["status"] != 0:
-        kept = f"results so far are in {folder.shown(where)}"
-        raise HoplabError(f"{manifest['run']}: {verdict['error']}; {kept}")
-    return manifest
-
-
-def _machine(scenario: Scenario, out: Path, machine: str, builder: Builder, line: Line) -> int:
-    terminal = sys.stdin.isatty()
-    arguments = ["--prompt"] if terminal else []
-    if machine == "host":
-        return host.shell(out, line.other.fileno(), arguments, builder.environment)
-    return uml.run_guest(
-        [
-            *launch.guest_python(builder),
-            "-m",
-            "hoplab.guest.lab.prompt",
-            "/out",
-            "--line",
-            uml.LINE,
-            *arguments,
-        ],
-        writable=out,
-        folders=builder.folders,
-        seed=scenario.seed,
-        memory_mb=launch.memory_mb(scenario, ROOM_S),
-        virtual=False,
-        stdin=sys.stdin.fileno() if terminal else subprocess.DEVNULL,
-        stdout=None if terminal else subprocess.DEVNULL,
-        terminal=terminal,
-        line=line.other.fileno(),
-    ).exit_status
+                _close(out, scenario)
 
 
 def _close(out: Path, scenario: Scenario) -> None:

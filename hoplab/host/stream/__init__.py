@@ -20,7 +20,7 @@ To write a sink, derive from `hoplab.host.stream.sink.Sink`::
                 print(table, rows)  # each row has exactly the columns of tables.TABLES[table]
 
     with Stream([Printer()]) as stream:
-        launch.run(scenario, file, None, stream=stream)
+        perform(RunRequest(scenario, machine, file), Observers(stream=stream))
     print(stream.accounts)
 
 All methods are called in the sink's own thread, so they may take their time; `begin` comes once,

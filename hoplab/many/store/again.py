@@ -11,7 +11,8 @@ from pathlib import Path
 from hoplab.host.machine import sealed, select, trust
 from hoplab.host.machine import store as machines
 from hoplab.host.machine.sealed import Machine
-from hoplab.host.runs import launch
+from hoplab.host.runs.kinds import Sealed
+from hoplab.host.runs.launch import Observers, RunRequest, perform
 from hoplab.many.store.entry import Entry
 from hoplab.many.store.files import Store
 from hoplab.many.store.key import evaluation
@@ -63,7 +64,9 @@ def make(entry: Entry, out: Path, given: bool = False) -> None:
     own = machine_of(entry)
     trust.require(own, f"run {entry.key[:SHORT]}", given)
     try:
-        manifest = launch.run(scenario, None, out, sealed=own, on_results=_render)
+        manifest = perform(
+            RunRequest(scenario, Sealed(own), out=out), Observers(on_results=report.render)
+        )
     except (MissingTool, ResultsError):
         raise
     except HoplabError as error:
@@ -75,10 +78,6 @@ def make(entry: Entry, out: Path, given: bool = False) -> None:
             f"run {entry.key[:SHORT]}: digest {str(entry.digest)[:SHORT]}… became "
             f"{manifest['digest'][:SHORT]}…"
         )
-
-
-def _render(folder: Path) -> None:
-    report.render(folder)
 
 
 def verify(

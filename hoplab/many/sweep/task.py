@@ -22,7 +22,8 @@ from hoplab.host import results
 from hoplab.host.machine import pack, sealed, select
 from hoplab.host.machine import store as machines
 from hoplab.host.machine.sealed import Machine
-from hoplab.host.runs import launch
+from hoplab.host.runs.kinds import Sealed
+from hoplab.host.runs.launch import RunRequest, perform
 from hoplab.many.store import entry as entries
 from hoplab.many.store.key import evaluation
 from hoplab.model.errors import HoplabError, MissingTool, ResultsError
@@ -130,7 +131,7 @@ def make(request: Request, own: Machine, scratch: str | None = None) -> Answer:
         out = Path(name) / "run"
         error: HoplabError | None = None
         try:
-            launch.run(scenario, None, out, sealed=own)
+            perform(RunRequest(scenario, Sealed(own), out=out))
         except (MissingTool, ResultsError):
             raise
         except HoplabError as found:

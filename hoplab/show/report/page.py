@@ -15,6 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from hoplab.guest.system import signals
+from hoplab.host.results.manifest import Where
 from hoplab.host.results.reader import Results, load
 from hoplab.model.errors import ResultsError
 from hoplab.model.reading import content
@@ -37,7 +38,7 @@ FOLD = 10
 """Rows of a table that show at first."""
 CARDS_IN_ROW = (6, 4)
 """At most: on a wide page, on one of some 800 px."""
-REAL_TIME = ("host", "shell")
+REAL_TIME = (Where.HOST, Where.SHELL)
 """Machines of a manifest in which the clock is the wall's."""
 AIRTIME = ("data", "ack", "rts", "cts", "beacon", "broadcast")
 

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a guest boots: a sealed machine, or a kernel on this computer's files.
+
+The guest's kernel command line is constant but for the seed, because the kernel mixes it into
+its entropy; what differs between runs travels in a `job` file beside the guest's first process.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hoplab.host.machine import confined, kernel, select
+from hoplab.host.machine.clock import START_NS
+from hoplab.host.machine.sealed import Machine
+from hoplab.model.errors import MissingTool, ScenarioError
+from hoplab.model.resources import IS_CHECKOUT, PROJECT
+
+INIT = Path(__file__).with_name("init")
+MEMORY_MB = 2048
+MOST_RADIOS = 100
+"""That mac80211_hwsim makes when it is loaded."""
+HERE = "/proc/self/cwd"
+"""The guest's own folder, as its kernel names it. Paths of the host's are links there: commas and
+quotes in mount options would end them, and the guest sees the same names wherever they lead."""
+
+
+@dataclass(frozen=True)
+class Boot:
+    """How a guest's kernel starts: its memory, its entropy, its clock, its hwsim radios."""
+
+    memory_mb: int = MEMORY_MB
+    seed: int = 1
+    virtual: bool = True
+    radios: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.radios <= MOST_RADIOS:
+            raise ScenarioError(f"radios: {self.radios}; expected 0 to {MOST_RADIOS}")
+
+    def options(self) -> list[str]:
+        """The kernel's arguments beside its root."""
+        options = [
+            f"mac80211_hwsim.radios={self.radios}",
+            "con0=fd:0,fd:1",
+            "con1=null,fd:2",
+            "con2=null,fd:3",  # the launcher's CONSOLE_FD
+            "console=tty2",
+            "quiet",
+            "panic=-1",
+        ]
+        if self.virtual:
+            options += ["time-travel=inf-cpu", f"time-travel-start={START_NS}"]
+            options.append(f"entropy_seed={self.seed}")
+        return options
+
+
+class Guest(ABC):
+    """A kernel, the root that it boots, and what of the host it may write to."""
+
+    @property
+    @abstractmethod
+    def kernel(self) -> Path:
+        """The kernel's program."""
+
+    @property
+    @abstractmethod
+    def root(self) -> Sequence[str]:
+        """The kernel's arguments that name its root."""
+
+    @abstractmethod
+    def writable(self) -> list[str]:
+        """Folders of the host that the guest may write to, beside its own."""
+
+    @abstractmethod
+    def prepare(self, folder: Path, argv: Sequence[str], boot: Boot, terminal: str) -> None:
+        """Fill the guest's own folder: its root, and its job, which is ``argv``. ``terminal`` is
+        the size of the one lent to it, as ``rows columns``, or empty."""
+
+    def command(self, boot: Boot) -> list[str]:
+        """The kernel and its arguments; it runs with `confined.environment`."""
+        return [str(self.kernel), f"mem={boot.memory_mb}M", *self.root, *boot.options()]
+
+
+@dataclass(frozen=True)
+class SealedGuest(Guest):
+    """Boots a sealed machine; of the host it has only ``out``, as /out."""
+
+    machine: Machine
+    out: Path | None = None
+
+    @property
+    def kernel(self) -> Path:
+        return self.machine.kernel
+
+    @property
+    def root(self) -> Sequence[str]:
+        return ("rootfstype=ramfs", "initrd=root.cpio", "initramfs_async=0")
+
+    def writable(self) -> list[str]:
+        return [] if self.out is None else [str(self.out.resolve())]
+
+    def prepare(self, folder: Path, argv: Sequence[str], boot: Boot, terminal: str) -> None:
+        """A sealed guest's own init finds all that it is given below its kernel's current
+        folder."""
+        (folder / "root.cpio").symlink_to(self.machine.root.resolve())
+        (folder / "out").symlink_to((self.out or folder).resolve())
+        _write(folder, [], argv)
+
+
+@dataclass(frozen=True)
+class OpenGuest(Guest):
+    """Has the host's files, the checkout as /hoplab; what it writes outside ``out`` (as /out), and
+    the current folder ``cwd`` if it ``keeps`` that, vanishes. ``folders`` are there although a
+    /tmp or /run of its own may hide them."""
+
+    out: Path | None = None
+    cwd: str = "/"
+    keeps: bool = False
+    folders: Sequence[Path] = ()
+
+    @property
+    def kernel(self) -> Path:
+        return open_kernel()
+
+    @property
+    def root(self) -> Sequence[str]:
+        return ("rootfstype=hostfs", "root=/dev/root", "ro", f"init={HERE}/init")
+
+    def writable(self) -> list[str]:
+        out = [] if self.out is None else [str(self.out.resolve())]
+        return [*out, os.path.realpath(self.cwd)] if self.keeps else out
+
+    def prepare(self, folder: Path, argv: Sequence[str], boot: Boot, terminal: str) -> None:
+        """The job's variables are those of `init`."""
+        shutil.copy(INIT, folder / "init")
+        shown = {f"shown{i}": place.absolute() for i, place in enumerate(self.folders)}
+        places = {"project": PROJECT, "cwd": Path(self.cwd), **shown}
+        places["modules"] = open_kernel().parent / "modules"
+        if self.out is not None:
+            places["out"] = self.out
+        for name, place in places.items():
+            (folder / name).symlink_to(place.resolve())
+        values = {
+            "project": str(PROJECT),
+            "writable": "" if self.out is None else "1",
+            "cwd": self.cwd,
+            "writable_cwd": "1" if self.keeps else "",
+            # Seen by an ordinary user's namespace, root's programs are nobody's.
+            "nobody": "1" if confined.confinement() == "namespace" and os.getuid() != 0 else "",
+            "shown": " ".join(shown),
+            **{f"{name}_at": str(place) for name, place in shown.items()},
+            "terminal": terminal,
+            "virtual": "1" if boot.virtual else "",
+            "terminal_type": os.environ.get("TERM", "dumb"),
+        }
+        _write(folder, [f"{key}={shlex.quote(value)}" for key, value in values.items()], argv)
+
+
+def _write(folder: Path, lines: Sequence[str], argv: Sequence[str]) -> None:
+    job = "\n".join([*lines, f"set -- {shlex.join(argv)}"]) + "\n"
+    (folder / "job").write_bytes(os.fsencode(job))
+
+
+def open_kernel() -> Path:
+    """The kernel of a guest that has the host's files, its modules beside it: the checkout's, or
+    an installed package's machine's. Raises `MissingTool` where there is none."""
+    return kernel.path() if IS_CHECKOUT else select.chosen().kernel
+
+
+def require() -> None:
+    """Raise `MissingTool` where this machine cannot run guests."""
+    if os.uname().machine != "x86_64":
+        raise MissingTool(f"guest kernel: needs an x86_64 machine, this is {os.uname().machine}")
+    open_kernel()

@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kinds of machine that a lab runs on: what each needs, how it starts, what it is called."""
+
+from __future__ import annotations
+
+import compileall
+import shlex
+import subprocess
+import sys
+import sysconfig
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from hoplab.guest.system.processes import program
+from hoplab.host.machine import confined, guests, host, memory, select, uml
+from hoplab.host.machine.guests import Boot, Guest, OpenGuest, SealedGuest
+from hoplab.host.machine.pace import Pace
+from hoplab.host.machine.sealed import Machine
+from hoplab.host.machine.uml import Streams
+from hoplab.host.machine.watch import Limits
+from hoplab.host.results.manifest import Where
+from hoplab.host.runs.builder import NOBODY, Builder, Find, none_here
+from hoplab.model.errors import ScenarioError
+from hoplab.model.resources import IS_CHECKOUT, PROJECT
+from hoplab.model.scenario.model import Scenario
+
+ROOM_S = 3600.0
+"""A session of so long has memory for its records."""
+
+
+@dataclass(frozen=True)
+class Watched:
+    """How a lab is followed: each line that it says, when a guest is ended, its pace."""
+
+    on_line: Callable[[str], None]
+    limits: Limits
+    pace: Pace | None = None
+
+
+class Kind(ABC):
+    """A machine of some kind, for one scenario."""
+
+    name: Where
+    """What the manifest calls it."""
+    real_time = False
+
+    @property
+    def sealed(self) -> Machine | None:
+        """The sealed machine, where it is one."""
+        return None
+
+    @property
+    def platform(self) -> Where:
+        """What a stream calls it: the kernel's own kind, whoever takes part."""
+        return self.name
+
+    @abstractmethod
+    def require(self, scenario: Scenario) -> None:
+        """Raise the `HoplabError` of the first thing that keeps the scenario from running."""
+
+    @abstractmethod
+    def run(self, scenario: Scenario, out: Path, watched: Watched) -> int:
+        """Run the lab on the folder ``out``; returns its exit status."""
+
+
+class Runnable(Kind):
+    """A kind of machine that a user may choose for a run."""
+
+    @abstractmethod
+    def shown(self, scenario: Scenario) -> str:
+        """The command line and the environment that `run` uses, as text for a shell. What stands
+        in capitals is made anew for each run."""
+
+
+class Attendable(Runnable):
+    """A kind of machine that can have a prompt, in real time."""
+
+    @abstractmethod
+    def prompt(self, scenario: Scenario, out: Path, line: int | None = None) -> int:
+        """A prompt on the scenario's network, logs in ``out``; returns its exit status. ``line``
+        is a socket for a session, which does without a terminal where there is none."""
+
+
+@dataclass(frozen=True)
+class Sealed(Runnable):
+    """A guest that boots a sealed machine."""
+
+    machine: Machine
+    name = Where.GUEST
+
+    @property
+    def sealed(self) -> Machine:
+        return self.machine
+
+    def require(self, scenario: Scenario) -> None:
+        """A sealed machine holds what builds the network, unless others do."""
+        _refuse_found(scenario)
+        if scenario.network.built_by != "hoplab":
+            raise ScenarioError(
+                f'network.built_by: "{scenario.network.built_by}" is in no sealed machine, which '
+                'sweeps, verify and --machine-file boot; use "hoplab run" on this computer\'s own'
+            )
+
+    def run(self, scenario: Scenario, out: Path, watched: Watched) -> int:
+        return _run_guest(SealedGuest(self.machine, out), self._command, scenario, watched)
+
+    def shown(self, scenario: Scenario) -> str:
+        whose = f"machine {self.machine.id}, {self.machine.root}"
+        return _shown_guest(SealedGuest(self.machine), self._command, scenario, whose)
+
+    @property
+    def _command(self) -> list[str]:
+        return ["python3", "-S", "-P", "-m", "hoplab.guest.lab", "/out"]
+
+
+@dataclass(frozen=True)
+class OwnGuest(Attendable):
+    """A guest that has this computer's files, for builders of others and for prompts."""
+
+    builder: Builder = NOBODY
+    name = Where.GUEST
+
+    def require(self, scenario: Scenario) -> None:
+        guests.require()
+        # A guest that has to compile the lab itself takes another course.
+        compileall.compile_dir(PROJECT / "hoplab", quiet=2)
+        _require_programs(scenario)
+
+    def run(self, scenario: Scenario, out: Path, watched: Watched) -> int:
+        return _run_guest(self._guest(out), self._command, scenario, watched)
+
+    def shown(self, scenario: Scenario) -> str:
+        return _shown_guest(self._guest(), self._command, scenario, "this computer's files")
+
+    def prompt(self, scenario: Scenario, out: Path, line: int | None = None) -> int:
+        terminal = line is None or sys.stdin.isatty()
+        words = [] if line is None else ["--line", uml.LINE, *(["--prompt"] if terminal else [])]
+        return uml.run_guest(
+            self._guest(out),
+            [*_python(self.builder), "-m", "hoplab.guest.lab.prompt", "/out", *words],
+            Boot(
+                memory_mb(scenario, None if line is None else ROOM_S), scenario.seed, virtual=False
+            ),
+            Streams(
+                stdin=sys.stdin.fileno() if terminal else subprocess.DEVNULL,
+                stdout=None if terminal else subprocess.DEVNULL,
+                terminal=terminal,
+                line=line,
+            ),
+        ).exit_status
+
+    def _guest(self, out: Path | None = None) -> OpenGuest:
+        return OpenGuest(out, folders=self.builder.folders)
+
+    @property
+    def _command(self) -> list[str]:
+        return [*_python(self.builder), "-m", "hoplab.guest.lab", "/out"]
+
+
+@dataclass(frozen=True)
+class ThisHost(Attendable):
+    """This computer's kernel, as root, in real time."""
+
+    builder: Builder = NOBODY
+    name = Where.HOST
+    real_time = True
+
+    def require(self, scenario: Scenario) -> None:
+        _require_programs(scenario)
+
+    def run(self, scenario: Scenario, out: Path, watched: Watched) -> int:
+        return host.run_lab(out, watched.on_line, self.builder.environment)
+
+    def shown(self, scenario: Scenario) -> str:
+        values = [f"{key}={value}" for key, value in self.builder.environment.items()]
+        lab = [w.replace(str(Path("OUT").resolve()), "OUT") for w in host.lab_command(Path("OUT"))]
+        about = f"# in {PROJECT}, as root, with this environment"
+        return f"{about}\n{shlex.join(['env', *values, *lab])}"
+
+    def prompt(self, scenario: Scenario, out: Path, line: int | None = None) -> int:
+        words = ["--prompt"] if line is not None and sys.stdin.isatty() else []
+        return host.shell(out, line, words, self.builder.environment)
+
+
+def parse(word: str, option: str) -> Where:
+    """What a user calls a machine; ``option`` is where. Raises `ScenarioError` for other words."""
+    if word not in (Where.GUEST, Where.HOST):
+        raise ScenarioError(f"{option}: {word!r} is not known; one of: uml, host")
+    return Where(word)
+
+
+def chosen(
+    where: Where, scenario: Scenario, find: Find = none_here, machine_file: Path | None = None
+) -> Runnable:
+    """The machine for a run: ``machine_file`` or this checkout's or the installed one for a guest,
+    unless others build the network, whom ``find`` looks for."""
+    if where is Where.HOST:
+        return ThisHost(builder_of(scenario, find))
+    if machine_file is None and (builder := builder_of(scenario, find)):
+        return OwnGuest(builder)
+    return Sealed(select.chosen(machine_file))
+
+
+def attended(where: Where, scenario: Scenario, find: Find = none_here) -> Attendable:
+    """The machine for a prompt."""
+    builder = builder_of(scenario, find)
+    return ThisHost(builder) if where is Where.HOST else OwnGuest(builder)
+
+
+def builder_of(scenario: Scenario, find: Find = none_here) -> Builder:
+    """Who builds the network, where others do. Raises what ``find`` does."""
+    _refuse_found(scenario)
+    return NOBODY if scenario.network.built_by == "hoplab" else find(scenario)
+
+
+def memory_mb(scenario: Scenario, duration_s: float | None = None) -> int:
+    """Memory of a guest for the scenario, or for so long a time of it."""
+    whole_s = (duration_s or scenario.duration_s) + (scenario.warm_up_s or 0.0)
+    return memory.needed_mb(len(scenario.station), len(scenario.flow), whole_s)
+
+
+def programs(scenario: Scenario) -> list[str]:
+    """The programs that the scenario needs beside the kernel."""
+    names = ["iperf3"]
+    if any(station.radio for station in scenario.station):
+        names.append("hoplab-medium")
+    protocol = scenario.routing.protocol
+    if protocol in ("batmand", "babeld", "dsr"):
+        names.append("hoplab-dsr" if protocol == "dsr" else protocol)
+    if protocol != "dsr" and any(flow.split for flow in scenario.flow):
+        names.append("hoplab-split")
+    return names
+
+
+def _require_programs(scenario: Scenario) -> None:
+    """Raise `MissingTool` for the first program that is not here."""
+    for name in programs(scenario):
+        program(name)
+
+
+def _refuse_found(scenario: Scenario) -> None:
+    if scenario.is_found:
+        raise ScenarioError(
+            'network.built_by: "script": the script that built it has to run again, by '
+            "'hoplab mininet'"
+        )
+
+
+def _run_guest(guest: Guest, command: list[str], scenario: Scenario, watched: Watched) -> int:
+    return uml.run_guest(
+        guest,
+        command,
+        Boot(memory_mb(scenario), scenario.seed),
+        Streams(stderr=subprocess.DEVNULL, on_line=watched.on_line),
+        watched.limits,
+        watched.pace,
+    ).exit_status
+
+
+def _shown_guest(guest: Guest, command: list[str], scenario: Scenario, whose: str) -> str:
+    values = [f"{key}={value}" for key, value in confined.environment().items()]
+    kernel = guest.command(Boot(memory_mb(scenario), scenario.seed))
+    return "\n".join(
+        (
+            f"# the guest, in a folder of its own ({whose}), confined by {confined.confinement()}",
+            shlex.join(["env", "-i", *values, *kernel]),
+            "# in the guest, as its job; /out is the run's folder",
+            shlex.join(command),
+        )
+    )
+
+
+def _python(builder: Builder) -> list[str]:
+    """The interpreter as a guest sees it, without site: that would look at the checkout's own
+    path, and a run's course must not depend on where the checkout lies. Its environment names who
+    builds the network."""
+    named = [f"{key}={value}" for key, value in builder.environment.items()]
+    if not IS_CHECKOUT:  # the guest has it where the host has it
+        path = f"PYTHONPATH={sysconfig.get_path('purelib')}"
+        return ["env", *named, path, sys.executable, "-S", "-P"]
+    packages = Path(sysconfig.get_path("purelib")).relative_to(PROJECT)
+    path = f"/hoplab:/hoplab/{packages}"
+    return ["env", *named, f"PYTHONPATH={path}", "/hoplab/.venv/bin/python", "-S", "-P"]
