@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from plotly.offline import get_plotlyjs_version
 
 from hoplab.host.results import arrow, load
 from hoplab.host.results.reader import Results
@@ -20,6 +21,7 @@ from hoplab.model.scenario.file import parse
 from hoplab.model.scenario.resolve import resolve
 from hoplab.show import report
 from hoplab.show.report import data, figures, labels, on_map, page
+from hoplab.show.report.figures import library
 
 EVENTS = [{"at_s": 1.0, "kind": "move", "station": "n1", "x_m": 500.0, "y_m": 7.0}]
 
@@ -143,6 +145,16 @@ def test_the_page_needs_nothing_else(tmp_path: Path) -> None:
     text = _page(tmp_path / "run")
     assert not re.search(r"<(script|link|img)[^>]*(src|href)=", text)
     assert "prefers-color-scheme: dark" in text
+
+
+def test_the_small_bundle_is_of_plotly_s_version() -> None:
+    """Figures are written for the script that Plotly's package has."""
+    assert f"v{get_plotlyjs_version()} " in str(library())[:200].replace("\n", " ")
+
+
+def test_a_report_is_small(tmp_path: Path) -> None:
+    _run(tmp_path / "run", 30, 10)
+    assert len(_page(tmp_path / "run").encode()) < 1_500_000
 
 
 def test_a_station_that_is_moved_by_an_event_is_where_it_was_put(tmp_path: Path) -> None:
