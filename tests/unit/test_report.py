@@ -9,10 +9,13 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 from plotly.offline import get_plotlyjs_version
+from typer.testing import CliRunner
 
+from hoplab.front.commands import export
 from hoplab.host.results import arrow, load
 from hoplab.host.results.reader import Results
 from hoplab.model.errors import ResultsError
@@ -20,7 +23,7 @@ from hoplab.model.records.schema import TABLES
 from hoplab.model.scenario.file import parse
 from hoplab.model.scenario.resolve import resolve
 from hoplab.show import report
-from hoplab.show.report import data, figures, labels, on_map, page
+from hoplab.show.report import data, figures, labels, on_map, overlay, page
 from hoplab.show.report.figures import library
 
 EVENTS = [{"at_s": 1.0, "kind": "move", "station": "n1", "x_m": 500.0, "y_m": 7.0}]
@@ -155,6 +158,42 @@ def test_the_small_bundle_is_of_plotly_s_version() -> None:
 def test_a_report_is_small(tmp_path: Path) -> None:
     _run(tmp_path / "run", 30, 10)
     assert len(_page(tmp_path / "run").encode()) < 1_500_000
+
+
+def test_tables_are_exported_as_csv(tmp_path: Path) -> None:
+    run = _run(tmp_path / "run", 2, 1)
+    commands = CliRunner()
+    done = commands.invoke(export.app, ["export", str(run.run_dir), "--csv"])
+    assert done.exit_code == 0, done.output
+    names = {path.stem for path in (run.run_dir / "csv").iterdir()}
+    assert names == {"flows", "tcp", "radios", "links"}
+    rows = pyarrow.csv.read_csv(run.run_dir / "csv" / "tcp.csv").to_pylist()
+    assert [row["t_s"] for row in rows] == [1, 2] and rows[0]["flow"] == "flow0"
+    done = commands.invoke(export.app, ["export", str(run.run_dir)])
+    assert "name a format: --csv" in str(done.exception)
+    taken = str(run.run_dir / "manifest.json")
+    done = commands.invoke(export.app, ["export", str(run.run_dir), "--csv", "--out", taken])
+    assert "cannot be written" in str(done.exception)
+
+
+def test_runs_over_each_other_are_told_apart(tmp_path: Path) -> None:
+    one, two = _run(tmp_path / "one", 2, 1), _run(tmp_path / "two", 3, 2)
+    found = overlay.overlaid({"one": one, "two": two})
+    goodput = next(panel for panel in found["panels"] if panel["title"] == "Goodput")
+    assert [line["group"] for line in goodput["lines"]] == ["one", "two: flow0", "two: flow1"]
+    overlay.write({"one": one, "two": two}, tmp_path / "plot.html")
+    text = (tmp_path / "plot.html").read_text()
+    assert "two: flow1" in text and not re.search(r"<(script|link|img)[^>]*(src|href)=", text)
+    with pytest.raises(ResultsError, match="cannot be written"):
+        overlay.write({"one": one}, tmp_path)
+
+
+def test_a_change_of_the_network_is_marked_where_all_runs_have_it(tmp_path: Path) -> None:
+    moved = _run(tmp_path / "moved", 3, 1, event=EVENTS)
+    again = _run(tmp_path / "again", 3, 1, event=EVENTS)
+    calm = _run(tmp_path / "calm", 3, 1)
+    assert overlay.overlaid({"a": moved, "b": again})["marks"] == data.figures(moved)["marks"]
+    assert overlay.overlaid({"a": moved, "b": calm})["marks"] == []
 
 
 def test_a_station_that_is_moved_by_an_event_is_where_it_was_put(tmp_path: Path) -> None:

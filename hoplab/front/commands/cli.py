@@ -32,6 +32,8 @@ HOMES = {
     "doctor": "upkeep",
     "report": "report",
     "finish": "report",
+    "export": "export",
+    "plot": "export",
     "study": "studies",
     "init": "init",
     "movement": "init",

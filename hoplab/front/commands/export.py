@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``hoplab export`` and ``hoplab plot``: results for other programs, and runs over each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import pyarrow.csv
+import typer
+
+from hoplab.host import results
+from hoplab.host.results.reader import Results
+from hoplab.host.terminal import output
+from hoplab.model.errors import ResultsError, ScenarioError
+from hoplab.model.records.schema import TABLES
+from hoplab.show.report import overlay
+
+app = typer.Typer()
+
+
+@app.command()
+def export(
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN")],
+    csv: Annotated[bool, typer.Option("--csv", help="A CSV file for each table.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the files; RUN/csv by default.")
+    ] = None,
+) -> None:
+    """Write a finished run's tables for other programs."""
+
+    if not csv:
+        raise ScenarioError("export: name a format: --csv")
+    run = results.load(run_folder)
+    folder = out or run_folder / "csv"
+    for name in TABLES:
+        table = run.table(name)
+        if table.num_rows:
+            _write_csv(table, folder / f"{name}.csv")
+    output.print(f"csv: {folder}", soft_wrap=True, markup=False)
+
+
+def _write_csv(table: pyarrow.Table, path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as file:
+            pyarrow.csv.write_csv(table, file)
+    except OSError as error:
+        raise ResultsError(f"{path}: cannot be written: {error.strerror}; name --out") from None
+
+
+@app.command()
+def plot(
+    run_folders: Annotated[list[Path], typer.Argument(metavar="RUN...")],
+    out: Annotated[Path, typer.Option(help="The page.")] = Path("plot.html"),
+) -> None:
+    """Draw runs over each other, on one page."""
+
+    runs: dict[str, Results] = {}
+    for folder in run_folders:
+        name = folder.name if folder.name not in runs else str(folder)
+        runs[name] = results.load(folder)
+    overlay.write(runs, out)
+    output.print(f"plot: {out}", soft_wrap=True, markup=False)

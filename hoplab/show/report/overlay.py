@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One page with several runs over each other: what `hoplab plot` writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hoplab.host.results.reader import Results
+from hoplab.model.errors import ResultsError
+from hoplab.show.report.data import figures
+from hoplab.show.report.figures import library, over_time
+from hoplab.show.report.page import FOLD, environment
+
+
+def write(runs: Mapping[str, Results], path: Path) -> None:
+    """Write the page of ``runs``, each by the name that its lines bear. Raises `ResultsError`."""
+    flows = [{"run": name, **flow} for name, run in runs.items() for flow in run.rows("flows")]
+    page = environment().get_template("overlay.html.j2")
+    text = page.render(
+        runs=runs, flows=flows, fold=FOLD, plotly=library(), over_time=over_time(overlaid(runs))
+    )
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ResultsError(f"{path}: cannot be written: {error.strerror}; name another") from None
+
+
+def overlaid(runs: Mapping[str, Results]) -> dict[str, Any]:
+    """The data of `figures` for all runs together: a panel has every run's lines. Changes of the
+    network are marked where they are the same in all runs."""
+    drawn = {name: figures(run) for name, run in runs.items()}
+    panels: dict[str, dict[str, Any]] = {}
+    for name, data in drawn.items():
+        for panel in data["panels"]:
+            whole = panels.setdefault(panel["title"], {**panel, "lines": []})
+            alone = len({line["group"] for line in panel["lines"]}) == 1
+            for line in panel["lines"]:
+                group = name if alone else f"{name}: {line['group']}"
+                whole["lines"].append({**line, "group": group})
+    first, *others = (data["marks"] for data in drawn.values())
+    return {
+        "panels": list(panels.values()),
+        "marks": first if all(marks == first for marks in others) else [],
+        "duration_s": max(data["duration_s"] for data in drawn.values()),
+    }
