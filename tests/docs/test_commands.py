@@ -51,7 +51,7 @@ NOT_RUN = {
     "cp *dashboards/*": "into folders of a Grafana that is installed",
     "systemctl *": "of a Grafana that is installed",
     "hoplab verify run.tar.zst": "of a form, the line before; the tutorial verifies",
-    "hoplab-dsr --interface *": "needs an interface; every run with DSR starts it",
+    "hoplab dsr dsr.toml*": "needs an interface; tests/emulation/test_routing.py starts it",
     "hoplab-split ctl": "needs its daemon; tests/emulation/test_split_transfer.py",
     "packaging/ci/install wheels *": "compiles everything; tried in bare roots (docs/ci.md)",
     "cp gentle/*": "would change the checkout, and so the machine of all other tests",
@@ -256,5 +256,5 @@ WRONG: Mapping[str, str] = {
     "make demmo": "has no demmo",
     "make validate OLNY=tcp": "has no OLNY",
     "python -m tests.validte": "there is no module",
-    "hoplab-dsr --interfaces x": "has no --interfaces",
+    "hoplab-dsr --interface x": "has no --interface",
 }

@@ -20,10 +20,13 @@ from hoplab.front.pages import keys as schema
 from hoplab.guest.medium import config as medium_config
 from hoplab.model.errors import ScenarioError
 from hoplab.model.resources import BINARIES
+from hoplab.model.scenario import documents
+from hoplab.model.scenario.dsr import DsrFile
 from hoplab.model.scenario.file import parse
 from hoplab.model.scenario.medium_file import MediumFile
 from hoplab.model.scenario.plan import plan
 from hoplab.model.scenario.resolve import resolve
+from hoplab.model.scenario.split import SplitFile
 from tests.hostile import scenarios
 
 SCHEMA = schema.document()
@@ -227,26 +230,37 @@ def test_check_accepts_what_the_medium_accepts(
 
 
 @EXAMPLES
-@given(drawn=st.one_of(some_keys("DsrSettings"), some_keys("DsrSettings", wild=True)))
-def test_dsr_accepts_the_settings_that_check_accepts_and_no_others(
+@given(drawn=some_keys("DsrSettings"))
+def test_dsr_reads_the_document_of_whatever_is_accepted(
     tmp_path: Path, drawn: dict[str, Any]
 ) -> None:
-    path = tmp_path / "dsr.toml"
-    path.write_text(tomli_w.dumps({"settings": drawn}), encoding="utf-8")
-    accepted, told = check("hoplab-dsr", "--check", "--config", str(path))
-    routing = {"protocol": "dsr", "settings": drawn}
-    try:
-        parse({"routing": routing}, "drawn")
-        by_check = True
-    except ScenarioError as error:
-        by_check, told = False, str(error)
-    assert accepted == by_check, told
+    """It comes as far as the interface, which is not there."""
+    given = {"interface": "nosuch0", "address": "10.0.0.1/24", "settings": drawn}
+    path = documents.write(tmp_path / "dsr.json", DsrFile.model_validate(given).document())
+    accepted, told = check("hoplab-dsr", str(path))
+    assert not accepted and told.startswith('hoplab-dsr: interface "nosuch0"'), told
+
+
+@EXAMPLES
+@given(drawn=some_keys("SplitConnection"))
+def test_split_reads_the_document_of_whatever_is_accepted(
+    tmp_path: Path, drawn: dict[str, Any]
+) -> None:
+    """It comes as far as its control socket, in a folder that is not there."""
+    ends = {key: "10.0.0.9" for key in ("source", "destination") if key in drawn}
+    given = {
+        "address": "10.0.0.1",
+        "connection": [{**drawn, **ends}],
+        "control": str(tmp_path / "none" / "control"),
+    }
+    path = documents.write(tmp_path / "split.json", SplitFile.model_validate(given).document())
+    accepted, told = check("hoplab-split", str(path))
+    assert not accepted and told.startswith("hoplab-split: control socket"), told
 
 
 def test_the_daemons_explain_every_key() -> None:
     for program, names in (
         ("hoplab-medium", ("MediumFile", "Radio", "Nic", "Energy", "RadioStation", "Records")),
-        ("hoplab-dsr", ("DsrSettings",)),
     ):
         page = subprocess.run(
             [str(BINARIES / program), "--help"], capture_output=True, text=True, check=True

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program that may send raw packets at a station tells its neighbours lies, in guests."""
 
+import json
 import random
 import socket
 import threading
 import time
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -99,7 +99,7 @@ def test_split_tcp_lives_through_a_storm_of_false_segments(network: Callable[...
     split = {"proxies": ["n1", "n2"]}
     routing = {"protocol": "static"}
     net = network({"topology": CHAIN, "routing": routing, "split": split, "flow": [flow, flow]})
-    entries = tomllib.loads((net.logs.parent / "raw" / "split.toml").read_text())["connection"]
+    entries = json.loads((net.logs.parent / "raw" / "split-n0.json").read_text())["connection"]
     lied_about, honest = (Stream(entry, 200_000) for entry in entries)
     before = memory_kb()
     assert len(before) == 4

@@ -11,6 +11,8 @@ import pytest
 
 from hoplab.guest.system.processes import program
 from hoplab.host import results
+from hoplab.model.scenario import documents
+from hoplab.model.scenario.dsr import DsrFile
 from tests.emulation.conftest import CHAIN
 
 Run = Callable[..., dict[str, Any]]
@@ -188,13 +190,20 @@ def _counters(run: Path) -> dict[str, dict[str, int]]:
     return counted
 
 
+def by_hand(**keys: object) -> str:
+    """The shell's commands that write a document for DSR's daemon; the shell knows ``$end``."""
+    given = DsrFile.model_validate({"interface": "wlan0", "address": "10.0.0.1/24", **keys})
+    return f"cat >/tmp/dsr.json <<END\n{documents.text(given.document())}END\n"
+
+
 def test_the_counters_are_those_of_the_measured_time(hoplab: Hoplab) -> None:
     """One packet before the end, two after it, and the daemon's own end later still."""
+    ends = by_hand(counters="/tmp/counters").replace('"end_ns": null', '"end_ns": $end')
     script = f"""
         iw dev wlan0 set type ibss && ip link set wlan0 up || exit 1
-        end=$(awk '{{ print $1 + 3 }}' /proc/uptime)
-        {program("hoplab-dsr")} --interface wlan0 --address 10.0.0.1/24 \\
-            --counters /tmp/counters --duration-s "$end" &
+        end=$(awk '{{ printf "%d", ($1 + 3) * 1e9 }}' /proc/uptime)
+{ends}
+        {program("hoplab-dsr")} /tmp/dsr.json &
         sleep 1; ping -q -c 1 -W 1 10.0.0.2
         sleep 2; ping -q -c 2 -W 1 10.0.0.2
         kill $!; wait $!; cat /tmp/counters
@@ -207,10 +216,9 @@ def test_the_counters_are_those_of_the_measured_time(hoplab: Hoplab) -> None:
 
 @pytest.mark.parametrize("missing", ["setgid", "setuid"])
 def test_dsr_does_not_go_on_with_privileges_it_cannot_drop(hoplab: Hoplab, missing: str) -> None:
-    daemon = f"{program('hoplab-dsr')} --interface wlan0 --address 10.0.0.1/24"
     script = (
-        "iw dev wlan0 set type ibss && ip link set wlan0 up && "
-        f"exec timeout 5 setpriv --bounding-set=-{missing} {daemon}"
+        f"{by_hand()}iw dev wlan0 set type ibss && ip link set wlan0 up && "
+        f"exec timeout 5 setpriv --bounding-set=-{missing} {program('hoplab-dsr')} /tmp/dsr.json"
     )
     done = hoplab("exec", "--radios", "1", "--", "sh", "-c", script)
     assert done.returncode == 1

@@ -91,7 +91,7 @@ def _path(stand_in: Path) -> list[str]:
     return [str(stand_in), str(PACKAGE.parent)]
 
 
-@pytest.mark.parametrize("module", ["__init__", "plugins", "recording"])
+@pytest.mark.parametrize("module", ["__init__", "interpreter", "plugins", "recording"])
 def test_scripts_need_the_standard_library_alone(module: str) -> None:
     tree = ast.parse((PACKAGE / "front" / "mininet" / f"{module}.py").read_text())
     names = {(node.module or "") for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)} | {

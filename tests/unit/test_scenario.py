@@ -225,9 +225,12 @@ def test_every_table_has_its_place_in_a_page() -> None:
     shown = {name for path in schema.PAGES for name in KEYS_OF.findall(path.read_text())}
     tables = {"Scenario", *schema.document()["$defs"]}
     # The medium's own file is described by its --help.
-    assert shown == tables - {"MediumFile", "RadioStation", "Records", "SplitFile"} - {
-        "SplitConnection"
-    }
+    assert shown == tables - {"MediumFile", "RadioStation", "Records"}
+
+
+def test_the_settings_for_the_core_s_tests_are_those_declared() -> None:
+    """Else: python -m hoplab.front.pages.keys"""
+    assert schema.DSR_SETTINGS.read_text() == schema.dsr_settings()
 
 
 def test_every_key_has_a_sentence() -> None:

@@ -6,8 +6,6 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
-#[cfg(feature = "serde")]
-mod seconds;
 mod stream;
 mod time;
 

@@ -51,16 +51,16 @@ pub enum Resolved {
 /// one-hop exchange like a non-propagating Route Request, and waits as long (RFC 4728 §9).
 fn retry(s: &Settings) -> Duration {
     match s.resolution {
-        Resolution::Learned => s.nonprop_request_timeout_s,
-        Resolution::Arp => s.arp_retry_s,
+        Resolution::Learned => s.nonprop_request_timeout_ns,
+        Resolution::Arp => s.arp_retry_ns,
     }
 }
 
 /// How long an entry serves without a sign of life.
 fn lifetime(s: &Settings) -> Duration {
     match s.resolution {
-        Resolution::Learned => s.neighbour_timeout_s,
-        Resolution::Arp => s.arp_timeout_s,
+        Resolution::Learned => s.neighbour_timeout_ns,
+        Resolution::Arp => s.arp_timeout_ns,
     }
 }
 

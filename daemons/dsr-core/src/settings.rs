@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Every constant of RFC 4728 §9 and every choice that the text leaves open, as settings. The
-//! defaults are the RFC's. Field names are the configuration file's keys.
+//! Every constant of RFC 4728 §9 and every choice that the text leaves open, as settings.
+//! Field names are the keys of the daemon's document, whose values are final.
 
 use hoplab_base::Duration;
+use serde::{Deserialize, Serialize};
 
 /// How the reachability of a next hop is confirmed (§8.3.1 to §8.3.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Acknowledgement {
     /// The link layer tells whether each frame was acknowledged.
     Link,
@@ -18,9 +18,8 @@ pub enum Acknowledgement {
 }
 
 /// What tells a sender of TCP which of its segments a break stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Carriage {
     /// The lost-segment extension of the Route Error.
     RouteError,
@@ -29,33 +28,30 @@ pub enum Carriage {
 }
 
 /// Which structure the Route Cache has (§4.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum CacheKind {
     Path,
     Link,
 }
 
 /// How long a cached route stays usable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum CacheTimeout {
     /// Until a Route Error removes it (the Monarch ns-2 code).
     None,
-    /// `route_cache_timeout_s` after its last use (§4.1, RouteCacheTimeout).
+    /// `route_cache_timeout_ns` after its last use (§4.1, RouteCacheTimeout).
     Unused,
-    /// `route_cache_timeout_s` after it was learned, used or not.
+    /// `route_cache_timeout_ns` after it was learned, used or not.
     Fixed,
     /// After a time that follows the observed lifetimes of routes that broke.
     Adaptive,
 }
 
 /// What a node learns from packets that it forwards or overhears.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Learning {
     /// Their whole route in both directions, the way of Route Requests, and what Route Replies
     /// say (§3.3.1, for bidirectional links).
@@ -65,46 +61,45 @@ pub enum Learning {
 }
 
 /// How a next hop's link-layer address is found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Resolution {
     /// From the frames that DSR neighbours sent to this node or to all; ARP for neighbours that
-    /// sent none for `neighbour_timeout_s`.
+    /// sent none for `neighbour_timeout_ns`.
     Learned,
     Arp,
 }
 
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+/// All of them; `hoplab/model/scenario/dsr.py` declares each with its default and its range.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Settings {
     // RFC 4728 §9.
     pub discovery_hop_limit: u8,
-    pub broadcast_jitter_s: Duration,
-    pub route_cache_timeout_s: Duration,
-    pub send_buffer_timeout_s: Duration,
+    pub broadcast_jitter_ns: Duration,
+    pub route_cache_timeout_ns: Duration,
+    pub send_buffer_timeout_ns: Duration,
     pub send_buffer_packets: usize,
     pub request_table_size: usize,
     pub request_table_ids: usize,
     pub max_request_rexmt: u32,
-    pub max_request_period_s: Duration,
-    pub request_period_s: Duration,
-    pub nonprop_request_timeout_s: Duration,
+    pub max_request_period_ns: Duration,
+    pub request_period_ns: Duration,
+    pub nonprop_request_timeout_ns: Duration,
     /// RexmtBufferSize: packets in the Maintenance Buffer.
     pub maintenance_buffer_packets: usize,
-    pub maint_holdoff_s: Duration,
+    pub maint_holdoff_ns: Duration,
     pub max_maint_rexmt: u32,
     pub try_passive_acks: u32,
-    pub passive_ack_timeout_s: Duration,
-    pub grat_reply_holdoff_s: Duration,
+    pub passive_ack_timeout_ns: Duration,
+    pub grat_reply_holdoff_ns: Duration,
     pub max_salvage_count: u8,
     // Link-MaxLife, §4.1.
-    pub init_stability_s: Duration,
+    pub init_stability_ns: Duration,
     pub stability_incr_factor: f64,
     pub stability_decr_factor: f64,
-    pub min_lifetime_s: Duration,
-    pub use_extends_s: Duration,
+    pub min_lifetime_ns: Duration,
+    pub use_extends_ns: Duration,
 
     // Route discovery.
     pub nonpropagating_first: bool,
@@ -115,29 +110,29 @@ pub struct Settings {
     pub request_backoff: u64,
     pub reply_from_cache: bool,
     /// H of §8.2.5, the delay per hop of a cached reply.
-    pub reply_hop_delay_s: Duration,
+    pub reply_hop_delay_ns: Duration,
     pub prevent_reply_storms: bool,
     pub piggyback_errors: bool,
     /// Errors older than this are not spread any more (Monarch: 1 s).
-    pub error_news_s: Duration,
+    pub error_news_ns: Duration,
 
     // Route maintenance.
     pub acknowledgement: Acknowledgement,
     pub salvage: bool,
     /// Salvaged packets say where they have been and do not return there.
     pub visited_option: bool,
-    /// A packet of another node that cannot be salvaged waits for `request_period_s` in the Send
+    /// A packet of another node that cannot be salvaged waits for `request_period_ns` in the Send
     /// Buffer, and neighbours are asked for a route (the Monarch ns-2 code).
     pub salvage_discovery: bool,
     pub gratuitous_replies: bool,
     /// No status for a unicast frame after this long counts as a failure.
-    pub status_timeout_s: Duration,
+    pub status_timeout_ns: Duration,
     /// First timeout of a network-layer acknowledgement, before a round trip was measured.
-    pub network_ack_timeout_s: Duration,
+    pub network_ack_timeout_ns: Duration,
     pub lost_segment_extension: bool,
     pub carriage: Carriage,
     /// A "probable" unidirectional link becomes "questionable" after this long (§4.6).
-    pub blacklist_timeout_s: Duration,
+    pub blacklist_timeout_ns: Duration,
     pub use_blacklist: bool,
 
     // Route cache.
@@ -151,10 +146,10 @@ pub struct Settings {
     /// code).
     pub overhear_every_hop: bool,
     /// How long a broken link is refused when others tell of it; zero: no negative cache.
-    pub negative_cache_s: Duration,
+    pub negative_cache_ns: Duration,
     /// Factor on the mean lifetime of broken routes for `CacheTimeout::Adaptive`.
     pub adaptive_factor: f64,
-    pub adaptive_minimum_s: Duration,
+    pub adaptive_minimum_ns: Duration,
     /// Links heard weaker than this are used only when no stronger route exists, and are
     /// dropped from the cache when they fade below it. `None`: signal is not considered.
     pub signal_threshold_dbm: Option<i16>,
@@ -167,82 +162,13 @@ pub struct Settings {
     pub resolution: Resolution,
     /// A learned address serves this long. Linux forgets an IBSS neighbour that was silent for
     /// 60 s and then drops without a word what is sent to it.
-    pub neighbour_timeout_s: Duration,
+    pub neighbour_timeout_ns: Duration,
     /// Packets that wait for one address resolution; 1 is the BSD queue.
     pub arp_queue_packets: usize,
-    pub arp_retry_s: Duration,
+    pub arp_retry_ns: Duration,
     pub arp_tries: u32,
-    pub arp_timeout_s: Duration,
+    pub arp_timeout_ns: Duration,
     /// Largest IP packet that fits one frame: mac80211_hwsim takes frames of at most 2304 octets, a
     /// MAC header of 24 and an LLC and SNAP header of 8 among them.
     pub link_mtu: usize,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Settings {
-            discovery_hop_limit: 255,
-            broadcast_jitter_s: Duration::from_millis(10),
-            route_cache_timeout_s: Duration::from_secs(300),
-            send_buffer_timeout_s: Duration::from_secs(30),
-            send_buffer_packets: 64,
-            request_table_size: 64,
-            request_table_ids: 16,
-            max_request_rexmt: 16,
-            max_request_period_s: Duration::from_secs(10),
-            request_period_s: Duration::from_millis(500),
-            nonprop_request_timeout_s: Duration::from_millis(30),
-            maintenance_buffer_packets: 50,
-            maint_holdoff_s: Duration::from_millis(250),
-            max_maint_rexmt: 2,
-            try_passive_acks: 1,
-            passive_ack_timeout_s: Duration::from_millis(100),
-            grat_reply_holdoff_s: Duration::from_secs(1),
-            max_salvage_count: 15,
-            init_stability_s: Duration::from_secs(25),
-            stability_incr_factor: 4.0,
-            stability_decr_factor: 2.0,
-            min_lifetime_s: Duration::from_secs(1),
-            use_extends_s: Duration::from_secs(120),
-            nonpropagating_first: true,
-            nonpropagating_every_time: false,
-            request_backoff: 2,
-            reply_from_cache: true,
-            reply_hop_delay_s: Duration::from_millis(1),
-            prevent_reply_storms: true,
-            piggyback_errors: true,
-            error_news_s: Duration::from_secs(1),
-            acknowledgement: Acknowledgement::Link,
-            salvage: true,
-            visited_option: true,
-            salvage_discovery: false,
-            gratuitous_replies: true,
-            status_timeout_s: Duration::from_millis(500),
-            network_ack_timeout_s: Duration::from_millis(200),
-            lost_segment_extension: true,
-            carriage: Carriage::RouteError,
-            blacklist_timeout_s: Duration::from_secs(3),
-            use_blacklist: true,
-            cache: CacheKind::Path,
-            cache_timeout: CacheTimeout::Unused,
-            primary_routes: 30,
-            secondary_routes: 64,
-            overhear_routes: true,
-            learning: Learning::Full,
-            overhear_every_hop: true,
-            negative_cache_s: Duration::ZERO,
-            adaptive_factor: 1.25,
-            adaptive_minimum_s: Duration::from_secs(1),
-            signal_threshold_dbm: None,
-            queue_packets: 50,
-            outstanding: 2,
-            resolution: Resolution::Learned,
-            neighbour_timeout_s: Duration::from_secs(55),
-            arp_queue_packets: 101,
-            arp_retry_s: Duration::from_secs(1),
-            arp_tries: 3,
-            arp_timeout_s: Duration::from_secs(30),
-            link_mtu: 2272,
-        }
-    }
 }

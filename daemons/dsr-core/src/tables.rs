@@ -181,7 +181,7 @@ impl RequestTable {
         let p = self.pursuits.entry(target).or_insert(Pursuit {
             attempts: 0,
             not_before: now,
-            period: s.request_period_s,
+            period: s.request_period_ns,
             nonpropagating: false,
             last: now,
         });
@@ -189,12 +189,12 @@ impl RequestTable {
         let again = s.nonpropagating_every_time && !p.nonpropagating;
         p.nonpropagating = s.nonpropagating_first && (p.attempts == 0 || again);
         let ttl = if p.nonpropagating {
-            p.not_before = now + s.nonprop_request_timeout_s;
+            p.not_before = now + s.nonprop_request_timeout_ns;
             1
         } else {
             p.not_before = now + p.period;
             let longer = p.period.saturating_mul(s.request_backoff.max(1));
-            p.period = longer.min(s.max_request_period_s);
+            p.period = longer.min(s.max_request_period_ns);
             s.discovery_hop_limit
         };
         p.attempts = p.attempts.saturating_add(1);

@@ -2,9 +2,13 @@
 //! Many mutated packets against the parser and against a station, without a fuzzing compiler.
 //! `HOPLAB_FUZZ_INPUTS` sets how many (default 200 000).
 
+#[path = "support/settings.rs"]
+mod settings;
+
 use hoplab_dsr_core::settings::Learning;
 use hoplab_dsr_core::wire::{options::DsrOption, Ipv4Header, LostSegment, Packet, PROTOCOL_DSR};
 use hoplab_dsr_core::{Dsr, Duration, Instant, Mac, Output, Settings, Stream, Token};
+use settings::settings;
 use std::net::Ipv4Addr;
 
 fn inputs() -> u64 {
@@ -63,7 +67,7 @@ fn packet(random: &mut Stream) -> Vec<u8> {
 /// By turns with the RFC's settings and with those that do what the RFC does not ask for.
 fn station(own: Mac, number: u64) -> Dsr {
     let s = match number % 2 {
-        0 => Settings::default(),
+        0 => settings(),
         _ => Settings {
             learning: Learning::Onward,
             salvage_discovery: true,
@@ -71,7 +75,7 @@ fn station(own: Mac, number: u64) -> Dsr {
             nonpropagating_every_time: true,
             overhear_every_hop: false,
             signal_threshold_dbm: Some(-70),
-            ..Settings::default()
+            ..settings()
         },
     };
     Dsr::new(

@@ -5,8 +5,8 @@
 mod support;
 
 use hoplab_dsr_core::settings::{CacheKind, CacheTimeout};
-use hoplab_dsr_core::{Duration, Instant, Settings, Stream};
-use support::Net;
+use hoplab_dsr_core::{Duration, Instant, Stream};
+use support::{settings, Net};
 
 const STATIONS: u64 = 8;
 const PACKETS: u16 = 40;
@@ -14,14 +14,14 @@ const PACKETS: u16 = 40;
 fn history(seed: u64) -> (usize, u64) {
     let mut random = Stream::new(seed, "history");
     let mut pick = |n: u64| random.bits() % n;
-    let mut s = Settings::default();
+    let mut s = settings();
     if pick(2) == 0 {
         s.cache = CacheKind::Link;
     }
     if pick(3) == 0 {
         s.cache_timeout = CacheTimeout::Adaptive;
     }
-    s.negative_cache_s = Duration::from_millis(500 * pick(3));
+    s.negative_cache_ns = Duration::from_millis(500 * pick(3));
     s.use_blacklist = pick(2) == 0;
     let mut net = Net::new(STATIONS as usize, &s);
     let density = 20 + pick(50);

@@ -6,7 +6,7 @@ mod support;
 
 use hoplab_dsr_core::settings::{CacheKind, Learning};
 use hoplab_dsr_core::{Duration, Settings};
-use support::{Fate, Net};
+use support::{settings, Fate, Net};
 
 fn signal(net: &mut Net, a: usize, b: usize, dbm: i16) {
     net.signals.insert((a, b), dbm);
@@ -20,7 +20,7 @@ fn routes_whose_weakest_hop_is_strong_are_preferred() {
             let s = Settings {
                 cache,
                 signal_threshold_dbm: Some(-70),
-                ..Settings::default()
+                ..settings()
             };
             let mut net = Net::with(5, &[(0, 1), (1, 4), (0, 2), (2, 3), (3, 4)], &s);
             for (a, b) in [(0, 1), (0, 2), (2, 3), (3, 4)] {
@@ -41,7 +41,7 @@ fn routes_whose_weakest_hop_is_strong_are_preferred() {
 fn a_weak_route_serves_where_there_is_no_other() {
     let s = Settings {
         signal_threshold_dbm: Some(-70),
-        ..Settings::default()
+        ..settings()
     };
     let mut net = Net::chain(3, &s);
     signal(&mut net, 0, 1, -60);
@@ -55,7 +55,7 @@ fn a_weak_route_serves_where_there_is_no_other() {
 fn a_fading_neighbour_is_left_before_its_link_breaks() {
     let s = Settings {
         signal_threshold_dbm: Some(-70),
-        ..Settings::default()
+        ..settings()
     };
     let mut net = Net::with(4, &[(0, 1), (1, 3), (0, 2), (2, 3)], &s);
     for (a, b) in [(0, 1), (1, 3), (0, 2), (2, 3)] {
@@ -77,7 +77,7 @@ fn a_fading_neighbour_is_left_before_its_link_breaks() {
 
 #[test]
 fn a_neighbour_that_was_silent_for_long_is_asked_first() {
-    let mut net = Net::chain(2, &Settings::default());
+    let mut net = Net::chain(2, &settings());
     net.send(0, 1, 1);
     net.run_s(1.0);
     assert_eq!((net.delivered(1), net.arp_frames), (true, 0));
@@ -93,7 +93,7 @@ fn a_neighbour_that_was_silent_for_long_is_asked_first() {
 
 #[test]
 fn a_silent_neighbour_that_has_left_is_given_up_soon() {
-    let mut net = Net::with(4, &[(0, 1), (1, 3), (0, 2), (2, 3)], &Settings::default());
+    let mut net = Net::with(4, &[(0, 1), (1, 3), (0, 2), (2, 3)], &settings());
     net.send(0, 3, 1);
     net.run_s(3.0);
     let via = net.visits[&1][1];
@@ -118,7 +118,7 @@ fn a_stuck_packet_of_another_station_waits_while_neighbours_are_asked() {
         let s = Settings {
             salvage_discovery: asks,
             learning: Learning::Onward,
-            ..Settings::default()
+            ..settings()
         };
         let mut net = Net::chain(4, &s);
         net.send(0, 3, 1);

@@ -5,11 +5,7 @@ mod support;
 
 use hoplab_dsr_core::settings::{Acknowledgement, CacheKind, CacheTimeout, Resolution};
 use hoplab_dsr_core::{Duration, Event, Settings};
-use support::{ip, sized, Net};
-
-fn settings() -> Settings {
-    Settings::default()
-}
+use support::{ip, settings, sized, Net};
 
 #[test]
 fn discovery_crosses_ten_hops() {
@@ -158,7 +154,7 @@ fn a_route_is_shortened_when_a_later_hop_overhears() {
 #[test]
 fn gratuitous_replies_are_held_off() {
     let mut s = settings();
-    s.grat_reply_holdoff_s = Duration::from_secs(1);
+    s.grat_reply_holdoff_ns = Duration::from_secs(1);
     let mut net = Net::chain(4, &s);
     net.send(0, 3, 1);
     net.run_s(1.0);
@@ -176,7 +172,7 @@ fn storm(prevent: bool) -> Net {
     let mut s = settings();
     s.prevent_reply_storms = prevent;
     s.nonpropagating_first = true;
-    s.reply_hop_delay_s = Duration::from_millis(5);
+    s.reply_hop_delay_ns = Duration::from_millis(5);
     // 0 = A, 1 = B, 2..=5 = C to F, 6 = G.
     let mut net = Net::new(7, &s);
     net.link(1, 6, true);
@@ -336,8 +332,8 @@ fn both_caches_and_all_timeouts_deliver() {
             let mut s = settings();
             s.cache = cache;
             s.cache_timeout = timeout;
-            s.route_cache_timeout_s = Duration::from_secs(5);
-            s.negative_cache_s = Duration::from_secs(2);
+            s.route_cache_timeout_ns = Duration::from_secs(5);
+            s.negative_cache_ns = Duration::from_secs(2);
             let mut net = Net::chain(6, &s);
             for id in 1..20 {
                 net.send(0, 5, id);

@@ -6,12 +6,12 @@ mod support;
 use hoplab_dsr_core::settings::Carriage;
 use hoplab_dsr_core::wire::Fate;
 use hoplab_dsr_core::Settings;
-use support::{ip, segment, Net};
+use support::{ip, segment, settings, Net};
 
 fn net(carriage: Carriage) -> Net {
     let settings = Settings {
         carriage,
-        ..Settings::default()
+        ..settings()
     };
     let mut net = Net::chain(4, &settings);
     net.send_packet(0, &segment(0, 3, 1));

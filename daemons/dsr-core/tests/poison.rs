@@ -13,7 +13,7 @@ use hoplab_dsr_core::wire::{
 };
 use hoplab_dsr_core::{Instant, Mac, Settings, Stream};
 use std::net::Ipv4Addr;
-use support::{ip, Fate, Net};
+use support::{ip, settings, Fate, Net};
 
 const STATIONS: usize = 6;
 const FALSE_PACKETS: usize = 600;
@@ -102,7 +102,7 @@ fn false_packets_of_stations_in_the_route_hold_it_up_for_seconds() {
                 let settings = Settings {
                     cache,
                     resolution,
-                    ..Settings::default()
+                    ..settings()
                 };
                 let mut net = poisoned(&settings, seed);
                 let dead = dead_for(&mut net, 780);
@@ -116,7 +116,7 @@ fn false_packets_of_stations_in_the_route_hold_it_up_for_seconds() {
 /// are neighbours. Station 2 acknowledges what 1 sends to 3, so that no link breaks.
 #[test]
 fn a_station_taken_for_another_says_who_it_is() {
-    let mut net = Net::chain(4, &Settings::default());
+    let mut net = Net::chain(4, &settings());
     net.send(0, 3, 1);
     net.run_s(1.0);
     let control = |from: usize, to: usize, options| Packet {
@@ -148,7 +148,7 @@ fn made_up(n: u32) -> Ipv4Addr {
 
 #[test]
 fn a_reply_that_lists_a_node_twice_leaves_the_back_off_as_it_is() {
-    let mut net = Net::with(3, &[(0, 1)], &Settings::default());
+    let mut net = Net::with(3, &[(0, 1)], &settings());
     net.send(0, 2, 1);
     net.run_s(4.0);
     let asked = net.count_at(0, "discovery");
@@ -167,7 +167,7 @@ fn a_reply_that_lists_a_node_twice_leaves_the_back_off_as_it_is() {
 
 #[test]
 fn made_up_addresses_do_not_make_tables_grow_without_limit() {
-    let settings = Settings::default();
+    let settings = settings();
     let mut neighbours = Neighbours::default();
     let mut cache = LinkCache::new(ip(0), &settings);
     for n in 0..20_000u32 {

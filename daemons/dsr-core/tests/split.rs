@@ -12,7 +12,7 @@ use hoplab_dsr_core::{Duration, Settings};
 use hoplab_split_core::{Config, Connection, Role, Row};
 use hoplab_wire::{ipv4, tcp};
 use proptest::prelude::*;
-use support::Net;
+use support::{settings, Net};
 
 const STEP_S: f64 = 0.002;
 
@@ -25,9 +25,16 @@ struct Transfer {
 
 fn connection(proxies: &[usize]) -> Connection {
     Connection {
+        name: None,
+        source: None,
+        source_port: None,
+        destination: None,
+        destination_port: None,
+        every_hops: None,
+        buffer_packets: 64,
+        ack_every: 1,
         proxies: proxies.iter().map(|p| ip(*p)).collect(),
         window: 16,
-        ..Connection::default()
     }
 }
 
@@ -106,12 +113,7 @@ impl Transfer {
 }
 
 fn chain(count: usize, connection: Connection) -> Transfer {
-    Transfer::new(
-        Net::chain(count, &Settings::default()),
-        count - 1,
-        60,
-        connection,
-    )
+    Transfer::new(Net::chain(count, &settings()), count - 1, 60, connection)
 }
 
 #[test]
@@ -166,7 +168,7 @@ fn a_break_behind_a_proxy_costs_the_source_nothing() {
         (7, 4),
     ];
     for broken in [(2, 3), (3, 4)] {
-        let net = Net::with(8, &links, &Settings::default());
+        let net = Net::with(8, &links, &settings());
         let mut t = Transfer::new(net, 5, 60, connection(&[2]));
         t.begin();
         while t.sink.next < 20_000 {
@@ -214,7 +216,7 @@ fn every_way_of_confirming_next_hops_lets_proxies_hold_segments() {
             let settings = Settings {
                 acknowledgement,
                 learning,
-                ..Settings::default()
+                ..settings()
             };
             let net = Net::chain(6, &settings);
             let mut t = Transfer::new(net, 5, 60, connection(&[2, 4]));
@@ -246,7 +248,7 @@ proptest! {
             ack_every,
             ..connection(&proxies)
         };
-        let net = Net::with(10, &LADDER, &Settings::default());
+        let net = Net::with(10, &LADDER, &settings());
         let mut t = Transfer::new(net, 9, 40, connection);
         t.begin();
         for (link, up, after_ms) in changes {

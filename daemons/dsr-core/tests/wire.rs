@@ -2,12 +2,16 @@
 //! Wire formats: hand-written vectors from the figures of RFC 4728 §6, both ways, and
 //! properties over arbitrary values and arbitrary bytes.
 
+#[path = "support/settings.rs"]
+mod settings;
+
 use hoplab_dsr_core::wire::{
     options::DsrOption, ErrorKind, Fate, Ipv4Header, LostSegment, Packet, ParseError, RouteError,
     RouteRequest, SourceRoute,
 };
-use hoplab_dsr_core::{Dsr, Instant, Mac, Settings, Stream};
+use hoplab_dsr_core::{Dsr, Instant, Mac, Stream};
 use proptest::prelude::*;
+use settings::settings;
 use std::net::Ipv4Addr;
 
 fn hex(text: &str) -> Vec<u8> {
@@ -221,7 +225,7 @@ fn unknown_options_are_treated_as_their_type_demands() {
         let mut node = Dsr::new(
             a(2),
             Mac([2, 0, 0, 0, 0, 2]),
-            Settings::default(),
+            settings(),
             Stream::new(1, "dsr/n2"),
         );
         let packet = Packet {
@@ -327,7 +331,7 @@ proptest! {
         ), 1..10),
     ) {
         let own = Mac([2, 0, 0, 0, 0, 2]);
-        let mut node = Dsr::new(a(2), own, Settings::default(), Stream::new(1, "dsr/n2"));
+        let mut node = Dsr::new(a(2), own, settings(), Stream::new(1, "dsr/n2"));
         let mut now = Instant(0);
         for (options, source, destination, promiscuous, from) in packets {
             let mut packet = Packet::control(a(source), a(destination), options);

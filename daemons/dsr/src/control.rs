@@ -35,13 +35,14 @@ pub fn answer(
             let line = |(name, value)| format!("{name} {value}\n");
             counters(core).into_iter().map(line).collect()
         }
-        "settings" => toml::to_string(core.settings()).unwrap_or_else(|e| format!("{e}\n")),
+        "settings" => serde_json::to_string_pretty(core.settings())
+            .map_or_else(|e| format!("{e}\n"), |text| text + "\n"),
         "flush" => {
             core.flush();
             "ok\n".into()
         }
         "split" => splitting.map_or_else(
-            || "no connection is split: the daemon runs without --split\n".into(),
+            || "no connection is split: the document names none\n".into(),
             |splitting| splitting.told(core),
         ),
         other => {

@@ -84,7 +84,7 @@ type Overhearing = (Option<Netlink>, Option<Ring>);
 
 impl Daemon {
     pub fn set_up(config: &Config) -> Result<Self, String> {
-        let (address, prefix) = config.address()?;
+        let (address, prefix) = (config.address, config.prefix);
         let net = Configurator::new()?;
         let interface = config.interface.as_str();
         let index = net.index(interface)?;
@@ -118,20 +118,15 @@ impl Daemon {
                 overhear(&net, index, own, signals)?
             }
         };
-        let epoch = Instant(config.epoch_ns);
         let name = config.name.as_str();
         let events = config.events.as_deref();
-        let events = events.map(|path| Events::append(path, name, epoch));
-        let end = config
-            .duration_s
-            .map(|s| epoch + Duration::from_secs_f64(s));
-        let counters = Counters::create(config.counters.as_deref(), name, end)?;
-        let splitting = Splitting::of(config, end)?;
+        let events = events.map(|path| Events::append(path, name, config.epoch_ns));
+        let counters = Counters::create(config.counters.as_deref(), name, config.end_ns)?;
+        let splitting = Splitting::of(config)?;
         let control = Control::bind(&config.control)?;
         let elfn = config.elfn.then(Elfn::open).transpose()?;
         if !config.keep_privileges {
-            privileges::drop()
-                .map_err(|e| format!("{e}; --keep-privileges goes on without that"))?;
+            privileges::drop().map_err(|e| format!("{e}; keep_privileges goes on without that"))?;
         }
         // Those of setting up do not count.
         calls::forget();

@@ -25,7 +25,7 @@ impl Elfn {
         let fail = |e: std::io::Error| {
             format!(
                 "elfn: {e}; load the kernel's module elfn, which \
-                 'make -C kernel-modules install' builds, or leave --elfn out"
+                 'make -C kernel-modules install' builds, or leave elfn out"
             )
         };
         let netlink = Netlink::open().map_err(fail)?;

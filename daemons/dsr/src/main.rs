@@ -16,6 +16,7 @@ mod split;
 use clap::Parser;
 use config::{Cli, Command, Config};
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -24,8 +25,7 @@ fn main() -> ExitCode {
         Some(Command::Ctl { control, request }) => {
             hoplab_linux::control::ask(&control, request.as_str()).map(|text| print!("{text}"))
         }
-        None if cli.run.check => Config::load(cli.run).map(|_| println!("no mistakes")),
-        None => Config::load(cli.run).and_then(|config| serve(&config)),
+        None => serve(&cli.document.unwrap_or_default()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -36,9 +36,10 @@ fn main() -> ExitCode {
     }
 }
 
-fn serve(config: &Config) -> Result<(), String> {
+fn serve(document: &Path) -> Result<(), String> {
+    let config: Config = hoplab_document::read(document).map_err(|e| e.to_string())?;
     hoplab_linux::signals::catch_in_wait();
-    let daemon = daemon::Daemon::set_up(config)?;
+    let daemon = daemon::Daemon::set_up(&config)?;
     println!("ready");
     std::io::stdout()
         .flush()

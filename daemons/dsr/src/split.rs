@@ -3,37 +3,38 @@
 //! the rows of table `split`. These are taken when the daemon is awake anyway.
 
 use crate::config::Config;
-use hoplab_base::{Duration, Instant};
+use hoplab_base::Instant;
 use hoplab_dsr_core::Dsr;
-use hoplab_split::{told, Connections, Samples};
+use hoplab_split::{told, Samples};
+use hoplab_split_core as split_core;
 
 pub struct Splitting {
-    connections: Connections,
+    config: split_core::Config,
     samples: Samples,
 }
 
 impl Splitting {
-    /// Nothing where no file names connections.
-    pub fn of(config: &Config, end: Option<Instant>) -> Result<Option<Self>, String> {
-        let Some(file) = &config.split else {
+    /// Nothing where the document names no connection.
+    pub fn of(config: &Config) -> Result<Option<Self>, String> {
+        if config.connection.is_empty() {
             return Ok(None);
-        };
+        }
         let samples = Samples::append(
             config.split_table.as_deref(),
             &config.name,
-            Instant(config.epoch_ns),
-            Duration::from_secs_f64(config.split_interval_s),
-            end,
+            config.epoch_ns,
+            config.split_interval_ns,
+            config.end_ns,
         )?;
-        let connections = Connections::read(file)?;
-        Ok(Some(Splitting {
-            connections,
-            samples,
-        }))
+        let config = split_core::Config {
+            connection: config.connection.clone(),
+            tuning: split_core::Tuning::default(),
+        };
+        Ok(Some(Splitting { config, samples }))
     }
 
     pub fn begin(&self, core: &mut Dsr) {
-        core.split_connections(self.connections.config.clone());
+        core.split_connections(self.config.clone());
     }
 
     /// When the last rows must be written, if that is still to come.
@@ -44,17 +45,15 @@ impl Splitting {
     /// Before anything else happens at `now`: the rows are those of the time since the last wake-up.
     pub fn sample(&mut self, now: Instant, core: &Dsr) {
         if self.samples.wanted(now) {
-            self.samples
-                .write(now, &core.split_rows(), &self.connections);
+            self.samples.write(now, &core.split_rows(), &self.config);
         }
     }
 
     pub fn told(&self, core: &Dsr) -> String {
-        told(&core.split_rows(), &self.connections)
+        told(&core.split_rows(), &self.config)
     }
 
     pub fn finish(self, now: Instant, core: &Dsr) -> Result<(), String> {
-        self.samples
-            .finish(now, &core.split_rows(), &self.connections)
+        self.samples.finish(now, &core.split_rows(), &self.config)
     }
 }

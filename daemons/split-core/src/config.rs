@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which connections are split, where, and how. Field names are the keys of the daemons' file.
+//! Which connections are split, where, and how.
 
 use crate::stats::Ends;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 use hoplab_base::Duration;
+use serde::Deserialize;
 
 /// Every connection that is split.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct Config {
     /// The first one that a segment fits counts.
     pub connection: Vec<Connection>,
-    /// Not of the file.
-    #[cfg_attr(feature = "serde", serde(skip))]
     pub tuning: Tuning,
 }
 
 /// One direction of a TCP connection, from who sends data to who receives it. An end that is not
-/// given is any. A station's own address says what it is to it.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+/// given is any. A station's own address says what it is to it. Field names are keys of the daemons'
+/// documents (`SplitConnection` in `hoplab/model/scenario/split.py`).
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Connection {
+    /// What tables call it; its ends where it has none.
+    pub name: Option<String>,
     pub source: Option<Ipv4Addr>,
     pub source_port: Option<u16>,
     pub destination: Option<Ipv4Addr>,
@@ -39,22 +39,6 @@ pub struct Connection {
     pub window: usize,
     /// The destination lets every so manieth end-to-end ACK go. Above 1 it also sends LACKs.
     pub ack_every: usize,
-}
-
-impl Default for Connection {
-    fn default() -> Self {
-        Connection {
-            source: None,
-            source_port: None,
-            destination: None,
-            destination_port: None,
-            proxies: Vec::new(),
-            every_hops: None,
-            buffer_packets: 64,
-            window: 64,
-            ack_every: 1,
-        }
-    }
 }
 
 /// What the paper leaves open and no scenario sets.
@@ -106,6 +90,12 @@ impl Config {
     /// The settings of the connection with these ends.
     pub fn of(&self, ends: &Ends) -> Option<&Connection> {
         self.connection.iter().find(|c| c.fits(ends))
+    }
+
+    /// What tables call the connection with these ends.
+    pub fn name(&self, ends: &Ends) -> String {
+        let named = self.of(ends).and_then(|c| c.name.clone());
+        named.unwrap_or_else(|| ends.to_string())
     }
 }
 

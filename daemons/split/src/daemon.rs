@@ -8,8 +8,8 @@ use hoplab_base::{Duration, Instant};
 use hoplab_linux::control::Control;
 use hoplab_linux::raw::Sender;
 use hoplab_linux::{privileges, signals, wait, Clock, Interest};
-use hoplab_split::{told, Connections, Events, Samples};
-use hoplab_split_core::{hops_by_ttl, Output, Place, Split, Verdict};
+use hoplab_split::{told, Events, Samples};
+use hoplab_split_core::{self as split_core, hops_by_ttl, Output, Place, Split, Verdict};
 use hoplab_wire::ipv4::View;
 use hoplab_wire::nfqueue::{Hook, Queued};
 use std::net::Ipv4Addr;
@@ -22,7 +22,7 @@ const SHORTEST_WAIT: Duration = Duration::from_micros(1);
 
 pub struct Daemon {
     core: Split,
-    connections: Connections,
+    connections: split_core::Config,
     clock: Clock,
     queue: Queue,
     sender: Sender,
@@ -34,35 +34,33 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    pub fn set_up(config: &Config) -> Result<Self, String> {
-        let mut connections = Connections::read(&config.connections)?;
-        connections.config.tuning.mtu = config.mtu;
-        let epoch = Instant(config.epoch_ns);
-        let seconds = |s: f64| {
-            let fits = s.is_finite() && (0.0..=1e9).contains(&s);
-            fits.then(|| Duration::from_secs_f64(s))
-                .ok_or_else(|| format!("time {s}: expected 0 to 1e9 s"))
+    pub fn set_up(config: Config) -> Result<Self, String> {
+        let connections = split_core::Config {
+            connection: config.connection,
+            tuning: split_core::Tuning {
+                mtu: config.mtu,
+                ..split_core::Tuning::default()
+            },
         };
-        let end = config.duration_s.map(seconds).transpose()?;
         let name = config.name.as_str();
         let events = config.events.as_deref();
-        let events = events.map(|path| Events::append(path, name, epoch));
+        let events = events.map(|path| Events::append(path, name, config.epoch_ns));
         let samples = Samples::append(
             config.table.as_deref(),
             name,
-            epoch,
-            seconds(config.interval_s)?,
-            end.map(|end| epoch + end),
+            config.epoch_ns,
+            config.interval_ns,
+            config.end_ns,
         )?;
         let control = Control::bind(&config.control)?;
         let sender = Sender::open(config.mark)?;
         let queue = Queue::open(config.queue)?;
         if !config.keep_privileges {
             privileges::drop_but_net_admin()
-                .map_err(|e| format!("{e}; --keep-privileges goes on without that"))?;
+                .map_err(|e| format!("{e}; keep_privileges goes on without that"))?;
         }
         Ok(Daemon {
-            core: Split::new(config.address, connections.config.clone()),
+            core: Split::new(config.address, connections.clone()),
             connections,
             clock: Clock::new(),
             queue,

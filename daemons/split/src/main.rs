@@ -7,18 +7,18 @@ mod config;
 mod daemon;
 mod queue;
 
-use clap::{CommandFactory, Parser};
+use clap::Parser;
 use config::{Cli, Command, Config, DEFAULT_CONTROL, DSR_CONTROL};
 use hoplab_linux::control;
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let result = match (cli.command, cli.run) {
-        (Some(Command::Ctl { control }), _) => ask(control.as_deref()),
-        (None, Some(config)) => serve(&config),
-        (None, None) => Cli::command().print_help().map_err(|e| e.to_string()),
+    let result = match cli.command {
+        Some(Command::Ctl { control }) => ask(control.as_deref()),
+        None => serve(&cli.document.unwrap_or_default()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -39,7 +39,8 @@ fn ask(named: Option<&str>) -> Result<(), String> {
     text.map(|text| print!("{text}"))
 }
 
-fn serve(config: &Config) -> Result<(), String> {
+fn serve(document: &Path) -> Result<(), String> {
+    let config: Config = hoplab_document::read(document).map_err(|e| e.to_string())?;
     hoplab_linux::signals::catch_in_wait();
     let daemon = daemon::Daemon::set_up(config)?;
     println!("ready");

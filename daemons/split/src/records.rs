@@ -2,10 +2,9 @@
 //! What is written of a station's part in Split-TCP. A full disk must not stop forwarding: the
 //! first failure is kept until the end.
 
-use crate::Connections;
 use hoplab_base::{Duration, Instant};
 use hoplab_records::{events, split, Integer, Writer};
-use hoplab_split_core::{Ends, Event, Role, Row};
+use hoplab_split_core::{Config, Ends, Event, Role, Row};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -103,19 +102,14 @@ impl Samples {
         self.out.is_some() && (now >= self.next || self.end.is_some_and(|end| now >= end))
     }
 
-    pub fn write(&mut self, now: Instant, rows: &[Row], connections: &Connections) {
+    pub fn write(&mut self, now: Instant, rows: &[Row], config: &Config) {
         if !self.wanted(now) {
             return;
         }
         let passed = now.since(self.epoch).0 / self.interval.0.max(1);
         self.next = self.epoch + Duration((passed + 1) * self.interval.0.max(1));
         let over = self.end.is_some_and(|end| now >= end);
-        self.put(
-            self.end.filter(|_| over).unwrap_or(now),
-            rows,
-            connections,
-            over,
-        );
+        self.put(self.end.filter(|_| over).unwrap_or(now), rows, config, over);
         if over {
             self.close();
         } else if let Some(out) = &mut self.out {
@@ -128,18 +122,13 @@ impl Samples {
     }
 
     /// The last rows, if they have not been written.
-    pub fn finish(
-        mut self,
-        now: Instant,
-        rows: &[Row],
-        connections: &Connections,
-    ) -> Result<(), String> {
-        self.put(now, rows, connections, true);
+    pub fn finish(mut self, now: Instant, rows: &[Row], config: &Config) -> Result<(), String> {
+        self.put(now, rows, config, true);
         self.close();
         self.written.map_err(|e| format!("table split: {e}"))
     }
 
-    fn put(&mut self, at: Instant, rows: &[Row], connections: &Connections, all: bool) {
+    fn put(&mut self, at: Instant, rows: &[Row], config: &Config, all: bool) {
         let Some(out) = &mut self.out else {
             return;
         };
@@ -148,7 +137,7 @@ impl Samples {
             if !all && self.last.get(&key) == Some(row) {
                 continue;
             }
-            let name = connections.name(&row.connection);
+            let name = config.name(&row.connection);
             let t_s = at.seconds_from(self.epoch);
             let written = out.write(&record(row, &self.node, &name, t_s));
             if self.written.is_ok() {

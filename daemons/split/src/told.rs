@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A station's part in Split-TCP as a person reads it.
 
-use crate::Connections;
-use hoplab_split_core::Row;
+use hoplab_split_core::{Config, Row};
 use std::fmt::Write;
 
 const HEAD: [&str; 13] = [
@@ -22,12 +21,12 @@ const HEAD: [&str; 13] = [
 ];
 
 /// A line for each connection, below a heading; a sentence where there is none.
-pub fn told(rows: &[Row], connections: &Connections) -> String {
+pub fn told(rows: &[Row], config: &Config) -> String {
     if rows.is_empty() {
         return "no connection has been split here\n".into();
     }
     let mut lines = vec![HEAD.map(String::from)];
-    lines.extend(rows.iter().map(|row| cells(row, connections)));
+    lines.extend(rows.iter().map(|row| cells(row, config)));
     let width = |column: usize| lines.iter().map(|line| line[column].len()).max();
     let widths: Vec<usize> = (0..HEAD.len()).map(|c| width(c).unwrap_or(0)).collect();
     let mut text = String::new();
@@ -45,10 +44,10 @@ pub fn told(rows: &[Row], connections: &Connections) -> String {
     text
 }
 
-fn cells(row: &Row, connections: &Connections) -> [String; HEAD.len()] {
+fn cells(row: &Row, config: &Config) -> [String; HEAD.len()] {
     let t = &row.totals;
     [
-        connections.name(&row.connection),
+        config.name(&row.connection),
         row.role.as_str().into(),
         t.taken.to_string(),
         t.lacked.to_string(),

@@ -46,6 +46,8 @@ HOMES = {
     "store": "store",
     "machine": "machine",
     "push": "stream",
+    "dsr": "daemon",
+    "split": "daemon",
 }
 """The module of this folder that has each command."""
 GROUPS = ("store", "machine")

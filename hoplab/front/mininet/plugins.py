@@ -10,10 +10,12 @@ from __future__ import annotations
 import atexit
 import contextlib
 import importlib
+import json
 import subprocess
+import tempfile
 from typing import Any
 
-from hoplab.model.resources import BINARIES
+from hoplab.front.mininet import interpreter
 
 PROTOCOLS = "mn_wifi.manetRoutingProtocols"
 TUN = "dsr0"
@@ -42,16 +44,24 @@ class Dsr:
 
     def start(self) -> None:
         """Start the daemon; raises `RuntimeError` with its reason where it does not."""
-        command = [
-            str(BINARIES / "hoplab-dsr"),
-            *("--interface", self.interface, "--address", f"{self.address}/{self.prefix}"),
-            *("--tun", TUN, "--name", self.node.name),
-            *(f"--set={setting}" for setting in self.settings),
-        ]
-        process = self.node.popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-        )
-        said = process.stdout.readline().decode("utf-8", "replace").strip()
+        given = {
+            "interface": self.interface,
+            "address": f"{self.address}/{self.prefix}",
+            "tun": TUN,
+            "name": str(self.node.name),
+        }
+        with tempfile.NamedTemporaryFile("w", suffix=".toml", encoding="utf-8") as file:
+            file.writelines(f"{key} = {json.dumps(value)}\n" for key, value in given.items())
+            file.flush()
+            settings = (f"--set=settings.{setting}" for setting in self.settings)
+            process = self.node.popen(
+                [*interpreter.command(), "-m", "hoplab", "dsr", file.name, *settings],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env=interpreter.environment(),
+            )
+            said = process.stdout.readline().decode("utf-8", "replace").strip()
         if said != "ready":
             process.wait()
             raise RuntimeError(f'proto="dsr" at {self.node.name}: {said or "did not start"}')

@@ -10,16 +10,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
-import sysconfig
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from hoplab.front.mininet import plugins
-from hoplab.model.resources import PROJECT
+from hoplab.front.mininet import interpreter, plugins
 
 OUT = "HOPLAB_OUT"
 """Where a guest that `hoplab mininet` started keeps results; not set on a host."""
@@ -180,11 +177,11 @@ def _station(node: Any) -> dict[str, Any]:
 
 def _start(request: dict[str, Any]) -> subprocess.Popen[str]:
     process = subprocess.Popen(
-        [*_python(), "-m", "hoplab.front.mininet.recorder"],
+        [*interpreter.command(), "-m", "hoplab.front.mininet.recorder"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        env=_environment(),
+        env=interpreter.environment(),
         # A Ctrl-C in the script's terminal ends the script, which ends this.
         start_new_session=True,
     )
@@ -192,20 +189,6 @@ def _start(request: dict[str, Any]) -> subprocess.Popen[str]:
     with process.stdin:
         json.dump(request, process.stdin)
     return process
-
-
-def _python() -> list[str]:
-    """Hoplab's own interpreter: a checkout's, else the one that has the package."""
-    own = PROJECT / ".venv" / "bin" / "python"
-    # Without site: hooks for scripts are not for this, and packages' paths are the host's.
-    return [str(own) if own.exists() else sys.executable, "-S", "-P"]
-
-
-def _environment() -> dict[str, str]:
-    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    of_checkout = PROJECT / ".venv" / "lib" / version / "site-packages"
-    packages = of_checkout if of_checkout.exists() else Path(sysconfig.get_path("purelib"))
-    return {**os.environ, "PYTHONPATH": f"{PROJECT}:{packages}"}
 
 
 def _begun(recording: Recording) -> None:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is made of the declarations of keys: the JSON Schema, and the tables of the manual.
+"""What is made of the declarations of keys: the JSON Schema, the tables of the manual, and DSR's
+settings for the tests of `daemons/dsr-core`.
 
-    python -m hoplab.front.pages.keys      # write both again
+    python -m hoplab.front.pages.keys      # write all of them again
 
 The schema is published (`hoplab schema`) for editors, and compiled into the daemons
 (`daemons/keys`). Beside JSON Schema's own words it has ``unit`` and ``only``, of a key that counts
@@ -17,21 +18,23 @@ from typing import Any
 from pydantic.json_schema import models_json_schema
 
 from hoplab.model.resources import PACKAGE, PROJECT
-from hoplab.model.scenario.dsr import DsrSettings
+from hoplab.model.scenario import documents
+from hoplab.model.scenario.dsr import DsrFile, DsrSettings
 from hoplab.model.scenario.keys import Table
 from hoplab.model.scenario.medium_file import MediumFile
 from hoplab.model.scenario.model import Scenario
 from hoplab.model.scenario.split import SplitFile
 
 SCHEMA = PACKAGE / "model" / "scenario" / "scenario.schema.json"
-PAGES = (PROJECT / "docs" / "scenario.md", PROJECT / "docs" / "dsr.md")
+PAGES = tuple(PROJECT / "docs" / f"{name}.md" for name in ("scenario", "dsr", "split-tcp"))
+DSR_SETTINGS = PROJECT / "daemons" / "dsr-core" / "tests" / "settings.json"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 REFERENCE = "#/$defs/"
 
 
 def document() -> dict[str, Any]:
     """The JSON Schema of a scenario; its ``$defs`` hold the daemons' tables too."""
-    models = (Scenario, DsrSettings, MediumFile, SplitFile)
+    models = (Scenario, DsrFile, MediumFile, SplitFile)
     _, made = models_json_schema([(model, "validation") for model in models])
     tables = {name: _tidied(table) for name, table in made["$defs"].items()}
     for model in _tables(Table):
@@ -103,6 +106,21 @@ def _rows(table: dict[str, Any]) -> str:
     return "\n".join(rows) + "\n"
 
 
+def explained(*names: str) -> str:
+    """The keys of these tables, a paragraph each, for ``--help``."""
+    tables = json.loads(SCHEMA.read_text(encoding="utf-8"))["$defs"]
+    lines = []
+    for name in names:
+        table = tables[name]
+        lines.append(f"{name}: {table['description']}")
+        for key, declared in table["properties"].items():
+            cells = (_default(key, declared, table), _allowed(declared))
+            values = "; ".join(cell for cell in cells if cell)
+            head = f"{key} ({values})" if values else key
+            lines.append(f"{head}: {declared['description']}")
+    return "\n\n".join(lines)
+
+
 def _default(name: str, declared: dict[str, Any], table: dict[str, Any]) -> str:
     if name in table.get("required", ()):
         return "must be given"
@@ -144,8 +162,14 @@ def _unit(declared: dict[str, Any]) -> str:
     return f" {declared['unit']}" if "unit" in declared else ""
 
 
+def dsr_settings() -> str:
+    """DSR's settings as a document has them, with their defaults."""
+    return documents.text(documents.final(DsrSettings()))
+
+
 def write() -> None:
-    """Bring the schema and the pages up to date."""
+    """Bring them up to date."""
+    DSR_SETTINGS.write_text(dsr_settings(), encoding="utf-8")
     SCHEMA.write_text(text(), encoding="utf-8")
     for path in PAGES:
         path.write_text(page(path.read_text(encoding="utf-8")), encoding="utf-8")

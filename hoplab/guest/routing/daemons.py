@@ -6,8 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from hoplab.guest.network.namespaces import Namespaces
-from hoplab.guest.routing import split
 from hoplab.guest.system.processes import Daemon, Daemons, program, wait_until
+from hoplab.model.scenario import documents
+from hoplab.model.scenario.dsr import DsrFile, DsrSettings
 from hoplab.model.scenario.plan import BROADCAST, SUBNET, WIRELESS, Plan
 
 DSR_INTERFACE = "dsr0"
@@ -20,8 +21,6 @@ def start(plan: Plan, namespaces: Namespaces, out: Path, epoch_ns: int, daemons:
         _batman_adv(plan, namespaces)
         return
     command = {"batmand": _batmand, "babeld": _babeld, "dsr": dsr_command}[protocol]
-    if protocol == "dsr" and plan.splits:
-        split.connections(plan, out)
     started = []
     for station in plan.address:
         log = out / "logs" / f"{protocol}-{station}.log"
@@ -75,36 +74,26 @@ def _babeld(plan: Plan, station: str, out: Path, epoch_ns: int) -> list[str]:
 
 
 def dsr_command(plan: Plan, station: str, out: Path, epoch_ns: int) -> list[str]:
-    """How the daemon of ``station`` is started."""
-    settings = [
-        # Booleans as TOML writes them.
-        f"--set={key}={str(value).lower() if isinstance(value, bool) else value}"
-        for key, value in plan.scenario.routing.settings.items()
-    ]
-    return [
-        program("hoplab-dsr"),
-        *("--interface", plan.interface[station]),
-        *("--address", f"{plan.address[station]}/{plan.network_prefix(station)}"),
-        *("--tun", DSR_INTERFACE),
-        *(["--elfn"] if station in plan.standing_by else []),
-        *("--seed", str(plan.scenario.seed), "--name", station, "--epoch-ns", str(epoch_ns)),
-        *(() if plan.end_s is None else ("--duration-s", str(plan.end_s))),
-        *("--events", str(out / "raw" / f"events-dsr-{station}.jsonl")),
-        *("--counters", str(out / "raw" / f"routing-{station}.jsonl")),
-        *_splitting(plan, station, out),
-        *settings,
-    ]
-
-
-def _splitting(plan: Plan, station: str, out: Path) -> list[str]:
-    """DSR's daemon is the station's part in Split-TCP too."""
-    if not plan.splits:
-        return []
-    return [
-        *("--split", str(split.file(out))),
-        *("--split-table", str(out / "raw" / f"split-{station}.jsonl")),
-        *("--split-interval-s", str(plan.scenario.measure.interval_s)),
-    ]
+    """How the daemon of ``station`` is started, which is its part in Split-TCP too."""
+    raw = out / "raw"
+    given = DsrFile(
+        interface=plan.interface[station],
+        address=f"{plan.address[station]}/{plan.network_prefix(station)}",
+        tun=DSR_INTERFACE,
+        elfn=station in plan.standing_by,
+        seed=plan.scenario.seed,
+        name=station,
+        epoch_ns=epoch_ns,
+        duration_s=plan.end_s,
+        events=str(raw / f"events-dsr-{station}.jsonl"),
+        counters=str(raw / f"routing-{station}.jsonl"),
+        connection=plan.split_connections,
+        split_table=str(raw / f"split-{station}.jsonl"),
+        split_interval_s=plan.scenario.measure.interval_s,
+        settings=DsrSettings.model_validate(plan.scenario.routing.settings),
+    )
+    document = documents.write(raw / f"dsr-{station}.json", given.document())
+    return [program("hoplab-dsr"), str(document)]
 
 
 def _batman_adv(plan: Plan, namespaces: Namespaces) -> None:

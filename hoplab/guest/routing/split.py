@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Split-TCP: the file of connections, and where the kernel routes, a daemon at each station that
-takes part and the rules that bring it its packets."""
+"""Split-TCP where the kernel routes: a daemon at each station that takes part, and the rules that
+bring it its packets."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import ipaddress
 import struct
 from pathlib import Path
 from typing import Any
-
-import tomli_w
 
 from hoplab.guest.network.filters import (
     EQUAL,
@@ -26,34 +24,21 @@ from hoplab.guest.network.filters import (
 )
 from hoplab.guest.network.namespaces import Namespaces
 from hoplab.guest.system.processes import Daemon, Daemons, program, wait_until
+from hoplab.model.scenario import documents
 from hoplab.model.scenario.plan import Plan
 from hoplab.model.scenario.proxies import Part, detours, parts
 from hoplab.model.scenario.reach import narrowest_mtu
-from hoplab.model.scenario.split import SplitConnection
+from hoplab.model.scenario.split import MARK, SplitConnection, SplitFile
 
 TABLE = "hoplab-split"
 QUEUE = 0
-MARK = 0x53504C54
-"""Of what the daemon sends, which must not come to it again."""
 PROTOCOL_TCP, PROTOCOL_LACK = 6, 253
 OFFSET_TTL, OFFSET_PROTOCOL, OFFSET_ADDRESSES = 8, 9, 12
-
-
-def connections(plan: Plan, out: Path) -> None:
-    """Write the file of connections; its keys are `hoplab.model.scenario.split`'s."""
-    entries = [c.split.model_dump(exclude_none=True) for c in plan.conversations if c.split]
-    file(out).write_text(tomli_w.dumps({"connection": entries}), encoding="utf-8")
-
-
-def file(out: Path) -> Path:
-    """Where the file of connections is."""
-    return out / "raw" / "split.toml"
 
 
 def start(plan: Plan, namespaces: Namespaces, out: Path, epoch_ns: int, daemons: Daemons) -> None:
     """Start what takes part where the kernel routes; the daemons join ``daemons``."""
     by_station = parts(plan)
-    connections(plan, out)
     started = []
     for station in by_station:
         log = out / "logs" / f"split-{station}.log"
@@ -70,16 +55,21 @@ def start(plan: Plan, namespaces: Namespaces, out: Path, epoch_ns: int, daemons:
 def command(plan: Plan, station: str, out: Path, epoch_ns: int) -> list[str]:
     """How the daemon of ``station`` is started; it goes on with the records of one that was
     there."""
-    return [
-        program("hoplab-split"),
-        *("--address", plan.address[station], "--connections", str(file(out))),
-        *("--queue", str(QUEUE), "--mark", str(MARK), "--mtu", str(narrowest_mtu(plan.scenario))),
-        *("--name", station, "--epoch-ns", str(epoch_ns)),
-        *(() if plan.end_s is None else ("--duration-s", str(plan.end_s))),
-        *("--interval-s", str(plan.scenario.measure.interval_s)),
-        *("--events", str(out / "raw" / f"events-split-{station}.jsonl")),
-        *("--table", str(out / "raw" / f"split-{station}.jsonl")),
-    ]
+    raw = out / "raw"
+    given = SplitFile(
+        address=plan.address[station],
+        connection=plan.split_connections,
+        queue=QUEUE,
+        mtu=narrowest_mtu(plan.scenario),
+        name=station,
+        epoch_ns=epoch_ns,
+        duration_s=plan.end_s,
+        interval_s=plan.scenario.measure.interval_s,
+        events=str(raw / f"events-split-{station}.jsonl"),
+        table=str(raw / f"split-{station}.jsonl"),
+    )
+    document = documents.write(raw / f"split-{station}.json", given.document())
+    return [program("hoplab-split"), str(document)]
 
 
 def install(station: str, some: list[Part]) -> None:

@@ -1,15 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
 """The settings of DSR: every constant of RFC 4728 §9 and every choice that its text leaves open.
 
-The defaults are the RFC's; `daemons/dsr-core` has the same, by a test.
+The defaults are the RFC's. `DsrFile` is what one station's daemon is started with.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from ipaddress import IPv4Interface
+from typing import Annotated, Any, Literal
 
-from hoplab.model.scenario.keys import Integer, Number, Switch, Table, Time, Wait, key
+from pydantic import AfterValidator, Field
+
+from hoplab.model.scenario.keys import (
+    ADDRESS_PATTERN,
+    Integer,
+    Number,
+    Switch,
+    Table,
+    Text,
+    Time,
+    Wait,
+    key,
+)
+from hoplab.model.scenario.measure import Seeded
 from hoplab.model.scenario.radio import RADIO_MTU
+from hoplab.model.scenario.split import MAX_CONNECTIONS, SplitConnection, Started
+
+Network = Annotated[
+    str,
+    Field(strict=True, pattern=ADDRESS_PATTERN.removesuffix("$") + "/[0-9]{1,2}$"),
+    AfterValidator(lambda text: str(IPv4Interface(text))),
+]
+"""An address and the length of its prefix."""
 
 
 class DsrSettings(Table):
@@ -191,3 +213,32 @@ class DsrSettings(Table):
         ge=576,
         le=RADIO_MTU,
     )
+
+
+class DsrFile(Started, Seeded):
+    """What `hoplab-dsr` is to do at one station, as `hoplab dsr` reads it."""
+
+    interface: Text = key(..., "wireless interface that DSR packets use", min_length=1)
+    address: Network = key(..., "of the TUN interface, with the length of its prefix: 10.0.0.1/24")
+    counters: Text | None = key(None, "file: the counters, once, at the end")
+    control: Text = key("@hoplab-dsr", "control socket; a leading @ means an abstract name")
+    tun: Text = key("dsr0", "the TUN interface, which the daemon makes", min_length=1)
+    tun_mtu: Integer = key(1500, "its largest packet", unit="octets", ge=68, le=65_535)
+    overhear: Literal["monitor", "promiscuous", "off"] = key(
+        "monitor",
+        "frames for others come by a monitor interface, by the interface itself, or not at all",
+    )
+    elfn: Switch = key(
+        False, "warn the kernel module elfn of this station's segments that met a broken link"
+    )
+    connection: tuple[SplitConnection, ...] = key(
+        (), "the connections that are split", max_length=MAX_CONNECTIONS
+    )
+    split_table: Text | None = key(None, "file: rows of table `split`")
+    split_interval_s: Time = key(0.1, "least time between two rows of a connection", unit="s")
+    settings: DsrSettings = key(DsrSettings(), "the protocol's settings")
+
+    def document(self) -> dict[str, Any]:
+        """The daemon's document."""
+        address, _, prefix = self.address.partition("/")
+        return {**super().document(), "address": address, "prefix": int(prefix)}

@@ -8,9 +8,11 @@ declarations (`hoplab.front.pages.keys`, `daemons/keys`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from ipaddress import IPv4Address
 from typing import Annotated, Any, ClassVar
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -35,7 +37,11 @@ Switch = Annotated[bool, Field(strict=True)]
 Text = Annotated[str, Field(strict=True)]
 Name = Annotated[str, Field(strict=True, pattern=NAME_PATTERN)]
 ADDRESS_PATTERN = r"^(0|[1-9][0-9]{0,2})(\.(0|[1-9][0-9]{0,2})){3}$"
-Address = Annotated[str, Field(strict=True, pattern=ADDRESS_PATTERN)]
+Address = Annotated[
+    str,
+    Field(strict=True, pattern=ADDRESS_PATTERN),
+    AfterValidator(lambda text: str(IPv4Address(text))),
+]
 MAC_PATTERN = "^[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){5}$"
 Mac = Annotated[str, Field(strict=True, pattern=MAC_PATTERN)]
 Probability = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0, le=1)]

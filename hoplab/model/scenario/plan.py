@@ -123,9 +123,14 @@ class Plan:
         return tuple(sorted({c.flow.source for c in self.conversations if c.elfn is not None}))
 
     @cached_property
+    def split_connections(self) -> tuple[SplitConnection, ...]:
+        """What makes flows split connections, of all that are."""
+        return tuple(c.split for c in self.conversations if c.split is not None)
+
+    @cached_property
     def splits(self) -> bool:
         """Whether some flow is split."""
-        return any(c.split is not None for c in self.conversations)
+        return bool(self.split_connections)
 
     @property
     def prefix(self) -> int:

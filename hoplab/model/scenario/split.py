@@ -1,25 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The keys of `[split]`, and the file in which Split-TCP's daemons find their connections."""
+"""The keys of `[split]`, and what Split-TCP's daemon is started with."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Tag, model_validator
 
+from hoplab.model.scenario.documents import final
 from hoplab.model.scenario.keys import (
     SWITCH,
     TABLE,
     Address,
     Integer,
     Name,
+    Number,
     Switch,
     Table,
     Text,
+    Time,
     key,
     switch_or,
 )
 
+MAX_CONNECTIONS = 1000
+MARK = 0x53504C54
+"""Of what the daemon sends, which must not come to it again."""
 MAX_HOPS = 63
 """Linux sends with a TTL of 64, by which a proxy counts hops from the source."""
 STAMP_BYTES = 16
@@ -111,9 +117,50 @@ class SplitConnection(Buffers):
     proxies: tuple[Address, ...] = key((), "addresses of the stations that are proxies")
 
 
-class SplitFile(Table):
-    """The file of connections that `hoplab-dsr` and `hoplab-split` read."""
+class Started(Table):
+    """What the daemons of DSR and of Split-TCP are both started with."""
 
-    connection: tuple[SplitConnection, ...] = key(
-        ..., "the first that a segment fits counts", max_length=1000
+    name: Text = key("n0", "of the station, in records", min_length=1, max_length=100)
+    epoch_ns: Integer = key(
+        0, "CLOCK_MONOTONIC of time 0 of the records", unit="ns", ge=0, le=2**63 - 1
     )
+    duration_s: Number | None = key(
+        None,
+        "when the records end, after time 0; without it, when the daemon does",
+        unit="s",
+        ge=0,
+        le=1e9,
+    )
+    events: Text | None = key(None, "file to which events are appended, JSON lines")
+    keep_privileges: Switch = key(
+        False, "stay the user who started it instead of becoming `nobody` after set-up"
+    )
+
+    def document(self) -> dict[str, Any]:
+        """The daemon's document."""
+        made: dict[str, Any] = final(self)
+        duration_ns = made.pop("duration_ns")
+        end_ns = None if duration_ns is None else self.epoch_ns + duration_ns
+        return {**made, "end_ns": end_ns}
+
+
+class SplitFile(Started):
+    """What `hoplab-split` is to do at one station, as `hoplab split` reads it."""
+
+    address: Address = key(..., "the station's: of its segments and its local acknowledgements")
+    connection: tuple[SplitConnection, ...] = key(
+        ..., "the first that a segment fits counts", max_length=MAX_CONNECTIONS
+    )
+    queue: Integer = key(0, "number of the packet filter's queue", ge=0, le=65_535)
+    mark: Integer = key(MARK, "of the packets that the daemon sends", ge=0, le=2**32 - 1)
+    mtu: Integer = key(
+        1500,
+        "largest IP packet that every interface on the way takes; a segment becomes "
+        f"{STAMP_BYTES} octets longer where it is taken first",
+        unit="octets",
+        ge=68,
+        le=65_535,
+    )
+    table: Text | None = key(None, "file to which rows of table `split` are appended, JSON lines")
+    interval_s: Time = key(0.1, "least time between two rows of a connection", unit="s")
+    control: Text = key("@hoplab-split", "control socket; a leading @ means an abstract name")

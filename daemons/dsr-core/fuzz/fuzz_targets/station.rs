@@ -5,8 +5,12 @@
 
 use hoplab_dsr_core::wire::{Ipv4Header, PROTOCOL_DSR};
 use hoplab_dsr_core::{Dsr, Duration, Instant, Mac, Output, Settings, Stream, Token};
+#[path = "../../tests/support/settings.rs"]
+mod settings;
+
 use libfuzzer_sys::fuzz_target;
 use std::net::Ipv4Addr;
+use settings::settings;
 use std::sync::OnceLock;
 
 /// The stream of every input's station, hashed once.
@@ -15,7 +19,7 @@ static RANDOM: OnceLock<Stream> = OnceLock::new();
 fuzz_target!(|bytes: &[u8]| {
     let own = Mac([2, 0, 0, 0, 0, 2]);
     let random = RANDOM.get_or_init(|| Stream::new(1, "dsr/n2")).clone();
-    let mut node = Dsr::new(Ipv4Addr::new(10, 0, 0, 2), own, Settings::default(), random);
+    let mut node = Dsr::new(Ipv4Addr::new(10, 0, 0, 2), own, settings(), random);
     let mut now = Instant(0);
     let mut packet = Vec::new();
     for chunk in bytes.split(|b| *b == 0xff) {

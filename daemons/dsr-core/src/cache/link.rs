@@ -43,12 +43,12 @@ impl LinkCache {
             own,
             links: BTreeMap::new(),
             stability: BTreeMap::new(),
-            init: s.init_stability_s,
+            init: s.init_stability_ns,
             incr: s.stability_incr_factor,
             decr: s.stability_decr_factor,
-            min_lifetime: s.min_lifetime_s,
-            use_extends: s.use_extends_s,
-            lifetime: fixed.then_some(s.route_cache_timeout_s),
+            min_lifetime: s.min_lifetime_ns,
+            use_extends: s.use_extends_ns,
+            lifetime: fixed.then_some(s.route_cache_timeout_ns),
             forever: s.cache_timeout == CacheTimeout::None,
         }
     }

@@ -98,7 +98,7 @@ impl Store {
         };
         let adaptive = (settings.cache_timeout == CacheTimeout::Adaptive).then(|| Adaptive {
             factor: settings.adaptive_factor,
-            minimum: settings.adaptive_minimum_s,
+            minimum: settings.adaptive_minimum_ns,
             mean_s: 0.0,
             breaks: 0,
             last_break: Instant::default(),
@@ -109,7 +109,7 @@ impl Store {
             bidirectional: settings.learning == Learning::Full,
             adaptive,
             negative: BTreeMap::new(),
-            negative_time: settings.negative_cache_s,
+            negative_time: settings.negative_cache_ns,
             signals: BTreeMap::new(),
             threshold: settings.signal_threshold_dbm,
         }

@@ -36,7 +36,7 @@ impl PathCache {
             secondary: VecDeque::new(),
             primary_size: s.primary_routes.max(1),
             secondary_size: s.secondary_routes.max(1),
-            lifetime: timed.then_some(s.route_cache_timeout_s),
+            lifetime: timed.then_some(s.route_cache_timeout_ns),
             from_learning: s.cache_timeout != CacheTimeout::Unused,
         }
     }

@@ -55,7 +55,8 @@ impl Dsr {
             return;
         }
         let fresh = self.ack_state.confirmed.get(&hop);
-        if retry.is_none() && fresh.is_some_and(|t| now.since(*t) < self.settings.maint_holdoff_s) {
+        if retry.is_none() && fresh.is_some_and(|t| now.since(*t) < self.settings.maint_holdoff_ns)
+        {
             return;
         }
         self.ack_state.next_id = self.ack_state.next_id.wrapping_add(1);
@@ -81,7 +82,7 @@ impl Dsr {
                 .saturating_mul(1 << (asked - 1).min(6))
         } else if self.expects_passive(&item) {
             passive_tries += 1;
-            self.settings.passive_ack_timeout_s
+            self.settings.passive_ack_timeout_ns
         } else {
             return;
         };
@@ -104,7 +105,7 @@ impl Dsr {
 
     fn ack_timeout(&self, hop: Ipv4Addr) -> Duration {
         match self.ack_state.rtt.get(&hop) {
-            None => self.settings.network_ack_timeout_s,
+            None => self.settings.network_ack_timeout_ns,
             Some((srtt, var)) => Duration::from_secs_f64((srtt + 4.0 * var).max(0.01)),
         }
     }

@@ -48,7 +48,7 @@ impl Dsr {
         };
         let mut options = vec![DsrOption::RouteRequest(request)];
         if self.settings.piggyback_errors {
-            let limit = self.settings.error_news_s;
+            let limit = self.settings.error_news_ns;
             self.errors_to_spread
                 .retain(|(since, _)| now.since(*since) < limit);
             let errors = self.errors_to_spread.iter().map(|(_, error)| error.clone());
@@ -152,7 +152,7 @@ impl Dsr {
         }
         match self
             .blacklist
-            .state(now, from, self.settings.blacklist_timeout_s)
+            .state(now, from, self.settings.blacklist_timeout_ns)
         {
             None => false,
             Some(Suspicion::Probable) => true,
@@ -179,7 +179,7 @@ impl Dsr {
                 item.next_hop = Some(from);
                 self.enqueue(item);
                 self.held.push((from, packet.clone()));
-                let at = now + self.settings.nonprop_request_timeout_s;
+                let at = now + self.settings.nonprop_request_timeout_ns;
                 self.delay(at, Delayed::HeldRequest { from });
                 true
             }
@@ -263,7 +263,7 @@ impl Dsr {
         // d = H x (h - 1 + r), §8.2.5.
         let wait = if self.settings.prevent_reply_storms {
             let h = (hops - 1) as f64 + self.random.unit();
-            Duration::from_secs_f64(self.settings.reply_hop_delay_s.as_secs_f64() * h)
+            Duration::from_secs_f64(self.settings.reply_hop_delay_ns.as_secs_f64() * h)
         } else {
             Duration::ZERO
         };

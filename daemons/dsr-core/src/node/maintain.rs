@@ -133,7 +133,7 @@ impl Dsr {
     /// Frames without any status within the bound count as lost: the kernel drops a frame to a
     /// station it does not know without a word.
     pub(super) fn expire_status(&mut self, now: Instant) {
-        let timeout = self.settings.status_timeout_s;
+        let timeout = self.settings.status_timeout_ns;
         let late = |o: &Outstanding| now.since(o.sent) >= timeout;
         let tokens: Vec<_> = self
             .outstanding

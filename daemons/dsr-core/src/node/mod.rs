@@ -144,7 +144,7 @@ enum Delayed {
 /// drains [`poll_output`](Dsr::poll_output) until `None`, and then waits for input or for
 /// [`next_deadline`](Dsr::next_deadline), whichever comes first. Inputs may be batched before
 /// draining. Every unicast `Transmit` is answered by one `handle_tx_status`, or the core takes
-/// it as failed after `status_timeout_s`. The same inputs, times and stream give the same outputs.
+/// it as failed after `status_timeout_ns`. The same inputs, times and stream give the same outputs.
 pub struct Dsr {
     settings: Settings,
     own: Ipv4Addr,
@@ -246,7 +246,7 @@ impl Dsr {
     pub fn next_deadline(&self) -> Option<Instant> {
         let delayed = self.delayed.keys().next().map(|k| k.0);
         let status = self.outstanding.values().map(|o| o.sent).min();
-        let status = status.map(|t| t + self.settings.status_timeout_s);
+        let status = status.map(|t| t + self.settings.status_timeout_ns);
         let expiry = self.send_buffer.next_expiry(|w| self.longest_wait(w));
         let targets = self.send_buffer.targets(Some(self.own));
         let request = targets
@@ -445,7 +445,7 @@ impl Dsr {
     }
 
     fn jitter(&mut self) -> Duration {
-        let max = self.settings.broadcast_jitter_s;
+        let max = self.settings.broadcast_jitter_ns;
         self.random.up_to(max)
     }
 
@@ -522,9 +522,9 @@ impl Dsr {
 /// How long a packet may stay in the Send Buffer (§4.2); what was not this node's own, less long.
 fn longest_wait(w: &Waiting, own: Ipv4Addr, s: &Settings) -> Duration {
     if answers_for(own, &w.packet) {
-        s.send_buffer_timeout_s
+        s.send_buffer_timeout_ns
     } else {
-        s.request_period_s
+        s.request_period_ns
     }
 }
 

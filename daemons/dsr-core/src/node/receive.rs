@@ -247,7 +247,7 @@ impl Dsr {
         }
         if !self
             .gratuitous
-            .admit(now, (source, from), self.settings.grat_reply_holdoff_s)
+            .admit(now, (source, from), self.settings.grat_reply_holdoff_ns)
         {
             return;
         }

@@ -3,6 +3,8 @@
 //! millisecond, and every packet's way and fate is written down.
 #![allow(dead_code)]
 
+mod settings;
+
 use hoplab_dsr_core::wire::LostSegment;
 use hoplab_dsr_core::wire::{Ipv4Header, Packet, ETHERTYPE_IPV4};
 use hoplab_dsr_core::{
@@ -10,6 +12,8 @@ use hoplab_dsr_core::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
+
+pub use settings::settings;
 
 pub const FRAME_TIME: Duration = Duration::from_millis(1);
 /// Seven attempts of a frame that nobody acknowledges.

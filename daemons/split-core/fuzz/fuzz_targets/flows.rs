@@ -90,11 +90,16 @@ fuzz_target!(|bytes: &[u8]| {
         return;
     };
     let connection = Connection {
+        name: None,
+        source: None,
+        source_port: None,
+        destination: None,
+        destination_port: None,
+        every_hops: None,
         proxies: vec![address(1)],
         buffer_packets: usize::from(first & 7) + 1,
         window: usize::from(first >> 3 & 3) + 1,
         ack_every: usize::from(first >> 5) + 1,
-        ..Connection::default()
     };
     let config = Config {
         connection: vec![connection],

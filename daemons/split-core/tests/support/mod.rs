@@ -67,9 +67,16 @@ pub struct Net {
 
 pub fn connection(proxies: &[usize]) -> Connection {
     Connection {
+        name: None,
+        source: None,
+        source_port: None,
+        destination: None,
+        destination_port: None,
+        every_hops: None,
+        buffer_packets: 64,
+        ack_every: 1,
         proxies: proxies.iter().map(|p| ip(*p)).collect(),
         window: 16,
-        ..Connection::default()
     }
 }
 

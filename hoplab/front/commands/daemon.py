@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``hoplab dsr`` and ``hoplab split``: a daemon of this host, by hand, from a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from pydantic import ValidationError
+
+from hoplab.front.pages import keys
+from hoplab.guest.system.processes import program
+from hoplab.model.errors import ScenarioError
+from hoplab.model.scenario import documents
+from hoplab.model.scenario.dsr import DsrFile
+from hoplab.model.scenario.file import override, read, told
+from hoplab.model.scenario.split import SplitFile, Started
+
+app = typer.Typer()
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="What it is to do, in TOML.")]
+Overrides = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override path.to.key.")
+]
+Printed = Annotated[
+    bool, typer.Option("--print", help="Print the daemon's document and start nothing.")
+]
+
+
+@app.command(epilog=keys.explained("DsrFile", "DsrSettings", "SplitConnection"))
+def dsr(file: File, overrides: Overrides = None, printed: Printed = False) -> None:
+    """Start DSR's daemon on a wireless interface (docs/dsr.md)."""
+    _start("hoplab-dsr", _resolved(DsrFile, file, overrides or ()).document(), printed)
+
+
+@app.command(epilog=keys.explained("SplitFile", "SplitConnection"))
+def split(file: File, overrides: Overrides = None, printed: Printed = False) -> None:
+    """Start Split-TCP's daemon at a station whose kernel routes (docs/split-tcp.md)."""
+    _start("hoplab-split", _resolved(SplitFile, file, overrides or ()).document(), printed)
+
+
+def _resolved(model: type[Started], file: Path, overrides: Sequence[str]) -> Started:
+    """What ``file`` says with ``overrides``; raises `ScenarioError`, a line for each mistake."""
+    given = read(file)
+    for one in overrides:
+        override(given, one)
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        raise ScenarioError(told(error, str(file), model)) from None
+
+
+def _start(name: str, document: dict[str, Any], printed: bool) -> None:
+    """Become the daemon, which reads ``document`` from memory: no file is left behind."""
+    text = documents.text(document)
+    if printed:
+        print(text, end="")
+        return
+    descriptor = os.memfd_create(name, 0)
+    with os.fdopen(descriptor, "w", encoding="utf-8", closefd=False) as out:
+        out.write(text)
+    path = program(name)
+    os.execv(path, [path, f"/proc/self/fd/{descriptor}"])
