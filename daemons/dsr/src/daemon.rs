@@ -6,6 +6,7 @@
 use crate::config::{Config, Overhear};
 use crate::control;
 use crate::elfn::Elfn;
+use crate::error::Error;
 use crate::outbox::{Frame, Outbox};
 use crate::records::{Counters, Events};
 use crate::split::Splitting;
@@ -83,7 +84,7 @@ struct Woken {
 type Overhearing = (Option<Netlink>, Option<Ring>);
 
 impl Daemon {
-    pub fn set_up(config: &Config) -> Result<Self, String> {
+    pub fn set_up(config: &Config) -> Result<Self, Error> {
         let (address, prefix) = (config.address, config.prefix);
         let net = Configurator::new()?;
         let interface = config.interface.as_str();
@@ -126,7 +127,7 @@ impl Daemon {
         let control = Control::bind(&config.control)?;
         let elfn = config.elfn.then(Elfn::open).transpose()?;
         if !config.keep_privileges {
-            privileges::drop().map_err(|e| format!("{e}; keep_privileges goes on without that"))?;
+            privileges::drop().map_err(Error::Privileges)?;
         }
         // Those of setting up do not count.
         calls::forget();
@@ -160,7 +161,7 @@ impl Daemon {
     }
 
     /// Runs until SIGTERM; then writes what is left of the records.
-    pub fn run(mut self) -> Result<(), String> {
+    pub fn run(mut self) -> Result<(), Error> {
         while !signals::stopped() {
             let woken = self.wait();
             let now = self.clock.now();
@@ -403,12 +404,7 @@ impl Daemon {
 
 /// A monitor interface on the radio of the interface with this index. Frames for this station
 /// are of use only for their `signals`, which the interface itself does not tell.
-fn overhear(
-    net: &Configurator,
-    index: i32,
-    own: Mac,
-    signals: bool,
-) -> Result<Overhearing, String> {
+fn overhear(net: &Configurator, index: i32, own: Mac, signals: bool) -> Result<Overhearing, Error> {
     let name = format!("mon{index}");
     let owner = nl80211::monitor(index, &name)?;
     net.up(&name)?;
@@ -422,7 +418,7 @@ fn overhear(
 /// Keeps the kernel's own IP layer off the wireless interface: its address moves to the TUN
 /// interface, and strict reverse-path filtering discards what the daemon handles, since the
 /// stations' addresses are all reached through TUN.
-fn quiet_ip(net: &Configurator, name: &str, own: Ipv4Addr, prefix: u8) -> Result<(), String> {
+fn quiet_ip(net: &Configurator, name: &str, own: Ipv4Addr, prefix: u8) -> Result<(), Error> {
     if let Some(old) = net.ip(name) {
         let mask = u32::MAX.checked_shl(32 - u32::from(prefix)).unwrap_or(0);
         if (u32::from(old) ^ u32::from(own)) & mask == 0 {

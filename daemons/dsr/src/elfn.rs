@@ -2,6 +2,7 @@
 //! Hands segments that met a broken link to the kernel module `elfn` (kernel-modules/elfn,
 //! docs/elfn.md), which has their connections stand by.
 
+use crate::error::Error;
 use crate::nl80211::answer;
 use hoplab_dsr_core::wire::LostSegment;
 use hoplab_linux::netlink::Netlink;
@@ -21,17 +22,11 @@ pub struct Elfn {
 impl Elfn {
     /// To be opened with the privilege (CAP_NET_ADMIN), which the module asks of whoever opened
     /// the socket, not of who writes to it.
-    pub fn open() -> Result<Self, String> {
-        let fail = |e: std::io::Error| {
-            format!(
-                "elfn: {e}; load the kernel's module elfn, which \
-                 'make -C kernel-modules install' builds, or leave elfn out"
-            )
-        };
-        let netlink = Netlink::open().map_err(fail)?;
+    pub fn open() -> Result<Self, Error> {
+        let netlink = Netlink::open().map_err(Error::Elfn)?;
         let mut batch = Batch::default();
         batch.get_family(b"elfn\0");
-        let family = answer(&netlink, &mut batch, family_id).map_err(fail)?;
+        let family = answer(&netlink, &mut batch, family_id).map_err(Error::Elfn)?;
         Ok(Elfn { netlink, family })
     }
 

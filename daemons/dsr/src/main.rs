@@ -7,6 +7,7 @@ mod config;
 mod control;
 mod daemon;
 mod elfn;
+mod error;
 mod monitor;
 mod nl80211;
 mod outbox;
@@ -15,6 +16,7 @@ mod split;
 
 use clap::Parser;
 use config::{Cli, Command, Config};
+use error::Error;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
@@ -23,7 +25,9 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match cli.command {
         Some(Command::Ctl { control, request }) => {
-            hoplab_linux::control::ask(&control, request.as_str()).map(|text| print!("{text}"))
+            hoplab_linux::control::ask(&control, request.as_str())
+                .map(|text| print!("{text}"))
+                .map_err(Error::Linux)
         }
         None => serve(&cli.document.unwrap_or_default()),
     };
@@ -36,13 +40,11 @@ fn main() -> ExitCode {
     }
 }
 
-fn serve(document: &Path) -> Result<(), String> {
-    let config: Config = hoplab_document::read(document).map_err(|e| e.to_string())?;
+fn serve(document: &Path) -> Result<(), Error> {
+    let config: Config = hoplab_document::read(document)?;
     hoplab_linux::signals::catch_in_wait();
     let daemon = daemon::Daemon::set_up(&config)?;
     println!("ready");
-    std::io::stdout()
-        .flush()
-        .map_err(|e| format!("standard output: {e}"))?;
+    std::io::stdout().flush().map_err(Error::Output)?;
     daemon.run()
 }

@@ -2,6 +2,7 @@
 //! One nl80211 request: a monitor interface beside the wireless one. mac80211 gives an IBSS
 //! interface no frames for others, promiscuous or not, so overhearing needs its own interface.
 
+use crate::error::Error;
 use hoplab_linux::netlink::{Inbox, Netlink, LONGEST_WAIT};
 use hoplab_wire::netlink::{family_id, Batch, Message, Messages, FLAG_ACK};
 use std::io;
@@ -15,8 +16,11 @@ const MONITOR: u32 = 6;
 
 /// Creates monitor interface `name` on the radio of interface `index`. The kernel removes it
 /// when the returned socket closes, however the process ends.
-pub fn monitor(index: i32, name: &str) -> Result<Netlink, String> {
-    let fail = |e: io::Error| format!("creating monitor interface {name:?}: {e}");
+pub fn monitor(index: i32, name: &str) -> Result<Netlink, Error> {
+    let fail = |why| Error::Monitor {
+        name: name.into(),
+        why,
+    };
     let netlink = Netlink::open().map_err(fail)?;
     let mut batch = Batch::default();
     batch.get_family(b"nl80211\0");

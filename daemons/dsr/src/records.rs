@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the daemon writes: events as they come, and the counters once.
 
+use crate::error::Error;
 use hoplab_base::Instant;
 use hoplab_dsr_core::Event;
 use hoplab_records::{events, routing, Writer};
 use std::path::Path;
+
+fn failed(what: &'static str) -> impl Fn(String) -> Error {
+    move |why| Error::Records { what, why }
+}
 
 /// The table `events`. A full disk must not stop forwarding: the first failure is kept until the
 /// end.
@@ -18,9 +23,9 @@ pub struct Events {
 }
 
 impl Events {
-    pub fn append(path: &Path, node: &str, epoch: Instant) -> Result<Self, String> {
+    pub fn append(path: &Path, node: &str, epoch: Instant) -> Result<Self, Error> {
         Ok(Events {
-            out: Writer::append(path).map_err(|e| format!("events: {e}"))?,
+            out: Writer::append(path).map_err(failed("events"))?,
             node: node.into(),
             epoch,
             written: Ok(()),
@@ -63,11 +68,9 @@ impl Events {
         }
     }
 
-    pub fn finish(mut self) -> Result<(), String> {
+    pub fn finish(mut self) -> Result<(), Error> {
         let flushed = self.out.flush();
-        self.written
-            .and(flushed)
-            .map_err(|e| format!("events: {e}"))
+        self.written.and(flushed).map_err(failed("events"))
     }
 }
 
@@ -82,10 +85,10 @@ pub struct Counters {
 
 impl Counters {
     /// Without a file, nothing is written; without an end, at the daemon's end.
-    pub fn create(path: Option<&Path>, node: &str, end: Option<Instant>) -> Result<Self, String> {
+    pub fn create(path: Option<&Path>, node: &str, end: Option<Instant>) -> Result<Self, Error> {
         let out = path.map(Writer::create).transpose();
         Ok(Counters {
-            out: out.map_err(|e| format!("counters: {e}"))?,
+            out: out.map_err(failed("counters"))?,
             node: node.into(),
             end,
             written: Ok(()),
@@ -111,8 +114,8 @@ impl Counters {
         }
     }
 
-    pub fn finish(self) -> Result<(), String> {
-        self.written.map_err(|e| format!("counters: {e}"))
+    pub fn finish(self) -> Result<(), Error> {
+        self.written.map_err(failed("counters"))
     }
 }
 

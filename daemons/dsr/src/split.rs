@@ -3,6 +3,7 @@
 //! the rows of table `split`. These are taken when the daemon is awake anyway.
 
 use crate::config::Config;
+use crate::error::Error;
 use hoplab_base::Instant;
 use hoplab_dsr_core::Dsr;
 use hoplab_split::{told, Samples};
@@ -15,7 +16,7 @@ pub struct Splitting {
 
 impl Splitting {
     /// Nothing where the document names no connection.
-    pub fn of(config: &Config) -> Result<Option<Self>, String> {
+    pub fn of(config: &Config) -> Result<Option<Self>, Error> {
         if config.connection.is_empty() {
             return Ok(None);
         }
@@ -53,7 +54,8 @@ impl Splitting {
         told(&core.split_rows(), &self.config)
     }
 
-    pub fn finish(self, now: Instant, core: &Dsr) -> Result<(), String> {
-        self.samples.finish(now, &core.split_rows(), &self.config)
+    pub fn finish(self, now: Instant, core: &Dsr) -> Result<(), Error> {
+        self.samples.finish(now, &core.split_rows(), &self.config)?;
+        Ok(())
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A daemon's control socket: one request a connection, one word a request, text back.
 
+use crate::error::{trying, Error};
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::linux::net::SocketAddrExt;
@@ -22,15 +23,15 @@ fn address(name: &str) -> std::io::Result<SocketAddr> {
 
 impl Control {
     /// Listens at `name`; a leading @ means an abstract one.
-    pub fn bind(name: &str) -> Result<Self, String> {
-        let fail = |e| format!("control socket {name:?}: {e}");
+    pub fn bind(name: &str) -> Result<Self, Error> {
+        let what = || format!("control socket {name:?}");
         if !name.starts_with('@') && UnixStream::connect(name).is_err() {
             // Left behind by a process that is gone.
             let _ = std::fs::remove_file(name);
         }
-        let at = address(name).map_err(fail)?;
-        let listener = UnixListener::bind_addr(&at).map_err(fail)?;
-        listener.set_nonblocking(true).map_err(fail)?;
+        let at = trying(what(), address(name))?;
+        let listener = trying(what(), UnixListener::bind_addr(&at))?;
+        trying(what(), listener.set_nonblocking(true))?;
         Ok(Control(listener))
     }
 
@@ -56,11 +57,17 @@ impl AsFd for Control {
 }
 
 /// The client's side: what the daemon at `name` answers.
-pub fn ask(name: &str, request: &str) -> Result<String, String> {
-    let fail = |e| format!("control socket {name:?}: {e} (is the daemon running here?)");
-    let mut stream = UnixStream::connect_addr(&address(name).map_err(fail)?).map_err(fail)?;
-    stream.write_all(request.as_bytes()).map_err(fail)?;
+pub fn ask(name: &str, request: &str) -> Result<String, Error> {
+    answer(name, request).map_err(|why| Error::Silent {
+        control: name.into(),
+        why,
+    })
+}
+
+fn answer(name: &str, request: &str) -> std::io::Result<String> {
+    let mut stream = UnixStream::connect_addr(&address(name)?)?;
+    stream.write_all(request.as_bytes())?;
     let mut text = String::new();
-    stream.read_to_string(&mut text).map_err(fail)?;
+    stream.read_to_string(&mut text)?;
     Ok(text)
 }

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Settings of a network interface (netdevice(7)).
 
-use crate::socket::{self, checked, told};
+use crate::error::{trying, Error};
+use crate::socket::{self, checked};
 use std::mem::zeroed;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 /// A request about the interface `name`.
-pub(crate) fn request(name: &str) -> Result<libc::ifreq, String> {
+pub(crate) fn request(name: &str) -> Result<libc::ifreq, Error> {
     // SAFETY: an all-zero ifreq is valid.
     let mut request: libc::ifreq = unsafe { zeroed() };
-    if name.contains('\0') {
-        return Err(format!("interface {name:?}: a NUL in the name"));
-    }
     // The last octet stays NUL.
-    if name.len() >= request.ifr_name.len() {
-        return Err(format!("interface {name:?}: longer than 15 characters"));
+    if name.contains('\0') || name.len() >= request.ifr_name.len() {
+        return Err(Error::Name(name.into()));
     }
     for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
         *to = from as libc::c_char;
@@ -32,20 +30,23 @@ fn netmask(prefix: u8) -> Ipv4Addr {
 pub struct Configurator(OwnedFd);
 
 impl Configurator {
-    pub fn new() -> Result<Self, String> {
+    pub fn new() -> Result<Self, Error> {
         let socket = socket::open(libc::AF_INET, libc::SOCK_DGRAM, 0);
-        Ok(Configurator(told(socket, "socket for interface settings")?))
+        Ok(Configurator(trying(
+            "socket for interface settings",
+            socket,
+        )?))
     }
 
-    fn run(&self, code: u64, request: &mut libc::ifreq, what: &str) -> Result<(), String> {
+    fn run(&self, code: u64, request: &mut libc::ifreq, what: &str) -> Result<(), Error> {
         // SAFETY: every code used in this file takes a pointer to an ifreq, and this one lives
         // through the call.
         let result =
             unsafe { libc::ioctl(self.0.as_raw_fd(), code as _, std::ptr::from_mut(request)) };
-        told(checked(result), what).map(|_| ())
+        trying(what, checked(result)).map(|_| ())
     }
 
-    pub fn index(&self, name: &str) -> Result<i32, String> {
+    pub fn index(&self, name: &str) -> Result<i32, Error> {
         let mut request = request(name)?;
         self.run(
             libc::SIOCGIFINDEX,
@@ -57,7 +58,7 @@ impl Configurator {
     }
 
     /// The link-layer address.
-    pub fn mac(&self, name: &str) -> Result<[u8; 6], String> {
+    pub fn mac(&self, name: &str) -> Result<[u8; 6], Error> {
         let mut request = request(name)?;
         self.run(
             libc::SIOCGIFHWADDR,
@@ -70,7 +71,7 @@ impl Configurator {
     }
 
     /// Octets of the largest packet.
-    pub fn mtu(&self, name: &str) -> Result<usize, String> {
+    pub fn mtu(&self, name: &str) -> Result<usize, Error> {
         let mut request = request(name)?;
         self.run(libc::SIOCGIFMTU, &mut request, &format!("MTU of {name:?}"))?;
         // SAFETY: SIOCGIFMTU filled this member.
@@ -78,7 +79,7 @@ impl Configurator {
         Ok(usize::try_from(mtu).unwrap_or(0))
     }
 
-    pub fn set_mtu(&self, name: &str, mtu: u32) -> Result<(), String> {
+    pub fn set_mtu(&self, name: &str, mtu: u32) -> Result<(), Error> {
         let mut request = request(name)?;
         request.ifr_ifru.ifru_mtu = mtu as i32;
         self.run(
@@ -88,7 +89,7 @@ impl Configurator {
         )
     }
 
-    pub fn up(&self, name: &str) -> Result<(), String> {
+    pub fn up(&self, name: &str) -> Result<(), Error> {
         let mut request = request(name)?;
         self.run(
             libc::SIOCGIFFLAGS,
@@ -116,7 +117,7 @@ impl Configurator {
     }
 
     /// Gives the interface this address and prefix; the unspecified address takes its own away.
-    pub fn set_ip(&self, name: &str, ip: Ipv4Addr, prefix: Option<u8>) -> Result<(), String> {
+    pub fn set_ip(&self, name: &str, ip: Ipv4Addr, prefix: Option<u8>) -> Result<(), Error> {
         self.put(libc::SIOCSIFADDR, name, ip, "address")?;
         match prefix {
             Some(length) => self.put(libc::SIOCSIFNETMASK, name, netmask(length), "netmask"),
@@ -124,7 +125,7 @@ impl Configurator {
         }
     }
 
-    fn put(&self, code: u64, name: &str, value: Ipv4Addr, what: &str) -> Result<(), String> {
+    fn put(&self, code: u64, name: &str, value: Ipv4Addr, what: &str) -> Result<(), Error> {
         let mut request = request(name)?;
         // A sockaddr_in: port, then address.
         let mut sa_data = [0; 14];
@@ -147,17 +148,17 @@ mod tests {
     fn names_that_do_not_fit_are_refused() {
         assert!(request("fifteen-letters").is_ok());
         let error = request("sixteen--letters").map(|_| ()).unwrap_err();
-        assert!(error.contains("15 characters"), "{error}");
+        assert!(error.to_string().contains("15 characters"), "{error}");
         assert!(request("a\0b").is_err());
     }
 
     #[test]
     fn the_loopback_interface_is_there() {
         let settings = Configurator::new().unwrap();
-        assert_eq!(settings.index("lo"), Ok(1));
-        assert_eq!(settings.mac("lo"), Ok([0; 6]));
+        assert_eq!(settings.index("lo").unwrap(), 1);
+        assert_eq!(settings.mac("lo").unwrap(), [0; 6]);
         let missing = settings.index("none-such").unwrap_err();
-        assert!(missing.contains("none-such"), "{missing}");
+        assert!(missing.to_string().contains("none-such"), "{missing}");
     }
 
     #[test]

@@ -15,6 +15,7 @@ pub mod bpf {
 pub mod calls;
 mod clock;
 pub mod control;
+mod error;
 pub mod interface;
 pub mod kernel;
 pub mod netlink;
@@ -29,6 +30,7 @@ pub mod tun;
 mod wait;
 
 pub use clock::Clock;
+pub use error::Error;
 pub use ring::Ring;
 pub use status::{want_statuses, Statuses};
 pub use wait::{wait, Found, Interest};

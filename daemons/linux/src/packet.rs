@@ -3,7 +3,8 @@
 
 use crate::bpf::Instruction;
 use crate::calls::{count, Call};
-use crate::socket::{self, checked, told};
+use crate::error::{trying, Error};
+use crate::socket::{self, checked};
 use std::io;
 use std::mem::zeroed;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -25,12 +26,12 @@ pub enum Receives {
 }
 
 /// A packet socket on the interface with this index; nothing it does waits.
-pub fn open(index: i32, receives: Receives) -> Result<OwnedFd, String> {
+pub fn open(index: i32, receives: Receives) -> Result<OwnedFd, Error> {
     // Protocol 0: nothing is received before bind() names the interface.
     let socket = socket::open(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_NONBLOCK, 0);
-    let socket = told(socket, "packet socket (needs CAP_NET_RAW)")?;
+    let socket = trying("packet socket (needs CAP_NET_RAW)", socket)?;
     let ignore = socket::set(&socket, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &1);
-    told(ignore, "PACKET_IGNORE_OUTGOING")?;
+    trying("PACKET_IGNORE_OUTGOING", ignore)?;
     // Works only with CAP_NET_ADMIN; the default size serves otherwise.
     let _ = socket::set(
         &socket,
@@ -45,12 +46,12 @@ pub fn open(index: i32, receives: Receives) -> Result<OwnedFd, String> {
         address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
     }
     address.sll_ifindex = index;
-    told(socket::bind(&socket, &address), "binding the packet socket")?;
+    trying("binding the packet socket", socket::bind(&socket, &address))?;
     Ok(socket)
 }
 
 /// Puts the interface into promiscuous mode as long as the socket lives.
-pub fn promiscuous(socket: &OwnedFd, index: i32) -> Result<(), String> {
+pub fn promiscuous(socket: &OwnedFd, index: i32) -> Result<(), Error> {
     let request = libc::packet_mreq {
         mr_ifindex: index,
         mr_type: libc::PACKET_MR_PROMISC as u16,
@@ -58,16 +59,16 @@ pub fn promiscuous(socket: &OwnedFd, index: i32) -> Result<(), String> {
         mr_address: [0; 8],
     };
     let membership = libc::PACKET_ADD_MEMBERSHIP;
-    told(
-        socket::set(socket, libc::SOL_PACKET, membership, &request),
+    trying(
         "promiscuous mode",
+        socket::set(socket, libc::SOL_PACKET, membership, &request),
     )
 }
 
 /// Lets only frames through that the program accepts.
-pub fn filter(socket: &OwnedFd, program: &mut [Instruction]) -> Result<(), String> {
+pub fn filter(socket: &OwnedFd, program: &mut [Instruction]) -> Result<(), Error> {
     let program = libc::sock_fprog {
-        len: u16::try_from(program.len()).map_err(|_| "socket filter: too long")?,
+        len: u16::try_from(program.len()).map_err(|_| Error::Filter(program.len()))?,
         filter: program.as_mut_ptr(),
     };
     // SAFETY: pointer and length describe a sock_fprog, which points at as many live instructions
@@ -81,7 +82,7 @@ pub fn filter(socket: &OwnedFd, program: &mut [Instruction]) -> Result<(), Strin
             size_of::<libc::sock_fprog>() as u32,
         )
     };
-    told(checked(result), "socket filter").map(|_| ())
+    trying("socket filter", checked(result)).map(|_| ())
 }
 
 /// Sends frames in their order, [`BATCH`] with one system call. Returns how many were taken, and

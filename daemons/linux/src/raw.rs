@@ -2,7 +2,8 @@
 //! Whole IP packets into the kernel's routing (raw(7), IP_HDRINCL), whoever their source is.
 
 use crate::calls::{count, Call};
-use crate::socket::{self, checked, told};
+use crate::error::{trying, Error};
+use crate::socket::{self, checked};
 use std::io;
 use std::mem::zeroed;
 use std::net::Ipv4Addr;
@@ -17,17 +18,17 @@ pub struct Sender(OwnedFd);
 
 impl Sender {
     /// Nothing it does waits.
-    pub fn open(mark: u32) -> Result<Self, String> {
+    pub fn open(mark: u32) -> Result<Self, Error> {
         let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK;
         let socket = socket::open(libc::AF_INET, kind, libc::IPPROTO_RAW);
-        let socket = told(socket, "raw socket (needs CAP_NET_RAW)")?;
+        let socket = trying("raw socket (needs CAP_NET_RAW)", socket)?;
         let marked = socket::set(
             &socket,
             libc::SOL_SOCKET,
             libc::SO_MARK,
             &i32::from_ne_bytes(mark.to_ne_bytes()),
         );
-        told(marked, "mark of the raw socket (needs CAP_NET_ADMIN)")?;
+        trying("mark of the raw socket (needs CAP_NET_ADMIN)", marked)?;
         // As large as it gets; what does not fit is lost as in any queue.
         let _ = socket::set(
             &socket,

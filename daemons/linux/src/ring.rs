@@ -2,8 +2,9 @@
 //! A packet socket's receive ring (TPACKET_V2, packet_mmap.rst): the kernel writes frames into
 //! shared memory, and reading them takes no system call.
 
+use crate::error::{trying, Error};
 use crate::packet::FRAME;
-use crate::socket::{self, told};
+use crate::socket::{self};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{fence, Ordering};
@@ -26,10 +27,10 @@ pub struct Ring {
 
 impl Ring {
     /// A ring on an open packet socket that no one reads otherwise.
-    pub fn new(fd: OwnedFd) -> Result<Self, String> {
+    pub fn new(fd: OwnedFd) -> Result<Self, Error> {
         let version = libc::tpacket_versions::TPACKET_V2 as i32;
         let set = socket::set(&fd, libc::SOL_PACKET, PACKET_VERSION, &version);
-        told(set, "TPACKET_V2")?;
+        trying("TPACKET_V2", set)?;
         let request = libc::tpacket_req {
             tp_block_size: (SLOT * SLOTS_PER_BLOCK) as u32,
             tp_block_nr: BLOCKS as u32,
@@ -37,7 +38,7 @@ impl Ring {
             tp_frame_nr: SLOTS as u32,
         };
         let set = socket::set(&fd, libc::SOL_PACKET, PACKET_RX_RING, &request);
-        told(set, "receive ring")?;
+        trying("receive ring", set)?;
         // SAFETY: a fresh shared mapping of the ring that the kernel has just made; the result is
         // checked.
         let memory = unsafe {
@@ -54,8 +55,10 @@ impl Ring {
             .then(|| NonNull::new(memory.cast()))
             .flatten();
         let Some(memory) = memory else {
-            let e = std::io::Error::last_os_error();
-            return Err(format!("mapping the receive ring: {e}"));
+            return trying(
+                "mapping the receive ring",
+                Err(std::io::Error::last_os_error()),
+            );
         };
         Ok(Ring {
             fd,

@@ -12,11 +12,6 @@ pub fn checked(result: impl Into<i64>) -> io::Result<i64> {
     }
 }
 
-/// `error` with what it happened to.
-pub fn told<T>(result: io::Result<T>, what: &str) -> Result<T, String> {
-    result.map_err(|e| format!("{what}: {e}"))
-}
-
 /// A socket that a program started from this process does not inherit.
 pub fn open(family: i32, kind: i32, protocol: i32) -> io::Result<OwnedFd> {
     // SAFETY: a plain system call.

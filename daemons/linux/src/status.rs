@@ -3,8 +3,9 @@
 //! frame into the socket's error queue when it knows whether it was acknowledged.
 
 use crate::calls::{count, Call};
+use crate::error::{trying, Error};
 use crate::packet::BATCH;
-use crate::socket::{self, told};
+use crate::socket::{self};
 use std::mem::zeroed;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::null_mut;
@@ -15,9 +16,9 @@ const START: usize = 128;
 const CONTROL: usize = 16;
 
 /// Asks for the status of each frame sent from now on.
-pub fn want_statuses(socket: &OwnedFd) -> Result<(), String> {
+pub fn want_statuses(socket: &OwnedFd) -> Result<(), Error> {
     let wanted = socket::set(socket, libc::SOL_SOCKET, libc::SO_WIFI_STATUS, &1);
-    told(wanted, "SO_WIFI_STATUS")
+    trying("SO_WIFI_STATUS", wanted)
 }
 
 /// Buffers for reading many statuses with one system call.

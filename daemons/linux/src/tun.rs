@@ -2,8 +2,9 @@
 //! A TUN interface (tuntap.rst): IP packets of the local stack.
 
 use crate::calls::{count, Call};
+use crate::error::{trying, Error};
 use crate::interface::request;
-use crate::socket::{checked, told};
+use crate::socket::checked;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -13,22 +14,22 @@ use std::os::unix::fs::OpenOptionsExt;
 pub struct Tun(File);
 
 impl Tun {
-    pub fn create(name: &str) -> Result<Self, String> {
+    pub fn create(name: &str) -> Result<Self, Error> {
         let file = File::options()
             .read(true)
             .write(true)
             .custom_flags(libc::O_NONBLOCK)
             .open("/dev/net/tun");
-        let file = told(
-            file,
+        let file = trying(
             "/dev/net/tun (needs the tun driver and CAP_NET_ADMIN)",
+            file,
         )?;
         let mut request = request(name)?;
         request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as i16;
         // SAFETY: TUNSETIFF takes a pointer to an ifreq, which lives through the call.
         let result =
             unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF as _, &raw mut request) };
-        told(checked(result), &format!("creating {name:?}"))?;
+        trying(format!("creating {name:?}"), checked(result))?;
         Ok(Tun(file))
     }
 

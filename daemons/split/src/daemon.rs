@@ -8,7 +8,7 @@ use hoplab_base::{Duration, Instant};
 use hoplab_linux::control::Control;
 use hoplab_linux::raw::Sender;
 use hoplab_linux::{privileges, signals, wait, Clock, Interest};
-use hoplab_split::{told, Events, Samples};
+use hoplab_split::{told, Error, Events, Samples};
 use hoplab_split_core::{self as split_core, hops_by_ttl, Output, Place, Split, Verdict};
 use hoplab_wire::ipv4::View;
 use hoplab_wire::nfqueue::{Hook, Queued};
@@ -34,7 +34,7 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    pub fn set_up(config: Config) -> Result<Self, String> {
+    pub fn set_up(config: Config) -> Result<Self, Error> {
         let connections = split_core::Config {
             connection: config.connection,
             tuning: split_core::Tuning {
@@ -56,8 +56,7 @@ impl Daemon {
         let sender = Sender::open(config.mark)?;
         let queue = Queue::open(config.queue)?;
         if !config.keep_privileges {
-            privileges::drop_but_net_admin()
-                .map_err(|e| format!("{e}; keep_privileges goes on without that"))?;
+            privileges::drop_but_net_admin().map_err(Error::Privileges)?;
         }
         Ok(Daemon {
             core: Split::new(config.address, connections.clone()),
@@ -73,7 +72,7 @@ impl Daemon {
     }
 
     /// Runs until SIGTERM; then writes what is left of the records.
-    pub fn run(mut self) -> Result<(), String> {
+    pub fn run(mut self) -> Result<(), Error> {
         while !signals::stopped() {
             self.round()?;
         }
@@ -85,7 +84,7 @@ impl Daemon {
         samples.and(events)
     }
 
-    fn round(&mut self) -> Result<(), String> {
+    fn round(&mut self) -> Result<(), Error> {
         let mut interests = [
             Interest::input(self.queue.as_fd()),
             Interest::input(self.control.as_fd()),

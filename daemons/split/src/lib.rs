@@ -3,8 +3,10 @@
 //! what a person is told.
 #![forbid(unsafe_code)]
 
+mod error;
 mod records;
 mod told;
 
+pub use error::Error;
 pub use records::{Events, Samples};
 pub use told::told;

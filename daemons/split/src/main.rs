@@ -10,6 +10,7 @@ mod queue;
 use clap::Parser;
 use config::{Cli, Command, Config, DEFAULT_CONTROL, DSR_CONTROL};
 use hoplab_linux::control;
+use hoplab_split::Error;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
@@ -29,23 +30,22 @@ fn main() -> ExitCode {
     }
 }
 
-fn ask(named: Option<&str>) -> Result<(), String> {
+fn ask(named: Option<&str>) -> Result<(), Error> {
     let text = match named {
         Some(name) => control::ask(name, "split"),
         // Of the two daemons a station has at most one.
         None => control::ask(DEFAULT_CONTROL, "split")
             .or_else(|error| control::ask(DSR_CONTROL, "split").map_err(|_| error)),
     };
-    text.map(|text| print!("{text}"))
+    print!("{}", text?);
+    Ok(())
 }
 
-fn serve(document: &Path) -> Result<(), String> {
-    let config: Config = hoplab_document::read(document).map_err(|e| e.to_string())?;
+fn serve(document: &Path) -> Result<(), Error> {
+    let config: Config = hoplab_document::read(document)?;
     hoplab_linux::signals::catch_in_wait();
     let daemon = daemon::Daemon::set_up(config)?;
     println!("ready");
-    std::io::stdout()
-        .flush()
-        .map_err(|e| format!("standard output: {e}"))?;
+    std::io::stdout().flush().map_err(Error::Output)?;
     daemon.run()
 }

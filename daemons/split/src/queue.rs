@@ -2,6 +2,7 @@
 //! A queue of the packet filter: packets that wait for a verdict.
 
 use hoplab_linux::netlink::{is_overrun, Inbox, Netlink, LONGEST_WAIT};
+use hoplab_split::Error;
 use hoplab_wire::netlink::{Batch, Message, Messages};
 use hoplab_wire::nfqueue::{self, Queued};
 use std::io;
@@ -12,9 +13,6 @@ const MOST: u32 = 4096;
 /// Configuration messages of [`nfqueue::listen`], each of which is answered.
 const QUESTIONS: usize = 2;
 
-const EPERM: i32 = 1;
-const EBUSY: i32 = 16;
-
 pub struct Queue {
     netlink: Netlink,
     number: u16,
@@ -24,15 +22,8 @@ pub struct Queue {
 
 impl Queue {
     /// Needs CAP_NET_ADMIN, now and for each verdict.
-    pub fn open(number: u16) -> Result<Self, String> {
-        let fail = |e: io::Error| {
-            let why = match e.raw_os_error() {
-                Some(EPERM) => "needs CAP_NET_ADMIN".to_owned(),
-                Some(EBUSY) => "another program has it".to_owned(),
-                _ => e.to_string(),
-            };
-            format!("queue {number} of the packet filter: {why}")
-        };
+    pub fn open(number: u16) -> Result<Self, Error> {
+        let fail = |why| Error::Queue { number, why };
         let netlink = Netlink::open_netfilter().map_err(fail)?;
         netlink.enlarge_buffers();
         let mut queue = Queue {
@@ -75,13 +66,13 @@ impl Queue {
     }
 
     /// Decides about the packets that are there: `passes` says of each whether it may go its way.
-    pub fn read(&mut self, mut passes: impl FnMut(Queued<'_>) -> bool) -> Result<(), String> {
+    pub fn read(&mut self, mut passes: impl FnMut(Queued<'_>) -> bool) -> Result<(), Error> {
+        let number = self.number;
+        let fail = |why| Error::Queue { number, why };
         match self.netlink.receive(&mut self.inbox, false) {
             // Packets that the kernel could not hand over it has dropped.
             Err(e) if is_overrun(&e) => {}
-            other => {
-                other.map_err(|e| format!("queue {} of the packet filter: {e}", self.number))?
-            }
+            other => other.map_err(fail)?,
         }
         for message in self.inbox.datagrams().flatten().flat_map(Messages::new) {
             if let Some(queued) = Queued::of(&message) {
@@ -89,7 +80,7 @@ impl Queue {
                 nfqueue::decide(&mut self.verdicts, self.number, queued.id, passes);
             }
         }
-        self.answer().map_err(|e| format!("verdicts: {e}"))
+        self.answer().map_err(fail)
     }
 
     fn answer(&mut self) -> io::Result<()> {

@@ -2,11 +2,26 @@
 //! What is written of a station's part in Split-TCP. A full disk must not stop forwarding: the
 //! first failure is kept until the end.
 
+use crate::Error;
 use hoplab_base::{Duration, Instant};
 use hoplab_records::{events, split, Integer, Writer};
 use hoplab_split_core::{Config, Ends, Event, Role, Row};
 use std::collections::BTreeMap;
 use std::path::Path;
+
+fn events_failed(why: String) -> Error {
+    Error::Records {
+        what: "events",
+        why,
+    }
+}
+
+fn split_failed(why: String) -> Error {
+    Error::Records {
+        what: "table split",
+        why,
+    }
+}
 
 /// The table `events`.
 pub struct Events {
@@ -18,9 +33,9 @@ pub struct Events {
 
 impl Events {
     /// To the end of the file.
-    pub fn append(path: &Path, node: &str, epoch: Instant) -> Result<Self, String> {
+    pub fn append(path: &Path, node: &str, epoch: Instant) -> Result<Self, Error> {
         Ok(Events {
-            out: Writer::append(path).map_err(|e| format!("events: {e}"))?,
+            out: Writer::append(path).map_err(events_failed)?,
             node: node.into(),
             epoch,
             written: Ok(()),
@@ -48,9 +63,9 @@ impl Events {
         }
     }
 
-    pub fn finish(mut self) -> Result<(), String> {
+    pub fn finish(mut self) -> Result<(), Error> {
         self.flush();
-        self.written.map_err(|e| format!("events: {e}"))
+        self.written.map_err(events_failed)
     }
 }
 
@@ -78,10 +93,10 @@ impl Samples {
         epoch: Instant,
         interval: Duration,
         end: Option<Instant>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Error> {
         let out = path.map(Writer::append).transpose();
         Ok(Samples {
-            out: out.map_err(|e| format!("table split: {e}"))?,
+            out: out.map_err(split_failed)?,
             node: node.into(),
             epoch,
             interval,
@@ -122,10 +137,10 @@ impl Samples {
     }
 
     /// The last rows, if they have not been written.
-    pub fn finish(mut self, now: Instant, rows: &[Row], config: &Config) -> Result<(), String> {
+    pub fn finish(mut self, now: Instant, rows: &[Row], config: &Config) -> Result<(), Error> {
         self.put(now, rows, config, true);
         self.close();
-        self.written.map_err(|e| format!("table split: {e}"))
+        self.written.map_err(split_failed)
     }
 
     fn put(&mut self, at: Instant, rows: &[Row], config: &Config, all: bool) {
