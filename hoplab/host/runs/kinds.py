@@ -26,6 +26,7 @@ from hoplab.model.errors import ScenarioError
 from hoplab.model.resources import IS_CHECKOUT, PROJECT
 from hoplab.model.scenario.model import Scenario
 
+WMEM_MAX = Path("/proc/sys/net/core/wmem_max")
 ROOM_S = 3600.0
 """A session of so long has memory for its records."""
 
@@ -169,6 +170,13 @@ class ThisHost(Attendable):
 
     def require(self, scenario: Scenario) -> None:
         _require_programs(scenario)
+        most = int(WMEM_MAX.read_text(encoding="ascii"))
+        for flow in scenario.flow:
+            if (flow.buffer_bytes or 0) > most:
+                raise ScenarioError(
+                    f"flow {flow.name}: buffer_bytes: {flow.buffer_bytes} is more than this "
+                    f"kernel's net.core.wmem_max, {most}; raise that by sysctl, or take less"
+                )
 
     def run(self, scenario: Scenario, out: Path, watched: Watched) -> int:
         return host.run_lab(out, watched.on_line, self.builder.environment)
