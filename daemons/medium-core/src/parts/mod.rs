@@ -9,6 +9,8 @@ mod exchange;
 mod host;
 mod power;
 mod setup;
+#[cfg(test)]
+mod tests;
 mod transceiver;
 
 pub use access::{Access, Contention, Due};

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+use hoplab_base::Stream;
+
+use super::super::{Arriving, Hearing, Reception, Transceiver};
+use super::us;
+use crate::space::{from_db, Neighbour};
+use crate::{Fate, Params, RadioId, Rate, Reception as Model};
+
+fn transceiver() -> Transceiver {
+    Transceiver::new(Stream::new(1, "fading"), Stream::new(1, "errors"))
+}
+
+fn hearing(reception: Model) -> Hearing {
+    Hearing::new(&Params {
+        reception,
+        noise_dbm: Some(-96.0),
+        ..Params::default()
+    })
+}
+
+/// Transmission `tx` at this level, on the air for the first millisecond.
+fn arriving(tx: usize, dbm: f64) -> Arriving {
+    Arriving {
+        signal: Neighbour {
+            radio: RadioId::new(tx),
+            dbm,
+            mw: from_db(dbm),
+        },
+        tx,
+        rate: Rate::DSSS_1,
+        begins: us(0),
+        ends: us(1000),
+    }
+}
+
+/// One that has locked on transmission 1 at this level.
+fn locked(dbm: f64) -> Transceiver {
+    let mut transceiver = transceiver();
+    transceiver.add(&arriving(1, dbm), Fate::Delivered);
+    transceiver.lock(Reception::new(&arriving(1, dbm), 0.0, None));
+    transceiver
+}
+
+#[test]
+fn a_frame_that_nothing_spoils_is_delivered_once() {
+    let hearing = hearing(Model::Threshold);
+    let mut transceiver = locked(-50.0);
+    assert!(transceiver.receives(1) && !transceiver.receives(2));
+    assert!(transceiver.end_reception(2, false, &hearing).is_none());
+    let ended = transceiver.end_reception(1, false, &hearing).unwrap();
+    assert_eq!((ended.fate, ended.worst_mw), (Fate::Delivered, 0.0));
+    assert!(transceiver.end_reception(1, false, &hearing).is_none());
+}
+
+#[test]
+fn a_radio_that_begins_to_send_is_deaf() {
+    let hearing = hearing(Model::Threshold);
+    let mut transceiver = locked(-50.0);
+    transceiver.begin_sending(7);
+    assert!(transceiver.is_sending() && !transceiver.receives(1));
+    transceiver.end_sending();
+    let ended = transceiver.end_reception(1, false, &hearing).unwrap();
+    assert_eq!(ended.fate, Fate::Deaf);
+}
+
+#[test]
+fn what_breaks_off_was_sent_by_a_radio_that_went_off() {
+    let ended = locked(-50.0).end_reception(1, true, &hearing(Model::Threshold));
+    assert_eq!(ended.unwrap().fate, Fate::Off);
+}
+
+#[test]
+fn interference_is_what_is_heard_beside_the_frame() {
+    let mut transceiver = locked(-50.0);
+    transceiver.add(&arriving(2, -60.0), Fate::Collided);
+    transceiver.add(&arriving(3, -70.0), Fate::Weak);
+    transceiver.sum_interference();
+    let both = from_db(-60.0) + from_db(-70.0);
+    let found = transceiver.reception().unwrap().interference_mw;
+    assert!((found / both - 1.0).abs() < 1e-9);
+    // A signal that ends says why it was not received.
+    assert_eq!(transceiver.remove(2, false), Fate::Collided);
+    assert_eq!(transceiver.remove(3, false), Fate::Weak);
+    transceiver.sum_interference();
+    assert!(transceiver.reception().unwrap().interference_mw < 1e-18);
+}
+
+#[test]
+fn the_channel_is_busy_while_a_sensed_signal_is_there() {
+    let mut transceiver = transceiver();
+    for tx in [1, 2] {
+        transceiver.add(&arriving(tx, -70.0), Fate::Weak);
+        transceiver.begins_to_sense();
+    }
+    transceiver.remove(1, true);
+    assert!(transceiver.senses());
+    transceiver.remove(2, true);
+    assert!(!transceiver.senses());
+}
+
+/// Bits at a ratio far above what DSSS needs come through, bits far below do not.
+#[test]
+fn bits_decide_where_reception_is_by_error_rate() {
+    let (params, hearing) = (Params::default(), hearing(Model::ErrorRate));
+    let fate_at = |interference_dbm: f64| {
+        let mut transceiver = locked(-60.0);
+        let reception = transceiver.reception_mut().unwrap();
+        reception.interference_mw = from_db(interference_dbm);
+        reception.worst_mw = from_db(interference_dbm);
+        transceiver.count_bits(us(1000), &params.phy, &hearing);
+        let ended = transceiver.end_reception(1, false, &hearing);
+        ended.unwrap().fate
+    };
+    assert_eq!(fate_at(-90.0), Fate::Delivered);
+    assert_eq!(fate_at(-50.0), Fate::Collided);
+}
+
+#[test]
+fn thresholds_decide_what_is_sensed_and_what_is_decoded() {
+    let hearing = hearing(Model::Threshold);
+    let Params {
+        rx_threshold_dbm: rx,
+        cs_threshold_dbm: cs,
+        ..
+    } = Params::default();
+    assert!(hearing.senses(cs) && !hearing.senses(cs - 0.001));
+    assert!(hearing.decodes(rx) && !hearing.decodes(rx - 0.001));
+}
