@@ -69,7 +69,7 @@ class Run(reader.Results):
     @property
     def digest(self) -> str:
         """SHA-256 over all tables' values: equal for equal runs."""
-        return str(self.manifest["digest"])
+        return str(self.manifest.digest)
 
     @property
     def goodput_kbps(self) -> float:

@@ -260,7 +260,7 @@ def states(run: Results) -> Series:
 def health(run: Results, only: str) -> Series:
     return {
         (item,): {-1.0: value}
-        for item, value in numbers(run.manifest["medium"])
+        for item, value in numbers(run.manifest.medium)
         if re.fullmatch(only, item)
     }
 
@@ -382,7 +382,7 @@ def expectations(s: Streamed) -> dict[tuple[str, str, str], tuple[Key, Series]]:
         (health_board, "Trustworthy", "A"): ((), of_run(1)),
         (health_board, "System calls a frame", "A"): (
             (),
-            of_run(one.manifest["medium"]["system_calls"]["per_frame"]),
+            of_run(one.manifest.medium["system_calls"]["per_frame"]),
         ),
         (health_board, "Unaccounted frames", "A"): ((), of_run(0)),
         (health_board, "Frames and their outcomes", "A"): (items, health(one, r"frames\..*")),

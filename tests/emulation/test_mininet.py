@@ -365,7 +365,7 @@ def test_mininet_wifi_makes_a_scenario_s_stations(tmp_path: Path, hoplab: Hoplab
     own, others = load(tmp_path / "hoplab"), load(tmp_path / "mininet-wifi")
     assert others.goodput_kbps == pytest.approx(own.goodput_kbps, rel=0.5)
     assert {row["node"] for row in others.rows("radios")} == {"n0", "n1", "n2", "n3"}
-    assert others.manifest["machine_hash"] is None
+    assert others.manifest.machine_hash is None
     again = hoplab("verify", "mininet-wifi", cwd=tmp_path)
     assert again.returncode == 0 and "reproduced" in again.stdout, again.stderr
 

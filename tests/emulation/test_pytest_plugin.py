@@ -190,7 +190,7 @@ def test_asks_for_the_same_run(lab, number, tmp_path_factory):
         "flow": [{"source": "n0", "destination": "n1"}],
     })
     with open(os.environ["RUNS"], "a") as file:
-        file.write(f"{run.run_dir} {run.manifest['digest']} {os.environ['PYTEST_XDIST_WORKER']}\\n")
+        file.write(f"{run.run_dir} {run.manifest.digest} {os.environ['PYTEST_XDIST_WORKER']}\\n")
 """
 
 

@@ -106,7 +106,7 @@ FINISHED = {"machine": "uml", "digest": DIGEST, "tables": {}, "captures": {}}
 @pytest.mark.parametrize(
     ("manifest", "scenario", "message"),
     [
-        ([], {}, "is not that of a finished run"),
+        ([], {}, "is no JSON object"),
         ({}, {}, "is not that of a finished run"),
         # A stranger's scenario does not get at the host's own kernel.
         ({**FINISHED, "machine": "host"}, {}, "was not run on a sealed machine"),

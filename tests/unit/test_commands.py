@@ -20,6 +20,7 @@ from hoplab.host import results
 from hoplab.host.machine import confined, select, uml
 from hoplab.host.machine.sealed import Machine
 from hoplab.host.machine.watch import Limits
+from hoplab.host.results.manifest import Manifest
 from hoplab.host.runs.kinds import Sealed, Watched
 from hoplab.many.study import expected
 from hoplab.many.study.folder import Study, names
@@ -152,9 +153,8 @@ def test_the_json_of_a_run_names_its_folder(
 ) -> None:
     file, folder = tmp_path / "a.toml", tmp_path / "results"
     file.write_text(SCENARIO)
-    manifest = {"verdict": {"warnings": []}}
     following = SimpleNamespace(warnings=list, accounts=[])
-    done = running.Done(manifest, folder / "report.html", following)
+    done = running.Done(Manifest(), folder / "report.html", following)
     monkeypatch.setattr(running, "_performed", lambda *arguments: done)
     monkeypatch.setattr(results, "load", lambda folder: None)
     monkeypatch.setattr(running, "summary", lambda found: {"digest": "d"})

@@ -73,6 +73,15 @@ def test_a_machine_of_others_runs_when_the_user_says_so(tmp_path: Path) -> None:
         pack.add_machine(tar, machine, "machine/")
         for name in ("manifest.json", "scenario.json"):
             pack.add(tar, f"run/{name}", (run / name).read_bytes())
+    silent = a_run(tmp_path / "silent", machine_hash=None)
+    unnamed = tmp_path / "silent.tar.zst"
+    with pack.writing(unnamed) as tar:
+        pack.add_machine(tar, machine, "machine/")
+        for name in ("manifest.json", "scenario.json"):
+            pack.add(tar, f"run/{name}", (silent / name).read_bytes())
+    # A manifest that keeps silent about the machine does not make it the user's.
+    with pytest.raises(MissingTool, match="--trust"):
+        again.verify(unnamed, print)
     with pytest.raises(MissingTool, match="--trust"):
         again.verify(packed, print)
     head = {"key": KEY, "machine": machine.id, "evaluation": stored.evaluation()}

@@ -19,7 +19,7 @@ from hoplab import __version__
 from hoplab.front.commands import cli, completion, start
 from hoplab.front.commands import run as command
 from hoplab.host import results
-from hoplab.host.results.manifest import Where
+from hoplab.host.results.manifest import Manifest, Where
 from hoplab.host.runs import collect, compare, folder, listing
 from hoplab.host.stream.hub import Stream
 from hoplab.model import errors
@@ -355,7 +355,7 @@ def test_of_several_runs_one_that_fails_stops_no_other(
     def performed(scenario: Any, file: Path, *_: Any) -> command.Done:
         if file.stem == "bad":
             raise errors.GuestFailed("the guest hung")
-        manifest = {"verdict": {"warnings": []}, "virtual_s": 3.0, "wall_s": 1.0}
+        manifest = Manifest(virtual_s=3.0, wall_s=1.0)
         made = _run(tmp_path / where / f"run-{file.stem}")
         return command.Done(manifest, made / "report.html", Stream([]))
 

@@ -92,7 +92,7 @@ def test_a_killed_run_is_finished(killed: Path) -> None:
     flow = run.rows("flows")[0]
     assert (flow["stop_s"], flow["delivered_bytes"]) == (2, 1000)
     assert flow["goodput_kbps"] == pytest.approx(1000 * 8e-3 / 2)
-    assert run.manifest["verdict"]["status"] == 5
+    assert run.manifest.verdict.status == 5
     with pytest.raises(ResultsError, match="is complete"):
         collect.finish(killed)
 

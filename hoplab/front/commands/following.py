@@ -37,7 +37,7 @@ def told_so_far(pages: list[Path]) -> Iterator[None]:
         for page in pages:
             found = results.load(page.parent)
             messages.print(summary_table(found))
-            reached = found.manifest.get("virtual_s") or _last_s(found)
+            reached = found.manifest.virtual_s or _last_s(found)
             planned = found.scenario["duration_s"]
             say(f"results so far, to {reached:g} of {planned:g} s, are in {page.parent}")
             say(f"report: {page}")

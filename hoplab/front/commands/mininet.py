@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -16,6 +16,7 @@ from hoplab.front.commands.options import say, tell_stalled
 from hoplab.front.mininet import found as mininet_wifi
 from hoplab.front.mininet import launch, measured, streamed
 from hoplab.host import results
+from hoplab.host.results.manifest import Manifest
 from hoplab.host.stream.chosen import sinks
 from hoplab.host.terminal import output
 from hoplab.show.report.summary import summary_table
@@ -91,10 +92,10 @@ def _tell_stream(line: str) -> None:
     say(f"hoplab: {line}")
 
 
-def _tell_recordings(manifests: dict[Path, dict[str, Any]]) -> None:
+def _tell_recordings(manifests: dict[Path, Manifest]) -> None:
 
     for folder, manifest in manifests.items():
         output.print(summary_table(results.load(folder)))
-        for doubt in manifest["verdict"]["warnings"]:
+        for doubt in manifest.verdict.warnings:
             say(f"hoplab: warning: {doubt}")
-        say(f"hoplab: {folder / 'report.html'}; digest {manifest['digest']}")
+        say(f"hoplab: {folder / 'report.html'}; digest {manifest.digest}")

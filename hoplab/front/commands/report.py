@@ -28,6 +28,6 @@ def finish(run_folder: Annotated[Path, typer.Argument(metavar="RUN")]) -> None:
 
     manifest = collect.finish(run_folder)
     page = reports.render(run_folder)
-    ended = manifest["verdict"]["error"] or "the run had come to its end"
+    ended = manifest.verdict.error or "the run had come to its end"
     output.print(f"{run_folder}: tables made; {ended}", soft_wrap=True, markup=False)
     output.print(f"report: {page}", soft_wrap=True, markup=False)

@@ -24,7 +24,7 @@ from hoplab.front.commands.options import (
 )
 from hoplab.front.mininet.found import builder
 from hoplab.host import results
-from hoplab.host.results.manifest import Where
+from hoplab.host.results.manifest import Manifest, Where
 from hoplab.host.runs import kinds
 from hoplab.host.runs.launch import Observers, RunRequest, perform, require_time
 from hoplab.host.stream.chosen import sinks
@@ -150,7 +150,7 @@ def _print(line: str) -> None:
 class Done:
     """A run that has ended: its manifest, its report, and its stream."""
 
-    manifest: dict[str, Any]
+    manifest: Manifest
     page: Path
     following: Stream
 
@@ -159,7 +159,7 @@ class Done:
         return self.page.parent
 
     def warnings(self) -> list[str]:
-        return [*self.manifest["verdict"]["warnings"], *self.following.warnings()]
+        return [*self.manifest.verdict.warnings, *self.following.warnings()]
 
     def as_json(self) -> dict[str, Any]:
         accounts = [asdict(account) for account in self.following.accounts]
@@ -168,7 +168,7 @@ class Done:
 
     def lines(self) -> list[str]:
         """What is said below the table."""
-        virtual_s, wall_s = self.manifest["virtual_s"], self.manifest["wall_s"]
+        virtual_s, wall_s = self.manifest.virtual_s or 0.0, self.manifest.wall_s or 1.0
         return [
             f"{virtual_s:g} virtual s in {wall_s:.1f} s ({virtual_s / wall_s:.1f} to 1)",
             *self.following.summary(),

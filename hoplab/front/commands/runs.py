@@ -17,7 +17,6 @@ from hoplab.front.mininet.found import builder
 from hoplab.host import results
 from hoplab.host.analysis import ns2trace
 from hoplab.host.analysis import trace as traces
-from hoplab.host.results.manifest import read_json
 from hoplab.host.runs import again, artifact, compare, listing
 from hoplab.host.terminal import messages, output
 from hoplab.model.errors import NotReproduced
@@ -87,14 +86,14 @@ def diff(
     if as_json:
         print(json.dumps([{**asdict(d), "change": d.change} for d in found]))
     elif not found:
-        output.print(f"the same scenario, machine and results, digest {one.manifest['digest']}")
+        output.print(f"the same scenario, machine and results, digest {one.manifest.digest}")
     else:
         output.print(_differences(first, second, found))
-        if one.manifest.get("digest") == other.manifest.get("digest"):
+        if one.manifest.digest == other.manifest.digest:
             output.print("all tables are the same")
         if len(found) > MOST_ROWS:
             output.print(f"and {len(found) - MOST_ROWS} more; --json prints all")
-    if status and one.manifest.get("digest") != other.manifest.get("digest"):
+    if status and one.manifest.digest != other.manifest.digest:
         raise typer.Exit(NotReproduced.exit_status)
 
 
@@ -153,7 +152,7 @@ def pack_run(
 ) -> None:
     """Write a run with its machine to one file, which 'hoplab verify' takes anywhere."""
 
-    machine = artifact.write(run_folder, read_json(run_folder / "manifest.json"), file)
+    machine = artifact.write(run_folder, file)
     size = file.stat().st_size >> 20
     output.print(f"{file}: {size} MiB, with machine {machine.id}", soft_wrap=True, markup=False)
 

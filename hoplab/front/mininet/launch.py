@@ -23,6 +23,7 @@ from hoplab.host.machine import store
 from hoplab.host.machine.guests import Boot, OpenGuest
 from hoplab.host.machine.uml import Streams, refuse_input, run_guest
 from hoplab.host.machine.watch import Limits
+from hoplab.host.results.manifest import Manifest
 from hoplab.host.runs import folder
 from hoplab.model import reading
 from hoplab.model.errors import MissingTool, ResultsError, ScenarioError
@@ -139,7 +140,7 @@ def refused(out: Path) -> list[str]:
         return []
 
 
-def complete(out: Path) -> dict[Path, dict[str, Any]]:
+def complete(out: Path) -> dict[Path, Manifest]:
     """Make tables and a report of every recording in ``out``; their manifests by folder."""
     medium = out / RECORDS
     return {run: measured.complete(run, medium, None) for run in measured.recordings(out)}

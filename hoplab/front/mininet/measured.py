@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hoplab.front.mininet.recording import STARTED
-from hoplab.host.results.manifest import Where
+from hoplab.host.results.manifest import Manifest, Where
 from hoplab.host.results.tables import raw_rows
 from hoplab.host.runs import collect
 from hoplab.model.errors import GuestFailed
@@ -28,7 +28,7 @@ def recordings(out: Path) -> list[Path]:
     return sorted(path.parent for path in out.glob("*/scenario.json"))
 
 
-def complete(out: Path, medium: Path | None, status: int | None) -> dict[str, Any]:
+def complete(out: Path, medium: Path | None, status: int | None) -> Manifest:
     """Make tables and report of the recording in ``out``; returns the manifest. ``medium`` is the
     folder of the medium's own records, if there are some, ``status`` the lab's (None: killed)."""
     from hoplab.show import report  # takes a second to import

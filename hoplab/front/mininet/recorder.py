@@ -75,8 +75,8 @@ def _measure(request: dict[str, Any], scenario: Scenario, out: Path) -> int:
     for line in stream.warnings():
         print(f"hoplab: warning: {line}", file=sys.stderr)
     manifest = measured.complete(out, None, status)
-    if manifest["verdict"]["error"] is not None:
-        _say(error=f"record: {manifest['verdict']['error']}")
+    if manifest.verdict.error is not None:
+        _say(error=f"record: {manifest.verdict.error}")
     return status
 
 

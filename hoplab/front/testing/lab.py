@@ -112,7 +112,7 @@ def _is_whole(folder: Path) -> bool:
         run = api.load(folder)
     except ResultsError:
         return False
-    return run.manifest["verdict"]["status"] == 0 and not any(digests.damage(folder, run.manifest))
+    return run.manifest.verdict.status == 0 and not any(digests.damage(folder, run.manifest))
 
 
 @contextmanager

@@ -8,11 +8,11 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
 from hoplab.host.results import parquet
+from hoplab.host.results.manifest import Manifest
 
 BATCH_ROWS = 65_536
 
@@ -48,29 +48,25 @@ def of_table(table: pa.Table) -> str:
     return sha.hexdigest()
 
 
-def damage(run: Path, manifest: dict[str, Any]) -> Iterator[str]:
+def damage(run: Path, manifest: Manifest) -> Iterator[str]:
     """A line for each table and capture that is not as the manifest says."""
-    if not isinstance(manifest.get("tables"), dict):
+    if manifest.tables is None:
         yield "manifest.json: names no tables; the run is from another version, or not complete"
         return
-    captures = manifest.get("captures", {})
-    if not isinstance(captures, dict) or any("/" in n for n in [*manifest["tables"], *captures]):
-        yield "manifest.json: names files outside the run's folder"
-        return
     present = {path.stem for path in (run / "tables").glob("*.parquet")}
-    for name, told in manifest["tables"].items():
+    for name, told in manifest.tables.items():
         found = _table_on_disk(run / "tables" / f"{name}.parquet")
         if found != told:
             yield f"tables/{name}.parquet: {found if found in REASONS else ALTERED}"
-    for name in sorted(present - manifest["tables"].keys()):
+    for name in sorted(present - manifest.tables.keys()):
         yield f"tables/{name}.parquet: {ADDED}"
-    for name, told in captures.items():
+    for name, told in manifest.captures.items():
         path = run / "captures" / name
         if not path.is_file():
             yield f"captures/{name}: {GONE}"
         elif _of_file(path) != told:
             yield f"captures/{name}: {ALTERED}"
-    if Digests(manifest["tables"], captures).digest != manifest.get("digest"):
+    if Digests(manifest.tables, manifest.captures).digest != manifest.digest:
         yield "manifest.json: its digest is not that of its tables"
 
 

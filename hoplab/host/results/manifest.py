@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a finished run's ``manifest.json`` may say: it may be a stranger's.
-
-Keys that nothing here decides by may be anything.
-"""
+"""A run's ``manifest.json``, typed and with a version; it may be a stranger's."""
 
 from __future__ import annotations
 
@@ -16,7 +13,11 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from hoplab.model import reading
 from hoplab.model.errors import ResultsError
 
+NAME = "manifest.json"
+VERSION = 1
 LARGEST_BYTES = 64 << 20
+RUNNING, RECORDS_ONLY, COMPLETE = "running", "records only", "complete"
+"""States of a run: it goes on (or was killed), its records wait for `finish`, all is there."""
 
 Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Text = Annotated[str, StringConstraints(max_length=1000)]
@@ -36,42 +37,75 @@ class Where(StrEnum):
     """The network of a script for Mininet-WiFi: nothing but the script can repeat it."""
 
 
-class _Verdict(BaseModel):
-    model_config = ConfigDict(strict=True, extra="ignore")
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, strict=True, extra="ignore", allow_inf_nan=False)
 
+
+class Verdict(_Frozen):
+    """How a run ended: exit status 0, or another with its reason; None while it goes on."""
+
+    status: int | None = None
     error: str | None = None
     warnings: list[str] = []
 
 
-class _Manifest(BaseModel):
-    model_config = ConfigDict(strict=True, extra="ignore", allow_inf_nan=False)
+class Manifest(_Frozen):
+    """``manifest.json`` of a run's folder: what the run is, on what, and what came of it."""
 
-    machine: Text = "uml"
-    state: Text = "complete"
+    version: int = 0
+    """Of this model; 0 where the file names none, as those before version 1."""
+    run: str = ""
+    state: Text = COMPLETE
     digest: Text | None = None
-    started: Text = ""
+    hoplab_version: str | None = None
     machine_hash: Hash | None = None
     machine_parts: dict[str, Text] | None = None
     packages: Annotated[list[Line], Field(max_length=100_000)] | None = None
+    daemons: dict[str, Any] = {}
+    host: dict[str, Any] | None = None
+    confinement: str | None = None
+    seed: int | None = None
+    machine: Annotated[Where, Field(strict=False)] = Where.GUEST
+    started: Text = ""
+    routing: dict[str, Any] = {}
+    verdict: Verdict = Verdict()
+    wall_s: int | float | None = None
     tables: dict[Name, Text] | None = None
-    captures: dict[Name, Text] | None = None
+    captures: dict[Name, Text] = {}
+    kernel: str | None = None
     virtual_s: int | float | None = None
-    verdict: _Verdict | None = None
+    tcp_settings: dict[str, Any] = {}
+    medium: dict[str, Any] | None = None
+
+    def document(self) -> dict[str, Any]:
+        """As ``manifest.json`` has it: what is known so far."""
+        return self.model_dump(mode="json", exclude_unset=True)
+
+    def updated(self, **values: Any) -> Manifest:
+        """This with other values, of the present version."""
+        return self.model_copy(update={"version": VERSION, **values})
 
 
-def check(manifest: Any, source: object) -> dict[str, Any]:
-    """The manifest itself; raises `ResultsError` where it does not say what one says."""
-    if not isinstance(manifest, dict):
+def read(path: Path, source: object = None) -> Manifest:
+    """The manifest in a file, which messages call ``source``. Raises `ResultsError` where it does
+    not say what one says."""
+    source = path if source is None else source
+    found = read_json(path)
+    if not isinstance(found, dict):
         raise ResultsError(f"{source}: is no JSON object; run it again")
+    version = found.get("version", 0)
+    if isinstance(version, int) and version > VERSION:
+        raise ResultsError(
+            f"{source}: has version {version}, this hoplab reads up to {VERSION}; use a newer one"
+        )
     try:
-        _Manifest.model_validate(manifest)
+        return Manifest.model_validate(found)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         where = ".".join(map(str, first["loc"]))[:80]
         raise ResultsError(
             f"{source}: is no run's manifest: {where!r}: {first['msg']}; run it again"
         ) from None
-    return manifest
 
 
 def read_json(path: Path) -> Any:

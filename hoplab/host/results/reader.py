@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from hoplab.host.results import arrow, parquet
 from hoplab.host.results import manifest as manifests
+from hoplab.host.results.manifest import COMPLETE, Manifest
 from hoplab.model.errors import ResultsError
 from hoplab.model.records.schema import TABLES
 
@@ -25,7 +26,7 @@ class Results:
     """
 
     run_dir: Path
-    manifest: dict[str, Any]
+    manifest: Manifest
     scenario: dict[str, Any]
     _tables: dict[str, pa.Table] = field(default_factory=dict, repr=False, compare=False)
 
@@ -125,8 +126,9 @@ def load(run_dir: Path | str) -> Results:
     folder = Path(run_dir)
     if not folder.is_dir():
         raise ResultsError(f"{folder}: is no folder; name the folder of a finished run")
-    manifest = manifests.check(_json(folder / "manifest.json"), folder / "manifest.json")
-    if manifest.get("state", "complete") != "complete":
+    _require(folder / manifests.NAME)
+    manifest = manifests.read(folder / manifests.NAME)
+    if manifest.state != COMPLETE:
         raise ResultsError(
             f"{folder}: has no tables: it is still running, or was killed, or its disk was full; "
             f"'hoplab finish {folder}' makes them from its records"
@@ -134,11 +136,15 @@ def load(run_dir: Path | str) -> Results:
     return Results(folder, manifest, _json(folder / "scenario.json"))
 
 
-def _json(path: Path) -> dict[str, Any]:
+def _require(path: Path) -> None:
     if not os.path.lexists(path):
         raise ResultsError(
             f"{path.parent}: is no finished run: it has no {path.name}; name a run's folder"
         )
+
+
+def _json(path: Path) -> dict[str, Any]:
+    _require(path)
     value = manifests.read_json(path)
     if not isinstance(value, dict):
         raise ResultsError(f"{path}: is no JSON object; run it again")

@@ -6,13 +6,12 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from hoplab.host.machine import compare, select, trust
 from hoplab.host.machine.sealed import SHORT, Machine
 from hoplab.host.results import digests
 from hoplab.host.results import manifest as manifests
-from hoplab.host.results.manifest import Where, read_json
+from hoplab.host.results.manifest import Manifest, Where, read_json
 from hoplab.host.runs import artifact, kinds, launch
 from hoplab.host.runs.builder import Find, none_here
 from hoplab.host.runs.kinds import Kind
@@ -47,47 +46,50 @@ def _compare(
     find: Find,
 ) -> str:
     manifest = _manifest(name, folder)
-    if manifest["machine"] == Where.SCRIPT:
+    if manifest.machine is Where.SCRIPT:
         raise ResultsError(f"{name}: is of a script's network; the script can be run again")
-    if manifest["machine"] == Where.SHELL:
+    if manifest.machine is Where.SHELL:
         raise ResultsError(f"{name}: somebody took part in it; its scenario.json has what was done")
-    if machine is not None and manifest["machine"] != Where.GUEST:
+    if machine is not None and manifest.machine is not Where.GUEST:
         raise ResultsError(f"{name}: was not run on a sealed machine, so nobody could repeat it")
     damage = list(digests.damage(folder, manifest))
     if damage:
         more = f" (and {len(damage) - 1} more)" if len(damage) > 1 else ""
         raise NotReproduced(f"{name}: {damage[0]}{more}")
-    if manifest["machine"] == Where.GUEST and manifest.get("machine_hash", "") is not None:
-        machine = machine or _machine(name, manifest)
+    if machine is None and manifest.machine is Where.GUEST and manifest.machine_hash is not None:
+        machine = _machine(name, manifest)
+    if machine is not None:  # a stranger's, maybe, whatever the manifest says
         trust.require(machine, name, given)
-        _tell(name, manifest, machine, say)
+        _say_differences(name, manifest, machine, say)
     scenario = parse(read_json(folder / "scenario.json"), f"{name}: scenario.json")
     with tempfile.TemporaryDirectory(prefix="hoplab-verify-") as place:
         where = Path(place) / "again"
         if machine is not None:
             on: Kind = kinds.Sealed(machine)
         else:
-            on = kinds.chosen(Where(manifest["machine"]), scenario, find)
+            on = kinds.chosen(manifest.machine, scenario, find)
         again = launch.perform(RunRequest(scenario, on, out=where))
-    if again["digest"] != manifest["digest"]:
+    if again.digest != manifest.digest:
         why = ""
-        if machine is not None and machine.id != manifest.get("machine_hash"):
+        if machine is not None and machine.id != manifest.machine_hash:
             why = "; the machines differ, see above"
-        raise NotReproduced(
-            f"{name}: digest {manifest['digest'][:SHORT]}… became {again['digest'][:SHORT]}…{why}"
-        )
-    return str(again["digest"])
+        raise NotReproduced(f"{name}: digest {_short(manifest)}… became {_short(again)}…{why}")
+    return str(again.digest)
 
 
-def _manifest(name: Path, folder: Path) -> dict[str, Any]:
+def _manifest(name: Path, folder: Path) -> Manifest:
     """What the run's manifest says, which may be anything where a stranger sent it."""
-    manifest = read_json(folder / "manifest.json")
-    if isinstance(manifest, dict) and {"machine", "digest"} <= manifest.keys():
-        return manifests.check(manifest, f"{name}: manifest.json")
+    manifest = manifests.read(folder / manifests.NAME, f"{name}: {manifests.NAME}")
+    if {"machine", "digest"} <= manifest.model_fields_set:
+        return manifest
     raise ResultsError(f"{name}: its manifest.json is not that of a finished run")
 
 
-def _machine(name: Path, manifest: dict[str, Any]) -> Machine:
+def _short(manifest: Manifest) -> str:
+    return (manifest.digest or "")[:SHORT]
+
+
+def _machine(name: Path, manifest: Manifest) -> Machine:
     """The run's own machine where it is here, else the one that runs take."""
     try:
         return artifact.find(manifest, name)
@@ -95,16 +97,16 @@ def _machine(name: Path, manifest: dict[str, Any]) -> Machine:
         return select.chosen()
 
 
-def _tell(
-    name: Path, manifest: dict[str, Any], machine: Machine, say: Callable[[str], None]
+def _say_differences(
+    name: Path, manifest: Manifest, machine: Machine, say: Callable[[str], None]
 ) -> None:
-    then = str(manifest.get("machine_hash"))
+    then = str(manifest.machine_hash)
     if then == machine.id:
         return
     say(f"{name}: was run on machine {then[:SHORT]}, here is {machine.id[:SHORT]}; they differ in")
     lines = [
-        *compare.of_packages(manifest.get("packages") or [], machine.packages()),
-        *compare.of_parts(manifest.get("machine_parts") or {}, compare.parts(machine)),
+        *compare.of_packages(manifest.packages or [], machine.packages()),
+        *compare.of_parts(manifest.machine_parts or {}, compare.parts(machine)),
     ]
     for line in lines[:MOST_DIFFERENCES]:
         say(f"  {line}")

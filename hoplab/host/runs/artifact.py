@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from hoplab.host.machine import pack, sealed, store
 from hoplab.host.machine.sealed import SHORT, Machine
 from hoplab.host.results import manifest as manifests
+from hoplab.host.results.manifest import Manifest
 from hoplab.model.errors import MissingTool, ResultsError
 
 RUN, MACHINE = "run/", "machine/"
@@ -19,9 +19,9 @@ NEEDED = ("manifest.json", "scenario.json")
 LARGEST_BYTES = 16 << 30
 
 
-def write(run: Path, manifest: dict[str, Any], file: Path) -> Machine:
+def write(run: Path, file: Path) -> Machine:
     """Write the artifact of a finished run to ``file``; returns the machine that it holds."""
-    machine = find(manifests.check(manifest, f"{run}: manifest.json"), run)
+    machine = find(manifests.read(run / manifests.NAME), run)
     names = [name for name in FILES if _is_own(run / name)]
     for folder in FOLDERS:
         names += sorted(
@@ -44,10 +44,10 @@ def _is_own(path: Path) -> bool:
     return path.is_file() and not path.is_symlink()
 
 
-def find(manifest: dict[str, Any], run: Path) -> Machine:
+def find(manifest: Manifest, run: Path) -> Machine:
     """The machine of a run, from the store; raises `MissingTool` where it is not there."""
-    identity = manifest.get("machine_hash")
-    if not isinstance(identity, str):
+    identity = manifest.machine_hash
+    if identity is None:
         raise ResultsError(f"{run}: was not run on a sealed machine, so nobody could repeat it")
     try:
         machine = store.find(identity)

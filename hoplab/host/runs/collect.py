@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from pydantic import BaseModel, ConfigDict
 
 from hoplab import __version__
 from hoplab.guest.system import signals
@@ -19,8 +20,17 @@ from hoplab.guest.system.processes import program
 from hoplab.host.machine import compare, confined, surroundings
 from hoplab.host.machine.sealed import Machine
 from hoplab.host.results import digests, flows, packets, tables
+from hoplab.host.results import manifest as manifests
 from hoplab.host.results.flows import Course
-from hoplab.host.results.manifest import Where
+from hoplab.host.results.manifest import (
+    COMPLETE,
+    RECORDS_ONLY,
+    RUNNING,
+    VERSION,
+    Manifest,
+    Verdict,
+    Where,
+)
 from hoplab.host.runs import folder
 from hoplab.host.runs.folder import shown
 from hoplab.host.runs.kinds import programs
@@ -30,114 +40,130 @@ from hoplab.model.records import inplace
 from hoplab.model.scenario.model import Scenario
 from hoplab.model.scenario.plan import plan
 
-MANIFEST = "manifest.json"
-RUNNING, RECORDS_ONLY, COMPLETE = "running", "records only", "complete"
-"""States of a run: it goes on (or was killed), its records wait for `finish`, all is there."""
 ROOM = 2048
 """Bytes kept in the manifest for how a run ended on a full disk."""
 SHORT = 500
 
 
+class _Ended(BaseModel):
+    """What the lab said of itself, as far as it came (`hoplab.guest.lab.account`)."""
+
+    model_config = ConfigDict(frozen=True)
+
+    status: int | None = None
+    error: str | None = None
+    warnings: list[str] = []
+    kernel: str | None = None
+    virtual_s: float | None = None
+    tcp_settings: dict[str, Any] = {}
+    realtime_epoch_ns: int | None = None
+    monotonic_epoch_ns: int | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        return Verdict(status=self.status, error=self.error, warnings=self.warnings)
+
+
 def begin(out: Path, scenario: Scenario, where: Where, sealed: Machine | None = None) -> None:
     """Write a manifest that says what the run is, and keep room for how it ends."""
-    manifest: dict[str, Any] = {
-        "run": shown(Path(out.name)),
-        "state": RUNNING,
-        "digest": None,
-        "hoplab_version": __version__,
-        "machine_hash": None if sealed is None else sealed.id,
-        "machine_parts": None if sealed is None else compare.parts(sealed),
-        "packages": None if sealed is None else sealed.packages(),
-        "daemons": _versions(scenario) if sealed is None else _sealed_versions(scenario, sealed),
-        "host": surroundings.found(),
-        "confinement": None if sealed is None else confined.confinement(),
-        "seed": scenario.seed,
-        "machine": where,
-        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "routing": scenario.routing.model_dump(),
-        "verdict": {"status": None, "error": None, "warnings": []},
-    }
-    inplace.write(out / MANIFEST, manifest, reserve=len(json.dumps(manifest, indent=1)) + ROOM)
+    manifest = Manifest(
+        version=VERSION,
+        run=shown(Path(out.name)),
+        state=RUNNING,
+        digest=None,
+        hoplab_version=__version__,
+        machine_hash=None if sealed is None else sealed.id,
+        machine_parts=None if sealed is None else compare.parts(sealed),
+        packages=None if sealed is None else sealed.packages(),
+        daemons=_versions(scenario) if sealed is None else _sealed_versions(scenario, sealed),
+        host=surroundings.found(),
+        confinement=None if sealed is None else confined.confinement(),
+        seed=scenario.seed,
+        machine=where,
+        started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        routing=scenario.routing.model_dump(),
+        verdict=Verdict(status=None, error=None, warnings=[]),
+    )
+    _write(out, manifest, reserve=len(json.dumps(manifest.document(), indent=1)) + ROOM)
 
 
 def gather(
     out: Path, wall_s: float | None, status: int, failure: BaseException | None = None
-) -> dict[str, Any]:
+) -> Manifest:
     """Tables, digest and manifest from what the lab left in ``out``, whose process ended with
     ``status``, and by ``failure`` where that is known.
 
     Raises `ResultsError` where they cannot be made; raw records and a manifest that says so stay,
     for `finish`.
     """
-    manifest = _json(out / MANIFEST)
+    manifest = manifests.read(out / manifests.NAME)
     scenario = Scenario.model_validate(_json(out / "scenario.json"))
-    verdict = _verdict(out, status)
-    if isinstance(failure, signals.Stopped) and verdict["status"] != 0:
-        verdict |= {"status": failure.exit_status, "error": failure.word}
-    manifest["wall_s"] = None if wall_s is None else round(wall_s, 3)
+    ended = _ended(out, status, failure)
+    manifest = manifest.updated(wall_s=None if wall_s is None else round(wall_s, 3))
     try:
-        made = _tables(out, scenario, verdict)
-        found = digests.of_run(out, made)
-        whole = {
-            **manifest,
-            "state": COMPLETE,
-            "digest": found.digest,
-            "tables": found.tables,
-            "captures": found.captures,
-            "kernel": verdict.pop("kernel", None),
-            "virtual_s": verdict.pop("virtual_s", None),
-            "tcp_settings": verdict.pop("tcp_settings", {}),
-            "medium": _medium_account(out),
-            "verdict": verdict,
-        }
-        inplace.write(out / MANIFEST, whole)
+        found = digests.of_run(out, _tables(out, scenario, ended))
+        whole = manifest.updated(
+            state=COMPLETE,
+            digest=found.digest,
+            tables=found.tables,
+            captures=found.captures,
+            kernel=ended.kernel,
+            virtual_s=ended.virtual_s,
+            tcp_settings=ended.tcp_settings,
+            medium=_medium_account(out),
+            verdict=ended.verdict,
+        )
+        _write(out, whole)
     except (OSError, ResultsError) as error:
-        raise _kept(out, manifest, verdict, error) from None
+        raise _kept(out, manifest, ended, error) from None
     return whole
 
 
-def finish(out: Path) -> dict[str, Any]:
+def finish(out: Path) -> Manifest:
     """Make tables and manifest of a run that could not make its own: its disk was full, or it was
     killed. Raises `ResultsError` where it still runs, is complete, or still cannot."""
-    state = _json(out / MANIFEST).get("state", COMPLETE)
-    if state == COMPLETE:
+    if not (out / manifests.NAME).exists():
+        raise ResultsError(f"{out}: has no {manifests.NAME}; name the folder of a run")
+    if manifests.read(out / manifests.NAME).state == COMPLETE:
         raise ResultsError(f"{out}: is complete; 'hoplab report {out}' writes its report again")
     with folder.held(out):
         return gather(out, None, GuestFailed.exit_status)
 
 
-def _kept(
-    out: Path, manifest: dict[str, Any], verdict: dict[str, Any], error: Exception
-) -> ResultsError:
+def _write(out: Path, manifest: Manifest, reserve: int = 0) -> None:
+    inplace.write(out / manifests.NAME, manifest.document(), reserve)
+
+
+def _kept(out: Path, manifest: Manifest, ended: _Ended, error: Exception) -> ResultsError:
     """Note in the manifest's own room that only raw records are there; the error to raise."""
     shutil.rmtree(out / "tables", ignore_errors=True)
     reason = str(error)
     if isinstance(error, OSError):
         reason = f"{out}: cannot be written: {error.strerror}"
-    manifest["state"] = RECORDS_ONLY
-    manifest["verdict"] = {
-        "status": verdict["status"] or ResultsError.exit_status,
-        "error": verdict["error"] or reason[:SHORT],
-        "warnings": [],
-    }
+    verdict = Verdict(
+        status=ended.status or ResultsError.exit_status,
+        error=ended.error or reason[:SHORT],
+        warnings=[],
+    )
     with contextlib.suppress(OSError):
-        inplace.write(out / MANIFEST, manifest)
+        _write(out, manifest.updated(state=RECORDS_ONLY, verdict=verdict))
     if isinstance(error, OSError):
         reason += "; free some space"
     return ResultsError(f"{reason}; the records are kept: 'hoplab finish {out}' completes the run")
 
 
-def _verdict(out: Path, status: int) -> dict[str, Any]:
-    """What the lab told of itself, as far as it came."""
+def _ended(out: Path, status: int, failure: BaseException | None) -> _Ended:
+    """How the lab ended, by itself, its process' status or a signal."""
     try:
-        verdict: dict[str, Any] = json.loads(content(out / "raw" / "verdict.json"))
+        ended = _Ended.model_validate_json(content(out / "raw" / "verdict.json"))
     except (OSError, ValueError):
-        verdict = {"status": None}
-    if verdict["status"] is None:
-        verdict["status"] = status
-        verdict["error"] = f"the lab ended early, with status {status}"
-    verdict.setdefault("warnings", [])
-    return verdict
+        ended = _Ended()
+    if isinstance(failure, signals.Stopped) and ended.status != 0:
+        return ended.model_copy(update={"status": failure.exit_status, "error": failure.word})
+    if ended.status is None:
+        early = f"the lab ended early, with status {status}"
+        return ended.model_copy(update={"status": status, "error": early})
+    return ended
 
 
 def _json(path: Path) -> dict[str, Any]:
@@ -162,17 +188,17 @@ def _medium_account(out: Path) -> dict[str, Any] | None:
     return account
 
 
-def _tables(out: Path, scenario: Scenario, verdict: dict[str, Any]) -> dict[str, pa.Table]:
+def _tables(out: Path, scenario: Scenario, ended: _Ended) -> dict[str, pa.Table]:
     """Every table, those first that are evaluated here: `flows` and `packets`."""
     (out / "raw").mkdir(exist_ok=True)
     work = plan(scenario)
-    date_ns = verdict.pop("realtime_epoch_ns", None)
+    date_ns = ended.realtime_epoch_ns
     udp = {} if date_ns is None else packets.gather(out, work, date_ns)
     course = Course(
         tables.raw_rows(out, "tcp"),
         udp,
-        verdict.pop("monotonic_epoch_ns", None),
-        verdict.get("virtual_s") is not None,
+        ended.monotonic_epoch_ns,
+        ended.virtual_s is not None,
     )
     with (out / "raw" / "flows.jsonl").open("w", encoding="utf-8") as file:
         for row in flows.rows(out, work, course):

@@ -9,6 +9,7 @@ from typing import Any
 
 from hoplab.host.machine import compare as machines
 from hoplab.host.machine.sealed import SHORT
+from hoplab.host.results.manifest import Manifest
 from hoplab.host.results.reader import Results
 
 FIGURES = (
@@ -63,14 +64,15 @@ def _of_tables(values: list[Any]) -> bool:
     return any(isinstance(value, dict) for value in values)
 
 
-def _machines(first: dict[str, Any], second: dict[str, Any]) -> Iterator[Difference]:
+def _machines(first: Manifest, second: Manifest) -> Iterator[Difference]:
     for name in ("machine", "hoplab_version", "kernel"):
-        if first.get(name) != second.get(name):
-            yield Difference("machine", name, first.get(name), second.get(name))
-    lists = [manifest.get("packages") or [] for manifest in (first, second)]
+        ones, others = getattr(first, name), getattr(second, name)
+        if ones != others:
+            yield Difference("machine", name, ones, others)
+    lists = [manifest.packages or [] for manifest in (first, second)]
     for name, one, other in machines.of_packages(*lists):
         yield Difference("machine", name, one, other)
-    hashes = [manifest.get("machine_parts") or {} for manifest in (first, second)]
+    hashes = [manifest.machine_parts or {} for manifest in (first, second)]
     for name, one, other in machines.of_parts(*hashes):
         yield Difference("machine", name, one, other)
 
@@ -84,9 +86,9 @@ def _flows(first: Results, second: Results) -> Iterator[Difference]:
                 yield Difference("results", f"{flow} {column}", one.get(column), other.get(column))
 
 
-def _tables(first: dict[str, Any], second: dict[str, Any]) -> Iterator[Difference]:
+def _tables(first: Manifest, second: Manifest) -> Iterator[Difference]:
     """Tables with other values, by their digests."""
-    ones, others = (manifest.get("tables") or {} for manifest in (first, second))
+    ones, others = (manifest.tables or {} for manifest in (first, second))
     for name in (*ones, *(name for name in others if name not in ones)):
         one, other = ones.get(name), others.get(name)
         if one != other:

@@ -9,12 +9,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from hoplab.guest.system import signals
 from hoplab.host.machine import uml
 from hoplab.host.machine.pace import Pace
 from hoplab.host.machine.watch import Limits
+from hoplab.host.results.manifest import Manifest
 from hoplab.host.runs import collect, folder
 from hoplab.host.runs.kinds import Attendable, Kind, Watched
 from hoplab.host.stream.hub import Stream, told
@@ -69,7 +69,7 @@ class Observers:
 NOBODY = Observers()
 
 
-def perform(request: RunRequest, observers: Observers = NOBODY) -> dict[str, Any]:
+def perform(request: RunRequest, observers: Observers = NOBODY) -> Manifest:
     """Perform a run to its end; returns the manifest.
 
     Results so far are kept and turned into tables when the run fails. Raises the `HoplabError` of
@@ -86,9 +86,7 @@ def perform(request: RunRequest, observers: Observers = NOBODY) -> dict[str, Any
             return _performed(request, out, stream, observers)
 
 
-def _performed(
-    request: RunRequest, out: Path, stream: Stream, observers: Observers
-) -> dict[str, Any]:
+def _performed(request: RunRequest, out: Path, stream: Stream, observers: Observers) -> Manifest:
     started = time.monotonic()
     failure: BaseException | None = None
     status = GuestFailed.exit_status
@@ -105,10 +103,10 @@ def _performed(
             raise error if failure is None else failure from error
     if failure is not None:
         raise failure
-    verdict = manifest["verdict"]
-    if verdict["status"] != 0:
+    verdict = manifest.verdict
+    if verdict.status:
         kept = f"results so far are in {folder.shown(out)}"
-        raise of_status(verdict["status"], f"{manifest['run']}: {verdict['error']}; {kept}")
+        raise of_status(verdict.status, f"{manifest.run}: {verdict.error}; {kept}")
     return manifest
 
 

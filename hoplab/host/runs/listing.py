@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from hoplab.guest.system import signals
-from hoplab.host.results.manifest import read_json
+from hoplab.host.results.manifest import NAME, RECORDS_ONLY, RUNNING, Manifest, read, read_json
 from hoplab.host.results.reader import load
 from hoplab.host.runs import folder
 from hoplab.model.errors import HoplabError, ResultsError
 
-NO_TABLES = ("running", "records only", "damaged")
+NO_TABLES = (RUNNING, RECORDS_ONLY, "damaged")
 
 
 @dataclass(frozen=True)
@@ -47,34 +47,39 @@ def runs(where: Path) -> list[Entry]:
 
 
 def _entry(run: Path) -> Entry:
-    manifest, scenario = (_read(run / name) for name in ("manifest.json", "scenario.json"))
-    verdict = manifest.get("verdict")
-    error = str(verdict.get("error") or "") if isinstance(verdict, dict) else ""
-    state = str(manifest.get("state", "damaged"))
+    manifest, scenario = _manifest(run), _scenario(run)
+    error = manifest.verdict.error or ""
+    state = manifest.state
     if folder.is_running(run):
-        state = "running"
-    elif state == "running":  # whoever ran it was killed
-        state = "records only"
+        state = RUNNING
+    elif state == RUNNING:  # whoever ran it was killed
+        state = RECORDS_ONLY
     elif error:
         state = error if error in signals.WORDS.values() else "failed"
-    seed, virtual_s = manifest.get("seed"), manifest.get("virtual_s")
     return Entry(
         run=run,
         state=state,
-        started=str(manifest.get("started", "")),
+        started=manifest.started,
         title=str(scenario.get("title", "")),
-        seed=seed if isinstance(seed, int) else None,
-        virtual_s=float(virtual_s) if isinstance(virtual_s, int | float) else None,
+        seed=manifest.seed,
+        virtual_s=manifest.virtual_s,
         goodput_kbps=_goodput_kbps(run) if state not in NO_TABLES else None,
-        digest=str(manifest.get("digest") or ""),
+        digest=manifest.digest or "",
         error=error,
     )
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _manifest(run: Path) -> Manifest:
     """What the file says; nothing where it is damaged: one bad run must not hide the others."""
     try:
-        value = read_json(path)
+        return read(run / NAME)
+    except ResultsError:
+        return Manifest(state="damaged")
+
+
+def _scenario(run: Path) -> dict[str, Any]:
+    try:
+        value = read_json(run / "scenario.json")
         return value if isinstance(value, dict) else {}
     except ResultsError:
         return {}

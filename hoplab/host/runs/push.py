@@ -49,24 +49,23 @@ def course(folder: Path) -> Course:
     """A finished run's, with the start that its manifest tells. Raises `ResultsError`."""
     run = results.load(folder)
     try:
-        date = time.strptime(run.manifest["started"], "%Y-%m-%dT%H:%M:%SZ")
-        machine = str(run.manifest["machine"])
-    except (KeyError, TypeError, ValueError):
+        date = time.strptime(run.manifest.started, "%Y-%m-%dT%H:%M:%SZ")
+    except ValueError:
         raise ResultsError(f"{folder}: its manifest tells no start; run it again") from None
     scenario = Scenario.model_validate(run.scenario)
     start_ns = calendar.timegm(date) * NANOSECONDS
-    return Course(folder.resolve().name, folder, scenario, machine, start_ns)
+    return Course(folder.resolve().name, folder, scenario, run.manifest.machine, start_ns)
 
 
 def batches(course: Course) -> Iterator[Batch]:
     """All tables of a finished run, some rows at a time, and what its stream told beside them;
     how fast it went is not known any more."""
     run = results.load(course.folder)
-    state = "complete" if run.manifest["verdict"]["status"] == 0 else "failed"
+    state = "complete" if run.manifest.verdict.status == 0 else "failed"
     yield Batch("run", whole_run(course, state))
     if planned := plan_rows(course):
         yield Batch("plan", planned)
-    if health := health_rows(run.manifest.get("medium")):
+    if health := health_rows(run.manifest.medium):
         yield Batch("health", health)
     for name in TABLES:
         for chunk in run.table(name).to_batches(CHUNK_ROWS):

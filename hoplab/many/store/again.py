@@ -73,10 +73,10 @@ def make(entry: Entry, out: Path, given: bool = False) -> None:
         if entry.error is None:
             raise
         raise ResultsError(f"run {entry.key[:SHORT]}: failed again: {error}") from None
-    if entry.error is None and manifest["digest"] != entry.digest:
+    if entry.error is None and manifest.digest != entry.digest:
         raise NotReproduced(
             f"run {entry.key[:SHORT]}: digest {str(entry.digest)[:SHORT]}… became "
-            f"{manifest['digest'][:SHORT]}…"
+            f"{(manifest.digest or '')[:SHORT]}…"
         )
 
 

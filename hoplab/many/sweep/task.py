@@ -13,7 +13,6 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
@@ -22,12 +21,13 @@ from hoplab.host import results
 from hoplab.host.machine import pack, sealed, select
 from hoplab.host.machine import store as machines
 from hoplab.host.machine.sealed import Machine
+from hoplab.host.results import manifest as manifests
+from hoplab.host.results.manifest import Manifest
 from hoplab.host.runs.kinds import Sealed
 from hoplab.host.runs.launch import RunRequest, perform
 from hoplab.many.store import entry as entries
 from hoplab.many.store.key import evaluation
 from hoplab.model.errors import HoplabError, MissingTool, ResultsError
-from hoplab.model.reading import content
 from hoplab.model.resources import IS_CHECKOUT
 from hoplab.model.scenario.model import Scenario
 from hoplab.show import report
@@ -145,32 +145,32 @@ def make(request: Request, own: Machine, scratch: str | None = None) -> Answer:
             "hoplab_version": __version__,
             "scenario": json.loads(request.scenario),
             "made": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            "virtual_s": manifest.get("virtual_s"),
-            "warnings": (manifest.get("verdict") or {}).get("warnings", []),
+            "virtual_s": manifest.virtual_s,
+            "warnings": manifest.verdict.warnings,
             "wall_s": round(time.monotonic() - began_s, 3),
             "cpu_s": round(_cpu_s() - began_cpu_s, 3),
         }
         if error is not None:
-            reason = (manifest.get("verdict") or {}).get("error") or str(error)
+            reason = manifest.verdict.error or str(error)
             entry = entries.failed(head, reason, error.exit_status)
         else:
-            head |= {"digest": manifest["digest"], "digests": manifest["tables"]}
+            head |= {"digest": manifest.digest, "digests": manifest.tables}
             entry = entries.made(head, _tables(out, request, manifest))
         folder = _archive(out) if request.folder else None
         return Answer(entries.pack(entry), folder)
 
 
-def _tables(out: Path, request: Request, manifest: dict[str, Any]) -> dict[str, pa.Table]:
+def _tables(out: Path, request: Request, manifest: Manifest) -> dict[str, pa.Table]:
     run = results.load(out)
-    return {name: run.table(name) for name in request.tables if name in manifest["tables"]}
+    return {name: run.table(name) for name in request.tables if name in (manifest.tables or {})}
 
 
-def _manifest(out: Path) -> dict[str, Any]:
+def _manifest(out: Path) -> Manifest:
+    """Of a run that may have failed before it had one."""
     try:
-        found: dict[str, Any] = json.loads(content(out / "manifest.json"))
-    except (OSError, ValueError):
-        return {}
-    return found
+        return manifests.read(out / manifests.NAME)
+    except ResultsError:
+        return Manifest()
 
 
 def _cpu_s() -> float:

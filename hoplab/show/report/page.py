@@ -15,7 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from hoplab.guest.system import signals
-from hoplab.host.results.manifest import Where
+from hoplab.host.results.manifest import Manifest, Where
 from hoplab.host.results.reader import Results, load
 from hoplab.model.errors import ResultsError
 from hoplab.model.reading import content
@@ -82,7 +82,7 @@ def _page(results: Results) -> str:
         environment()
         .get_template("report.html.j2")
         .render(
-            title=str(scenario.get("title") or manifest.get("run") or "Run"),
+            title=str(scenario.get("title") or manifest.run or "Run"),
             manifest=manifest,
             scenario=scenario,
             cards=cards,
@@ -102,7 +102,7 @@ def _page(results: Results) -> str:
             moving=moves(data),
             many_stations=MANY_STATIONS,
             stopped=tuple(signals.WORDS.values()),
-            settings=_settings(manifest.get("tcp_settings")),
+            settings=_settings(manifest.tcp_settings),
             source=_source(results.run_dir),
             data=data,
             plotly=library(),
@@ -133,7 +133,7 @@ def _total(rows: list[dict[str, Any]], *keys: str) -> float | None:
 
 
 def _cards(
-    manifest: dict[str, Any],
+    manifest: Manifest,
     flows: list[dict[str, Any]],
     radios: list[dict[str, Any]],
     results: Results,
@@ -162,8 +162,8 @@ def _cards(
         last = {row["node"]: row["energy_j"] for row in results.rows("nodes")}
         energy = _total([{"j": value} for value in last.values()], "j")
     add("Energy", energy or None, "J", 1, "all radios")
-    virtual, wall = number(manifest.get("virtual_s")), number(manifest.get("wall_s"))
-    if manifest.get("machine") in REAL_TIME:
+    virtual, wall = manifest.virtual_s, manifest.wall_s
+    if manifest.machine in REAL_TIME:
         add("Real time", virtual, "s", 1)
         return cards
     note = f"in {wall:.1f} s of wall time" if wall else ""

@@ -31,9 +31,9 @@ _UDP_KEYS = ("sent", "received", "lost", "latency_ms_mean")
 def summary_table(results: Results) -> Table:
     """A row per flow; columns that no flow has a value for are left out."""
     manifest = results.manifest
-    title = str(results.scenario.get("title") or manifest.get("run") or results.run_dir.name)
-    digest = str(manifest.get("digest") or "")[:12]
-    table = Table(title=Text(title), caption=Text(f"seed {manifest.get('seed')}, digest {digest}"))
+    title = str(results.scenario.get("title") or manifest.run or results.run_dir.name)
+    digest = (manifest.digest or "")[:12]
+    table = Table(title=Text(title), caption=Text(f"seed {manifest.seed}, digest {digest}"))
     rows = results.rows("flows")
     columns = [column for column in _COLUMNS if any(row[column[0]] is not None for row in rows)]
     table.add_column("flow")
@@ -83,8 +83,8 @@ def summary(results: Results) -> dict[str, Any]:
     for row in results.rows("nodes"):
         nodes[row.pop("node")] = row
     return {
-        **{key: results.manifest[key] for key in ("run", "digest", "virtual_s", "wall_s")},
-        "warnings": results.manifest["verdict"]["warnings"],
+        **{key: getattr(results.manifest, key) for key in ("run", "digest", "virtual_s", "wall_s")},
+        "warnings": results.manifest.verdict.warnings,
         "flows": flows,
         "nodes": [{"name": name, **row} for name, row in sorted(nodes.items())],
     }
