@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from hoplab.front import sweeps as sweep
     from hoplab.front.api import (
         DaemonDied,
+        Damaged,
         GuestFailed,
         HoplabError,
         MissingTool,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DaemonDied",
+    "Damaged",
     "GuestFailed",
     "HoplabError",
     "MissingTool",

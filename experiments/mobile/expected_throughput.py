@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from hoplab.model.scenario.movement import random_waypoint
+from hoplab.model.scenario.movement import RandomWaypoint, random_waypoint
 
 STATIONS = 30
 WIDTH_M, HEIGHT_M = 1500.0, 300.0
@@ -24,15 +24,9 @@ STEP_S = 0.1
 def hops(pattern: int, speed_mps: float, duration_s: float) -> list[int]:
     """Hops of the shortest path from n0 to n1 every `STEP_S`, 0 where there is none."""
     times = np.arange(0.0, duration_s, STEP_S)
-    traces = random_waypoint(
-        [f"n{i}" for i in range(STATIONS)],
-        width_m=WIDTH_M,
-        height_m=HEIGHT_M,
-        min_speed_mps=round(0.9 * speed_mps, 6),
-        max_speed_mps=round(1.1 * speed_mps, 6),
-        duration_s=duration_s,
-        seed=pattern,
-    )
+    slowest, fastest = round(0.9 * speed_mps, 6), round(1.1 * speed_mps, 6)
+    walk = RandomWaypoint(WIDTH_M, HEIGHT_M, slowest, fastest)
+    traces = random_waypoint([f"n{i}" for i in range(STATIONS)], walk, duration_s, seed=pattern)
     ways = [list(zip(*trace, strict=True)) for trace in traces.values()]
     x = np.stack([np.interp(times, t, at_x) for t, at_x, _ in ways], axis=1)
     y = np.stack([np.interp(times, t, at_y) for t, _, at_y in ways], axis=1)

@@ -31,6 +31,7 @@ from hoplab.host.runs.launch import Observers, RunRequest, perform
 from hoplab.host.terminal import PLAIN_WIDTH
 from hoplab.model.errors import (
     DaemonDied,
+    Damaged,
     GuestFailed,
     HoplabError,
     MissingTool,
@@ -46,6 +47,7 @@ from hoplab.show.report.summary import summary, summary_html, summary_table
 
 __all__ = [
     "DaemonDied",
+    "Damaged",
     "GuestFailed",
     "HoplabError",
     "MissingTool",

@@ -44,11 +44,37 @@ class NotReproduced(HoplabError):
     exit_status = 7
 
 
+class Damaged(HoplabError):
+    """A machine, or a pack of one or of a run, has not the bytes that its hashes say."""
+
+    exit_status = 8
+
+
+class HungUp(HoplabError):
+    """SIGHUP ended the lab."""
+
+    exit_status = 129
+
+
+class Interrupted(HoplabError):
+    """SIGINT, Ctrl-C, ended the lab."""
+
+    exit_status = 130
+
+
+class Terminated(HoplabError):
+    """SIGTERM ended the lab."""
+
+    exit_status = 143
+
+
+OF_THIS_PLACE = (MissingTool, ResultsError, Damaged)
+"""What this computer lacks or has damaged: it says nothing of a run, which others can make."""
+
+
 def of_status(status: int, message: str) -> HoplabError:
     """What a process that ended with ``status`` would have raised."""
     for kind in HoplabError.__subclasses__():
         if kind.exit_status == status:
             return kind(message)
-    error = HoplabError(message)
-    error.exit_status = status
-    return error
+    return HoplabError(message)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hoplab.host import results
-from hoplab.model.scenario.movement import random_waypoint, save
+from hoplab.model.scenario.movement import RandomWaypoint, random_waypoint, save
 
 Run = Callable[..., dict[str, Any]]
 Hoplab = Callable[..., subprocess.CompletedProcess[str]]
@@ -146,16 +146,8 @@ def test_fast_wires_carry_their_rate(run_scenario: Run) -> None:
 
 def test_stations_are_where_the_movement_file_says(tmp_path: Path, run_scenario: Run) -> None:
     """At 10 m/s and 1 mm of a file's rounding, and TCP crosses the moving network."""
-    traces = random_waypoint(
-        stations=[f"n{i}" for i in range(5)],
-        width_m=350,
-        height_m=350,
-        min_speed_mps=9,
-        max_speed_mps=11,
-        pause_s=0,
-        duration_s=20,
-        seed=3,
-    )
+    stations = [f"n{i}" for i in range(5)]
+    traces = random_waypoint(stations, RandomWaypoint(350, 350, 9, 11), duration_s=20, seed=3)
     save(traces, tmp_path / "walk.ns2")
     flows = run_scenario(MOVING)["flows"]
     for row in results.load(tmp_path / "run1").rows("nodes"):

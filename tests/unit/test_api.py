@@ -56,6 +56,7 @@ def test_mistakes_are_exceptions_with_the_commands_messages(
 def test_a_status_becomes_its_exception() -> None:
     assert type(errors.of_status(4, "x")) is hoplab.DaemonDied
     assert errors.of_status(143, "x").exit_status == 143
+    assert errors.of_status(-9, "x").exit_status == 1  # whatever else ends the lab
 
 
 def test_the_package_is_light_until_it_is_used() -> None:

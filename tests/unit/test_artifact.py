@@ -15,7 +15,7 @@ import pytest
 from hoplab.host.machine import assemble, pack, store
 from hoplab.host.results import digests
 from hoplab.host.runs import again, artifact, launch
-from hoplab.model.errors import HoplabError, MissingTool, ResultsError
+from hoplab.model.errors import Damaged, HoplabError, ResultsError
 from tests.unit.test_machine import make
 
 Member = tuple[str, bytes]
@@ -84,7 +84,7 @@ def test_a_hostile_run_writes_nothing_elsewhere(
     file = forged(tmp_path / "run.tar.zst", [*RUN, (name, b"x")], change)
     folder = tmp_path / "taken" / "run"
     folder.mkdir(parents=True)
-    with pytest.raises(MissingTool, match=message) as told:
+    with pytest.raises(Damaged, match=message) as told:
         artifact.read(file, folder)
     assert "\n" not in str(told.value)
     assert not [path for path in tmp_path.rglob("*") if path.name in ("escaped", "large")]
@@ -96,7 +96,7 @@ def test_a_hostile_run_writes_nothing_elsewhere(
 def test_a_run_without_its_manifest_or_scenario(missing: int, tmp_path: Path) -> None:
     name, _ = RUN[missing]
     file = forged(tmp_path / "run.tar.zst", [RUN[1 - missing]])
-    with pytest.raises(MissingTool, match=f"it has no {name.removeprefix('run/')}"):
+    with pytest.raises(Damaged, match=f"it has no {name.removeprefix('run/')}"):
         again.verify(file, print)
 
 

@@ -23,7 +23,7 @@ from hoplab.many.store import again as stored
 from hoplab.many.store import entry as entries
 from hoplab.many.store import serve
 from hoplab.many.store.files import Store
-from hoplab.model.errors import HoplabError, MissingTool, ResultsError
+from hoplab.model.errors import Damaged, HoplabError, MissingTool, ResultsError
 from tests.unit.test_machine import make
 from tests.unit.test_store import entry
 
@@ -116,7 +116,7 @@ def test_a_header_of_3_gb_is_refused_unread(
         return bytes(read(stream, size))
 
     monkeypatch.setattr(tarfile._Stream, "read", watched)  # type: ignore[attr-defined]
-    with pytest.raises(MissingTool, match="is damaged"):
+    with pytest.raises(Damaged, match="is damaged"):
         pack.unpack(headed(tmp_path / "pack", header))
     assert max(asked) <= tarfile.BLOCKSIZE
 
@@ -126,11 +126,11 @@ def test_names_before_names_and_too_much_in_all_are_refused(
 ) -> None:
     header = tarfile.TarInfo("x")
     header.type, header.size = tarfile.GNUTYPE_LONGNAME, 0
-    with pytest.raises(MissingTool, match="is damaged"):
+    with pytest.raises(Damaged, match="is damaged"):
         pack.unpack(headed(tmp_path / "pack", *[header] * 2000))
     monkeypatch.setattr(pack, "MOST_MEMBERS", 2)
     pack.pack(make(), tmp_path / "many")
-    with pytest.raises(MissingTool, match="or 2 files"):
+    with pytest.raises(Damaged, match="or 2 files"):
         pack.unpack(tmp_path / "many")
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What people expect of any command: a start, lists, differences, completion, plain pipes."""
 
+import ast
 import itertools
 import json
 import os
@@ -24,7 +25,7 @@ from hoplab.host.runs import collect, compare, folder, listing
 from hoplab.host.stream.hub import Stream
 from hoplab.model import errors
 from hoplab.model.errors import ScenarioError
-from hoplab.model.resources import PROJECT
+from hoplab.model.resources import PACKAGE, PROJECT
 from hoplab.model.scenario.file import load, parse
 from hoplab.model.scenario.model import ProtocolName
 from hoplab.model.scenario.radio import ProfileName
@@ -388,3 +389,31 @@ def test_exit_statuses_are_those_of_the_docs() -> None:
     ours = {kind.exit_status for kind in (errors.HoplabError, *errors.HoplabError.__subclasses__())}
     signals = {128 + number for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)}
     assert rows == {0, *ours, *signals, 128 + signal.SIGPIPE}
+
+
+MOST_PARAMETERS = 7
+LONGER = {
+    "many/sweep/api.py run",  # public, by keyword only
+    "guest/traffic/counted.py send",
+    "guest/traffic/spaced.py send",
+}
+
+
+def parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """How many a function takes beside the object that it belongs to."""
+    given = function.args
+    named = [*given.posonlyargs, *given.args, *given.kwonlyargs]
+    own = sum(1 for name in named if name.arg not in ("self", "cls"))
+    return own + (given.vararg is not None) + (given.kwarg is not None)
+
+
+def test_no_function_takes_more_than_seven_parameters() -> None:
+    """What belongs together is one object."""
+    longer = {
+        f"{path.relative_to(PACKAGE)} {node.name}"
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        if parameters(node) > MOST_PARAMETERS
+    }
+    assert longer <= LONGER

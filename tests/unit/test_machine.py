@@ -17,7 +17,7 @@ import pytest
 from hoplab.host.machine import adopt, archive, assemble, compare, cpio, pack, sealed, store
 from hoplab.host.machine.cpio import Entry
 from hoplab.host.machine.sealed import Machine
-from hoplab.model.errors import MissingTool
+from hoplab.model.errors import Damaged, MissingTool
 from hoplab.model.resources import PROJECT
 
 ROOT = {
@@ -127,7 +127,7 @@ def test_what_is_cut_or_altered_is_refused_in_a_line(
         (tmp_path / "hurt").write_bytes(hurt)
         try:
             found = pack.unpack(tmp_path / "hurt")
-        except MissingTool as error:
+        except Damaged as error:
             assert "\n" not in str(error)
             refused += 1
         else:
@@ -163,7 +163,7 @@ def test_a_hostile_pack_writes_nothing(
     change(member)
     file = forged(tmp_path / "pack", make(), (member, b"" if member.type != b"0" else b"x"))
     cache = elsewhere(monkeypatch, tmp_path)
-    with pytest.raises(MissingTool, match="is damaged"):
+    with pytest.raises(Damaged, match="is damaged"):
         pack.unpack(file)
     assert list(cache.rglob("*")) == [cache / "machines"]
     assert not list(tmp_path.rglob("escaped"))
@@ -174,7 +174,7 @@ def test_a_file_larger_than_told_is_not_written(
 ) -> None:
     file = forged(tmp_path / "pack", make(), (tarfile.TarInfo("linux"), bytes(1 << 20)))
     elsewhere(monkeypatch, tmp_path)
-    with pytest.raises(MissingTool, match="linux has not the bytes"):
+    with pytest.raises(Damaged, match="linux has not the bytes"):
         pack.unpack(file)
 
 
@@ -190,7 +190,8 @@ def test_a_file_larger_than_told_is_not_written(
 )
 def test_another_kind_of_machine_is_refused(change: dict[str, Any], message: str) -> None:
     description = {**make().description, **change}
-    with pytest.raises(MissingTool, match=message):
+    error = Damaged if message == "is damaged" else MissingTool
+    with pytest.raises(error, match=message):
         sealed.parse(json.dumps(description).encode(), "pack")
 
 
@@ -200,7 +201,7 @@ def test_a_machine_that_was_changed_is_not_run(tmp_path: Path) -> None:
     content = bytearray(machine.root.read_bytes())
     content[200] ^= 1
     machine.root.write_bytes(content)
-    with pytest.raises(MissingTool, match=r"root\.cpio in .* was changed"):
+    with pytest.raises(Damaged, match=r"root\.cpio in .* was changed"):
         sealed.check(machine, tmp_path / "stamps")
 
 

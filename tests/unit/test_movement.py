@@ -19,22 +19,24 @@ from typer.testing import CliRunner
 from hoplab.front.commands.cli import app
 from hoplab.model.errors import ScenarioError
 from hoplab.model.scenario import movement
-from hoplab.model.scenario.movement import Trace, bonnmotion, gpx, ns2, random_waypoint, sumo
+from hoplab.model.scenario.movement import (
+    RandomWaypoint,
+    Trace,
+    bonnmotion,
+    gpx,
+    ns2,
+    random_waypoint,
+    sumo,
+)
 from hoplab.model.scenario.movement.geo import Degrees, middle, projected
 
 AREA = {"width_m": 1500.0, "height_m": 300.0}
 
 
 def walk(speed: float, stations: int = 3, seed: int = 1, **more: float) -> dict[str, Trace]:
-    return random_waypoint(
-        [f"n{i}" for i in range(stations)],
-        **AREA,
-        min_speed_mps=0.9 * speed,
-        max_speed_mps=1.1 * speed,
-        duration_s=more.pop("duration_s", 100.0),
-        seed=seed,
-        **more,
-    )
+    duration_s = more.pop("duration_s", 100.0)
+    steps = RandomWaypoint(**AREA, min_speed_mps=0.9 * speed, max_speed_mps=1.1 * speed, **more)
+    return random_waypoint([f"n{i}" for i in range(stations)], steps, duration_s, seed)
 
 
 @st.composite
@@ -121,9 +123,9 @@ class TestRandomWaypoint:
         [{"width_m": 0.0}, {"min_speed_mps": 0.0}, {"max_speed_mps": 0.5}, {"pause_s": -1.0}],
     )
     def test_refuses_what_makes_no_movement(self, wrong: dict[str, float]) -> None:
-        good = {**AREA, "min_speed_mps": 1.0, "max_speed_mps": 2.0, "duration_s": 10.0}
+        good = {**AREA, "min_speed_mps": 1.0, "max_speed_mps": 2.0}
         with pytest.raises(ValueError):
-            random_waypoint(["n0"], seed=1, **{**good, **wrong})
+            RandomWaypoint(**{**good, **wrong})
 
 
 KNOWN = [(0.0, 1369.606, 227.187), (36.658196, 1095.056, 35.742)]

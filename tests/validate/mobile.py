@@ -64,12 +64,9 @@ def write_movement(path: Path, speed_mps: float, duration_s: float, seed: int) -
     """The movement file of both worlds: no pause, legs at 0.9 to 1.1 of the speed."""
     traces = movement.random_waypoint(
         [f"n{i}" for i in range(STATIONS)],
-        width_m=WIDTH_M,
-        height_m=HEIGHT_M,
-        min_speed_mps=0.9 * speed_mps,
-        max_speed_mps=1.1 * speed_mps,
-        duration_s=duration_s,
-        seed=seed,
+        movement.RandomWaypoint(WIDTH_M, HEIGHT_M, 0.9 * speed_mps, 1.1 * speed_mps),
+        duration_s,
+        seed,
     )
     movement.save(traces, path)
 

@@ -226,9 +226,9 @@ class _Trace:
         )
         self._remember(packet, (protocol, *ends, identification))
         if self._wanted(packet):
-            yield _line("s", t_s, packet.source, "AGT", packet, size)
+            yield _line(At("s", t_s, packet.source, "AGT", size), packet)
             if self.has_frames:
-                yield _line("r", t_s, packet.source, "RTR", packet, size)
+                yield _line(At("r", t_s, packet.source, "RTR", size), packet)
 
     def _received(self, row: tuple[Any, ...]) -> Iterator[str]:
         t_s, name, seq, size, identification, uid = row
@@ -242,7 +242,7 @@ class _Trace:
             nodes = (self.at[ends[0]], self.at[ends[1]])
             packet = Packet(uid, kind, *nodes, *ports, self._number(name, seq), name)
         if self._wanted(packet):
-            yield _line("r", t_s, packet.destination, "AGT", packet, size)
+            yield _line(At("r", t_s, packet.destination, "AGT", size), packet)
 
     def _number(self, name: str, seq: int) -> str:
         if self.flows[name].flow.protocol == "udp":
@@ -267,7 +267,8 @@ class _Trace:
         if frame.attempt == 1 and packet.kind != "ARP":
             op = "s" if packet.source == node else "f"
             size = frame.bytes - OVERHEAD_BYTES
-            yield _line(op, frame.t_s, node, "RTR", packet, size, next_hop=self._receiver(frame))
+            at = At(op, frame.t_s, node, "RTR", size)
+            yield _line(at, packet, next_hop=self._receiver(frame))
         if self.mac:
             yield self._on_air("s", frame.t_s, node, frame, packet)
 
@@ -299,7 +300,8 @@ class _Trace:
         if self.mac:
             yield self._on_air("r", frame.until_s, node, frame, packet)
         if packet.kind != "ARP":
-            yield _line("r", frame.until_s, node, "RTR", packet, frame.bytes - OVERHEAD_BYTES)
+            at = At("r", frame.until_s, node, "RTR", frame.bytes - OVERHEAD_BYTES)
+            yield _line(at, packet)
 
     def _receiver(self, frame: Frame) -> int:
         return EVERYBODY if frame.dst in (None, "*") else self.nodes[frame.dst or ""]
@@ -308,7 +310,7 @@ class _Trace:
         self, op: str, t_s: float, node: int, frame: Frame, packet: Packet, why: str = "---"
     ) -> str:
         link = self._receiver(frame), self.nodes[frame.src]
-        return _line(op, t_s, node, "MAC", packet, frame.bytes, why, link, link[0])
+        return _line(At(op, t_s, node, "MAC", frame.bytes, why), packet, link, link[0])
 
     def _control(self, op: str, t_s: float, node: int, frame: Frame, why: str = "---") -> str:
         to = self._receiver(frame) % (1 << 32)
@@ -379,7 +381,7 @@ class _Trace:
         packet = self._told(told, node)
         if self._wanted(packet):
             size = int(told.get("bytes", 0))
-            yield _line("D", t_s, node, level, packet, size, why)
+            yield _line(At("D", t_s, node, level, size, why), packet)
 
     def _told(self, told: dict[str, str], node: int) -> Packet:
         """The packet that the detail of a drop at ``node`` describes."""
@@ -416,20 +418,24 @@ class _Trace:
         return self.flow is None or packet.flow == self.flow
 
 
+class At(NamedTuple):
+    """What happened to a packet, when, at which node and level; its size there, why it went."""
+
+    op: str
+    t_s: float
+    node: int
+    level: str
+    size: int
+    why: str = "---"
+
+
 def _line(
-    op: str,
-    t_s: float,
-    node: int,
-    level: str,
-    packet: Packet,
-    size: int,
-    why: str = "---",
-    link: tuple[int, int] | None = None,
-    next_hop: int | None = None,
+    at: At, packet: Packet, link: tuple[int, int] | None = None, next_hop: int | None = None
 ) -> str:
     """``link`` is receiver and sender of the frame, where that is not what the packet came in, and
     ``next_hop`` who is to have the packet, where it is not who has it."""
-    head = f"{op} {t_s:.9f} _{node}_ {level} {why:>4} {packet.uid} {packet.kind} {size}"
+    head = f"{at.op} {at.t_s:.9f} _{at.node}_ {at.level} {at.why:>4} {packet.uid} {packet.kind}"
+    head += f" {at.size}"
     to, sender = link or packet.link or (0, 0)
     if packet.kind == "ARP":
         return f"{head} [0 {to % (1 << 32):x} {sender:x} 806] "

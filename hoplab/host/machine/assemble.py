@@ -26,7 +26,7 @@ from hoplab.host.machine import archive, cpio, kernel, relock, root, sealed, sto
 from hoplab.host.machine.archive import Package
 from hoplab.host.machine.cpio import Entry
 from hoplab.host.machine.sealed import Machine
-from hoplab.model.errors import HoplabError, MissingTool
+from hoplab.model.errors import Damaged, HoplabError, MissingTool
 from hoplab.model.layers import IN_GUEST
 from hoplab.model.resources import BINARIES, KERNEL_BUILD, PACKAGE, PROJECT
 
@@ -158,7 +158,7 @@ def current() -> Machine:
         machine = store.find(known.read_text(encoding="ascii"))
         os.utime(known)
         return machine
-    except (OSError, MissingTool):
+    except (OSError, MissingTool, Damaged):
         machine = _assemble()
     known.parent.mkdir(parents=True, exist_ok=True)
     partial = known.with_suffix(f".{os.getpid()}")

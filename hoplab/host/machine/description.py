@@ -16,7 +16,7 @@ from pydantic import (
     model_validator,
 )
 
-from hoplab.model.errors import MissingTool
+from hoplab.model.errors import Damaged, MissingTool
 
 FORMAT = 1
 ARCHITECTURE = "x86_64"
@@ -82,14 +82,13 @@ class _Description(_Part):
 
 
 def parse(text: bytes, source: object) -> dict[str, Any]:
-    """The description in ``text``; raises `MissingTool` unless this host can run such a machine."""
+    """The description in ``text``; raises `MissingTool` unless this host can
+    run such a machine, `Damaged` where it is none."""
     try:
         found = json.loads(text)
         form, architecture = found["format"], found["architecture"]
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise MissingTool(
-            f"{source}: is damaged: {DESCRIPTION} is no machine's description"
-        ) from None
+        raise Damaged(f"{source}: is damaged: {DESCRIPTION} is no machine's description") from None
     if form != FORMAT:
         raise MissingTool(
             f"{source}: is a machine of format {str(form)[:20]}, this hoplab knows {FORMAT}"
@@ -104,7 +103,7 @@ def parse(text: bytes, source: object) -> dict[str, Any]:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         where = ".".join(map(str, first["loc"]))
         problem = f"{where[:80]!r}: " if where else ""
-        raise MissingTool(
+        raise Damaged(
             f"{source}: is damaged: {DESCRIPTION} is no machine's description: "
             f"{problem}{first['msg'].removeprefix('Value error, ')}"
         ) from None

@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from hoplab.host.machine import sealed, store
 from hoplab.host.machine.sealed import DESCRIPTION, KERNEL, Machine
-from hoplab.model.errors import MissingTool, ResultsError
+from hoplab.model.errors import Damaged, MissingTool, ResultsError
 
 IDENTITY = "machine.id"
 LEVEL = 12
@@ -107,7 +107,7 @@ def add_machine(tar: tarfile.TarFile, machine: Machine, below: str = "") -> None
 def reading(file: Path) -> Iterator[Iterator[tuple[tarfile.TarInfo, IO[bytes]]]]:
     """The regular files of an archive, one after the other.
 
-    Raises `MissingTool` for an archive that is damaged or holds anything else.
+    Raises `Damaged` for an archive that is damaged or holds anything else.
     """
     try:
         with (
@@ -121,7 +121,7 @@ def reading(file: Path) -> Iterator[Iterator[tuple[tarfile.TarInfo, IO[bytes]]]]
         raise MissingTool(f"{file}: is not there") from None
     except (OSError, tarfile.TarError, pa.ArrowException, EOFError, ValueError) as error:
         reason = str(error).strip().splitlines() or [type(error).__name__]
-        raise MissingTool(f"{file}: is damaged or no pack of hoplab: {reason[0][:200]}") from None
+        raise Damaged(f"{file}: is damaged or no pack of hoplab: {reason[0][:200]}") from None
 
 
 class _Header(tarfile.TarInfo):
@@ -148,12 +148,12 @@ def _members(tar: tarfile.TarFile, file: Path) -> Iterator[tuple[tarfile.TarInfo
         left, count = left - member.size, count + 1
         tar.members = []  # type: ignore[attr-defined]  # which tarfile would keep to the end
         if left < 0 or count > MOST_MEMBERS:
-            raise MissingTool(
+            raise Damaged(
                 f"{file}: holds more than {LARGEST_ARCHIVE_BYTES >> 30} GiB or {MOST_MEMBERS} files"
             )
         content = tar.extractfile(member) if member.isreg() else None
         if content is None or not sealed.NAME.fullmatch(member.name):
-            raise MissingTool(f"{file}: is damaged: {member.name[:80]!r} has no place in a pack")
+            raise Damaged(f"{file}: is damaged: {member.name[:80]!r} has no place in a pack")
         yield member, content
 
 
@@ -171,16 +171,16 @@ def read_machine(
     text = _head(members, below + DESCRIPTION, sealed.LARGEST_DESCRIPTION_BYTES, file)
     description = sealed.parse(text, file)
     if sealed.identity(description).encode() != identity:
-        raise MissingTool(f"{file}: is damaged: {DESCRIPTION} has not the hash that it should")
+        raise Damaged(f"{file}: is damaged: {DESCRIPTION} has not the hash that it should")
     missing = set(description["files"])
     with store.new_folder() as folder:
         while missing:
             member, content = next(members, (None, None))
             if member is None or content is None:
-                raise MissingTool(f"{file}: is damaged: it ends before {min(missing)}")
+                raise Damaged(f"{file}: is damaged: it ends before {min(missing)}")
             name = member.name.removeprefix(below)
             if name not in missing:
-                raise MissingTool(f"{file}: is damaged: {member.name[:80]!r} has no place in it")
+                raise Damaged(f"{file}: is damaged: {member.name[:80]!r} has no place in it")
             missing.remove(name)
             _take(content, folder / name, description["files"][name], file)
         (folder / KERNEL).chmod(0o755)
@@ -193,9 +193,9 @@ def _head(
     """The content of the next member, which is called ``name``."""
     member, content = next(members, (None, None))
     if member is None or content is None or member.name != name:
-        raise MissingTool(f"{file}: is no machine's pack, or damaged: {name} is not in its place")
+        raise Damaged(f"{file}: is no machine's pack, or damaged: {name} is not in its place")
     if member.size > limit:
-        raise MissingTool(f"{file}: is damaged: its {name} has {member.size} bytes")
+        raise Damaged(f"{file}: is damaged: its {name} has {member.size} bytes")
     return content.read()
 
 
@@ -229,4 +229,4 @@ def _take(content: IO[bytes], target: Path, facts: dict[str, object], file: Path
             sha.update(chunk)
             write(chunk)
     if left != 0 or sha.hexdigest() != facts["sha256"]:
-        raise MissingTool(f"{file}: is damaged: {target.name} has not the bytes that it should")
+        raise Damaged(f"{file}: is damaged: {target.name} has not the bytes that it should")

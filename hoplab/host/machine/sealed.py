@@ -35,7 +35,7 @@ from hoplab.host.machine.description import (
     parse,
 )
 from hoplab.model import reading
-from hoplab.model.errors import MissingTool
+from hoplab.model.errors import Damaged, MissingTool
 
 __all__ = ["ARCHITECTURE", "DESCRIPTION", "FORMAT", "KERNEL", "NAME", "ROOT", "Machine", "parse"]
 
@@ -76,7 +76,7 @@ class Machine:
                 if layer["name"] == name:
                     file.seek(layer["offset"])
                     return file.read(layer["size"])
-        raise MissingTool(f"machine {self.id[:SHORT]}: has no layer {name}")
+        raise Damaged(f"machine {self.id[:SHORT]}: has no layer {name}")
 
 
 def identity(description: Mapping[str, Any]) -> str:
@@ -95,7 +95,7 @@ def load(folder: Path) -> Machine:
 
 
 def check(machine: Machine, stamps: Path) -> None:
-    """Raise `MissingTool` where kernel or root are not the ones that the identity stands for.
+    """Raise `Damaged` where kernel or root are not the ones that the identity stands for.
 
     What was right and has not changed since, by the file system's word (size, times, inode), is
     not read again; ``stamps`` is the folder where that is remembered.
@@ -124,25 +124,25 @@ def _state(path: Path, machine: Machine) -> list[int]:
     try:
         found = path.stat()
     except OSError as error:
-        raise MissingTool(
+        raise Damaged(
             f"machine {machine.id[:SHORT]}: {path}: {error.strerror}; remove its folder, then "
             "'make setup' or 'hoplab machine unpack FILE'"
         ) from None
     if not stat.S_ISREG(found.st_mode):
-        raise MissingTool(f"machine {machine.id[:SHORT]}: {path}: is no regular file")
+        raise Damaged(f"machine {machine.id[:SHORT]}: {path}: is no regular file")
     return [found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino]
 
 
 def check_file(machine: Machine, name: str) -> None:
-    """Raise `MissingTool` unless the file has the bytes that the identity stands for."""
+    """Raise `Damaged` unless the file has the bytes that the identity stands for."""
     _state(machine.folder / name, machine)
     try:
         with (machine.folder / name).open("rb") as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        raise MissingTool(f"machine {machine.id[:SHORT]}: {name}: {error.strerror}") from None
+        raise Damaged(f"machine {machine.id[:SHORT]}: {name}: {error.strerror}") from None
     if found != machine.files[name]["sha256"]:
-        raise MissingTool(
+        raise Damaged(
             f"machine {machine.id[:SHORT]}: {name} in {machine.folder} was changed; remove the "
             "folder, then 'make setup' or 'hoplab machine unpack FILE'"
         )

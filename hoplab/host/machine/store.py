@@ -15,7 +15,7 @@ from typing import Any
 
 from hoplab.host.machine import sealed
 from hoplab.host.machine.sealed import DESCRIPTION, Machine
-from hoplab.model.errors import MissingTool, ResultsError
+from hoplab.model.errors import Damaged, MissingTool, ResultsError
 
 IDENTITY = re.compile(r"[0-9a-f]{64}")
 
@@ -46,7 +46,7 @@ def machines(damaged: Callable[[str], None] = lambda problem: None) -> list[Mach
     for path in sorted(folder().glob("[0-9a-f]*"), key=_date, reverse=True):
         try:
             found.append(find(path.name))
-        except MissingTool as error:
+        except (MissingTool, Damaged) as error:
             damaged(str(error))
     return found
 
@@ -66,7 +66,7 @@ def find(identity: str) -> Machine:
         )
     machine = sealed.load(folder() / identity)
     if machine.id != identity:
-        raise MissingTool(
+        raise Damaged(
             f"{machine.folder}: holds machine {machine.id[: sealed.SHORT]}; remove the folder"
         )
     return machine

@@ -16,7 +16,7 @@ from hoplab.host.runs import artifact, kinds, launch
 from hoplab.host.runs.builder import Find, none_here
 from hoplab.host.runs.kinds import Kind
 from hoplab.host.runs.launch import RunRequest
-from hoplab.model.errors import MissingTool, NotReproduced, ResultsError
+from hoplab.model.errors import OF_THIS_PLACE, NotReproduced, ResultsError
 from hoplab.model.scenario.file import parse
 
 MOST_DIFFERENCES = 5
@@ -93,7 +93,7 @@ def _machine(name: Path, manifest: Manifest) -> Machine:
     """The run's own machine where it is here, else the one that runs take."""
     try:
         return artifact.find(manifest, name)
-    except (MissingTool, ResultsError):
+    except OF_THIS_PLACE:
         return select.chosen()
 
 

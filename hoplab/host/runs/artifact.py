@@ -9,7 +9,7 @@ from hoplab.host.machine import pack, sealed, store
 from hoplab.host.machine.sealed import SHORT, Machine
 from hoplab.host.results import manifest as manifests
 from hoplab.host.results.manifest import Manifest
-from hoplab.model.errors import MissingTool, ResultsError
+from hoplab.model.errors import Damaged, MissingTool, ResultsError
 
 RUN, MACHINE = "run/", "machine/"
 FILES = ("manifest.json", "scenario.json", "scenario.toml", "report.html")
@@ -72,16 +72,16 @@ def read(file: Path, folder: Path) -> Machine:
         for member, content in members:
             name = member.name.removeprefix(RUN)
             if name == member.name or not _expected(name):
-                raise MissingTool(f"{file}: is damaged: {member.name[:80]!r} has no place in it")
+                raise Damaged(f"{file}: is damaged: {member.name[:80]!r} has no place in it")
             left -= member.size
             if left < 0:
-                raise MissingTool(f"{file}: holds more than {LARGEST_BYTES >> 30} GiB of results")
+                raise Damaged(f"{file}: holds more than {LARGEST_BYTES >> 30} GiB of results")
             with pack.new_file(folder / name, "TMPDIR") as write:
                 while chunk := content.read(pack.CHUNK_BYTES):
                     write(chunk)
     for name in NEEDED:
         if not (folder / name).exists():
-            raise MissingTool(f"{file}: is no run's pack, or damaged: it has no {name}")
+            raise Damaged(f"{file}: is no run's pack, or damaged: it has no {name}")
     return machine
 
 

@@ -16,7 +16,7 @@ from hoplab.host.runs.launch import Observers, RunRequest, perform
 from hoplab.many.store.entry import Entry
 from hoplab.many.store.files import Store
 from hoplab.many.store.key import evaluation
-from hoplab.model.errors import HoplabError, MissingTool, NotReproduced, ResultsError
+from hoplab.model.errors import OF_THIS_PLACE, HoplabError, MissingTool, NotReproduced, ResultsError
 from hoplab.model.scenario.file import parse
 from hoplab.show import report
 
@@ -67,7 +67,7 @@ def make(entry: Entry, out: Path, given: bool = False) -> None:
         manifest = perform(
             RunRequest(scenario, Sealed(own), out=out), Observers(on_results=report.render)
         )
-    except (MissingTool, ResultsError):
+    except OF_THIS_PLACE:
         raise
     except HoplabError as error:
         if entry.error is None:
@@ -105,7 +105,7 @@ def verify(
                 make(entry, Path(name) / "run", given)
             except NotReproduced as error:
                 yield Verdict(key, False, str(error))
-            except (MissingTool, ResultsError) as error:
+            except OF_THIS_PLACE as error:
                 yield Verdict(key, None, str(error))
             else:
                 yield Verdict(key, True, f"reproduced, digest {str(entry.digest)[:SHORT]}…")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from hoplab.many.study.findings import Analysis
-from hoplab.model.errors import HoplabError, ScenarioError
+from hoplab.model.errors import ScenarioError
 from hoplab.model.reading import MAX_BYTES, content, read_text
 from hoplab.model.resources import EXPERIMENTS
 
@@ -88,16 +88,14 @@ def names() -> list[str]:
 
 
 def find(name: str) -> Study:
-    """The study ``name``, or that in the folder ``name``. Raises `HoplabError`."""
+    """The study ``name``, or that in the folder ``name``. Raises `ScenarioError`."""
     for folder in (EXPERIMENTS / name, Path(name)):
         if (folder / ANALYSIS).is_file():
             return Study(folder.resolve().name, folder)
     known = names()
     near = difflib.get_close_matches(name, known, n=1)
     hint = f" (did you mean {near[0]!r}?)" if near else ""
-    unknown = HoplabError(
+    raise ScenarioError(
         f"study: {name!r} is not known{hint}; one of: {', '.join(known)}, or a folder with "
         f"{ANALYSIS}"
     )
-    unknown.exit_status = ScenarioError.exit_status
-    raise unknown

@@ -34,7 +34,7 @@ from hoplab.many.sweep import task
 from hoplab.many.sweep.cluster import Cluster
 from hoplab.many.sweep.points import Point
 from hoplab.many.sweep.task import Answer, Request
-from hoplab.model.errors import GuestFailed, HoplabError, ResultsError
+from hoplab.model.errors import GuestFailed, HoplabError, ResultsError, of_status
 
 AHEAD = 2
 """Runs at a worker: one goes on, one waits, so that no worker waits for the client."""
@@ -322,9 +322,8 @@ class Engine:
     def _take(self, point: Point, request: Request, answer: Answer) -> Done:
         """Keep what a worker returned."""
         if answer.entry is None:
-            error = HoplabError(f"{point.label}: could not be run: {answer.problem}")
-            error.exit_status = answer.exit_status
-            raise error
+            problem = f"{point.label}: could not be run: {answer.problem}"
+            raise of_status(answer.exit_status, problem)
         entry = entries.unpack(answer.entry, f"answer for {point.label}")
         if answer.folder is not None and self._options.folders is not None:
             task.extract(answer.folder, self._options.folders / request.key[:SHORT])

@@ -27,7 +27,7 @@ from hoplab.host.runs.kinds import Sealed
 from hoplab.host.runs.launch import RunRequest, perform
 from hoplab.many.store import entry as entries
 from hoplab.many.store.key import evaluation
-from hoplab.model.errors import HoplabError, MissingTool, ResultsError
+from hoplab.model.errors import OF_THIS_PLACE, Damaged, HoplabError, MissingTool, ResultsError
 from hoplab.model.resources import IS_CHECKOUT
 from hoplab.model.scenario.model import Scenario
 from hoplab.show import report
@@ -77,10 +77,10 @@ def machine(identity: str) -> Machine | None:
 
 
 def _here(identity: str) -> Machine | None:
-    with contextlib.suppress(MissingTool):
+    with contextlib.suppress(MissingTool, Damaged):
         return machines.find(identity)
     if not IS_CHECKOUT:  # a checkout would have to build its own
-        with contextlib.suppress(MissingTool):
+        with contextlib.suppress(MissingTool, Damaged):
             own = select.chosen()
             return own if own.id == identity else None
     return None
@@ -123,8 +123,8 @@ def work(request: Request, scratch: str | None = None) -> Answer:
 
 
 def make(request: Request, own: Machine, scratch: str | None = None) -> Answer:
-    """As `work`, with a machine at hand. Raises `MissingTool` and `ResultsError` for what this
-    place lacks, which says nothing of the run."""
+    """As `work`, with a machine at hand. Raises the errors `OF_THIS_PLACE`, which say
+    nothing of the run."""
     began_cpu_s, began_s = _cpu_s(), time.monotonic()
     scenario = Scenario.model_validate_json(request.scenario)
     with tempfile.TemporaryDirectory(prefix="hoplab-sweep-", dir=scratch) as name:
@@ -132,7 +132,7 @@ def make(request: Request, own: Machine, scratch: str | None = None) -> Answer:
         error: HoplabError | None = None
         try:
             perform(RunRequest(scenario, Sealed(own), out=out))
-        except (MissingTool, ResultsError):
+        except OF_THIS_PLACE:
             raise
         except HoplabError as found:
             error = found

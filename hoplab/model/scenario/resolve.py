@@ -196,16 +196,15 @@ def _generated(scenario: Scenario, folder: Path, walk: Walk) -> tuple[Station, .
         )
     if topology.kind == "random-waypoint":
         _few_legs(topology, scenario.duration_s)
-        traces = movement.random_waypoint(
-            stations=[f"n{i}" for i in range(topology.stations)],
-            width_m=topology.width_m,
-            height_m=topology.height_m,
-            min_speed_mps=topology.min_speed_mps,
-            max_speed_mps=topology.max_speed_mps,
-            pause_s=topology.pause_s,
-            duration_s=scenario.duration_s,
-            seed=scenario.seed,
+        stations = [f"n{i}" for i in range(topology.stations)]
+        steps = movement.RandomWaypoint(
+            topology.width_m,
+            topology.height_m,
+            topology.min_speed_mps,
+            topology.max_speed_mps,
+            topology.pause_s,
         )
+        traces = movement.random_waypoint(stations, steps, scenario.duration_s, scenario.seed)
     elif topology.kind == "mininet-wifi":
         traces = walk(topology, scenario.duration_s, scenario.seed)
     else:

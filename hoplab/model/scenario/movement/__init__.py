@@ -16,9 +16,19 @@ from hoplab.model.errors import ScenarioError
 from hoplab.model.reading import read_bytes
 from hoplab.model.scenario.movement import bonnmotion, gpx, ns2, sumo
 from hoplab.model.scenario.movement.trace import Movement, Trace, Waypoint
-from hoplab.model.scenario.movement.waypoint import random_waypoint
+from hoplab.model.scenario.movement.waypoint import RandomWaypoint, random_waypoint
 
-__all__ = ["Movement", "Trace", "Waypoint", "load", "random_waypoint", "read", "save", "within"]
+__all__ = [
+    "Movement",
+    "RandomWaypoint",
+    "Trace",
+    "Waypoint",
+    "load",
+    "random_waypoint",
+    "read",
+    "save",
+    "within",
+]
 
 MAX_BYTES = 256 << 20
 """Unpacked."""
