@@ -15,7 +15,11 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from hoplab.front import sweeps as sweep
-    from hoplab.front.api import (
+    from hoplab.front.api import Run, load, run
+    from hoplab.front.mininet import record
+    from hoplab.front.testing.judge import assert_faster, assert_within
+    from hoplab.host import results
+    from hoplab.model.errors import (
         DaemonDied,
         Damaged,
         GuestFailed,
@@ -23,15 +27,9 @@ if TYPE_CHECKING:
         MissingTool,
         NotReproduced,
         ResultsError,
-        Run,
-        Scenario,
         ScenarioError,
-        load,
-        run,
     )
-    from hoplab.front.mininet import record
-    from hoplab.front.testing.judge import assert_faster, assert_within
-    from hoplab.host import results
+    from hoplab.model.scenario.model import Scenario
 
 __all__ = [
     "DaemonDied",
@@ -55,8 +53,9 @@ __all__ = [
 
 _MODULES = {"results": "hoplab.host.results", "sweep": "hoplab.front.sweeps"}
 _HOMES = {
-    "assert_faster": "hoplab.front.testing.judge",
-    "assert_within": "hoplab.front.testing.judge",
+    **dict.fromkeys(("Run", "load", "run"), "hoplab.front.api"),
+    **dict.fromkeys(("assert_faster", "assert_within"), "hoplab.front.testing.judge"),
+    "Scenario": "hoplab.model.scenario.model",
     "record": "hoplab.front.mininet",
 }
 
@@ -67,5 +66,5 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(_MODULES[name])
     if name in __all__:
-        return getattr(importlib.import_module(_HOMES.get(name, "hoplab.front.api")), name)
+        return getattr(importlib.import_module(_HOMES.get(name, "hoplab.model.errors")), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -29,36 +29,11 @@ from hoplab.host.results import reader
 from hoplab.host.runs import kinds
 from hoplab.host.runs.launch import Observers, RunRequest, perform
 from hoplab.host.terminal import PLAIN_WIDTH
-from hoplab.model.errors import (
-    DaemonDied,
-    Damaged,
-    GuestFailed,
-    HoplabError,
-    MissingTool,
-    NotReproduced,
-    ResultsError,
-    ScenarioError,
-)
 from hoplab.model.scenario.file import assign, parse, read
 from hoplab.model.scenario.model import Scenario
 from hoplab.model.scenario.resolve import resolve
 from hoplab.show.report import data, figures, render
 from hoplab.show.report.summary import summary, summary_html, summary_table
-
-__all__ = [
-    "DaemonDied",
-    "Damaged",
-    "GuestFailed",
-    "HoplabError",
-    "MissingTool",
-    "NotReproduced",
-    "ResultsError",
-    "Run",
-    "Scenario",
-    "ScenarioError",
-    "load",
-    "run",
-]
 
 
 @dataclass(frozen=True)

@@ -7,29 +7,8 @@ from functools import partial
 
 from hoplab.front.mininet.movement import walk
 from hoplab.many.sweep import api
-from hoplab.many.sweep.api import (
-    Cluster,
-    Combination,
-    Done,
-    Point,
-    Progress,
-    Sweep,
-    run,
-    run_all,
-)
-
-__all__ = [
-    "Cluster",
-    "Combination",
-    "Done",
-    "Point",
-    "Progress",
-    "Sweep",
-    "point",
-    "read",
-    "run",
-    "run_all",
-]
+from hoplab.many.sweep.api import *  # noqa: F403
+from hoplab.many.sweep.api import __all__ as __all__
 
 point = partial(api.point, walk=walk)
 read = partial(api.read, walk=walk)
