@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from hoplab.guest.lab.channel import MediumClient
 from hoplab.guest.lab.cleanup import CleanUp
-from hoplab.guest.lab.session import _medium
 from hoplab.model.errors import ScenarioError
 
 
@@ -33,7 +33,7 @@ def test_each_request_has_its_own_answer(tmp_path: Path, medium: socket.socket) 
     server = threading.Thread(target=serve)
     server.start()
     with CleanUp() as undo:
-        ask = _medium(tmp_path / "medium", undo)
+        ask = MediumClient(tmp_path / "medium", undo).ask
         ask({"do": "move"})
         ask({"do": "move"})
         with pytest.raises(ScenarioError, match="no such station"):

@@ -18,7 +18,7 @@ from pathlib import Path
 from hoplab.guest.lab.account import Account
 from hoplab.guest.lab.built import Maker, built
 from hoplab.guest.lab.cleanup import CleanUp
-from hoplab.guest.lab.running import running
+from hoplab.guest.lab.planned import planned
 from hoplab.guest.lab.started import started
 from hoplab.guest.system import signals
 from hoplab.model.errors import HoplabError, ResultsError
@@ -70,7 +70,7 @@ def _verdict(
         work = prepare(out)
         with CleanUp() as undo:
             stage = started(built(work, out, account, undo, make), real_time, undo)
-            run = running(stage, undo)
+            run = planned(stage, undo)
             ready(stage.clock.epoch_ns)
             run.follow()
     except HoplabError as error:

@@ -23,9 +23,10 @@ from pathlib import Path
 
 from hoplab.guest.lab.account import Account
 from hoplab.guest.lab.built import built
+from hoplab.guest.lab.channel import Channel
 from hoplab.guest.lab.cleanup import CleanUp
 from hoplab.guest.lab.job import prepare
-from hoplab.guest.lab.session import Channel, Session
+from hoplab.guest.lab.session import Session
 from hoplab.guest.lab.started import Started, started
 from hoplab.guest.network.elfn import Elfn
 from hoplab.guest.network.namespaces import inside

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The third stage of a planned run: traffic and measurement, from time 0 to the scenario's end."""
+
+from __future__ import annotations
+
+import gc
+import heapq
+import json
+from collections.abc import Iterator
+
+from hoplab.guest.lab.cleanup import CleanUp
+from hoplab.guest.lab.runtime import Action, Going, Runtime
+from hoplab.guest.lab.started import Started
+from hoplab.guest.system.processes import Change
+from hoplab.guest.traffic import flows
+from hoplab.guest.traffic.flows import Side
+from hoplab.model.errors import DaemonDied, HoplabError
+from hoplab.model.scenario.plan import Plan
+
+
+class Planned:
+    """Feeds a `Runtime` from a plan."""
+
+    def __init__(self, plan: Plan, runtime: Runtime) -> None:
+        self._plan = plan
+        self._runtime = runtime
+        self._lost: set[str] = set()
+        """Flows of which it is known that nobody answered."""
+
+    def serve(self) -> None:
+        """Start every flow's server, before time 0."""
+        for conversation in self._plan.conversations:
+            self._runtime.start_server(conversation)
+
+    def follow(self) -> None:
+        """Do what the scenario says, each thing at its time."""
+        self._runtime.follow(self._feed())
+        self._runtime.finish(self._plan.scenario.duration_s)
+
+    def _feed(self) -> Iterator[tuple[float, Action]]:
+        clock, real_time = self._runtime.clock, self._runtime.real_time
+        for t_s, action in self._agenda():
+            clock.sleep_until(t_s)
+            # A host acts a little late; what is measured then bears the time at which it was.
+            yield (round(clock.now_s(), 6) if real_time else t_s), action
+        # The interval need not divide the duration.
+        clock.sleep_until(self._plan.scenario.duration_s)
+
+    def _agenda(self) -> Iterator[tuple[float, Action]]:
+        """Every action of the run in order of time; at equal times starts, samples, ticks,
+        stops."""
+        scenario = self._plan.scenario
+        interval_s = scenario.measure.interval_s
+        of_flows: list[tuple[float, int, int, Action]] = []
+        for i, going in enumerate(self._runtime.going.values()):
+            conversation = going.conversation
+            of_flows.append((conversation.flow.start_s, 0, i, self._starter(going)))
+            of_flows.append((conversation.stop_s, 3, i, self._stopper(going)))
+        of_flows.sort(key=lambda entry: entry[:3])
+        samples = (
+            (round(step * interval_s, 9), 1, 0, self._sample)
+            for step in range(1, round(scenario.duration_s / interval_s) + 1)
+        )
+        ticks = ((float(t_s), 2, 0, self._tick) for t_s in range(1, int(scenario.duration_s) + 1))
+        entries = heapq.merge(of_flows, samples, ticks, key=lambda entry: entry[:3])
+        for t_s, _, _, action in entries:
+            yield t_s, action
+
+    def _starter(self, going: Going) -> Action:
+        return lambda t_s: self._runtime.start_client(going, t_s)
+
+    def _stopper(self, going: Going) -> Action:
+        def stop(t_s: float) -> None:
+            self._watch(t_s)
+            self._runtime.end_flow(going, t_s)
+
+        return stop
+
+    def _sample(self, t_s: float) -> None:
+        self._runtime.sample(t_s)
+        self._watch(t_s)
+
+    def _tick(self, t_s: float) -> None:
+        """Once a second, whatever the interval of samples is."""
+        runtime = self._runtime
+        runtime.captures.drain()
+        self._watch(t_s)
+        runtime.records.flush()
+        goodput_kbps = round(runtime.sampler.goodput_kbps(), 1)
+        print(json.dumps({"t_s": round(t_s, 3), "goodput_kbps": goodput_kbps}), flush=True)
+
+    def _watch(self, t_s: float) -> None:
+        """Raise `DaemonDied` where a program has ended, or been stopped, before its time."""
+        for side, change in self._runtime.watch(t_s):
+            self._judge(side, change, t_s)
+
+    def _judge(self, side: Side, change: Change, t_s: float) -> None:
+        """A traffic program has ended by itself."""
+        name = side.conversation.name
+        fault = flows.fault(side, change.status or 0)
+        if fault is None or name in self._lost:
+            return
+        message = f"flow {name}: its {side.role} ended at {t_s:g} s: {fault}"
+        if not flows.is_networks_doing(fault):
+            raise DaemonDied(message)
+        self._lost.add(name)
+        self._runtime.account.warnings.append(message)
+        self._runtime.event(t_s, side.conversation.flow.source, "flow-lost", f"{name}: {fault}")
+
+
+def planned(started: Started, undo: CleanUp) -> Planned:
+    """Start captures and servers; the rest is `Planned.follow`. Their end is in ``undo``."""
+    runtime = Runtime(started, undo, alone=True)
+    run = Planned(started.built.plan, runtime)
+    run.serve()
+    runtime.account.write(started.built.out)
+    # What the set-up left to be collected, sockets among it, is closed now: a garbage collector
+    # closes it after so many allocations, and closing takes readings of the clock.
+    gc.collect()
+    late_s = started.clock.now_s()
+    if started.real_time and late_s > 0:
+        raise HoplabError(f"set-up: took {late_s:.1f} s too long; raise warm_up_s")
+    return run

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run in progress: the flows that go, what is sampled, which programs must live.
+
+What happens at which time comes from a feed: the agenda of a plan (`hoplab.guest.lab.planned`), or
+what somebody asks for (`hoplab.guest.lab.session`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from hoplab.guest.lab.cleanup import CleanUp
+from hoplab.guest.lab.started import Started
+from hoplab.guest.probes.captures import Captures
+from hoplab.guest.probes.sampler import Sampler
+from hoplab.guest.probes.standby import StandbyProbe
+from hoplab.guest.system.processes import Change, changed_child, last_line
+from hoplab.guest.traffic import flows
+from hoplab.guest.traffic.flows import Side
+from hoplab.model.errors import DaemonDied
+from hoplab.model.records.writer import Records
+from hoplab.model.scenario.plan import Conversation
+
+Action = Callable[[float], None]
+"""Does one thing; its argument is the scenario time in s that records of it bear."""
+Feed = Iterable[tuple[float, Action]]
+"""Each action when it is due, with its time. The feed waits in between."""
+
+
+@dataclass
+class Going:
+    """A flow whose server has been started."""
+
+    conversation: Conversation
+    sides: list[Side]
+    begin_s: float | None = None
+    """None until its client has been started."""
+    end_s: float | None = None
+    """None until it has been ended."""
+
+
+class Runtime:
+    """Starts, samples, watches and ends. Its own end is in ``undo``.
+
+    ``alone`` is whether all children of this process are the run's: one system call then looks at
+    all of them.
+    """
+
+    def __init__(self, started: Started, undo: CleanUp, alone: bool) -> None:
+        built = started.built
+        self.clock = started.clock
+        self.real_time = started.real_time
+        self.account = built.account
+        self.going: dict[str, Going] = {}
+        self.captures = Captures()
+        undo.later(self.captures.stop)
+        self.captures.start(built.plan, built.out)
+        self.records = Records(built.out / "raw")
+        undo.later(self.records.close)
+        epoch_ns = built.account.realtime_epoch_ns or 0
+        self.standby = StandbyProbe(built.plan, built.elfn, self.records, epoch_ns)
+        self.sampler = Sampler(built.plan, built.network.namespaces, self.records, self.standby)
+        undo.later(self.sampler.close)
+        self._namespaces = built.network.namespaces
+        self._out = built.out
+        self._alone = alone
+        self._daemons = {daemon.process.pid: daemon for daemon in started.daemons}
+        self._sides: dict[int, Side] = {}
+        """Programs of flows that are not known to have ended, in the order of their starts."""
+        undo.later(self._stop)
+
+    def follow(self, feed: Feed) -> None:
+        """From time 0 on, do what the feed brings."""
+        self.clock.sleep_until(0.0)
+        for t_s, action in feed:
+            action(t_s)
+
+    def finish(self, t_s: float) -> None:
+        """The measured part is over."""
+        self.sampler.end(t_s)
+        self.account.virtual_s = t_s
+
+    def start_server(self, conversation: Conversation) -> Going:
+        """The first half of a flow's start."""
+        side = flows.start_server(conversation, self._namespaces, self._out)
+        going = self.going[conversation.name] = Going(conversation, [side])
+        self._sides[side.process.pid] = side
+        return going
+
+    def start_client(self, going: Going, t_s: float) -> None:
+        """The second half: the flow begins to send."""
+        conversation = going.conversation
+        side = flows.start_client(conversation, self._namespaces, self._out)
+        going.sides.append(side)
+        going.begin_s = t_s
+        self._sides[side.process.pid] = side
+        self.sampler.begin(conversation)
+        self.event(t_s, conversation.flow.source, "flow-start", conversation.name)
+
+    def end_flow(self, going: Going, t_s: float) -> None:
+        """Read the flow for the last time and end its programs."""
+        going.end_s = t_s
+        self.sampler.finish(going.conversation, t_s)
+        for side in reversed(going.sides):
+            side.stop()
+            self._sides.pop(side.process.pid, None)
+
+    def sample(self, t_s: float) -> None:
+        """A row of each flow and queue, on the disk for who follows the run."""
+        self.sampler.sample(t_s)
+        self.records.flush()
+        self.captures.drain()
+
+    def event(self, t_s: float, node: str, kind: str, detail: str) -> None:
+        """A row of table `events`."""
+        self.records.add("events", t_s=t_s, node=node, source="scenario", kind=kind, detail=detail)
+
+    def watch(self, t_s: float) -> list[tuple[Side, Change]]:
+        """Programs of flows that have ended by themselves since the last call, clients first: a
+        server ends when its client does. Raises `DaemonDied` for a daemon that has ended, and for
+        any program that was stopped by a signal."""
+        ended: list[tuple[Side, Change]] = []
+        for change in self._changed_children() if self._alone else self._changed_own():
+            side = self._sides.get(change.pid)
+            daemon = self._daemons.get(change.pid)
+            if side is not None and change.status is not None:
+                side.process.wait()
+                del self._sides[change.pid]
+                ended.append((side, change))
+            elif side is not None:
+                name = f"flow {side.conversation.name}: its {side.role}"
+                raise DaemonDied(f"{name} {change} at {t_s:g} s")
+            elif daemon is not None:
+                raise DaemonDied(
+                    f"{daemon.name}: {change} at {t_s:g} s: {last_line(daemon.log)}; "
+                    f"see logs/{daemon.log.name}"
+                )
+            else:
+                os.waitpid(change.pid, os.WNOHANG)
+        return sorted(ended, key=lambda pair: pair[0].role)
+
+    @staticmethod
+    def _changed_children() -> Iterator[Change]:
+        while (change := changed_child()) is not None:
+            yield change
+
+    def _changed_own(self) -> Iterator[Change]:
+        own = [daemon.process for daemon in self._daemons.values()]
+        own += [side.process for side in self._sides.values()]
+        for process in own:
+            status = process.poll()
+            if status is not None:
+                yield Change(process.pid, status)
+
+    def _stop(self) -> None:
+        """End what still goes."""
+        for side in reversed(self._sides.values()):
+            side.stop()
+        self._sides.clear()
