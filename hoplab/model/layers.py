@@ -48,7 +48,7 @@ LAYERS = (
             Folder("guest.network", "namespaces, radios, wires, filters, ELFN's netlink"),
             Folder("guest.mininet", "stations that Mininet-WiFi makes"),
             Folder("guest.tcp", "variants, windows, settings of sockets"),
-            Folder("guest.medium", "the medium daemon and its configuration"),
+            Folder("guest.medium", "the medium daemon and its document"),
             Folder("guest.routing", "routes, routing daemons, Split-TCP"),
             Folder("guest.traffic", "flows"),
             Folder("guest.probes", "sockets, queues, packets"),

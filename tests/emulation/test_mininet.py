@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scripts of Mininet and Mininet-WiFi in a guest, with hoplab-medium in wmediumd's place."""
+"""Scripts of Mininet and Mininet-WiFi in a guest, with hoplab-wmediumd in wmediumd's place."""
 
 import json
 import os
@@ -250,7 +250,7 @@ def test_the_socket_of_a_wmediumd(tmp_path: Path, hoplab: Hoplab) -> None:
     """Byte for byte; an unknown type does not wedge the peer, and the next peer is served."""
     (tmp_path / "wmediumd.cfg").write_text(CONFIG)
     (tmp_path / "talk.py").write_text(TALK)
-    link = f"mkdir -p /run/b; ln -s {BINARIES / 'hoplab-medium'} /run/b/wmediumd"
+    link = f"mkdir -p /run/b; ln -s {BINARIES / 'hoplab-wmediumd'} /run/b/wmediumd"
     done = hoplab("exec", "--", "sh", "-c", f"{link}; python3 talk.py", cwd=tmp_path)
     assert done.stdout.split() == [
         "ready",
@@ -270,7 +270,7 @@ def test_what_mininet_wifi_said_is_answered_as_recorded(tmp_path: Path, hoplab: 
     transcript: dict[str, Any] = json.loads(TRANSCRIPT.read_text())
     kinds = {request[:2] for medium in transcript.values() for request, _ in medium["said"]}
     assert kinds == {"01", "05", "07", "09", "0d", "0f", "11", "13", "15", "17"}
-    link = f"mkdir -p /run/b; ln -s {BINARIES / 'hoplab-medium'} /run/b/wmediumd"
+    link = f"mkdir -p /run/b; ln -s {BINARIES / 'hoplab-wmediumd'} /run/b/wmediumd"
     replay = f"{link}; /usr/bin/python3 replay.py /hoplab/{TRANSCRIPT.relative_to(PROJECT)}"
     done = hoplab("exec", "--writable", "--", "sh", "-c", replay, cwd=tmp_path)
     assert done.returncode == 0, done.stderr

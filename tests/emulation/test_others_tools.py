@@ -46,7 +46,7 @@ print(len(held) >= 700)
 """
 UNNAMED_RADIOS = """
 set -e
-hoplab-medium --config medium.toml >medium.log &
+hoplab medium medium.toml >medium.log &
 medium=$!
 ip netns add b
 iw phy phy1 set netns name b

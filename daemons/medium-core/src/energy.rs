@@ -7,6 +7,8 @@ use crate::StateTimes;
 
 /// Power draw of a radio in W in its states, and what its battery holds in J.
 #[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Energy {
     pub tx_w: f64,
     pub rx_w: f64,

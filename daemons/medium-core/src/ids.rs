@@ -5,6 +5,7 @@ use core::fmt;
 
 /// A radio, by its place in the list of stations that [`Medium::new`](crate::Medium) got.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize))]
 pub struct RadioId(u32);
 
 impl RadioId {

@@ -19,6 +19,8 @@
 //! | `air`, `loss` | what is on the air, and what is lost at its end |
 //! | `radio` | a radio: what concerns several of its parts |
 //! | `medium` | the agenda, effects and who observes them |
+//!
+//! With the feature `serde` what describes a channel can be read from a document.
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -13,6 +13,11 @@ use crate::{LinkId, RadioId};
 
 /// How frames are lost.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(rename_all = "kebab-case", deny_unknown_fields)
+)]
 pub enum LossModel {
     /// Independent with this probability.
     Uniform {
@@ -24,6 +29,7 @@ pub enum LossModel {
         to_good: f64,
         good: f64,
         bad: f64,
+        #[cfg_attr(feature = "serde", serde(skip))]
         is_bad: bool,
     },
     Burst(Burst),
@@ -35,11 +41,34 @@ pub enum LossModel {
 
 /// Loss with probability `rate` for `on` at the end of every `period`, counted from `start`.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(try_from = "BurstTimes"))]
 pub struct Burst {
     rate: f64,
     on: Duration,
     period: Duration,
     start: Instant,
+}
+
+/// A [`Burst`] as a document has it.
+#[cfg(feature = "serde")]
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BurstTimes {
+    rate: f64,
+    on_ns: Duration,
+    period_ns: Duration,
+    start_ns: Instant,
+}
+
+#[cfg(feature = "serde")]
+impl TryFrom<BurstTimes> for Burst {
+    type Error = &'static str;
+
+    fn try_from(times: BurstTimes) -> Result<Self, Self::Error> {
+        Self::new(times.rate, times.on_ns, times.period_ns, times.start_ns)
+            .ok_or("expected 0 < on_ns <= period_ns")
+    }
 }
 
 impl Burst {
@@ -61,6 +90,11 @@ impl Burst {
 
 /// What a loss takes of an exchange.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(rename_all = "kebab-case", deny_unknown_fields)
+)]
 pub enum Takes {
     /// Data frames, each try by itself: the sender hears no acknowledgement and tries again.
     #[default]
@@ -86,12 +120,15 @@ impl Takes {
 
 /// A loss model for the frames from `src` to `dst`; none means any.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct LossRule {
     pub src: Option<RadioId>,
     pub dst: Option<RadioId>,
     pub model: LossModel,
     pub takes: Takes,
     /// From when until when it applies.
+    #[cfg_attr(feature = "serde", serde(rename = "active_ns"))]
     pub active: Range<Instant>,
 }
 

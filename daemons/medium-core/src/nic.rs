@@ -6,6 +6,8 @@ use hoplab_base::Duration;
 /// Time that something takes for a frame: so much for any, and the frame's bits at a rate in Mbit/s,
 /// both 0 for none.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Cost {
     pub frame_us: f64,
     pub mbps: f64,
@@ -29,6 +31,8 @@ impl Cost {
 
 /// The network card and the host's work with it; 0 switches a part of the model off.
 #[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Nic {
     /// What a frame costs the host before it waits in the interface queue.
     pub tx: Cost,

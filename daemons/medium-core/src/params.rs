@@ -10,6 +10,11 @@ use crate::{Energy, Nic, Phy, Rate, Standard};
 
 /// Whose rules radios follow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(rename_all = "kebab-case", deny_unknown_fields)
+)]
 pub enum Rules {
     /// IEEE 802.11-2020.
     #[default]
@@ -20,6 +25,11 @@ pub enum Rules {
 
 /// How it is decided whether a frame is received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(rename_all = "kebab-case", deny_unknown_fields)
+)]
 pub enum Reception {
     /// Power at least the receive threshold, ratio to interference at least the capture ratio.
     Threshold,
@@ -55,6 +65,8 @@ impl ErrorTable {
 
 /// Channel and MAC parameters that all radios share.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Params {
     pub seed: u64,
     pub rules: Rules,
@@ -65,6 +77,7 @@ pub struct Params {
     pub fading: Fading,
     pub reception: Reception,
     /// What [`Reception::Table`] goes by.
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub table: ErrorTable,
     pub rx_threshold_dbm: f64,
     pub cs_threshold_dbm: f64,

@@ -7,6 +7,11 @@ use crate::{Modulation, Rate};
 
 /// Which PHY's preambles and rates apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(rename_all = "kebab-case", deny_unknown_fields)
+)]
 pub enum Standard {
     /// DSSS and CCK, 1 to 11 Mbit/s (IEEE 802.11-2020 clauses 15 and 16).
     Dsss,
@@ -21,12 +26,18 @@ pub enum Standard {
 
 /// Timing of the PHY.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Phy {
     pub standard: Standard,
     pub preamble_bits: u32,
+    #[cfg_attr(feature = "serde", serde(rename = "plcp_rate_mbps"))]
     pub plcp_rate: Rate,
+    #[cfg_attr(feature = "serde", serde(rename = "basic_rate_mbps"))]
     pub basic_rate: Rate,
+    #[cfg_attr(feature = "serde", serde(rename = "slot_ns"))]
     pub slot: Duration,
+    #[cfg_attr(feature = "serde", serde(rename = "sifs_ns"))]
     pub sifs: Duration,
     pub cw_min: u32,
     pub cw_max: u32,

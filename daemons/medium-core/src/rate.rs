@@ -116,6 +116,8 @@ pub enum Modulation {
 
 /// A rate that the standard has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(try_from = "f64"))]
 pub struct Rate {
     /// Data bits of a symbol; of DSSS of 2 us, which makes them the units of 500 kbit/s in which
     /// the Supported Rates element (9.4.2.3) counts.
@@ -143,6 +145,16 @@ const MOST_HT_STREAMS: u8 = 2;
 const MOST_VHT_STREAMS: u8 = 4;
 /// MCS of one stream of HT.
 const HT_SCHEMES: u8 = 8;
+
+/// In Mbit/s, as a document has it.
+#[cfg(feature = "serde")]
+impl TryFrom<f64> for Rate {
+    type Error = &'static str;
+
+    fn try_from(mbps: f64) -> Result<Self, Self::Error> {
+        Self::from_mbps(mbps).ok_or("expected a rate before HT in Mbit/s")
+    }
+}
 
 impl Rate {
     pub const DSSS_1: Self = dsss(2);

@@ -18,7 +18,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::path::{Path, PathBuf};
 
-use hoplab_medium_core::{Position, Station};
+use hoplab_medium_core::{LinkId, MediumId, Position, RadioId};
 use serde::Deserialize;
 
 const LONGEST: usize = 512;
@@ -37,13 +37,23 @@ enum Request {
 /// A request that the channel can follow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Change {
-    Put { radio: usize, place: Position },
-    Power { radio: usize, up: bool },
-    Lose { src: usize, dst: usize, rate: f64 },
-    Level { src: usize, dst: usize, dbm: f64 },
-    Fit { radio: usize, part: Part },
-    Assign { radio: usize, medium: i32 },
+    Put { radio: RadioId, place: Position },
+    Power { radio: RadioId, up: bool },
+    Lose { link: LinkId, rate: f64 },
+    Level { link: LinkId, dbm: f64 },
+    Fit { radio: RadioId, part: Part },
+    Assign { radio: RadioId, medium: MediumId },
     End,
+}
+
+/// Where changes come from.
+pub trait Changes {
+    /// To wait for what comes next.
+    fn descriptor(&self) -> Result<OwnedFd, String>;
+
+    /// The changes that have come, in order, each answered, and whether something else is to be
+    /// waited for: another [`descriptor`](Self::descriptor).
+    fn receive(&mut self) -> (Vec<Change>, bool);
 }
 
 /// What of a radio's antenna changes: power in dBm, gain in dBi, height in m.
@@ -62,27 +72,34 @@ pub struct Control {
 }
 
 impl Control {
-    pub fn open(path: &Path, stations: &[Station]) -> Result<Self, String> {
+    pub fn open(path: &Path, names: Vec<String>) -> Result<Self, String> {
         let told = |error: io::Error| format!("control: {}: {error}", path.display());
         let socket = UnixDatagram::bind(path).map_err(told)?;
         let control = Self {
             socket,
             path: path.to_owned(),
-            names: stations.iter().map(|s| s.name.clone()).collect(),
+            names,
         };
         fs::set_permissions(path, Permissions::from_mode(0o600)).map_err(told)?;
         control.socket.set_nonblocking(true).map_err(told)?;
         Ok(control)
     }
 
-    /// To wait for what comes.
-    pub fn descriptor(&self) -> Result<OwnedFd, String> {
+    /// Whoever does not take the answer goes without.
+    fn answer(&self, to: &SocketAddr, text: &str) {
+        if !to.is_unnamed() {
+            let _ = self.socket.send_to_addr(text.as_bytes(), to);
+        }
+    }
+}
+
+impl Changes for Control {
+    fn descriptor(&self) -> Result<OwnedFd, String> {
         let socket = self.socket.try_clone();
         socket.map(Into::into).map_err(|e| format!("control: {e}"))
     }
 
-    /// The changes that have come, in order; each request is answered.
-    pub fn receive(&mut self) -> Vec<Change> {
+    fn receive(&mut self) -> (Vec<Change>, bool) {
         let mut changes = Vec::new();
         let mut bytes = [0; LONGEST + 1];
         for _ in 0..AT_ONCE {
@@ -97,14 +114,7 @@ impl Control {
                 Err(reason) => self.answer(&from, &reason),
             }
         }
-        changes
-    }
-
-    /// Whoever does not take the answer goes without.
-    fn answer(&self, to: &SocketAddr, text: &str) {
-        if !to.is_unnamed() {
-            let _ = self.socket.send_to_addr(text.as_bytes(), to);
-        }
+        (changes, false)
     }
 }
 
@@ -122,7 +132,9 @@ pub fn change(bytes: &[u8], names: &[String]) -> Result<Change, String> {
     let request: Request = serde_json::from_slice(bytes).map_err(|e| e.to_string())?;
     let radio = |name: &str| {
         let found = names.iter().position(|known| known == name);
-        found.ok_or_else(|| format!("{name:?}: no station of this name has a radio"))
+        found
+            .map(RadioId::new)
+            .ok_or_else(|| format!("{name:?}: no station of this name has a radio"))
     };
     let within = |value: f64, name: &str, low: f64, high: f64| {
         let holds = (low..=high).contains(&value);
@@ -143,8 +155,10 @@ pub fn change(bytes: &[u8], names: &[String]) -> Result<Change, String> {
             up,
         },
         Request::Loss { src, dst, rate } => Change::Lose {
-            src: radio(&src)?,
-            dst: radio(&dst)?,
+            link: LinkId {
+                from: radio(&src)?,
+                to: radio(&dst)?,
+            },
             rate: within(rate, "rate", 0.0, 1.0)?,
         },
     })

@@ -12,4 +12,3 @@ mod pcapng;
 pub mod port;
 mod records;
 pub mod server;
-pub mod wmediumd;

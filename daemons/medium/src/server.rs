@@ -4,26 +4,20 @@
 use std::collections::BTreeMap;
 
 use hoplab_medium_core::{
-    Class, Duration, Frame, Instant, LinkId, Medium, MediumId, Mhz, Outcome, Output, RadioId,
-    Station, Stream, To, MAX_RATES,
+    Class, Duration, Frame, Instant, Medium, Mhz, Outcome, Output, RadioId, Station, To, MAX_RATES,
 };
 use serde_json::{json, Value};
 
-use crate::config::Config;
-use crate::control::{Change, Control, Part};
+use crate::config::{Config, Radio};
+use crate::control::{Change, Changes, Control, Part};
 use crate::dot11;
 use crate::lateness::Lateness;
 use crate::port::{Heard, Port, Sent, Woken};
 use crate::records::Recorder;
-use crate::wmediumd::socket::Socket;
-use crate::wmediumd::Described;
 
 const FCS_BYTES: usize = 4;
 /// Bytes from which a batch is sent: the kernel copies a send into one buffer.
 const BATCH_BYTES: usize = 1 << 18;
-/// Units of 1.024 ms between the beacons of an access point, as a rule.
-const BEACON_UNITS: u32 = 100;
-const TIME_UNIT: Duration = Duration::from_micros(1024);
 /// A port wakes at least once in this time.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
@@ -58,11 +52,8 @@ pub struct Server<P: Port> {
     next_id: u64,
     traffic: Traffic,
     lateness: Lateness,
-    control: Option<Control>,
-    /// In place of `control`, where the daemon is a wmediumd.
-    socket: Option<Socket>,
-    /// How long each radio's beacons are held back, where the daemon is a wmediumd: hwsim's radios
-    /// have one clock, and without it all would send their beacons in one instant, for ever.
+    changes: Option<Box<dyn Changes>>,
+    /// See [`Server::hold_beacons`].
     phases: Vec<Duration>,
     /// Beacons that are held back, by the time at which they come.
     late: BTreeMap<(Instant, u64), (usize, Frame)>,
@@ -75,65 +66,35 @@ pub struct Server<P: Port> {
 }
 
 impl<P: Port> Server<P> {
-    /// For who expects a wmediumd.
-    pub fn wmediumd(described: Described, port: P, takes_changes: bool) -> Result<Self, String> {
-        let (config, powers) = (&described.config, described.powers());
-        let seed = config.params.seed;
-        let phase = |station: &Station| {
-            let mut random = Stream::new(seed, &format!("medium/beacons/{}", station.name));
-            TIME_UNIT * random.below(BEACON_UNITS).into()
-        };
-        let phases = config.stations.iter().map(phase).collect();
-        let open = || Socket::open(described.mode, &config.macs, &powers, config.noise_dbm);
-        let socket = takes_changes.then(open).transpose()?;
-        let mut server = Self::new(described.config, port)?;
-        if let Some(socket) = &socket {
-            server.port.watch(socket.descriptor()?);
-        }
-        server.socket = socket;
-        server.phases = phases;
-        for (radio, antenna) in described.antennas.into_iter().enumerate() {
-            server.medium.fit(RadioId::new(radio), antenna);
-        }
-        if let Some((default_dbm, links)) = described.levels {
-            server.medium.set_rssi_of_all(default_dbm);
-            for (src, dst, dbm) in links {
-                server.medium.set_rssi(link(src, dst), dbm);
-            }
-        }
-        for (src, dst, rate) in described.losses {
-            server.medium.set_loss(link(src, dst), rate);
-        }
-        for (radio, medium) in described.mediums {
-            server.medium.assign(RadioId::new(radio), MediumId(medium));
-        }
-        Ok(server)
-    }
-
-    pub fn new(config: Config, mut port: P) -> Result<Self, String> {
+    pub fn new(config: Config, port: P) -> Result<Self, String> {
         let recorder = Recorder::new(&config)?;
         let control = match &config.control {
             // What a person does there would come at no time that a run could repeat.
             Some(_) if port.virtual_time() => {
                 return Err("control: is for real time, and this kernel's time is virtual".into())
             }
-            Some(path) => Some(Control::open(path, &config.stations)?),
+            Some(path) => Some(Control::open(path, config.names())?),
             None => None,
         };
-        if let Some(control) = &control {
-            port.watch(control.descriptor()?);
-        }
-        let mut medium = Medium::new(config.params, config.stations, config.losses);
-        for event in config.power {
-            medium.schedule_power(event.at, RadioId::new(event.radio), event.up);
-        }
-        for (radio, nic) in config.nics {
-            medium.equip(RadioId::new(radio), nic);
+        let radios = config.macs().into_iter().zip(0..).collect();
+        let way = |radio: &Radio| Station {
+            name: radio.name.clone(),
+            waypoints: radio.waypoints.clone(),
+        };
+        let ways = config.stations.iter().map(way).collect();
+        let mut medium = Medium::new(config.params, ways, config.losses);
+        for (index, station) in config.stations.into_iter().enumerate() {
+            let radio = RadioId::new(index);
+            for event in station.power {
+                medium.schedule_power(event.at, radio, event.up);
+            }
+            if let Some(nic) = station.nic {
+                medium.equip(radio, nic);
+            }
         }
         medium.schedule_measure(config.epoch);
-        Ok(Self {
-            control,
-            socket: None,
+        let mut server = Self {
+            changes: None,
             phases: Vec::new(),
             late: BTreeMap::new(),
             others_radios: config.others_radios,
@@ -141,13 +102,34 @@ impl<P: Port> Server<P> {
             ended: false,
             lateness: Lateness::new(port.virtual_time()),
             port,
-            radios: config.macs.into_iter().zip(0..).collect(),
+            radios,
             medium,
             recorder,
             pending: BTreeMap::new(),
             next_id: 0,
             traffic: Traffic::default(),
-        })
+        };
+        if let Some(control) = control {
+            server.take_changes_from(control)?;
+        }
+        Ok(server)
+    }
+
+    /// Do what comes there.
+    pub fn take_changes_from(&mut self, changes: impl Changes + 'static) -> Result<(), String> {
+        self.port.watch(changes.descriptor()?);
+        self.changes = Some(Box::new(changes));
+        Ok(())
+    }
+
+    /// Hold back each radio's beacons by so long.
+    pub fn hold_beacons(&mut self, phases: Vec<Duration>) {
+        self.phases = phases;
+    }
+
+    /// The channel, to be set up further.
+    pub fn medium(&mut self) -> &mut Medium {
+        &mut self.medium
     }
 
     /// Serve until told to stop, and write the records; an error where the run was cut short.
@@ -213,29 +195,22 @@ impl<P: Port> Server<P> {
 
     /// Do what came at the control socket.
     fn obey(&mut self, now: Instant) -> Result<(), String> {
-        let mut changes = Vec::new();
-        if let Some(control) = &mut self.control {
-            changes = control.receive();
-        }
-        if let Some(socket) = &mut self.socket {
-            let (asked, another) = socket.receive();
-            changes = asked;
-            if another {
-                self.port.watch(socket.descriptor()?);
-            }
+        let Some(source) = &mut self.changes else {
+            return Ok(());
+        };
+        let (changes, another) = source.receive();
+        if another {
+            self.port.watch(source.descriptor()?);
         }
         for change in changes {
             match change {
-                Change::Put { radio, place } => self.medium.put(RadioId::new(radio), place),
-                Change::Power { radio, up } => {
-                    self.medium.schedule_power(now, RadioId::new(radio), up)
-                }
-                Change::Lose { src, dst, rate } => self.medium.set_loss(link(src, dst), rate),
-                Change::Level { src, dst, dbm } => {
-                    self.medium.set_rssi(link(src, dst), dbm);
+                Change::Put { radio, place } => self.medium.put(radio, place),
+                Change::Power { radio, up } => self.medium.schedule_power(now, radio, up),
+                Change::Lose { link, rate } => self.medium.set_loss(link, rate),
+                Change::Level { link, dbm } => {
+                    self.medium.set_rssi(link, dbm);
                 }
                 Change::Fit { radio, part } => {
-                    let radio = RadioId::new(radio);
                     let mut antenna = self.medium.antenna(radio);
                     match part {
                         Part::Power(dbm) => antenna.tx_power_dbm = dbm,
@@ -244,9 +219,7 @@ impl<P: Port> Server<P> {
                     }
                     self.medium.fit(radio, antenna);
                 }
-                Change::Assign { radio, medium } => {
-                    self.medium.assign(RadioId::new(radio), MediumId(medium))
-                }
+                Change::Assign { radio, medium } => self.medium.assign(radio, medium),
                 Change::End => self.ended = true,
             }
         }
@@ -474,13 +447,6 @@ impl<P: Port> Server<P> {
             "lateness": self.lateness.as_json(),
             "engine_events": self.medium.handled(),
         })
-    }
-}
-
-fn link(from: usize, to: usize) -> LinkId {
-    LinkId {
-        from: RadioId::new(from),
-        to: RadioId::new(to),
     }
 }
 

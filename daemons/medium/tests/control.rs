@@ -4,8 +4,8 @@
 use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
 
-use hoplab_medium::control::{change, Change, Control};
-use hoplab_medium_core::{Position, Station, Stream};
+use hoplab_medium::control::{change, Change, Changes, Control};
+use hoplab_medium_core::{LinkId, Position, RadioId, Stream};
 
 fn names() -> Vec<String> {
     vec!["a".into(), "b".into()]
@@ -20,20 +20,25 @@ fn requests_are_changes() {
     let place = Position::new(1.5, -2.0);
     assert_eq!(
         asked(r#"{"do": "move", "station": "b", "x_m": 1.5, "y_m": -2}"#),
-        Ok(Change::Put { radio: 1, place })
+        Ok(Change::Put {
+            radio: RadioId::new(1),
+            place
+        })
     );
     assert_eq!(
         asked(r#"{"do": "power", "station": "a", "up": false}"#),
         Ok(Change::Power {
-            radio: 0,
+            radio: RadioId::new(0),
             up: false
         })
     );
     assert_eq!(
         asked(r#"{"do": "loss", "src": "a", "dst": "b", "rate": 0.25}"#),
         Ok(Change::Lose {
-            src: 0,
-            dst: 1,
+            link: LinkId {
+                from: RadioId::new(0),
+                to: RadioId::new(1)
+            },
             rate: 0.25
         })
     );
@@ -93,16 +98,14 @@ fn bytes_of_any_kind_are_refused_or_within_bounds() {
             bytes[at] = random.below(256) as u8;
         }
         if let Ok(Change::Put { radio, place }) = change(&bytes, &names()) {
-            assert!(radio < 2 && place.x_m.abs() <= 1e6 && place.y_m.abs() <= 1e6);
+            assert!(radio.index() < 2 && place.x_m.abs() <= 1e6 && place.y_m.abs() <= 1e6);
         }
     }
 }
 
 fn opened(name: &str) -> (Control, PathBuf) {
     let path = std::env::temp_dir().join(format!("hoplab-{}-{name}", std::process::id()));
-    let place = Position::new(0.0, 0.0);
-    let stations = [Station::at("a", place), Station::at("b", place)];
-    (Control::open(&path, &stations).expect("a socket"), path)
+    (Control::open(&path, names()).expect("a socket"), path)
 }
 
 #[test]
@@ -113,7 +116,7 @@ fn every_request_is_answered_and_a_flood_taken_in_parts() {
     let good = br#"{"do": "power", "station": "a", "up": false}"#;
     client.send_to(good, &path).expect("sent");
     client.send_to(b"{}", &path).expect("sent");
-    assert_eq!(control.receive().len(), 1);
+    assert_eq!(control.receive().0.len(), 1);
     let mut answer = [0; 600];
     let length = client.recv(&mut answer).expect("an answer");
     assert_eq!(&answer[..length], b"ok");
@@ -126,7 +129,7 @@ fn every_request_is_answered_and_a_flood_taken_in_parts() {
         match client.send_to(good, &path) {
             Ok(_) => sent += 1,
             Err(_) => {
-                let taken = control.receive().len();
+                let taken = control.receive().0.len();
                 assert!(taken <= 32, "{taken} at once");
             }
         }

@@ -8,11 +8,12 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use hoplab_medium::config::parse;
+use hoplab_medium::config::{Config, Radio, Records};
 use hoplab_medium::port::{Heard, Port, Sent, Troubles, Woken};
 use hoplab_medium::server::Server;
-use hoplab_medium::wmediumd;
-use hoplab_medium_core::{Attempts, Duration, Instant, Rate, MAX_RATES};
+use hoplab_medium_core::{
+    Attempts, Duration, Energy, Instant, Params, Position, Rate, Waypoint, MAX_RATES,
+};
 use serde_json::{json, Value};
 
 const EPOCH_NS: u64 = 5_000_000_000;
@@ -126,7 +127,8 @@ fn from_epoch(ns: u64) -> Instant {
 
 /// A data frame from station a to station b.
 fn data(bytes: usize) -> Vec<u8> {
-    let mut frame = vec![8, 0, 0, 0, 2, 0, 0, 0, 0, 2];
+    let mut frame = vec![8, 0, 0, 0];
+    frame.extend(IDS[1]);
     frame.resize(bytes, 0);
     frame
 }
@@ -160,31 +162,46 @@ impl Ended {
     }
 }
 
-fn text(folder: &Path, duration_s: Option<f64>) -> String {
-    let folder = folder.display();
-    let duration = duration_s.map_or_else(String::new, |value| format!("duration_s = {value}"));
-    format!(
-        r#"
-epoch_ns = {EPOCH_NS}
-{duration}
-[radio]
-energy = {{ tx_w = 1.0, rx_w = 1.0, idle_w = 1.0, sleep_w = 1.0 }}
-[[station]]
-name = "a"
-mac = "02:00:00:00:00:01"
-x_m = 0
-y_m = 0
-[[station]]
-name = "b"
-mac = "02:00:00:00:00:02"
-x_m = 100
-y_m = 0
-[records]
-dir = "{folder}"
-frames = true
-air_capture = "{folder}/air.pcapng"
-"#
-    )
+/// Two stations 100 m apart that record everything; times from the epoch.
+fn config(folder: &Path, duration_s: Option<f64>) -> Config {
+    let watt = Energy {
+        tx_w: 1.0,
+        rx_w: 1.0,
+        idle_w: 1.0,
+        sleep_w: 1.0,
+        battery_j: None,
+    };
+    let radio = |name: &str, mac: [u8; 6], x_m| Radio {
+        name: name.into(),
+        mac,
+        waypoints: vec![Waypoint::new(Instant::ZERO, Position::new(x_m, 0.0))],
+        nic: None,
+        power: Vec::new(),
+    };
+    Config {
+        epoch: EPOCH,
+        end: duration_s.map(|s| EPOCH + Duration::from_secs_f64(s)),
+        params: Params {
+            energy: watt,
+            overhear: true,
+            trace: true,
+            histograms: true,
+            ..Params::default()
+        },
+        stations: vec![radio("a", IDS[0], 0.0), radio("b", IDS[1], 100.0)],
+        losses: Vec::new(),
+        channel_mhz: 2412,
+        noise_dbm: -93.5,
+        rts_threshold: 2347,
+        control: None,
+        others_radios: false,
+        records: Records {
+            dir: folder.into(),
+            interval: Duration::from_millis(100),
+            frames: true,
+            air_capture: Some(folder.join("air.pcapng")),
+        },
+    }
 }
 
 /// Run with frames of 1000 bytes at these times; times from the epoch.
@@ -206,7 +223,7 @@ fn freeze(
 ) -> Ended {
     let folder = std::env::temp_dir().join(format!("hoplab-{}-{name}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
-    let config = parse(&text(&folder, duration_s.into()), Instant::ZERO).expect("a configuration");
+    let config = config(&folder, duration_s.into());
     let told = Rc::new(RefCell::new(Told::default()));
     let frames = frames.into_iter();
     let port = Script {
@@ -318,14 +335,12 @@ fn frames_that_no_radio_takes_are_refused_and_told() {
         .contains("1 frames of more than 2304 bytes were refused"));
 }
 
-/// hwsim's radios have one clock, and beacons come from all of them in one instant.
+/// Beacons come from all radios in one instant.
 #[test]
-fn beacons_of_radios_with_one_clock_do_not_meet() {
+fn beacons_that_are_held_back_do_not_meet() {
     const BEACONS: u64 = 20;
     let folder = std::env::temp_dir().join(format!("hoplab-{}-beacons", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
-    let text = "ifaces: { ids = [\"02:00:00:00:00:00\", \"02:00:00:00:01:00\"]; };";
-    let described = wmediumd::describe(text, None, &folder, EPOCH).expect("a description");
     let beacon = |radio: usize| {
         let mut frame = vec![0x80, 0, 0, 0];
         frame.extend([0xff; 6]);
@@ -346,7 +361,8 @@ fn beacons_of_radios_with_one_clock_do_not_meet() {
         frozen: None,
         told: told.clone(),
     };
-    let server = Server::wmediumd(described, port, false).expect("a server");
+    let mut server = Server::new(config(&folder, None), port).expect("a server");
+    server.hold_beacons(vec![Duration::ZERO, Duration::from_millis(5)]);
     let ended = Ended {
         result: server.run(),
         folder,

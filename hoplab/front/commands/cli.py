@@ -46,6 +46,7 @@ HOMES = {
     "store": "store",
     "machine": "machine",
     "push": "stream",
+    "medium": "daemon",
     "dsr": "daemon",
     "split": "daemon",
 }

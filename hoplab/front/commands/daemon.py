@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``hoplab dsr`` and ``hoplab split``: a daemon of this host, by hand, from a file."""
+"""``hoplab medium``, ``hoplab dsr``, ``hoplab split``: a daemon, by hand, from a file."""
 
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 from pydantic import ValidationError
@@ -14,13 +15,17 @@ from pydantic import ValidationError
 from hoplab.front.pages import keys
 from hoplab.guest.system.processes import program
 from hoplab.model.errors import ScenarioError
-from hoplab.model.scenario import documents
+from hoplab.model.scenario import documents, medium_document
 from hoplab.model.scenario.dsr import DsrFile
 from hoplab.model.scenario.file import override, read, told
-from hoplab.model.scenario.split import SplitFile, Started
+from hoplab.model.scenario.keys import Table
+from hoplab.model.scenario.medium_file import MediumFile
+from hoplab.model.scenario.resolve import resolve_medium
+from hoplab.model.scenario.split import SplitFile
 
 app = typer.Typer()
 
+T = TypeVar("T", bound=Table)
 File = Annotated[Path, typer.Argument(metavar="FILE", help="What it is to do, in TOML.")]
 Overrides = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override path.to.key.")
@@ -28,6 +33,18 @@ Overrides = Annotated[
 Printed = Annotated[
     bool, typer.Option("--print", help="Print the daemon's document and start nothing.")
 ]
+
+
+@app.command(
+    epilog=keys.explained(
+        "MediumFile", "Radio", "Nic", "Energy", "RadioStation", "Loss", "Event", "Records"
+    )
+)
+def medium(file: File, overrides: Overrides = None, printed: Printed = False) -> None:
+    """Start the channel's daemon on radios of mac80211_hwsim (docs/medium.md)."""
+    given = resolve_medium(_resolved(MediumFile, file, overrides or ()))
+    document = medium_document.document(given, time.clock_gettime_ns(time.CLOCK_MONOTONIC))
+    _start("hoplab-medium", document, printed)
 
 
 @app.command(epilog=keys.explained("DsrFile", "DsrSettings", "SplitConnection"))
@@ -42,7 +59,7 @@ def split(file: File, overrides: Overrides = None, printed: Printed = False) -> 
     _start("hoplab-split", _resolved(SplitFile, file, overrides or ()).document(), printed)
 
 
-def _resolved(model: type[Started], file: Path, overrides: Sequence[str]) -> Started:
+def _resolved(model: type[T], file: Path, overrides: Sequence[str]) -> T:
     """What ``file`` says with ``overrides``; raises `ScenarioError`, a line for each mistake."""
     given = read(file)
     for one in overrides:

@@ -29,6 +29,8 @@ from hoplab.model import reading
 from hoplab.model.errors import MissingTool, ResultsError, ScenarioError
 from hoplab.model.resources import BINARIES, PROJECT
 
+PROGRAM = "hoplab-wmediumd"
+"""What a script of Mininet-WiFi starts as wmediumd."""
 RECORDS = "medium"
 """Folder of the medium's records in what a script leaves."""
 ACCOUNT = "medium.json"
@@ -94,8 +96,8 @@ def _require(request: ScriptRequest) -> None:
         raise ScenarioError(f"--medium: {request.medium!r} is not known; one of: {one_of}")
     if not request.script.is_file():
         raise ScenarioError(f"{request.script}: there is no such script")
-    if not (BINARIES / "hoplab-medium").exists():
-        raise MissingTool(f"{BINARIES}/hoplab-medium is not there; run 'make setup'")
+    if not (BINARIES / PROGRAM).exists():
+        raise MissingTool(f"{BINARIES}/{PROGRAM} is not there; run 'make setup'")
     if not request.realtime:
         refuse_input()
 
@@ -106,7 +108,7 @@ def _environment(request: ScriptRequest, tree: list[Path], fonts: Path) -> dict[
     return {
         "PYTHONPATH": ":".join(map(str, path)),
         "HOPLAB_MEDIUM": request.medium,
-        "HOPLAB_MEDIUM_PROGRAM": str(AT_HOPLAB / (BINARIES / "hoplab-medium").relative_to(PROJECT)),
+        "HOPLAB_MEDIUM_PROGRAM": str(AT_HOPLAB / (BINARIES / PROGRAM).relative_to(PROJECT)),
         "HOPLAB_MEDIUM_RECORDS": f"/out/{RECORDS}",
         recording.OUT: "/out",
         "HOPLAB_REFUSED": f"/out/{REFUSED}",

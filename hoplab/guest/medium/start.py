@@ -26,11 +26,11 @@ def start(
     # mac80211 keeps frames for others from an IBSS interface, promiscuous or not: only monitor
     # interfaces show them. DSR opens one, and in real time anybody may.
     overhear = real_time or plan.scenario.routing.protocol == "dsr"
-    settings = config.write(plan, epoch_ns, out, overhear, control)
+    document = config.write(plan, epoch_ns, out, overhear, control)
     log = out / "logs" / "medium.log"
     with log.open("ab") as messages:
         process = subprocess.Popen(
-            [program("hoplab-medium"), "--config", str(settings)],
+            [program("hoplab-medium"), str(document)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=messages,

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from hoplab.model.errors import ScenarioError
+from hoplab.model.scenario.medium_file import MediumFile
 from hoplab.model.scenario.model import Flow, Radio, Scenario
 from hoplab.model.scenario.plan import AIR, ANY, plan
 from hoplab.model.scenario.proxies import detours
@@ -39,7 +40,8 @@ def check(scenario: Scenario) -> None:
     _network(scenario)
     _links(scenario)
     if any(station.radio for station in scenario.station):
-        _radio(scenario.radio)
+        _channel(scenario.radio)
+        check_radio(scenario.radio)
     _routing(scenario)
     _losses(scenario)
     _events(scenario)
@@ -64,14 +66,18 @@ def _stations(scenario: Scenario) -> None:
     names = [station.name for station in scenario.station]
     if len(names) > MAX_STATIONS:
         raise ScenarioError(f"station: {len(names)} stations; at most {MAX_STATIONS}")
-    for name, times in Counter(names).items():
-        if times > 1:
-            raise ScenarioError(f"station: the name {name!r} is given twice")
-        if name == AIR:
-            raise ScenarioError(f"station: {name!r} is not free as a name; choose another")
+    _named_once(names)
+    if AIR in names:
+        raise ScenarioError(f"station: {AIR!r} is not free as a name; choose another")
     points = sum(len(station.waypoints) for station in scenario.station)
     if points > MAX_WAYPOINTS:
         raise ScenarioError(f"station: {points} waypoints in all; at most {MAX_WAYPOINTS}")
+
+
+def _named_once(names: list[str]) -> None:
+    for name, times in Counter(names).items():
+        if times > 1:
+            raise ScenarioError(f"station: the name {name!r} is given twice")
 
 
 def _network(scenario: Scenario) -> None:
@@ -120,7 +126,28 @@ def _links(scenario: Scenario) -> None:
             )
 
 
-def _radio(radio: Radio) -> None:
+def check_medium(medium: MediumFile) -> None:
+    """Raise `ScenarioError` for the first contradiction in a medium daemon's file."""
+    names = [station.name for station in medium.station]
+    _named_once(names)
+    check_radio(medium.radio)
+    for key, tables in (("loss", medium.loss), ("event", medium.event)):
+        for i, table in enumerate(tables):
+            for end in ("station", "src", "dst"):
+                _known(getattr(table, end, None), f"{key}.{i}.{end}", names)
+
+
+def _channel(radio: Radio) -> None:
+    channels = CHANNELS_OF_STANDARD[str(radio.standard)]
+    if radio.channel not in channels:
+        raise ScenarioError(
+            f"radio.channel: {radio.channel} is no channel on which {radio.standard} may send "
+            f"here; one of {', '.join(map(str, channels))}"
+        )
+
+
+def check_radio(radio: Radio) -> None:
+    """Raise `ScenarioError` for the first contradiction in `[radio]`."""
     standard = radio.standard
     assert standard is not None
     for key, rates in (
@@ -136,11 +163,6 @@ def _radio(radio: Radio) -> None:
             )
     if standard in HT_STANDARDS:
         _scheme(radio)
-    if radio.channel not in CHANNELS_OF_STANDARD[standard]:
-        raise ScenarioError(
-            f"radio.channel: {radio.channel} is no channel on which {standard} may send here; "
-            f"one of {', '.join(map(str, CHANNELS_OF_STANDARD[standard]))}"
-        )
     for key in ("cw_min", "cw_max"):
         window = getattr(radio, key)
         if window & (window + 1):

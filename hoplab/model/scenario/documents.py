@@ -40,5 +40,5 @@ def text(document: dict[str, Any]) -> str:
 
 def write(path: Path, document: dict[str, Any]) -> Path:
     """Write ``document`` to ``path``, which is returned."""
-    path.write_text(text(document), encoding="utf-8")
+    path.write_text(json.dumps(document, separators=(",", ":")) + "\n", encoding="utf-8")
     return path

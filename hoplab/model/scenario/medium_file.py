@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The file that the medium daemon reads: the scenario's keys about the channel, and its own."""
+"""The file of `hoplab medium`: the scenario's keys about the channel, and the daemon's own."""
 
 from __future__ import annotations
 
 from hoplab.model.scenario.faults import Event, Loss
-from hoplab.model.scenario.keys import Integer, Mac, Number, Switch, Text, key
+from hoplab.model.scenario.keys import MAX_DURATION_S, Integer, Mac, Number, Switch, Text, key
 from hoplab.model.scenario.measure import Recorded, Seeded
 from hoplab.model.scenario.radio import Nic, Radio
 from hoplab.model.scenario.stations import Placed
@@ -25,13 +25,17 @@ class Records(Recorded):
 
 
 class MediumFile(Seeded):
-    """The configuration of `hoplab-medium`."""
+    """What the medium daemon is started with."""
 
     epoch_ns: Integer | None = key(
         None, "CLOCK_MONOTONIC of time 0; without it, the time of the start", unit="ns", ge=0
     )
     duration_s: Number | None = key(
-        None, "when the records end, after time 0; without it, when the daemon does", unit="s", gt=0
+        None,
+        "when the records end, after time 0; without it, when the daemon does",
+        unit="s",
+        gt=0,
+        le=MAX_DURATION_S,
     )
     overhear: Switch = key(
         True,

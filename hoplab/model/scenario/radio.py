@@ -34,6 +34,16 @@ CHANNELS_OF_STANDARD = {
 """Channels on which a simulated radio may begin to send: the kernel's world domain at 2.4 GHz, the
 first of mac80211_hwsim's own domains at 5 GHz (`hoplab.guest.network.hwsim`)."""
 
+POWERS = ("tx_w", "rx_w", "idle_w", "sleep_w")
+CARDS_W = {
+    "ns2": (0.2818, 0.2818, 0.0, 0.0),
+    "lucent-bronze": (1.327, 0.967, 0.844, 0.066),
+    "lucent-silver": (1.346, 0.901, 0.739, 0.047),
+}
+"""What cards draw in each of `POWERS`. ns-2's radio radiates so much, and nothing else counts.
+Lucent's WaveLAN cards of 2 and 11 Mbit/s draw 280, 204, 178, 14 and 284, 190, 156, 10 mA at 4.74 V
+(Feeney, Nilsson 2001, table 1)."""
+
 Rate = Annotated[float, *one_of(RATES_MBPS, "rate of 802.11a/b/g in Mbit/s")]
 RateOrAuto = Annotated[float | str, *one_of((*RATES_MBPS, "auto"), "rate of 802.11a/b/g in Mbit/s")]
 HeaderRate = Annotated[float, *one_of((1, 2, 6), "rate of a PLCP header in Mbit/s")]

@@ -17,7 +17,8 @@ from pydantic import BaseModel, ValidationError
 from hoplab.model.errors import ScenarioError
 from hoplab.model.resources import PRESETS, PROFILES, TOPOLOGIES
 from hoplab.model.scenario import movement
-from hoplab.model.scenario.checks import check
+from hoplab.model.scenario.checks import check, check_medium
+from hoplab.model.scenario.medium_file import MediumFile
 from hoplab.model.scenario.model import (
     Flow,
     Link,
@@ -95,6 +96,16 @@ def resolve(scenario: Scenario, folder: Path = Path(), walk: Walk = no_walk) -> 
             "[split], or split = true at a flow"
         )
     check(resolved)
+    return resolved
+
+
+def resolve_medium(medium: MediumFile) -> MediumFile:
+    """A medium daemon's file with its radio completed by the profile.
+
+    Raises `ScenarioError` where parts contradict each other.
+    """
+    resolved = medium.model_copy(update={"radio": radio_with_profile(medium.radio)})
+    check_medium(resolved)
     return resolved
 
 

@@ -8,9 +8,12 @@ use hoplab_base::Instant;
 
 /// A point in space, mostly on its ground.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Position {
     pub x_m: f64,
     pub y_m: f64,
+    #[cfg_attr(feature = "serde", serde(default))]
     pub z_m: f64,
 }
 
@@ -29,6 +32,8 @@ impl Position {
 
 /// Where a radio is at a time.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Waypoint {
     pub at: Instant,
     pub position: Position,

@@ -7,6 +7,11 @@ use hoplab_base::Stream;
 
 /// Variation of a signal's power from frame to frame and from receiver to receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(rename_all = "kebab-case", deny_unknown_fields)
+)]
 pub enum Fading {
     None,
     /// Gamma-distributed power of shape `m` and mean 1 (Nakagami 1960); Rayleigh is m = 1.
@@ -54,6 +59,8 @@ impl Fading {
 
 /// Received power from distance.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Propagation {
     pub model: Model,
     pub tx_power_dbm: f64,
@@ -76,6 +83,11 @@ pub struct Antenna {
 
 /// How power falls with distance.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(rename_all = "kebab-case", deny_unknown_fields)
+)]
 pub enum Model {
     Friis,
     TwoRay,

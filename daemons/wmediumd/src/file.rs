@@ -1,24 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `hoplab-medium` under the name `wmediumd`: its options, its configuration, its socket.
-//!
-//! Who starts wmediumd and talks to it needs to know nothing of this. What is behind is the same
-//! channel as ever: carrier sense, collisions, hidden terminals.
-
-pub mod libconfig;
-pub mod messages;
-pub mod socket;
-pub mod table;
+//! What wmediumd's configuration asks for.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use hoplab_medium::config::{Config, Radio, Records};
 use hoplab_medium_core::{
-    Antenna, ErrorTable, Fading, Instant, Model, Position, Reception, Standard, Station,
+    Antenna, Duration, Energy, ErrorTable, Fading, Instant, LinkId, MediumId, Model, Params, Phy,
+    Position, Propagation, RadioId, Rate, Reception, Standard, Waypoint,
 };
 
-use crate::config::{self, Config};
-use libconfig::{Group, Value};
-use messages::Address;
+use crate::libconfig::{self, Group, Value};
+use crate::messages::Address;
+use crate::table;
 
 /// What decides over a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,8 +22,8 @@ pub enum Mode {
     Probability,
 }
 
-/// From, to, and what the file says of it.
-pub type Link = (usize, usize, f64);
+/// A link, and what the file says of it.
+pub type Link = (LinkId, f64);
 
 /// What a file asks for beyond a [`Config`].
 pub struct Described {
@@ -37,12 +31,11 @@ pub struct Described {
     pub mode: Mode,
     /// Of each radio, where places decide.
     pub antennas: Vec<Antenna>,
-    /// Power of a link that nothing is said of; from, to and power of the others.
+    /// Power of a link that nothing is said of, and of the others.
     pub levels: Option<(f64, Vec<Link>)>,
-    /// From, to, probability.
+    /// Probability of a loss on each link, where only chance decides.
     pub losses: Vec<Link>,
-    /// Radio and medium.
-    pub mediums: Vec<(usize, i32)>,
+    pub mediums: Vec<(RadioId, MediumId)>,
 }
 
 /// wmediumd's, which a file does not tell.
@@ -52,6 +45,13 @@ const NOISE_DBM: f64 = -91.0;
 const DEFAULT_SNR_DB: f64 = 30.0;
 const DEFAULT_POWER_DBM: f64 = 20.0;
 const FREQUENCY_MHZ: f64 = 2412.0;
+const CHANNEL_MHZ: u16 = 2412;
+/// A radio's of which no power is given.
+const OWN_POWER_DBM: f64 = 15.0;
+/// As ns-2's radio draws.
+const RADIATED_W: f64 = 0.2818;
+/// dot11RTSThreshold that no frame exceeds.
+const NO_RTS: usize = 2347;
 /// At which every rate comes through, where only chance decides.
 const STRONG_SNR_DB: f64 = 60.0;
 
@@ -72,7 +72,7 @@ pub fn describe(
     let model = group(&file, "model").unwrap_or(&empty);
     let noise_dbm = number(model, "noise_threshold").filter(|dbm| *dbm < 0.0);
     let noise_dbm = noise_dbm.unwrap_or(NOISE_DBM);
-    let mut config = plain(&addresses, noise_dbm, records, start)?;
+    let mut config = plain(&addresses, noise_dbm, records, start);
     if let Some(text) = losses {
         config.params.reception = Reception::Table;
         config.params.table =
@@ -97,7 +97,7 @@ pub fn describe(
             let of_model = model.get("links").or_else(|| ifaces.get("links"));
             let links = links(of_model, addresses.len())?;
             let dbm = |db| noise_dbm + db;
-            let levels = links.into_iter().map(|(from, to, db)| (from, to, dbm(db)));
+            let levels = links.into_iter().map(|(link, db)| (link, dbm(db)));
             described.levels = Some((dbm(DEFAULT_SNR_DB), levels.collect()));
         }
         _ => return Err("model.type: expected \"path_loss\", \"snr\" or \"prob\"".into()),
@@ -117,7 +117,7 @@ impl Described {
             .filter(|places| places.len() == radios)
             .ok_or_else(|| format!("model.positions: expected {radios} times (x, y, z)"))?;
         for (station, place) in self.config.stations.iter_mut().zip(places) {
-            *station = Station::at(&station.name, place);
+            station.waypoints = vec![Waypoint::new(Instant::ZERO, place)];
         }
         let of_each = |key: &str, default: f64| match model.get(key) {
             None => Ok(vec![default; radios]),
@@ -147,17 +147,14 @@ impl Described {
         let default = number(model, "default_prob").unwrap_or(0.0);
         let given = links(model.get("links"), radios)?;
         let probable = |p: f64| (0.0..=1.0).contains(&p);
-        if !probable(default) || !given.iter().all(|link| probable(link.2)) {
+        if !probable(default) || !given.iter().all(|link| probable(link.1)) {
             return Err("model: expected probabilities of a loss from 0 to 1".into());
         }
         for from in 0..radios {
             for to in (0..radios).filter(|to| *to != from) {
-                let told = given
-                    .iter()
-                    .rev()
-                    .find(|link| (link.0, link.1) == (from, to));
-                self.losses
-                    .push((from, to, told.map_or(default, |link| link.2)));
+                let link = link(from, to);
+                let own = given.iter().rev().find(|given| given.0 == link);
+                self.losses.push((link, own.map_or(default, |own| own.1)));
             }
         }
         let strong = self.config.noise_dbm + STRONG_SNR_DB;
@@ -181,39 +178,81 @@ impl Described {
 }
 
 /// A channel with 802.11g's times and these radios; the rest is wmediumd's.
-fn plain(
-    addresses: &[Address],
-    noise_dbm: f64,
-    records: &Path,
-    start: Instant,
-) -> Result<Config, String> {
-    let sensed_dbm = noise_dbm + 1.0;
-    let mut text = format!(
-        "[radio]\nprofile = \"80211g\"\nantenna_gain_dbi = {GAIN_DBI:?}\n\
-         antenna_height_m = {HEIGHT_M:?}\nnoise_dbm = {noise_dbm:?}\n\
-         cs_threshold_dbm = {sensed_dbm:?}\nrx_threshold_dbm = {sensed_dbm:?}\n\
-         reception = \"error-rate\"\n"
-    );
-    for (i, address) in addresses.iter().enumerate() {
-        let mac = shown(address);
-        text += &format!("[[station]]\nname = \"r{i}\"\nmac = \"{mac}\"\nx_m = 0\ny_m = 0\n");
-    }
-    let folder = records.display().to_string();
-    text += &format!("[records]\ndir = {folder:?}\n");
-    let mut config = config::parse(&text, start)?;
-    for (station, address) in config.stations.iter_mut().zip(addresses) {
-        station.name = shown(address);
-    }
-    config.others_radios = true;
-    // Whatever the radios can send.
-    config.params.phy.standard = Standard::Vht {
-        signal_extension: true,
+fn plain(addresses: &[Address], noise_dbm: f64, records: &Path, start: Instant) -> Config {
+    let place = Waypoint::new(Instant::ZERO, Position::default());
+    let radio = |address: &Address| Radio {
+        name: shown(address),
+        mac: *address,
+        waypoints: vec![place],
+        nic: None,
+        power: Vec::new(),
     };
-    Ok(config)
+    Config {
+        epoch: start,
+        end: None,
+        params: params(noise_dbm),
+        stations: addresses.iter().map(radio).collect(),
+        losses: Vec::new(),
+        channel_mhz: CHANNEL_MHZ,
+        noise_dbm,
+        rts_threshold: NO_RTS,
+        control: None,
+        others_radios: true,
+        records: Records {
+            dir: records.into(),
+            interval: Duration::from_millis(100),
+            frames: false,
+            air_capture: None,
+        },
+    }
+}
+
+fn params(noise_dbm: f64) -> Params {
+    let sensed_dbm = noise_dbm + 1.0;
+    Params {
+        phy: Phy {
+            // Whatever the radios can send.
+            standard: Standard::Vht {
+                signal_extension: true,
+            },
+            preamble_bits: 144,
+            plcp_rate: Rate::OFDM_6,
+            basic_rate: Rate::OFDM_6,
+            slot: Duration::from_micros(9),
+            sifs: Duration::from_micros(10),
+            cw_min: 15,
+            cw_max: 1023,
+        },
+        propagation: Propagation {
+            model: Model::TwoRay,
+            tx_power_dbm: OWN_POWER_DBM,
+            frequency_mhz: FREQUENCY_MHZ,
+            antenna_height_m: HEIGHT_M,
+            antenna_gain_dbi: GAIN_DBI,
+        },
+        reception: Reception::ErrorRate,
+        rx_threshold_dbm: sensed_dbm,
+        cs_threshold_dbm: sensed_dbm,
+        noise_dbm: Some(noise_dbm),
+        kernel_retries: true,
+        energy: Energy {
+            tx_w: RADIATED_W,
+            rx_w: RADIATED_W,
+            ..Energy::default()
+        },
+        overhear: true,
+        histograms: true,
+        ..Params::default()
+    }
 }
 
 fn shown(address: &Address) -> String {
     address.map(|octet| format!("{octet:02x}")).join(":")
+}
+
+fn link(from: usize, to: usize) -> LinkId {
+    let [from, to] = [from, to].map(RadioId::new);
+    LinkId { from, to }
 }
 
 fn group<'a>(file: &'a Group, key: &str) -> Option<&'a Group> {
@@ -234,7 +273,7 @@ fn address(value: &Value) -> Result<Address, String> {
 }
 
 /// `medium_array`: lists of radios by the order of `ids`, the first of which are medium 1.
-fn mediums(ifaces: &Group, radios: usize) -> Result<Vec<(usize, i32)>, String> {
+fn mediums(ifaces: &Group, radios: usize) -> Result<Vec<(RadioId, MediumId)>, String> {
     let Some(array) = ifaces.get("medium_array") else {
         return Ok(Vec::new());
     };
@@ -242,16 +281,16 @@ fn mediums(ifaces: &Group, radios: usize) -> Result<Vec<(usize, i32)>, String> {
     let mut found = Vec::new();
     for (list, medium) in array.list().ok_or_else(wrong)?.iter().zip(1..) {
         for number in list.numbers().ok_or_else(wrong)? {
-            found.push((index(number, radios).ok_or_else(wrong)?, medium));
+            found.push((index(number, radios).ok_or_else(wrong)?, MediumId(medium)));
         }
     }
     Ok(found)
 }
 
 /// A place in `ifaces.ids`.
-fn index(number: f64, radios: usize) -> Option<usize> {
+fn index(number: f64, radios: usize) -> Option<RadioId> {
     let whole = number >= 0.0 && number < radios as f64 && number.fract() == 0.0;
-    whole.then_some(number as usize)
+    whole.then_some(RadioId::new(number as usize))
 }
 
 fn links(value: Option<&Value>, radios: usize) -> Result<Vec<Link>, String> {
@@ -260,7 +299,10 @@ fn links(value: Option<&Value>, radios: usize) -> Result<Vec<Link>, String> {
         return Ok(Vec::new());
     };
     let link = |link: &Value| match link.numbers()?[..] {
-        [from, to, number] => Some((index(from, radios)?, index(to, radios)?, number)),
+        [from, to, number] => {
+            let (from, to) = (index(from, radios)?, index(to, radios)?);
+            Some((LinkId { from, to }, number))
+        }
         _ => None,
     };
     let links = value.list().ok_or_else(wrong)?.iter().map(link);
@@ -338,9 +380,9 @@ mod tests {
             places("model_name = \"log_distance\"; path_loss_exp = 4.0; noise_threshold = -91;");
         assert_eq!(found.mode, Mode::Places);
         assert_eq!(found.powers(), [14.0, 20.0]);
-        assert_eq!(found.config.macs[1], [2, 0, 0, 0, 1, 0]);
+        assert_eq!(found.config.stations[1].mac, [2, 0, 0, 0, 1, 0]);
         assert_eq!(found.config.stations[1].name, "02:00:00:00:01:00");
-        assert_eq!(found.config.stations[1].position(Instant::ZERO).z_m, 2.0);
+        assert_eq!(found.config.stations[1].waypoints[0].position.z_m, 2.0);
         assert_eq!(found.config.noise_dbm, -91.0);
         assert_eq!(found.config.params.cs_threshold_dbm, -90.0);
         assert!(!found.antennas[0].sets_power && found.antennas[1].sets_power);
@@ -372,18 +414,19 @@ mod tests {
     #[test]
     fn matrices() {
         let snr = read("", "type = \"snr\"; links = ((0, 1, 20));", None).expect("a file");
-        assert_eq!(snr.levels, Some((-61.0, vec![(0, 1, -71.0)])));
+        assert_eq!(snr.levels, Some((-61.0, vec![(link(0, 1), -71.0)])));
         let older = read("links = ((1, 0, 5));", "", None).expect("a file");
-        assert_eq!(older.levels, Some((-61.0, vec![(1, 0, -86.0)])));
+        assert_eq!(older.levels, Some((-61.0, vec![(link(1, 0), -86.0)])));
         let text = "type = \"prob\"; default_prob = 1.0; links = ((0, 1, 0.25));";
         let chance = read("", text, None).expect("a file");
-        assert_eq!(chance.losses, [(0, 1, 0.25), (1, 0, 1.0)]);
+        assert_eq!(chance.losses, [(link(0, 1), 0.25), (link(1, 0), 1.0)]);
     }
 
     #[test]
     fn mediums_are_numbered_from_one() {
         let found = read("medium_array = ((0), (1));", "", None).expect("a file");
-        assert_eq!(found.mediums, [(0, 1), (1, 2)]);
+        let [first, second] = [0, 1].map(RadioId::new);
+        assert_eq!(found.mediums, [(first, MediumId(1)), (second, MediumId(2))]);
     }
 
     #[test]

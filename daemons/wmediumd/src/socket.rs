@@ -7,9 +7,11 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 
-use super::messages::{self, Address, Answer, Request};
-use super::Mode;
-use crate::control::{Change, Part};
+use hoplab_medium::control::{Change, Changes, Part};
+use hoplab_medium_core::{LinkId, MediumId, RadioId};
+
+use crate::file::Mode;
+use crate::messages::{self, Address, Answer, Request};
 
 pub const PATH: &str = "/var/run/wmediumd.sock";
 /// Octets that are read at a time; the longest request has 589.
@@ -56,9 +58,11 @@ impl Socket {
             },
         })
     }
+}
 
+impl Changes for Socket {
     /// To wait for what comes next, from the peer or from the next one.
-    pub fn descriptor(&self) -> Result<OwnedFd, String> {
+    fn descriptor(&self) -> Result<OwnedFd, String> {
         let copy: io::Result<OwnedFd> = match &self.peer {
             Some(peer) => peer.try_clone().map(Into::into),
             None => self.listener.try_clone().map(Into::into),
@@ -67,7 +71,7 @@ impl Socket {
     }
 
     /// The changes that have come, each answered, and whether somebody else is to be waited for.
-    pub fn receive(&mut self) -> (Vec<Change>, bool) {
+    fn receive(&mut self) -> (Vec<Change>, bool) {
         let mut changes = Vec::new();
         let Some(peer) = &mut self.peer else {
             let Ok((peer, _)) = self.listener.accept() else {
@@ -119,7 +123,7 @@ impl Radios {
             }
             Request::Add(address) => match self.radio(address) {
                 Some(radio) => {
-                    index = radio as i32;
+                    index = radio.index() as i32;
                     Answer::Duplicate
                 }
                 None => Answer::UnknownRadio,
@@ -135,12 +139,17 @@ impl Radios {
         Some((result, index))
     }
 
-    fn radio(&self, address: Address) -> Option<usize> {
-        self.addresses.iter().position(|known| *known == address)
+    fn radio(&self, address: Address) -> Option<RadioId> {
+        let index = self.addresses.iter().position(|known| *known == address);
+        index.map(RadioId::new)
     }
 
     fn change(&mut self, request: Request) -> Result<Change, Answer> {
         let find = |address| self.radio(address).ok_or(Answer::UnknownRadio);
+        let link = |from, to| {
+            let (from, to) = (find(from)?, find(to)?);
+            Ok(LinkId { from, to })
+        };
         let only = |mode| match self.mode == mode {
             true => Ok(()),
             false => Err(Answer::WrongMode),
@@ -148,23 +157,23 @@ impl Radios {
         let fit = |radio, part| Change::Fit { radio, part };
         Ok(match request {
             Request::Snr { from, to, db } => {
-                let (src, dst) = (find(from)?, find(to)?);
+                let link = link(from, to)?;
                 only(Mode::Snr)?;
                 let dbm = self.noise_dbm + f64::from(db);
-                Change::Level { src, dst, dbm }
+                Change::Level { link, dbm }
             }
             Request::Loss {
                 from,
                 to,
                 probability,
             } => {
-                let (src, dst) = (find(from)?, find(to)?);
+                let link = link(from, to)?;
                 only(Mode::Probability)?;
                 let rate = probability;
-                Change::Lose { src, dst, rate }
+                Change::Lose { link, rate }
             }
             Request::Losses { from, to } => {
-                find(from).and(find(to))?;
+                link(from, to)?;
                 return Err(Answer::WrongMode);
             }
             Request::Remove(address) => Change::Power {
@@ -175,7 +184,7 @@ impl Radios {
                 let radio = usize::try_from(index).ok();
                 let radio = radio.filter(|radio| *radio < self.addresses.len());
                 Change::Power {
-                    radio: radio.ok_or(Answer::UnknownRadio)?,
+                    radio: RadioId::new(radio.ok_or(Answer::UnknownRadio)?),
                     up: false,
                 }
             }
@@ -192,16 +201,16 @@ impl Radios {
             Request::Height(address, metres) => fit(find(address)?, Part::Height(metres.into())),
             Request::Medium(address, medium) => Change::Assign {
                 radio: find(address)?,
-                medium,
+                medium: MediumId(medium),
             },
             Request::Power(address, dbm) => {
                 let radio = find(address)?;
-                self.powers[radio].0 = dbm.into();
+                self.powers[radio.index()].0 = dbm.into();
                 fit(radio, self.power(radio))
             }
             Request::Deviation(address, db) if db.is_finite() => {
                 let radio = find(address)?;
-                self.powers[radio].1 = db;
+                self.powers[radio.index()].1 = db;
                 fit(radio, self.power(radio))
             }
             Request::Deviation(..) | Request::End | Request::Add(_) | Request::Unknown => {
@@ -210,8 +219,8 @@ impl Radios {
         })
     }
 
-    fn power(&self, radio: usize) -> Part {
-        let (power, deviation) = self.powers[radio];
+    fn power(&self, radio: RadioId) -> Part {
+        let (power, deviation) = self.powers[radio.index()];
         Part::Power(power + deviation)
     }
 }
@@ -244,7 +253,12 @@ mod tests {
     #[test]
     fn a_deviation_comes_to_the_power() {
         let mut radios = radios(Mode::Places);
-        let part = |part| vec![Change::Fit { radio: 1, part }];
+        let part = |part| {
+            vec![Change::Fit {
+                radio: RadioId::new(1),
+                part,
+            }]
+        };
         let told = obeyed(&mut radios, Request::Deviation(SECOND, -1.5));
         assert_eq!(told, (Answer::Done, part(Part::Power(12.5))));
         let told = obeyed(&mut radios, Request::Power(SECOND, 20));
@@ -260,8 +274,10 @@ mod tests {
         };
         assert_eq!(obeyed(&mut radios(Mode::Places), snr).0, Answer::WrongMode);
         let level = Change::Level {
-            src: 0,
-            dst: 1,
+            link: LinkId {
+                from: RadioId::new(0),
+                to: RadioId::new(1),
+            },
             dbm: -71.0,
         };
         assert_eq!(

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The document: final values, that `hoplab` has checked and computed
+//! (`hoplab/model/scenario/medium_document.py`). Times count from the kernel's boot, as the engine's
+//! do.
+
+use std::path::PathBuf;
+
+use hoplab_medium_core::{Duration, Instant, LossRule, Nic, Params, Waypoint};
+use serde::Deserialize;
+
+/// What the daemon does.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// When the measured part begins: scenario time 0.
+    #[serde(rename = "epoch_ns")]
+    pub epoch: Instant,
+    /// When it ends; none for when the daemon does.
+    #[serde(rename = "end_ns")]
+    pub end: Option<Instant>,
+    pub params: Params,
+    pub stations: Vec<Radio>,
+    pub losses: Vec<LossRule>,
+    /// Centre of the channel, as captures name it.
+    pub channel_mhz: u16,
+    /// The noise of which records speak.
+    pub noise_dbm: f64,
+    /// Unicast frames above it, FCS included, have an RTS: of HT and VHT, of which the kernel leaves
+    /// that to the radio.
+    pub rts_threshold: usize,
+    /// Where a socket takes changes; none for nowhere.
+    pub control: Option<PathBuf>,
+    /// Whether radios are others' than Hoplab's: on several channels, with more than one address, and
+    /// known by the address that their frames name.
+    #[serde(skip)]
+    pub others_radios: bool,
+    pub records: Records,
+}
+
+impl Config {
+    /// Permanent address of each radio.
+    pub fn macs(&self) -> Vec<[u8; 6]> {
+        self.stations.iter().map(|radio| radio.mac).collect()
+    }
+
+    pub fn names(&self) -> Vec<String> {
+        let names = self.stations.iter().map(|radio| radio.name.clone());
+        names.collect()
+    }
+}
+
+/// A station's radio.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Radio {
+    pub name: String,
+    /// Its permanent address.
+    pub mac: [u8; 6],
+    pub waypoints: Vec<Waypoint>,
+    /// Its own network card; none for that of [`Params`].
+    pub nic: Option<Nic>,
+    /// When it goes off and comes up.
+    pub power: Vec<Power>,
+}
+
+/// A radio goes off or comes up.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Power {
+    #[serde(rename = "at_ns")]
+    pub at: Instant,
+    pub up: bool,
+}
+
+/// What is written, and where.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Records {
+    /// Where the tables go.
+    pub dir: PathBuf,
+    #[serde(rename = "interval_ns")]
+    pub interval: Duration,
+    /// Every frame on the air with its fate.
+    pub frames: bool,
+    /// File for a capture of what was on the air.
+    pub air_capture: Option<PathBuf>,
+}

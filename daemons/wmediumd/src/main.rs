@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `hoplab-wmediumd`: [`hoplab_medium`]'s channel in the place of wmediumd.
+//!
+//! Who starts wmediumd and talks to it needs to know nothing of this. What is behind is the same
+//! channel as ever: carrier sense, collisions, hidden terminals.
+#![forbid(unsafe_code)]
+
+mod file;
+mod libconfig;
+mod messages;
+mod socket;
+mod table;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Parser;
+use file::Described;
+use hoplab_medium::config::{Config, Radio};
+use hoplab_medium::port::hwsim::Hwsim;
+use hoplab_medium::server::Server;
+use hoplab_medium_core::{Duration, RadioId, Stream};
+use socket::Socket;
+
+/// The options that wmediumd has.
+#[derive(Parser)]
+#[command(
+    name = "wmediumd",
+    version,
+    about = "Hoplab's channel in the place of wmediumd"
+)]
+struct Options {
+    /// Radios and model, as wmediumd has them.
+    #[arg(short, value_name = "FILE")]
+    config: PathBuf,
+
+    /// Table of frame losses by level and rate (FILE, or FILEax).
+    #[arg(short = 'x', value_name = "FILE")]
+    losses: Option<String>,
+
+    /// Take changes at /var/run/wmediumd.sock.
+    #[arg(short)]
+    socket: bool,
+
+    /// What to log, 0 to 7; nothing depends on it here.
+    #[arg(short, value_name = "LEVEL", default_value_t = 0)]
+    level: u8,
+}
+
+/// Where the records go, for which wmediumd has no option.
+const RECORDS: &str = "HOPLAB_MEDIUM_RECORDS";
+/// Units of 1.024 ms between the beacons of an access point, as a rule.
+const BEACON_UNITS: u32 = 100;
+const TIME_UNIT: Duration = Duration::from_micros(1024);
+
+fn main() -> ExitCode {
+    match run(&Options::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("wmediumd: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: &Options) -> Result<(), String> {
+    let named = std::env::var_os(RECORDS).map(PathBuf::from);
+    let passing = std::env::temp_dir().join(format!("hoplab-medium-{}", std::process::id()));
+    let folder = named.as_ref().unwrap_or(&passing);
+    let described = described(options, folder)?;
+    std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let done = serve(described, options.socket);
+    if named.is_none() {
+        let _ = std::fs::remove_dir_all(&passing);
+    }
+    done
+}
+
+fn described(options: &Options, records: &Path) -> Result<Described, String> {
+    let name = options.config.display();
+    let text = std::fs::read_to_string(&options.config).map_err(|e| format!("{name}: {e}"))?;
+    let losses = options
+        .losses
+        .as_deref()
+        .map(file::read_table)
+        .transpose()?;
+    let start = hoplab_linux::kernel::now();
+    let described = file::describe(&text, losses.as_deref(), records, start);
+    described.map_err(|e| format!("{name}: {e}"))
+}
+
+fn serve(described: Described, takes_changes: bool) -> Result<(), String> {
+    let config = &described.config;
+    let open = || {
+        Socket::open(
+            described.mode,
+            &config.macs(),
+            &described.powers(),
+            config.noise_dbm,
+        )
+    };
+    let socket = takes_changes.then(open).transpose()?;
+    let port = Hwsim::open(&config.macs(), config.others_radios)?;
+    let phases = beacon_phases(config);
+    let mut server = Server::new(described.config, port)?;
+    server.hold_beacons(phases);
+    if let Some(socket) = socket {
+        server.take_changes_from(socket)?;
+    }
+    let medium = server.medium();
+    for (radio, antenna) in described.antennas.into_iter().enumerate() {
+        medium.fit(RadioId::new(radio), antenna);
+    }
+    if let Some((default_dbm, links)) = described.levels {
+        medium.set_rssi_of_all(default_dbm);
+        for (link, dbm) in links {
+            medium.set_rssi(link, dbm);
+        }
+    }
+    for (link, rate) in described.losses {
+        medium.set_loss(link, rate);
+    }
+    for (radio, medium_id) in described.mediums {
+        medium.assign(radio, medium_id);
+    }
+    println!("ready");
+    server.run()
+}
+
+/// How long each radio's beacons are held back: hwsim's radios have one clock, and without it all
+/// would send their beacons in one instant, for ever.
+fn beacon_phases(config: &Config) -> Vec<Duration> {
+    let phase = |radio: &Radio| {
+        let name = format!("medium/beacons/{}", radio.name);
+        TIME_UNIT
+            * Stream::new(config.params.seed, &name)
+                .below(BEACON_UNITS)
+                .into()
+    };
+    config.stations.iter().map(phase).collect()
+}

@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The document of the medium daemon (`daemons/medium/src/config.rs`): final values.
+
+What they are computed from has been checked: the keys of `MediumFile`, its radio completed by its
+profile (`hoplab.model.scenario.resolve`).
+"""
+
+from __future__ import annotations
+
+import bisect
+import math
+from typing import Any, TypeVar
+
+from hoplab.model.scenario.documents import nanoseconds
+from hoplab.model.scenario.faults import Event, Loss
+from hoplab.model.scenario.medium_file import MediumFile, RadioStation
+from hoplab.model.scenario.radio import CARDS_W, POWERS, Energy, Nic, Radio
+from hoplab.model.scenario.reach import SPEED_OF_LIGHT_MPS
+
+NEVER_NS = 2**64 - 1
+THERMAL_DBM_PER_MHZ = -113.975
+"""Density of thermal noise at 290 K."""
+NOISE_FIGURE_DB = 7.0
+"""What ns-3 assumes."""
+LAST_2_GHZ_CHANNEL = 14
+NEAREST_M = 0.1
+"""Radios count as no nearer to each other."""
+A_HAIR_DB = 1e-9
+"""By so much a threshold is below the power at its distance, so that the distance itself is in."""
+PREAMBLE_BITS = {"long": 144, "short": 72}
+RULES = {"802.11": "standard", "ns-2": "ns2"}
+
+T = TypeVar("T")
+Waypoint = tuple[int, float, float]
+"""A time in ns of the daemon's clock, and a place in m."""
+
+
+def document(medium: MediumFile, start_ns: int) -> dict[str, Any]:
+    """What the daemon reads; ``start_ns`` is time 0 where ``medium`` names none."""
+    radio, records = medium.radio, medium.records
+    epoch_ns = start_ns if medium.epoch_ns is None else medium.epoch_ns
+    end_ns = None if medium.duration_s is None else epoch_ns + nanoseconds(medium.duration_s)
+    return {
+        "epoch_ns": epoch_ns,
+        "end_ns": end_ns,
+        "params": {
+            **_params(radio),
+            "seed": medium.seed,
+            "overhear": medium.overhear,
+            "trace": records.frames or records.air_capture is not None,
+            "histograms": True,
+        },
+        "stations": [_station(station, medium.event, epoch_ns) for station in medium.station],
+        "losses": _losses(medium, epoch_ns),
+        "channel_mhz": channel_mhz(_given(radio.channel)),
+        "noise_dbm": noise_dbm(radio),
+        "rts_threshold": radio.rts_threshold,
+        "control": medium.control,
+        "records": {
+            "dir": records.dir,
+            "interval_ns": nanoseconds(records.interval_s),
+            "frames": records.frames,
+            "air_capture": records.air_capture,
+        },
+    }
+
+
+def _given(value: T | None) -> T:
+    """A value that every profile gives."""
+    assert value is not None
+    return value
+
+
+def _params(radio: Radio) -> dict[str, Any]:
+    # Decided by threshold, noise counts only where it is given, as in ns-2.
+    counts = radio.noise_dbm is not None or radio.reception == "error-rate"
+    return {
+        "rules": RULES[_given(radio.rules)],
+        "phy": _phy(radio),
+        "propagation": {
+            "model": _propagation(radio),
+            "tx_power_dbm": radio.tx_power_dbm,
+            "frequency_mhz": radio.frequency_mhz,
+            "antenna_height_m": radio.antenna_height_m,
+            "antenna_gain_dbi": radio.antenna_gain_dbi,
+        },
+        "shadowing_db": radio.shadowing_db,
+        "fading": _fading(radio),
+        "reception": radio.reception,
+        "rx_threshold_dbm": _threshold_dbm(radio, radio.range_m, radio.rx_threshold_dbm),
+        "cs_threshold_dbm": _threshold_dbm(radio, radio.carrier_sense_m, radio.cs_threshold_dbm),
+        "capture_db": radio.capture_db,
+        "capture_later": radio.capture_later,
+        "noise_dbm": noise_dbm(radio) if counts else None,
+        "retry_short": radio.retry_short,
+        "retry_long": radio.retry_long,
+        "kernel_retries": radio.retry_rules == "kernel",
+        "queue_packets": radio.queue_packets,
+        "routing_priority": radio.routing_priority,
+        "nic": _nic(radio.nic or Nic()),
+        "energy": _energy(radio.energy or Energy()),
+        "no_ack": radio.mac == "csma-ca-noack",
+        "level_error_db": radio.level_error_db,
+    }
+
+
+def _phy(radio: Radio) -> dict[str, Any]:
+    return {
+        "standard": _standard(radio),
+        "preamble_bits": PREAMBLE_BITS[_given(radio.preamble)],
+        "plcp_rate_mbps": radio.plcp_rate_mbps,
+        "basic_rate_mbps": radio.basic_rate_mbps,
+        "slot_ns": _nanoseconds(_given(radio.slot_us)),
+        "sifs_ns": _nanoseconds(_given(radio.sifs_us)),
+        "cw_min": radio.cw_min,
+        "cw_max": radio.cw_max,
+    }
+
+
+def _nanoseconds(microseconds: float) -> int:
+    return math.floor(microseconds * 1000 + 0.5)
+
+
+def _standard(radio: Radio) -> str | dict[str, Any]:
+    """The PHY; OFDM's frames end with the signal extension at 2.4 GHz (IEEE 802.11-2020
+    18.3.2.4)."""
+    if radio.standard in ("802.11", "802.11b"):
+        return "dsss"
+    extends = _given(radio.channel) <= LAST_2_GHZ_CHANNEL
+    kind, extension = {
+        "802.11g": ("ofdm", True),
+        "802.11a": ("ofdm", False),
+        "802.11n": ("ht", extends),
+        "802.11ac": ("vht", extends),
+    }[_given(radio.standard)]
+    return {kind: {"signal_extension": extension}}
+
+
+def _propagation(radio: Radio) -> str | dict[str, Any]:
+    if radio.propagation == "log-distance":
+        return {"log-distance": {"exponent": radio.exponent, "reference_m": radio.reference_m}}
+    return _given(radio.propagation)
+
+
+def _fading(radio: Radio) -> str | dict[str, Any]:
+    if radio.fading == "none":
+        return "none"
+    # Rayleigh's amplitude is Nakagami's of shape 1.
+    return {"nakagami": {"m": radio.nakagami_m if radio.fading == "nakagami" else 1.0}}
+
+
+def _threshold_dbm(radio: Radio, distance_m: float | None, dbm: float | None) -> float:
+    if distance_m is None:
+        return _given(dbm)
+    return received_dbm(radio, distance_m) - A_HAIR_DB
+
+
+def received_dbm(radio: Radio, distance_m: float) -> float:
+    """Mean power at a distance, operation for operation as the daemon's engine computes it
+    (`daemons/medium-core/src/space/propagation.rs`)."""
+    d = max(distance_m, NEAREST_M)
+    wavelength_m = SPEED_OF_LIGHT_MPS / (_given(radio.frequency_mhz) * 1e6)
+    gain_dbi = _given(radio.antenna_gain_dbi)
+    gains = _given(radio.tx_power_dbm) + (gain_dbi + gain_dbi)
+
+    def friis_dbm(d: float) -> float:
+        return gains + 20.0 * math.log10(wavelength_m / (4.0 * math.pi * d))
+
+    if radio.propagation == "log-distance":
+        beyond_db = 10.0 * radio.exponent * math.log10(d / radio.reference_m)
+        return friis_dbm(radio.reference_m) - beyond_db
+    h = _given(radio.antenna_height_m)
+    crossover_m = 4.0 * math.pi * h * h / wavelength_m
+    if radio.propagation == "friis" or d < crossover_m:
+        return friis_dbm(d)
+    return gains + 10.0 * math.log10(h * h * h * h / (d * d * d * d))
+
+
+def noise_dbm(radio: Radio) -> float:
+    """Power of the receiver's noise."""
+    if radio.noise_dbm is not None:
+        return radio.noise_dbm
+    width_mhz = 22.0 if radio.standard in ("802.11", "802.11b") else 20.0
+    return THERMAL_DBM_PER_MHZ + 10.0 * math.log10(width_mhz) + NOISE_FIGURE_DB
+
+
+def channel_mhz(channel: int) -> int:
+    """Centre of a channel (IEEE 802.11-2020 15.4.4.3, 17.3.8.4.2)."""
+    if channel < LAST_2_GHZ_CHANNEL:
+        return 2407 + 5 * channel
+    return 2484 if channel == LAST_2_GHZ_CHANNEL else 5000 + 5 * channel
+
+
+def _nic(nic: Nic) -> dict[str, Any]:
+    return {
+        "tx": {"frame_us": nic.tx_packet_us, "mbps": nic.tx_service_mbps},
+        "queue_packets": nic.queue_packets,
+        "tx_ring": nic.tx_ring,
+        "load": {"frame_us": nic.tx_load_us, "mbps": nic.tx_load_mbps},
+        "rx": {"frame_us": nic.rx_packet_us, "mbps": nic.rx_service_mbps},
+        "rx_buffer_packets": nic.rx_buffer_packets,
+    }
+
+
+def _energy(energy: Energy) -> dict[str, Any]:
+    card = (0.0,) * len(POWERS) if energy.preset is None else CARDS_W[energy.preset]
+    own = (getattr(energy, name) for name in POWERS)
+    powers = zip(POWERS, own, card, strict=True)
+    return {
+        **{name: default if watts is None else watts for name, watts, default in powers},
+        "battery_j": energy.battery_j,
+    }
+
+
+def _station(station: RadioStation, events: tuple[Event, ...], epoch_ns: int) -> dict[str, Any]:
+    own = sorted((e for e in events if e.station == station.name), key=lambda event: event.at_s)
+    waypoints = _way(station, epoch_ns)
+    power = []
+    for event in own:
+        at_ns = epoch_ns + nanoseconds(event.at_s)
+        if event.kind == "move":
+            waypoints = _jump(waypoints, at_ns, _given(event.x_m), _given(event.y_m))
+        else:
+            power.append({"at_ns": at_ns, "up": event.kind == "up"})
+    return {
+        "name": station.name,
+        "mac": [int(octet, 16) for octet in station.mac.split(":")],
+        "waypoints": [[at_ns, [x_m, y_m]] for at_ns, x_m, y_m in waypoints],
+        "nic": None if station.nic is None else _nic(station.nic),
+        "power": power,
+    }
+
+
+def _way(station: RadioStation, epoch_ns: int) -> list[Waypoint]:
+    if not station.waypoints:
+        return [(0, station.x_m, station.y_m)]
+    return [(epoch_ns + nanoseconds(t_s), x, y) for t_s, x, y in station.waypoints]
+
+
+def _jump(waypoints: list[Waypoint], at_ns: int, x_m: float, y_m: float) -> list[Waypoint]:
+    """From ``at_ns`` on the station is there, and stays."""
+    before = [point for point in waypoints if point[0] < at_ns]
+    return [*before, (at_ns, *_place(waypoints, at_ns)), (at_ns, x_m, y_m)]
+
+
+def _place(waypoints: list[Waypoint], at_ns: int) -> tuple[float, float]:
+    """Where a station is by its waypoints."""
+    after = bisect.bisect_right(waypoints, at_ns, key=lambda point: point[0])
+    begin_ns, x_m, y_m = waypoints[max(after - 1, 0)]
+    if after in (0, len(waypoints)):
+        return x_m, y_m
+    end_ns, to_x_m, to_y_m = waypoints[after]
+    part = float(at_ns - begin_ns) / float(end_ns - begin_ns)
+    return x_m + (to_x_m - x_m) * part, y_m + (to_y_m - y_m) * part
+
+
+def _losses(medium: MediumFile, epoch_ns: int) -> list[dict[str, Any]]:
+    """The tables of losses, then the events, each until the next one of its link."""
+    index = {station.name: i for i, station in enumerate(medium.station)}
+    rules: list[dict[str, Any]] = [
+        {
+            "src": None if loss.src is None else index[loss.src],
+            "dst": None if loss.dst is None else index[loss.dst],
+            "model": _loss_model(loss, epoch_ns),
+            "takes": loss.takes,
+            # Before time 0 stations only get to know each other.
+            "active_ns": {"start": epoch_ns, "end": NEVER_NS},
+        }
+        for loss in medium.loss
+    ]
+    events = [
+        (epoch_ns + nanoseconds(event.at_s), (_given(event.src), _given(event.dst)), event.rate)
+        for event in medium.event
+        if event.kind == "loss"
+    ]
+    until_ns: dict[tuple[str, str], int] = {}
+    last_first = []
+    for at_ns, link, rate in sorted(events, key=lambda event: event[0])[::-1]:
+        last_first.append(
+            {
+                "src": index[link[0]],
+                "dst": index[link[1]],
+                "model": {"uniform": {"rate": rate}},
+                "takes": "data",
+                "active_ns": {"start": at_ns, "end": until_ns.get(link, NEVER_NS)},
+            }
+        )
+        until_ns[link] = at_ns
+    return rules + last_first[::-1]
+
+
+def _loss_model(loss: Loss, epoch_ns: int) -> dict[str, Any]:
+    if loss.kind == "uniform":
+        return {"uniform": {"rate": loss.rate}}
+    if loss.kind == "list":
+        return {"list": {"frames": loss.frames}}
+    if loss.kind == "burst":
+        times = {
+            "on_ns": nanoseconds(_given(loss.on_s)),
+            "period_ns": nanoseconds(_given(loss.period_s)),
+            "start_ns": epoch_ns + nanoseconds(loss.start_s),
+        }
+        return {"burst": {"rate": loss.rate, **times}}
+    probabilities = {
+        "to_bad": loss.p_good_to_bad,
+        "to_good": loss.p_bad_to_good,
+        "good": loss.loss_good,
+        "bad": loss.loss_bad,
+    }
+    return {"gilbert-elliott": probabilities}
