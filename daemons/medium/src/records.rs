@@ -44,6 +44,8 @@ pub struct Recorder {
     reached: Instant,
     /// Whether the tables of the whole run are written.
     closed: bool,
+    /// Whether rows wait for those who follow the run.
+    sampled_since_flush: bool,
 }
 
 fn create<T: Table>(settings: &Records) -> Result<Writer<T>, String> {
@@ -75,33 +77,37 @@ impl Recorder {
             end: config.end,
             reached: Instant::ZERO,
             closed: false,
+            sampled_since_flush: false,
             settings,
         })
     }
 
-    /// When the next rows are due; none after the end.
+    /// When the medium is to be read next; none after the end.
     pub fn next_due(&self) -> Option<Instant> {
-        Some(self.next).filter(|next| self.end.is_none_or(|end| *next <= end))
+        let sample = self.end.is_none_or(|end| self.next <= end);
+        let end = self.end.filter(|_| !self.closed);
+        end.into_iter().chain(sample.then_some(self.next)).min()
     }
 
-    /// Write the rows that are due at or before `now`, and at its end the tables of the whole run;
-    /// the engine is advanced to each of these times.
-    pub fn due(&mut self, medium: &mut Medium, now: Instant) -> Result<(), String> {
-        let until = self.end.map_or(now, |end| end.min(now));
-        let samples = self.next <= until;
-        while self.next <= until {
-            let at = self.next;
+    /// Write the rows that are due just `now`, to which the medium has been brought; at the end those
+    /// of the whole run.
+    pub fn record(&mut self, medium: &Medium, now: Instant) -> Result<(), String> {
+        if self.next == now {
             self.next += self.interval;
-            medium.advance(at);
-            self.sample(medium, at)?;
+            self.sampled_since_flush = true;
+            self.sample(medium, now)?;
         }
-        if samples {
-            self.flush()?;
-        }
-        self.reached = self.reached.max(until);
-        if self.end.is_some_and(|end| end <= now) && !self.closed {
-            medium.advance(until);
+        if self.end == Some(now) {
             self.close(medium)?;
+        }
+        Ok(())
+    }
+
+    /// Nothing more is due until `now`.
+    pub fn reach(&mut self, now: Instant) -> Result<(), String> {
+        self.reached = self.reached.max(self.end.map_or(now, |end| end.min(now)));
+        if std::mem::take(&mut self.sampled_since_flush) {
+            self.flush()?;
         }
         Ok(())
     }

@@ -173,8 +173,7 @@ impl<P: Port> Server<P> {
                 self.lateness.woken(now.since(latest));
             }
             self.release_beacons(now)?;
-            self.recorder.due(&mut self.medium, now)?;
-            self.medium.advance(now);
+            self.advance(now)?;
             if other {
                 self.obey(now)?;
             }
@@ -187,10 +186,19 @@ impl<P: Port> Server<P> {
         }
         // What has passed since something last happened counts too.
         now = now.max(self.port.clock());
-        self.recorder.due(&mut self.medium, now)?;
-        self.medium.advance(now);
+        self.advance(now)?;
         self.write()?;
         Ok(())
+    }
+
+    /// Bring the medium to `now`, by way of every time at which the recorder reads it.
+    fn advance(&mut self, now: Instant) -> Result<(), String> {
+        while let Some(at) = self.recorder.next_due().filter(|at| *at <= now) {
+            self.medium.advance(at);
+            self.recorder.record(&self.medium, at)?;
+        }
+        self.medium.advance(now);
+        self.recorder.reach(now)
     }
 
     /// Do what came at the control socket.
@@ -235,8 +243,7 @@ impl<P: Port> Server<P> {
                 break;
             }
             let (radio, frame) = first.remove();
-            self.recorder.due(&mut self.medium, at)?;
-            self.medium.advance(at);
+            self.advance(at)?;
             self.medium.enqueue(RadioId::new(radio), frame);
         }
         Ok(())
