@@ -48,6 +48,7 @@ UNNAMED_RADIOS = """
 set -e
 hoplab medium medium.toml >medium.log &
 medium=$!
+until grep -q ready medium.log; do sleep 0.01; done
 ip netns add b
 iw phy phy1 set netns name b
 join() {
@@ -163,7 +164,7 @@ def test_radios_made_without_an_address_hear_from_the_first_frame_on(
     """hwsim has another address for such a radio, which it tells when the radio sends."""
     (tmp_path / "medium.toml").write_text(MEDIUM)
     (tmp_path / "records").mkdir()
-    path = f"{HOPLAB.parents[2] / 'build' / 'bin'}:{os.environ['PATH']}"
+    path = f"{HOPLAB.parent}:{os.environ['PATH']}"
     done = hoplab(
         *("exec", "--writable", "--radios", "2", "--", "env", f"PATH={path}"),
         *("sh", "-c", UNNAMED_RADIOS),
