@@ -4,7 +4,7 @@
 
 use crate::config::Tuning;
 use crate::event::Kind;
-use crate::node::Output;
+use crate::packet::Output;
 use crate::stats::Totals;
 use crate::window::Window;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};

@@ -5,7 +5,7 @@ use crate::answers::Answers;
 use crate::config::{Connection, Tuning};
 use crate::custody::{Body, Custody, Generation, Held};
 use crate::event::{Event, Kind};
-use crate::node::{Output, Verdict};
+use crate::packet::{Output, Verdict};
 use crate::segment::{Segment, Space};
 use crate::stats::{Ends, Role, Row};
 use crate::thinner::Thinner;
