@@ -11,6 +11,7 @@ extern crate alloc;
 
 pub mod cache;
 pub mod event;
+pub mod layer;
 pub mod neighbours;
 pub mod node;
 pub mod queue;

@@ -9,14 +9,6 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 use hoplab_base::{Duration, Instant};
-use hoplab_wire::split::Stamp;
-
-/// Whether `packet` is one of `node`: of its local stack, or a segment for which it is responsible as
-/// a proxy of Split-TCP.
-pub fn answers_for(node: Ipv4Addr, packet: &Packet) -> bool {
-    let custodian = Stamp::of(&packet.ip).map(|stamp| stamp.custodian);
-    packet.ip.source == node || custodian == Some(node)
-}
 
 /// Entries of a table that has no size in the RFC: whoever makes up addresses must not make it
 /// grow without limit.
@@ -67,21 +59,17 @@ impl SendBuffer {
         out
     }
 
-    /// Whether packets for `target` wait, those of `node` if one is given.
-    pub fn waits_for(&self, target: Ipv4Addr, node: Option<Ipv4Addr>) -> bool {
-        self.packets.iter().any(|w| {
-            w.packet.ip.destination == target && node.is_none_or(|n| answers_for(n, &w.packet))
-        })
+    /// Whether packets for `target` wait for which `is` holds.
+    pub fn waits_for(&self, target: Ipv4Addr, is: impl Fn(&Packet) -> bool) -> bool {
+        let mut packets = self.packets.iter().map(|w| &w.packet);
+        packets.any(|packet| packet.ip.destination == target && is(packet))
     }
 
-    /// Destinations of the packets of `node`, or of all.
-    pub fn targets(&self, node: Option<Ipv4Addr>) -> Vec<Ipv4Addr> {
-        let mut list: Vec<_> = self
-            .packets
-            .iter()
-            .filter(|w| node.is_none_or(|n| answers_for(n, &w.packet)))
-            .map(|w| w.packet.ip.destination)
-            .collect();
+    /// Destinations of the packets for which `is` holds.
+    pub fn targets(&self, is: impl Fn(&Packet) -> bool) -> Vec<Ipv4Addr> {
+        let packets = self.packets.iter().map(|w| &w.packet);
+        let chosen = packets.filter(|packet| is(packet));
+        let mut list: Vec<_> = chosen.map(|packet| packet.ip.destination).collect();
         list.sort_unstable();
         list.dedup();
         list
@@ -340,7 +328,7 @@ fn fingerprint(packet: &Packet) -> u64 {
     eat(&packet.ip.destination.octets());
     eat(&packet.ip.identification.to_be_bytes());
     eat(&packet.ip.flags_fragment.to_be_bytes());
-    // A stamp of Split-TCP tells transmissions of a segment apart.
+    // A layer's option tells transmissions of a segment apart.
     eat(&packet.ip.options);
     eat(&[packet.ip.protocol]);
     eat(&(packet.payload.len() as u32).to_be_bytes());

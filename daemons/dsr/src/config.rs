@@ -4,7 +4,7 @@
 use clap::{Parser, Subcommand, ValueEnum};
 use hoplab_base::{Duration, Instant, Stream};
 use hoplab_dsr_core::Settings;
-use hoplab_split_core::Connection;
+use hoplab_split_core::{self as split_core, Connection};
 use serde::Deserialize;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -122,6 +122,14 @@ pub struct Config {
 }
 
 impl Config {
+    /// The station's part in Split-TCP.
+    pub fn split(&self) -> split_core::Config {
+        split_core::Config {
+            connection: self.connection.clone(),
+            tuning: split_core::Tuning::default(),
+        }
+    }
+
     /// The station's random stream, "SEED/dsr/NAME".
     pub fn stream(&self) -> Stream {
         Stream::new(self.seed, &format!("dsr/{}", self.name))

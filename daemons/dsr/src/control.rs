@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the daemon answers at its control socket.
 
-use crate::split::Splitting;
+use crate::samples::SplitSamples;
 use hoplab_dsr_core::{Dsr, Instant};
+use hoplab_dsr_split::Splitting;
 use hoplab_linux::calls::Call;
 
 /// The protocol's counters, and how often each system call of the forwarding path was made.
-pub fn counters(core: &Dsr) -> Vec<(&'static str, u64)> {
+pub fn counters(core: &Dsr<Splitting>) -> Vec<(&'static str, u64)> {
     let mut all = core.stats().counters();
     all.extend([
         ("calls_wait", Call::Wait.made()),
@@ -18,8 +19,8 @@ pub fn counters(core: &Dsr) -> Vec<(&'static str, u64)> {
 }
 
 pub fn answer(
-    core: &mut Dsr,
-    splitting: Option<&Splitting>,
+    core: &mut Dsr<Splitting>,
+    splitting: Option<&SplitSamples>,
     now: Instant,
     request: &str,
 ) -> String {
@@ -43,7 +44,7 @@ pub fn answer(
         }
         "split" => splitting.map_or_else(
             || "no connection is split: the document names none\n".into(),
-            |splitting| splitting.told(core),
+            |splitting| splitting.told(core.layer()),
         ),
         other => {
             format!("unknown request {other:?}: expected routes, stats, settings, split or flush\n")

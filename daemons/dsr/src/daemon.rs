@@ -9,10 +9,11 @@ use crate::elfn::Elfn;
 use crate::error::Error;
 use crate::outbox::{Frame, Outbox};
 use crate::records::{Counters, Events};
-use crate::split::Splitting;
+use crate::samples::SplitSamples;
 use crate::{monitor, nl80211};
 use hoplab_base::{Duration, Instant};
 use hoplab_dsr_core::{Dsr, LinkDestination, Mac, Output, Token};
+use hoplab_dsr_split::Splitting;
 use hoplab_linux::control::Control;
 use hoplab_linux::interface::Configurator;
 use hoplab_linux::netlink::Netlink;
@@ -40,7 +41,7 @@ const AWAITED: usize = 1024;
 const GATHER: Duration = Duration::from_millis(20);
 
 pub struct Daemon {
-    core: Dsr,
+    core: Dsr<Splitting>,
     own: Mac,
     clock: Clock,
     tun: Tun,
@@ -67,7 +68,7 @@ pub struct Daemon {
     signals: BTreeMap<Mac, i16>,
     events: Option<Events>,
     counters: Counters,
-    splitting: Option<Splitting>,
+    splitting: Option<SplitSamples>,
 }
 
 /// What a wait found.
@@ -123,7 +124,7 @@ impl Daemon {
         let events = config.events.as_deref();
         let events = events.map(|path| Events::append(path, name, config.epoch_ns));
         let counters = Counters::create(config.counters.as_deref(), name, config.end_ns)?;
-        let splitting = Splitting::of(config)?;
+        let splitting = SplitSamples::of(config)?;
         let control = Control::bind(&config.control)?;
         let elfn = config.elfn.then(Elfn::open).transpose()?;
         if !config.keep_privileges {
@@ -131,10 +132,8 @@ impl Daemon {
         }
         // Those of setting up do not count.
         calls::forget();
-        let mut core = Dsr::new(address, own, settings, config.stream());
-        if let Some(splitting) = &splitting {
-            splitting.begin(&mut core);
-        }
+        let layer = Splitting::new(address, config.split(), settings.link_mtu);
+        let core = Dsr::with_layer(address, own, settings, config.stream(), layer);
         Ok(Daemon {
             core,
             own,
@@ -169,13 +168,13 @@ impl Daemon {
                 self.counters.write(&control::counters(&self.core));
             }
             if let Some(splitting) = &mut self.splitting {
-                splitting.sample(now, &self.core);
+                splitting.sample(now, self.core.layer());
             }
             self.round(&woken);
         }
         self.counters.write(&control::counters(&self.core));
-        let (now, core) = (self.clock.now(), &self.core);
-        let splitting = self.splitting.map_or(Ok(()), |s| s.finish(now, core));
+        let (now, layer) = (self.clock.now(), self.core.layer());
+        let splitting = self.splitting.map_or(Ok(()), |s| s.finish(now, layer));
         let events = self.events.map_or(Ok(()), Events::finish);
         self.counters.finish().and(events).and(splitting)
     }
@@ -202,7 +201,7 @@ impl Daemon {
         let statuses =
             (gather_statuses && self.core.outstanding() > 0).then_some(self.statuses_due);
         let foreign = (gather_foreign && self.overhear.is_some()).then_some(self.foreign_due);
-        let rows = self.splitting.as_ref().and_then(Splitting::due);
+        let rows = self.splitting.as_ref().and_then(SplitSamples::due);
         let until = [deadline, statuses, foreign, self.counters.due(), rows];
         let until = until.into_iter().flatten().min().unwrap_or(Instant::MAX);
         let longest = until.since(now).clamp(SHORTEST_WAIT, IDLE);
@@ -339,7 +338,7 @@ impl Daemon {
                         elfn.tell(&segments);
                     }
                 }
-                Output::Split(event) => {
+                Output::Layer(event) => {
                     if let Some(events) = &mut self.events {
                         events.write_split(self.clock.now(), &event);
                     }

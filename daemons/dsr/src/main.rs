@@ -12,7 +12,7 @@ mod monitor;
 mod nl80211;
 mod outbox;
 mod records;
-mod split;
+mod samples;
 
 use clap::Parser;
 use config::{Cli, Command, Config};

@@ -5,6 +5,7 @@
 
 use super::Dsr;
 use crate::event::{DropCause, Evidence};
+use crate::layer::Layer;
 use crate::queue::Item;
 use crate::settings::Acknowledgement;
 use crate::tables::{make_room, MOST_ENTRIES};
@@ -36,7 +37,7 @@ pub(super) struct AckState {
     retry: Option<Maintained>,
 }
 
-impl Dsr {
+impl<L: Layer> Dsr<L> {
     fn expects_passive(&self, item: &Item) -> bool {
         let last_hop = item.next_hop == Some(item.packet.ip.destination);
         self.settings.acknowledgement == Acknowledgement::Passive && !last_hop

@@ -5,6 +5,7 @@
 use super::{Delayed, Dsr};
 use crate::cache::{Origin, Route};
 use crate::event::{DropCause, Event};
+use crate::layer::Layer;
 use crate::queue::Item;
 use crate::tables::Suspicion;
 use crate::wire::{
@@ -16,14 +17,16 @@ use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 use hoplab_base::{Duration, Instant};
 
-impl Dsr {
+impl<L: Layer> Dsr<L> {
     /// Sends the next Route Request for `target` if the back-off permits (§8.2.1).
     pub(super) fn pursue(&mut self, now: Instant, target: Ipv4Addr) {
-        if !self.send_buffer.waits_for(target, None) {
+        if !self.send_buffer.waits_for(target, |_| true) {
             return;
         }
         // Neighbours are asked once for the sake of packets of others.
-        let foreign = !self.send_buffer.waits_for(target, Some(self.own));
+        let foreign = !self
+            .send_buffer
+            .waits_for(target, |packet| self.answers_for(packet));
         if foreign && self.requests.attempts(target) > 0 {
             return;
         }

@@ -4,6 +4,7 @@
 
 use super::{Dsr, Output};
 use crate::event::DropCause;
+use crate::layer::Layer;
 use crate::wire::{ipv4, Ipv4Header, Packet};
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
@@ -15,7 +16,7 @@ const FRAGMENTATION_NEEDED: [u8; 2] = [3, 4];
 const QUOTED: usize = 8;
 const DEFAULT_TTL: u8 = 64;
 
-impl Dsr {
+impl<L: Layer> Dsr<L> {
     /// The packet with its source route is longer than a frame. Tells the local stack the size
     /// that fits (RFC 1191), when the packet is its own.
     pub(super) fn too_big(&mut self, packet: Packet) {

@@ -4,6 +4,7 @@
 
 use super::{Class, Delayed, Dsr, LinkDestination, Outstanding, Token};
 use crate::event::{DropCause, Event, Evidence, Summary};
+use crate::layer::Layer;
 use crate::neighbours::Resolved;
 use crate::queue::Item;
 use crate::settings::{Acknowledgement, Carriage};
@@ -16,7 +17,6 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 use hoplab_base::Instant;
-use hoplab_wire::split::Stamp;
 
 /// Lost segments that fit one Route Error beside its 14 octets (Opt Data Len is 8 bits wide).
 const MAX_SEGMENTS: usize = (255 - 14) / elfn::RECORD_LEN;
@@ -32,7 +32,7 @@ struct ErrorDraft {
     carried: Vec<DsrOption>,
 }
 
-impl Dsr {
+impl<L: Layer> Dsr<L> {
     /// Hands packets to the link as long as few enough are outstanding.
     pub(super) fn pump(&mut self, now: Instant) {
         for item in self.neighbours.take_resolved(now) {
@@ -44,7 +44,7 @@ impl Dsr {
         {
             self.send_item(now, item);
         }
-        self.tell_split_drops(now);
+        self.layer.settle(now);
     }
 
     fn send_item(&mut self, now: Instant, mut item: Item) {
@@ -205,7 +205,7 @@ impl Dsr {
             }
             let travelled = travelled(&item.packet);
             let salvaged = self.salvage(now, &item, &travelled);
-            let draft = draft_for(&mut drafts, &item.packet, &travelled, self.own);
+            let draft = self.draft_for(&mut drafts, &item.packet, &travelled);
             if let Some(draft) = draft {
                 draft.add(&item.packet, salvaged.as_ref().is_some_and(Result::is_ok));
             }
@@ -358,6 +358,45 @@ impl Dsr {
         }))
     }
 
+    /// The error for the packet's sender: one a sender and break, which is to list all its lost
+    /// segments and so satisfies the limit of §8.3 on silent losses.
+    fn draft_for<'a>(
+        &self,
+        drafts: &'a mut Vec<ErrorDraft>,
+        packet: &Packet,
+        travelled: &[Ipv4Addr],
+    ) -> Option<&'a mut ErrorDraft> {
+        let own = self.own;
+        let custodian = self.layer.custodian(packet).unwrap_or(packet.ip.source);
+        let (salvage, to) = match packet.source_route() {
+            Some(sr) if sr.salvage > 0 => (sr.salvage, *sr.addresses.first()?),
+            // A custodian stands for the source of what it has taken over.
+            _ if travelled.contains(&custodian) || custodian == own => (0, custodian),
+            _ => (0, packet.ip.source),
+        };
+        let index = drafts
+            .iter()
+            .position(|draft| draft.to == to)
+            .unwrap_or_else(|| {
+                let mut back = vec![own];
+                let from = travelled
+                    .iter()
+                    .position(|a| *a == to)
+                    .unwrap_or(travelled.len());
+                back.extend(travelled[from..].iter().rev());
+                drafts.push(ErrorDraft {
+                    to,
+                    back,
+                    salvage,
+                    segments: vec![],
+                    lost: vec![],
+                    carried: vec![],
+                });
+                drafts.len() - 1
+            });
+        drafts.get_mut(index)
+    }
+
     /// §8.3.4: tells the sender, back along the way the packet came.
     fn send_error(&mut self, now: Instant, draft: ErrorDraft, unreachable: Ipv4Addr) {
         if draft.to == self.own {
@@ -453,44 +492,6 @@ pub(super) fn travelled(packet: &Packet) -> Vec<Ipv4Addr> {
         nodes.extend_from_slice(&sr.addresses[..own.min(sr.addresses.len())]);
     }
     nodes
-}
-
-/// The error for the packet's sender: one a sender and break, which is to list all its lost
-/// segments and so satisfies the limit of §8.3 on silent losses.
-fn draft_for<'a>(
-    drafts: &'a mut Vec<ErrorDraft>,
-    packet: &Packet,
-    travelled: &[Ipv4Addr],
-    own: Ipv4Addr,
-) -> Option<&'a mut ErrorDraft> {
-    let custodian = Stamp::of(&packet.ip).map_or(packet.ip.source, |stamp| stamp.custodian);
-    let (salvage, to) = match packet.source_route() {
-        Some(sr) if sr.salvage > 0 => (sr.salvage, *sr.addresses.first()?),
-        // A proxy of Split-TCP stands for the source of what it has answered for.
-        _ if travelled.contains(&custodian) || custodian == own => (0, custodian),
-        _ => (0, packet.ip.source),
-    };
-    let index = drafts
-        .iter()
-        .position(|draft| draft.to == to)
-        .unwrap_or_else(|| {
-            let mut back = vec![own];
-            let from = travelled
-                .iter()
-                .position(|a| *a == to)
-                .unwrap_or(travelled.len());
-            back.extend(travelled[from..].iter().rev());
-            drafts.push(ErrorDraft {
-                to,
-                back,
-                salvage,
-                segments: vec![],
-                lost: vec![],
-                carried: vec![],
-            });
-            drafts.len() - 1
-        });
-    drafts.get_mut(index)
 }
 
 impl ErrorDraft {

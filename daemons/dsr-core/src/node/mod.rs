@@ -2,22 +2,21 @@
 //! The station's protocol state machine.
 
 mod acks;
+mod custody;
 mod discovery;
 mod icmp;
 mod maintain;
 mod notice;
 mod receive;
 mod signal;
-mod split;
 
 use crate::cache::{Route, Store};
 use crate::event::{DropCause, Event, Summary};
+use crate::layer::{Alone, Layer, Place};
 use crate::neighbours::Neighbours;
 use crate::queue::{InterfaceQueue, Item};
 use crate::settings::Settings;
-use crate::tables::{
-    answers_for, Blacklist, GratuitousTable, Handled, RequestTable, SendBuffer, Waiting,
-};
+use crate::tables::{Blacklist, GratuitousTable, Handled, RequestTable, SendBuffer, Waiting};
 use crate::wire::{
     DsrOption, Fate, LostSegment, Packet, RouteError, SourceRoute, ETHERTYPE_ARP, ETHERTYPE_IPV4,
 };
@@ -26,7 +25,6 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 use hoplab_base::{Duration, Instant, Stream};
-use hoplab_split_core::{self as split_core, Place, Split};
 use hoplab_wire::{arp, Mac};
 
 /// Names one transmitted frame when its status comes back.
@@ -49,7 +47,7 @@ pub enum LinkDestination {
 
 /// What the driver has to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Output {
+pub enum Output<E> {
     /// An IP packet for the local stack.
     Deliver(Vec<u8>),
     /// A network-layer packet for the link.
@@ -61,8 +59,8 @@ pub enum Output {
         class: Class,
     },
     Event(Event),
-    /// What this station did for a split connection.
-    Split(split_core::Event),
+    /// What this station's layer did.
+    Layer(E),
     /// Segments of the local TCP that met a broken link, for who can make use of that.
     Notice(Vec<LostSegment>),
 }
@@ -145,7 +143,7 @@ enum Delayed {
 /// [`next_deadline`](Dsr::next_deadline), whichever comes first. Inputs may be batched before
 /// draining. Every unicast `Transmit` is answered by one `handle_tx_status`, or the core takes
 /// it as failed after `status_timeout_ns`. The same inputs, times and stream give the same outputs.
-pub struct Dsr {
+pub struct Dsr<L: Layer = Alone> {
     settings: Settings,
     own: Ipv4Addr,
     mac: Mac,
@@ -166,12 +164,10 @@ pub struct Dsr {
     ack_state: acks::AckState,
     /// Of each neighbour, when it was heard last and its mean signal, dBm.
     signals: BTreeMap<Ipv4Addr, (Instant, f64)>,
-    outputs: VecDeque<Output>,
+    outputs: VecDeque<Output<L::Event>>,
     /// Errors to spread with the next own Route Request (§3.4.4), and since when.
     errors_to_spread: Vec<(Instant, RouteError)>,
-    split: Option<Split<split::Way>>,
-    /// Segments that went no further, of which `split` has not been told.
-    split_drops: Vec<Vec<u8>>,
+    layer: L,
     next_token: u64,
     next_order: u64,
     next_request: u16,
@@ -181,6 +177,19 @@ pub struct Dsr {
 impl Dsr {
     /// A station with the given addresses, which draws from its own stream `random`.
     pub fn new(own: Ipv4Addr, mac: Mac, settings: Settings, random: Stream) -> Self {
+        Dsr::with_layer(own, mac, settings, random, Alone)
+    }
+}
+
+impl<L: Layer> Dsr<L> {
+    /// A station as of [`Dsr::new`], with `layer` between it and its local stack.
+    pub fn with_layer(
+        own: Ipv4Addr,
+        mac: Mac,
+        settings: Settings,
+        random: Stream,
+        layer: L,
+    ) -> Self {
         Dsr {
             cache: Store::new(own, &settings),
             settings,
@@ -203,8 +212,7 @@ impl Dsr {
             signals: BTreeMap::new(),
             outputs: VecDeque::new(),
             errors_to_spread: Vec::new(),
-            split: None,
-            split_drops: Vec::new(),
+            layer,
             next_token: 0,
             next_order: 0,
             next_request: 0,
@@ -221,7 +229,7 @@ impl Dsr {
             }
             Ok(packet) => {
                 self.stats.originated += 1;
-                if self.split_takes(now, Place::Leaving, &packet) {
+                if self.layer_takes(now, Place::Leaving, &packet) {
                     return self.pump(now);
                 }
                 self.originate(
@@ -238,7 +246,7 @@ impl Dsr {
     }
 
     /// The next thing to do; `None` when nothing is left.
-    pub fn poll_output(&mut self) -> Option<Output> {
+    pub fn poll_output(&mut self) -> Option<Output<L::Event>> {
         self.outputs.pop_front()
     }
 
@@ -248,15 +256,15 @@ impl Dsr {
         let status = self.outstanding.values().map(|o| o.sent).min();
         let status = status.map(|t| t + self.settings.status_timeout_ns);
         let expiry = self.send_buffer.next_expiry(|w| self.longest_wait(w));
-        let targets = self.send_buffer.targets(Some(self.own));
+        let targets = self.send_buffer.targets(|packet| self.answers_for(packet));
         let request = targets
             .iter()
             .filter_map(|t| self.requests.not_before(*t))
             .min();
         let acks = self.maintenance.iter().map(|m| m.deadline).min();
         let arp = self.neighbours.next_deadline();
-        let split = self.split.as_ref().and_then(Split::next_deadline);
-        [delayed, status, expiry, request, acks, arp, split]
+        let layer = self.layer.next_deadline();
+        [delayed, status, expiry, request, acks, arp, layer]
             .into_iter()
             .flatten()
             .min()
@@ -282,14 +290,15 @@ impl Dsr {
         }
         self.expire_status(now);
         self.expire_acks(now);
-        let (own, s) = (self.own, &self.settings);
+        let (own, layer, s) = (self.own, &self.layer, &self.settings);
         let expired = self
             .send_buffer
-            .take_expired(now, |w| longest_wait(w, own, s));
+            .take_expired(now, |w| longest_wait(s, answers_for(own, layer, &w.packet)));
         for w in expired {
             self.drop_packet(DropCause::SendBufferTimeout, Some(&w.packet));
         }
-        for target in self.send_buffer.targets(Some(self.own)) {
+        let targets = self.send_buffer.targets(|packet| self.answers_for(packet));
+        for target in targets {
             self.pursue(now, target);
         }
         let (ask, failed) = self.neighbours.poll(now, &self.settings);
@@ -299,7 +308,7 @@ impl Dsr {
         for hop in failed {
             self.address_unknown(now, hop);
         }
-        self.split_timeout(now);
+        self.layer_timeout(now);
         self.pump(now);
     }
 
@@ -314,6 +323,11 @@ impl Dsr {
     /// Forgets all routes.
     pub fn flush(&mut self) {
         self.cache.flush();
+    }
+
+    /// What stands between the protocol and the local stack.
+    pub fn layer(&self) -> &L {
+        &self.layer
     }
 
     pub fn settings(&self) -> &Settings {
@@ -359,8 +373,12 @@ impl Dsr {
         }
     }
 
+    fn answers_for(&self, packet: &Packet) -> bool {
+        answers_for(self.own, &self.layer, packet)
+    }
+
     fn longest_wait(&self, w: &Waiting) -> Duration {
-        longest_wait(w, self.own, &self.settings)
+        longest_wait(&self.settings, self.answers_for(&w.packet))
     }
 
     /// Puts the packet into the Send Buffer and asks for a route.
@@ -424,7 +442,7 @@ impl Dsr {
         if self.send_buffer.is_empty() {
             return;
         }
-        for target in self.send_buffer.targets(None) {
+        for target in self.send_buffer.targets(|_| true) {
             if self.cache.find(now, target, &[]).is_none() {
                 continue;
             }
@@ -462,7 +480,7 @@ impl Dsr {
         if let Some(packet) = packet.filter(|_| cause.is_of_the_route()) {
             self.notice(packet, Fate::Dropped);
             if cause != DropCause::SendBufferFull {
-                self.note_split_drop(packet);
+                self.layer.dropped(packet);
             }
         }
     }
@@ -519,9 +537,14 @@ impl Dsr {
     }
 }
 
+/// Whether `packet` is one of `node`: of its local stack, or one that its layer has taken over.
+fn answers_for(node: Ipv4Addr, layer: &impl Layer, packet: &Packet) -> bool {
+    packet.ip.source == node || layer.custodian(packet) == Some(node)
+}
+
 /// How long a packet may stay in the Send Buffer (§4.2); what was not this node's own, less long.
-fn longest_wait(w: &Waiting, own: Ipv4Addr, s: &Settings) -> Duration {
-    if answers_for(own, &w.packet) {
+fn longest_wait(s: &Settings, own: bool) -> Duration {
+    if own {
         s.send_buffer_timeout_ns
     } else {
         s.request_period_ns

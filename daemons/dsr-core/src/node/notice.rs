@@ -4,6 +4,7 @@
 //! understands (RFC 6069 is one use of it).
 
 use super::{icmp, Dsr, Output};
+use crate::layer::Layer;
 use crate::settings::Carriage;
 use crate::wire::{Fate, LostSegment, Packet};
 use alloc::vec;
@@ -14,7 +15,7 @@ use hoplab_base::Instant;
 /// ICMP destination unreachable, host unreachable (RFC 792).
 const HOST_UNREACHABLE: [u8; 2] = [3, 1];
 
-impl Dsr {
+impl<L: Layer> Dsr<L> {
     /// `packet` met a failed route here; says so where it is the local TCP's.
     pub(super) fn notice(&mut self, packet: &Packet, fate: Fate) {
         if packet.ip.source != self.own {

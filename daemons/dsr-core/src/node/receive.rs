@@ -3,6 +3,7 @@
 //! delivering, and automatic route shortening from overheard ones.
 
 use super::{Delayed, Dsr, Output};
+use crate::layer::{Layer, Place};
 
 use crate::cache::Origin;
 use crate::event::{DropCause, Event};
@@ -13,14 +14,12 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 use hoplab_base::Instant;
-use hoplab_split_core::Place;
-use hoplab_wire::split::Stamp;
 use hoplab_wire::{arp, Mac};
 
 /// How many Route Errors are kept to be spread with the next Route Request (§3.4.4).
 const MAX_ERRORS_TO_SPREAD: usize = 3;
 
-impl Dsr {
+impl<L: Layer> Dsr<L> {
     /// A network-layer packet from the link: IPv4 or ARP. `promiscuous`: the frame was addressed
     /// to somebody else. `signal_dbm`: strength of the frame if known.
     pub fn handle_frame(
@@ -145,11 +144,11 @@ impl Dsr {
     pub(super) fn deliver(&mut self, now: Instant, mut packet: Packet) {
         packet.options = None;
         if packet.ip.protocol == crate::wire::NO_NEXT_HEADER
-            || self.split_takes(now, Place::Arriving, &packet)
+            || self.layer_takes(now, Place::Arriving, &packet)
         {
             return;
         }
-        Stamp::take(&mut packet.ip);
+        self.layer.restore(&mut packet);
         self.stats.delivered += 1;
         self.outputs.push_back(Output::Deliver(packet.emit()));
     }
@@ -186,7 +185,7 @@ impl Dsr {
         self.stats.forwarded += 1;
         let hops = super::maintain::travelled(&packet).len();
         let hops = hops.min(usize::from(u8::MAX)) as u8;
-        if self.split_takes(now, Place::Passing { hops }, &packet) {
+        if self.layer_takes(now, Place::Passing { hops }, &packet) {
             return;
         }
         let routing = packet.is_control();
@@ -354,7 +353,7 @@ impl Dsr {
                 continue;
             };
             self.cache.remove_link(now, e.source, unreachable);
-            self.tell_split_losses(now, &LostSegment::parse_all(&e.extension));
+            self.layer.lost(now, &LostSegment::parse_all(&e.extension));
             // What a Route Request spreads was dealt with before it was attached.
             if e.destination != self.own || packet.route_request().is_some() {
                 continue;

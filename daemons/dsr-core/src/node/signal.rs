@@ -5,6 +5,7 @@
 
 use super::Dsr;
 use crate::event::Event;
+use crate::layer::Layer;
 use crate::tables::{make_room, MOST_ENTRIES};
 use crate::wire::{options::UNKNOWN_SIGNAL, DsrOption, Packet};
 use alloc::vec::Vec;
@@ -14,7 +15,7 @@ use hoplab_base::Instant;
 /// Weight of a new frame in the mean signal of a neighbour.
 const SIGNAL_WEIGHT: f64 = 0.25;
 
-impl Dsr {
+impl<L: Layer> Dsr<L> {
     /// Keeps the mean signal of a neighbour and drops the link when it fades.
     pub(super) fn note_signal(&mut self, now: Instant, from: Ipv4Addr, signal: Option<i16>) {
         let (Some(threshold), Some(signal)) = (self.settings.signal_threshold_dbm, signal) else {

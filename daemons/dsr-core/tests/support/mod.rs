@@ -5,6 +5,7 @@
 
 mod settings;
 
+use hoplab_dsr_core::layer::{Alone, Layer};
 use hoplab_dsr_core::wire::LostSegment;
 use hoplab_dsr_core::wire::{Ipv4Header, Packet, ETHERTYPE_IPV4};
 use hoplab_dsr_core::{
@@ -51,9 +52,9 @@ enum Act {
     },
 }
 
-pub struct Net {
+pub struct Net<L: Layer = Alone> {
     pub now: Instant,
-    pub nodes: Vec<Dsr>,
+    pub nodes: Vec<Dsr<L>>,
     pub links: BTreeSet<(usize, usize)>,
     /// How strong (from, to) is heard, dBm, where anybody measures it.
     pub signals: BTreeMap<(usize, usize), i16>,
@@ -76,12 +77,28 @@ pub struct Net {
 
 impl Net {
     pub fn new(count: usize, settings: &Settings) -> Self {
+        Net::layered(count, settings, |_| Alone)
+    }
+
+    pub fn with(count: usize, links: &[(usize, usize)], settings: &Settings) -> Self {
+        Net::new(count, settings).linked(links)
+    }
+
+    pub fn chain(count: usize, settings: &Settings) -> Self {
+        Net::new(count, settings).chained()
+    }
+}
+
+impl<L: Layer> Net<L> {
+    /// Stations with a layer each.
+    pub fn layered(count: usize, settings: &Settings, layer: impl Fn(usize) -> L) -> Self {
         let node = |i| {
-            Dsr::new(
+            Dsr::with_layer(
                 ip(i),
                 mac(i),
                 settings.clone(),
                 Stream::new(1, &format!("dsr/n{i}")),
+                layer(i),
             )
         };
         Net {
@@ -104,20 +121,18 @@ impl Net {
         }
     }
 
-    pub fn with(count: usize, links: &[(usize, usize)], settings: &Settings) -> Self {
-        let mut net = Net::new(count, settings);
+    pub fn linked(mut self, links: &[(usize, usize)]) -> Self {
         for (a, b) in links {
-            net.link(*a, *b, true);
+            self.link(*a, *b, true);
         }
-        net
+        self
     }
 
-    pub fn chain(count: usize, settings: &Settings) -> Self {
-        let mut net = Net::new(count, settings);
-        for i in 1..count {
-            net.link(i - 1, i, true);
+    pub fn chained(mut self) -> Self {
+        for i in 1..self.nodes.len() {
+            self.link(i - 1, i, true);
         }
-        net
+        self
     }
 
     /// Makes or breaks the link in both directions, now.
@@ -194,7 +209,7 @@ impl Net {
                         self.delivered_tcp.push((node, bytes));
                     }
                 }
-                Output::Split(_) => {}
+                Output::Layer(_) => {}
                 Output::Notice(segments) => self.notices.push((node, segments)),
                 Output::Event(event) => {
                     if let Event::Drop {

@@ -4,11 +4,13 @@
 
 #[path = "../../split-core/tests/support/ends.rs"]
 mod ends;
+#[path = "../../dsr-core/tests/support/mod.rs"]
 mod support;
 
 use ends::{ip, Sink, Source, MSS};
 use hoplab_dsr_core::settings::{Acknowledgement, Learning};
 use hoplab_dsr_core::{Duration, Settings};
+use hoplab_dsr_split::Splitting;
 use hoplab_split_core::{Config, Connection, Role, Row};
 use hoplab_wire::{ipv4, tcp};
 use proptest::prelude::*;
@@ -17,7 +19,7 @@ use support::{settings, Net};
 const STEP_S: f64 = 0.002;
 
 struct Transfer {
-    net: Net,
+    net: Net<Splitting>,
     source: Source,
     sink: Sink,
     last: usize,
@@ -38,15 +40,17 @@ fn connection(proxies: &[usize]) -> Connection {
     }
 }
 
+fn stations(count: usize, settings: &Settings, connection: &Connection) -> Net<Splitting> {
+    let config = Config {
+        connection: vec![connection.clone()],
+        ..Config::default()
+    };
+    let layer = |i| Splitting::new(ip(i), config.clone(), settings.link_mtu);
+    Net::layered(count, settings, layer)
+}
+
 impl Transfer {
-    fn new(mut net: Net, last: usize, segments: u64, connection: Connection) -> Self {
-        let config = Config {
-            connection: vec![connection],
-            ..Config::default()
-        };
-        for node in &mut net.nodes {
-            node.split_connections(config.clone());
-        }
+    fn new(net: Net<Splitting>, last: usize, segments: u64) -> Self {
         let total = segments * MSS as u64;
         Transfer {
             net,
@@ -103,7 +107,7 @@ impl Transfer {
     }
 
     fn row(&self, node: usize) -> Option<Row> {
-        self.net.nodes[node].split_rows().pop()
+        self.net.nodes[node].layer().rows().pop()
     }
 
     fn proxies(&self) -> Vec<usize> {
@@ -113,7 +117,8 @@ impl Transfer {
 }
 
 fn chain(count: usize, connection: Connection) -> Transfer {
-    Transfer::new(Net::chain(count, &settings()), count - 1, 60, connection)
+    let net = stations(count, &settings(), &connection).chained();
+    Transfer::new(net, count - 1, 60)
 }
 
 #[test]
@@ -168,8 +173,8 @@ fn a_break_behind_a_proxy_costs_the_source_nothing() {
         (7, 4),
     ];
     for broken in [(2, 3), (3, 4)] {
-        let net = Net::with(8, &links, &settings());
-        let mut t = Transfer::new(net, 5, 60, connection(&[2]));
+        let net = stations(8, &settings(), &connection(&[2])).linked(&links);
+        let mut t = Transfer::new(net, 5, 60);
         t.begin();
         while t.sink.next < 20_000 {
             t.step();
@@ -218,8 +223,8 @@ fn every_way_of_confirming_next_hops_lets_proxies_hold_segments() {
                 learning,
                 ..settings()
             };
-            let net = Net::chain(6, &settings);
-            let mut t = Transfer::new(net, 5, 60, connection(&[2, 4]));
+            let net = stations(6, &settings, &connection(&[2, 4])).chained();
+            let mut t = Transfer::new(net, 5, 60);
             t.begin();
             t.finish(60.0);
             assert_eq!(t.proxies(), [2, 4]);
@@ -248,8 +253,8 @@ proptest! {
             ack_every,
             ..connection(&proxies)
         };
-        let net = Net::with(10, &LADDER, &settings());
-        let mut t = Transfer::new(net, 9, 40, connection);
+        let net = stations(10, &settings(), &connection).linked(&LADDER);
+        let mut t = Transfer::new(net, 9, 40);
         t.begin();
         for (link, up, after_ms) in changes {
             let until = t.net.now + Duration::from_millis(after_ms);

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The station's part in Split-TCP, as far as it is not the protocol core's: which connections, and
-//! the rows of table `split`. These are taken when the daemon is awake anyway.
+//! The rows of table `split`, taken when the daemon is awake anyway, and what a person reads of them.
 
 use crate::config::Config;
 use crate::error::Error;
 use hoplab_base::Instant;
-use hoplab_dsr_core::Dsr;
+use hoplab_dsr_split::Splitting;
 use hoplab_split::{told, Samples};
 use hoplab_split_core as split_core;
 
-pub struct Splitting {
+pub struct SplitSamples {
     config: split_core::Config,
     samples: Samples,
 }
 
-impl Splitting {
+impl SplitSamples {
     /// Nothing where the document names no connection.
     pub fn of(config: &Config) -> Result<Option<Self>, Error> {
         if config.connection.is_empty() {
@@ -27,15 +26,8 @@ impl Splitting {
             config.split_interval_ns,
             config.end_ns,
         )?;
-        let config = split_core::Config {
-            connection: config.connection.clone(),
-            tuning: split_core::Tuning::default(),
-        };
-        Ok(Some(Splitting { config, samples }))
-    }
-
-    pub fn begin(&self, core: &mut Dsr) {
-        core.split_connections(self.config.clone());
+        let config = config.split();
+        Ok(Some(SplitSamples { config, samples }))
     }
 
     /// When the last rows must be written, if that is still to come.
@@ -44,18 +36,18 @@ impl Splitting {
     }
 
     /// Before anything else happens at `now`: the rows are those of the time since the last wake-up.
-    pub fn sample(&mut self, now: Instant, core: &Dsr) {
+    pub fn sample(&mut self, now: Instant, layer: &Splitting) {
         if self.samples.wanted(now) {
-            self.samples.write(now, &core.split_rows(), &self.config);
+            self.samples.write(now, &layer.rows(), &self.config);
         }
     }
 
-    pub fn told(&self, core: &Dsr) -> String {
-        told(&core.split_rows(), &self.config)
+    pub fn told(&self, layer: &Splitting) -> String {
+        told(&layer.rows(), &self.config)
     }
 
-    pub fn finish(self, now: Instant, core: &Dsr) -> Result<(), Error> {
-        self.samples.finish(now, &core.split_rows(), &self.config)?;
+    pub fn finish(self, now: Instant, layer: &Splitting) -> Result<(), Error> {
+        self.samples.finish(now, &layer.rows(), &self.config)?;
         Ok(())
     }
 }
