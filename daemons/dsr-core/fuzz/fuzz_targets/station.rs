@@ -4,7 +4,7 @@
 #![no_main]
 
 use hoplab_dsr_core::wire::{Ipv4Header, PROTOCOL_DSR};
-use hoplab_dsr_core::{Dsr, Duration, Instant, Mac, Output, Settings, Stream, Token};
+use hoplab_dsr_core::{Dsr, Duration, Instant, Mac, Output, Stream, Token};
 #[path = "../../tests/support/settings.rs"]
 mod settings;
 
