@@ -23,19 +23,22 @@ def medium(tmp_path: Path) -> Iterator[socket.socket]:
 def test_each_request_has_its_own_answer(tmp_path: Path, medium: socket.socket) -> None:
     """One that comes late answers none; without any that is late nothing is waited for."""
     answers = [[b"ok", b"too late"], [b"ok"], [b"no such station"]]
+    sent = threading.Semaphore(0)
 
     def serve() -> None:
         for those in answers:
             _, client = medium.recvfrom(4096)
             for answer in those:
                 medium.sendto(answer, client)
+            sent.release()
 
     server = threading.Thread(target=serve)
     server.start()
     with CleanUp() as undo:
         ask = MediumClient(tmp_path / "medium", undo).ask
-        ask({"do": "move"})
-        ask({"do": "move"})
+        for _ in range(2):
+            ask({"do": "move"})
+            sent.acquire()
         with pytest.raises(ScenarioError, match="no such station"):
             ask({"do": "move"})
     server.join()

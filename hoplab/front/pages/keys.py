@@ -4,9 +4,8 @@ settings for the tests of `daemons/dsr-core`.
 
     python -m hoplab.front.pages.keys      # write all of them again
 
-The schema is published (`hoplab schema`) for editors, and compiled into the daemons
-(`daemons/keys`). Beside JSON Schema's own words it has ``unit`` and ``only``, of a key that counts
-only where another key has one of some values.
+The schema is published (`hoplab schema`) for editors. Beside JSON Schema's own words it has
+``unit``, and ``only``, of a key that counts only where another key has one of some values.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a key is declared: type, range, default, unit and one sentence, once.
 
-The JSON Schema, the daemons' checks and `--help`, and the tables of the manual come from these
-declarations (`hoplab.front.pages.keys`, `daemons/keys`).
+The JSON Schema, the explanations of `hoplab medium`, `dsr` and `split`, and the tables of the
+manual come from these declarations (`hoplab.front.pages.keys`).
 """
 
 from __future__ import annotations
