@@ -64,6 +64,8 @@ struct elfn_kept {
 	u32	cwnd_cnt;
 	u32	ssthresh;
 	u32	prior_cwnd;
+	u32	reordering;
+	u32	reord_seen;
 	u32	srtt_us;
 	u32	mdev_us;
 	u32	mdev_max_us;

@@ -193,6 +193,8 @@ static void elfn_keep(struct elfn_kept *kept, const struct sock *sk)
 	kept->cwnd_cnt = tp->snd_cwnd_cnt;
 	kept->ssthresh = tp->snd_ssthresh;
 	kept->prior_cwnd = tp->prior_cwnd;
+	kept->reordering = tp->reordering;
+	kept->reord_seen = tp->reord_seen;
 	kept->srtt_us = tp->srtt_us;
 	kept->mdev_us = tp->mdev_us;
 	kept->mdev_max_us = tp->mdev_max_us;
@@ -212,6 +214,13 @@ static void elfn_restore(const struct elfn_connection *c, struct sock *sk)
 	tp->snd_cwnd_cnt = kept->cwnd_cnt;
 	tp->snd_ssthresh = kept->ssthresh;
 	tp->prior_cwnd = kept->prior_cwnd;
+	/*
+	 * A duplicate that a probe brought is no reordering. tcp_check_reno_reordering() takes more
+	 * duplicates than segments in flight for it, and sets the degree to what is in flight: 1,
+	 * after which any duplicate would start a fast retransmit.
+	 */
+	tp->reordering = kept->reordering;
+	tp->reord_seen = kept->reord_seen;
 	tp->srtt_us = kept->srtt_us;
 	tp->mdev_us = kept->mdev_us;
 	tp->mdev_max_us = kept->mdev_max_us;

@@ -4,7 +4,7 @@
 //! packets from coming back.
 
 use crate::settings::Settings;
-use crate::wire::Packet;
+use crate::wire::{Fate, LostSegment, Packet};
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
@@ -85,6 +85,24 @@ impl SendBuffer {
             }
         }
         out
+    }
+
+    /// Puts a copy of a TCP segment in the place of the one that waits already; gives it back where
+    /// none does.
+    pub fn renew(&mut self, waiting: Waiting) -> Result<(), Waiting> {
+        let Some(segment) = LostSegment::of(&waiting.packet, Fate::Held) else {
+            return Err(waiting);
+        };
+        // A bare acknowledgement takes no data's place.
+        let same = |w: &&mut Waiting| {
+            w.packet.payload.len() <= waiting.packet.payload.len()
+                && LostSegment::of(&w.packet, Fate::Held) == Some(segment)
+        };
+        match self.packets.iter_mut().find(same) {
+            Some(place) => *place = waiting,
+            None => return Err(waiting),
+        }
+        Ok(())
     }
 
     /// Takes out the packets that carry the same as `packet`.

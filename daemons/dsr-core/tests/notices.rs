@@ -74,3 +74,28 @@ fn no_icmp_ends_the_opening_of_a_connection() {
     net.run_s(31.0);
     assert!(net.delivered_icmp.is_empty());
 }
+
+/// Three probes of a connection that stands by, and a segment of another.
+#[test]
+fn one_copy_of_a_segment_waits_where_connections_stand_by() {
+    let after_three = |renews: bool| {
+        let mut net = net(Carriage::RouteError);
+        if renews {
+            net.nodes[0].renew_segments();
+        }
+        net.link(0, 1, false);
+        for sequence in [1001, 1001, 2001, 1001] {
+            net.send_packet(0, &segment(0, 3, sequence));
+            net.run_s(2.0);
+        }
+        net.delivered_tcp.clear();
+        net.link(0, 1, true);
+        net.run_s(20.0);
+        let of =
+            |bytes: &[u8]| u32::from_be_bytes(bytes[bytes.len() - 16..][..4].try_into().unwrap());
+        let arrived = net.delivered_tcp.iter().map(|(_, tcp)| of(tcp));
+        arrived.collect::<Vec<u32>>()
+    };
+    assert_eq!(after_three(false), [1001, 1001, 2001, 1001]);
+    assert_eq!(after_three(true), [1001, 2001]);
+}

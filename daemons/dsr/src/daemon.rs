@@ -133,7 +133,10 @@ impl Daemon {
         // Those of setting up do not count.
         calls::forget();
         let layer = Splitting::new(address, config.split(), settings.link_mtu);
-        let core = Dsr::with_layer(address, own, settings, config.stream(), layer);
+        let mut core = Dsr::with_layer(address, own, settings, config.stream(), layer);
+        if elfn.is_some() {
+            core.renew_segments();
+        }
         Ok(Daemon {
             core,
             own,

@@ -168,6 +168,7 @@ pub struct Dsr<L: Layer = Alone> {
     /// Errors to spread with the next own Route Request (§3.4.4), and since when.
     errors_to_spread: Vec<(Instant, RouteError)>,
     layer: L,
+    renews_segments: bool,
     next_token: u64,
     next_order: u64,
     next_request: u16,
@@ -213,11 +214,18 @@ impl<L: Layer> Dsr<L> {
             outputs: VecDeque::new(),
             errors_to_spread: Vec::new(),
             layer,
+            renews_segments: false,
             next_token: 0,
             next_order: 0,
             next_request: 0,
             stats: Stats::default(),
         }
+    }
+
+    /// From now on one copy of a TCP segment waits for a route. A connection that stands by sends
+    /// one probe after the other; all of them would leave at once when there is a route again.
+    pub fn renew_segments(&mut self) {
+        self.renews_segments = true;
     }
 
     /// An IP packet from the local stack.
@@ -386,7 +394,12 @@ impl<L: Layer> Dsr<L> {
         let target = w.packet.ip.destination;
         self.notice(&w.packet, Fate::Held);
         self.replace_waiting(&w.packet);
-        if let Some(out) = self.send_buffer.push(w, self.settings.send_buffer_packets) {
+        let new = match self.renews_segments {
+            true => self.send_buffer.renew(w).err(),
+            false => Some(w),
+        };
+        let most = self.settings.send_buffer_packets;
+        if let Some(out) = new.and_then(|w| self.send_buffer.push(w, most)) {
             self.drop_packet(DropCause::SendBufferFull, Some(&out.packet));
         }
         self.pursue(now, target);
