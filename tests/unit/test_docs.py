@@ -61,6 +61,13 @@ def test_a_pages_links_of_the_repository_are_there() -> None:
         assert (PROJECT / place).exists(), place
 
 
+def test_the_glossarys_terms_live_where_it_says() -> None:
+    text = (DOCS / "glossary.md").read_text(encoding="utf-8")
+    places = re.findall(r"`((?:daemons|hoplab|kernel-modules)/[^`]+\w/?)`", text)
+    assert places
+    assert [place for place in places if not (PROJECT / place).exists()] == []
+
+
 def test_recipes_are_whole() -> None:
     """YAML, shell that parses, and programs that are there."""
     action = yaml.safe_load((PROJECT / "action.yml").read_text(encoding="utf-8"))
