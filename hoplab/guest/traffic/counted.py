@@ -37,38 +37,32 @@ def receive(address: str, port: str, size: str, report: str) -> None:
         signal.pause()
 
 
-def send(
-    address: str,
-    port: str,
-    own_address: str,
-    own_port: str,
-    packets: str,
-    packet_bytes: str,
-    mss: str,
-    congestion_control: str,
-) -> None:
-    """Write packet after packet."""
+def send(ends: list[str], packets: int, packet_bytes: int, mss: int, variant: str) -> None:
+    """Write packet after packet, to ADDRESS PORT from OWN_ADDRESS OWN_PORT."""
+    address, port, own_address, own_port = ends
     with socket.socket() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, int(mss))
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, mss)
         try:
-            connection.setsockopt(
-                socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion_control.encode()
-            )
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, variant.encode())
         except OSError as error:
-            sys.exit(f"congestion control {congestion_control}: {error.strerror}")
+            sys.exit(f"congestion control {variant}: {error.strerror}")
         # A packet of the scenario is a packet on the wire: it does not wait for more, and while it
         # waits for the window nothing is added to it.
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.bind((own_address, int(own_port)))
         connection.connect((address, int(port)))
-        packet = bytes(int(packet_bytes))
-        whole = socket.MSG_EOR if len(packet) < int(mss) else 0
-        for _ in range(int(packets)):
+        packet = bytes(packet_bytes)
+        whole = socket.MSG_EOR if len(packet) < mss else 0
+        for _ in range(packets):
             connection.sendall(packet, whole)
         signal.pause()
 
 
 if __name__ == "__main__":
-    role = receive if sys.argv[1] == "receive" else send
-    role(*sys.argv[2:])
+    role, *words = sys.argv[1:]
+    if role == "receive":
+        receive(*words)
+    else:
+        ends, (packets, packet_bytes, mss, variant) = words[:4], words[4:]
+        send(ends, int(packets), int(packet_bytes), int(mss), variant)

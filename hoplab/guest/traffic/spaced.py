@@ -36,26 +36,21 @@ def receive(address: str, port: str) -> None:
             end.recv(65_535)
 
 
-def send(
-    address: str,
-    port: str,
-    own_address: str,
-    own_port: str,
-    packets: str,
-    packet_bytes: str,
-    rate_bps: str,
-    seed: str,
-) -> None:
-    """Send by the clock: a packet that leaves late does not put off those after it."""
-    draw = random.Random(int(seed)).uniform
-    interval_s = int(packet_bytes) * 8 / float(rate_bps)
-    packet = bytearray(int(packet_bytes))
+def send(ends: list[str], packets: int, packet_bytes: int, rate_bps: float, seed: int) -> None:
+    """Send by the clock: a packet that leaves late does not put off those after it.
+
+    ``ends`` are ADDRESS PORT OWN_ADDRESS OWN_PORT.
+    """
+    address, port, own_address, own_port = ends
+    draw = random.Random(seed).uniform
+    interval_s = packet_bytes * 8 / rate_bps
+    packet = bytearray(packet_bytes)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as end:
         end.bind((own_address, int(own_port)))
         end.connect((address, int(port)))
         at_s = time.monotonic()
         number = 0
-        while number < int(packets) or packets == "0":
+        while number < packets or packets == 0:
             number += 1
             NUMBER.pack_into(packet, 0, number % 2**32)
             # What the network refuses is lost: a full queue, no route, an error that came back.
@@ -67,5 +62,9 @@ def send(
 
 
 if __name__ == "__main__":
-    role = receive if sys.argv[1] == "receive" else send
-    role(*sys.argv[2:])
+    role, *words = sys.argv[1:]
+    if role == "receive":
+        receive(*words)
+    else:
+        ends, (packets, packet_bytes, rate_bps, seed) = words[:4], words[4:]
+        send(ends, int(packets), int(packet_bytes), float(rate_bps), int(seed))
