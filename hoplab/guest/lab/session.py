@@ -210,7 +210,7 @@ class Session:
         if flow.name not in self._planned:
             self._built.prepare(conversation, self._undo_later)
             self._runtime.standby.follow(conversation)
-            if flow.protocol == "udp":
+            if conversation in whole.followed:
                 self._runtime.captures.follow(conversation, self._built.out)
         self._runtime.start_server(conversation)
         self._asked_at[conversation.name] = time.monotonic()
