@@ -6,6 +6,7 @@ Prints one line of JSON.
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import socket
@@ -15,6 +16,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from wire import FAR, NEAR, TCP_CONGESTION, Flow, Sniffer, Wire
@@ -29,17 +31,19 @@ SETTINGS: dict[str, Any] = {
     "give_up_s": 100.0,
     "first_probe": "rto",
 }
-VARIANTS = (
-    ("reno", True, True),
-    ("reno", False, False),
-    ("cubic", True, True),
-    ("vegas", True, False),
-    ("westwood", False, True),
-    ("bbr", True, True),
-    ("tahoe", False, False),
-    ("reno_classic", False, False),
-    ("tcpw", True, True),
-)
+VARIANTS = {
+    "reno": ("reno", True, True),
+    "reno-plain": ("reno", False, False),
+    "cubic": ("cubic", True, True),
+    "vegas": ("vegas", True, False),
+    "westwood": ("westwood", False, True),
+    "bbr": ("bbr", True, True),
+    "tahoe": ("tahoe", False, False),
+    "reno_classic": ("reno_classic", False, False),
+    "tcpw": ("tcpw", True, True),
+}
+"""By name: the algorithm, whether there are SACK and timestamps."""
+RESUMPTIONS = ("window-1", "default-timer")
 RANDOM_NOTICES = 1_000_000
 FAILED = "failed"
 """In a scene's place: why it gave no answer."""
@@ -123,7 +127,6 @@ def a_break(scene: Scene, variant: str, sack: bool, timestamps: bool) -> dict[st
     after = flow.info()
     reason = scene.reason(flow)
     return {
-        "variant": variant,
         "before": before,
         "during": during,
         "resumed": resumed,
@@ -140,85 +143,105 @@ def a_break(scene: Scene, variant: str, sack: bool, timestamps: bool) -> dict[st
     }
 
 
-def resumptions(scene: Scene) -> dict[str, dict[str, Any]]:
-    found = {}
-    for resume in ("window-1", "default-timer"):
-        scene.elfn.set(**{**SETTINGS, "resume": resume})
-        found[resume] = a_break(scene, "reno", True, True)
+def resumption(scene: Scene, resume: str) -> dict[str, Any]:
+    """A break after which the connection goes on in another way than before."""
+    scene.elfn.set(**{**SETTINGS, "resume": resume})
+    found = a_break(scene, "reno", True, True)
     scene.elfn.set(**SETTINGS)
     return found
 
 
-def endings(scene: Scene) -> dict[str, Any]:
-    """Every way out of stand-by but an acknowledgement."""
-    found: dict[str, Any] = {}
-    scene.elfn.set(**{**SETTINGS, "give_up_s": 2.0})
-    flow = Flow()
+def standing(scene: Scene, variant: str = "reno") -> Flow:
+    """A flow in stand-by."""
+    flow = Flow(variant)
     time.sleep(1)
     scene.stand_by(flow)
+    return flow
+
+
+def gave_up(scene: Scene) -> list[Any]:
+    scene.elfn.set(**{**SETTINGS, "give_up_s": 2.0})
+    flow = standing(scene)
     scene.elfn.set(**SETTINGS)
     time.sleep(4)
-    found["gave-up"] = [scene.reason(flow), flow.info()["timeouts"] > 0]
+    found = [scene.reason(flow), flow.info()["timeouts"] > 0]
     scene.wire.mend()
-    found["gave-up"].append(flow.close())
+    return [*found, flow.close()]
 
-    flow = Flow()
-    time.sleep(1)
-    scene.stand_by(flow)
+
+def closed(scene: Scene) -> list[Any]:
+    flow = standing(scene)
     flow.close(drain=False)
     time.sleep(1)
-    found["closed"] = [scene.reason(flow)]
-
+    reason = scene.reason(flow)
     scene.wire.mend()
-    flow = Flow()
-    time.sleep(1)
-    scene.stand_by(flow)
+    return [reason]
+
+
+def aborted(scene: Scene) -> list[Any]:
+    flow = standing(scene)
     flow.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     flow.close(drain=False)
     time.sleep(0.01)
-    found["aborted"] = [scene.reason(flow)]
-
+    reason = scene.reason(flow)
     scene.wire.mend()
+    return [reason]
+
+
+def user_timeout(scene: Scene) -> list[Any]:
     flow = Flow()
     flow.socket.setsockopt(socket.IPPROTO_TCP, TCP_USER_TIMEOUT, 3000)
     time.sleep(1)
     scene.stand_by(flow)
     time.sleep(10)
-    found["user-timeout"] = [scene.reason(flow), flow.failed]
+    found = [scene.reason(flow), flow.failed]
     flow.close(drain=False)
-
     scene.wire.mend()
-    flow = Flow()
-    time.sleep(1)
-    scene.stand_by(flow)
+    return found
+
+
+def address(scene: Scene) -> list[Any]:
+    flow = standing(scene)
     scene.wire.address("del")
     time.sleep(1)
-    found["address"] = [scene.reason(flow)]
+    reason = scene.reason(flow)
     scene.wire.address("add")
     scene.wire.mend()
-    found["address"].append(flow.close())
+    return [reason, flow.close()]
 
-    flow = Flow()
-    time.sleep(1)
-    scene.stand_by(flow)
+
+def switched_off(scene: Scene) -> list[Any]:
+    flow = standing(scene)
     scene.elfn.set(**{**SETTINGS, "enabled": False})
     time.sleep(0.01)
-    found["switched-off"] = [scene.reason(flow)]
+    reason = scene.reason(flow)
     scene.wire.mend()
-    found["switched-off"].append(flow.close())
+    complete = flow.close()
     scene.elfn.set(**SETTINGS)
+    return [reason, complete]
 
-    flow = Flow("cubic")
-    time.sleep(1)
-    scene.stand_by(flow)
+
+def algorithm(scene: Scene) -> list[Any]:
+    flow = standing(scene, "cubic")
     flow.socket.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, b"westwood")
     time.sleep(3)
     still = scene.standing()
     scene.wire.mend()
     wait_for(lambda: scene.standing() == 0)
     name = flow.socket.getsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, 16).rstrip(b"\0").decode()
-    found["algorithm"] = [still, name, flow.info()["timeouts"], scene.reason(flow), flow.close()]
-    return found
+    return [still, name, flow.info()["timeouts"], scene.reason(flow), flow.close()]
+
+
+ENDINGS: dict[str, Callable[[Scene], list[Any]]] = {
+    "gave-up": gave_up,
+    "closed": closed,
+    "aborted": aborted,
+    "user-timeout": user_timeout,
+    "address": address,
+    "switched-off": switched_off,
+    "algorithm": algorithm,
+}
+"""Every way out of stand-by but an acknowledgement."""
 
 
 def fates(scene: Scene) -> dict[str, Any]:
@@ -343,7 +366,8 @@ def hostile(scene: Scene) -> dict[str, Any]:
 
 def many(scene: Scene) -> dict[str, Any]:
     """Connections in stand-by together; the module cannot be unloaded meanwhile, later it can."""
-    flows = [Flow(VARIANTS[i % len(VARIANTS)][0]) for i in range(MANY)]
+    variants = itertools.cycle(variant for variant, _, _ in VARIANTS.values())
+    flows = [Flow(variant) for variant in itertools.islice(variants, MANY)]
     time.sleep(2)
     scene.stand_by(*flows)
     standing = scene.standing()
@@ -369,9 +393,12 @@ def unload() -> bool:
 
 
 SCENES: dict[str, Callable[[Scene], Any]] = {
-    "variants": lambda scene: [a_break(scene, *variant) for variant in VARIANTS],
-    "resumptions": resumptions,
-    "endings": endings,
+    **{
+        name: partial(a_break, variant=variant, sack=sack, timestamps=timestamps)
+        for name, (variant, sack, timestamps) in VARIANTS.items()
+    },
+    **{name: partial(resumption, resume=name) for name in RESUMPTIONS},
+    **ENDINGS,
     "fates": fates,
     "icmp": by_icmp,
     "namespaces": namespaces,
