@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from hoplab.model.resources import PROJECT
+from tests.scenarios import TWO_HOPS
 
 HOPLAB = PROJECT / ".venv" / "bin" / "hoplab"
 CHAIN = """
@@ -24,15 +25,8 @@ source = "n0"
 destination = "n{last}"
 window = 8
 """
-BY_DSR = """
-[topology]
-kind = "chain"
-stations = 3
-[routing]
+BY_DSR = f"""{TWO_HOPS}[routing]
 protocol = "dsr"
-[[flow]]
-source = "n0"
-destination = "n2"
 """
 """A flow over a relay that DSR finds."""
 UDP_BACK = """

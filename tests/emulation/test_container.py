@@ -15,16 +15,10 @@ import pytest
 from hoplab.host.machine import kernel, pack, select
 from hoplab.model.resources import PROJECT
 from tests.emulation import container
+from tests.scenarios import ONE_HOP
 
 NOBODY = 65534
-SCENARIO = """
-duration_s = 3
-[topology]
-kind = "pair"
-[[flow]]
-source = "n0"
-destination = "n1"
-"""
+SCENARIO = f"duration_s = 3\n{ONE_HOP}"
 TEST = """
 import os, subprocess, pytest
 

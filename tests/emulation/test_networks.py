@@ -12,6 +12,7 @@ import pytest
 
 from hoplab.host import results
 from hoplab.model.scenario.movement import RandomWaypoint, random_waypoint, save
+from tests.scenarios import ONE_HOP
 
 Run = Callable[..., dict[str, Any]]
 Hoplab = Callable[..., subprocess.CompletedProcess[str]]
@@ -129,10 +130,7 @@ def test_more_than_a_hundred_radios(run_scenario: Run) -> None:
 def test_largest_segments_reach_the_other_host(run_scenario: Run) -> None:
     """2232 octets with their headers fill a frame of 2304, the most that hwsim passes on: 10.3 ms
     a segment at 2 Mbit/s with its acknowledgement and the contention before both."""
-    pair = (
-        'duration_s = 2\n[topology]\nkind = "pair"\n[[flow]]\nsource = "n0"\ndestination = "n1"\n'
-    )
-    flow = run_scenario(pair + "mss = 2232\n")["flows"][0]
+    flow = run_scenario(f"duration_s = 2\n{ONE_HOP}mss = 2232\n")["flows"][0]
     assert 1300 < flow["goodput_kbps"] < 2220 * 8 / 10.3
 
 

@@ -14,6 +14,7 @@ from hoplab.host import results
 from hoplab.model.scenario import documents
 from hoplab.model.scenario.dsr import DsrFile
 from tests.emulation.conftest import CHAIN
+from tests.scenarios import TWO_HOPS
 
 Run = Callable[..., dict[str, Any]]
 Hoplab = Callable[..., subprocess.CompletedProcess[str]]
@@ -68,20 +69,14 @@ destination = "n2"
 """
 
 
-FAST_PACKETS = """
+FAST_PACKETS = f"""
 duration_s = 4
-[topology]
-kind = "chain"
-stations = 3
-[routing]
-protocol = "dsr"
-settings = { arp_timeout_s = 0.001 }
-[[flow]]
-source = "n0"
-destination = "n2"
-protocol = "udp"
+{TWO_HOPS}protocol = "udp"
 rate_kbps = 600
 packet_bytes = 100
+[routing]
+protocol = "dsr"
+settings = {{ arp_timeout_s = 0.001 }}
 """
 
 

@@ -22,6 +22,7 @@ from hoplab.many.store import again
 from hoplab.many.store.files import Store
 from hoplab.many.sweep import api as sweeps
 from hoplab.model.resources import PROJECT
+from tests.scenarios import ONE_HOP
 
 pytestmark = pytest.mark.chance
 
@@ -186,14 +187,7 @@ most_seeds = 4
 key = "flow.0.window"
 values = [1, 8]
 """
-SCENARIO = """
-duration_s = 2
-[topology]
-kind = "pair"
-[[flow]]
-source = "n0"
-destination = "n1"
-"""
+SCENARIO = f"duration_s = 2\n{ONE_HOP}"
 
 
 @pytest.mark.nightly

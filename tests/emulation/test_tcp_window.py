@@ -5,16 +5,11 @@ from collections.abc import Callable
 from typing import Any
 
 from hoplab.host import results
+from tests.scenarios import TWO_HOPS
 
-BREAK = """
+BREAK = f"""
 duration_s = 8
-[topology]
-kind = "chain"
-stations = 3
-[[flow]]
-source = "n0"
-destination = "n2"
-congestion_control = "window"
+{TWO_HOPS}congestion_control = "window"
 window = 12
 [[loss]]
 rate = 0.3

@@ -5,14 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-CHAIN = """duration_s = 5
-[topology]
-kind = "chain"
-stations = 3
-[[flow]]
-source = "n0"
-destination = "n2"
-"""
+from tests.scenarios import TWO_HOPS
+
+CHAIN = f"duration_s = 5\n{TWO_HOPS}"
 WIRE = """duration_s = 5
 [[station]]
 name = "a"
@@ -50,7 +45,7 @@ def wire(more: str, *words: str) -> Case:
 
 
 def top(line: str, *words: str) -> Case:
-    return line + "\n" + CHAIN.replace("duration_s = 5\n", ""), words or None
+    return line + "\n" + TWO_HOPS, words or None
 
 
 def radio(keys: str, *words: str) -> Case:

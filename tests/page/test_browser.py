@@ -19,22 +19,17 @@ from hoplab.show.live.server import Server
 from hoplab.show.live.view import View
 from tests.page.conftest import chain, row
 from tests.page.started import started
+from tests.scenarios import TWO_HOPS
 
 pytestmark = pytest.mark.chance
 
 LIMIT_S = 100.0
 DROPPED = (400.0, 150.0)
 """Where the last of the three is dragged."""
-SCENARIO = """
+SCENARIO = f"""
 title = "Three in a line"
 duration_s = 600
-[topology]
-kind = "chain"
-stations = 3
-[[flow]]
-source = "n0"
-destination = "n2"
-start_s = 0.5
+{TWO_HOPS}start_s = 0.5
 congestion_control = "newreno"
 """
 

@@ -10,15 +10,14 @@ import pytest
 import hoplab
 from hoplab.front import api
 from hoplab.model import errors
+from tests.scenarios import ONE_HOP
 
 PAIR = {"topology": {"kind": "pair"}, "flow": [{"source": "n0", "destination": "n1"}]}
 
 
 def test_a_scenario_comes_as_file_document_or_object(tmp_path: Path) -> None:
     file = tmp_path / "pair.toml"
-    file.write_text(
-        '[topology]\nkind = "pair"\n[[flow]]\nsource = "n0"\ndestination = "n1"\n', encoding="utf-8"
-    )
+    file.write_text(ONE_HOP, encoding="utf-8")
     built = hoplab.Scenario(
         topology=hoplab.Scenario.model_validate(PAIR).topology,
         flow=hoplab.Scenario.model_validate(PAIR).flow,

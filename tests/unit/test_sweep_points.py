@@ -11,16 +11,9 @@ from hoplab.many.sweep import api as sweeps
 from hoplab.many.sweep.place import held
 from hoplab.model.errors import ResultsError, ScenarioError
 from hoplab.model.scenario.file import load
+from tests.scenarios import TWO_HOPS
 
-BASE = """
-duration_s = 10
-[topology]
-kind = "chain"
-stations = 3
-[[flow]]
-source = "n0"
-destination = "n2"
-"""
+BASE = f"duration_s = 10\n{TWO_HOPS}"
 
 
 def read(folder: Path, text: str, base: str = BASE) -> sweeps.Sweep:
@@ -194,7 +187,7 @@ def test_conditions_leave_combinations_out(tmp_path: Path) -> None:
     ],
 )
 def test_seeds(tmp_path: Path, seeds: str, found: list[int]) -> None:
-    sweep = read(tmp_path, seeds, base="seed = 7" + BASE)
+    sweep = read(tmp_path, seeds, base=f"seed = 7\n{BASE}")
     assert [point.seed for point in sweep.points()] == found
 
 

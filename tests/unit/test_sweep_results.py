@@ -23,15 +23,9 @@ from hoplab.many.sweep.seeds import Adaptive
 from hoplab.many.sweep.stopping import Rule
 from hoplab.many.sweep.summary import Moments, Summary, told
 from hoplab.model.errors import ResultsError
+from tests.scenarios import ONE_HOP
 
-BASE = """
-duration_s = 10
-[topology]
-kind = "pair"
-[[flow]]
-source = "n0"
-destination = "n1"
-"""
+BASE = f"duration_s = 10\n{ONE_HOP}"
 AXES = """
 [[axis]]
 key = "flow.0.window"

@@ -16,19 +16,13 @@ from hoplab.front.commands import stream, sweep
 from hoplab.front.commands.cli import app
 from hoplab.host.stream.influx import Influx
 from hoplab.model.errors import ResultsError, ScenarioError
+from tests.scenarios import ONE_HOP
 
 SWEEP = """
 scenario = "base.toml"
 [[axis]]
 key = "flow.0.window"
 values = [4]
-"""
-BASE = """
-[topology]
-kind = "pair"
-[[flow]]
-source = "n0"
-destination = "n1"
 """
 
 
@@ -40,7 +34,7 @@ def performed(folder: Path, monkeypatch: pytest.MonkeyPatch, *words: str) -> Res
         pq.write_table(pa.Table.from_pylist([row]), out / "results.parquet")
         return {"results": str(out / "results.parquet"), "failed": 0, "summary": None}
 
-    (folder / "base.toml").write_text(BASE)
+    (folder / "base.toml").write_text(ONE_HOP)
     (folder / "sweep.toml").write_text(SWEEP)
     monkeypatch.setattr(sweep, "_run", dataset)
     monkeypatch.delenv("HOPLAB_GRAFANA", raising=False)
