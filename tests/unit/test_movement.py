@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import gzip
 import math
-import time
+import sys
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 from geographiclib.geodesic import Geodesic
@@ -131,6 +133,24 @@ class TestRandomWaypoint:
 KNOWN = [(0.0, 1369.606, 227.187), (36.658196, 1095.056, 35.742)]
 
 
+def lines_run(action: Callable[[], object]) -> int:
+    """How many lines of Python ``action`` runs, turns of loops included: its cost on any host."""
+    count = 0
+
+    def trace(_frame: FrameType, event: str, _argument: object) -> Any:
+        nonlocal count
+        count += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        action()
+    finally:
+        sys.settrace(before)
+    return count
+
+
 class TestNs2:
     def test_reads_setdest_output(self) -> None:
         found = ns2.parse(
@@ -175,15 +195,11 @@ $ns_ at 3.5 "$god_ set-dist 0 1 2"
         )["n0"]
         assert trace == Trace.of([(0, 0, 0), (5, 10, 0), (9, 10, 0), (14, 10, 5)])
 
-    def test_a_station_of_many_legs_is_read_at_once(self) -> None:
-        """Each leg costs the same, however many there are before it."""
-        legs = "".join(
-            f'$ns_ at {i} "$node_(0) setdest {i % 7 * 100} {i % 5} 50"\n' for i in range(20_000)
-        )
-        began = time.process_time()
-        trace = ns2.parse("$node_(0) set X_ 0\n$node_(0) set Y_ 0\n" + legs)["n0"]
-        assert len(trace) > 20_000
-        assert time.process_time() - began < 5
+    def test_each_leg_costs_the_same_however_many_there_are_before_it(self) -> None:
+        legs = [f'$ns_ at {i} "$node_(0) setdest {i % 7 * 100} {i % 5} 50"' for i in range(2000)]
+        start = ["$node_(0) set X_ 0", "$node_(0) set Y_ 0"]
+        half = lines_run(lambda: ns2.parse("\n".join(start + legs[:1000])))
+        assert lines_run(lambda: ns2.parse("\n".join(start + legs))) < 2.1 * half
 
     @pytest.mark.parametrize(
         ("line", "message"),
