@@ -19,7 +19,10 @@ pub enum Error {
     /// The kernel module elfn does not answer.
     Elfn(io::Error),
     /// A table could not be written.
-    Records { what: &'static str, why: String },
+    Records {
+        what: &'static str,
+        why: hoplab_records::Error,
+    },
     /// The station's part in Split-TCP failed.
     Split(hoplab_split::Error),
     /// Standard output failed.

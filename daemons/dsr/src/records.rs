@@ -7,7 +7,7 @@ use hoplab_dsr_core::Event;
 use hoplab_records::{events, routing, Writer};
 use std::path::Path;
 
-fn failed(what: &'static str) -> impl Fn(String) -> Error {
+fn failed(what: &'static str) -> impl Fn(hoplab_records::Error) -> Error {
     move |why| Error::Records { what, why }
 }
 
@@ -17,7 +17,7 @@ pub struct Events {
     out: Writer<events::Table>,
     node: String,
     epoch: Instant,
-    written: Result<(), String>,
+    written: Result<(), hoplab_records::Error>,
     /// Rows wait in the buffer.
     waiting: bool,
 }
@@ -62,7 +62,7 @@ impl Events {
         }
     }
 
-    fn keep(&mut self, written: Result<(), String>) {
+    fn keep(&mut self, written: Result<(), hoplab_records::Error>) {
         if self.written.is_ok() {
             self.written = written;
         }
@@ -80,7 +80,7 @@ pub struct Counters {
     out: Option<Writer<routing::Table>>,
     node: String,
     end: Option<Instant>,
-    written: Result<(), String>,
+    written: Result<(), hoplab_records::Error>,
 }
 
 impl Counters {

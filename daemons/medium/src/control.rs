@@ -11,6 +11,7 @@
 //! write to the socket; what comes is a stranger's nevertheless. A datagram that is longer than
 //! any request is refused, and of a flood so many are taken at a time that frames still get through.
 
+use std::fmt;
 use std::fs::{self, Permissions};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -20,6 +21,8 @@ use std::path::{Path, PathBuf};
 
 use hoplab_medium_core::{LinkId, MediumId, Position, RadioId};
 use serde::Deserialize;
+
+use crate::error::Error;
 
 const LONGEST: usize = 512;
 /// Datagrams that are taken before the frames that have come meanwhile.
@@ -46,10 +49,46 @@ pub enum Change {
     End,
 }
 
+/// Why a request is not followed.
+#[derive(Debug)]
+pub enum Refusal {
+    /// The datagram is longer than any request.
+    Long,
+    /// The datagram is no request.
+    Malformed(serde_json::Error),
+    /// No station has this name.
+    Station(String),
+    /// A value is out of its range.
+    Range {
+        key: &'static str,
+        value: f64,
+        low: f64,
+        high: f64,
+    },
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::Long => write!(f, "a request has at most {LONGEST} bytes"),
+            Refusal::Malformed(why) => write!(f, "{why}"),
+            Refusal::Station(name) => write!(f, "{name:?}: no station of this name has a radio"),
+            Refusal::Range {
+                key,
+                value,
+                low,
+                high,
+            } => write!(f, "{key}: {value} is not in {low} to {high}"),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}
+
 /// Where changes come from.
 pub trait Changes {
     /// To wait for what comes next.
-    fn descriptor(&self) -> Result<OwnedFd, String>;
+    fn descriptor(&self) -> Result<OwnedFd, Error>;
 
     /// The changes that have come, in order, each answered, and whether something else is to be
     /// waited for: another [`descriptor`](Self::descriptor).
@@ -72,16 +111,19 @@ pub struct Control {
 }
 
 impl Control {
-    pub fn open(path: &Path, names: Vec<String>) -> Result<Self, String> {
-        let told = |error: io::Error| format!("control: {}: {error}", path.display());
-        let socket = UnixDatagram::bind(path).map_err(told)?;
+    pub fn open(path: &Path, names: Vec<String>) -> Result<Self, Error> {
+        let failed = |why: io::Error| Error::Control {
+            path: path.into(),
+            why,
+        };
+        let socket = UnixDatagram::bind(path).map_err(failed)?;
         let control = Self {
             socket,
             path: path.to_owned(),
             names,
         };
-        fs::set_permissions(path, Permissions::from_mode(0o600)).map_err(told)?;
-        control.socket.set_nonblocking(true).map_err(told)?;
+        fs::set_permissions(path, Permissions::from_mode(0o600)).map_err(failed)?;
+        control.socket.set_nonblocking(true).map_err(failed)?;
         Ok(control)
     }
 
@@ -94,9 +136,9 @@ impl Control {
 }
 
 impl Changes for Control {
-    fn descriptor(&self) -> Result<OwnedFd, String> {
+    fn descriptor(&self) -> Result<OwnedFd, Error> {
         let socket = self.socket.try_clone();
-        socket.map(Into::into).map_err(|e| format!("control: {e}"))
+        socket.map(Into::into).map_err(Error::Watch)
     }
 
     fn receive(&mut self) -> (Vec<Change>, bool) {
@@ -111,7 +153,7 @@ impl Changes for Control {
                     changes.push(change);
                     self.answer(&from, "ok");
                 }
-                Err(reason) => self.answer(&from, &reason),
+                Err(reason) => self.answer(&from, &reason.to_string()),
             }
         }
         (changes, false)
@@ -125,22 +167,25 @@ impl Drop for Control {
 }
 
 /// What a request asks for, where stations have these names.
-pub fn change(bytes: &[u8], names: &[String]) -> Result<Change, String> {
+pub fn change(bytes: &[u8], names: &[String]) -> Result<Change, Refusal> {
     if bytes.len() > LONGEST {
-        return Err(format!("a request has at most {LONGEST} bytes"));
+        return Err(Refusal::Long);
     }
-    let request: Request = serde_json::from_slice(bytes).map_err(|e| e.to_string())?;
+    let request: Request = serde_json::from_slice(bytes).map_err(Refusal::Malformed)?;
     let radio = |name: &str| {
         let found = names.iter().position(|known| known == name);
         found
             .map(RadioId::new)
-            .ok_or_else(|| format!("{name:?}: no station of this name has a radio"))
+            .ok_or_else(|| Refusal::Station(name.into()))
     };
-    let within = |value: f64, name: &str, low: f64, high: f64| {
+    let within = |value: f64, key, low, high| {
         let holds = (low..=high).contains(&value);
-        holds
-            .then_some(value)
-            .ok_or_else(|| format!("{name}: {value} is not in {low} to {high}"))
+        holds.then_some(value).ok_or(Refusal::Range {
+            key,
+            value,
+            low,
+            high,
+        })
     };
     Ok(match request {
         Request::Move { station, x_m, y_m } => Change::Put {

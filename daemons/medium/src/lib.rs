@@ -7,8 +7,11 @@ mod carried;
 pub mod config;
 pub mod control;
 pub mod dot11;
+mod error;
 mod lateness;
 mod pcapng;
 pub mod port;
 mod records;
 pub mod server;
+
+pub use error::Error;

@@ -8,6 +8,7 @@ use clap::Parser;
 use hoplab_medium::config::Config;
 use hoplab_medium::port::hwsim::Hwsim;
 use hoplab_medium::server::Server;
+use hoplab_medium::Error;
 
 const ABOUT: &str = "\
 An 802.11 channel for simulated radios.
@@ -43,15 +44,15 @@ struct Options {
 fn main() -> ExitCode {
     match run(&Options::parse()) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("hoplab-medium: {message}");
+        Err(why) => {
+            eprintln!("hoplab-medium: {why}");
             ExitCode::FAILURE
         }
     }
 }
 
-fn run(options: &Options) -> Result<(), String> {
-    let config: Config = hoplab_document::read(&options.document).map_err(|e| e.to_string())?;
+fn run(options: &Options) -> Result<(), Error> {
+    let config: Config = hoplab_document::read(&options.document)?;
     let port = Hwsim::open(&config.macs(), config.others_radios)?;
     let server = Server::new(config, port)?;
     println!("ready");

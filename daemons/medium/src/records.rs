@@ -7,7 +7,8 @@
 //! A run that has a duration ends in all of them exactly then, however long the daemon lives on.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
+use std::path::Path;
 
 use hoplab_medium_core::{
     AirKind, Aired, Counters, Duration, Instant, LinkView, Medium, Outcome, Position, RadioId, To,
@@ -19,6 +20,7 @@ use serde_json::Value;
 
 use crate::carried::carried;
 use crate::config::{Config, Records};
+use crate::error::{Early, Error};
 use crate::pcapng::{Capture, Captured};
 
 /// What tells the daemon's rows of the table `events` from others'.
@@ -48,18 +50,23 @@ pub struct Recorder {
     sampled_since_flush: bool,
 }
 
-fn create<T: Table>(settings: &Records) -> Result<Writer<T>, String> {
-    Writer::create_in(&settings.dir, None)
+fn create<T: Table>(settings: &Records) -> Result<Writer<T>, Error> {
+    Ok(Writer::create_in(&settings.dir, None)?)
+}
+
+fn file_failed(path: &Path, why: io::Error) -> Error {
+    let path = path.into();
+    Error::File { path, why }
 }
 
 impl Recorder {
     /// Times of the engine count from the kernel's boot; the configuration's epoch is time 0.
-    pub fn new(config: &Config) -> Result<Self, String> {
+    pub fn new(config: &Config) -> Result<Self, Error> {
         let settings = config.records.clone();
         let capture = settings.air_capture.as_ref().map(|path| {
             let short = config.params.phy.preamble_bits < 144;
             Capture::create(path, config.channel_mhz, config.noise_dbm, short)
-                .map_err(|e| format!("{}: {e}", path.display()))
+                .map_err(|why| file_failed(path, why))
         });
         let frames = settings.frames.then(|| create(&settings)).transpose()?;
         Ok(Self {
@@ -91,7 +98,7 @@ impl Recorder {
 
     /// Write the rows that are due just `now`, to which the medium has been brought; at the end those
     /// of the whole run.
-    pub fn record(&mut self, medium: &Medium, now: Instant) -> Result<(), String> {
+    pub fn record(&mut self, medium: &Medium, now: Instant) -> Result<(), Error> {
         if self.next == now {
             self.next += self.interval;
             self.sampled_since_flush = true;
@@ -104,7 +111,7 @@ impl Recorder {
     }
 
     /// Nothing more is due until `now`.
-    pub fn reach(&mut self, now: Instant) -> Result<(), String> {
+    pub fn reach(&mut self, now: Instant) -> Result<(), Error> {
         self.reached = self.reached.max(self.end.map_or(now, |end| end.min(now)));
         if std::mem::take(&mut self.sampled_since_flush) {
             self.flush()?;
@@ -113,7 +120,7 @@ impl Recorder {
     }
 
     /// A row of every radio, and of every link with something new.
-    fn sample(&mut self, medium: &Medium, at: Instant) -> Result<(), String> {
+    fn sample(&mut self, medium: &Medium, at: Instant) -> Result<(), Error> {
         let passed = at.since(self.epoch);
         for (index, name) in self.names.iter().enumerate() {
             let radio = RadioId::new(index);
@@ -133,19 +140,20 @@ impl Recorder {
     }
 
     /// Give what was written so far to those who follow the run.
-    fn flush(&mut self) -> Result<(), String> {
+    fn flush(&mut self) -> Result<(), Error> {
         self.nodes.flush()?;
         self.link_samples.flush()?;
         self.frames.as_mut().map_or(Ok(()), Writer::flush)?;
-        self.events.as_mut().map_or(Ok(()), Writer::flush)
+        Ok(self.events.as_mut().map_or(Ok(()), Writer::flush)?)
     }
 
     /// Where the run was cut short: how far it had come.
-    pub fn missing(&self) -> Option<String> {
+    pub fn missing(&self) -> Option<Early> {
         let end = self.end.filter(|end| self.reached < *end)?;
-        let came = self.reached.since(self.epoch).as_secs_f64();
-        let whole = end.since(self.epoch).as_secs_f64();
-        Some(format!("at {came:.3} s of {whole} s"))
+        Some(Early {
+            reached_s: self.reached.since(self.epoch).as_secs_f64(),
+            duration_s: end.since(self.epoch).as_secs_f64(),
+        })
     }
 
     /// Whether something that was over `at` this time belongs to the run.
@@ -154,7 +162,7 @@ impl Recorder {
     }
 
     /// Something was on the air; `bytes` is the host's frame that it carried.
-    pub fn aired(&mut self, aired: &Aired, bytes: Option<&[u8]>) -> Result<(), String> {
+    pub fn aired(&mut self, aired: &Aired, bytes: Option<&[u8]>) -> Result<(), Error> {
         if aired.at < self.epoch || !self.belongs(aired.until) {
             return Ok(());
         }
@@ -214,13 +222,13 @@ impl Recorder {
                 bytes,
             };
             let result = capture.add(captured.at_ns, captured);
-            result.map_err(|e| format!("capture of the air: {e}"))?;
+            result.map_err(Error::Capture)?;
         }
         Ok(())
     }
 
     /// A battery is empty.
-    pub fn exhausted(&mut self, radio: RadioId, at: Instant) -> Result<(), String> {
+    pub fn exhausted(&mut self, radio: RadioId, at: Instant) -> Result<(), Error> {
         self.happened(radio, at, "battery-empty", "")
     }
 
@@ -231,7 +239,7 @@ impl Recorder {
         at: Instant,
         outcome: Outcome,
         bytes: &[u8],
-    ) -> Result<(), String> {
+    ) -> Result<(), Error> {
         let cause = match outcome {
             Outcome::Acked | Outcome::Sent => return Ok(()),
             Outcome::RetryLimit => "retry-limit",
@@ -256,7 +264,7 @@ impl Recorder {
         at: Instant,
         kind: &str,
         detail: &str,
-    ) -> Result<(), String> {
+    ) -> Result<(), Error> {
         if at < self.epoch || !self.belongs(at) {
             return Ok(());
         }
@@ -267,17 +275,17 @@ impl Recorder {
                 self.events.insert(file)
             }
         };
-        file.write(&events::Row {
+        Ok(file.write(&events::Row {
             t_s: at.since(self.epoch).as_secs_f64(),
             node: &self.names[radio.index()],
             source: SOURCE,
             kind,
             detail,
-        })
+        })?)
     }
 
     /// Write the tables of the whole run as it stands.
-    fn close(&mut self, medium: &Medium) -> Result<(), String> {
+    fn close(&mut self, medium: &Medium) -> Result<(), Error> {
         self.closed = true;
         let mut radios: Writer<radios::Table> = create(&self.settings)?;
         let mut links: Writer<links::Table> = create(&self.settings)?;
@@ -293,22 +301,22 @@ impl Recorder {
         }
         radios.flush()?;
         links.flush()?;
-        signals.flush()
+        Ok(signals.flush()?)
     }
 
     /// End the records; `own` is what the daemon says of itself.
-    pub fn finish(mut self, medium: &Medium, own: &Value) -> Result<(), String> {
+    pub fn finish(mut self, medium: &Medium, own: &Value) -> Result<(), Error> {
         if !self.closed {
             self.close(medium)?;
         }
         self.flush()?;
         if let Some(capture) = self.capture.take() {
             let result = capture.finish();
-            result.map_err(|e| format!("capture of the air: {e}"))?;
+            result.map_err(Error::Capture)?;
         }
         let path = self.settings.dir.join("medium.json");
         let written = File::create(&path).and_then(|mut file| writeln!(file, "{own}"));
-        written.map_err(|e| format!("{}: {e}", path.display()))
+        written.map_err(|why| file_failed(&path, why))
     }
 }
 
@@ -425,7 +433,7 @@ fn write_signals(
     link: &LinkView<'_>,
     src: &str,
     dst: &str,
-) -> Result<(), String> {
+) -> Result<(), Error> {
     let Some(measured) = link.signals else {
         return Ok(());
     };

@@ -11,6 +11,7 @@ use serde_json::{json, Value};
 use crate::config::{Config, Radio};
 use crate::control::{Change, Changes, Control, Part};
 use crate::dot11;
+use crate::error::Error;
 use crate::lateness::Lateness;
 use crate::port::{Heard, Port, Sent, Woken};
 use crate::records::Recorder;
@@ -66,13 +67,10 @@ pub struct Server<P: Port> {
 }
 
 impl<P: Port> Server<P> {
-    pub fn new(config: Config, port: P) -> Result<Self, String> {
+    pub fn new(config: Config, port: P) -> Result<Self, Error> {
         let recorder = Recorder::new(&config)?;
         let control = match &config.control {
-            // What a person does there would come at no time that a run could repeat.
-            Some(_) if port.virtual_time() => {
-                return Err("control: is for real time, and this kernel's time is virtual".into())
-            }
+            Some(_) if port.virtual_time() => return Err(Error::VirtualTime),
             Some(path) => Some(Control::open(path, config.names())?),
             None => None,
         };
@@ -116,7 +114,7 @@ impl<P: Port> Server<P> {
     }
 
     /// Do what comes there.
-    pub fn take_changes_from(&mut self, changes: impl Changes + 'static) -> Result<(), String> {
+    pub fn take_changes_from(&mut self, changes: impl Changes + 'static) -> Result<(), Error> {
         self.port.watch(changes.descriptor()?);
         self.changes = Some(Box::new(changes));
         Ok(())
@@ -133,7 +131,7 @@ impl<P: Port> Server<P> {
     }
 
     /// Serve until told to stop, and write the records; an error where the run was cut short.
-    pub fn run(mut self) -> Result<(), String> {
+    pub fn run(mut self) -> Result<(), Error> {
         self.serve()?;
         let doubts = self.doubts();
         for doubt in &doubts {
@@ -142,10 +140,10 @@ impl<P: Port> Server<P> {
         let own = self.own_record(&doubts);
         let early = self.recorder.missing();
         self.recorder.finish(&self.medium, &own)?;
-        early.map_or(Ok(()), |left| Err(format!("stopped {left}")))
+        early.map_or(Ok(()), |early| Err(Error::Stopped(early)))
     }
 
-    fn serve(&mut self) -> Result<(), String> {
+    fn serve(&mut self) -> Result<(), Error> {
         let mut now = self.port.clock();
         while !self.port.stopped() && !self.ended {
             // The engine is behind while nothing that a host could notice happens in it.
@@ -192,7 +190,7 @@ impl<P: Port> Server<P> {
     }
 
     /// Bring the medium to `now`, by way of every time at which the recorder reads it.
-    fn advance(&mut self, now: Instant) -> Result<(), String> {
+    fn advance(&mut self, now: Instant) -> Result<(), Error> {
         while let Some(at) = self.recorder.next_due().filter(|at| *at <= now) {
             self.medium.advance(at);
             self.recorder.record(&self.medium, at)?;
@@ -202,7 +200,7 @@ impl<P: Port> Server<P> {
     }
 
     /// Do what came at the control socket.
-    fn obey(&mut self, now: Instant) -> Result<(), String> {
+    fn obey(&mut self, now: Instant) -> Result<(), Error> {
         let Some(source) = &mut self.changes else {
             return Ok(());
         };
@@ -236,7 +234,7 @@ impl<P: Port> Server<P> {
     }
 
     /// Those that were held back until now come to the medium, each at its time.
-    fn release_beacons(&mut self, now: Instant) -> Result<(), String> {
+    fn release_beacons(&mut self, now: Instant) -> Result<(), Error> {
         while let Some(first) = self.late.first_entry() {
             let (at, _) = *first.key();
             if at > now {
@@ -301,7 +299,7 @@ impl<P: Port> Server<P> {
     }
 
     /// Everything that the engine has decided leaves in one send; returns how many messages.
-    fn write(&mut self) -> Result<u64, String> {
+    fn write(&mut self) -> Result<u64, Error> {
         let before = self.traffic.deliveries + self.traffic.statuses;
         while let Some(output) = self.medium.poll_output() {
             match output {
@@ -384,7 +382,7 @@ impl<P: Port> Server<P> {
         doubts.extend(
             self.recorder
                 .missing()
-                .map(|left| format!("it was stopped {left}")),
+                .map(|early| format!("it was stopped {early}")),
         );
         if troubles.overruns > 0 {
             doubts.push(format!(

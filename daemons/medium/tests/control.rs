@@ -12,7 +12,7 @@ fn names() -> Vec<String> {
 }
 
 fn asked(text: &str) -> Result<Change, String> {
-    change(text.as_bytes(), &names())
+    change(text.as_bytes(), &names()).map_err(|refusal| refusal.to_string())
 }
 
 #[test]

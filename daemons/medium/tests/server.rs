@@ -11,6 +11,7 @@ use std::rc::Rc;
 use hoplab_medium::config::{Config, Radio, Records};
 use hoplab_medium::port::{Heard, Port, Sent, Troubles, Woken};
 use hoplab_medium::server::Server;
+use hoplab_medium::Error;
 use hoplab_medium_core::{
     Attempts, Duration, Energy, Instant, Params, Position, Rate, Waypoint, MAX_RATES,
 };
@@ -57,7 +58,7 @@ impl Port for Script {
         self.now >= self.stop
     }
 
-    fn wait(&mut self, limit: Option<Duration>) -> Result<Woken, String> {
+    fn wait(&mut self, limit: Option<Duration>) -> Result<Woken, Error> {
         let before = self.now;
         let next = self.frames.front().map_or(Instant::MAX, |frame| frame.0);
         let second = Duration::from_secs(1);
@@ -108,7 +109,7 @@ impl Port for Script {
         0
     }
 
-    fn flush(&mut self) -> Result<(), String> {
+    fn flush(&mut self) -> Result<(), Error> {
         Ok(())
     }
 
@@ -237,7 +238,7 @@ fn freeze(
     };
     let server = Server::new(config, port).expect("a server");
     Ended {
-        result: server.run(),
+        result: server.run().map_err(|why| why.to_string()),
         folder,
         told,
     }
@@ -364,7 +365,7 @@ fn beacons_that_are_held_back_do_not_meet() {
     let mut server = Server::new(config(&folder, None), port).expect("a server");
     server.hold_beacons(vec![Duration::ZERO, Duration::from_millis(5)]);
     let ended = Ended {
-        result: server.run(),
+        result: server.run().map_err(|why| why.to_string()),
         folder,
         told,
     };

@@ -23,9 +23,11 @@
 #![forbid(unsafe_code)]
 
 mod check;
+mod error;
 mod writer;
 
 pub use check::Wrong;
+pub use error::Error;
 pub use writer::Writer;
 
 include!(concat!(env!("OUT_DIR"), "/tables.rs"));

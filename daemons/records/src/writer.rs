@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A table's file.
 
-use crate::{Row, Table};
+use crate::{Error, Row, Table};
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ pub struct Writer<T> {
 
 impl<T: Table> Writer<T> {
     /// A new file of this name; what was in it is gone.
-    pub fn create(path: &Path) -> Result<Self, String> {
+    pub fn create(path: &Path) -> Result<Self, Error> {
         Self::open(
             path,
             File::options().write(true).create(true).truncate(true),
@@ -26,21 +26,22 @@ impl<T: Table> Writer<T> {
     }
 
     /// A new file or the end of an old one.
-    pub fn append(path: &Path) -> Result<Self, String> {
+    pub fn append(path: &Path) -> Result<Self, Error> {
         Self::open(path, File::options().append(true).create(true))
     }
 
     /// `FOLDER/TABLE.jsonl`, or with a source, since several may write one table,
     /// `FOLDER/TABLE-SOURCE.jsonl`.
-    pub fn create_in(folder: &Path, source: Option<&str>) -> Result<Self, String> {
+    pub fn create_in(folder: &Path, source: Option<&str>) -> Result<Self, Error> {
         let source = source.map(|name| format!("-{name}")).unwrap_or_default();
         Self::create(&folder.join(format!("{}{source}.jsonl", T::NAME)))
     }
 
-    fn open(path: &Path, how: &std::fs::OpenOptions) -> Result<Self, String> {
-        let file = how
-            .open(path)
-            .map_err(|e| format!("{}: {e}", path.display()))?;
+    fn open(path: &Path, how: &std::fs::OpenOptions) -> Result<Self, Error> {
+        let file = how.open(path).map_err(|why| Error::File {
+            path: path.into(),
+            why,
+        })?;
         Ok(Self {
             path: path.into(),
             out: BufWriter::with_capacity(BUFFER_BYTES, file),
@@ -48,18 +49,22 @@ impl<T: Table> Writer<T> {
         })
     }
 
-    pub fn write(&mut self, row: &T::Row<'_>) -> Result<(), String> {
-        row.check()
-            .map_err(|wrong| format!("table {}, {wrong}", T::NAME))?;
-        serde_json::to_writer(&mut self.out, row).map_err(|e| self.failed(&e))?;
-        self.out.write_all(b"\n").map_err(|e| self.failed(&e))
+    pub fn write(&mut self, row: &T::Row<'_>) -> Result<(), Error> {
+        row.check().map_err(|wrong| Error::Row {
+            table: T::NAME,
+            wrong,
+        })?;
+        let written = serde_json::to_writer(&mut self.out, row).map_err(io::Error::from);
+        let ended = written.and_then(|()| self.out.write_all(b"\n"));
+        ended.map_err(|why| self.failed(why))
     }
 
-    pub fn flush(&mut self) -> Result<(), String> {
-        self.out.flush().map_err(|e| self.failed(&e))
+    pub fn flush(&mut self) -> Result<(), Error> {
+        self.out.flush().map_err(|why| self.failed(why))
     }
 
-    fn failed(&self, error: &dyn std::fmt::Display) -> String {
-        format!("{}: {error}", self.path.display())
+    fn failed(&self, why: io::Error) -> Error {
+        let path = self.path.clone();
+        Error::File { path, why }
     }
 }

@@ -68,7 +68,7 @@ fn a_value_outside_its_set_is_refused_and_named() {
         fate: "colided",
         ..frame()
     };
-    let error = writer.write(&wrong).unwrap_err();
+    let error = writer.write(&wrong).unwrap_err().to_string();
     assert!(
         error.contains("frames") && error.contains("fate"),
         "{error}"
@@ -85,7 +85,7 @@ fn not_a_number_is_refused_instead_of_becoming_null() {
             signal_dbm: Some(signal_dbm),
             ..frame()
         };
-        let error = writer.write(&wrong).unwrap_err();
+        let error = writer.write(&wrong).unwrap_err().to_string();
         assert!(error.contains("signal_dbm"), "{error}");
     }
 }
@@ -123,7 +123,8 @@ fn a_file_that_cannot_be_made_is_named() {
     let missing = PathBuf::from("/nonexistent/folder");
     let error = Writer::<frames::Table>::create_in(&missing, None)
         .err()
-        .expect("no such folder");
+        .expect("no such folder")
+        .to_string();
     assert!(
         error.contains("/nonexistent/folder/frames.jsonl"),
         "{error}"

@@ -15,7 +15,10 @@ pub enum Error {
     /// Privileges could not be dropped.
     Privileges(hoplab_linux::Error),
     /// A table could not be written.
-    Records { what: &'static str, why: String },
+    Records {
+        what: &'static str,
+        why: hoplab_records::Error,
+    },
     /// The packet filter's queue of this number failed.
     Queue { number: u16, why: io::Error },
     /// Standard output failed.

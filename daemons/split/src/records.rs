@@ -9,14 +9,14 @@ use hoplab_split_core::{Config, Ends, Event, Role, Row};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-fn events_failed(why: String) -> Error {
+fn events_failed(why: hoplab_records::Error) -> Error {
     Error::Records {
         what: "events",
         why,
     }
 }
 
-fn split_failed(why: String) -> Error {
+fn split_failed(why: hoplab_records::Error) -> Error {
     Error::Records {
         what: "table split",
         why,
@@ -28,7 +28,7 @@ pub struct Events {
     out: Writer<events::Table>,
     node: String,
     epoch: Instant,
-    written: Result<(), String>,
+    written: Result<(), hoplab_records::Error>,
 }
 
 impl Events {
@@ -80,7 +80,7 @@ pub struct Samples {
     end: Option<Instant>,
     next: Instant,
     last: BTreeMap<(Ends, Role), Row>,
-    written: Result<(), String>,
+    written: Result<(), hoplab_records::Error>,
 }
 
 impl Samples {

@@ -10,6 +10,7 @@ use hoplab_medium_core::{
     Position, Propagation, RadioId, Rate, Reception, Standard, Waypoint,
 };
 
+use crate::error::Mistake;
 use crate::libconfig::{self, Group, Value};
 use crate::messages::Address;
 use crate::table;
@@ -62,11 +63,11 @@ pub fn describe(
     losses: Option<&str>,
     records: &Path,
     start: Instant,
-) -> Result<Described, String> {
+) -> Result<Described, Mistake> {
     let file = libconfig::parse(text)?;
-    let ifaces = group(&file, "ifaces").ok_or("ifaces: expected a group")?;
+    let ifaces = group(&file, "ifaces").ok_or_else(|| Mistake::expected("ifaces", "a group"))?;
     let ids = ifaces.get("ids").and_then(Value::list);
-    let ids = ids.ok_or("ifaces.ids: expected a list of addresses")?;
+    let ids = ids.ok_or_else(|| Mistake::expected("ifaces.ids", "a list of addresses"))?;
     let addresses = ids.iter().map(address).collect::<Result<Vec<_>, _>>()?;
     let empty = Group::new();
     let model = group(&file, "model").unwrap_or(&empty);
@@ -75,8 +76,7 @@ pub fn describe(
     let mut config = plain(&addresses, noise_dbm, records, start);
     if let Some(text) = losses {
         config.params.reception = Reception::Table;
-        config.params.table =
-            table::parse(text).map_err(|e| format!("the table of losses: {e}"))?;
+        config.params.table = table::parse(text)?;
     }
     if let Some(deviation_db) = number(model, "fading_coefficient").filter(|db| *db > 0.0) {
         config.params.fading = Fading::Normal { deviation_db };
@@ -100,13 +100,16 @@ pub fn describe(
             let levels = links.into_iter().map(|(link, db)| (link, dbm(db)));
             described.levels = Some((dbm(DEFAULT_SNR_DB), levels.collect()));
         }
-        _ => return Err("model.type: expected \"path_loss\", \"snr\" or \"prob\"".into()),
+        _ => {
+            let kinds = "\"path_loss\", \"snr\" or \"prob\"";
+            return Err(Mistake::expected("model.type", kinds));
+        }
     }
     Ok(described)
 }
 
 impl Described {
-    fn by_places(&mut self, model: &Group) -> Result<(), String> {
+    fn by_places(&mut self, model: &Group) -> Result<(), Mistake> {
         self.mode = Mode::Places;
         let params = &mut self.config.params;
         params.propagation.model = path_loss(model)?;
@@ -115,7 +118,9 @@ impl Described {
         let places: Option<Vec<Position>> = places.and_then(|all| all.iter().map(place).collect());
         let places = places
             .filter(|places| places.len() == radios)
-            .ok_or_else(|| format!("model.positions: expected {radios} times (x, y, z)"))?;
+            .ok_or_else(|| {
+                Mistake::expected("model.positions", format!("{radios} times (x, y, z)"))
+            })?;
         for (station, place) in self.config.stations.iter_mut().zip(places) {
             station.waypoints = vec![Waypoint::new(Instant::ZERO, place)];
         }
@@ -124,7 +129,9 @@ impl Described {
             Some(given) => given
                 .numbers()
                 .filter(|numbers| numbers.len() == radios)
-                .ok_or_else(|| format!("model.{key}: expected {radios} numbers")),
+                .ok_or_else(|| {
+                    Mistake::expected(format!("model.{key}"), format!("{radios} numbers"))
+                }),
         };
         let powers = of_each("tx_powers", DEFAULT_POWER_DBM)?;
         let access_points = of_each("isnodeaps", 0.0)?;
@@ -141,14 +148,15 @@ impl Described {
         Ok(())
     }
 
-    fn by_chance(&mut self, model: &Group) -> Result<(), String> {
+    fn by_chance(&mut self, model: &Group) -> Result<(), Mistake> {
         self.mode = Mode::Probability;
         let radios = self.config.stations.len();
         let default = number(model, "default_prob").unwrap_or(0.0);
         let given = links(model.get("links"), radios)?;
         let probable = |p: f64| (0.0..=1.0).contains(&p);
         if !probable(default) || !given.iter().all(|link| probable(link.1)) {
-            return Err("model: expected probabilities of a loss from 0 to 1".into());
+            let what = "probabilities of a loss from 0 to 1";
+            return Err(Mistake::expected("model", what));
         }
         for from in 0..radios {
             for to in (0..radios).filter(|to| *to != from) {
@@ -263,21 +271,21 @@ fn number(group: &Group, key: &str) -> Option<f64> {
     group.get(key).and_then(Value::number)
 }
 
-fn address(value: &Value) -> Result<Address, String> {
+fn address(value: &Value) -> Result<Address, Mistake> {
     let text = value.text().unwrap_or_default();
     let octets = text.split(':').map(|part| u8::from_str_radix(part, 16));
     let octets: Option<Vec<u8>> = octets.map(Result::ok).collect();
     octets
         .and_then(|octets| octets.try_into().ok())
-        .ok_or_else(|| format!("ifaces.ids: {text:?} is not six hexadecimal octets with colons"))
+        .ok_or_else(|| Mistake::Address(text.into()))
 }
 
 /// `medium_array`: lists of radios by the order of `ids`, the first of which are medium 1.
-fn mediums(ifaces: &Group, radios: usize) -> Result<Vec<(RadioId, MediumId)>, String> {
+fn mediums(ifaces: &Group, radios: usize) -> Result<Vec<(RadioId, MediumId)>, Mistake> {
     let Some(array) = ifaces.get("medium_array") else {
         return Ok(Vec::new());
     };
-    let wrong = || "ifaces.medium_array: expected lists of places in ifaces.ids".to_owned();
+    let wrong = || Mistake::expected("ifaces.medium_array", "lists of places in ifaces.ids");
     let mut found = Vec::new();
     for (list, medium) in array.list().ok_or_else(wrong)?.iter().zip(1..) {
         for number in list.numbers().ok_or_else(wrong)? {
@@ -293,8 +301,8 @@ fn index(number: f64, radios: usize) -> Option<RadioId> {
     whole.then_some(RadioId::new(number as usize))
 }
 
-fn links(value: Option<&Value>, radios: usize) -> Result<Vec<Link>, String> {
-    let wrong = || "links: expected (from, to, number), by the order of ifaces.ids".to_owned();
+fn links(value: Option<&Value>, radios: usize) -> Result<Vec<Link>, Mistake> {
+    let wrong = || Mistake::expected("links", "(from, to, number), by the order of ifaces.ids");
     let Some(value) = value else {
         return Ok(Vec::new());
     };
@@ -316,9 +324,9 @@ fn place(value: &Value) -> Option<Position> {
     }
 }
 
-fn path_loss(model: &Group) -> Result<Model, String> {
+fn path_loss(model: &Group) -> Result<Model, Mistake> {
     let name = model.get("model_name").and_then(Value::text);
-    let needed = |key: &str| number(model, key).ok_or_else(|| format!("model.{key}: missing"));
+    let needed = |key: &'static str| number(model, key).ok_or(Mistake::Missing(key));
     let system_loss = || {
         let loss = number(model, "sL").unwrap_or(1.0);
         10.0 * loss.max(1.0).log10()
@@ -336,25 +344,15 @@ fn path_loss(model: &Group) -> Result<Model, String> {
             coefficient: number(model, "pL").filter(|pl| *pl != 0.0),
             floors_db: needed("lF")? * needed("nFLOORS")?,
         },
-        _ => {
-            return Err(format!(
-                "model.model_name: {name:?} is none of log_distance, log_normal_shadowing, \
-                 free_space, two_ray_ground, itu"
-            ))
-        }
+        _ => return Err(Mistake::PathLoss(name.map(Into::into))),
     })
 }
 
 /// The file that `-x` names: as wmediumd has it, the name lacks its last two letters.
-pub fn read_table(name: &str) -> Result<String, String> {
-    let read =
-        |path: &Path| fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()));
+pub fn read_table(name: &str) -> Result<String, hoplab_medium::Error> {
     let longer = PathBuf::from(format!("{name}ax"));
-    read(if longer.exists() {
-        &longer
-    } else {
-        Path::new(name)
-    })
+    let path = if longer.exists() { longer } else { name.into() };
+    fs::read_to_string(&path).map_err(|why| hoplab_medium::Error::File { path, why })
 }
 
 #[cfg(test)]
@@ -363,7 +361,7 @@ mod tests {
 
     const IDS: &str = "ids = [\"02:00:00:00:00:00\", \"02:00:00:00:01:00\"];";
 
-    fn read(ifaces: &str, model: &str, losses: Option<&str>) -> Result<Described, String> {
+    fn read(ifaces: &str, model: &str, losses: Option<&str>) -> Result<Described, Mistake> {
         let text = format!("ifaces: {{ {IDS} {ifaces} }};\nmodel: {{ {model} }};");
         describe(&text, losses, Path::new("records"), Instant::ZERO)
     }
@@ -431,7 +429,10 @@ mod tests {
 
     #[test]
     fn mistakes_are_named() {
-        let told = |ifaces, model| read(ifaces, model, None).err().expect("a mistake");
+        let told = |ifaces, model| {
+            let mistake = read(ifaces, model, None).err();
+            mistake.expect("a mistake").to_string()
+        };
         assert!(told("", "type = \"other\";").starts_with("model.type"));
         assert!(told("", "links = ((0, 2, 5));").starts_with("links"));
         assert!(told("medium_array = ((2));", "").starts_with("ifaces.medium_array"));

@@ -3,6 +3,7 @@
 //! arrays, numbers, strings, comments. No includes.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// Groups and lists in one another, at most; deeper files are no one's.
 const DEEPEST: usize = 16;
@@ -54,8 +55,27 @@ impl Value {
     }
 }
 
+/// What a file lacks, and where.
+#[derive(Debug)]
+pub struct SyntaxError {
+    pub line: usize,
+    pub expected: String,
+    pub found: String,
+}
+
+impl fmt::Display for SyntaxError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            line,
+            expected,
+            found,
+        } = self;
+        write!(f, "line {line}: expected {expected}, found {found:?}")
+    }
+}
+
 /// The settings of a file; a mistake names its line.
-pub fn parse(text: &str) -> Result<Group, String> {
+pub fn parse(text: &str) -> Result<Group, SyntaxError> {
     let mut reader = Reader { rest: text, text };
     let group = reader.settings(0)?;
     reader.skip();
@@ -72,12 +92,15 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn wrong(&self, expected: &str) -> String {
+    fn wrong(&self, expected: impl Into<String>) -> SyntaxError {
         let line = self.text[..self.text.len() - self.rest.len()]
             .matches('\n')
             .count();
-        let found: String = self.rest.chars().take(12).collect();
-        format!("line {}: expected {expected}, found {found:?}", line + 1)
+        SyntaxError {
+            line: line + 1,
+            expected: expected.into(),
+            found: self.rest.chars().take(12).collect(),
+        }
     }
 
     /// Over white space and comments.
@@ -110,7 +133,7 @@ impl Reader<'_> {
         (!word.is_empty()).then_some(word)
     }
 
-    fn settings(&mut self, depth: usize) -> Result<Group, String> {
+    fn settings(&mut self, depth: usize) -> Result<Group, SyntaxError> {
         let mut group = Group::new();
         while let Some(name) = self.word(|c| c.is_ascii_alphanumeric() || "_-*".contains(c)) {
             let name = name.to_owned();
@@ -124,7 +147,7 @@ impl Reader<'_> {
         Ok(group)
     }
 
-    fn value(&mut self, depth: usize) -> Result<Value, String> {
+    fn value(&mut self, depth: usize) -> Result<Value, SyntaxError> {
         if depth > DEEPEST {
             return Err(self.wrong("less depth"));
         }
@@ -147,14 +170,14 @@ impl Reader<'_> {
         self.scalar()
     }
 
-    fn list(&mut self, close: char, depth: usize) -> Result<Value, String> {
+    fn list(&mut self, close: char, depth: usize) -> Result<Value, SyntaxError> {
         let mut values = Vec::new();
         while !self.take(close) {
             values.push(self.value(depth + 1)?);
             if !self.take(',') {
                 return match self.take(close) {
                     true => Ok(Value::List(values)),
-                    false => Err(self.wrong(&format!(", or {close}"))),
+                    false => Err(self.wrong(format!(", or {close}"))),
                 };
             }
         }
@@ -162,7 +185,7 @@ impl Reader<'_> {
     }
 
     /// Strings one behind the other are one.
-    fn string(&mut self) -> Result<Value, String> {
+    fn string(&mut self) -> Result<Value, SyntaxError> {
         let mut text = String::new();
         while self.take('"') {
             let end = self.rest.find('"').ok_or_else(|| self.wrong("\""))?;
@@ -173,7 +196,7 @@ impl Reader<'_> {
         Ok(Value::Text(text))
     }
 
-    fn scalar(&mut self) -> Result<Value, String> {
+    fn scalar(&mut self) -> Result<Value, SyntaxError> {
         let before = self.rest;
         let word = self.word(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
         let word = word.unwrap_or_default().to_ascii_lowercase();
@@ -246,9 +269,9 @@ mod tests {
             ("a = \"x", "line 1: expected \", found \"x\""),
             ("}", "line 1: expected a setting, found \"}\""),
         ] {
-            assert_eq!(parse(text).expect_err(text), told);
+            assert_eq!(parse(text).expect_err(text).to_string(), told);
         }
         let deep = "a = ".to_owned() + &"(".repeat(100);
-        assert!(parse(&deep).expect_err("deep").contains("less depth"));
+        assert_eq!(parse(&deep).expect_err("deep").expected, "less depth");
     }
 }

@@ -5,16 +5,19 @@
 //! channel as ever: carrier sense, collisions, hidden terminals.
 #![forbid(unsafe_code)]
 
+mod error;
 mod file;
 mod libconfig;
 mod messages;
 mod socket;
 mod table;
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
+use error::Error;
 use file::Described;
 use hoplab_medium::config::{Config, Radio};
 use hoplab_medium::port::hwsim::Hwsim;
@@ -56,19 +59,19 @@ const TIME_UNIT: Duration = Duration::from_micros(1024);
 fn main() -> ExitCode {
     match run(&Options::parse()) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("wmediumd: {message}");
+        Err(why) => {
+            eprintln!("wmediumd: {why}");
             ExitCode::FAILURE
         }
     }
 }
 
-fn run(options: &Options) -> Result<(), String> {
+fn run(options: &Options) -> Result<(), Error> {
     let named = std::env::var_os(RECORDS).map(PathBuf::from);
     let passing = std::env::temp_dir().join(format!("hoplab-medium-{}", std::process::id()));
     let folder = named.as_ref().unwrap_or(&passing);
     let described = described(options, folder)?;
-    std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    std::fs::create_dir_all(folder).map_err(|why| file_failed(folder, why))?;
     let done = serve(described, options.socket);
     if named.is_none() {
         let _ = std::fs::remove_dir_all(&passing);
@@ -76,9 +79,9 @@ fn run(options: &Options) -> Result<(), String> {
     done
 }
 
-fn described(options: &Options, records: &Path) -> Result<Described, String> {
-    let name = options.config.display();
-    let text = std::fs::read_to_string(&options.config).map_err(|e| format!("{name}: {e}"))?;
+fn described(options: &Options, records: &Path) -> Result<Described, Error> {
+    let path = &options.config;
+    let text = std::fs::read_to_string(path).map_err(|why| file_failed(path, why))?;
     let losses = options
         .losses
         .as_deref()
@@ -86,10 +89,18 @@ fn described(options: &Options, records: &Path) -> Result<Described, String> {
         .transpose()?;
     let start = hoplab_linux::kernel::now();
     let described = file::describe(&text, losses.as_deref(), records, start);
-    described.map_err(|e| format!("{name}: {e}"))
+    described.map_err(|why| Error::Configuration {
+        path: path.into(),
+        why,
+    })
 }
 
-fn serve(described: Described, takes_changes: bool) -> Result<(), String> {
+fn file_failed(path: &Path, why: io::Error) -> Error {
+    let path = path.into();
+    Error::Medium(hoplab_medium::Error::File { path, why })
+}
+
+fn serve(described: Described, takes_changes: bool) -> Result<(), Error> {
     let config = &described.config;
     let open = || {
         Socket::open(
@@ -124,7 +135,7 @@ fn serve(described: Described, takes_changes: bool) -> Result<(), String> {
         medium.assign(radio, medium_id);
     }
     println!("ready");
-    server.run()
+    Ok(server.run()?)
 }
 
 /// How long each radio's beacons are held back: hwsim's radios have one clock, and without it all

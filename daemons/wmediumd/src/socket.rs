@@ -8,6 +8,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 
 use hoplab_medium::control::{Change, Changes, Part};
+use hoplab_medium::Error;
 use hoplab_medium_core::{LinkId, MediumId, RadioId};
 
 use crate::file::Mode;
@@ -35,17 +36,21 @@ struct Radios {
     powers: Vec<(f64, f64)>,
 }
 
+fn failed(why: io::Error) -> Error {
+    let path = PATH.into();
+    Error::File { path, why }
+}
+
 impl Socket {
     pub fn open(
         mode: Mode,
         addresses: &[Address],
         powers: &[f64],
         noise_dbm: f64,
-    ) -> Result<Self, String> {
-        let told = |error: io::Error| format!("{PATH}: {error}");
+    ) -> Result<Self, Error> {
         let _ = fs::remove_file(PATH);
-        let listener = UnixListener::bind(PATH).map_err(told)?;
-        listener.set_nonblocking(true).map_err(told)?;
+        let listener = UnixListener::bind(PATH).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
         Ok(Self {
             listener,
             peer: None,
@@ -62,12 +67,12 @@ impl Socket {
 
 impl Changes for Socket {
     /// To wait for what comes next, from the peer or from the next one.
-    fn descriptor(&self) -> Result<OwnedFd, String> {
+    fn descriptor(&self) -> Result<OwnedFd, Error> {
         let copy: io::Result<OwnedFd> = match &self.peer {
             Some(peer) => peer.try_clone().map(Into::into),
             None => self.listener.try_clone().map(Into::into),
         };
-        copy.map_err(|error| format!("{PATH}: {error}"))
+        copy.map_err(failed)
     }
 
     /// The changes that have come, each answered, and whether somebody else is to be waited for.

@@ -2,23 +2,46 @@
 //! Tables of frame losses by level and rate, as wmediumd's option `-x` names them: a line a level in
 //! dBm, with the probability of a loss at each of hwsim's twelve legacy rates.
 
+use std::fmt;
+
 use hoplab_medium_core::{ErrorTable, Rate};
 
 /// Noise that the tables' levels assume.
 const NOISE_DBM: i32 = -91;
 
+/// Why a table cannot be used.
+#[derive(Debug)]
+pub enum TableError {
+    /// A line is not as it should be.
+    Line { line: usize, expected: &'static str },
+    /// There is no line with a level.
+    Empty,
+}
+
+impl fmt::Display for TableError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TableError::Line { line, expected } => write!(f, "line {line}: expected {expected}"),
+            TableError::Empty => write!(f, "holds no levels"),
+        }
+    }
+}
+
 /// `text`'s levels must rise by 1 dB from line to line.
-pub fn parse(text: &str) -> Result<ErrorTable, String> {
+pub fn parse(text: &str) -> Result<ErrorTable, TableError> {
     let mut table = ErrorTable::default();
     for (i, line) in text.lines().enumerate() {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        let wrong = |what: &str| format!("line {}: {what}", i + 1);
+        let wrong = |expected| TableError::Line {
+            line: i + 1,
+            expected,
+        };
         let mut words = line.split_whitespace();
         let level = words.next().and_then(|word| word.parse::<i32>().ok());
-        let level = level.ok_or_else(|| wrong("expected a level in whole dBm"))?;
+        let level = level.ok_or_else(|| wrong("a level in whole dBm"))?;
         let losses: Vec<f64> = words.filter_map(|word| word.parse().ok()).collect();
         let losses: [f64; Rate::LEGACY.len()] = losses
             .get(..Rate::LEGACY.len())
@@ -26,16 +49,16 @@ pub fn parse(text: &str) -> Result<ErrorTable, String> {
             .filter(|losses: &[f64; Rate::LEGACY.len()]| {
                 losses.iter().all(|p| (0.0..=1.0).contains(p))
             })
-            .ok_or_else(|| wrong("expected twelve probabilities"))?;
+            .ok_or_else(|| wrong("twelve probabilities"))?;
         if table.rows.is_empty() {
             table.first_db = level.saturating_sub(NOISE_DBM);
         } else if level.saturating_sub(NOISE_DBM) != table.first_db + table.rows.len() as i32 {
-            return Err(wrong("expected the level after that of the line before"));
+            return Err(wrong("the level after that of the line before"));
         }
         table.rows.push(losses);
     }
     if table.rows.is_empty() {
-        return Err("holds no levels".into());
+        return Err(TableError::Empty);
     }
     Ok(table)
 }

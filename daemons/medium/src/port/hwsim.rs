@@ -15,6 +15,7 @@ use super::addresses::Addresses;
 use super::messages::{self, Message, Tried};
 use super::{Heard, Port, Sent, Troubles, Woken};
 use crate::dot11;
+use crate::error::Error;
 
 /// hwsim's rate table: DSSS/CCK, then OFDM; in the 5 GHz band only OFDM.
 const RATES: [Rate; 12] = Rate::LEGACY;
@@ -47,48 +48,44 @@ pub struct Hwsim {
     clock_readings: u64,
 }
 
-fn request(netlink: &Netlink, batch: &mut Batch) -> Result<Vec<u8>, String> {
-    netlink
-        .send(&batch.take())
-        .map_err(|e| format!("netlink send: {e}"))?;
-    let mut inbox = Inbox::new();
-    netlink
-        .receive(&mut inbox, true)
-        .map_err(|e| format!("netlink: {e}"))?;
-    let answer = inbox.datagrams().next().flatten();
-    Ok(answer
-        .ok_or("netlink: the kernel did not answer within 1 s")?
-        .to_vec())
+/// `result`, whose error says what was called.
+fn trying<T>(call: &'static str, result: io::Result<T>) -> Result<T, Error> {
+    result.map_err(|why| Error::Netlink { call, why })
 }
 
-fn find_family(netlink: &Netlink) -> Result<u16, String> {
+fn request(netlink: &Netlink, batch: &mut Batch) -> Result<Vec<u8>, Error> {
+    trying("netlink send", netlink.send(&batch.take()))?;
+    let mut inbox = Inbox::new();
+    trying("netlink", netlink.receive(&mut inbox, true))?;
+    let answer = inbox.datagrams().next().flatten();
+    Ok(answer.ok_or(Error::Silent)?.to_vec())
+}
+
+fn find_family(netlink: &Netlink) -> Result<u16, Error> {
     let mut batch = Batch::default();
     batch.get_family(messages::FAMILY_NAME);
     let answer = request(netlink, &mut batch)?;
-    family_id(&answer).ok_or_else(|| {
-        "mac80211_hwsim is not there; load it with 'modprobe mac80211_hwsim'".to_owned()
-    })
+    family_id(&answer).ok_or(Error::NoHwsim)
 }
 
-fn register(netlink: &Netlink, family: u16) -> Result<(), String> {
+fn register(netlink: &Netlink, family: u16) -> Result<(), Error> {
     let mut batch = Batch::default();
     messages::register(&mut batch, family);
     let answer = request(netlink, &mut batch)?;
     match messages::parse(&answer).first() {
         Some(Message::Ack { code: 0, .. }) => Ok(()),
-        Some(Message::Ack { code, .. }) => Err(format!(
-            "registering with mac80211_hwsim failed: {}; another medium may be registered",
-            io::Error::from_raw_os_error(code.saturating_neg())
-        )),
-        _ => Err("registering with mac80211_hwsim: unexpected answer".into()),
+        Some(Message::Ack { code, .. }) => Err(Error::Registration(io::Error::from_raw_os_error(
+            code.saturating_neg(),
+        ))),
+        _ => Err(Error::Answer),
     }
 }
 
 impl Hwsim {
     /// Become the medium of the kernel's radios; `macs` are their permanent addresses or, with
     /// `others_radios`, those that their frames name.
-    pub fn open(macs: &[[u8; 6]], others_radios: bool) -> Result<Self, String> {
-        let netlink = Netlink::open().map_err(|e| format!("netlink socket: {e}"))?;
+    pub fn open(macs: &[[u8; 6]], others_radios: bool) -> Result<Self, Error> {
+        let netlink = trying("netlink socket", Netlink::open())?;
         let family = find_family(&netlink)?;
         register(&netlink, family)?;
         netlink.enlarge_buffers();
@@ -108,13 +105,13 @@ impl Hwsim {
     }
 
     /// Returns whether there was something.
-    fn receive(&mut self, wait: bool) -> Result<bool, String> {
+    fn receive(&mut self, wait: bool) -> Result<bool, Error> {
         let inbox = self.inbox.get_or_insert_default();
         match self.netlink.receive(inbox, wait) {
             Err(error) if is_overrun(&error) => {
                 self.troubles.overruns += 1;
             }
-            other => other.map_err(|error| format!("netlink receive: {error}"))?,
+            other => trying("netlink receive", other)?,
         }
         Ok(!inbox.is_empty())
     }
@@ -188,7 +185,7 @@ impl Port for Hwsim {
         signals::stopped()
     }
 
-    fn wait(&mut self, limit: Option<Duration>) -> Result<Woken, String> {
+    fn wait(&mut self, limit: Option<Duration>) -> Result<Woken, Error> {
         if limit.is_none() && self.other.is_none() {
             // With nothing on its way, waiting and receiving are one call.
             let input = self.receive(true)?;
@@ -295,13 +292,11 @@ impl Port for Hwsim {
         self.batch.len()
     }
 
-    fn flush(&mut self) -> Result<(), String> {
+    fn flush(&mut self) -> Result<(), Error> {
         if self.batch.is_empty() {
             return Ok(());
         }
-        self.netlink
-            .send(&self.batch.take())
-            .map_err(|e| format!("netlink send: {e}"))
+        trying("netlink send", self.netlink.send(&self.batch.take()))
     }
 
     fn troubles(&self) -> Troubles {

@@ -13,6 +13,8 @@ use std::os::fd::OwnedFd;
 use hoplab_medium_core::{Attempts, Duration, Instant, Rate, MAX_RATES};
 use serde_json::Value;
 
+use crate::error::Error;
+
 /// A frame that a host's radio sends.
 pub struct Sent<'a, T> {
     pub radio: usize,
@@ -69,7 +71,7 @@ pub trait Port {
 
     /// Sleep until there is something to read or `limit` has passed, a second at most and without
     /// limit; may return earlier.
-    fn wait(&mut self, limit: Option<Duration>) -> Result<Woken, String>;
+    fn wait(&mut self, limit: Option<Duration>) -> Result<Woken, Error>;
 
     /// Also wake for input at this descriptor.
     fn watch(&mut self, other: OwnedFd);
@@ -87,7 +89,7 @@ pub trait Port {
     fn unsent(&self) -> usize;
 
     /// Let the hosts have what was delivered and told.
-    fn flush(&mut self) -> Result<(), String>;
+    fn flush(&mut self) -> Result<(), Error>;
 
     fn troubles(&self) -> Troubles;
 
