@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import re
@@ -54,6 +55,23 @@ def test_ranges_become_powers(profile: str, rx_dbm: float, cs_dbm: float) -> Non
     found = params(profile=profile)
     assert found["rx_threshold_dbm"] == pytest.approx(rx_dbm, abs=1e-12)
     assert found["cs_threshold_dbm"] == pytest.approx(cs_dbm, abs=1e-12)
+
+
+@pytest.mark.parametrize("propagation", ["two-ray", "friis", "log-distance"])
+def test_powers_are_numbers_at_every_bound(propagation: str) -> None:
+    """The channel's keys at their smallest and largest values, in all combinations."""
+    lowest, highest = 0.001, 1e6
+    of_any = {
+        "range_m": (1e-300, highest),
+        "frequency_mhz": (lowest, highest),
+        "antenna_height_m": (lowest, 1e5),
+    }
+    of_log_distance = {"reference_m": (lowest, highest), "exponent": (1e-300, 20)}
+    ends = of_any | (of_log_distance if propagation == "log-distance" else {})
+    for values in itertools.product(*ends.values()):
+        keys = dict(zip(ends, values, strict=True))
+        radio = {"propagation": propagation, "carrier_sense_m": highest, **keys}
+        json.dumps(params(**radio), allow_nan=False)
 
 
 def test_powers_are_taken_as_they_are() -> None:

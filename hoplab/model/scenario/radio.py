@@ -193,16 +193,18 @@ class Radio(Table):
         None, "mean power over distance"
     )
     exponent: Number = key(3.0, "of log-distance", gt=0, le=20)
-    reference_m: Number = key(1.0, "log-distance: free space up to here", unit="m", gt=0, le=1e6)
+    reference_m: Number = key(
+        1.0, "log-distance: free space up to here", unit="m", ge=0.001, le=1e6
+    )
     shadowing_db: Number = key(0.0, "standard deviation of a link's loss", unit="dB", ge=0, le=30)
     fading: Literal["none", "rayleigh", "nakagami"] = key("none", "per frame and receiver")
     nakagami_m: Number = key(1.0, "shape; 1 is Rayleigh", ge=0.5, le=1000)
     tx_power_dbm: Number | None = key(None, "power sent", unit="dBm", ge=-200, le=100)
     frequency_mhz: Number | None = key(
-        None, "of the propagation model; need not be the channel's", unit="MHz", gt=0, le=1e6
+        None, "of the propagation model; need not be the channel's", unit="MHz", ge=0.001, le=1e6
     )
     antenna_height_m: Number | None = key(
-        None, "of every antenna, for two-ray", unit="m", gt=0, le=100_000
+        None, "of every antenna, for two-ray", unit="m", ge=0.001, le=100_000
     )
     antenna_gain_dbi: Number | None = key(
         None, "of every antenna, sending and receiving", unit="dBi", ge=-200, le=100
