@@ -214,11 +214,7 @@ static void elfn_restore(const struct elfn_connection *c, struct sock *sk)
 	tp->snd_cwnd_cnt = kept->cwnd_cnt;
 	tp->snd_ssthresh = kept->ssthresh;
 	tp->prior_cwnd = kept->prior_cwnd;
-	/*
-	 * A duplicate that a probe brought is no reordering. tcp_check_reno_reordering() takes more
-	 * duplicates than segments in flight for it, and sets the degree to what is in flight: 1,
-	 * after which any duplicate would start a fast retransmit.
-	 */
+	/* Probes and their duplicates say nothing of how the path reorders. */
 	tp->reordering = kept->reordering;
 	tp->reord_seen = kept->reord_seen;
 	tp->srtt_us = kept->srtt_us;
