@@ -214,7 +214,7 @@ def audited() -> dict[str, Any]:
 
 
 def audited_figures(results: Results) -> list[Figure]:
-    medium = results.manifest.medium
+    medium = results.manifest.medium or {}
     frames, kernel = medium["frames"], medium["kernel"]
     ended = sum(frames[outcome] for outcome in OUTCOMES)
     name = "medium/audit"
