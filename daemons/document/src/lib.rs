@@ -74,6 +74,11 @@ impl std::error::Error for DocumentError {}
 
 /// Reads the document at `path`.
 pub fn read<T: DeserializeOwned>(path: &Path) -> Result<T, DocumentError> {
+    parse_of(path, &text(path)?)
+}
+
+/// The document at `path`, unread.
+pub fn text(path: &Path) -> Result<String, DocumentError> {
     let unreadable = |why| DocumentError::Unreadable {
         path: path.into(),
         why,
@@ -91,7 +96,12 @@ pub fn read<T: DeserializeOwned>(path: &Path) -> Result<T, DocumentError> {
     file.take(LARGEST_OCTETS)
         .read_to_string(&mut text)
         .map_err(unreadable)?;
-    parse(&text).map_err(|error| match error {
+    Ok(text)
+}
+
+/// Reads `text`, the document of `path`, which an error names.
+pub fn parse_of<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, DocumentError> {
+    parse(text).map_err(|error| match error {
         DocumentError::Invalid { line, key, why, .. } => DocumentError::Invalid {
             path: path.into(),
             line,

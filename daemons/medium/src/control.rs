@@ -19,7 +19,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::path::{Path, PathBuf};
 
-use hoplab_medium_core::{LinkId, MediumId, Position, RadioId};
+use hoplab_channel::Change;
+use hoplab_medium_core::{LinkId, Position, RadioId};
 use serde::Deserialize;
 
 use crate::error::Error;
@@ -35,18 +36,6 @@ enum Request {
     Move { station: String, x_m: f64, y_m: f64 },
     Power { station: String, up: bool },
     Loss { src: String, dst: String, rate: f64 },
-}
-
-/// A request that the channel can follow.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Change {
-    Put { radio: RadioId, place: Position },
-    Power { radio: RadioId, up: bool },
-    Lose { link: LinkId, rate: f64 },
-    Level { link: LinkId, dbm: f64 },
-    Fit { radio: RadioId, part: Part },
-    Assign { radio: RadioId, medium: MediumId },
-    End,
 }
 
 /// Why a request is not followed.
@@ -90,17 +79,19 @@ pub trait Changes {
     /// To wait for what comes next.
     fn descriptor(&self) -> Result<OwnedFd, Error>;
 
-    /// The changes that have come, in order, each answered, and whether something else is to be
-    /// waited for: another [`descriptor`](Self::descriptor).
-    fn receive(&mut self) -> (Vec<Change>, bool);
+    /// What has come, each part of it answered.
+    fn receive(&mut self) -> Received;
 }
 
-/// What of a radio's antenna changes: power in dBm, gain in dBi, height in m.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Part {
-    Power(f64),
-    Gain(f64),
-    Height(f64),
+/// What came of a source of changes.
+#[derive(Default)]
+pub struct Received {
+    /// In the order in which they came.
+    pub changes: Vec<Change>,
+    /// Whether something else is to be waited for: another [`descriptor`](Changes::descriptor).
+    pub another: bool,
+    /// Whether the medium shall end.
+    pub end: bool,
 }
 
 /// The socket; its file goes with it.
@@ -141,7 +132,7 @@ impl Changes for Control {
         socket.map(Into::into).map_err(Error::Watch)
     }
 
-    fn receive(&mut self) -> (Vec<Change>, bool) {
+    fn receive(&mut self) -> Received {
         let mut changes = Vec::new();
         let mut bytes = [0; LONGEST + 1];
         for _ in 0..AT_ONCE {
@@ -156,7 +147,10 @@ impl Changes for Control {
                 Err(reason) => self.answer(&from, &reason.to_string()),
             }
         }
-        (changes, false)
+        Received {
+            changes,
+            ..Received::default()
+        }
     }
 }
 

@@ -7,15 +7,15 @@ use std::path::PathBuf;
 
 use hoplab_document::DocumentError;
 
+use crate::in_kernel::DEVICE;
+
 /// What failed.
 #[derive(Debug)]
 pub enum Error {
     /// The document cannot be used.
     Document(DocumentError),
-    /// A table could not be written.
-    Records(hoplab_records::Error),
-    /// The capture of the air could not be written.
-    Capture(io::Error),
+    /// Records could not be written, or the run was cut short.
+    Channel(hoplab_channel::Error),
     /// A file, a folder or a socket cannot be used.
     File { path: PathBuf, why: io::Error },
     /// The control socket cannot be opened.
@@ -38,29 +38,17 @@ pub enum Error {
     Registration(io::Error),
     /// `mac80211_hwsim` answered the registration with something else.
     Answer,
-    /// The run was cut short.
-    Stopped(Early),
-}
-
-/// How far a run had come that was cut short.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Early {
-    pub reached_s: f64,
-    pub duration_s: f64,
-}
-
-impl fmt::Display for Early {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "at {:.3} s of {} s", self.reached_s, self.duration_s)
-    }
+    /// This kernel has no medium of its own.
+    NoMedium(io::Error),
+    /// The kernel's medium has failed, and has said this.
+    Kernel(Option<String>),
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Document(why) => write!(f, "{why}"),
-            Error::Records(why) => write!(f, "{why}"),
-            Error::Capture(why) => write!(f, "capture of the air: {why}"),
+            Error::Channel(why) => write!(f, "{why}"),
             Error::File { path, why } => write!(f, "{}: {why}", path.display()),
             Error::Control { path, why } => write!(f, "control: {}: {why}", path.display()),
             Error::Watch(why) => write!(f, "control: {why}"),
@@ -81,7 +69,12 @@ impl fmt::Display for Error {
                 "registering with mac80211_hwsim failed: {why}; another medium may be registered"
             ),
             Error::Answer => write!(f, "registering with mac80211_hwsim: unexpected answer"),
-            Error::Stopped(early) => write!(f, "stopped {early}"),
+            Error::NoMedium(why) => write!(
+                f,
+                "{DEVICE}: {why}; expected a guest's kernel in virtual time; leave out --in-kernel"
+            ),
+            Error::Kernel(Some(why)) => write!(f, "{why}"),
+            Error::Kernel(None) => write!(f, "the kernel's medium has failed"),
         }
     }
 }
@@ -94,8 +87,8 @@ impl From<DocumentError> for Error {
     }
 }
 
-impl From<hoplab_records::Error> for Error {
-    fn from(why: hoplab_records::Error) -> Self {
-        Error::Records(why)
+impl From<hoplab_channel::Error> for Error {
+    fn from(why: hoplab_channel::Error) -> Self {
+        Error::Channel(why)
     }
 }

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The parts of `hoplab-medium` around the engine: configuration, ports to the hosts, records,
-//! the loop.
+//! The parts of `hoplab-medium` around the channel: ports to the hosts, the loop, changes by hand,
+//! and the way to the medium in the guest's kernel.
 #![forbid(unsafe_code)]
 
-mod carried;
-pub mod config;
 pub mod control;
-pub mod dot11;
 mod error;
+pub mod in_kernel;
 mod lateness;
-mod pcapng;
 pub mod port;
-mod records;
 pub mod server;
 
 pub use error::Error;

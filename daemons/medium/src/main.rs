@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use hoplab_medium::config::Config;
+use hoplab_channel::config::Config;
+use hoplab_medium::in_kernel::InKernel;
 use hoplab_medium::port::hwsim::Hwsim;
 use hoplab_medium::server::Server;
 use hoplab_medium::Error;
@@ -16,7 +17,8 @@ An 802.11 channel for simulated radios.
 Registers with the kernel's mac80211_hwsim and decides, by carrier sense, backoff, collisions, \
 capture and distance, when each frame is on the air and who receives it; it is to studies what \
 wmediumd is to tests. Prints 'ready' when registered, ends on SIGTERM or SIGINT with its records \
-written. Needs CAP_NET_ADMIN and a kernel from 5.15 on with mac80211_hwsim loaded.";
+written. Needs CAP_NET_ADMIN and a kernel from 5.15 on with mac80211_hwsim loaded. With --in-kernel \
+the same engine works inside a guest's kernel, and this program only starts and ends it.";
 
 const AFTER: &str = "\
 DOCUMENT
@@ -39,6 +41,10 @@ The models and the formulas behind them are in docs/medium.md.";
 struct Options {
     /// Channel, stations and records, JSON.
     document: PathBuf,
+
+    /// Let the guest's own kernel be the medium, in virtual time.
+    #[arg(long)]
+    in_kernel: bool,
 }
 
 fn main() -> ExitCode {
@@ -52,7 +58,13 @@ fn main() -> ExitCode {
 }
 
 fn run(options: &Options) -> Result<(), Error> {
-    let config: Config = hoplab_document::read(&options.document)?;
+    let text = hoplab_document::text(&options.document)?;
+    let config: Config = hoplab_document::parse_of(&options.document, &text)?;
+    if options.in_kernel {
+        let medium = InKernel::start(&text)?;
+        println!("ready");
+        return medium.run();
+    }
     let port = Hwsim::open(&config.macs(), config.others_radios)?;
     let server = Server::new(config, port)?;
     println!("ready");

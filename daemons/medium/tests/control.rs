@@ -4,7 +4,8 @@
 use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
 
-use hoplab_medium::control::{change, Change, Changes, Control};
+use hoplab_channel::Change;
+use hoplab_medium::control::{change, Changes, Control};
 use hoplab_medium_core::{LinkId, Position, RadioId, Stream};
 
 fn names() -> Vec<String> {
@@ -116,7 +117,7 @@ fn every_request_is_answered_and_a_flood_taken_in_parts() {
     let good = br#"{"do": "power", "station": "a", "up": false}"#;
     client.send_to(good, &path).expect("sent");
     client.send_to(b"{}", &path).expect("sent");
-    assert_eq!(control.receive().0.len(), 1);
+    assert_eq!(control.receive().changes.len(), 1);
     let mut answer = [0; 600];
     let length = client.recv(&mut answer).expect("an answer");
     assert_eq!(&answer[..length], b"ok");
@@ -129,7 +130,7 @@ fn every_request_is_answered_and_a_flood_taken_in_parts() {
         match client.send_to(good, &path) {
             Ok(_) => sent += 1,
             Err(_) => {
-                let taken = control.receive().0.len();
+                let taken = control.receive().changes.len();
                 assert!(taken <= 32, "{taken} at once");
             }
         }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A document as `hoplab` writes it, and others (tests/unit/test_medium_document.py has the values).
 
+use hoplab_channel::config::Config;
 use hoplab_document::parse;
-use hoplab_medium::config::Config;
 use hoplab_medium_core::{Fading, LossModel, Position, Rate, Standard, Takes};
 
 const WHOLE: &str = include_str!("document.json");

@@ -2,7 +2,7 @@
 //! Many mutated netlink messages and 802.11 frames against the parsers, and what parses against the
 //! engine, without a fuzzing compiler. `HOPLAB_FUZZ_INPUTS` sets how many (default 200 000).
 
-use hoplab_medium::dot11;
+use hoplab_channel::dot11;
 use hoplab_medium::port::messages::{self, Message};
 use hoplab_medium_core::{
     Attempts, Class, Duration, Frame, Instant, Medium, Params, Position, RadioId, Rate, Station,

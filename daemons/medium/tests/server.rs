@@ -8,8 +8,9 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use hoplab_medium::config::{Config, Radio, Records};
-use hoplab_medium::port::{Heard, Port, Sent, Troubles, Woken};
+use hoplab_channel::config::{Config, Radio, Records};
+use hoplab_channel::hosts::{Heard, Hosts, Sent, Troubles};
+use hoplab_medium::port::{Port, Woken};
 use hoplab_medium::server::Server;
 use hoplab_medium::Error;
 use hoplab_medium_core::{
@@ -39,13 +40,34 @@ struct Script {
     told: Rc<RefCell<Told>>,
 }
 
-impl Port for Script {
+impl Hosts for Script {
     type Ticket = u64;
+    type Error = Error;
 
     fn longest_frame(&self) -> usize {
         LONGEST
     }
 
+    fn deliver(&mut self, _: usize, _: &[u8], _: &u64, _: Heard) {
+        self.told.borrow_mut().deliveries += 1;
+    }
+
+    fn status(&mut self, ticket: &u64, acked: bool, _: &[u32; MAX_RATES]) {
+        self.told.borrow_mut().statuses.push((*ticket, acked));
+    }
+
+    fn flush(&mut self, _: bool) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn say(&mut self, _: &str) {}
+
+    fn troubles(&self) -> Troubles {
+        Troubles::default()
+    }
+}
+
+impl Port for Script {
     fn clock(&mut self) -> Instant {
         self.now
     }
@@ -95,26 +117,6 @@ impl Port for Script {
                 accept(self, sent);
             }
         }
-    }
-
-    fn deliver(&mut self, _: usize, _: &[u8], _: &u64, _: Heard) {
-        self.told.borrow_mut().deliveries += 1;
-    }
-
-    fn status(&mut self, ticket: &u64, acked: bool, _: &[u32; MAX_RATES]) {
-        self.told.borrow_mut().statuses.push((*ticket, acked));
-    }
-
-    fn unsent(&self) -> usize {
-        0
-    }
-
-    fn flush(&mut self) -> Result<(), Error> {
-        Ok(())
-    }
-
-    fn troubles(&self) -> Troubles {
-        Troubles::default()
     }
 
     fn calls(&self) -> Value {

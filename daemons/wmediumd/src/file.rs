@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hoplab_medium::config::{Config, Radio, Records};
+use hoplab_channel::config::{Config, Radio, Records};
 use hoplab_medium_core::{
     Antenna, Duration, Energy, ErrorTable, Fading, Instant, LinkId, MediumId, Model, Params, Phy,
     Position, Propagation, RadioId, Rate, Reception, Standard, Waypoint,

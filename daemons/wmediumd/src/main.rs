@@ -19,7 +19,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use error::Error;
 use file::Described;
-use hoplab_medium::config::{Config, Radio};
+use hoplab_channel::config::{Config, Radio};
 use hoplab_medium::port::hwsim::Hwsim;
 use hoplab_medium::server::Server;
 use hoplab_medium_core::{Duration, RadioId, Stream};

@@ -7,7 +7,8 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 
-use hoplab_medium::control::{Change, Changes, Part};
+use hoplab_channel::{Change, Part};
+use hoplab_medium::control::{Changes, Received};
 use hoplab_medium::Error;
 use hoplab_medium_core::{LinkId, MediumId, RadioId};
 
@@ -75,20 +76,19 @@ impl Changes for Socket {
         copy.map_err(failed)
     }
 
-    /// The changes that have come, each answered, and whether somebody else is to be waited for.
-    fn receive(&mut self) -> (Vec<Change>, bool) {
-        let mut changes = Vec::new();
+    fn receive(&mut self) -> Received {
+        let mut received = Received::default();
         let Some(peer) = &mut self.peer else {
-            let Ok((peer, _)) = self.listener.accept() else {
-                return (changes, false);
-            };
-            let _ = peer.set_nonblocking(true);
-            self.peer = Some(peer);
-            self.received.clear();
-            return (changes, true);
+            if let Ok((peer, _)) = self.listener.accept() {
+                let _ = peer.set_nonblocking(true);
+                self.peer = Some(peer);
+                self.received.clear();
+                received.another = true;
+            }
+            return received;
         };
         let mut room = [0; ROOM];
-        let gone = match peer.read(&mut room) {
+        received.another = match peer.read(&mut room) {
             Ok(0) => true,
             Ok(length) => {
                 self.received.extend(&room[..length]);
@@ -98,16 +98,16 @@ impl Changes for Socket {
         };
         while let Some((request, bytes)) = messages::parse(&self.received) {
             let length = bytes.len();
-            if let Some((result, index)) = self.radios.obey(request, &mut changes) {
+            if let Some((result, index)) = self.radios.obey(request, &mut received) {
                 // A peer that has gone needs no answer, and one that takes none goes without.
                 let _ = peer.write_all(&messages::answer(bytes, index, result));
             }
             self.received.drain(..length);
         }
-        if gone {
+        if received.another {
             self.peer = None;
         }
-        (changes, gone)
+        received
     }
 }
 
@@ -118,12 +118,12 @@ impl Drop for Socket {
 }
 
 impl Radios {
-    /// What the request asks for is added to `changes`; returns result and index to answer with.
-    fn obey(&mut self, request: Request, changes: &mut Vec<Change>) -> Option<(Answer, i32)> {
+    /// What the request asks for is added to `received`; returns result and index to answer with.
+    fn obey(&mut self, request: Request, received: &mut Received) -> Option<(Answer, i32)> {
         let mut index = -1;
         let result = match request {
             Request::End => {
-                changes.push(Change::End);
+                received.end = true;
                 return None;
             }
             Request::Add(address) => match self.radio(address) {
@@ -135,7 +135,7 @@ impl Radios {
             },
             other => match self.change(other) {
                 Ok(change) => {
-                    changes.push(change);
+                    received.changes.push(change);
                     Answer::Done
                 }
                 Err(reason) => reason,
@@ -250,9 +250,9 @@ mod tests {
     }
 
     fn obeyed(radios: &mut Radios, request: Request) -> (Answer, Vec<Change>) {
-        let mut changes = Vec::new();
-        let (result, _) = radios.obey(request, &mut changes).expect("an answer");
-        (result, changes)
+        let mut received = Received::default();
+        let (result, _) = radios.obey(request, &mut received).expect("an answer");
+        (result, received.changes)
     }
 
     #[test]

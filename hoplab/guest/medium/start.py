@@ -30,7 +30,7 @@ def start(
     log = out / "logs" / "medium.log"
     with log.open("ab") as messages:
         process = subprocess.Popen(
-            [program("hoplab-medium"), str(document)],
+            [program("hoplab-medium"), *([] if real_time else ["--in-kernel"]), str(document)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=messages,

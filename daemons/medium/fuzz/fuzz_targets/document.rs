@@ -3,7 +3,7 @@
 #![no_main]
 
 use hoplab_document::parse;
-use hoplab_medium::config::Config;
+use hoplab_channel::config::Config;
 use libfuzzer_sys::fuzz_target;
 
 const WHOLE: &[u8] = include_bytes!("../../tests/document.json");

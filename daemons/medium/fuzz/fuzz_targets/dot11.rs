@@ -2,7 +2,7 @@
 //! Arbitrary bytes as an 802.11 frame: no panic, and what goes on the air keeps its addresses.
 #![no_main]
 
-use hoplab_medium::dot11;
+use hoplab_channel::dot11;
 use hoplab_wire::ieee80211::on_air;
 use libfuzzer_sys::fuzz_target;
 

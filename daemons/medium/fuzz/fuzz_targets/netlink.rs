@@ -2,7 +2,7 @@
 //! Arbitrary bytes as a datagram of the kernel: no panic, no endless loop, slices inside the input.
 #![no_main]
 
-use hoplab_medium::dot11;
+use hoplab_channel::dot11;
 use hoplab_medium::port::messages::{self, Message, MAX_RATES};
 use libfuzzer_sys::fuzz_target;
 

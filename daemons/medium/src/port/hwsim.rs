@@ -4,25 +4,23 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
+use hoplab_channel::dot11;
+use hoplab_channel::hosts::{Heard, Hosts, Sent, Troubles, LONGEST_FRAME};
+use hoplab_channel::rates;
 use hoplab_linux::calls::{self, Call};
 use hoplab_linux::netlink::{is_overrun, Inbox, Netlink, LONGEST_WAIT};
 use hoplab_linux::{kernel, signals, wait, Interest};
-use hoplab_medium_core::{Attempts, Duration, Instant, Rate, Width, MAX_RATES};
+use hoplab_medium_core::{Duration, Instant, MAX_RATES};
 use hoplab_wire::netlink::{family_id, Attributes, Batch};
 use serde_json::{json, Value};
 
 use super::addresses::Addresses;
 use super::messages::{self, Message, Tried};
-use super::{Heard, Port, Sent, Troubles, Woken};
-use crate::dot11;
+use super::{Port, Woken};
 use crate::error::Error;
 
-/// hwsim's rate table: DSSS/CCK, then OFDM; in the 5 GHz band only OFDM.
-const RATES: [Rate; 12] = Rate::LEGACY;
-const FIRST_OFDM: usize = 4;
-/// The kernel's IEEE80211_MAX_DATA_LEN: hwsim drops a longer frame, header included, on its way to
-/// the receiver.
-const LONGEST_FRAME: usize = 2304;
+/// Octets from which a batch is sent: the kernel copies a send into one buffer.
+const BATCH_OCTETS: usize = 1 << 18;
 
 /// What a status and a delivery repeat of the kernel's frame.
 pub struct Ticket {
@@ -148,30 +146,80 @@ impl Hwsim {
             self.troubles.unknown_radios += 1;
             return None;
         };
-        let (rates, indexes) = rate_table(sent);
         Some(Sent {
             radio,
             bytes: sent.frame,
             frequency_mhz: sent.frequency_mhz,
-            rates,
+            rates: rates::attempts(&sent.rates, sent.frequency_mhz),
             ticket: Ticket {
                 transmitter: sent.transmitter,
                 cookie: sent.cookie,
                 flags: sent.flags,
                 frequency_mhz: sent.frequency_mhz,
-                rates: indexes,
+                rates: sent.rates.iter().map(|entry| entry.index).collect(),
             },
         })
     }
 }
 
-impl Port for Hwsim {
+impl Hosts for Hwsim {
     type Ticket = Ticket;
+    type Error = Error;
 
     fn longest_frame(&self) -> usize {
         LONGEST_FRAME
     }
 
+    fn deliver(&mut self, to: usize, bytes: &[u8], ticket: &Ticket, heard: Heard) {
+        let Some(address) = self.addresses.of(to) else {
+            return;
+        };
+        messages::deliver(
+            &mut self.batch,
+            self.family,
+            address,
+            bytes,
+            rates::received_index(heard.rate, ticket.frequency_mhz),
+            heard.signal_dbm.round() as i32,
+            ticket.frequency_mhz,
+        );
+    }
+
+    fn status(&mut self, ticket: &Ticket, acked: bool, tries: &[u32; MAX_RATES]) {
+        let acked = acked && ticket.flags & messages::TX_CTL_NO_ACK == 0;
+        let flags = ticket.flags | if acked { messages::TX_STAT_ACK } else { 0 };
+        let rates = ticket.rates.iter().zip(tries);
+        let table: Vec<Tried> = rates
+            .map(|(&index, &times)| Tried { index, times })
+            .collect();
+        messages::status(
+            &mut self.batch,
+            self.family,
+            ticket.transmitter,
+            flags,
+            ticket.cookie,
+            &table,
+        );
+    }
+
+    fn flush(&mut self, all: bool) -> Result<(), Error> {
+        let enough = if all { 1 } else { BATCH_OCTETS };
+        if self.batch.len() < enough {
+            return Ok(());
+        }
+        trying("netlink send", self.netlink.send(&self.batch.take()))
+    }
+
+    fn say(&mut self, text: &str) {
+        eprintln!("hoplab-medium: {text}");
+    }
+
+    fn troubles(&self) -> Troubles {
+        self.troubles
+    }
+}
+
+impl Port for Hwsim {
     fn clock(&mut self) -> Instant {
         self.clock_readings += 1;
         kernel::now()
@@ -251,58 +299,6 @@ impl Port for Hwsim {
         self.inbox = Some(inbox);
     }
 
-    fn deliver(&mut self, to: usize, bytes: &[u8], ticket: &Ticket, heard: Heard) {
-        let Some(address) = self.addresses.of(to) else {
-            return;
-        };
-        // hwsim takes nothing else: to the receiver's kernel an HT or VHT frame came at its non-HT
-        // reference rate.
-        let like = heard.rate.reference();
-        let rate = RATES.iter().position(|rate| *rate == like);
-        let first = first_rate(ticket.frequency_mhz);
-        messages::deliver(
-            &mut self.batch,
-            self.family,
-            address,
-            bytes,
-            rate.unwrap_or(0).saturating_sub(first) as u32,
-            heard.signal_dbm.round() as i32,
-            ticket.frequency_mhz,
-        );
-    }
-
-    fn status(&mut self, ticket: &Ticket, acked: bool, tries: &[u32; MAX_RATES]) {
-        let acked = acked && ticket.flags & messages::TX_CTL_NO_ACK == 0;
-        let flags = ticket.flags | if acked { messages::TX_STAT_ACK } else { 0 };
-        let rates = ticket.rates.iter().zip(tries);
-        let table: Vec<Tried> = rates
-            .map(|(&index, &times)| Tried { index, times })
-            .collect();
-        messages::status(
-            &mut self.batch,
-            self.family,
-            ticket.transmitter,
-            flags,
-            ticket.cookie,
-            &table,
-        );
-    }
-
-    fn unsent(&self) -> usize {
-        self.batch.len()
-    }
-
-    fn flush(&mut self) -> Result<(), Error> {
-        if self.batch.is_empty() {
-            return Ok(());
-        }
-        trying("netlink send", self.netlink.send(&self.batch.take()))
-    }
-
-    fn troubles(&self) -> Troubles {
-        self.troubles
-    }
-
     fn calls(&self) -> Value {
         json!({
             "wait": Call::Wait.made(),
@@ -310,87 +306,5 @@ impl Port for Hwsim {
             "send": Call::Send.made(),
             "clock": self.clock_readings,
         })
-    }
-}
-
-fn first_rate(frequency_mhz: u32) -> usize {
-    if frequency_mhz > 4000 {
-        FIRST_OFDM
-    } else {
-        0
-    }
-}
-
-/// The rate of a row of the kernel's table, as it is counted from `first` on; none if it is not
-/// modelled.
-fn rate_of(entry: &messages::RateEntry, first: usize) -> Option<Rate> {
-    let has = |flag| entry.flags & flag != 0;
-    let width = match (has(messages::RC_40_MHZ), has(messages::RC_80_MHZ)) {
-        _ if has(messages::RC_160_MHZ) => return None,
-        (_, true) => Width::Mhz80,
-        (true, false) => Width::Mhz40,
-        (false, false) => Width::Mhz20,
-    };
-    let short_guard = has(messages::RC_SHORT_GUARD);
-    if has(messages::RC_VHT) {
-        let (mcs, streams) = (entry.index & 0xf, (entry.index >> 4) + 1);
-        return Rate::vht(mcs, streams, width, short_guard);
-    }
-    if has(messages::RC_HT) {
-        return Rate::ht(entry.index, width, short_guard);
-    }
-    RATES.get(usize::from(entry.index) + first).copied()
-}
-
-/// The frame's rates for the engine, and the kernel's indexes of them; none if one of them is not
-/// modelled.
-fn rate_table(sent: &messages::Sent<'_>) -> (Vec<Attempts>, Vec<u8>) {
-    let first = first_rate(sent.frequency_mhz);
-    let mut rates = Vec::new();
-    let mut indexes = Vec::new();
-    for entry in &sent.rates {
-        let Some(rate) = rate_of(entry, first) else {
-            return (Vec::new(), indexes);
-        };
-        rates.push(Attempts {
-            rate,
-            tries: entry.tries.into(),
-            rts: entry.flags & messages::RC_USE_RTS_CTS != 0,
-        });
-        indexes.push(entry.index);
-    }
-    (rates, indexes)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Numbers of the kernel's `mac80211_hwsim.h`: MCS 8, 40 MHz 32, short guard interval 128, VHT
-    /// 256, 80 MHz 512, 160 MHz 1024; VHT's index has the streams less one above its four bits.
-    #[test]
-    fn rates_are_read_by_index_and_flags() {
-        let found = |index, flags, frequency_mhz| {
-            let entry = messages::RateEntry {
-                index,
-                tries: 1,
-                flags,
-            };
-            rate_of(&entry, first_rate(frequency_mhz))
-        };
-        assert_eq!(found(0, 0, 2412), Some(Rate::DSSS_1));
-        assert_eq!(found(0, 0, 5180), Some(Rate::OFDM_6));
-        assert_eq!(found(12, 0, 2412), None);
-        assert_eq!(found(7, 8, 5180), Rate::ht(7, Width::Mhz20, false));
-        assert_eq!(
-            found(15, 8 | 32 | 128, 2412),
-            Rate::ht(15, Width::Mhz40, true)
-        );
-        assert_eq!(found(16, 8, 5180), None);
-        let vht = Rate::vht(9, 2, Width::Mhz80, true);
-        assert_eq!(found(0x19, 256 | 512 | 128, 5180), vht);
-        assert!(vht.is_some());
-        assert_eq!(found(0x09, 256, 5180), None);
-        assert_eq!(found(0x08, 256 | 1024, 5180), None);
     }
 }

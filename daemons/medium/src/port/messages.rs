@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Messages of `MAC80211_HWSIM` over generic netlink (drivers/net/wireless/virtual).
 
+use hoplab_channel::rates::RateEntry;
 use hoplab_wire::netlink::{self, Attributes, Batch, Messages, CONTROLLER, FLAG_ACK};
 
 pub const FAMILY_NAME: &[u8] = b"MAC80211_HWSIM\0";
@@ -23,20 +24,11 @@ const TX_INFO_FLAGS: u16 = 21;
 
 pub const TX_CTL_NO_ACK: u32 = 1 << 1;
 pub const TX_STAT_ACK: u32 = 1 << 2;
-pub const RC_USE_RTS_CTS: u16 = 1;
 /// Sequence numbers tell what an error is about.
 pub const SEQUENCE_DELIVER: u32 = 1;
 pub const SEQUENCE_STATUS: u32 = 2;
 /// Of a delivery that goes to the other address of radio 0; that of radio 1 has the next one.
 pub const SEQUENCE_AGAIN: u32 = 3;
-/// An index of HT's rates, not of those before.
-pub const RC_HT: u16 = 1 << 3;
-pub const RC_40_MHZ: u16 = 1 << 5;
-pub const RC_SHORT_GUARD: u16 = 1 << 7;
-/// MCS and streams of VHT.
-pub const RC_VHT: u16 = 1 << 8;
-pub const RC_80_MHZ: u16 = 1 << 9;
-pub const RC_160_MHZ: u16 = 1 << 10;
 pub const MAX_RATES: usize = 4;
 
 /// A frame that a kernel radio sends: what the medium needs of HWSIM_CMD_FRAME.
@@ -49,14 +41,6 @@ pub struct Sent<'a> {
     pub frequency_mhz: u32,
     /// At most [`MAX_RATES`].
     pub rates: Vec<RateEntry>,
-}
-
-/// A row of the rate table that the kernel gives with a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RateEntry {
-    pub index: u8,
-    pub tries: u8,
-    pub flags: u16,
 }
 
 /// How often a frame went out at the rate of an index, for the kernel.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The document: final values, that `hoplab` has checked and computed
 //! (`hoplab/model/scenario/medium_document.py`). Times count from the kernel's boot, as the engine's
 //! do.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Records as JSON lines: `nodes.jsonl` and `link_samples.jsonl` at every interval, when all that was
 //! written so far reaches the disk; `radios.jsonl`, `links.jsonl` and `signals.jsonl` of the whole
 //! run; on request `frames.jsonl` and a capture of the air; what the

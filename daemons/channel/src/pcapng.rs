@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A capture of what was on the air: pcapng (draft-ietf-opsawg-pcapng) of 802.11 frames with
 //! radiotap headers (radiotap.org).
 

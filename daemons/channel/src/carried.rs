@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The packet in a frame, as far as records tell packets apart.
 
 use core::fmt;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! 802.11 headers, as far as a medium looks into frames (IEEE 802.11-2020 9.2, 9.3).
 
 use hoplab_medium_core::Class;

@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Between hosts and the engine.
+
+use std::collections::BTreeMap;
+
+use hoplab_medium_core::{
+    Class, Frame, Instant, LinkId, Medium, MediumId, Mhz, Outcome, Output, Position, RadioId,
+    Station, To,
+};
+use hoplab_medium_core::{Duration, MAX_RATES};
+use serde_json::{json, Value};
+
+use crate::config::{Config, Radio};
+use crate::dot11;
+use crate::error::Error;
+use crate::hosts::{Heard, Hosts, Sent, Troubles};
+use crate::records::Recorder;
+
+const FCS_BYTES: usize = 4;
+
+/// A change of the channel from outside.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Change {
+    Put { radio: RadioId, place: Position },
+    Power { radio: RadioId, up: bool },
+    Lose { link: LinkId, rate: f64 },
+    Level { link: LinkId, dbm: f64 },
+    Fit { radio: RadioId, part: Part },
+    Assign { radio: RadioId, medium: MediumId },
+}
+
+/// What of a radio's antenna changes: power in dBm, gain in dBi, height in m.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Part {
+    Power(f64),
+    Gain(f64),
+    Height(f64),
+}
+
+/// A frame that its host, or a delivery, waits for.
+struct Pending<T> {
+    bytes: Vec<u8>,
+    ticket: T,
+}
+
+/// What came from hosts and went to them.
+#[derive(Default)]
+struct Traffic {
+    frames: u64,
+    unicasts: u64,
+    statuses: u64,
+    deliveries: u64,
+    /// Deauthentications between IBSS stations, which stay off the air.
+    deauthentications: u64,
+    refused_rates: u64,
+    /// Frames that no host could take.
+    oversized: u64,
+}
+
+/// What its driver adds to what `medium.json` says.
+#[derive(Default)]
+pub struct Account {
+    pub virtual_time: bool,
+    pub troubles: Troubles,
+    /// System calls by name; `clock` counts only where time is virtual.
+    pub calls: Value,
+    /// How late deliveries were; null in virtual time.
+    pub lateness: Value,
+    /// Reasons of its own not to trust the run.
+    pub doubts: Vec<String>,
+    /// The longest frame that a host takes.
+    pub longest_frame: usize,
+}
+
+/// The engine, its records, and the frames between it and hosts. Drive it as one drives a
+/// [`Medium`]: [`advance`](Self::advance) to now, then input, then [`hand_out`](Self::hand_out).
+pub struct Channel<T> {
+    medium: Medium,
+    recorder: Recorder,
+    /// Radio of each address that frames are sent to.
+    radios: BTreeMap<[u8; 6], usize>,
+    pending: BTreeMap<u64, Pending<T>>,
+    next_id: u64,
+    traffic: Traffic,
+    /// See [`Channel::hold_beacons`].
+    phases: Vec<Duration>,
+    /// Beacons that are held back, by the time at which they come.
+    late: BTreeMap<(Instant, u64), (usize, Frame)>,
+    /// See [`Config::others_radios`].
+    others_radios: bool,
+    /// See [`Config::rts_threshold`].
+    rts_threshold: usize,
+}
+
+impl<T> Channel<T> {
+    pub fn new(config: Config) -> Result<Self, Error> {
+        let recorder = Recorder::new(&config)?;
+        let radios = config.macs().into_iter().zip(0..).collect();
+        let way = |radio: &Radio| Station {
+            name: radio.name.clone(),
+            waypoints: radio.waypoints.clone(),
+        };
+        let ways = config.stations.iter().map(way).collect();
+        let mut medium = Medium::new(config.params, ways, config.losses);
+        for (index, station) in config.stations.into_iter().enumerate() {
+            let radio = RadioId::new(index);
+            for event in station.power {
+                medium.schedule_power(event.at, radio, event.up);
+            }
+            if let Some(nic) = station.nic {
+                medium.equip(radio, nic);
+            }
+        }
+        medium.schedule_measure(config.epoch);
+        Ok(Self {
+            medium,
+            recorder,
+            radios,
+            pending: BTreeMap::new(),
+            next_id: 0,
+            traffic: Traffic::default(),
+            phases: Vec::new(),
+            late: BTreeMap::new(),
+            others_radios: config.others_radios,
+            rts_threshold: config.rts_threshold,
+        })
+    }
+
+    /// Hold back each radio's beacons by so long.
+    pub fn hold_beacons(&mut self, phases: Vec<Duration>) {
+        self.phases = phases;
+    }
+
+    /// The engine, to be set up further.
+    pub fn medium(&mut self) -> &mut Medium {
+        &mut self.medium
+    }
+
+    /// Before this time nothing happens that a host could notice, unless a frame comes first.
+    pub fn due(&self) -> Option<Instant> {
+        let late = self.late.first_key_value().map(|(key, _)| key.0);
+        self.medium.next_output().into_iter().chain(late).min()
+    }
+
+    /// When records are to be written next. They may be later: the engine is brought to each time
+    /// at which they are of.
+    pub fn next_record(&self) -> Option<Instant> {
+        self.recorder.next_due()
+    }
+
+    /// Bring the engine to `now`, by way of every time at which the recorder reads it, or a beacon
+    /// was held back until.
+    pub fn advance(&mut self, now: Instant) -> Result<(), Error> {
+        while let Some(first) = self.late.first_entry() {
+            let (at, _) = *first.key();
+            if at > now {
+                break;
+            }
+            let (radio, frame) = first.remove();
+            self.reach(at)?;
+            self.medium.enqueue(RadioId::new(radio), frame);
+        }
+        self.reach(now)
+    }
+
+    fn reach(&mut self, now: Instant) -> Result<(), Error> {
+        while let Some(at) = self.recorder.next_due().filter(|at| *at <= now) {
+            self.medium.advance(at);
+            self.recorder.record(&self.medium, at)?;
+        }
+        self.medium.advance(now);
+        self.recorder.reach(now)
+    }
+
+    /// Make a change, at the time `now` of the last [`advance`](Self::advance).
+    pub fn change(&mut self, change: Change, now: Instant) {
+        match change {
+            Change::Put { radio, place } => self.medium.put(radio, place),
+            Change::Power { radio, up } => self.medium.schedule_power(now, radio, up),
+            Change::Lose { link, rate } => self.medium.set_loss(link, rate),
+            Change::Level { link, dbm } => {
+                self.medium.set_rssi(link, dbm);
+            }
+            Change::Fit { radio, part } => {
+                let mut antenna = self.medium.antenna(radio);
+                match part {
+                    Part::Power(dbm) => antenna.tx_power_dbm = dbm,
+                    Part::Gain(dbi) => antenna.gain_dbi = dbi,
+                    Part::Height(metres) => antenna.height_m = metres,
+                }
+                self.medium.fit(radio, antenna);
+            }
+            Change::Assign { radio, medium } => self.medium.assign(radio, medium),
+        }
+        self.medium.advance(now);
+    }
+
+    /// A host's radio sends a frame, at the time `now` of the last [`advance`](Self::advance).
+    pub fn accept<H: Hosts<Ticket = T>>(&mut self, hosts: &mut H, sent: Sent<'_, T>, now: Instant) {
+        if self.others_radios {
+            self.medium
+                .tune(RadioId::new(sent.radio), Mhz(sent.frequency_mhz));
+            // Of a radio with several, as an access point with several networks.
+            if let Some(sender) = dot11::transmitter(sent.bytes) {
+                self.radios.insert(sender.0, sent.radio);
+            }
+        }
+        let Some((to, header)) = self.prepare(hosts, &sent) else {
+            return;
+        };
+        self.next_id += 1;
+        let bytes = sent.bytes.len() + FCS_BYTES;
+        let mut rates = sent.rates;
+        let of_ht = rates.iter_mut().filter(|try_| try_.rate.scheme().is_some());
+        of_ht.for_each(|try_| try_.rts |= bytes > self.rts_threshold);
+        let frame = Frame {
+            id: self.next_id,
+            to,
+            bytes,
+            rates,
+            class: header.map_or(Class::Management, |header| header.class),
+            routing: header.is_some_and(|header| header.routing),
+        };
+        let waits = Pending {
+            bytes: sent.bytes.to_vec(),
+            ticket: sent.ticket,
+        };
+        self.pending.insert(self.next_id, waits);
+        match self.phases.get(sent.radio) {
+            Some(phase) if frame.class == Class::Beacon => {
+                self.late
+                    .insert((now + *phase, self.next_id), (sent.radio, frame));
+            }
+            _ => self.medium.enqueue(RadioId::new(sent.radio), frame),
+        }
+    }
+
+    /// Where a frame goes, and its header; none where it does not go on the air.
+    fn prepare<H: Hosts<Ticket = T>>(
+        &mut self,
+        hosts: &mut H,
+        sent: &Sent<'_, T>,
+    ) -> Option<(To, Option<dot11::Header>)> {
+        let once = [1, 0, 0, 0];
+        // Linux deauthenticates every IBSS station that was silent for 60 s when it forgets it. Here
+        // all stations have once heard all others, far ones included, before time 0: a minute later
+        // these frames, tried over and over, would fill the channel for seconds.
+        if dot11::is_deauthentication(sent.bytes) {
+            self.traffic.deauthentications += 1;
+            hosts.status(&sent.ticket, true, &once);
+            return None;
+        }
+        // Acknowledged it would vanish on its way to the receiving host.
+        if sent.bytes.len() > hosts.longest_frame() {
+            self.traffic.oversized += 1;
+            hosts.status(&sent.ticket, false, &once);
+            return None;
+        }
+        let header = dot11::parse(sent.bytes);
+        let to = match header.map(|header| header.receiver) {
+            None => To::Nobody,
+            Some(receiver) if receiver.is_group() => To::Everyone,
+            Some(receiver) => self
+                .radios
+                .get(&receiver.0)
+                .map_or(To::Nobody, |radio| To::Radio(RadioId::new(*radio))),
+        };
+        self.traffic.frames += 1;
+        self.traffic.unicasts += u64::from(to != To::Everyone);
+        Some((to, header))
+    }
+
+    /// Give hosts and records everything that the engine has decided; returns how many statuses and
+    /// deliveries that were.
+    pub fn hand_out<H: Hosts<Ticket = T>>(&mut self, hosts: &mut H) -> Result<u64, H::Error> {
+        let before = self.traffic.deliveries + self.traffic.statuses;
+        while let Some(output) = self.medium.poll_output() {
+            match output {
+                Output::Deliver {
+                    frame,
+                    to,
+                    signal_dbm,
+                    rate,
+                    ..
+                } => {
+                    if let Some(pending) = self.pending.get(&frame) {
+                        self.traffic.deliveries += 1;
+                        let heard = Heard { signal_dbm, rate };
+                        hosts.deliver(to.index(), &pending.bytes, &pending.ticket, heard);
+                    }
+                }
+                Output::Status {
+                    frame,
+                    radio,
+                    at,
+                    outcome,
+                    tries,
+                    kept,
+                } => {
+                    if let Some(pending) = self.pending.get(&frame) {
+                        self.recorder.dropped(radio, at, outcome, &pending.bytes)?;
+                    }
+                    self.status(hosts, frame, outcome, &tries);
+                    if !kept {
+                        self.pending.remove(&frame);
+                    }
+                }
+                Output::Released { frame } => {
+                    self.pending.remove(&frame);
+                }
+                Output::Aired(aired) => {
+                    let pending = aired.frame.and_then(|frame| self.pending.get(&frame));
+                    let bytes = pending.map(|pending| &pending.bytes[..]);
+                    self.recorder.aired(&aired, bytes)?;
+                }
+                Output::Exhausted { radio, at } => self.recorder.exhausted(radio, at)?,
+            }
+            hosts.flush(false)?;
+        }
+        hosts.flush(true)?;
+        Ok(self.traffic.deliveries + self.traffic.statuses - before)
+    }
+
+    fn status<H: Hosts<Ticket = T>>(
+        &mut self,
+        hosts: &mut H,
+        frame: u64,
+        outcome: Outcome,
+        tries: &[u32; MAX_RATES],
+    ) {
+        let Some(pending) = self.pending.get(&frame) else {
+            return;
+        };
+        if outcome == Outcome::Refused {
+            self.traffic.refused_rates += 1;
+            if self.traffic.refused_rates == 1 {
+                hosts.say(
+                    "a frame's rate is none of the channel's standard or not modelled (160 MHz, \
+                     HE): frames at such rates are refused",
+                );
+            }
+        }
+        self.traffic.statuses += 1;
+        hosts.status(&pending.ticket, outcome.succeeded(), tries);
+    }
+
+    /// Reasons not to trust the run.
+    fn doubts(&self, account: &Account) -> Vec<String> {
+        let (audit, traffic) = (self.medium.audit(), &self.traffic);
+        let mut doubts = account.doubts.clone();
+        doubts.extend(
+            self.recorder
+                .missing()
+                .map(|early| format!("it was stopped {early}")),
+        );
+        if account.troubles.overruns > 0 {
+            doubts.push(format!(
+                "messages of the kernel were lost {} times: the receive buffer was full",
+                account.troubles.overruns
+            ));
+        }
+        if traffic.oversized > 0 {
+            doubts.push(format!(
+                "{} frames of more than {} bytes were refused, which no radio takes: \
+                 use a smaller MTU or mss",
+                traffic.oversized, account.longest_frame
+            ));
+        }
+        let open = audit.open + self.late.len() as u64;
+        if !audit.holds() || traffic.frames != traffic.statuses + open {
+            doubts.push(format!(
+                "{} frames came, {} statuses went and {open} are open: {audit:?}",
+                traffic.frames, traffic.statuses
+            ));
+        }
+        doubts
+    }
+
+    /// End the records; an error where the run was cut short. What casts doubt on the run goes to
+    /// `say` first.
+    pub fn finish(self, account: Account, mut say: impl FnMut(&str)) -> Result<(), Error> {
+        let doubts = self.doubts(&account);
+        for doubt in &doubts {
+            say(&format!("do not trust this run: {doubt}"));
+        }
+        let own = self.own_record(account, &doubts);
+        let early = self.recorder.missing();
+        self.recorder.finish(&self.medium, &own)?;
+        early.map_or(Ok(()), |early| Err(Error::Stopped(early)))
+    }
+
+    /// What `medium.json` says.
+    fn own_record(&self, account: Account, doubts: &[String]) -> Value {
+        let (audit, traffic) = (self.medium.audit(), &self.traffic);
+        let Account {
+            virtual_time,
+            troubles,
+            mut calls,
+            lateness,
+            ..
+        } = account;
+        let counted = calls.as_object().into_iter().flatten();
+        let all: u64 = counted
+            // Outside virtual time the clock is read without entering the kernel (vdso(7)).
+            .filter(|(call, _)| virtual_time || *call != "clock")
+            .filter_map(|(_, count)| count.as_u64())
+            .sum();
+        calls["per_frame"] = json!(all as f64 / traffic.frames.max(1) as f64);
+        json!({
+            "trustworthy": doubts.is_empty(),
+            "doubts": doubts,
+            "frames": {
+                "accepted": audit.accepted,
+                "acked": audit.acked,
+                "sent": audit.sent,
+                "retry_limit": audit.retry_limit,
+                "queue_full": audit.queue_full,
+                "off": audit.off,
+                "refused": audit.refused,
+                "open": audit.open,
+            },
+            "kernel": {
+                "frames": traffic.frames,
+                "unicasts": traffic.unicasts,
+                "statuses": traffic.statuses,
+                "deliveries": traffic.deliveries,
+                "malformed": troubles.malformed,
+                "unknown_radios": troubles.unknown_radios,
+                "overruns": troubles.overruns,
+                "oversized": traffic.oversized,
+                "deauthentications": traffic.deauthentications,
+                "refused_statuses": troubles.refused_statuses,
+                "refused_deliveries": troubles.refused_deliveries,
+            },
+            "system_calls": calls,
+            "virtual_time": virtual_time,
+            "lateness": lateness,
+            "engine_events": self.medium.handled(),
+        })
+    }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Rates as `mac80211_hwsim` names them: indexes of its own table, or of HT's and VHT's.
+
+use hoplab_medium_core::{Attempts, Rate, Width};
+
+/// hwsim's rate table: DSSS/CCK, then OFDM; in the 5 GHz band only OFDM.
+const RATES: [Rate; 12] = Rate::LEGACY;
+const FIRST_OFDM: usize = 4;
+
+/// Flags of a row (`mac80211_hwsim.h`): RTS before the frame.
+pub const RC_USE_RTS_CTS: u16 = 1;
+/// An index of HT's rates, not of those before.
+pub const RC_HT: u16 = 1 << 3;
+pub const RC_40_MHZ: u16 = 1 << 5;
+pub const RC_SHORT_GUARD: u16 = 1 << 7;
+/// MCS and streams of VHT.
+pub const RC_VHT: u16 = 1 << 8;
+pub const RC_80_MHZ: u16 = 1 << 9;
+pub const RC_160_MHZ: u16 = 1 << 10;
+
+/// A row of the rate table that the kernel gives with a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateEntry {
+    pub index: u8,
+    pub tries: u8,
+    pub flags: u16,
+}
+
+/// A frame's rates for the engine; empty if one of them is not modelled.
+pub fn attempts(entries: &[RateEntry], frequency_mhz: u32) -> Vec<Attempts> {
+    let first = first_rate(frequency_mhz);
+    let rates = entries.iter().map(|entry| {
+        Some(Attempts {
+            rate: rate_of(entry, first)?,
+            tries: entry.tries.into(),
+            rts: entry.flags & RC_USE_RTS_CTS != 0,
+        })
+    });
+    rates.collect::<Option<_>>().unwrap_or_default()
+}
+
+/// The index that a receiver's kernel learns for a frame at this rate. hwsim takes nothing but its
+/// own table: an HT or VHT frame came at its non-HT reference rate.
+pub fn received_index(rate: Rate, frequency_mhz: u32) -> u32 {
+    let like = rate.reference();
+    let index = RATES.iter().position(|rate| *rate == like);
+    index.unwrap_or(0).saturating_sub(first_rate(frequency_mhz)) as u32
+}
+
+fn first_rate(frequency_mhz: u32) -> usize {
+    if frequency_mhz > 4000 {
+        FIRST_OFDM
+    } else {
+        0
+    }
+}
+
+/// The rate of a row of the kernel's table, as it is counted from `first` on; none if it is not
+/// modelled.
+fn rate_of(entry: &RateEntry, first: usize) -> Option<Rate> {
+    let has = |flag| entry.flags & flag != 0;
+    let width = match (has(RC_40_MHZ), has(RC_80_MHZ)) {
+        _ if has(RC_160_MHZ) => return None,
+        (_, true) => Width::Mhz80,
+        (true, false) => Width::Mhz40,
+        (false, false) => Width::Mhz20,
+    };
+    let short_guard = has(RC_SHORT_GUARD);
+    if has(RC_VHT) {
+        let (mcs, streams) = (entry.index & 0xf, (entry.index >> 4) + 1);
+        return Rate::vht(mcs, streams, width, short_guard);
+    }
+    if has(RC_HT) {
+        return Rate::ht(entry.index, width, short_guard);
+    }
+    RATES.get(usize::from(entry.index) + first).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers of the kernel's `mac80211_hwsim.h`: MCS 8, 40 MHz 32, short guard interval 128, VHT
+    /// 256, 80 MHz 512, 160 MHz 1024; VHT's index has the streams less one above its four bits.
+    #[test]
+    fn rates_are_read_by_index_and_flags() {
+        let found = |index, flags, frequency_mhz| {
+            let entry = RateEntry {
+                index,
+                tries: 1,
+                flags,
+            };
+            rate_of(&entry, first_rate(frequency_mhz))
+        };
+        assert_eq!(found(0, 0, 2412), Some(Rate::DSSS_1));
+        assert_eq!(found(0, 0, 5180), Some(Rate::OFDM_6));
+        assert_eq!(found(12, 0, 2412), None);
+        assert_eq!(found(7, 8, 5180), Rate::ht(7, Width::Mhz20, false));
+        assert_eq!(
+            found(15, 8 | 32 | 128, 2412),
+            Rate::ht(15, Width::Mhz40, true)
+        );
+        assert_eq!(found(16, 8, 5180), None);
+        let vht = Rate::vht(9, 2, Width::Mhz80, true);
+        assert_eq!(found(0x19, 256 | 512 | 128, 5180), vht);
+        assert!(vht.is_some());
+        assert_eq!(found(0x09, 256, 5180), None);
+        assert_eq!(found(0x08, 256 | 1024, 5180), None);
+    }
+}

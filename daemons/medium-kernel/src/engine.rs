@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The channel and its messages, between two calls of C.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+
+use hoplab_channel::config::Config;
+use hoplab_channel::hosts::{Hosts, Sent};
+use hoplab_channel::rates::{self, RateEntry};
+use hoplab_channel::{Account, Channel, Error};
+use hoplab_medium_core::Instant;
+use serde_json::{json, Value};
+
+use crate::kernel::{Kernel, Ticket};
+
+/// Where the document has the run's folder, in the guest; to the kernel, a program of the host that
+/// runs in the guest's own folder, it is a name there.
+const OUT: &str = "/out";
+
+/// The engine of a document.
+pub struct Engine {
+    /// None after the end.
+    channel: Option<Channel<Ticket>>,
+    hosts: Kernel,
+    /// What is to be read.
+    messages: VecDeque<String>,
+    failed: bool,
+}
+
+impl Engine {
+    /// The engine of this document; otherwise why it cannot be used.
+    pub fn new(document: &str) -> Result<Self, String> {
+        let mut config: Config = hoplab_document::parse(document).map_err(|why| why.to_string())?;
+        if config.control.is_some() {
+            return Err("control: is for real time, and this kernel's time is virtual".into());
+        }
+        config.records.dir = on_host(&config.records.dir)?;
+        let capture = config.records.air_capture.as_deref().map(on_host);
+        config.records.air_capture = capture.transpose()?;
+        let macs = config.macs();
+        Ok(Self {
+            channel: Some(Channel::new(config).map_err(|why| why.to_string())?),
+            hosts: Kernel::new(macs),
+            messages: VecDeque::new(),
+            failed: false,
+        })
+    }
+
+    /// In the place of an engine that there cannot be: it says why.
+    pub fn refusing(why: String) -> Self {
+        Self {
+            channel: None,
+            hosts: Kernel::new(Vec::new()),
+            messages: VecDeque::from([why]),
+            failed: true,
+        }
+    }
+
+    /// The radio of this address; none for one that the document does not name.
+    pub fn radio(&self, address: [u8; 6]) -> Option<usize> {
+        self.hosts.radio(address)
+    }
+
+    /// A radio sends a frame; none for one that the document does not name.
+    pub fn sent(&mut self, now: Instant, radio: Option<usize>, frame: FrameOf<'_>) {
+        let Some(radio) = radio else {
+            self.hosts.troubles.unknown_radios += 1;
+            return;
+        };
+        let Some(channel) = &mut self.channel else {
+            return;
+        };
+        let result = channel.advance(now).and_then(|()| {
+            let sent = Sent {
+                radio,
+                bytes: frame.bytes,
+                frequency_mhz: frame.frequency_mhz,
+                rates: rates::attempts(&frame.rates, frame.frequency_mhz),
+                ticket: Ticket {
+                    radio,
+                    cookie: frame.cookie,
+                    frequency_mhz: frame.frequency_mhz,
+                },
+            };
+            channel.accept(&mut self.hosts, sent, now);
+            channel.hand_out(&mut self.hosts).map(drop)
+        });
+        self.note(result);
+    }
+
+    /// Time has come to `now`.
+    pub fn advance(&mut self, now: Instant) {
+        let Some(channel) = &mut self.channel else {
+            return;
+        };
+        let result = channel
+            .advance(now)
+            .and_then(|()| channel.hand_out(&mut self.hosts).map(drop));
+        self.note(result);
+    }
+
+    /// When to call [`advance`](Self::advance) next.
+    pub fn due(&self) -> Option<Instant> {
+        let channel = self.channel.as_ref()?;
+        channel.due().into_iter().chain(channel.next_record()).min()
+    }
+
+    /// A delivery found its radio gone, or down.
+    pub fn refused_delivery(&mut self) {
+        self.hosts.troubles.refused_deliveries += 1;
+    }
+
+    /// A status found its frame gone.
+    pub fn refused_status(&mut self) {
+        self.hosts.troubles.refused_statuses += 1;
+    }
+
+    /// Write the records; whether they are complete.
+    pub fn end(&mut self, now: Instant) -> bool {
+        self.advance(now);
+        if let Some(channel) = self.channel.take() {
+            let account = Account {
+                virtual_time: true,
+                troubles: self.hosts.troubles,
+                calls: json!({}),
+                lateness: Value::Null,
+                doubts: Vec::new(),
+                longest_frame: self.hosts.longest_frame(),
+            };
+            let result = channel.finish(account, |doubt| self.messages.push_back(doubt.into()));
+            self.note(result);
+        }
+        !self.failed
+    }
+
+    /// What has been said since the last call; the first of it.
+    pub fn message(&mut self) -> Option<String> {
+        self.messages.pop_front()
+    }
+
+    pub fn has_message(&self) -> bool {
+        !self.messages.is_empty()
+    }
+
+    pub fn has_failed(&self) -> bool {
+        self.failed
+    }
+
+    /// Without its records a run is worth nothing, so nothing more is done.
+    fn note(&mut self, result: Result<(), Error>) {
+        self.messages.extend(self.hosts.said.drain(..));
+        if let Err(why) = result {
+            self.messages.push_back(why.to_string());
+            self.failed = true;
+            self.channel = None;
+        }
+    }
+}
+
+/// A frame as C describes it.
+pub struct FrameOf<'a> {
+    pub bytes: &'a [u8],
+    pub frequency_mhz: u32,
+    pub cookie: u64,
+    pub rates: Vec<RateEntry>,
+}
+
+/// A path below the run's folder, as the kernel's own program finds it.
+fn on_host(path: &Path) -> Result<PathBuf, String> {
+    match path.strip_prefix(OUT) {
+        Ok(below) => Ok(Path::new("out").join(below)),
+        Err(_) => Err(format!("{}: expected a path below {OUT}", path.display())),
+    }
+}

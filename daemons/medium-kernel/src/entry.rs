@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What C calls (`hoplab_medium.h`), always with interrupts off.
+
+use std::slice;
+use std::sync::{Mutex, MutexGuard};
+
+use hoplab_channel::rates::RateEntry;
+use hoplab_medium_core::{Instant, MAX_RATES};
+
+use crate::engine::{Engine, FrameOf};
+use crate::kernel;
+
+const NEVER: u64 = u64::MAX;
+
+/// The engine at work; none between runs.
+static ENGINE: Mutex<Option<Engine>> = Mutex::new(None);
+
+/// `struct hoplab_frame`.
+#[repr(C)]
+pub struct SentFrame {
+    bytes: *const u8,
+    cookie: u64,
+    length: u32,
+    frequency_mhz: u32,
+    /// Below 0 for one that the document does not name.
+    radio: i32,
+    rates: [SentRate; MAX_RATES],
+}
+
+/// `struct hoplab_rate`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct SentRate {
+    /// Below 0 for the end of the table.
+    index: i8,
+    tries: u8,
+    flags: u16,
+}
+
+/// The engine. With interrupts off nobody else can be at it; two calls at once would be a defect of
+/// the C part, and nothing after them could be trusted.
+fn engine() -> MutexGuard<'static, Option<Engine>> {
+    match ENGINE.try_lock() {
+        Ok(engine) => engine,
+        Err(_) => kernel::die("the engine was called while it was at work"),
+    }
+}
+
+fn with<T>(otherwise: T, work: impl FnOnce(&mut Engine) -> T) -> T {
+    engine().as_mut().map_or(otherwise, work)
+}
+
+/// Begin with a document of `length` octets; whether it can be used.
+///
+/// # Safety
+/// There are so many octets.
+#[no_mangle]
+pub unsafe extern "C" fn hoplab_engine_start(document: *const u8, length: usize) -> bool {
+    std::panic::set_hook(Box::new(|about| kernel::die(&about.to_string())));
+    // SAFETY: as this function's.
+    let octets = unsafe { slice::from_raw_parts(document, length) };
+    let text = String::from_utf8_lossy(octets);
+    let (started, other) = match Engine::new(&text) {
+        Ok(engine) => (true, engine),
+        Err(why) => (false, Engine::refusing(why)),
+    };
+    *engine() = Some(other);
+    started
+}
+
+/// The radio of an address of six octets; below 0 for one that the document does not name.
+///
+/// # Safety
+/// There are six octets.
+#[no_mangle]
+pub unsafe extern "C" fn hoplab_engine_radio(address: *const [u8; 6]) -> i32 {
+    // SAFETY: as this function's.
+    let address = unsafe { *address };
+    with(-1, |engine| {
+        engine.radio(address).map_or(-1, |radio| radio as i32)
+    })
+}
+
+/// A radio sends a frame, at `now` in ns.
+///
+/// # Safety
+/// The frame has as many octets as it says.
+#[no_mangle]
+pub unsafe extern "C" fn hoplab_engine_sent(now: u64, frame: *const SentFrame) {
+    // SAFETY: as this function's.
+    let frame = unsafe { &*frame };
+    // SAFETY: as this function's.
+    let bytes = unsafe { slice::from_raw_parts(frame.bytes, frame.length as usize) };
+    let rows = frame.rates.iter().map_while(|row| {
+        Some(RateEntry {
+            index: u8::try_from(row.index).ok()?,
+            tries: row.tries.max(1),
+            flags: row.flags,
+        })
+    });
+    let radio = usize::try_from(frame.radio).ok();
+    let frame = FrameOf {
+        bytes,
+        frequency_mhz: frame.frequency_mhz,
+        cookie: frame.cookie,
+        rates: rows.collect(),
+    };
+    with((), |engine| engine.sent(Instant(now), radio, frame));
+}
+
+/// Time has come to `now`, in ns.
+#[no_mangle]
+pub extern "C" fn hoplab_engine_advance(now: u64) {
+    with((), |engine| engine.advance(Instant(now)));
+}
+
+/// When it is to be called next, in ns; all ones for never.
+#[no_mangle]
+pub extern "C" fn hoplab_engine_due() -> u64 {
+    with(NEVER, |engine| {
+        engine.due().map_or(NEVER, |due| due.as_nanos())
+    })
+}
+
+/// A delivery, or else a status, found nobody.
+#[no_mangle]
+pub extern "C" fn hoplab_engine_refused(delivery: bool) {
+    with((), |engine| {
+        if delivery {
+            engine.refused_delivery();
+        } else {
+            engine.refused_status();
+        }
+    });
+}
+
+/// Whether it has something to say.
+#[no_mangle]
+pub extern "C" fn hoplab_engine_has_message() -> bool {
+    with(false, |engine| engine.has_message())
+}
+
+/// Whether its work has failed; why, is said.
+#[no_mangle]
+pub extern "C" fn hoplab_engine_has_failed() -> bool {
+    with(false, |engine| engine.has_failed())
+}
+
+/// Its first message, of which as many octets are taken as there is room for; returns their number.
+///
+/// # Safety
+/// There is room for `size` octets.
+#[no_mangle]
+pub unsafe extern "C" fn hoplab_engine_message(room: *mut u8, size: usize) -> usize {
+    let Some(text) = with(None, Engine::message) else {
+        return 0;
+    };
+    let length = text.len().min(size);
+    // SAFETY: as this function's; the text has at least that length, and is elsewhere.
+    unsafe { std::ptr::copy_nonoverlapping(text.as_ptr(), room, length) };
+    length
+}
+
+/// Write the records at `now` in ns; whether they are complete.
+#[no_mangle]
+pub extern "C" fn hoplab_engine_end(now: u64) -> bool {
+    with(true, |engine| engine.end(Instant(now)))
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What the C part offers (`hoplab_medium.h`).
+
+use std::ffi::c_char;
+
+use hoplab_channel::hosts::{Heard, Hosts, Troubles, LONGEST_FRAME};
+use hoplab_channel::{rates, Error};
+use hoplab_medium_core::MAX_RATES;
+
+extern "C" {
+    /// A frame for the radio of an address of six octets, of so many octets, at this centre of a channel in MHz and index of
+    /// hwsim's rates, with this signal in dBm.
+    fn hoplab_medium_deliver(
+        address: *const u8,
+        bytes: *const u8,
+        length: u32,
+        frequency_mhz: u32,
+        rate: u32,
+        signal_dbm: i32,
+    );
+    /// What became of a radio's frame; `tries` has four counts.
+    fn hoplab_medium_status(address: *const u8, cookie: u64, acked: bool, tries: *const u32);
+    /// End the guest with a message of so many octets.
+    fn hoplab_medium_died(text: *const c_char, length: u32) -> !;
+}
+
+/// What a status and a delivery repeat of the kernel's frame.
+#[derive(Debug)]
+pub struct Ticket {
+    pub radio: usize,
+    pub cookie: u64,
+    pub frequency_mhz: u32,
+}
+
+/// The kernel's radios; `said` collects messages.
+pub struct Kernel {
+    /// Address of each radio.
+    macs: Vec<[u8; 6]>,
+    pub said: Vec<String>,
+    pub troubles: Troubles,
+}
+
+impl Kernel {
+    pub fn new(macs: Vec<[u8; 6]>) -> Self {
+        Self {
+            macs,
+            said: Vec::new(),
+            troubles: Troubles::default(),
+        }
+    }
+
+    /// The radio of this address; none for one that the document does not name.
+    pub fn radio(&self, address: [u8; 6]) -> Option<usize> {
+        self.macs.iter().position(|mac| *mac == address)
+    }
+}
+
+impl Hosts for Kernel {
+    type Ticket = Ticket;
+    type Error = Error;
+
+    fn longest_frame(&self) -> usize {
+        LONGEST_FRAME
+    }
+
+    fn deliver(&mut self, to: usize, bytes: &[u8], ticket: &Ticket, heard: Heard) {
+        // SAFETY: C copies the octets, whose number is that of the slice, and the address.
+        unsafe {
+            hoplab_medium_deliver(
+                self.macs[to].as_ptr(),
+                bytes.as_ptr(),
+                bytes.len() as u32,
+                ticket.frequency_mhz,
+                rates::received_index(heard.rate, ticket.frequency_mhz),
+                libm_round(heard.signal_dbm),
+            );
+        }
+    }
+
+    fn status(&mut self, ticket: &Ticket, acked: bool, tries: &[u32; MAX_RATES]) {
+        // SAFETY: C reads the address and the four counts before it returns.
+        unsafe {
+            hoplab_medium_status(
+                self.macs[ticket.radio].as_ptr(),
+                ticket.cookie,
+                acked,
+                tries.as_ptr(),
+            )
+        };
+    }
+
+    fn flush(&mut self, _all: bool) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn say(&mut self, text: &str) {
+        self.said.push(text.into());
+    }
+
+    fn troubles(&self) -> Troubles {
+        self.troubles
+    }
+}
+
+/// To the nearest whole number, halves away from zero, without the host's mathematics.
+fn libm_round(value: f64) -> i32 {
+    let half = if value < 0.0 { -0.5 } else { 0.5 };
+    (value + half) as i32
+}
+
+/// End the guest: its medium is broken.
+pub fn die(text: &str) -> ! {
+    // SAFETY: C reads that many octets and does not return.
+    unsafe { hoplab_medium_died(text.as_ptr().cast(), text.len() as u32) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::libm_round;
+
+    #[test]
+    fn halves_go_away_from_zero() {
+        for value in [-93.5, -93.49, -0.5, 0.4, 0.5, 1.49, 17.5] {
+            assert_eq!(libm_round(value), f64::round(value) as i32, "{value}");
+        }
+    }
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The channel inside the guest's kernel.
+//!
+//! A User-Mode Linux kernel is a program of its host, so Rust is linked into it like any library.
+//! The C part (`kernel-modules/guest/medium/hoplab_medium.c`) calls the functions of [`entry`] with
+//! interrupts off, for each frame that `mac80211_hwsim` sends and when the engine has something to
+//! do. What hosts are to learn is given to C as it is decided, and C hands it to mac80211 after the
+//! call: so a frame that a host sends because of it never meets an engine at work.
+//!
+//! Calls go up in this table:
+//!
+//! | | |
+//! |---|---|
+//! | `entry` | what C calls, and the one place of the engine |
+//! | `engine` | document, channel, messages: no `unsafe` |
+//! | `kernel` | what C offers, as hosts of the channel |
+
+mod engine;
+mod entry;
+mod kernel;
+
+/// Memory straight from the host: User-Mode Linux redirects `malloc` of what is linked into it to
+/// its own, but not `realloc`.
+#[cfg(not(test))]
+#[global_allocator]
+static MEMORY: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;

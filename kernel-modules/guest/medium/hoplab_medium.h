@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The medium in the guest's kernel: between mac80211_hwsim, the engine (Rust, linked into the
+ * kernel; daemons/medium-kernel) and time travel's clock.
+ */
+#ifndef HOPLAB_MEDIUM_H
+#define HOPLAB_MEDIUM_H
+
+#include <linux/types.h>
+
+#define HOPLAB_RATES 4
+#define HOPLAB_UNKNOWN_RADIO (-1)
+
+struct sk_buff;
+
+/* A row of a frame's rate table: hwsim's index, below 0 for the table's end. */
+struct hoplab_rate {
+	s8 index;
+	u8 tries;
+	u16 flags;
+};
+
+struct hoplab_frame {
+	const void *bytes;
+	u64 cookie;
+	u32 length;
+	u32 frequency_mhz;
+	s32 radio;
+	struct hoplab_rate rates[HOPLAB_RATES];
+};
+
+/* What a radio's kernel learns: a frame that arrived, or what became of one that it sent. */
+struct hoplab_outcome {
+	u8 address[6];
+	/* The frame that arrived; NULL for a status. */
+	struct sk_buff *skb;
+	u32 frequency_mhz;
+	u32 rate;
+	s32 signal_dbm;
+	u64 cookie;
+	bool acked;
+	u32 tries[HOPLAB_RATES];
+};
+
+/* hoplab_medium.c, for mac80211_hwsim. */
+bool hoplab_medium_is_on(void);
+s32 hoplab_medium_radio(const u8 *address);
+void hoplab_medium_send(const struct hoplab_frame *frame);
+
+/* mac80211_hwsim.c, for hoplab_medium.c: in a softirq. False where nobody is there for it. */
+bool hwsim_medium_deliver(struct hoplab_outcome *arrived);
+bool hwsim_medium_status(const struct hoplab_outcome *told);
+/* The radios learn who they are to the engine, or that it is over. */
+void hwsim_medium_attach(void);
+
+/* The engine; all with interrupts off. */
+bool hoplab_engine_start(const void *document, size_t length);
+s32 hoplab_engine_radio(const u8 *address);
+void hoplab_engine_sent(u64 now, const struct hoplab_frame *frame);
+void hoplab_engine_advance(u64 now);
+u64 hoplab_engine_due(void);
+void hoplab_engine_refused(bool delivery);
+bool hoplab_engine_has_message(void);
+bool hoplab_engine_has_failed(void);
+size_t hoplab_engine_message(void *room, size_t size);
+bool hoplab_engine_end(u64 now);
+
+/* hoplab_medium.c, for the engine. */
+void hoplab_medium_deliver(const u8 *address, const void *bytes, u32 length, u32 frequency_mhz, u32 rate,
+			   s32 signal_dbm);
+void hoplab_medium_status(const u8 *address, u64 cookie, bool acked, const u32 *tries);
+void hoplab_medium_died(const char *text, u32 length);
+
+#endif
