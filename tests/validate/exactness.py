@@ -113,7 +113,8 @@ def lost(results: Results) -> Lost:
         return float(sum(row["fate"] == "error-model" for row in rows) / len(rows))
 
     burst = [row for row in data if row["src"] == "ba"]
-    on = [row["t_s"] % BURST_PERIOD_S >= BURST_PERIOD_S - BURST_ON_S for row in burst]
+    # A frame is lost, or not, when it ends.
+    on = [row["until_s"] % BURST_PERIOD_S >= BURST_PERIOD_S - BURST_ON_S for row in burst]
     outside = [row for row, inside in zip(burst, on, strict=True) if not inside]
     count = 0
     wrong = 0

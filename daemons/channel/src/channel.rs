@@ -60,6 +60,8 @@ struct Traffic {
 /// What its driver adds to what `medium.json` says.
 #[derive(Default)]
 pub struct Account {
+    /// Where it works: `kernel` or `daemon`, as `network.medium`.
+    pub home: &'static str,
     pub virtual_time: bool,
     pub troubles: Troubles,
     /// System calls by name; `clock` counts only where time is virtual.
@@ -393,6 +395,7 @@ impl<T> Channel<T> {
     fn own_record(&self, account: Account, doubts: &[String]) -> Value {
         let (audit, traffic) = (self.medium.audit(), &self.traffic);
         let Account {
+            home,
             virtual_time,
             troubles,
             mut calls,
@@ -407,6 +410,7 @@ impl<T> Channel<T> {
             .sum();
         calls["per_frame"] = json!(all as f64 / traffic.frames.max(1) as f64);
         json!({
+            "home": home,
             "trustworthy": doubts.is_empty(),
             "doubts": doubts,
             "frames": {

@@ -25,6 +25,11 @@ pub struct Engine {
     /// What is to be read.
     messages: VecDeque<String>,
     failed: bool,
+    /// What [`due`](Self::due) said last.
+    expected: Option<Instant>,
+    /// Calls after the time that was asked for, and for nothing.
+    late: u64,
+    early: u64,
 }
 
 impl Engine {
@@ -43,6 +48,9 @@ impl Engine {
             hosts: Kernel::new(macs),
             messages: VecDeque::new(),
             failed: false,
+            expected: None,
+            late: 0,
+            early: 0,
         })
     }
 
@@ -53,6 +61,9 @@ impl Engine {
             hosts: Kernel::new(Vec::new()),
             messages: VecDeque::from([why]),
             failed: true,
+            expected: None,
+            late: 0,
+            early: 0,
         }
     }
 
@@ -67,6 +78,7 @@ impl Engine {
             self.hosts.troubles.unknown_radios += 1;
             return;
         };
+        self.late += u64::from(self.expected.is_some_and(|due| due < now));
         let Some(channel) = &mut self.channel else {
             return;
         };
@@ -88,8 +100,14 @@ impl Engine {
         self.note(result);
     }
 
-    /// Time has come to `now`.
+    /// The time `now` has come, that [`due`](Self::due) named.
     pub fn advance(&mut self, now: Instant) {
+        self.late += u64::from(self.expected.is_some_and(|due| due < now));
+        self.early += u64::from(self.expected.is_some_and(|due| due > now));
+        self.reach(now);
+    }
+
+    fn reach(&mut self, now: Instant) {
         let Some(channel) = &mut self.channel else {
             return;
         };
@@ -100,9 +118,14 @@ impl Engine {
     }
 
     /// When to call [`advance`](Self::advance) next.
-    pub fn due(&self) -> Option<Instant> {
-        let channel = self.channel.as_ref()?;
-        channel.due().into_iter().chain(channel.next_record()).min()
+    pub fn due(&mut self) -> Option<Instant> {
+        let channel = self.channel.as_ref();
+        let due = channel.and_then(|channel| {
+            let record = channel.next_record();
+            channel.due().into_iter().chain(record).min()
+        });
+        self.expected = due;
+        due
     }
 
     /// A delivery found its radio gone, or down.
@@ -117,14 +140,22 @@ impl Engine {
 
     /// Write the records; whether they are complete.
     pub fn end(&mut self, now: Instant) -> bool {
-        self.advance(now);
+        self.reach(now);
         if let Some(channel) = self.channel.take() {
+            let inexact = self.late + self.early > 0;
+            let doubt = inexact.then(|| {
+                format!(
+                    "the engine was called late {} times and for nothing {} times",
+                    self.late, self.early
+                )
+            });
             let account = Account {
+                home: "kernel",
                 virtual_time: true,
                 troubles: self.hosts.troubles,
                 calls: json!({}),
                 lateness: Value::Null,
-                doubts: Vec::new(),
+                doubts: doubt.into_iter().collect(),
                 longest_frame: self.hosts.longest_frame(),
             };
             let result = channel.finish(account, |doubt| self.messages.push_back(doubt.into()));

@@ -18,13 +18,13 @@ static ENGINE: Mutex<Option<Engine>> = Mutex::new(None);
 /// `struct hoplab_frame`.
 #[repr(C)]
 pub struct SentFrame {
-    bytes: *const u8,
-    cookie: u64,
-    length: u32,
-    frequency_mhz: u32,
+    pub bytes: *const u8,
+    pub cookie: u64,
+    pub length: u32,
+    pub frequency_mhz: u32,
     /// Below 0 for one that the document does not name.
-    radio: i32,
-    rates: [SentRate; MAX_RATES],
+    pub radio: i32,
+    pub rates: [SentRate; MAX_RATES],
 }
 
 /// `struct hoplab_rate`.
@@ -32,9 +32,9 @@ pub struct SentFrame {
 #[derive(Clone, Copy)]
 pub struct SentRate {
     /// Below 0 for the end of the table.
-    index: i8,
-    tries: u8,
-    flags: u16,
+    pub index: i8,
+    pub tries: u8,
+    pub flags: u16,
 }
 
 /// The engine. With interrupts off nobody else can be at it; two calls at once would be a defect of

@@ -72,7 +72,7 @@ impl Hosts for Kernel {
                 bytes.len() as u32,
                 ticket.frequency_mhz,
                 rates::received_index(heard.rate, ticket.frequency_mhz),
-                libm_round(heard.signal_dbm),
+                libm::round(heard.signal_dbm) as i32,
             );
         }
     }
@@ -102,26 +102,8 @@ impl Hosts for Kernel {
     }
 }
 
-/// To the nearest whole number, halves away from zero, without the host's mathematics.
-fn libm_round(value: f64) -> i32 {
-    let half = if value < 0.0 { -0.5 } else { 0.5 };
-    (value + half) as i32
-}
-
 /// End the guest: its medium is broken.
 pub fn die(text: &str) -> ! {
     // SAFETY: C reads that many octets and does not return.
     unsafe { hoplab_medium_died(text.as_ptr().cast(), text.len() as u32) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::libm_round;
-
-    #[test]
-    fn halves_go_away_from_zero() {
-        for value in [-93.5, -93.49, -0.5, 0.4, 0.5, 1.49, 17.5] {
-            assert_eq!(libm_round(value), f64::round(value) as i32, "{value}");
-        }
-    }
 }

@@ -16,11 +16,11 @@
 //! | `kernel` | what C offers, as hosts of the channel |
 
 mod engine;
-mod entry;
+pub mod entry;
 mod kernel;
 
 /// Memory straight from the host: User-Mode Linux redirects `malloc` of what is linked into it to
 /// its own, but not `realloc`.
-#[cfg(not(test))]
+#[cfg(feature = "in-kernel")]
 #[global_allocator]
 static MEMORY: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;

@@ -64,6 +64,7 @@ impl<P: Port> Server<P> {
     pub fn run(mut self) -> Result<(), Error> {
         self.serve()?;
         let account = Account {
+            home: "daemon",
             virtual_time: self.port.virtual_time(),
             troubles: self.port.troubles(),
             calls: self.port.calls(),

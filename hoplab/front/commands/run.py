@@ -45,6 +45,10 @@ class Options:
     overrides: Overrides = None
     seed: Seed = None
     machine: Machine = "uml"
+    medium: Annotated[
+        str | None,
+        typer.Option(help="Where the medium works: kernel or daemon, as network.medium."),
+    ] = None
     out: Annotated[Path | None, typer.Option(help="Results folder; must be new.")] = None
     as_json: Annotated[
         bool, typer.Option("--json", help="One JSON object on stdout, a line for each run.")
@@ -134,8 +138,11 @@ def run(
 
 
 def _scenario(file: Path, options: Options, alone: bool) -> Scenario:
+    overrides = list(options.overrides or ())
+    if options.medium is not None:
+        overrides.append(f"network.medium={options.medium}")
     try:
-        return scenario_of(file, options.overrides, options.seed)
+        return scenario_of(file, overrides, options.seed)
     except ScenarioError as error:
         if alone or str(error).startswith(str(file)):
             raise

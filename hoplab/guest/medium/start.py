@@ -22,15 +22,17 @@ def start(
     daemons: Daemons,
     control: Path | None = None,
 ) -> None:
-    """Return when the daemon decides every frame's fate; it joins ``daemons``."""
+    """Return when the medium decides every frame's fate; its process joins ``daemons``, which does
+    nothing but start and end it where the guest's kernel is the medium."""
     # mac80211 keeps frames for others from an IBSS interface, promiscuous or not: only monitor
     # interfaces show them. DSR opens one, and in real time anybody may.
     overhear = real_time or plan.scenario.routing.protocol == "dsr"
+    in_kernel = not real_time and plan.scenario.network.medium == "kernel"
     document = config.write(plan, epoch_ns, out, overhear, control)
     log = out / "logs" / "medium.log"
     with log.open("ab") as messages:
         process = subprocess.Popen(
-            [program("hoplab-medium"), *([] if real_time else ["--in-kernel"]), str(document)],
+            [program("hoplab-medium"), *(["--in-kernel"] if in_kernel else []), str(document)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=messages,

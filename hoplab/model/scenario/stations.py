@@ -204,12 +204,17 @@ class Placed(Table):
 
 
 class Network(Table):
-    """Who makes the stations and their radios."""
+    """Who makes the stations and their radios, and where the medium works."""
 
     built_by: Literal["hoplab", "mininet-wifi", "script"] = key(
         "hoplab",
         "hoplab; or mininet-wifi, which is then needed; script: what a script of Mininet-WiFi "
         "built and had recorded, in the results of that",
+    )
+    medium: Literal["kernel", "daemon"] = key(
+        "kernel",
+        "where the medium works in virtual time: in the guest's kernel, or as a process of its "
+        "own, which is slower and can be debugged; in real time it is a process",
     )
 
 
