@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! From the schema of records to one module a table, with its row as a struct.
 
 use serde::Deserialize;

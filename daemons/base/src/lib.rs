@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What every other crate counts time and draws lots with: instants and durations in integer
 //! nanoseconds, and random streams that follow from the scenario's seed and a name.
 //!

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Named random streams: each entity draws from its own, so that adding a consumer does not
 //! disturb the others.
 //!

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Instants and durations in integer nanoseconds. The origin of an instant is the driver's
 //! choice (the daemons use CLOCK_MONOTONIC); the cores only compare and add.
 //!

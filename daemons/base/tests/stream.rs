@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The derivation of streams is fixed: another one would change every run's outcome.
 
 use hoplab_base::{Duration, Stream};

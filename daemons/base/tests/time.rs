@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Times saturate instead of wrapping, and round as their users expect.
 
 use hoplab_base::{Duration, Instant};

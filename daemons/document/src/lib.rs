@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Reads the document that a daemon is given: JSON with final values.
 //!
 //! `hoplab` resolves and checks a scenario in Python and writes one document for each daemon. It

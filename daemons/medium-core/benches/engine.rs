@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Events per second of the engine with 10, 100 and 1000 radios at constant density, all saturated.
 //!
 //! `cargo bench --manifest-path daemons/Cargo.toml -p hoplab-medium-core`; throughput is in

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Saturated stations about one receiver, as Bianchi (2000) has them: a line of JSON for each number
 //! of stations, without and with RTS, for programs to read.
 //!

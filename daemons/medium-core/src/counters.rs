@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the engine counts, per radio and per link, and the audit of frames.
 
 use alloc::boxed::Box;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Bit error rates over the signal to interference and noise ratio, in white Gaussian noise.
 //!
 //! The formulas, and so the numbers, are those with which ns-3's error models are validated (Pei,

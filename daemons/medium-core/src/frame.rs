@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a driver hands to the channel, and what the channel tells it.
 
 use alloc::vec::Vec;

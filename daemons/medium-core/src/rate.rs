@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The rates of IEEE 802.11, as values that can be compared.
 
 use core::fmt;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The steps of a frame exchange and their transitions (IEEE 802.11-2020 10.3.2), in one table: what
 //! sends goes by it, and what looks ahead for a driver.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The times of a frame exchange (IEEE 802.11-2020 10.3), in one place: what sends by them and what
 //! looks ahead for a driver read them here.
 

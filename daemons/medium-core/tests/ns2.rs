@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! ns-2.35's `Mac802_11` where it leaves the standard, as its source has it (`mac/mac-802_11.cc`,
 //! `mac/wireless-phy.cc`); each beside what the standard does in the same place.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Ranges, movement, fading, energy, losses and the network card against numbers worked out by
 //! hand.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What must hold in any run: random networks, random models, random load, long.
 //! `HOPLAB_RANDOM_RUNS` sets how many (default 60).
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Seeded runs whose every decision is hashed: a change of the engine that moves one of them is
 //! either a mistake or changes every result that users have kept.
 

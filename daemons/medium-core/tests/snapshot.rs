@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The engine's physics as a committed text: goodput by rate and size, delivery by distance, shares
 //! by distance. A model that changes shows in the diff of `tests/snapshot.txt`;
 //! `HOPLAB_SNAPSHOT=write` writes it anew.

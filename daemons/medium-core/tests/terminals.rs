@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Hidden and exposed terminals, and capture, against models that share no code with the engine.
 //! `--nocapture` prints the table of `docs/medium.md`.
 

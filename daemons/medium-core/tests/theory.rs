@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The engine's throughput against closed formulae. `--nocapture` prints the tables of
 //! `docs/medium.md`.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Hosts of unequal power and cards of unequal size, and a radio without acknowledgements, against
 //! numbers worked out by hand and against Bianchi's model.
 

@@ -56,7 +56,7 @@ fn with<T>(otherwise: T, work: impl FnOnce(&mut Engine) -> T) -> T {
 /// There are so many octets.
 #[no_mangle]
 pub unsafe extern "C" fn hoplab_engine_start(document: *const u8, length: usize) -> bool {
-    std::panic::set_hook(Box::new(|about| kernel::die(&about.to_string())));
+    std::panic::set_hook(Box::new(|about| kernel::die(&about.to_string().replace('\n', " "))));
     // SAFETY: as this function's.
     let octets = unsafe { slice::from_raw_parts(document, length) };
     let text = String::from_utf8_lossy(octets);
@@ -165,4 +165,10 @@ pub unsafe extern "C" fn hoplab_engine_message(room: *mut u8, size: usize) -> us
 #[no_mangle]
 pub extern "C" fn hoplab_engine_end(now: u64) -> bool {
     with(true, |engine| engine.end(Instant(now)))
+}
+
+/// A defect on demand, as the kernel's own sysrq has one: what follows a panic can be tried.
+#[no_mangle]
+pub extern "C" fn hoplab_engine_crash() {
+    with((), |_| panic!("asked to"));
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a writer leaves in its file.
 
 use hoplab_records::{frames, routing, Integer, Table, Writer};

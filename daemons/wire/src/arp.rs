@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! ARP for IPv4 over Ethernet (RFC 826):
 //!
 //! ```text

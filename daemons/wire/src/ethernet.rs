@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The Ethernet header (IEEE 802.3), which a wireless interface shows to packet sockets:
 //!
 //! ```text

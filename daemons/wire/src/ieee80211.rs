@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! IEEE 802.11 frames without their FCS (IEEE 802.11-2020 9.2, 9.3):
 //!
 //! ```text

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Formats on the wire and towards the kernel. A view (`Frame`, `Packet`, `Segment`) is bytes
 //! whose lengths have been checked once; a plain value (`Header`, `Control`) is what they say,
 //! with `parse` and `emit`. No function panics, whatever the bytes.

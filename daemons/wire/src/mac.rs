@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The 48-bit link-layer address of IEEE 802 networks.
 
 use core::fmt;

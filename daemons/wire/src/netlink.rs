@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Messages of generic netlink (linux/netlink.h, linux/genetlink.h), in the host's byte order:
 //!
 //! ```text

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Messages of the packet filter's queues (linux/netfilter/nfnetlink_queue.h). Behind the netlink
 //! header stands, instead of a generic family's:
 //!

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The radiotap header (radiotap.org), which stands before an 802.11 frame and tells how it was
 //! sent or received. Fields follow in the order of their bits, each aligned to its size:
 //!

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The two formats of Split-TCP.
 //!
 //! The **stamp** says who is responsible for a segment (its custodian), and how that custodian

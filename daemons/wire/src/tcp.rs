@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The TCP header (RFC 9293 §3.1) and the options of a data transfer:
 //!
 //! ```text

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The UDP header (RFC 768), as far as it tells flows apart.
 
 use crate::be16;

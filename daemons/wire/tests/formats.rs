@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Each format against octets written out by hand, both ways.
 
 use hoplab_wire::ieee80211::{on_air, Control, Frame, Kind};

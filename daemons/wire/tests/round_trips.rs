@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Whatever is emitted parses to the same; whatever the bytes, no parser panics.
 
 use hoplab_wire::ieee80211::{Control, Frame};

@@ -209,6 +209,7 @@ def _assemble() -> Machine:
             _copy(path, folder / "kernel" / "source" / path.relative_to(PROJECT / "kernel-modules"))
         shutil.copytree(base / "licences", folder / "licences")
         _copy(PROJECT / "LICENSE", folder / "licences" / "hoplab")
+        _copy(PROJECT / "LICENSE-MIT", folder / "licences" / "hoplab-medium")
         _copy(PROJECT / "kernel-modules" / "COPYING", folder / "licences" / "linux")
         machine = store.adopt(folder, _describe(folder, layers, base))
         store.trust(machine)

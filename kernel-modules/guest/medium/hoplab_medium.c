@@ -3,7 +3,7 @@
  * /dev/hoplab-medium: a radio channel inside the guest's kernel, in virtual time.
  *
  * Whoever opens the file writes a document, which starts the engine; reads what it says; and ends it
- * by writing "end" or closing the file. Nothing else of a run passes here: frames come from
+ * by writing "end" or closing the file; "crash" is for tests of what follows a defect. Nothing else of a run passes here: frames come from
  * mac80211_hwsim by hoplab_medium_send().
  *
  * Time. The engine's deadlines are events of time travel itself, at its nanoseconds: no timer of the
@@ -33,6 +33,7 @@
 #define LONGEST_MESSAGE 4096
 #define NEVER U64_MAX
 #define END "end"
+#define CRASH "crash"
 
 /* An outcome on its way to mac80211. */
 struct waiting {
@@ -61,6 +62,7 @@ bool __weak hoplab_engine_has_message(void) { return false; }
 bool __weak hoplab_engine_has_failed(void) { return false; }
 size_t __weak hoplab_engine_message(void *room, size_t size) { return 0; }
 bool __weak hoplab_engine_end(u64 now) { return false; }
+void __weak hoplab_engine_crash(void) {}
 
 static void hand_over(struct tasklet_struct *unused)
 {
@@ -230,17 +232,27 @@ static int end(void)
 	return complete ? 0 : -EIO;
 }
 
+static void crash(void)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	hoplab_engine_crash();
+	local_irq_restore(flags);
+}
+
 static ssize_t device_write(struct file *file, const char __user *from, size_t length, loff_t *at)
 {
-	char word[sizeof(END)] = {};
-	int result;
+	char word[sizeof(CRASH)] = {};
+	int result = -EINVAL;
 
 	if (!is_on) {
 		result = start(from, length);
-	} else {
-		if (length != strlen(END) || copy_from_user(word, from, length) || strcmp(word, END))
-			return -EINVAL;
-		result = end();
+	} else if (length < sizeof(word) && !copy_from_user(word, from, length)) {
+		if (!strcmp(word, END))
+			result = end();
+		else if (!strcmp(word, CRASH))
+			crash();
 	}
 	return result ?: length;
 }

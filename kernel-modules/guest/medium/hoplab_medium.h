@@ -64,6 +64,7 @@ bool hoplab_engine_has_message(void);
 bool hoplab_engine_has_failed(void);
 size_t hoplab_engine_message(void *room, size_t size);
 bool hoplab_engine_end(u64 now);
+void hoplab_engine_crash(void);
 
 /* hoplab_medium.c, for the engine. */
 void hoplab_medium_deliver(const u8 *address, const void *bytes, u32 length, u32 frequency_mhz, u32 rate,

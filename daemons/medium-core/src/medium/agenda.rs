@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What will happen by itself, in a total order: by time, kind, radio, and then as it was foreseen.
 
 use alloc::collections::BinaryHeap;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What is changed from outside while the channel is in use: a person's hand, not the scenario's.
 
 use hoplab_base::Instant;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What hosts learn, and that they learn of each frame once.
 
 use alloc::collections::{BTreeMap, VecDeque};

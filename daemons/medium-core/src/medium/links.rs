@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Counts and histograms of every link: an observer of what ends on the air.
 
 use alloc::format;

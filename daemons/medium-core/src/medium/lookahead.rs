@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How long a driver may sleep.
 //!
 //! Between a frame's arrival and its acknowledgement the engine has several events that no host

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What was counted, and when counting begins.
 
 use hoplab_base::{Duration, Instant};

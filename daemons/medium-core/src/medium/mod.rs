@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The distributed coordination function (IEEE 802.11-2020 10.3) of radios on one channel: the
 //! agenda, and what concerns more than one radio.
 //!

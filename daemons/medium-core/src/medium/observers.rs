@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What observers of the channel get to see. They change nothing that happens.
 
 use hoplab_base::Instant;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Transmissions from their beginning to their end, at everybody whom they reach.
 
 use super::observers::End;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! When a radio may send: interframe spaces, backoff, freezing, virtual carrier sense
 //! (IEEE 802.11-2020 10.3.2.1, 10.3.4.2, 10.3.4.3).
 

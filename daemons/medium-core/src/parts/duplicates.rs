@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A receiver's memory of what came last from each sender (IEEE 802.11-2020 10.3.2.14).
 
 use alloc::vec::Vec;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a radio's parts ask for. A part changes itself alone; the medium carries out the rest, in
 //! the order in which it was asked for.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The frame in service: its tries, the answer that is awaited, the answer that is pending
 //! (IEEE 802.11-2020 10.3.2, 10.3.4.4).
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The host's side of a radio: what it costs the host to send and to receive, the interface queue,
 //! the card's buffers, received frames.
 //!

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The parts of a radio, by responsibility. Each knows its own state and nothing of the others or
 //! of the channel; it makes its transitions and returns what they ask for.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Whether a radio is on, for how long it was in which state, and its battery.
 
 use hoplab_base::{Duration, Instant};

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What all radios of a channel go by, worked out once.
 
 use super::{Hearing, RetryLimits};

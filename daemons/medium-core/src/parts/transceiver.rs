@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a radio sends or hears: signals, interference, the frame that it receives. Which frame that
 //! is, [`crate::Rules`] say.
 

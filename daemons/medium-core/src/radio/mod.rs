@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A radio: what concerns several of its parts, and none of another radio's. What others must do is
 //! returned as effects.
 

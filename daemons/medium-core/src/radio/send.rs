@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a radio sends: from its host's hand to the end of the exchange.
 
 use hoplab_base::Duration;

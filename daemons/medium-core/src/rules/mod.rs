@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Where the standard and ns-2 differ. The channel asks here and knows neither.
 
 mod ns2;

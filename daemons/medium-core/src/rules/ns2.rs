@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! ns-2.35's `Mac802_11`.
 //!
 //! A radio locks on the first frame that it senses, one too weak to decode included; what comes

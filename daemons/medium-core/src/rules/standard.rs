@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! IEEE 802.11-2020. Answers follow a SIFS after their frame whatever is sensed (10.3.2.9,
 //! 10.3.2.11).
 

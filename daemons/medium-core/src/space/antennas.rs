@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The antennas and powers of radios, where they are not all the same.
 
 use alloc::vec::Vec;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Radios sorted into square cells as wide as a signal reaches, so that a transmission looks at its
 //! surroundings and not at every radio.
 //!

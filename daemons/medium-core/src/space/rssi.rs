@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Powers of links that are given, wherever their ends are.
 
 use alloc::collections::BTreeMap;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What tests of the engine share, and examples.
 #![allow(dead_code)] // Each test program uses a part.
 

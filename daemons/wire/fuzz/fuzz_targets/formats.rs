@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Arbitrary bytes as every packet and frame: no panic, and what parses is emitted again to
 //! something that parses the same.
 #![no_main]

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Arbitrary bytes as netlink messages and attributes: no panic, no endless loop.
 #![no_main]
 
