@@ -65,8 +65,7 @@ def given(tmp_path: Path, content: str, then: str = "") -> int:
     script = (
         f"import os; f = os.open('{DEVICE}', os.O_RDWR); text = open('/out/document', 'rb').read()\n"
         "try: os.write(f, text)\n"
-        "except OSError as error: open('/out/said', 'wb').write(os.read(f, 4096)); raise\n"
-        + then
+        "except OSError as error: open('/out/said', 'wb').write(os.read(f, 4096)); raise\n" + then
     )
     guest = SealedGuest(select.chosen(), tmp_path)
     return run_guest(guest, ["python3", "-c", script]).exit_status

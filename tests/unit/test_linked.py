@@ -59,7 +59,7 @@ def test_the_engine_depends_on_no_processor_clock_or_chance() -> None:
 def linked() -> list[dict[str, Any]]:
     """Every crate that the engine is made of."""
     command = ["cargo", "metadata", "--format-version=1", "--locked", "--offline"]
-    command.append("--filter-platform=x86_64-unknown-linux-gnu")
+    command += ["--filter-platform=x86_64-unknown-linux-gnu", "--all-features"]
     done = subprocess.run(
         [*command, f"--manifest-path={PROJECT / 'daemons' / 'Cargo.toml'}"],
         capture_output=True,
