@@ -22,6 +22,7 @@ from hoplab.model.scenario.dsr import DsrFile, DsrSettings
 from hoplab.model.scenario.keys import Table
 from hoplab.model.scenario.medium_file import MediumFile
 from hoplab.model.scenario.model import Scenario
+from hoplab.model.scenario.program import Program
 from hoplab.model.scenario.split import SplitFile
 
 SCHEMA = PACKAGE / "model" / "scenario" / "scenario.schema.json"
@@ -33,7 +34,7 @@ REFERENCE = "#/$defs/"
 
 def document() -> dict[str, Any]:
     """The JSON Schema of a scenario; its ``$defs`` hold the daemons' tables too."""
-    models = (Scenario, DsrFile, MediumFile, SplitFile)
+    models = (Scenario, Program, DsrFile, MediumFile, SplitFile)
     _, made = models_json_schema([(model, "validation") for model in models])
     tables = {name: _tidied(table) for name, table in made["$defs"].items()}
     for model in _tables(Table):
@@ -47,6 +48,7 @@ def document() -> dict[str, Any]:
     }
     tables["Routing"]["then"] = {"properties": {"settings": {"$ref": f"{REFERENCE}DsrSettings"}}}
     scenario = tables.pop("Scenario")
+    scenario["properties"]["program"]["items"] = {"$ref": f"{REFERENCE}Program"}
     return {"$schema": DIALECT, "title": "Hoplab scenario", **scenario, "$defs": tables}
 
 

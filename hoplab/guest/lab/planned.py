@@ -28,9 +28,11 @@ class Planned:
         """Flows of which it is known that nobody answered."""
 
     def serve(self) -> None:
-        """Start every flow's server, before time 0."""
+        """Start every flow's server, and the programs that time 0 waits for."""
         for conversation in self._plan.conversations:
             self._runtime.start_server(conversation)
+        if self._runtime.programs is not None:
+            self._runtime.programs.start_early()
 
     def follow(self) -> None:
         """Do what the scenario says, each thing at its time."""
@@ -56,6 +58,8 @@ class Planned:
             conversation = going.conversation
             of_flows.append((conversation.flow.start_s, 0, i, self._starter(going)))
             of_flows.append((conversation.stop_s, 3, i, self._stopper(going)))
+        if self._runtime.programs is not None:
+            of_flows += self._runtime.programs.agenda()
         of_flows.sort(key=lambda entry: entry[:3])
         samples = (
             (round(step * interval_s, 9), 1, 0, self._sample)

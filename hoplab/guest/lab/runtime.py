@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from hoplab.guest.lab.cleanup import CleanUp
 from hoplab.guest.lab.started import Started
@@ -22,6 +23,9 @@ from hoplab.guest.traffic.flows import Side
 from hoplab.model.errors import DaemonDied
 from hoplab.model.records.writer import Records
 from hoplab.model.scenario.plan import Conversation
+
+if TYPE_CHECKING:
+    from hoplab.guest.lab.programs import Programs
 
 Action = Callable[[float], None]
 """Does one thing; its argument is the scenario time in s that records of it bear."""
@@ -70,6 +74,15 @@ class Runtime:
         self._sides: dict[int, Side] = {}
         """Programs of flows that are not known to have ended, in the order of their starts."""
         undo.later(self._stop)
+        self.programs: Programs | None = None
+        if built.plan.scenario.program:
+            # Here, since a run without programs shall not import it: see there.
+            from hoplab.guest.lab.programs import Programs
+
+            self.programs = Programs(
+                built.plan, self._namespaces, self._out, self.clock, self.records
+            )
+            undo.later(self.programs.close)
 
     def follow(self, feed: Feed) -> None:
         """From time 0 on, do what the feed brings."""
@@ -80,6 +93,8 @@ class Runtime:
     def finish(self, t_s: float) -> None:
         """The measured part is over."""
         self.sampler.end(t_s)
+        if self.programs is not None:
+            self.programs.finish()
         self.account.virtual_s = t_s
 
     def start_server(self, conversation: Conversation) -> Going:
@@ -137,7 +152,7 @@ class Runtime:
                     f"{daemon.name}: {change} at {t_s:g} s: {last_line(daemon.log)}; "
                     f"see logs/{daemon.log.name}"
                 )
-            else:
+            elif self.programs is None or not self.programs.changed(change, t_s):
                 os.waitpid(change.pid, os.WNOHANG)
         return sorted(ended, key=lambda pair: pair[0].role)
 

@@ -33,6 +33,8 @@ def started(built: Built, real_time: bool, undo: CleanUp, control: Path | None =
     medium takes changes by hand, in real time."""
     plan, namespaces = built.plan, built.network.namespaces
     lead_s = plan.scenario.warm_up_s or 0.0
+    if plan.scenario.program:
+        lead_s += plan.early_s
     if real_time:
         lead_s += REAL_TIME_LEAD_S[0] + REAL_TIME_LEAD_S[1] * len(plan.address)
     clock = Clock(lead_s)

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from hoplab.model.errors import ScenarioError
+from hoplab.model.scenario import programs
 from hoplab.model.scenario.medium_file import MediumFile
 from hoplab.model.scenario.model import Flow, Radio, Scenario
 from hoplab.model.scenario.plan import AIR, ANY, plan
@@ -47,6 +48,7 @@ def check(scenario: Scenario) -> None:
     _events(scenario)
     _flows(scenario)
     _packets(scenario)
+    programs.check(scenario, [station.name for station in scenario.station])
     if scenario.routing.protocol == "batman-adv":
         detours(plan(scenario))
     _measure(scenario)

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from hoplab.model.errors import ScenarioError
 from hoplab.model.resources import PRESETS, PROFILES, TOPOLOGIES
-from hoplab.model.scenario import movement
+from hoplab.model.scenario import movement, programs
 from hoplab.model.scenario.checks import check, check_medium
 from hoplab.model.scenario.medium_file import MediumFile
 from hoplab.model.scenario.model import (
@@ -85,6 +85,9 @@ def resolve(scenario: Scenario, folder: Path = Path(), walk: Walk = no_walk) -> 
             else scenario.warm_up_s,
             "split": None,
             "flow": tuple(_flow(flow, i, scenario) for i, flow in enumerate(scenario.flow)),
+            "program": tuple(
+                programs.resolved(program, i, folder) for i, program in enumerate(scenario.program)
+            ),
         }
     )
     chosen = any(flow.split for flow in resolved.flow) or any(

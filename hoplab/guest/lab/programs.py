@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The programs of a run: started, awaited, watched, stopped.
+
+Only a run with programs imports this: an import in the guest costs it readings of the clock, and
+virtual time with them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+
+from hoplab.guest.lab.clock import NANOSECONDS, Clock
+from hoplab.guest.network.hosts import Hosts
+from hoplab.guest.network.namespaces import Namespaces
+from hoplab.guest.probes.listeners import listens
+from hoplab.guest.system.note import NOTES
+from hoplab.guest.system.processes import Change
+from hoplab.guest.traffic import programs
+from hoplab.guest.traffic.programs import Task
+from hoplab.model.errors import DaemonDied
+from hoplab.model.records.writer import Records
+from hoplab.model.scenario.plan import Plan
+from hoplab.model.scenario.program import Ready
+
+GRACE_S = 5.0
+"""From the signal that asks a program to end to the one that it cannot refuse."""
+POLL_S = 0.01
+"""Virtual time between two looks for what shows that a program is ready."""
+LONGEST_SAID = 1 << 20
+"""Octets at the end of what a program has said in which its words are looked for."""
+Action = Callable[[float], None]
+
+
+class Programs:
+    """Every program of a run, in the scenario's order."""
+
+    def __init__(
+        self, plan: Plan, namespaces: Namespaces, out: Path, clock: Clock, records: Records
+    ) -> None:
+        self._namespaces = namespaces
+        self._clock = clock
+        self._records = records
+        self._out = out
+        self._end_s = plan.scenario.duration_s
+        self._early = plan.early
+        self._place = NOTES / f"{os.getpid()}-programs"
+        shutil.rmtree(self._place, ignore_errors=True)  # of a process of this number that crashed
+        self._hosts = Hosts(self._place / "etc", plan.address)
+        self.tasks = [
+            programs.made(program, self._place / "work", out) for program in plan.scenario.program
+        ]
+        for task in self.tasks:
+            programs.command(task)  # what is missing is told before anything runs
+        self._before = signal.signal(signal.SIGCHLD, self._on_child)
+
+    def start_early(self) -> None:
+        """Start those that time 0 waits for, and wait for each. Raises `DaemonDied` for the first
+        that is not ready within its time."""
+        lead_s = sum(program.ready.wait_s for program in self._early if program.ready is not None)
+        for program in self._early:
+            ready = program.ready
+            assert ready is not None
+            task = next(task for task in self.tasks if task.program is program)
+            self._clock.sleep_until(-lead_s)
+            self._start(task, -lead_s)
+            self._wait(task, ready, ready.wait_s - lead_s)
+            lead_s -= ready.wait_s
+
+    def agenda(self) -> Iterator[tuple[float, int, int, Action]]:
+        """Their starts and stops, in the form of the run's agenda; not in order of time."""
+        for i, task in enumerate(self.tasks):
+            program = task.program
+            if program.ready is None:
+                yield program.start_s or 0.0, 0, i, self._starter(task)
+            stop_s = program.stop_s
+            if stop_s is not None and stop_s < self._end_s:
+                number = programs.signal_number(program)
+                yield stop_s, 3, i, self._stopper(task, number)
+                yield stop_s + GRACE_S, 3, i, self._stopper(task, signal.SIGKILL)
+
+    def changed(self, change: Change, t_s: float) -> bool:
+        """A child of this process has changed: whether it is one of these. Raises `DaemonDied`
+        where that should not be."""
+        for task in self.tasks:
+            if task.process is None or task.process.pid != change.pid or task.status is not None:
+                continue
+            if change.status is None:
+                raise DaemonDied(f"program {task.name}: {change} at {t_s:g} s")
+            self._ended(task, change.status)
+            self._judge(task)
+            return True
+        return False
+
+    def finish(self) -> None:
+        """The measured part is over: all are asked to end. Raises `DaemonDied` for the first that
+        should have ended before."""
+        going = [task for task in self.tasks if task.process is not None and task.status is None]
+        for task in going:
+            if task.program.expect is not None and not task.stopping:
+                self._stop()
+                raise DaemonDied(
+                    f"program {task.name}: had not ended by {self._end_s:g} s, but expect is "
+                    f"{task.program.expect}; it said last: {task.said}"
+                )
+        self._stop()
+
+    def close(self) -> None:
+        """End what still goes, keep what they wrote, remove their folders."""
+        self._stop()
+        signal.signal(signal.SIGCHLD, self._before)
+        try:
+            for task in self.tasks:
+                programs.keep(task, self._out)
+        finally:
+            shutil.rmtree(self._place, ignore_errors=True)
+
+    def _start(self, task: Task, t_s: float) -> None:
+        programs.start(task, self._namespaces, self._hosts)
+        task.begin_s = t_s
+        self._event(t_s, task, "program-start", task.name)
+
+    def _starter(self, task: Task) -> Action:
+        return lambda t_s: self._start(task, t_s)
+
+    def _stopper(self, task: Task, number: int) -> Action:
+        def stop(t_s: float) -> None:
+            if task.process is None or task.status is not None:
+                return
+            if task.program.expect is not None and not task.stopping:
+                raise DaemonDied(
+                    f"program {task.name}: had not ended by its stop at {t_s:g} s, but expect is "
+                    f"{task.program.expect}; it said last: {task.said}"
+                )
+            task.stopping = True
+            task.signal(number)
+
+        return stop
+
+    def _stop(self) -> None:
+        """Have all end that still go: by their signal, and where that does not help by force."""
+        going = [task for task in self.tasks if task.process is not None and task.status is None]
+        for task in going:
+            task.stopping = True
+            task.signal(programs.signal_number(task.program))
+        deadline_s = self._clock.now_s() + GRACE_S
+        for task in going:
+            assert task.process is not None
+            while task.process.poll() is None and self._clock.now_s() < deadline_s:
+                time.sleep(POLL_S)
+            if task.process.poll() is None:
+                task.signal(signal.SIGKILL)
+            self._ended(task, task.process.wait())
+
+    def _ended(self, task: Task, status: int) -> None:
+        assert task.process is not None
+        task.process.wait()
+        # What it has started and left behind ends with it.
+        task.signal(signal.SIGKILL)
+        task.status = status
+        if task.end_s is None:
+            task.end_s = round(self._clock.now_s(), 9)
+        self._event(task.end_s, task, "program-end", f"{task.name} status={status}")
+
+    def _judge(self, task: Task) -> None:
+        """Raise `DaemonDied` where a program has not ended as it should."""
+        expected = task.program.expect
+        if task.stopping or task.status == (expected or 0):
+            return
+        how = Change(0, task.status)
+        wanted = "" if expected is None else f", expected was {expected}"
+        raise DaemonDied(
+            f"program {task.name}: {how} at {task.end_s:g} s{wanted}; it said last: {task.said}"
+        )
+
+    def _wait(self, task: Task, ready: Ready, until_s: float) -> None:
+        """Until the program is ready; raises `DaemonDied` where it is not by ``until_s``."""
+        assert task.process is not None
+        if ready.after_s is not None:
+            self._clock.sleep_until(until_s)
+        while True:
+            status = task.process.poll()
+            if status is not None:
+                self._ended(task, status)
+                if ready.port is not None or ready.log is not None or status != 0:
+                    raise DaemonDied(
+                        f"program {task.name}: {Change(0, status)} before it was ready; it said "
+                        f"last: {task.said}"
+                    )
+            if self._is_ready(task, ready):
+                task.ready_s = round(self._clock.now_s(), 9)
+                self._event(task.ready_s, task, "program-ready", task.name)
+                return
+            if self._clock.now_s() >= until_s:
+                raise DaemonDied(
+                    f"program {task.name}: was not ready within {ready.limit_s:g} s: "
+                    f"{_lacking(task, ready)}; it said last: {task.said}"
+                )
+            time.sleep(POLL_S)
+
+    def _is_ready(self, task: Task, ready: Ready) -> bool:
+        if ready.port is not None:
+            return listens(task.program.station, ready.port)
+        if ready.log is not None:
+            expression = re.compile(ready.log.encode(), re.MULTILINE)
+            return any(expression.search(_end_of(path)) for path in (task.out, task.error))
+        return True
+
+    def _event(self, t_s: float, task: Task, kind: str, detail: str) -> None:
+        node = task.program.station
+        self._records.add("events", t_s=t_s, node=node, source="scenario", kind=kind, detail=detail)
+
+    def _on_child(self, number: int, frame: FrameType | None) -> None:
+        """Some child has ended: of a program the time is that of now, not of the next look."""
+        now_s = round((time.monotonic_ns() - self._clock.epoch_ns) / NANOSECONDS, 9)
+        for task in self.tasks:
+            if task.process is None or task.status is not None or task.end_s is not None:
+                continue
+            found = os.waitid(os.P_PID, task.process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if found is not None:
+                task.end_s = now_s
+
+
+def _lacking(task: Task, ready: Ready) -> str:
+    if ready.port is not None:
+        return f"nobody listens at port {ready.port} of {task.program.station}"
+    return f"nothing in its logs matches {ready.log!r}"
+
+
+def _end_of(path: Path) -> bytes:
+    with path.open("rb") as file:
+        file.seek(0, os.SEEK_END)
+        file.seek(max(0, file.tell() - LONGEST_SAID))
+        return file.read()

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The keys of `[[program]]`: a program of the user's at a station."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter, field_validator, model_validator
+
+from hoplab.model.scenario.keys import (
+    MAX_DURATION_S,
+    Integer,
+    Name,
+    Number,
+    Switch,
+    Table,
+    Text,
+    Time,
+    key,
+)
+
+MAX_PROGRAMS = 250
+LONGEST_READY_S = 600.0
+ProgramName = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$")]
+Variable = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")]
+FileName = Annotated[
+    str,
+    Field(strict=True, max_length=200, pattern=r"^[A-Za-z0-9_][^/\x00]*(/[A-Za-z0-9_][^/\x00]*)*$"),
+]
+"""Relative, and never upwards."""
+
+
+class Ready(Table):
+    """What shows that a program that starts before time 0 does its work."""
+
+    port: Integer | None = key(
+        None, "somebody listens at this port of the station, of TCP or UDP", ge=1, le=65_535
+    )
+    log: Text | None = key(
+        None, "a regular expression, found in what the program has said", max_length=500
+    )
+    after_s: Number | None = key(
+        None, "so much time has passed", unit="s", gt=0, le=LONGEST_READY_S
+    )
+    limit_s: Number = key(
+        5.0,
+        "time 0 is put off by so much for it; not ready by then, it fails the run",
+        unit="s",
+        gt=0,
+        le=LONGEST_READY_S,
+    )
+
+    @field_validator("log")
+    @classmethod
+    def _expression(cls, value: str | None) -> str | None:
+        if value is not None:
+            try:
+                re.compile(value)
+            except (re.error, OverflowError, RecursionError) as error:
+                raise ValueError(f"{value!r} is no regular expression: {error}") from None
+        return value
+
+    @model_validator(mode="after")
+    def _one(self) -> Ready:
+        given = [name for name in ("port", "log", "after_s") if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ValueError(f"give one of port, log and after_s; here {len(given)} are given")
+        return self
+
+    @property
+    def wait_s(self) -> float:
+        """The longest time that it may take."""
+        return self.limit_s if self.after_s is None else self.after_s
+
+
+class Program(Table):
+    """A program that runs at a station, unmodified, in a working folder of its own."""
+
+    name: ProgramName | None = key(None, "program0, program1, … where it is not given")
+    station: Name = key(..., "where it runs")
+    run: Text = key(
+        ...,
+        "its command line, in words as a shell has them; for a shell's own means write "
+        "`sh -c '…'`. Names of stations are names of hosts",
+        min_length=1,
+        max_length=10_000,
+    )
+    start_s: Time | None = key(
+        None, "begin; where it is not given 0, or with `ready` before that", unit="s"
+    )
+    stop_s: Number | None = key(
+        None,
+        "when it is asked to end by `signal`; the run's end where it is not given",
+        unit="s",
+        gt=0,
+        le=MAX_DURATION_S,
+    )
+    signal: Literal["TERM", "INT", "HUP", "QUIT", "USR1", "USR2", "KILL"] = key(
+        "TERM", "what asks it to end; five seconds later it is killed"
+    )
+    ready: Ready | None = key(
+        None, "the program starts before time 0, which waits until it does its work"
+    )
+    expect: Integer | None = key(
+        None,
+        "the exit status with which it must end by itself, before `stop_s`; where it is not given "
+        "it may go on to its stop, or end with status 0",
+        ge=0,
+        le=255,
+    )
+    env: dict[Variable, Text] = key({}, "variables of its environment, over those it has anyway")
+    files: FileName | None = key(
+        None, "a folder beside the scenario, whose files are put where the program runs"
+    )
+    file: dict[FileName, Text] = key(
+        {},
+        "files by name, put where the program runs: text, or `base64:` and octets; a resolved "
+        "scenario has those of `files` here",
+    )
+    measure: Switch = key(
+        False, "its TCP connections are sampled, and it is a row of the table `flows`"
+    )
+
+    @field_validator("run")
+    @classmethod
+    def _words(cls, value: str) -> str:
+        try:
+            words = shlex.split(value)
+        except ValueError as error:
+            raise ValueError(f"{value!r} is no command line: {error}") from None
+        if not words or "\0" in value:
+            raise ValueError(f"{value!r} is no command line; give a program and its arguments")
+        return value
+
+    @model_validator(mode="after")
+    def _check(self) -> Program:
+        if self.ready is not None and self.start_s is not None:
+            raise ValueError(
+                "ready is what time 0 waits for, and start_s is a time after that; remove one"
+            )
+        if self.stop_s is not None and self.stop_s <= (self.start_s or 0.0):
+            raise ValueError(f"stop_s {self.stop_s:g} is not after start_s {self.start_s or 0:g}")
+        if any("\0" in text for text in self.env.values()):
+            raise ValueError("env: a value has a zero octet, which no environment can hold")
+        return self
+
+    @property
+    def words(self) -> list[str]:
+        """The command line: the program and its arguments."""
+        return shlex.split(self.run)
+
+
+PROGRAMS = TypeAdapter(tuple[Program, ...])
+"""Of a scenario."""

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the programs of a scenario come to: their names, their files, their contradictions.
+
+A resolved scenario holds the files themselves. So they are part of what a run is called by, and
+travel with it to wherever it is performed, packed or verified.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from hoplab.model.errors import ScenarioError
+from hoplab.model.reading import content
+from hoplab.model.scenario.model import Scenario
+from hoplab.model.scenario.program import Program
+
+OCTETS = "base64:"
+MAX_FILES = 1000
+MAX_FILES_BYTES = 8 << 20
+"""Of a program: a scenario holds them."""
+
+
+def resolved(program: Program, index: int, folder: Path) -> Program:
+    """With its name, and with the files of its folder, which is looked up in ``folder``."""
+    name = program.name or f"program{index}"
+    update: dict[str, object] = {"name": name}
+    if program.files is not None:
+        found = _read(folder / program.files, f"program {name}: files")
+        update |= {"files": None, "file": {**found, **program.file}}
+    for path, text in program.file.items():
+        octets_of(text, f"program {name}: file {path}")
+    # Made anew, so that names of files found are checked as those given are.
+    try:
+        return Program.model_validate({**program.model_dump(exclude_none=True), **update})
+    except ValueError as error:
+        raise ScenarioError(f"program {name}: files: {_first_line(error)}") from None
+
+
+def _first_line(error: ValueError) -> str:
+    if isinstance(error, ValidationError):
+        details = error.errors()
+        where = ".".join(str(part) for part in details[0]["loc"] if part != "[key]")
+        return f"{where}: {details[0]['msg']}"
+    return str(error)
+
+
+def octets_of(text: str, what: str = "file") -> bytes:
+    """The content of a file as a scenario writes it. Raises `ScenarioError`."""
+    if not text.startswith(OCTETS):
+        return text.encode()
+    try:
+        return base64.b64decode(text.removeprefix(OCTETS), validate=True)
+    except (binascii.Error, ValueError):
+        raise ScenarioError(f"{what}: is not base64 after {OCTETS!r}") from None
+
+
+def _written(octets: bytes) -> str:
+    """As a scenario writes it."""
+    try:
+        text = octets.decode()
+    except UnicodeDecodeError:
+        text = OCTETS
+    if text.startswith(OCTETS) or "\0" in text:
+        return OCTETS + base64.b64encode(octets).decode()
+    return text
+
+
+def _read(folder: Path, key: str) -> dict[str, str]:
+    """The regular files below ``folder``, by their paths there. Links are left out: they lead
+    elsewhere."""
+    if not folder.is_dir():
+        raise ScenarioError(f"{key}: {folder}: is no folder; name one beside the scenario")
+    found: dict[str, str] = {}
+    size = 0
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            path = Path(place, name)
+            if name.startswith(".") or path.is_symlink():
+                continue
+            try:
+                octets = content(path, MAX_FILES_BYTES)
+            except OSError as error:
+                raise ScenarioError(f"{key}: {path}: cannot be read: {error.strerror}") from None
+            size += len(octets)
+            if len(found) == MAX_FILES or size > MAX_FILES_BYTES:
+                raise ScenarioError(
+                    f"{key}: {folder}: has more than {MAX_FILES} files or "
+                    f"{MAX_FILES_BYTES >> 20} MiB; leave out what the program does not need"
+                )
+            found[path.relative_to(folder).as_posix()] = _written(octets)
+    return found
+
+
+def check(scenario: Scenario, stations: list[str]) -> None:
+    """Raise `ScenarioError` for the first contradiction in the programs of a resolved scenario."""
+    names: set[str] = {str(flow.name) for flow in scenario.flow}
+    for i, program in enumerate(scenario.program):
+        if program.station not in stations:
+            shown = ", ".join(stations[:20])
+            raise ScenarioError(
+                f"program.{i}.station: no station {program.station!r}; there are: {shown}"
+            )
+        if program.name in names:
+            raise ScenarioError(f"program.{i}.name: {program.name!r} is given twice")
+        names.add(str(program.name))
+        if program.start_s is not None and program.start_s >= scenario.duration_s:
+            raise ScenarioError(
+                f"program.{i}.start_s: {program.start_s:g} is not before duration_s "
+                f"{scenario.duration_s:g}"
+            )

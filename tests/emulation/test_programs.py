@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs of the user's as traffic: unmodified, in virtual time, the same each time."""
+
+import json
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Hoplab = Callable[..., subprocess.CompletedProcess[str]]
+NETWORK = """
+duration_s = 12
+[topology]
+kind = "chain"
+stations = 3
+[radio]
+profile = "wavelan"
+"""
+WEB = f"""{NETWORK}
+[[program]]
+name = "server"
+station = "n2"
+run = "python3 -m http.server 80"
+ready = {{ port = 80 }}
+files = "pages"
+[[program]]
+name = "client"
+station = "n0"
+run = "python3 get.py http://n2/page"
+start_s = 1
+expect = 0
+[program.env]
+ANSWER = "answer"
+[program.file]
+"get.py" = '''
+import os, sys, urllib.request
+data = urllib.request.urlopen(sys.argv[1]).read()
+open(os.environ["ANSWER"], "wb").write(data)
+print(len(data), os.getcwd().rpartition("/")[2])
+'''
+"""
+PAGE_BYTES = 100_000
+
+
+def one(run: str, more: str = "") -> str:
+    """A scenario of one program at n0."""
+    return f'{NETWORK}[[program]]\nname = "one"\nstation = "n0"\nrun = "{run}"\n{more}'
+
+
+@pytest.fixture
+def web(tmp_path: Path) -> Path:
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "page").write_bytes(bytes(range(250)) * (PAGE_BYTES // 250))
+    (tmp_path / "web.toml").write_text(WEB)
+    return tmp_path / "web.toml"
+
+
+@pytest.fixture
+def failure(tmp_path: Path, hoplab: Hoplab) -> Callable[[str], tuple[int, str]]:
+    """Exit status of a run that fails, and what it says."""
+
+    def run(text: str) -> tuple[int, str]:
+        (tmp_path / "scenario.toml").write_text(text)
+        done = hoplab("run", str(tmp_path / "scenario.toml"), "--out", str(tmp_path / "out"))
+        assert done.stderr.count("\n") == 1, done.stderr
+        return done.returncode, done.stderr
+
+    return run
+
+
+def run(hoplab: Hoplab, scenario: Path, name: str, *more: str) -> dict[str, Any]:
+    out = str(scenario.parent / name)
+    done = hoplab("run", str(scenario), "--json", "--out", out, *more)
+    assert done.returncode == 0, done.stderr
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def events(out: Path) -> dict[tuple[str, str], float]:
+    """When what happened to programs did."""
+    rows = map(json.loads, (out / "raw" / "events.jsonl").read_text().splitlines())
+    return {
+        (row["kind"], row["detail"].split()[0]): row["t_s"]
+        for row in rows
+        if row["kind"].startswith("program-")
+    }
+
+
+def test_a_server_and_its_client(web: Path, hoplab: Hoplab) -> None:
+    first = run(hoplab, web, "first")
+    out = web.parent / "first"
+    assert (out / "logs" / "program-client.out").read_text() == f"{PAGE_BYTES} client\n"
+    assert '"GET /page HTTP/1.1" 200' in (out / "logs" / "program-server.err").read_text()
+    # What it wrote comes out, beside what it was given.
+    page = web.parent / "pages" / "page"
+    assert (out / "programs" / "client" / "answer").read_bytes() == page.read_bytes()
+    when = events(out)
+    assert when["program-ready", "server"] < 0 < when["program-start", "client"] == 1
+    # Two hops of 2 Mbit/s in turn: no faster than 1 Mbit/s, and by far not as slow as a tenth.
+    took_s = when["program-end", "client"] - 1
+    assert PAGE_BYTES * 8 / 1e6 < took_s < PAGE_BYTES * 8 / 1e5
+    # Again, it is the same, by verify too, which has no folder of files.
+    assert run(hoplab, web, "second")["digest"] == first["digest"]
+    page.rename(web.parent / "elsewhere")
+    done = hoplab("verify", str(out))
+    assert done.returncode == 0, done.stderr
+
+
+def test_another_file_is_another_run(web: Path, hoplab: Hoplab) -> None:
+    first = run(hoplab, web, "first")
+    (web.parent / "pages" / "page").write_bytes(b"short")
+    assert run(hoplab, web, "second")["digest"] != first["digest"]
+
+
+def test_the_signal_that_stops_it_is_its_own(tmp_path: Path, hoplab: Hoplab) -> None:
+    code = "import signal\nsignal.sigwait({signal.SIGINT})\nprint('interrupted', flush=True)\n"
+    code += "signal.signal(signal.SIGINT, signal.SIG_IGN)\nsignal.pause()\n"
+    text = one("python3 wait.py", 'stop_s = 2\nsignal = "INT"\n[program.file]\n"wait.py" = """\n')
+    (tmp_path / "scenario.toml").write_text(
+        f"{text}import signal\n"
+        f'signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])\n{code}"""\n'
+    )
+    run(hoplab, tmp_path / "scenario.toml", "out")
+    assert (tmp_path / "out" / "logs" / "program-one.out").read_text() == "interrupted\n"
+    # It does not care, so it is killed five seconds later.
+    ends = events(tmp_path / "out")["program-end", "one"]
+    assert ends == pytest.approx(7, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (one("no-such-program --fast"), "program one: run: there is no 'no-such-program'"),
+        (one("./missing"), "program one: run: there is no './missing'"),
+        (
+            one("python3 -c 'raise SystemExit(3)'", "start_s = 1"),
+            r"program one: ended with status 3 at 1\.\d+ s; it said last: it said nothing",
+        ),
+        (
+            one("python3 -c 'raise SystemExit(3)'", "expect = 4"),
+            "program one: ended with status 3 at 0.* s, expected was 4",
+        ),
+        (
+            one("sleep 100", "expect = 0"),
+            "program one: had not ended by 12 s, but expect is 0",
+        ),
+        (
+            one("sleep 100", "expect = 0\nstop_s = 3"),
+            "program one: had not ended by its stop at 3 s, but expect is 0",
+        ),
+        (
+            one("python3 -c 'print(1/0)'", "ready = { port = 80 }"),
+            "program one: ended with status 1 before it was ready; it said last: ZeroDivisionError",
+        ),
+        (
+            one("sleep 100", "ready = { port = 80, limit_s = 2 }"),
+            "program one: was not ready within 2 s: nobody listens at port 80 of n0",
+        ),
+        (
+            one("sleep 100", 'ready = { log = "listening" }'),
+            "program one: was not ready within 5 s: nothing in its logs matches 'listening'",
+        ),
+    ],
+    ids=lambda value: value.split("run = ")[-1][:40] if "run = " in value else None,
+)
+def test_what_goes_wrong_is_named(
+    text: str, said: str, failure: Callable[[str], tuple[int, str]]
+) -> None:
+    status, line = failure(text)
+    assert status == (3 if "there is no" in said else 4), line
+    assert re.search(said, line), line
