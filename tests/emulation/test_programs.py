@@ -32,6 +32,7 @@ station = "n0"
 run = "python3 get.py http://n2/page"
 start_s = 1
 expect = 0
+measure = true
 [program.env]
 ANSWER = "answer"
 [program.file]
@@ -102,11 +103,76 @@ def test_a_server_and_its_client(web: Path, hoplab: Hoplab) -> None:
     # Two hops of 2 Mbit/s in turn: no faster than 1 Mbit/s, and by far not as slow as a tenth.
     took_s = when["program-end", "client"] - 1
     assert PAGE_BYTES * 8 / 1e6 < took_s < PAGE_BYTES * 8 / 1e5
+    # What it measured is what the program saw: the page, and some octets of HTTP around it.
+    (flow,) = (flow for flow in first["flows"] if flow["name"] == "client")
+    (row,) = rows(out, "connections")
+    assert (row["node"], row["peer"], row["peer_port"]) == ("n0", "n2", 80)
+    assert PAGE_BYTES < row["received_bytes"] == flow["delivered_bytes"] < PAGE_BYTES + 500
+    assert row["start_s"] < row["first_octet_s"] < row["end_s"] <= when["program-end", "client"]
+    assert row["end_s"] - 1 == pytest.approx(took_s, rel=0.01)
+    sampled = [one for one in rows(out, "tcp") if one["flow"] == f"client:{row['port']}<n2:80"]
+    assert len(sampled) == pytest.approx(took_s / 0.1, abs=3)
+    delivered = [one["delivered_bytes"] for one in sampled]
+    assert delivered == sorted(delivered)
+    assert delivered[-1] == row["received_bytes"] + 1  # the FIN's place counts as an octet
     # Again, it is the same, by verify too, which has no folder of files.
     assert run(hoplab, web, "second")["digest"] == first["digest"]
     page.rename(web.parent / "elsewhere")
     done = hoplab("verify", str(out))
     assert done.returncode == 0, done.stderr
+
+
+def rows(out: Path, table: str) -> list[dict[str, Any]]:
+    return list(map(json.loads, (out / "raw" / f"{table}.jsonl").read_text().splitlines()))
+
+
+PAIR = """
+[[program]]
+name = "server"
+station = "n2"
+run = "python3 -m http.server 80"
+ready = {{ port = 80 }}
+files = "pages"
+[[program]]
+name = "other"
+station = "n0"
+run = "python3 -c 'import time; time.sleep(9)'"
+{clients}
+"""
+CLIENT = """
+[[program]]
+name = "{name}"
+station = "n0"
+start_s = {start_s}
+run = '''python3 -c "import urllib.request as u; u.urlopen('http://n2/{page}').read()"'''
+measure = true
+"""
+
+
+def test_programs_of_a_station_are_told_apart(web: Path, hoplab: Hoplab) -> None:
+    (web.parent / "pages" / "half").write_bytes(bytes(PAGE_BYTES // 2))
+    clients = CLIENT.format(name="whole", page="page", start_s=1)
+    clients += CLIENT.format(name="half", page="half", start_s=1.05)
+    web.write_text(NETWORK + PAIR.format(clients=clients))
+    told = run(hoplab, web, "out")
+    assert told["warnings"] == []
+    found = {row["flow"]: row["received_bytes"] for row in rows(web.parent / "out", "connections")}
+    assert {name: size // 1000 for name, size in found.items()} == {"whole": 100, "half": 50}
+
+
+def test_a_short_connection_counts_where_it_can_be_only_one_programs(
+    web: Path, hoplab: Hoplab
+) -> None:
+    (web.parent / "pages" / "page").write_bytes(b"short")
+    web.write_text(WEB + "[measure]\ninterval_s = 5\n")
+    (flow,) = run(hoplab, web, "alone")["flows"]
+    assert 100 < flow["delivered_bytes"] < 500
+    # Among several, nobody knows whose it was, and that is said.
+    clients = CLIENT.format(name="one", page="page", start_s=1)
+    web.write_text(NETWORK + PAIR.format(clients=clients) + "[measure]\ninterval_s = 5\n")
+    told = run(hoplab, web, "among")
+    assert told["flows"][0]["delivered_bytes"] == 0
+    assert "1 connections at n0 were too short" in told["warnings"][0]
 
 
 def test_another_file_is_another_run(web: Path, hoplab: Hoplab) -> None:

@@ -88,6 +88,8 @@ class Planned:
         """Once a second, whatever the interval of samples is."""
         runtime = self._runtime
         runtime.captures.drain()
+        if runtime.programs is not None:
+            runtime.programs.drain()
         self._watch(t_s)
         runtime.records.flush()
         goodput_kbps = round(runtime.sampler.goodput_kbps(), 1)

@@ -19,6 +19,7 @@ from types import FrameType
 from hoplab.guest.lab.clock import NANOSECONDS, Clock
 from hoplab.guest.network.hosts import Hosts
 from hoplab.guest.network.namespaces import Namespaces
+from hoplab.guest.probes.connections import Connections
 from hoplab.guest.probes.listeners import listens
 from hoplab.guest.system.note import NOTES
 from hoplab.guest.system.processes import Change
@@ -28,6 +29,7 @@ from hoplab.model.errors import DaemonDied
 from hoplab.model.records.writer import Records
 from hoplab.model.scenario.plan import Plan
 from hoplab.model.scenario.program import Ready
+from hoplab.model.scenario.reach import ETHERNET_MTU
 
 GRACE_S = 5.0
 """From the signal that asks a program to end to the one that it cannot refuse."""
@@ -50,6 +52,7 @@ class Programs:
         self._out = out
         self._end_s = plan.scenario.duration_s
         self._early = plan.early
+        self._narrow(plan)
         self._place = NOTES / f"{os.getpid()}-programs"
         shutil.rmtree(self._place, ignore_errors=True)  # of a process of this number that crashed
         self._hosts = Hosts(self._place / "etc", plan.address)
@@ -58,7 +61,21 @@ class Programs:
         ]
         for task in self.tasks:
             programs.command(task)  # what is missing is told before anything runs
+        self._connections: Connections | None = None
+        if any(program.measure for program in plan.scenario.program):
+            self._connections = Connections(plan, self.tasks, records, out)
         self._before = signal.signal(signal.SIGCHLD, self._on_child)
+
+    def _narrow(self, plan: Plan) -> None:
+        """Give radios the MTU that Linux gives a card: a program sends what fits, and the longest
+        frame of hwsim has no room for a QoS header, which stations that have heard each other's
+        beacon use. What tunnels packets needs room for its own headers, and narrows its tunnel."""
+        if plan.scenario.is_found or plan.scenario.routing.protocol in ("dsr", "batman-adv"):
+            return
+        for station in plan.radios:
+            netlink = self._namespaces.netlink(station)
+            index = self._namespaces.index(station, plan.interface[station])
+            netlink.link("set", index=index, mtu=ETHERNET_MTU)
 
     def start_early(self) -> None:
         """Start those that time 0 waits for, and wait for each. Raises `DaemonDied` for the first
@@ -85,6 +102,16 @@ class Programs:
                 yield stop_s, 3, i, self._stopper(task, number)
                 yield stop_s + GRACE_S, 3, i, self._stopper(task, signal.SIGKILL)
 
+    def sample(self, t_s: float) -> None:
+        """Rows of every connection of those that are measured."""
+        if self._connections is not None:
+            self._connections.sample(t_s)
+
+    def drain(self) -> None:
+        """Make room for further packets."""
+        if self._connections is not None:
+            self._connections.drain()
+
     def changed(self, change: Change, t_s: float) -> bool:
         """A child of this process has changed: whether it is one of these. Raises `DaemonDied`
         where that should not be."""
@@ -101,6 +128,7 @@ class Programs:
     def finish(self) -> None:
         """The measured part is over: all are asked to end. Raises `DaemonDied` for the first that
         should have ended before."""
+        self.sample(self._end_s)
         going = [task for task in self.tasks if task.process is not None and task.status is None]
         for task in going:
             if task.program.expect is not None and not task.stopping:
@@ -116,9 +144,12 @@ class Programs:
         self._stop()
         signal.signal(signal.SIGCHLD, self._before)
         try:
+            if self._connections is not None:
+                self._connections.close()
             for task in self.tasks:
                 programs.keep(task, self._out)
         finally:
+            self._hosts.close()
             shutil.rmtree(self._place, ignore_errors=True)
 
     def _start(self, task: Task, t_s: float) -> None:

@@ -125,6 +125,8 @@ class Runtime:
     def sample(self, t_s: float) -> None:
         """A row of each flow and queue, on the disk for who follows the run."""
         self.sampler.sample(t_s)
+        if self.programs is not None:
+            self.programs.sample(t_s)
         self.records.flush()
         self.captures.drain()
 

@@ -5,44 +5,71 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
-CLONE_NEWNS = 0x00020000
+from hoplab.model.errors import MissingTool
+
+CLONE_FS, CLONE_NEWNS = 0x00000200, 0x00020000
 MS_BIND, MS_REC, MS_SLAVE = 0x1000, 0x4000, 0x80000
 LOCALHOST = "127.0.0.1 localhost\n::1 localhost\n"
 SWITCH = "passwd: files\ngroup: files\nhosts: files\n"
 """Nobody is asked but the file: there is no name server."""
+MOUNTS = Path("/proc/thread-self/ns/mnt")
 
 
 class Hosts:
     """A file of addresses by name, which a program sees in the place of /etc/hosts.
 
-    A mount namespace of its own gives it that, as `ip netns exec` does. Whoever else uses this
-    kernel keeps the file that is there.
+    A mount namespace gives it that, as `ip netns exec` does. Whoever else uses this kernel keeps
+    the file that is there.
     """
 
     def __init__(self, folder: Path, address: Mapping[str, str]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         lines = "".join(f"{address} {name}\n" for name, address in address.items())
-        self._covers: list[tuple[bytes, bytes]] = []
-        for target, text in (("hosts", LOCALHOST + lines), ("nsswitch.conf", SWITCH)):
-            covered = Path("/etc", target)
-            if covered.exists():
-                path = folder / target
-                path.write_text(text, encoding="ascii")
-                self._covers.append((os.fsencode(path), os.fsencode(covered)))
+        texts = {"hosts": LOCALHOST + lines, "nsswitch.conf": SWITCH}
+        covers = {name: Path("/etc", name) for name in texts if Path("/etc", name).exists()}
+        for name in covers:
+            (folder / name).write_text(texts[name], encoding="ascii")
         self._libc = ctypes.CDLL(None, use_errno=True)
+        self._before = os.open(MOUNTS, os.O_RDONLY | os.O_CLOEXEC)
+        with self._coming_back():
+            self._done(self._libc.unshare(CLONE_NEWNS))
+            self._done(self._libc.mount(None, b"/", None, MS_SLAVE | MS_REC, None))
+            for name, covered in covers.items():
+                pair = os.fsencode(folder / name), os.fsencode(covered)
+                self._done(self._libc.mount(*pair, None, MS_BIND, None))
+            self._own = os.open(MOUNTS, os.O_RDONLY | os.O_CLOEXEC)
 
-    def enter(self) -> None:
-        """Between fork and exec: have this process, and what it starts, see the file."""
-        self._done(self._libc.unshare(CLONE_NEWNS))
-        self._done(self._libc.mount(None, b"/", None, MS_SLAVE | MS_REC, None))
-        for source, target in self._covers:
-            self._done(self._libc.mount(source, target, None, MS_BIND, None))
+    @contextmanager
+    def known(self) -> Iterator[None]:
+        """What is started inside sees the names. Without a function between fork and exec, for
+        which Python would copy this process with all that it has mapped."""
+        with self._coming_back():
+            self._done(self._libc.setns(self._own, CLONE_NEWNS))
+            yield
+
+    def close(self) -> None:
+        """Forget it; programs keep it for as long as they live."""
+        os.close(self._own)
+        os.close(self._before)
+
+    @contextmanager
+    def _coming_back(self) -> Iterator[None]:
+        # Only a thread whose folder is its own may change its mounts; coming back changes it.
+        self._done(self._libc.unshare(CLONE_FS))
+        folder = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            yield
+        finally:
+            self._done(self._libc.setns(self._before, CLONE_NEWNS))
+            os.fchdir(folder)
+            os.close(folder)
 
     @staticmethod
     def _done(answer: int) -> None:
         if answer != 0:
             error = ctypes.get_errno()
-            raise OSError(error, os.strerror(error))
+            raise MissingTool(f"mount namespace: {os.strerror(error)}; this needs root")

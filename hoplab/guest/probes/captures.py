@@ -81,27 +81,27 @@ def packets_of(conversation: Conversation) -> list[bytes]:
     source, destination = conversation.source_address, conversation.destination_address
     accept, drop = 15, 16
     return [
-        _instruction(LOAD_HALF, value=AD_PROTOCOL),
-        _instruction(JUMP_EQUAL, 0, drop - 2, ETH_P_IP),
-        _instruction(LOAD_BYTE, value=9),
-        _instruction(JUMP_EQUAL, 0, drop - 4, PROTOCOLS[conversation.flow.protocol]),
-        _instruction(LOAD_WORD, value=12),
-        _instruction(JUMP_EQUAL, 0, drop - 6, _number(source)),
-        _instruction(LOAD_WORD, value=16),
-        _instruction(JUMP_EQUAL, 0, drop - 8, _number(destination)),
-        _instruction(LOAD_HALF, value=6),
-        _instruction(JUMP_ANY_BIT, accept - 10, 0, FRAGMENT_OFFSET),
-        _instruction(LOAD_HEADER_BYTES, value=0),
-        _instruction(LOAD_HALF_AFTER_HEADER, value=0),
-        _instruction(JUMP_EQUAL, 0, drop - 13, conversation.client_port),
-        _instruction(LOAD_HALF_AFTER_HEADER, value=2),
-        _instruction(JUMP_EQUAL, 0, drop - 15, conversation.server_port),
-        _instruction(RETURN, value=HEADERS_BYTES),
-        _instruction(RETURN, value=0),
+        instruction(LOAD_HALF, value=AD_PROTOCOL),
+        instruction(JUMP_EQUAL, 0, drop - 2, ETH_P_IP),
+        instruction(LOAD_BYTE, value=9),
+        instruction(JUMP_EQUAL, 0, drop - 4, PROTOCOLS[conversation.flow.protocol]),
+        instruction(LOAD_WORD, value=12),
+        instruction(JUMP_EQUAL, 0, drop - 6, _number(source)),
+        instruction(LOAD_WORD, value=16),
+        instruction(JUMP_EQUAL, 0, drop - 8, _number(destination)),
+        instruction(LOAD_HALF, value=6),
+        instruction(JUMP_ANY_BIT, accept - 10, 0, FRAGMENT_OFFSET),
+        instruction(LOAD_HEADER_BYTES, value=0),
+        instruction(LOAD_HALF_AFTER_HEADER, value=0),
+        instruction(JUMP_EQUAL, 0, drop - 13, conversation.client_port),
+        instruction(LOAD_HALF_AFTER_HEADER, value=2),
+        instruction(JUMP_EQUAL, 0, drop - 15, conversation.server_port),
+        instruction(RETURN, value=HEADERS_BYTES),
+        instruction(RETURN, value=0),
     ]
 
 
-def _instruction(code: int, if_true: int = 0, if_false: int = 0, value: int = 0) -> bytes:
+def instruction(code: int, if_true: int = 0, if_false: int = 0, value: int = 0) -> bytes:
     """struct sock_filter; jumps count from the instruction after."""
     return struct.pack("=HBBI", code, if_true, if_false, value)
 

@@ -95,7 +95,7 @@ class SocketProbe:
             raise HoplabError(f"sock_diag: the kernel refuses: {os.strerror(code)}")
         if answer[HEADER.size + 1] == LISTENING:
             return None
-        return _info(answer, HEADER.size + MESSAGE_BYTES, length) or None
+        return info_of(answer, HEADER.size + MESSAGE_BYTES, length) or None
 
     def close(self) -> None:
         self._diag.close()
@@ -105,7 +105,7 @@ def _aligned(length: int) -> int:
     return (length + 3) & ~3
 
 
-def _info(answer: bytes, at: int, end: int) -> dict[str, Any]:
+def info_of(answer: bytes, at: int, end: int) -> dict[str, Any]:
     """From one socket's attributes; empty for a socket that tells nothing."""
     info: dict[str, Any] = {}
     estimate_kbps = None

@@ -47,6 +47,11 @@ class Task:
         return str(self.program.name)
 
     @property
+    def session(self) -> int | None:
+        """Number of the session that its processes are in, while it goes."""
+        return None if self.process is None or self.status is not None else self.process.pid
+
+    @property
     def said(self) -> str:
         """The last line that it said, on standard error where there is one."""
         told = self.error if self.error.exists() and self.error.stat().st_size else self.out
@@ -100,7 +105,7 @@ def start(task: Task, namespaces: Namespaces, hosts: Hosts) -> None:
     """Start it at its station. Raises `MissingTool` where that is not possible."""
     words = command(task)
     try:
-        with task.out.open("ab") as output:
+        with task.out.open("ab") as output, hosts.known():
             task.process = namespaces.spawn(
                 task.program.station,
                 [task.program.words[0], *words[1:]],
@@ -110,7 +115,6 @@ def start(task: Task, namespaces: Namespaces, hosts: Hosts) -> None:
                 cwd=task.folder,
                 env=environment(task),
                 start_new_session=True,
-                preexec_fn=hosts.enter,
             )
     except (OSError, subprocess.SubprocessError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)

@@ -24,12 +24,14 @@ LARGEST_MB = 4096
 STEP_MB = 64
 """Sizes are whole steps, so that small changes of a scenario leave its guest as it is."""
 BASE_MB, STATION_MB, FLOW_MB, FLOW_MB_PER_S = 256, 16, 16, 0.004
+PROGRAM_MB = 64
 """Measured: a root and a lab take 120 MB, a station 5 MB, and iperf3 3.3 kB a second and flow."""
 
 
-def needed_mb(stations: int, flows: int, duration_s: float) -> int:
+def needed_mb(stations: int, flows: int, duration_s: float, programs: int = 0) -> int:
     """What the guest of a scenario is given; by nothing else, as much in a kernel goes by it."""
     needed = BASE_MB + STATION_MB * stations + (FLOW_MB + FLOW_MB_PER_S * duration_s) * flows
+    needed += PROGRAM_MB * programs
     return min(LARGEST_MB, max(SMALLEST_MB, math.ceil(needed / STEP_MB) * STEP_MB))
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hoplab.host.results import connections
+from hoplab.host.results.connections import Found
 from hoplab.model.reading import content
 from hoplab.model.scenario.plan import Conversation, Plan
 
@@ -30,10 +32,12 @@ class Course:
     """CLOCK_MONOTONIC at time 0."""
     complete: bool
     """Whether the run reached its end; if not, a flow counts up to its last sample."""
+    programs: Found
+    """The connections of measured programs."""
 
 
 def rows(out: Path, plan: Plan, course: Course) -> Iterator[dict[str, Any]]:
-    """A row for each flow of the plan, null where nothing is known."""
+    """A row for each flow of the plan and each measured program, null where nothing is known."""
     by_flow: dict[str, list[dict[str, Any]]] = {}
     for sample in course.samples:
         by_flow.setdefault(sample["flow"], []).append(sample)
@@ -54,6 +58,9 @@ def rows(out: Path, plan: Plan, course: Course) -> Iterator[dict[str, Any]]:
             **dict.fromkeys((*OF_BOTH, *TCP_ALONE, *UDP_ALONE)),
             **found,
         }
+    unknown = dict.fromkeys(("congestion_control", *OF_BOTH, *TCP_ALONE, *UDP_ALONE))
+    for found in connections.flows(plan, course.programs, course.samples):
+        yield {**unknown, **found}
 
 
 def _tcp(

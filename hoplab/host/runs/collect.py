@@ -8,6 +8,7 @@ import json
 import shutil
 import subprocess
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from hoplab.guest.system import signals
 from hoplab.guest.system.processes import program
 from hoplab.host.machine import compare, confined, surroundings
 from hoplab.host.machine.sealed import Machine
-from hoplab.host.results import digests, flows, packets, tables
+from hoplab.host.results import connections, digests, flows, packets, tables
 from hoplab.host.results import manifest as manifests
 from hoplab.host.results.flows import Course
 from hoplab.host.results.manifest import (
@@ -101,7 +102,8 @@ def gather(
     ended = _ended(out, status, failure)
     manifest = manifest.updated(wall_s=None if wall_s is None else round(wall_s, 3))
     try:
-        found = digests.of_run(out, _tables(out, scenario, ended))
+        made, told = _tables(out, scenario, ended)
+        found = digests.of_run(out, made)
         whole = manifest.updated(
             state=COMPLETE,
             digest=found.digest,
@@ -111,7 +113,7 @@ def gather(
             virtual_s=ended.virtual_s,
             tcp_settings=ended.tcp_settings,
             medium=_medium_account(out),
-            verdict=ended.verdict,
+            verdict=ended.verdict.model_copy(update={"warnings": [*ended.warnings, *told]}),
         )
         _write(out, whole)
     except (OSError, ResultsError) as error:
@@ -188,22 +190,33 @@ def _medium_account(out: Path) -> dict[str, Any] | None:
     return account
 
 
-def _tables(out: Path, scenario: Scenario, ended: _Ended) -> dict[str, pa.Table]:
-    """Every table, those first that are evaluated here: `flows` and `packets`."""
+def _tables(out: Path, scenario: Scenario, ended: _Ended) -> tuple[dict[str, pa.Table], list[str]]:
+    """Every table, those first that are evaluated here: `flows`, `connections` and `packets`; and
+    what to know of them."""
     (out / "raw").mkdir(exist_ok=True)
     work = plan(scenario)
     date_ns = ended.realtime_epoch_ns
     udp = {} if date_ns is None else packets.gather(out, work, date_ns)
+    found = connections.Found([], {})
+    if date_ns is not None and scenario.program:
+        found = connections.gather(out, work, date_ns)
     course = Course(
         tables.raw_rows(out, "tcp"),
         udp,
         ended.monotonic_epoch_ns,
         ended.virtual_s is not None,
+        found,
     )
-    with (out / "raw" / "flows.jsonl").open("w", encoding="utf-8") as file:
-        for row in flows.rows(out, work, course):
+    _records(out, "flows", flows.rows(out, work, course))
+    if found.rows:
+        _records(out, "connections", found.rows)
+    return tables.convert(out, scenario.duration_s), found.warnings()
+
+
+def _records(out: Path, table: str, rows: Iterable[dict[str, Any]]) -> None:
+    with (out / "raw" / f"{table}.jsonl").open("w", encoding="utf-8") as file:
+        for row in rows:
             file.write(json.dumps(row) + "\n")
-    return tables.convert(out, scenario.duration_s)
 
 
 def _sealed_versions(scenario: Scenario, sealed: Machine) -> dict[str, str]:

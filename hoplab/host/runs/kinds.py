@@ -226,7 +226,8 @@ def builder_of(scenario: Scenario, find: Find = none_here) -> Builder:
 def memory_mb(scenario: Scenario, duration_s: float | None = None) -> int:
     """Memory of a guest for the scenario, or for so long a time of it."""
     whole_s = (duration_s or scenario.duration_s) + (scenario.warm_up_s or 0.0)
-    return memory.needed_mb(len(scenario.station), len(scenario.flow), whole_s)
+    numbers = len(scenario.station), len(scenario.flow), whole_s, len(scenario.program)
+    return memory.needed_mb(*numbers)
 
 
 def programs(scenario: Scenario) -> list[str]:

@@ -59,8 +59,9 @@ def distance_m(radio: Radio, threshold_dbm: float) -> float:
 
 def narrowest_mtu(scenario: Scenario) -> int:
     """Octets of the largest IP packet that every interface takes."""
-    narrow = scenario.link or scenario.routing.protocol in ("dsr", "batman-adv")
-    return ETHERNET_MTU if narrow or scenario.is_found else RADIO_MTU
+    narrow = scenario.link or scenario.program or scenario.is_found
+    tunnelled = scenario.routing.protocol in ("dsr", "batman-adv")
+    return ETHERNET_MTU if narrow or tunnelled else RADIO_MTU
 
 
 def neighbours(scenario: Scenario) -> dict[str, list[str]]:

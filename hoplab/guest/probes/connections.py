@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The connections of measured programs: whose they are, samples of both their ends, packets.
+
+What a program connects to is not known before. So all sockets of its station are looked at in each
+sample (sock_diag), and the kernel tells of each that ends (SKNLGRP_INET_TCP_DESTROY, Linux 4.6),
+which shorter ones than a sample's interval are known by. The headers of all packets of TCP and UDP
+at the station are kept, for `hoplab.host.results.connections`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from hoplab.guest.network.namespaces import inside
+from hoplab.guest.probes import captures, sockets
+from hoplab.guest.probes.ring import Ring
+from hoplab.guest.probes.standby import NONE
+from hoplab.model.records.writer import Records
+from hoplab.model.scenario.plan import Plan
+from hoplab.model.scenario.program import Program
+
+NLM_F_DUMP = 0x300
+NLMSG_DONE = 3
+ENDED_GROUPS = 1 << 0 | 1 << 2
+"""SKNLGRP_INET_TCP_DESTROY and SKNLGRP_INET6_TCP_DESTROY (linux/sock_diag.h)."""
+FAMILIES = (socket.AF_INET, socket.AF_INET6)
+GOING = sum(1 << state for state in (1, 4, 5, 8, 9, 11))
+"""States of TCP in which a socket has a connection: established, and all ways of closing."""
+LISTENING = 1 << sockets.LISTENING
+EVERY = 0xFFFFFFFF
+MESSAGE = struct.Struct("=BBBBHH16s16sIII4II")
+"""struct inet_diag_msg; ports are in the network's order."""
+MAPPED = bytes(10) + b"\xff\xff"
+Ends = tuple[int, str, int]
+"""Port at the station, address and port of the other end."""
+
+
+class Owner(Protocol):
+    """A program that may have sockets."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def program(self) -> Program: ...
+
+    @property
+    def session(self) -> int | None:
+        """Of its processes, while it goes."""
+
+
+@dataclass(frozen=True)
+class Socket:
+    """A socket as sock_diag shows it; ``info`` is what its TCP tells."""
+
+    ends: Ends
+    inode: int
+    info: dict[str, Any]
+
+
+class Diag:
+    """The sockets of one station."""
+
+    def __init__(self, station: str) -> None:
+        kind = socket.SOCK_RAW | socket.SOCK_CLOEXEC
+        with inside(station):
+            self._asked = socket.socket(socket.AF_NETLINK, kind, sockets.NETLINK_SOCK_DIAG)
+            self._ended = socket.socket(socket.AF_NETLINK, kind, sockets.NETLINK_SOCK_DIAG)
+        self._asked.bind((0, 0))
+        self._ended.bind((0, ENDED_GROUPS))
+        self._ended.setblocking(False)
+        self._ended.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+
+    def all(self, protocol: int, states: int) -> Iterator[Socket]:
+        """Those of TCP or UDP in these states."""
+        for family in FAMILIES:
+            extensions = sockets.EXTENSIONS if protocol == socket.IPPROTO_TCP else 0
+            request = sockets.REQUEST.pack(
+                *(family, protocol, extensions, socket.htonl(states), 0, 0, bytes(4), bytes(4), 0),
+                *(sockets.NO_COOKIE, sockets.NO_COOKIE),
+            )
+            length = sockets.HEADER.size + len(request)
+            flags = sockets.NLM_F_REQUEST | NLM_F_DUMP
+            header = sockets.HEADER.pack(length, sockets.SOCK_DIAG_BY_FAMILY, flags, 0, 0)
+            self._asked.send(header + request)
+            while True:
+                answer = self._asked.recv(1 << 16)
+                yield from _sockets(answer)
+                if _is_last(answer):
+                    break
+
+    def ended(self) -> Iterator[Socket]:
+        """Those of TCP that have ended since the last call, with what they came to."""
+        while True:
+            try:
+                answer = self._ended.recv(1 << 16)
+            except BlockingIOError:
+                return
+            except OSError:  # more than the buffer took: packets tell of these connections
+                continue
+            yield from _sockets(answer)
+
+    def close(self) -> None:
+        self._asked.close()
+        self._ended.close()
+
+
+def _messages(answer: bytes) -> Iterator[tuple[int, int, int]]:
+    """Begin, end and kind of each message."""
+    at = 0
+    while at + sockets.HEADER.size <= len(answer):
+        length, kind, *_ = sockets.HEADER.unpack_from(answer, at)
+        if length < sockets.HEADER.size:
+            return
+        yield at, min(at + length, len(answer)), kind
+        at += (length + 3) & ~3
+
+
+def _is_last(answer: bytes) -> bool:
+    return any(kind in (NLMSG_DONE, sockets.NLMSG_ERROR) for _, _, kind in _messages(answer))
+
+
+def _sockets(answer: bytes) -> Iterator[Socket]:
+    for at, end, kind in _messages(answer):
+        place = at + sockets.HEADER.size
+        if kind != sockets.SOCK_DIAG_BY_FAMILY or place + MESSAGE.size > end:
+            continue
+        family, _, _, _, port, peer_port, _, peer, *_, inode = MESSAGE.unpack_from(answer, place)
+        address = _address(family, peer)
+        if address is not None:
+            ends = (socket.ntohs(port), address, socket.ntohs(peer_port))
+            yield Socket(ends, inode, sockets.info_of(answer, place + MESSAGE.size, end))
+
+
+def _address(family: int, octets: bytes) -> str | None:
+    """Of IPv4, of which IPv6's sockets may be too (RFC 4291 2.5.5.2); nobody's for none."""
+    if family == socket.AF_INET:
+        return socket.inet_ntoa(octets[:4])
+    if octets.startswith(MAPPED):
+        return socket.inet_ntoa(octets[12:])
+    return "0.0.0.0" if octets == bytes(16) else None
+
+
+class Connections:
+    """Samples the connections of measured programs; writes table `tcp` and ``raw/sockets.jsonl``,
+    which says whose they are."""
+
+    def __init__(self, plan: Plan, tasks: Sequence[Owner], records: Records, out: Path) -> None:
+        self._records = records
+        self._tasks = tasks
+        self._stations = sorted({t.program.station for t in tasks if t.program.measure})
+        self._station_of = {address: name for name, address in plan.address.items()}
+        self._station_of |= {end.address: name for name, ends in plan.ends.items() for end in ends}
+        self._diags = {name: Diag(name) for name in plan.address}
+        self._own_ports = {
+            port for c in plan.conversations for port in (c.client_port, c.server_port)
+        }
+        self._owner: dict[tuple[str, int, Ends], str | None] = {}
+        """Names of programs by station, protocol and ends."""
+        self._last: dict[str, dict[str, Any]] = {}
+        self._owners = (out / "raw" / "sockets.jsonl").open("w", encoding="utf-8")
+        self._rings = [
+            Ring(name, "", out / "raw" / f"programs-{name}.ring", captures.HEADERS_SLOT, FILTER)
+            for name in self._stations
+        ]
+
+    def sample(self, t_s: float) -> None:
+        """Rows of table `tcp` for every connection in each direction that has carried payload."""
+        now = {
+            name: {one.ends: one for one in diag.all(socket.IPPROTO_TCP, GOING)}
+            for name, diag in self._diags.items()
+        }
+        for name, diag in self._diags.items():
+            now[name] |= {one.ends: one for one in diag.ended()}
+        for station in self._stations:
+            self._own(station, socket.IPPROTO_TCP, list(now[station].values()))
+            self._own(
+                station,
+                socket.IPPROTO_UDP,
+                list(self._diags[station].all(socket.IPPROTO_UDP, EVERY)),
+            )
+            for ends, near in now[station].items():
+                owner = self._owner.get((station, socket.IPPROTO_TCP, ends))
+                if owner is not None:
+                    self._rows(owner, station, near, now, t_s)
+        self.drain()
+
+    def drain(self) -> None:
+        """Write the packets that have come."""
+        for ring in self._rings:
+            ring.drain()
+
+    def close(self) -> None:
+        """Raises `HoplabError` where a ring lost packets."""
+        self._owners.close()
+        for diag in self._diags.values():
+            diag.close()
+        with contextlib.ExitStack() as rings:
+            for ring in self._rings:
+                rings.callback(ring.close)
+
+    def _rows(
+        self,
+        owner: str,
+        station: str,
+        near: Socket,
+        now: dict[str, dict[Ends, Socket]],
+        t_s: float,
+    ) -> None:
+        port, address, peer_port = near.ends
+        peer = self._station_of.get(address)
+        far = None
+        if peer is not None:
+            own = (a for a, name in self._station_of.items() if name == station)
+            far = next((f for a in own if (f := now[peer].get((peer_port, a, port)))), None)
+        for sign, sender, receiver in ((">", near, far), ("<", far, near)):
+            if sender is not None and sender.info.get("bytes_acked", 0) > 1:  # 1 is the SYN's
+                name = f"{owner}:{port}{sign}{peer or address}:{peer_port}"
+                self._row(name, sender, receiver, t_s)
+
+    def _row(self, name: str, sender: Socket, receiver: Socket | None, t_s: float) -> None:
+        row = {**sockets.sender_row(sender.info), "t_s": t_s, **NONE}
+        previous = self._last.get(name)
+        if previous is not None and previous["t_s"] == t_s:
+            return
+        delivered = previous["delivered_bytes"] if previous else row["acked_bytes"]
+        if receiver is not None and receiver.info:
+            delivered = receiver.info["bytes_received"]
+        row["delivered_bytes"] = delivered
+        self._records.add("tcp", flow=name, **row)
+        self._last[name] = row
+
+    def _own(self, station: str, protocol: int, found: Sequence[Socket]) -> None:
+        """Find out, and note, whose these are that have not been seen before."""
+        new = [one for one in found if (station, protocol, one.ends) not in self._owner]
+        if not new:
+            return
+        here = [task for task in self._tasks if task.program.station == station]
+        whose = self._by_inode(here) if len(here) > 1 else lambda one: here[0].name
+        for one in new:
+            port, address, peer_port = one.ends
+            if {port, peer_port} & self._own_ports:
+                self._owner[station, protocol, one.ends] = None
+                continue
+            name = whose(one)
+            if name is None and one.inode == 0:
+                continue  # not accepted yet, or let go: another look may tell
+            self._owner[station, protocol, one.ends] = name
+            if name is not None:
+                kind = "tcp" if protocol == socket.IPPROTO_TCP else "udp"
+                ends = {"port": port, "peer": address, "peer_port": peer_port}
+                line = {"program": name, "node": station, "protocol": kind, **ends}
+                self._owners.write(json.dumps(line) + "\n")
+        self._owners.flush()
+
+    def _by_inode(self, here: Sequence[Owner]) -> Callable[[Socket], str | None]:
+        owners: dict[int, str] = {}
+        for task in here:
+            if task.session is not None:
+                owners |= dict.fromkeys(_inodes(task.session), task.name)
+        return lambda one: owners.get(one.inode)
+
+
+def _inodes(session: int) -> Iterator[int]:
+    """Of the sockets that a session's processes hold."""
+    for entry in os.scandir("/proc"):
+        if not entry.name.isdigit():
+            continue
+        # It may end meanwhile.
+        with contextlib.suppress(OSError, IndexError, ValueError):
+            stat = Path(entry.path, "stat").read_bytes().rpartition(b")")[2].split()
+            if int(stat[3]) != session:
+                continue
+            for descriptor in os.scandir(Path(entry.path, "fd")):
+                target = str(Path(descriptor.path).readlink())
+                if target.startswith("socket:["):
+                    yield int(target[8:-1])
+
+
+FILTER = [
+    captures.instruction(captures.LOAD_HALF, value=captures.AD_PROTOCOL),
+    captures.instruction(captures.JUMP_EQUAL, 0, 4, captures.ETH_P_IP),
+    captures.instruction(captures.LOAD_BYTE, value=9),
+    captures.instruction(captures.JUMP_EQUAL, 1, 0, socket.IPPROTO_TCP),
+    captures.instruction(captures.JUMP_EQUAL, 0, 1, socket.IPPROTO_UDP),
+    captures.instruction(captures.RETURN, value=captures.HEADERS_BYTES),
+    captures.instruction(captures.RETURN, value=0),
+]
+"""Classic BPF for IPv4 packets of TCP and UDP."""

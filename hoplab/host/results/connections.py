@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the packets at the stations of measured programs: what each of their connections came to."""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hoplab.host.results import rings
+from hoplab.model.reading import content
+from hoplab.model.scenario.plan import Plan
+
+PROTOCOLS = {6: "tcp", 17: "udp"}
+OUTGOING = 4
+"""PACKET_OUTGOING (linux/if_packet.h), of a packet's direction."""
+DIRECTION_AT = 10
+"""Of it in a LINKTYPE_LINUX_SLL2 header."""
+FRAGMENT_OFFSET = 0x1FFF
+FIN, SYN, ACK = 1, 2, 16
+UDP_BYTES = 8
+NOBODY = "0.0.0.0"
+Key = tuple[str, int, str, int]
+"""Protocol, port at the station, address and port of the other end."""
+
+
+@dataclass
+class _Half:
+    """The payload of TCP in one direction; sequence numbers count from its first octet."""
+
+    base: int | None = None
+    """Sequence number of the first octet of payload."""
+    next: int = 0
+    """Octets that are there without a gap."""
+    beyond: list[tuple[int, int]] = field(default_factory=list)
+    """What came after a gap: begin and end."""
+    acknowledged: int = 0
+    end: int | None = None
+    """Where the FIN is."""
+
+    def place(self, sequence: int) -> int:
+        """Of a sequence number, which wraps, beside what has been seen."""
+        if self.base is None:
+            self.base = sequence
+        seen = max(self.next, self.acknowledged)
+        offset = (sequence - self.base - seen + (1 << 31)) % (1 << 32) - (1 << 31)
+        return seen + offset
+
+    def came(self, begin: int, end: int) -> bool:
+        """Payload from ``begin`` to ``end``; whether some of it is new."""
+        if end <= self.next or any(a <= begin and end <= b for a, b in self.beyond):
+            return False
+        self.beyond = sorted([*self.beyond, (max(begin, self.next), end)])
+        while self.beyond and self.beyond[0][0] <= self.next:
+            self.next = max(self.next, self.beyond.pop(0)[1])
+        return True
+
+    def acknowledge(self, place: int) -> bool:
+        """Everything before ``place``; whether payload is newly so."""
+        upto = place if self.end is None else min(place, self.end)
+        if upto <= self.acknowledged:
+            return False
+        self.acknowledged = upto
+        return True
+
+
+@dataclass
+class Connection:
+    """A connection of a station, as its packets show it; times are scenario time in s."""
+
+    key: Key
+    start_s: float
+    first_octet_s: float | None = None
+    end_s: float | None = None
+    received_packets: int = 0
+    sent_packets: int = 0
+    received_bytes: int = 0
+    sent_bytes: int = 0
+    _in: _Half = field(default_factory=_Half)
+    _out: _Half = field(default_factory=_Half)
+    _opened: dict[bool, int] = field(default_factory=dict)
+    """Sequence numbers of the SYNs, by whether they went out."""
+
+    def is_new(self, went_out: bool, packet: bytes, header: int) -> bool:
+        """Whether a packet begins another connection between the same ports."""
+        if self.key[0] != "tcp" or not packet[header + 13] & SYN:
+            return False
+        (sequence,) = struct.unpack_from("!I", packet, header + 4)
+        return bool(self._opened.get(went_out, sequence) != sequence)
+
+    def add(self, t_s: float, went_out: bool, packet: bytes, header: int) -> None:
+        """A packet, from its IPv4 header on."""
+        if self.key[0] == "udp":
+            (length,) = struct.unpack_from("!H", packet, header + 4)
+            self._count(t_s, went_out, max(0, length - UDP_BYTES))
+            self.end_s = t_s
+            if went_out:
+                self.sent_bytes += max(0, length - UDP_BYTES)
+            else:
+                self.received_bytes += max(0, length - UDP_BYTES)
+            return
+        (total,) = struct.unpack_from("!H", packet, 2)
+        sequence, acknowledged = struct.unpack_from("!II", packet, header + 4)
+        flags = packet[header + 13]
+        payload = total - header - (packet[header + 12] >> 4) * 4
+        near, far = (self._out, self._in) if went_out else (self._in, self._out)
+        if flags & SYN:
+            self._opened[went_out] = sequence
+            near.base = (sequence + 1) % (1 << 32)
+        place = near.place(sequence)
+        if payload > 0:
+            self._count(t_s, went_out, payload)
+            if near.came(place, place + payload) and not went_out:
+                self.end_s = t_s
+        if flags & FIN:
+            near.end = place + payload
+        if (
+            flags & ACK
+            and far.base is not None
+            and far.acknowledge(far.place(acknowledged))
+            and not went_out
+        ):
+            self.end_s = t_s
+        self.received_bytes, self.sent_bytes = self._in.next, self._out.acknowledged
+
+    def _count(self, t_s: float, went_out: bool, payload: int) -> None:
+        if payload <= 0:
+            return
+        if went_out:
+            self.sent_packets += 1
+            return
+        self.received_packets += 1
+        if self.first_octet_s is None:
+            self.first_octet_s = t_s
+
+
+@dataclass(frozen=True)
+class Found:
+    """The connections of measured programs, as rows; ``unknown`` is how many of a station could be
+    any program's, since they were shorter than a sample's interval."""
+
+    rows: list[dict[str, Any]]
+    unknown: dict[str, int]
+
+    def warnings(self) -> list[str]:
+        return [
+            f"{count} connections at {station} were too short to tell whose they are, and count "
+            "for no program; lower measure.interval_s or give each program a station"
+            for station, count in sorted(self.unknown.items())
+        ]
+
+
+def gather(out: Path, plan: Plan, realtime_epoch_ns: int) -> Found:
+    """On the host, after the run: the rows of table `connections`."""
+    owners = _owners(out / "raw" / "sockets.jsonl")
+    names = {address: name for name, address in plan.address.items()}
+    names |= {end.address: name for name, ends in plan.ends.items() for end in ends}
+    rows: list[dict[str, Any]] = []
+    unknown: dict[str, int] = {}
+    own_ports = {port for c in plan.conversations for port in (c.client_port, c.server_port)}
+    measured = [program for program in plan.scenario.program if program.measure]
+    for station in sorted({program.station for program in measured}):
+        here = [str(p.name) for p in plan.scenario.program if p.station == station]
+        addresses = {address for address, name in names.items() if name == station}
+        path = out / "raw" / f"programs-{station}.ring"
+        if not path.exists():
+            continue
+        for connection in _connections(
+            path, addresses, realtime_epoch_ns, plan.scenario.duration_s
+        ):
+            protocol, port, peer, peer_port = connection.key
+            if {port, peer_port} & own_ports:
+                continue
+            owner = here[0] if len(here) == 1 else _owner(owners, station, connection.key)
+            if owner is None:
+                unknown[station] = unknown.get(station, 0) + 1
+            elif any(owner == program.name for program in measured):
+                rows.append(
+                    {
+                        "flow": owner,
+                        "protocol": protocol,
+                        "node": station,
+                        "port": port,
+                        "peer": names.get(peer, peer),
+                        "peer_port": peer_port,
+                        "start_s": connection.start_s,
+                        "first_octet_s": connection.first_octet_s,
+                        "end_s": connection.end_s,
+                        "received_bytes": connection.received_bytes,
+                        "sent_bytes": connection.sent_bytes,
+                        "received_packets": connection.received_packets,
+                        "sent_packets": connection.sent_packets,
+                    }
+                )
+    rows.sort(key=lambda row: (row["start_s"], row["flow"], row["port"], row["peer_port"]))
+    return Found(rows, unknown)
+
+
+def _connections(
+    path: Path, addresses: set[str], epoch_ns: int, duration_s: float
+) -> list[Connection]:
+    going: dict[Key, Connection] = {}
+    found: list[Connection] = []
+    for seen in rings.packets(path):
+        packet = seen.data
+        t_s = round((seen.date_ns - epoch_ns) / 1e9, 9)
+        header = (packet[0] & 15) * 4 if packet else 0
+        if t_s > duration_s or header < 20 or len(packet) < header + 8:
+            continue
+        protocol = PROTOCOLS.get(packet[9])
+        (place,) = struct.unpack_from("!H", packet, 6)
+        # Of a datagram in fragments the first one has the ports, and its length.
+        if protocol is None or place & FRAGMENT_OFFSET:
+            continue
+        if protocol == "tcp" and len(packet) < header + 20:
+            continue
+        source, target = socket.inet_ntoa(packet[12:16]), socket.inet_ntoa(packet[16:20])
+        ports = struct.unpack_from("!HH", packet, header)
+        went_out = seen.cooked[DIRECTION_AT] == OUTGOING
+        if (source if went_out else target) not in addresses:
+            continue  # it is passed on
+        key: Key = (
+            (protocol, ports[0], target, ports[1])
+            if went_out
+            else (protocol, ports[1], source, ports[0])
+        )
+        connection = going.get(key)
+        if connection is None or connection.is_new(went_out, packet, header):
+            connection = going[key] = Connection(key, t_s)
+            found.append(connection)
+        connection.add(t_s, went_out, packet, header)
+    return found
+
+
+def _owners(path: Path) -> dict[tuple[str, Key], str]:
+    """What the lab noted of sockets; what is none of its lines is left out."""
+    found: dict[tuple[str, Key], str] = {}
+    try:
+        lines = content(path).decode("utf-8", "replace").splitlines()
+    except OSError:
+        return found
+    for line in lines:
+        try:
+            told = json.loads(line)
+            key: Key = (
+                str(told["protocol"]),
+                int(told["port"]),
+                str(told["peer"]),
+                int(told["peer_port"]),
+            )
+            found[str(told["node"]), key] = str(told["program"])
+        except (ValueError, KeyError, TypeError, RecursionError):
+            continue
+    return found
+
+
+def _owner(owners: Mapping[tuple[str, Key], str], station: str, key: Key) -> str | None:
+    """Whose socket had these ends, or waited for such connections."""
+    protocol, port, _, _ = key
+    return owners.get((station, key), owners.get((station, (protocol, port, NOBODY, 0))))
+
+
+def flows(plan: Plan, found: Found, samples: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Of each measured program the columns of table `flows` that are known."""
+    for program in plan.scenario.program:
+        if not program.measure:
+            continue
+        mine = [row for row in found.rows if row["flow"] == program.name]
+        received = sum(row["received_bytes"] for row in mine)
+        sent = sum(row["sent_bytes"] for row in mine)
+        sign, way = ("<", "received_bytes") if received >= sent else (">", "sent_bytes")
+        by_peer: dict[str, int] = {}
+        for row in mine:
+            by_peer[row["peer"]] = by_peer.get(row["peer"], 0) + row[way]
+        peer = max(by_peer, key=lambda name: by_peer[name], default=program.station)
+        start_s = min((row["start_s"] for row in mine), default=program.start_s or 0.0)
+        ends = [row["end_s"] for row in mine if row["end_s"] is not None]
+        stop_s = max(ends, default=start_s)
+        delivered = max(received, sent)
+        yield {
+            "flow": str(program.name),
+            "protocol": "udp" if mine and all(r["protocol"] == "udp" for r in mine) else "tcp",
+            "src": peer if sign == "<" else program.station,
+            "dst": program.station if sign == "<" else peer,
+            "start_s": start_s,
+            "stop_s": stop_s,
+            "delivered_bytes": delivered,
+            "goodput_kbps": round(delivered * 8e-3 / (stop_s - start_s), 3)
+            if stop_s > start_s
+            else 0.0,
+            **_of_sockets(f"{program.name}:", sign, samples),
+        }
+
+
+def _of_sockets(prefix: str, sign: str, samples: list[dict[str, Any]]) -> dict[str, Any]:
+    """What the sending sockets told, of all connections together."""
+    last: dict[str, dict[str, Any]] = {}
+    rtts = []
+    for row in samples:
+        if row["flow"].startswith(prefix) and sign in row["flow"]:
+            last[row["flow"]] = row
+            rtts.append(row["rtt_ms"])
+    if not last:
+        return {}
+    timeouts = [row["timeouts"] for row in last.values()]
+    return {
+        "retransmits": sum(row["retransmits"] for row in last.values()),
+        "timeouts": None if None in timeouts else sum(timeouts),
+        "rtt_ms_mean": round(sum(rtts) / len(rtts), 3),
+    }
