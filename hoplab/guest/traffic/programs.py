@@ -96,7 +96,7 @@ def command(task: Task) -> list[str]:
     if found is None:
         raise MissingTool(
             f"program {task.name}: run: there is no {word!r} on this machine; put it into files "
-            "(as run = './NAME'), or use what is there: see docs/howto/program.md"
+            f"(run = './{Path(word).name}'), or take this computer's with host = true"
         )
     return [found, *arguments]
 

@@ -103,6 +103,11 @@ class Sealed(Runnable):
                 f'network.built_by: "{scenario.network.built_by}" is in no sealed machine, which '
                 'sweeps, verify and --machine-file boot; use "hoplab run" on this computer\'s own'
             )
+        if _takes_hosts_programs(scenario):
+            raise ScenarioError(
+                "program: host = true takes programs of this computer, and a sealed machine, which "
+                'sweeps and --machine-file boot, has none; use "hoplab run", or files'
+            )
 
     def run(self, scenario: Scenario, out: Path, watched: Watched) -> int:
         return _run_guest(SealedGuest(self.machine, out), self._command, scenario, watched)
@@ -206,8 +211,10 @@ def chosen(
     unless others build the network, whom ``find`` looks for."""
     if where is Where.HOST:
         return ThisHost(builder_of(scenario, find))
-    if machine_file is None and (builder := builder_of(scenario, find)):
-        return OwnGuest(builder)
+    if machine_file is None:
+        builder = builder_of(scenario, find)
+        if builder or _takes_hosts_programs(scenario):
+            return OwnGuest(builder)
     return Sealed(select.chosen(machine_file))
 
 
@@ -247,6 +254,10 @@ def _require_programs(scenario: Scenario) -> None:
     """Raise `MissingTool` for the first program that is not here."""
     for name in programs(scenario):
         program(name)
+
+
+def _takes_hosts_programs(scenario: Scenario) -> bool:
+    return any(program.host for program in scenario.program)
 
 
 def _refuse_found(scenario: Scenario) -> None:

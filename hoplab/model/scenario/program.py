@@ -119,6 +119,11 @@ class Program(Table):
         "files by name, put where the program runs: text, or `base64:` and octets; a resolved "
         "scenario has those of `files` here",
     )
+    host: Switch = key(
+        False,
+        "take the program from this computer: the guest has all its files, read-only, in the place "
+        "of a sealed machine's; who repeats the run needs the same",
+    )
     measure: Switch = key(
         False, "its TCP connections are sampled, and it is a row of the table `flows`"
     )
