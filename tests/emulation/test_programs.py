@@ -238,3 +238,16 @@ def test_what_goes_wrong_is_named(
     status, line = failure(text)
     assert status == (3 if "there is no" in said else 4), line
     assert re.search(said, line), line
+
+
+def test_a_program_that_computes_for_ever_is_named(
+    failure: Callable[[str], tuple[int, str]],
+) -> None:
+    code = "while True: pass"
+    others = '[[program]]\nname = "other"\nstation = "n0"\nrun = "sleep 100"\n'
+    text = f'{others}[[program]]\nname = "spins"\nstation = "n1"\nstart_s = 1\n'
+    status, line = failure(f"{NETWORK}{text}run = '''python3 -c '{code}''''")
+    assert status == 5
+    assert "program spins (python3 -c" in line
+    assert "virtual time stands still" in line
+    assert "other" not in line

@@ -153,9 +153,13 @@ class Programs:
             shutil.rmtree(self._place, ignore_errors=True)
 
     def _start(self, task: Task, t_s: float) -> None:
+        # Told first, for a program that computes for ever gives the processor to nobody again. The
+        # host's file system hands over what was written when a file is closed.
+        self._event(t_s, task, "program-start", task.name)
+        self._records.flush()
+        (self._out / "raw" / "events.jsonl").open("a", encoding="utf-8").close()
         programs.start(task, self._namespaces, self._hosts)
         task.begin_s = t_s
-        self._event(t_s, task, "program-start", task.name)
 
     def _starter(self, task: Task) -> Action:
         return lambda t_s: self._start(task, t_s)

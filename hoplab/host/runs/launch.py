@@ -15,7 +15,7 @@ from hoplab.host.machine import uml
 from hoplab.host.machine.pace import Pace
 from hoplab.host.machine.watch import Limits
 from hoplab.host.results.manifest import Manifest
-from hoplab.host.runs import collect, folder
+from hoplab.host.runs import collect, folder, suspects
 from hoplab.host.runs.kinds import Attendable, Kind, Watched
 from hoplab.host.stream.hub import Stream, told
 from hoplab.host.stream.sink import NANOSECONDS
@@ -93,6 +93,8 @@ def _performed(request: RunRequest, out: Path, stream: Stream, observers: Observ
     try:
         watched = _watched(request, out, stream, observers)
         status = request.machine.run(request.scenario, out, watched)
+    except GuestFailed as error:
+        failure = suspects.named(error, request.scenario, out)
     except BaseException as error:  # Ctrl-C and SIGTERM too: results so far are kept
         failure = error
     with signals.postponed():

@@ -15,6 +15,8 @@ from hoplab.model.scenario.model import Scenario, Station
 from hoplab.show.report.lines import Lines
 
 MAX_EVENTS = 3000
+MAX_CONNECTIONS = 12
+"""Of programs, drawn over time: those that carried most."""
 DRAG_S = 1.0
 """Moves of one station that follow each other within so long are one."""
 
@@ -80,12 +82,23 @@ def _grouped(rows: Rows, *keys: str) -> dict[str, Rows]:
 def _panels(results: Results, order: list[str]) -> Rows:
     """Lines in the order of the scenario's flows."""
     lines = Lines(order)
-    for table in ("tcp", "queues"):
-        for row in results.rows(table):
-            lines.add(table, row)
+    sampled = results.rows("tcp")
+    shown = _shown(sampled, order)
+    for row in sampled:
+        if row["flow"] in shown:
+            lines.add("tcp", row)
+    for row in results.rows("queues"):
+        lines.add("queues", row)
     for name, rows in _grouped(results.rows("packets"), "flow").items():
         lines.add_packets(name, rows)
     return lines.panels()
+
+
+def _shown(sampled: Rows, flows: list[str]) -> set[str]:
+    """Names of all flows, and of the connections of programs that carried most."""
+    carried = {row["flow"]: row["delivered_bytes"] or 0 for row in sampled}
+    others = sorted(carried.keys() - set(flows), key=lambda name: (-carried[name], name))
+    return {*flows, *others[:MAX_CONNECTIONS]}
 
 
 def _map(results: Results, scenario: Scenario) -> dict[str, Any]:

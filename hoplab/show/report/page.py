@@ -8,6 +8,7 @@ escapes what it embeds as JSON.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from hoplab.host.results.manifest import Manifest, Where
 from hoplab.host.results.reader import Results, load
 from hoplab.model.errors import ResultsError
 from hoplab.model.reading import content
-from hoplab.show.report.data import figures
+from hoplab.show.report.data import MAX_CONNECTIONS, figures
 from hoplab.show.report.figures import (
     MANY_STATIONS,
     library,
@@ -93,6 +94,10 @@ def _page(results: Results) -> str:
             airtime_kinds=AIRTIME,
             links=links[:MAX_ROWS],
             links_left_out=max(0, len(links) - MAX_ROWS),
+            programs=_programs(scenario, results.rows("events")),
+            connections=results.rows("connections")[:MAX_ROWS],
+            connections_left_out=max(0, len(results.rows("connections")) - MAX_ROWS),
+            most_drawn=MAX_CONNECTIONS,
             queues=_queues(results.rows("queues")),
             splits=_splits(results.rows("split")),
             event_rows=data["events"][:MAX_ROWS],
@@ -224,6 +229,20 @@ def _queues(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         {"node": node, "interface": interface, "mean": queue["sum"] / queue["count"], **queue}
         for (node, interface), queue in sorted(found.items())
     ]
+
+
+def _programs(scenario: Mapping[str, Any], events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Each program of the scenario, with when it started, was ready and ended, and its status."""
+    found: dict[str, dict[str, Any]] = {}
+    for program in scenario.get("program") or ():
+        began = {"start": None, "ready": None, "end": None, "status": ""}
+        found[str(program["name"])] = {**program, **began}
+    for event in events:
+        name, _, status = str(event["detail"] or "").partition(" status=")
+        kind = str(event["kind"]).removeprefix("program-")
+        if name in found and kind in ("start", "ready", "end") and kind != event["kind"]:
+            found[name] |= {kind: event["t_s"], "status": status or found[name]["status"]}
+    return list(found.values())
 
 
 def _splits(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
