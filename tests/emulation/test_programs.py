@@ -251,3 +251,15 @@ def test_a_program_that_computes_for_ever_is_named(
     assert "program spins (python3 -c" in line
     assert "virtual time stands still" in line
     assert "other" not in line
+
+
+@pytest.mark.hoplab
+def test_commands_of_a_tests_network_know_stations_by_name(
+    network: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And they are where the test is."""
+    monkeypatch.chdir(tmp_path)
+    net = network({"topology": {"kind": "chain", "stations": 3}})
+    code = "import socket; print(socket.gethostbyname('n2'))"
+    assert net.run("n0", "python3", "-c", code).stdout == f"{net.address['n2']}\n"
+    assert net.run("n0", "pwd").stdout == f"{tmp_path}\n"

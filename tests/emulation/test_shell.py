@@ -32,6 +32,7 @@ def answer(child: pexpect.spawn, line: str) -> str:
 
 def test_a_session(shell: pexpect.spawn) -> None:
     assert "2 received" in answer(shell, "n0 ping -c 2 n2")
+    assert "10.0.0.3" in answer(shell, "n0 sh -c 'getent hosts n2'")
     assert "type IBSS" in answer(shell, "n2 iw dev")
     assert "10.0.0.2" in answer(shell, "nodes")
     assert "n1       n0 n2" in answer(shell, "links")

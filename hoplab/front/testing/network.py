@@ -18,6 +18,7 @@ from hoplab.guest.lab.built import built
 from hoplab.guest.lab.cleanup import CleanUp
 from hoplab.guest.lab.job import prepare
 from hoplab.guest.lab.started import Started, started
+from hoplab.guest.network.hosts import Hosts
 from hoplab.guest.network.namespaces import inside
 from hoplab.guest.system.processes import STOP_GRACE_S
 from hoplab.host.runs import folder
@@ -37,18 +38,21 @@ class Network:
         """IPv4 address of each station."""
         self.logs = out / "logs"
         """What the daemons say."""
+        self._hosts = Hosts(out / "names", self.address)
+        undo.later(self._hosts.close)
 
     def run(
         self, station: str, *command: str, check: bool = True, timeout_s: float = TIMEOUT_S
     ) -> subprocess.CompletedProcess[str]:
-        """Run a command at a station and wait; names of stations in it become addresses.
+        """Run a command at a station and wait; words of it that are names of stations become
+        addresses, and to the command itself they are names of hosts.
 
         Raises `AssertionError` with its output where it fails and ``check`` is set, and where it
         takes longer.
         """
         words = self._words(command)
         try:
-            with inside(station):
+            with inside(station), self._hosts.known():
                 done = subprocess.run(
                     words, capture_output=True, text=True, check=False, timeout=timeout_s
                 )
@@ -63,7 +67,7 @@ class Network:
 
     def start(self, station: str, *command: str) -> subprocess.Popen[str]:
         """Start a command at a station; it is ended with the network where it still runs."""
-        with inside(station):
+        with inside(station), self._hosts.known():
             process = subprocess.Popen(
                 self._words(command),
                 stdin=subprocess.DEVNULL,

@@ -29,6 +29,7 @@ from hoplab.guest.lab.job import prepare
 from hoplab.guest.lab.session import Session
 from hoplab.guest.lab.started import Started, started
 from hoplab.guest.network.elfn import Elfn
+from hoplab.guest.network.hosts import Hosts
 from hoplab.guest.network.namespaces import inside
 from hoplab.guest.system import signals
 from hoplab.guest.system.note import NOTES
@@ -42,7 +43,8 @@ SEARCHED = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin
 
 
 class Prompt(cmd.Cmd):
-    """``STATION COMMAND…`` runs a command at a station; names in it become addresses."""
+    """``STATION COMMAND…`` runs a command at a station; words of it that are names of stations
+    become addresses, and to the command itself they are names of hosts."""
 
     prompt = "hoplab> "
     intro = "Type 'STATION COMMAND', 'nodes', 'links', 'help' or 'exit'."
@@ -54,6 +56,7 @@ class Prompt(cmd.Cmd):
         self._scenario = plan.scenario
         self._addresses = plan.address
         self._graph = neighbours(plan.scenario)
+        self._hosts: Hosts | None = None
 
     def do_nodes(self, line: str) -> None:
         """nodes: every station with its address and place."""
@@ -123,7 +126,7 @@ class Prompt(cmd.Cmd):
         program, *arguments = command
         arguments = [self._addresses.get(argument, argument) for argument in arguments]
         try:
-            with inside(station):
+            with inside(station), self._names().known():
                 process = subprocess.Popen([program, *arguments])
         except OSError as error:
             print(f"{program}: {error.strerror}")
@@ -133,6 +136,12 @@ class Prompt(cmd.Cmd):
         except KeyboardInterrupt:
             # The terminal has told the command too.
             process.wait()
+
+    def _names(self) -> Hosts:
+        """Names of stations for programs, made when the first one starts."""
+        if self._hosts is None:
+            self._hosts = Hosts(NOTES / f"{os.getpid()}-names", self._addresses)
+        return self._hosts
 
     def completenames(self, text: str, *ignored: object) -> list[str]:
         stations = [name for name in self._addresses if name.startswith(text)]
@@ -154,6 +163,13 @@ class Prompt(cmd.Cmd):
     def run(self) -> None:
         """Until exit; Ctrl-C at the prompt clears the line."""
         readline.set_completer_delims(" \t\n")
+        try:
+            self._loop()
+        finally:
+            if self._hosts is not None:
+                self._hosts.close()
+
+    def _loop(self) -> None:
         while True:
             try:
                 self.cmdloop()

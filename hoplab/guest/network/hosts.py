@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import ctypes
 import os
+import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from hoplab.model.errors import MissingTool
@@ -28,6 +29,7 @@ class Hosts:
 
     def __init__(self, folder: Path, address: Mapping[str, str]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
         lines = "".join(f"{address} {name}\n" for name, address in address.items())
         texts = {"hosts": LOCALHOST + lines, "nsswitch.conf": SWITCH}
         covers = {name: Path("/etc", name) for name in texts if Path("/etc", name).exists()}
@@ -47,22 +49,25 @@ class Hosts:
     def known(self) -> Iterator[None]:
         """What is started inside sees the names. Without a function between fork and exec, for
         which Python would copy this process with all that it has mapped."""
-        with self._coming_back():
+        with self._coming_back() as folder:
             self._done(self._libc.setns(self._own, CLONE_NEWNS))
+            with suppress(OSError):  # it is not there
+                os.chdir(folder)
             yield
 
     def close(self) -> None:
         """Forget it; programs keep it for as long as they live."""
         os.close(self._own)
         os.close(self._before)
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     @contextmanager
-    def _coming_back(self) -> Iterator[None]:
-        # Only a thread whose folder is its own may change its mounts; coming back changes it.
+    def _coming_back(self) -> Iterator[str]:
+        # Only a thread whose folder is its own may change its mounts; that brings it to the root.
         self._done(self._libc.unshare(CLONE_FS))
         folder = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            yield
+            yield str(Path.cwd())
         finally:
             self._done(self._libc.setns(self._before, CLONE_NEWNS))
             os.fchdir(folder)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -111,6 +112,9 @@ def clean() -> list[str]:
         if note["group"] is not None and Path(note["group"]).is_dir():
             Path(note["group"]).rmdir()
             removed.append(f"control group {note['group']}")
+        for folder in sorted(NOTES.glob(f"{pid}-*/")):
+            shutil.rmtree(folder, ignore_errors=True)
+            removed.append(f"folder {folder}")
         path.unlink()
     return removed
 
