@@ -59,11 +59,12 @@ def document() -> dict[str, Any]:
 
 
 def given(tmp_path: Path, content: str, then: str = "") -> int:
-    """Exit status of a guest in which the kernel's medium is given ``content``; Python does ``then``
+    """Exit status of a guest whose kernel's medium is given ``content``; Python then does ``then``
     with the device ``f``."""
     (tmp_path / "document").write_text(content)
     script = (
-        f"import os; f = os.open('{DEVICE}', os.O_RDWR); text = open('/out/document', 'rb').read()\n"
+        f"import os; f = os.open('{DEVICE}', os.O_RDWR)\n"
+        "text = open('/out/document', 'rb').read()\n"
         "try: os.write(f, text)\n"
         "except OSError as error: open('/out/said', 'wb').write(os.read(f, 4096)); raise\n" + then
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is linked into the guest's kernel: it computes the same everywhere, and may be linked there."""
+"""What is linked into the guest's kernel: it computes the same everywhere, and may be there."""
 
 import json
 import subprocess
@@ -10,19 +10,57 @@ from hoplab.model.resources import BINARIES, PROJECT
 ENGINE = BINARIES / "hoplab-engine.o"
 PACKAGE = "hoplab-medium-kernel"
 FROM_C = {"hoplab_medium_deliver", "hoplab_medium_status", "hoplab_medium_died"}
-FILES = set(
-    "close fstat64 getcwd lseek64 mkdir open64 read readlink realpath stat64 statx write writev".split()
-)
-MEMORY = set("bcmp memcmp memcpy memmove memset mmap mmap64 mremap munmap strlen".split())
-THREAD = set(
-    "__cxa_thread_atexit_impl __errno_location __tls_get_addr gettid pthread_key_create "
-    "pthread_key_delete pthread_mutex_lock pthread_mutex_unlock pthread_setspecific syscall".split()
-)
+FILES = {
+    "close",
+    "fstat64",
+    "getcwd",
+    "lseek64",
+    "mkdir",
+    "open64",
+    "read",
+    "readlink",
+    "realpath",
+    "stat64",
+    "statx",
+    "write",
+    "writev",
+}
+MEMORY = {
+    "bcmp",
+    "memcmp",
+    "memcpy",
+    "memmove",
+    "memset",
+    "mmap",
+    "mmap64",
+    "mremap",
+    "munmap",
+    "strlen",
+}
+THREAD = {
+    "__cxa_thread_atexit_impl",
+    "__errno_location",
+    "__tls_get_addr",
+    "gettid",
+    "pthread_key_create",
+    "pthread_key_delete",
+    "pthread_mutex_lock",
+    "pthread_mutex_unlock",
+    "pthread_setspecific",
+    "syscall",
+}
 """Of the one thread that there is: its own variables, and locks that nobody contends for."""
-PANIC = set(
-    "__dso_handle __xpg_strerror_r abort dl_iterate_phdr free getenv malloc realloc "
-    "rust_eh_personality".split()
-)
+PANIC = {
+    "__dso_handle",
+    "__xpg_strerror_r",
+    "abort",
+    "dl_iterate_phdr",
+    "free",
+    "getenv",
+    "malloc",
+    "realloc",
+    "rust_eh_personality",
+}
 """What Rust's library says of a panic, which ends the guest."""
 UNWINDING = "_Unwind_"
 ALLOWED = FROM_C | FILES | MEMORY | THREAD | PANIC
