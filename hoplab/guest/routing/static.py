@@ -7,6 +7,7 @@ Neighbours are static too: a study of fixed routes has no address resolution in 
 from __future__ import annotations
 
 from hoplab.guest.network.namespaces import Namespaces
+from hoplab.guest.network.routes import Routes
 from hoplab.model.scenario.plan import WIRELESS, Plan
 from hoplab.model.scenario.reach import neighbours, next_hops
 
@@ -14,43 +15,39 @@ from hoplab.model.scenario.reach import neighbours, next_hops
 def install(plan: Plan, namespaces: Namespaces) -> None:
     """A host route for every destination at every station."""
     graph = neighbours(plan.scenario)
-    for station in plan.radios:
-        _neighbours(plan, namespaces, station, graph[station])
-    for destination in plan.address:
-        for station, hop in next_hops(graph, destination).items():
-            _route(plan, namespaces, station, hop, destination)
+    hops = {destination: next_hops(graph, destination) for destination in plan.address}
+    for station in plan.address:
+        with Routes(station) as routes:
+            if station in plan.radios:
+                _neighbours(plan, namespaces, routes, station, graph[station])
+            for destination in plan.address:
+                if (hop := hops[destination].get(station)) is not None:
+                    _route(plan, namespaces, routes, station, hop, destination)
 
 
-def _neighbours(plan: Plan, namespaces: Namespaces, station: str, others: list[str]) -> None:
-    netlink = namespaces.netlink(station)
+def _neighbours(
+    plan: Plan, namespaces: Namespaces, routes: Routes, station: str, others: list[str]
+) -> None:
     index = namespaces.index(station, WIRELESS)
     radios = set(plan.radios)
     for other in others:
         if other in radios:
-            netlink.neigh(
-                "add",
-                dst=plan.address[other],
-                lladdr=plan.mac[other],
-                ifindex=index,
-                state="permanent",
-            )
+            routes.neighbour(plan.address[other], plan.mac[other], index)
 
 
-def _route(plan: Plan, namespaces: Namespaces, station: str, hop: str, destination: str) -> None:
+def _route(
+    plan: Plan, namespaces: Namespaces, routes: Routes, station: str, hop: str, destination: str
+) -> None:
     wired = next((end for end in plan.ends[station] if end.peer_station == hop), None)
-    route: dict[str, object] = {
-        "dst": f"{plan.address[destination]}/32",
-        "prefsrc": plan.address[station],
-    }
-    if metrics := plan.metrics[station].get(destination):
-        route["metrics"] = metrics
     interface = WIRELESS if wired is None else wired.interface
-    route["oif"] = namespaces.index(station, interface)
+    gateway = plan.address[hop] if hop != destination else None
     if wired is not None:
-        route["gateway"] = wired.peer_address
-    elif hop != destination:
-        route["gateway"] = plan.address[hop]
-        route["flags"] = ["onlink"]
-    else:
-        route["scope"] = 253  # link
-    namespaces.netlink(station).route("add", **route)
+        gateway = wired.peer_address
+    routes.route(
+        plan.address[destination],
+        namespaces.index(station, interface),
+        plan.address[station],
+        gateway,
+        onlink=wired is None and gateway is not None,
+        metrics=plan.metrics[station].get(destination),
+    )

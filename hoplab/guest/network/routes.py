@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Host routes and neighbours of a station, in one request to its kernel.
+
+A net of 30 stations with static routes has a thousand of them, and a library's 0.3 ms for each
+were a fifth of a run's start.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+from collections.abc import Mapping
+from types import TracebackType
+
+from hoplab.guest.network.namespaces import inside
+from hoplab.model.errors import HoplabError
+
+RTM_NEWROUTE, RTM_NEWNEIGH = 24, 28
+FLAGS = 0x1 | 0x4 | 0x200 | 0x400
+"""NLM_F_REQUEST, NLM_F_ACK, NLM_F_EXCL, NLM_F_CREATE."""
+NLMSG_ERROR = 2
+HEADER = struct.Struct("=IHHII")
+"""struct nlmsghdr: length, kind, flags, number, sender (linux/netlink.h)."""
+ROUTE = struct.Struct("=8BI")
+"""struct rtmsg (linux/rtnetlink.h)."""
+NEIGHBOUR = struct.Struct("=BBHiHBB")
+"""struct ndmsg (linux/neighbour.h)."""
+RT_TABLE_MAIN, RTPROT_STATIC, RTN_UNICAST = 254, 4, 1
+RT_SCOPE_UNIVERSE, RT_SCOPE_LINK = 0, 253
+RTNH_F_ONLINK = 4
+RTA_DST, RTA_OIF, RTA_GATEWAY, RTA_PREFSRC, RTA_METRICS = 1, 4, 5, 7, 8
+NDA_DST, NDA_LLADDR = 1, 2
+NUD_PERMANENT = 0x80
+METRICS = {"window": 3, "advmss": 8, "initcwnd": 11, "quickack": 15}
+"""RTAX_* by the words of `ip-route(8)`."""
+LARGEST = 1 << 16
+"""Octets of a request: well below what a socket takes at once."""
+
+
+class Routes:
+    """What a station is to know; leaving the context tells its kernel."""
+
+    def __init__(self, station: str) -> None:
+        self._station = station
+        with inside(station):
+            self._socket = socket.socket(
+                socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, socket.NETLINK_ROUTE
+            )
+        self._waiting: list[bytes] = []
+        self._octets = 0
+
+    def __enter__(self) -> Routes:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        where: TracebackType | None,
+    ) -> None:
+        with self._socket:
+            if error is None:
+                self._tell()
+
+    def neighbour(self, address: str, mac: str, interface: int) -> None:
+        """A neighbour for good, who is never asked for."""
+        about = NEIGHBOUR.pack(socket.AF_INET, 0, 0, interface, NUD_PERMANENT, 0, 0)
+        about += _attribute(NDA_DST, socket.inet_aton(address))
+        self._add(RTM_NEWNEIGH, about + _attribute(NDA_LLADDR, bytes.fromhex(mac.replace(":", ""))))
+
+    def route(
+        self,
+        destination: str,
+        interface: int,
+        source: str,
+        gateway: str | None = None,
+        *,
+        onlink: bool = False,
+        metrics: Mapping[str, int] | None = None,
+    ) -> None:
+        """A host's route: straight, or by a ``gateway``, which ``onlink`` is a neighbour whatever
+        the address's prefix says."""
+        scope = RT_SCOPE_LINK if gateway is None else RT_SCOPE_UNIVERSE
+        flags = RTNH_F_ONLINK if onlink else 0
+        kind = RT_TABLE_MAIN, RTPROT_STATIC, scope, RTN_UNICAST
+        about = ROUTE.pack(socket.AF_INET, 32, 0, 0, *kind, flags)
+        about += _attribute(RTA_DST, socket.inet_aton(destination))
+        about += _attribute(RTA_OIF, struct.pack("=I", interface))
+        about += _attribute(RTA_PREFSRC, socket.inet_aton(source))
+        if gateway is not None:
+            about += _attribute(RTA_GATEWAY, socket.inet_aton(gateway))
+        if metrics:
+            values = ((METRICS[name], struct.pack("=I", metrics[name])) for name in metrics)
+            about += _attribute(RTA_METRICS, b"".join(_attribute(*value) for value in values))
+        self._add(RTM_NEWROUTE, about)
+
+    def _add(self, kind: int, about: bytes) -> None:
+        length = HEADER.size + len(about)
+        self._waiting.append(HEADER.pack(length, kind, FLAGS, len(self._waiting), 0) + about)
+        self._octets += length
+        if self._octets > LARGEST:
+            self._tell()
+
+    def _tell(self) -> None:
+        """Send what waits, and read an answer to each."""
+        self._socket.send(b"".join(self._waiting))
+        left = len(self._waiting)
+        self._waiting.clear()
+        self._octets = 0
+        while left > 0:
+            answers = self._socket.recv(LARGEST)
+            at = 0
+            while at < len(answers):
+                length, kind, *_ = HEADER.unpack_from(answers, at)
+                if kind == NLMSG_ERROR:
+                    left -= 1
+                    (code,) = struct.unpack_from("=i", answers, at + HEADER.size)
+                    if code:
+                        raise HoplabError(f"routes of {self._station}: {os.strerror(-code)}")
+                at += (length + 3) & ~3
+
+
+def _attribute(kind: int, value: bytes) -> bytes:
+    """An rtattr; its length is a multiple of 4."""
+    return struct.pack("=HH", 4 + len(value), kind) + value + bytes(-len(value) % 4)
+
