@@ -284,10 +284,10 @@ def test_a_lock_that_the_archive_left_behind(
         assemble.relock, "make", lambda lock, *sources: lock.write_text("deb iw 2 00\n")
     )
     before = assemble.base_key()
-    assert [package.version for package in assemble._fetch()] == ["2"]
+    assert [package.version for package in assemble._fetch(committed)] == ["2"]
     assert "Taking the newest instead" in capsys.readouterr().err
     assert assemble.base_key() != before
-    assert [package.version for package in assemble._fetch()] == ["2"]
+    assert [package.version for package in assemble._fetch(committed)] == ["2"]
     assert capsys.readouterr().err == ""
     committed.write_text("deb iw 3 00\n")
-    assert assemble.lock() == committed
+    assert assemble.lock(committed) == committed

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Protocol
 
 from hoplab.guest.network import wifi, wired, wired_loss
@@ -50,8 +51,19 @@ def own_stations(plan: Plan, network: Network) -> None:
         if station.radio and radios is not None:
             channel, width_mhz = radio.channel or 1, radio.width_mhz or 20
             phy = radios.create(f"radio-{name}", plan.mac[name], channel, width_mhz)
-            wifi.join(name, phy, radio)
+            if plan.scenario.cell:
+                cells().settle(name, phy, radio)
+            else:
+                wifi.join(name, phy, radio)
         address(plan, network.namespaces, station)
+
+
+def cells() -> ModuleType:
+    """What makes cells, which only a scenario that has some loads: what a guest loads beside moves
+    its garbage collections, and by these its clock."""
+    from hoplab.guest.network import cells as module
+
+    return module
 
 
 def build(
@@ -59,7 +71,7 @@ def build(
     created: Callable[[str], None] = lambda name: None,
     stations: Callable[[Plan, Network], None] = own_stations,
 ) -> Network:
-    """Namespaces, radios in one IBSS, wired links, addresses; no routes yet.
+    """Namespaces, radios in one IBSS or at rest for cells, wired links, addresses; no routes yet.
 
     ``created`` is told the name of each namespace as soon as it is there; ``stations`` makes the
     stations with their radios.
@@ -67,7 +79,7 @@ def build(
     network = Network(Namespaces(created), None)
     try:
         stations(plan, network)
-        if plan.radios:
+        if plan.radios and not plan.scenario.cell:
             wifi.introduce(plan.radios, plan.scenario.radio)
         if plan.cables:
             network.namespaces.create(WIRES)

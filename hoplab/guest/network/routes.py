@@ -124,4 +124,3 @@ class Routes:
 def _attribute(kind: int, value: bytes) -> bytes:
     """An rtattr; its length is a multiple of 4."""
     return struct.pack("=HH", 4 + len(value), kind) + value + bytes(-len(value) % 4)
-

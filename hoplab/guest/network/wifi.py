@@ -61,7 +61,7 @@ def centre_mhz(channel: int, width_mhz: int) -> int:
 def join(namespace: str, phy_index: int, radio: Radio) -> None:
     """Move the radio into ``namespace`` as ``wlan0`` and join the IBSS, without a scan."""
     with IW() as iw:
-        _move(iw, phy_index, namespace)
+        move(iw, phy_index, namespace)
     settle(namespace, radio)
 
 
@@ -76,11 +76,11 @@ def settle(namespace: str, radio: Radio) -> None:
         index = interface.get_attr("NL80211_ATTR_IFINDEX")
         phy_index = interface.get_attr("NL80211_ATTR_WIPHY")
         _rename_and_set_ibss(iw, namespace, index)
-        _limits(iw, phy_index, radio)
+        limits(iw, phy_index, radio)
         # Before joining: an IBSS that is up refuses to do without its basic rate, which only
         # broadcasts use here.
         if radio.standard in HT_STANDARDS:
-            _fix_scheme(_name(iw, phy_index), radio)
+            fix_scheme(name_of(iw, phy_index), radio)
         else:
             _fix_rate(iw, index, radio)
         _join(iw, index, radio)
@@ -141,7 +141,7 @@ def _tell_rates(namespace: str, radio: Radio) -> None:
     if radio.standard in HT_STANDARDS:
         body += QOS
     try:
-        _request(
+        request(
             iw,
             "NL80211_CMD_FRAME",
             [
@@ -165,14 +165,14 @@ def _known(namespace: str) -> int:
         iw.close()
 
 
-def _request(iw: Any, command: str, attributes: list[tuple[str, Any]]) -> None:
+def request(iw: Any, command: str, attributes: list[tuple[str, Any]]) -> None:
     message = nl80211cmd()
     message["cmd"] = NL80211_NAMES[command]
     message["attrs"] = attributes
     iw.nlm_request(message, msg_type=iw.prid, msg_flags=NLM_F_REQUEST | NLM_F_ACK)
 
 
-def _move(iw: Any, phy_index: int, namespace: str) -> None:
+def move(iw: Any, phy_index: int, namespace: str) -> None:
     descriptor = os.open(NETNS_DIRECTORY / namespace, os.O_RDONLY)
     try:
         iw.set_wiphy_netns_by_fd(phy_index, descriptor)
@@ -192,14 +192,14 @@ def _rename_and_set_ibss(iw: Any, namespace: str, index: int) -> None:
         route.close()
 
 
-def _limits(iw: Any, phy_index: int, radio: Radio) -> None:
+def limits(iw: Any, phy_index: int, radio: Radio) -> None:
     """RTS threshold (the kernel's "off" is all ones) and retry limits of the wiphy.
 
     The kernel takes no limit above 31; by ``retry_rules = "standard"`` only the medium's count.
     """
     threshold = radio.rts_threshold if radio.rts_threshold is not None else 2347
     value = 0xFFFFFFFF if threshold >= 2347 else threshold
-    _request(
+    request(
         iw,
         "NL80211_CMD_SET_WIPHY",
         [
@@ -213,7 +213,7 @@ def _limits(iw: Any, phy_index: int, radio: Radio) -> None:
 
 def _join(iw: Any, index: int, radio: Radio) -> None:
     basic = bytes([round((radio.basic_rate_mbps or 1) * 2)])
-    _request(
+    request(
         iw,
         "NL80211_CMD_JOIN_IBSS",
         [
@@ -245,7 +245,7 @@ def _fix_rate(iw: Any, index: int, radio: Radio) -> None:
     legacy = struct.pack("=HH", 4 + len(rate), 1)  # NL80211_TXRATE_LEGACY
     legacy += rate.ljust(-(-len(rate) // 4) * 4, b"\0")
     nested = struct.pack("=HH", 4 + len(legacy), band | 0x8000) + legacy
-    _request(
+    request(
         iw,
         "NL80211_CMD_SET_TX_BITRATE_MASK",
         [("NL80211_ATTR_IFINDEX", index), ("NL80211_ATTR_TX_RATES", nested)],
@@ -262,7 +262,7 @@ def _width(radio: Radio) -> list[tuple[str, Any]]:
     ]
 
 
-def _name(iw: Any, phy_index: int) -> str:
+def name_of(iw: Any, phy_index: int) -> str:
     wiphys = iw.list_wiphy()
     return str(
         next(
@@ -273,7 +273,7 @@ def _name(iw: Any, phy_index: int) -> str:
     )
 
 
-def _fix_scheme(name: str, radio: Radio) -> None:
+def fix_scheme(name: str, radio: Radio) -> None:
     """Send at this MCS, width and guard interval alone.
 
     nl80211's mask of rates does not name the last two: under it minstrel would still try others.
@@ -285,11 +285,16 @@ def _fix_scheme(name: str, radio: Radio) -> None:
     else:
         first, streams = MINSTREL_VHT, (radio.streams or 1) - 1
     group = first + 8 * width + 4 * short + streams
+    fix_index(name, group << 4 | mcs)
+
+
+def fix_index(name: str, index: int) -> None:
+    """Have the wiphy called ``name`` send at one of minstrel_ht's rates alone."""
     path = DEBUGFS / name / "rc" / "fixed_rate_idx"
     try:
-        path.write_text(str(group << 4 | mcs))
+        path.write_text(str(index))
     except FileNotFoundError:
         raise MissingTool(
-            f"{path}: not there, so that no MCS can be fixed; mount debugfs at /sys/kernel/debug "
+            f"{path}: not there, so that no rate can be fixed; mount debugfs at /sys/kernel/debug "
             "of a kernel with MAC80211_DEBUGFS, or run with --machine uml"
         ) from None

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from hoplab import __version__
-from hoplab.host.machine import archive, cpio, kernel, relock, root, sealed, store
+from hoplab.host.machine import addition, archive, cpio, kernel, relock, root, sealed, store
 from hoplab.host.machine.archive import Package
 from hoplab.host.machine.cpio import Entry
 from hoplab.host.machine.sealed import Machine
@@ -33,9 +33,10 @@ from hoplab.model.resources import BINARIES, KERNEL_BUILD, PACKAGE, PROJECT
 HERE = Path(__file__).parent
 LOCKS = PROJECT / "locks"
 LOCK = LOCKS / "machine.lock"
+ADDED_LOCK = LOCKS / "access-points.lock"
 INIT = HERE / "sealed-init"
-RECIPE = ("archive.py", "cpio.py", "root.py", "sealed-init")
-"""What the base depends on beside its lock."""
+RECIPE = ("addition.py", "archive.py", "cpio.py", "root.py", "sealed-init")
+"""What the base depends on beside its locks."""
 DAEMONS = ("hoplab-medium", "hoplab-dsr", "hoplab-split", "libhoplab_waiting_select.so")
 KEPT = 8
 """Machines of changed code that stay in the cache, 60 MB each."""
@@ -43,20 +44,20 @@ KEPT_BASES = 3
 """Bases that stay, 100 MB each; another is made again from the cached packages within seconds."""
 
 
-def lock() -> Path:
+def lock(committed: Path) -> Path:
     """What the base is made of: the committed lock, or the one that stands in for it."""
-    instead = _instead()
-    return instead if instead.exists() else LOCK
+    instead = _instead(committed)
+    return instead if instead.exists() else committed
 
 
-def _instead() -> Path:
+def _instead(committed: Path) -> Path:
     """Where a lock of the archive's newest stands in for the committed one as it is now."""
-    return PROJECT / "build" / f"machine-{_digest([LOCK])}.lock"
+    return PROJECT / "build" / f"{committed.stem}-{_digest([committed])}.lock"
 
 
 def base_key() -> str:
-    """Name of the base that belongs to this checkout's lock and recipe."""
-    return _digest([lock(), *(HERE / name for name in RECIPE)])
+    """Name of the base that belongs to this checkout's locks and recipe."""
+    return _digest([lock(LOCK), lock(ADDED_LOCK), *(HERE / name for name in RECIPE)])
 
 
 def _digest(paths: Iterable[Path]) -> str:
@@ -82,7 +83,7 @@ def make_base() -> Path:
         return target
     with store.writing_to(store.cache()):
         store.cache().mkdir(parents=True, exist_ok=True)
-    packages = _fetch()
+    packages, added = _fetch(LOCK), _fetch(ADDED_LOCK)
     target = base_folder()
     with store.writing_to(target.parent):
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -92,10 +93,13 @@ def make_base() -> Path:
         made = work / "made"
         made.mkdir()
         (made / "base.cpio").write_bytes(cpio.dump(entries))
+        (work / "added").mkdir()
+        archived, more = addition.build(added, work / "added")
+        (made / addition.NAME).write_bytes(archived)
         (work / "root").rename(made / "root")  # its interpreter compiles the lab
-        listed = [vars(package) for package in packages]
+        listed = [vars(package) for package in [*packages, *added]]
         (made / "packages.json").write_text(json.dumps(listed), encoding="utf-8")
-        for path, text in licences.items():
+        for path, text in (more | licences).items():
             (made / "licences" / path).parent.mkdir(parents=True, exist_ok=True)
             (made / "licences" / path).write_bytes(text)
         if not target.exists():
@@ -114,21 +118,22 @@ def _prune_bases(bases: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def _fetch() -> dict[Package, Path]:
+def _fetch(committed: Path) -> dict[Package, Path]:
     """The lock's packages. A lock that the archive has left behind makes no checkout useless: the
     newest make another machine, which says so by its hash."""
     cache = store.cache() / "packages"
     try:
-        return archive.fetch(lock(), cache)
+        return archive.fetch(lock(committed), cache)
     except archive.Superseded as error:
         print(
             f"machine: {error}. Taking the newest instead: digests may differ from those of the "
             "locked machine",
             file=sys.stderr,
         )
-    _instead().parent.mkdir(exist_ok=True)
-    relock.make(_instead(), LOCKS / "machine.packages", LOCKS / "python.txt")
-    return archive.fetch(lock(), cache)
+    instead = _instead(committed)
+    instead.parent.mkdir(exist_ok=True)
+    relock.make(instead, committed.with_suffix(".packages"), LOCKS / "python.txt")
+    return archive.fetch(instead, cache)
 
 
 def lab_files() -> list[Path]:
@@ -201,6 +206,7 @@ def _assemble() -> Machine:
         with (folder / sealed.ROOT).open("wb") as file:
             for _, content in layers:
                 file.write(content)
+        _copy(base / addition.NAME, folder / addition.NAME)
         _copy(kernel.path(), folder / sealed.KERNEL, executable=True)
         for path in sorted((kernel.folder() / "modules").iterdir()):
             _copy(path, folder / "modules" / path.name)

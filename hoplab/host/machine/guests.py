@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hoplab.host.machine import confined, kernel, select
+from hoplab.host.machine import addition, confined, kernel, select
 from hoplab.host.machine.clock import START_NS
-from hoplab.host.machine.sealed import Machine
+from hoplab.host.machine.sealed import SHORT, Machine
 from hoplab.model.errors import MissingTool, ScenarioError
 from hoplab.model.resources import IS_CHECKOUT, PROJECT
 
@@ -93,6 +93,8 @@ class SealedGuest(Guest):
 
     machine: Machine
     out: Path | None = None
+    access_points: bool = False
+    """Whether it gets the machine's addition for them."""
 
     @property
     def kernel(self) -> Path:
@@ -110,7 +112,18 @@ class SealedGuest(Guest):
         folder."""
         (folder / "root.cpio").symlink_to(self.machine.root.resolve())
         (folder / "out").symlink_to((self.out or folder).resolve())
-        _write(folder, [], argv)
+        if self.access_points:
+            # A link would lead nowhere in the guest.
+            shutil.copyfile(self._addition(), folder / addition.NAME)
+        _write(folder, [addition.UNPACK] if self.access_points else [], argv)
+
+    def _addition(self) -> Path:
+        if addition.NAME not in self.machine.files:
+            raise MissingTool(
+                f"machine {self.machine.id[:SHORT]}: has no hostapd and no wpa_supplicant, which "
+                "[[cell]] needs; take a newer machine"
+            )
+        return self.machine.folder / addition.NAME
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import tarfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from hoplab.host.machine.archive import PYTHON, Package
@@ -57,7 +57,7 @@ def build(
     licences: dict[str, bytes] = {}
     for package, path in packages.items():
         if package.kind == "deb":
-            _unpack_deb(package, path, tree, licences)
+            unpack_deb(package, path, tree, licences)
         else:
             _unpack_wheel(package, path, tree, licences)
     for name in MERGED:
@@ -81,7 +81,15 @@ def build(
     return from_tree(tree), licences
 
 
-def _unpack_deb(package: Package, path: Path, tree: Path, licences: dict[str, bytes]) -> None:
+def unpack_deb(
+    package: Package,
+    path: Path,
+    tree: Path,
+    licences: dict[str, bytes],
+    wanted: Callable[[str], bool] | None = None,
+) -> None:
+    """Put those files of a package into ``tree`` that are ``wanted``, a root's where nothing is
+    said, and its licences into ``licences``. Raises `MissingTool` where it cannot be unpacked."""
     done = subprocess.run(["dpkg-deb", "--fsys-tarfile", str(path)], capture_output=True)
     if done.returncode != 0:
         raise MissingTool(f"{package.name}: cannot be unpacked: {done.stderr.decode().strip()}")
@@ -91,7 +99,7 @@ def _unpack_deb(package: Package, path: Path, tree: Path, licences: dict[str, by
             if name.split("/")[0] in MERGED:
                 name = f"usr/{name}"
             _note_licence(package, name, member, tar, licences)
-            if not _wanted(name):
+            if not (wanted or _wanted)(name):
                 continue
             target = tree / name
             if member.issym():

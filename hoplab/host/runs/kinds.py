@@ -110,7 +110,8 @@ class Sealed(Runnable):
             )
 
     def run(self, scenario: Scenario, out: Path, watched: Watched) -> int:
-        return _run_guest(SealedGuest(self.machine, out), self._command, scenario, watched)
+        guest = SealedGuest(self.machine, out, access_points=bool(scenario.cell))
+        return _run_guest(guest, self._command, scenario, watched)
 
     def shown(self, scenario: Scenario) -> str:
         whose = f"machine {self.machine.id}, {self.machine.root}"
@@ -247,6 +248,8 @@ def programs(scenario: Scenario) -> list[str]:
         names.append("hoplab-dsr" if protocol == "dsr" else protocol)
     if protocol != "dsr" and any(flow.split for flow in scenario.flow):
         names.append("hoplab-split")
+    if scenario.cell:
+        names += ["hostapd", "wpa_supplicant"]
     return names
 
 

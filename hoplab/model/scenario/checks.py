@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 from hoplab.model.errors import ScenarioError
 from hoplab.model.scenario import programs
+from hoplab.model.scenario.cell_checks import check_cells
 from hoplab.model.scenario.medium_file import MediumFile
 from hoplab.model.scenario.model import Flow, Radio, Scenario
 from hoplab.model.scenario.plan import AIR, ANY, plan
@@ -43,6 +44,7 @@ def check(scenario: Scenario) -> None:
     if any(station.radio for station in scenario.station):
         _channel(scenario.radio)
         check_radio(scenario.radio)
+    check_cells(scenario)
     _routing(scenario)
     _losses(scenario)
     _events(scenario)

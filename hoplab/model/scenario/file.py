@@ -17,7 +17,6 @@ from hoplab.model.errors import ScenarioError
 from hoplab.model.reading import MAX_BYTES, read_text
 from hoplab.model.scenario.keys import UNION
 from hoplab.model.scenario.model import DsrSettings, NestedMistakes, Routing, Scenario
-from hoplab.model.scenario.program import Program
 
 MOST_MISTAKES = 10
 MOST_NAMES = 50
@@ -70,7 +69,7 @@ def told(error: ValidationError, source: str, root: type[BaseModel] = Scenario) 
         nested = item.get("ctx", {}).get("error")
         if isinstance(nested, NestedMistakes):
             lines += [
-                _describe({**one, "loc": (*item["loc"], *nested.path, *one["loc"])}, root)
+                _describe({**one, "loc": (*item["loc"], nested.name, *one["loc"])}, root)
                 for one in nested.error.errors(include_url=False)
             ]
         else:
@@ -207,8 +206,6 @@ def _table_at(root: type[BaseModel], location: typing.Sequence[str | int]) -> ty
     for part in location:
         if (model, part) == (Routing, "settings"):
             return DsrSettings
-        if (model, part) == (Scenario, "program"):
-            model = Program
         if isinstance(part, str) and part in model.model_fields:
             model = _model_in(model.model_fields[part].annotation) or model
     return model

@@ -4,27 +4,26 @@
 A `Scenario` is what a TOML file says after validation. `hoplab.model.scenario.resolve` expands
 topology, movement and radio profile into explicit stations and links; the result is a `Scenario`
 again, so a resolved scenario is itself a valid scenario. Its tables stand in `radio`, `stations`,
-`traffic`, `program`, `split`, `faults` and `dsr`.
+`traffic`, `program`, `cells`, `split`, `faults` and `dsr`.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import PlainValidator, ValidationError, model_validator
 
+from hoplab.model.scenario.cells import MAX_CELLS, Cell
 from hoplab.model.scenario.dsr import DsrSettings
 from hoplab.model.scenario.faults import Event, Loss
 from hoplab.model.scenario.keys import MAX_DURATION_S, Conditions, Number, Table, Text, key
 from hoplab.model.scenario.measure import Measure, Seeded
+from hoplab.model.scenario.program import MAX_PROGRAMS, Program
 from hoplab.model.scenario.radio import RATES_MBPS, Energy, Nic, Radio
 from hoplab.model.scenario.split import Split
 from hoplab.model.scenario.stations import Link, Network, Queue, Station, Topology
 from hoplab.model.scenario.traffic import MAX_FLOWS, Flow, Tcp
-
-if TYPE_CHECKING:
-    from hoplab.model.scenario.program import Program
 
 __all__ = [
     "RATES_MBPS",
@@ -112,38 +111,12 @@ class Routing(Table):
 
 
 class NestedMistakes(ValueError):
-    """The mistakes of a table whose model is found late: that of the key ``name`` of a table that
-    is validated, or of the key that is."""
+    """The mistakes of a table that another key's value decides about."""
 
-    def __init__(self, name: str | None, error: ValidationError) -> None:
-        super().__init__(f"{error.error_count()} mistakes")
-        self.path = () if name is None else (name,)
+    def __init__(self, name: str, error: ValidationError) -> None:
+        super().__init__(f"{name}: {error.error_count()} mistakes")
+        self.name = name
         self.error = error
-
-
-def _programs(value: object) -> object:
-    """A guest that loads more takes more readings of its clock, which moves every later draw of
-    lots. So the model of programs is loaded where there are some."""
-    if not value:
-        return ()
-    from hoplab.model.scenario.program import MAX_PROGRAMS, PROGRAMS
-
-    try:
-        found = PROGRAMS.validate_python(value)
-    except ValidationError as error:
-        raise NestedMistakes(None, error) from None
-    if len(found) > MAX_PROGRAMS:
-        raise ValueError(f"{len(found)} programs; at most {MAX_PROGRAMS}")
-    return found
-
-
-if TYPE_CHECKING:
-    Programs = tuple[Program, ...]
-else:
-    Programs = Annotated[
-        object,
-        PlainValidator(_programs, json_schema_input_type=tuple[dict[str, object], ...]),
-    ]
 
 
 class Scenario(Seeded):
@@ -162,15 +135,23 @@ class Scenario(Seeded):
     topology: Topology = key(Topology(), "a network to choose from")
     station: tuple[Station, ...] = key((), "the hosts, where topology.kind is explicit")
     link: tuple[Link, ...] = key((), "wired links", max_length=2000)
+    cell: tuple[Cell, ...] = key((), "access points and their clients", max_length=MAX_CELLS)
     radio: Radio = key(Radio(), "the channel")
     routing: Routing = key(Routing(), "who routes")
     tcp: Tcp = key(Tcp(), "how TCP is set")
     split: Split | None = key(None, "Split-TCP: which stations are proxies of TCP flows, and how")
     flow: tuple[Flow, ...] = key((), "what is sent", max_length=MAX_FLOWS)
-    program: Programs = key((), "programs of the user's at stations")
+    program: tuple[Program, ...] = key(
+        (), "programs of the user's at stations", max_length=MAX_PROGRAMS
+    )
     loss: tuple[Loss, ...] = key((), "frames lost on top of the channel", max_length=1000)
     event: tuple[Event, ...] = key((), "what happens at a time", max_length=10_000)
     measure: Measure = key(Measure(), "what is recorded beside the tables of every run")
+
+    def cell_of(self, station: str) -> Cell | None:
+        """The cell whose access point or client ``station`` is."""
+        members = (cell for cell in self.cell if station in cell.members)
+        return next(members, None)
 
     @property
     def is_found(self) -> bool:

@@ -7,7 +7,7 @@ import re
 import shlex
 from typing import Annotated, Literal
 
-from pydantic import Field, TypeAdapter, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from hoplab.model.scenario.keys import (
     MAX_DURATION_S,
@@ -155,7 +155,3 @@ class Program(Table):
     def words(self) -> list[str]:
         """The command line: the program and its arguments."""
         return shlex.split(self.run)
-
-
-PROGRAMS = TypeAdapter(tuple[Program, ...])
-"""Of a scenario."""

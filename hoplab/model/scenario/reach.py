@@ -59,20 +59,30 @@ def distance_m(radio: Radio, threshold_dbm: float) -> float:
 
 def narrowest_mtu(scenario: Scenario) -> int:
     """Octets of the largest IP packet that every interface takes."""
-    narrow = scenario.link or scenario.program or scenario.is_found
+    narrow = scenario.link or scenario.cell or scenario.program or scenario.is_found
     tunnelled = scenario.routing.protocol in ("dsr", "batman-adv")
     return ETHERNET_MTU if narrow or tunnelled else RADIO_MTU
 
 
 def neighbours(scenario: Scenario) -> dict[str, list[str]]:
-    """Who can talk to whom directly at time 0: radios within reach, and ends of wired links."""
+    """Who can talk to whom directly at time 0: radios within reach, and ends of wired links. In a
+    cell these are the access point and its clients, which reach each other by way of it."""
     graph: dict[str, list[str]] = {station.name: [] for station in scenario.station}
     places = [(station.name, station.place()) for station in scenario.station if station.radio]
     reach = reach_m(scenario.radio) if places else 0.0
     for a, at_a in places:
         for b, at_b in places:
-            if a != b and math.dist(at_a, at_b) <= reach:
+            if a != b and math.dist(at_a, at_b) <= reach and not scenario.cell:
                 graph[a].append(b)
+    for cell in scenario.cell:
+        at = dict(places)
+        served = [
+            one
+            for one in cell.members
+            if one in at and math.dist(at[one], at[cell.access_point]) <= reach
+        ]
+        for one in served:
+            graph[one] += [other for other in served if other != one]
     for link in scenario.link:
         for a, b in (link.ends, link.ends[::-1]):
             if b not in graph[a]:

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ValidationError
 from hoplab.model.errors import ScenarioError
 from hoplab.model.resources import PRESETS, PROFILES, TOPOLOGIES
 from hoplab.model.scenario import movement, programs
+from hoplab.model.scenario.cells import Cell
 from hoplab.model.scenario.checks import check, check_medium
 from hoplab.model.scenario.medium_file import MediumFile
 from hoplab.model.scenario.model import (
@@ -44,6 +45,8 @@ WARM_UP_S = {
 }
 """Proactive protocols need several hello intervals before all routes of a 10-hop chain stand, and
 batman-adv's link qualities are means over its 64 last OGMs, one a second."""
+ASSOCIATION_S = 10.0
+"""In which access points begin and their clients scan, associate and agree on keys."""
 DEFAULT_MSS = 1460
 MAX_LEGS = 1_000_000
 """Of all stations of a random waypoint movement."""
@@ -78,11 +81,10 @@ def resolve(scenario: Scenario, folder: Path = Path(), walk: Walk = no_walk) -> 
             "topology": Topology(),
             "station": stations,
             "link": links,
+            "cell": tuple(_cell(cell, i) for i, cell in enumerate(scenario.cell)),
             "radio": radio,
             "routing": _with_preset(scenario.routing),
-            "warm_up_s": WARM_UP_S[scenario.routing.protocol]
-            if scenario.warm_up_s is None
-            else scenario.warm_up_s,
+            "warm_up_s": _warm_up_s(scenario) if scenario.warm_up_s is None else scenario.warm_up_s,
             "split": None,
             "flow": tuple(_flow(flow, i, scenario) for i, flow in enumerate(scenario.flow)),
             "program": tuple(
@@ -100,6 +102,15 @@ def resolve(scenario: Scenario, folder: Path = Path(), walk: Walk = no_walk) -> 
         )
     check(resolved)
     return resolved
+
+
+def _warm_up_s(scenario: Scenario) -> float:
+    return max(WARM_UP_S[scenario.routing.protocol], ASSOCIATION_S if scenario.cell else 0.0)
+
+
+def _cell(cell: Cell, index: int) -> Cell:
+    name = cell.name or f"cell{index}"
+    return cell.model_copy(update={"name": name, "ssid": cell.ssid or name})
 
 
 def resolve_medium(medium: MediumFile) -> MediumFile:

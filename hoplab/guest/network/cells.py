@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cells: access points by hostapd, clients by wpa_supplicant, over the radios of stations."""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+import time
+from pathlib import Path
+from typing import NoReturn
+
+from pyroute2 import IW, IPRoute
+
+from hoplab.guest.network import wifi
+from hoplab.guest.network.namespaces import Namespaces, inside
+from hoplab.guest.system.processes import READY_POLL_S, Daemon, Daemons, last_line, program
+from hoplab.model.errors import DaemonDied
+from hoplab.model.scenario.cells import Cell
+from hoplab.model.scenario.plan import WIRELESS, Plan
+from hoplab.model.scenario.radio import DSSS_MBPS, HT_STANDARDS, OFDM_MBPS, RATES_OF_STANDARD, Radio
+from hoplab.model.scenario.reach import ETHERNET_MTU
+
+BEACON_INTERVAL_TU = 100
+MODES = {"802.11": "b", "802.11b": "b", "802.11g": "g"}
+"""hostapd's names of standards at 2.4 GHz; those at 5 GHz are "a"."""
+POWER_SAVE_OFF = 0
+MINSTREL_CCK, MINSTREL_OFDM = 16, 17
+"""The groups of rates before HT in minstrel_ht."""
+READY = {"hostapd": b"state=ENABLED", "wpa_supplicant": b"wpa_state=COMPLETED"}
+"""What each says of itself when its station is ready: it sends beacons, it has its keys."""
+LARGEST_REPLY_BYTES = 4096
+
+
+def settle(namespace: str, phy_index: int, radio: Radio) -> None:
+    """Move the radio into ``namespace`` as ``wlan0``, which hostapd or wpa_supplicant takes on."""
+    with IW() as iw:
+        wifi.move(iw, phy_index, namespace)
+    with inside(namespace):
+        iw, route = IW(), IPRoute()
+    try:
+        index = next(
+            entry.get_attr("NL80211_ATTR_IFINDEX")
+            for entry in iw.get_interfaces_dump()
+            if entry.get_attr("NL80211_ATTR_IFNAME")
+        )
+        route.link("set", index=index, state="down")
+        route.link("set", index=index, ifname=WIRELESS, mtu=ETHERNET_MTU)
+        route.link("set", index=index, state="up")
+        wifi.limits(iw, phy_index, radio)
+        wifi.request(
+            iw,
+            "NL80211_CMD_SET_POWER_SAVE",
+            [
+                ("NL80211_ATTR_IFINDEX", index),
+                ("NL80211_ATTR_PS_STATE", struct.pack("=I", POWER_SAVE_OFF)),
+            ],
+        )
+        if radio.standard in HT_STANDARDS:
+            wifi.fix_scheme(wifi.name_of(iw, phy_index), radio)
+        elif radio.rate_mbps not in (None, "auto"):
+            wifi.fix_index(wifi.name_of(iw, phy_index), _index(float(str(radio.rate_mbps))))
+    finally:
+        route.close()
+        iw.close()
+
+
+def _index(mbps: float) -> int:
+    """Of a rate before HT, in minstrel_ht. The interface's mask of rates must have a basic rate in
+    it, which a rate of data alone need not be."""
+    if mbps in DSSS_MBPS:
+        return MINSTREL_CCK << 4 | DSSS_MBPS.index(mbps)
+    return MINSTREL_OFDM << 4 | OFDM_MBPS.index(mbps)
+
+
+def associate(
+    plan: Plan, namespaces: Namespaces, out: Path, daemons: Daemons, deadline_s: float
+) -> None:
+    """Start every access point and every client; return when all clients are associated and have
+    their keys. Raises `HoplabError` where one has not by ``deadline_s`` of CLOCK_MONOTONIC."""
+    points, clients = [], []
+    for cell in plan.scenario.cell:
+        points.append(Member("hostapd", cell.access_point, _hostapd(plan, cell)))
+        settings = _supplicant(plan, cell)
+        clients += [Member("wpa_supplicant", name, settings) for name in cell.clients]
+    # One after the other: clients that begin at the same instant of virtual time would send the
+    # same frames at the same instants, and collide without end.
+    for member in (*points, *clients):
+        member.start(namespaces, out, daemons)
+        member.wait(deadline_s)
+
+
+class Member:
+    """A station of a cell with the program that makes it one."""
+
+    def __init__(self, name: str, station: str, settings: list[str]) -> None:
+        self._program, self._station, self._settings = name, station, settings
+        self._folder = Path(f"/run/hoplab-{os.getpid()}-{station}")
+        """Of the program's control socket, which removes it: the path of a run's folder may be too
+        long for a socket's."""
+
+    def start(self, namespaces: Namespaces, out: Path, daemons: Daemons) -> None:
+        """Start the program; it ends with ``daemons``."""
+        name = f"{self._program}-{self._station}"
+        self._folder.mkdir(mode=0o700, exist_ok=True)
+        settings, log = (out / "logs" / f"{name}.{ending}" for ending in ("conf", "log"))
+        lines = [f"ctrl_interface={self._folder}", *self._settings]
+        settings.write_text("\n".join(lines) + "\n", encoding="ascii")
+        options = [] if self._program == "hostapd" else ["-D", "nl80211", "-i", WIRELESS, "-c"]
+        command = [program(self._program), *options, str(settings)]
+        process = namespaces.spawn(self._station, command, log)
+        self._daemon = daemons.add(Daemon(name, process, log))
+
+    def wait(self, deadline_s: float) -> None:
+        """Return when the program says that the station is ready. Every event of its is a reason
+        to ask."""
+        own = self._folder / "lab"
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
+            sock.bind(str(own))
+            self._connect(sock, deadline_s)
+            sock.send(b"ATTACH")
+            sock.send(b"STATUS")
+            reply = b""
+            while READY[self._program] not in reply.splitlines():
+                sock.settimeout(max(0.0, deadline_s - time.monotonic()) or 1e-3)
+                try:
+                    reply = sock.recv(LARGEST_REPLY_BYTES)
+                except TimeoutError:
+                    self._fail(f"is not ready at time 0: {_state(reply)}; raise warm_up_s, or")
+                except OSError:
+                    self._fail("ended:")
+                if reply.startswith(b"<"):
+                    sock.send(b"STATUS")
+            sock.send(b"DETACH")
+        own.unlink()
+
+    def _connect(self, sock: socket.socket, deadline_s: float) -> None:
+        while True:
+            try:
+                sock.connect(str(self._folder / WIRELESS))
+                return
+            except OSError:
+                if self._daemon.process.poll() is not None or time.monotonic() > deadline_s:
+                    self._fail("did not start:")
+                time.sleep(READY_POLL_S)
+
+    def _fail(self, how: str) -> NoReturn:
+        log = self._daemon.log
+        raise DaemonDied(f"{self._daemon.name}: {how} {last_line(log)}; see logs/{log.name}")
+
+
+def _state(reply: bytes) -> str:
+    """What a reply to STATUS says of the state."""
+    lines = reply.decode("ascii", "replace").splitlines()
+    return next((line for line in lines if line.startswith(("state=", "wpa_state="))), "no answer")
+
+
+def _hostapd(plan: Plan, cell: Cell) -> list[str]:
+    """hostapd.conf(5) of the access point."""
+    radio = plan.scenario.radio
+    standard = str(radio.standard)
+    ht = standard in HT_STANDARDS
+    return [
+        f"interface={WIRELESS}",
+        "driver=nl80211",
+        f"ssid2={_hex(cell)}",
+        f"hw_mode={MODES.get(standard, 'a')}",
+        f"channel={radio.channel}",
+        f"beacon_int={BEACON_INTERVAL_TU}",
+        f"supported_rates={_rates(*RATES_OF_STANDARD[standard])}",
+        f"basic_rates={_rates(radio.basic_rate_mbps or 1)}",
+        f"preamble={int(radio.preamble == 'short')}",
+        f"wmm_enabled={int(ht)}",
+        *(_high_throughput(radio) if ht else []),
+        "auth_algs=1",
+        *_keys(cell),
+    ]
+
+
+def _rates(*mbps: float) -> str:
+    """In units of 100 kbit/s."""
+    return " ".join(str(round(rate * 10)) for rate in mbps)
+
+
+def _high_throughput(radio: Radio) -> list[str]:
+    channel, width_mhz = radio.channel or 36, radio.width_mhz or 20
+    capable = "[SHORT-GI-20]"
+    if width_mhz > 20:
+        above = wifi.centre_mhz(channel, 40) > wifi.frequency_mhz(channel)
+        capable += f"[HT40{'+' if above else '-'}][SHORT-GI-40]"
+    lines = ["ieee80211n=1", f"ht_capab={capable}"]
+    if radio.standard == "802.11ac":
+        lines += ["ieee80211ac=1", "vht_capab=[SHORT-GI-80]"]
+        lines.append(f"vht_oper_chwidth={int(width_mhz == 80)}")
+        if width_mhz == 80:
+            centre = (wifi.centre_mhz(channel, 80) - wifi.frequency_mhz(0)) // 5
+            lines.append(f"vht_oper_centr_freq_seg0_idx={centre}")
+    return lines
+
+
+def _keys(cell: Cell) -> list[str]:
+    if cell.security == "open":
+        return []
+    lines = ["wpa=2", "rsn_pairwise=CCMP", f"wpa_passphrase={cell.passphrase}"]
+    if cell.security == "wpa2":
+        return [*lines, "wpa_key_mgmt=WPA-PSK"]
+    # WPA3 asks for protected management frames.
+    return [*lines, "wpa_key_mgmt=SAE", "ieee80211w=2"]
+
+
+def _supplicant(plan: Plan, cell: Cell) -> list[str]:
+    """wpa_supplicant.conf(5) of a client, which looks for its access point on its channel alone."""
+    frequency = wifi.frequency_mhz(plan.scenario.radio.channel or 1)
+    management = {"open": "NONE", "wpa2": "WPA-PSK", "wpa3": "SAE"}[cell.security]
+    lines = [
+        "p2p_disabled=1",
+        "network={",
+        f"ssid={_hex(cell)}",
+        f"bssid={plan.mac[cell.access_point]}",
+        f"scan_freq={frequency}",
+        f"freq_list={frequency}",
+        f"key_mgmt={management}",
+    ]
+    if cell.security != "open":
+        lines += ["proto=RSN", "pairwise=CCMP", "group=CCMP", f'psk="{cell.passphrase}"']
+    if cell.security == "wpa3":
+        lines.append("ieee80211w=2")
+    return [*lines, "}"]
+
+
+def _hex(cell: Cell) -> str:
+    """The network's name as both programs read it whatever characters it has."""
+    return (cell.ssid or "").encode().hex()

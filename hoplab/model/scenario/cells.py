@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The keys of `[[cell]]`: an access point and its clients."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import AfterValidator, Field, model_validator
+
+from hoplab.model.scenario.keys import Conditions, Name, Table, Text, key
+
+LONGEST_SSID_BYTES = 32
+"""IEEE 802.11-2020 9.4.2.2."""
+MAX_CELLS = 100
+PASSPHRASE = "correct horse battery staple"
+
+
+def _ssid(text: str) -> str:
+    if not 1 <= len(text.encode()) <= LONGEST_SSID_BYTES or not text.isprintable():
+        raise ValueError(
+            f"{text[:40]!r} is no network's name: 1 to {LONGEST_SSID_BYTES} octets, all printable"
+        )
+    return text
+
+
+Ssid = Annotated[Text, AfterValidator(_ssid)]
+Passphrase = Annotated[str, Field(strict=True, pattern=r"^[ -~]{8,63}$")]
+"""IEEE 802.11-2020 J.4.1."""
+
+
+class Cell(Table):
+    """An access point and the stations that are associated with it at time 0."""
+
+    only: ClassVar[Conditions] = {"passphrase": ("security", ("wpa2", "wpa3"))}
+
+    name: Annotated[str, Field(strict=True, pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$")] | None = (
+        key(None, "in records and reports; cell0, cell1, … where it is not given")
+    )
+    access_point: Name = key(..., "the station that is it")
+    clients: tuple[Name, ...] = key(..., "the stations that it serves", min_length=1)
+    ssid: Ssid | None = key(None, "the network's name on the air; the cell's where it is not given")
+    security: Literal["open", "wpa2", "wpa3"] = key(
+        "open", "open; wpa2: a key by WPA2-Personal; wpa3: by WPA3-Personal (SAE)"
+    )
+    passphrase: Passphrase = key(PASSPHRASE, "8 to 63 printable ASCII characters")
+
+    @model_validator(mode="after")
+    def _check(self) -> Cell:
+        if self.access_point in self.clients:
+            raise ValueError(f"clients: {self.access_point} is the access point itself; remove it")
+        if len(set(self.clients)) < len(self.clients):
+            raise ValueError("clients: one is given twice")
+        return self
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The access point and its clients."""
+        return (self.access_point, *self.clients)
