@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Access points and their clients: association, keys, traffic by way of the access point."""
 
-import subprocess
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
+import tomli_w
+
+from hoplab.host import results
+from tests.validate.saturation import DSSS, OFDM, maximum_mbps, received_mbps, sender, station
+from tests.validate.throughput import SCHEMES, ht_us, legacy_us
 
 Run = Callable[..., dict[str, Any]]
-Hoplab = Callable[..., subprocess.CompletedProcess[str]]
 CELL = """
 duration_s = 5
 [radio]
@@ -56,3 +61,81 @@ def test_clients_reach_each_other_by_way_of_the_access_point(
 def test_a_cell_has_the_same_digest_twice(run_scenario: Run) -> None:
     text = secured("wpa3") + BETWEEN_CLIENTS
     assert run_scenario(text)["digest"] == run_scenario(text)["digest"]
+
+
+WITH_UPLINK = """
+duration_s = 5
+[radio]
+profile = "80211g"
+[[station]]
+name = "ap"
+[[station]]
+name = "n0"
+x_m = 30
+[[station]]
+name = "other"
+x_m = 60
+[[station]]
+name = "m0"
+x_m = 90
+[[station]]
+name = "srv"
+radio = false
+[[cell]]
+access_point = "ap"
+clients = ["n0"]
+[[cell]]
+access_point = "other"
+clients = ["m0"]
+security = "wpa3"
+[[link]]
+ends = ["ap", "srv"]
+rate_mbps = 100
+[[link]]
+ends = ["other", "srv"]
+rate_mbps = 100
+"""
+
+
+def test_cells_on_one_channel_with_wires_behind_their_access_points(run_scenario: Run) -> None:
+    """By way of both cells a packet is two frames on the one channel, as it is within one."""
+    flow = '[[flow]]\nsource = "{}"\ndestination = "{}"\n'
+    down = run_scenario(WITH_UPLINK + flow.format("srv", "n0"))["flows"][0]["goodput_kbps"]
+    across = run_scenario(WITH_UPLINK + flow.format("m0", "n0"))["flows"][0]["goodput_kbps"]
+    assert 0.35 * down < across < 0.5 * down
+
+
+CCMP_BYTES = 16
+"""Header and integrity code of a protected frame (IEEE 802.11-2020 12.5.3.2)."""
+LEGACY_24 = ({"profile": "80211a", "rate_mbps": 24.0}, OFDM, partial(legacy_us, 24.0))
+DSSS_2 = ({"profile": "80211b", "rate_mbps": 2.0}, DSSS, partial(legacy_us, 2.0))
+HT = (SCHEMES["HT-20-MCS-7"].radio, OFDM, partial(ht_us, SCHEMES["HT-20-MCS-7"]))
+
+
+@pytest.mark.parametrize(
+    ("case", "security"),
+    [(LEGACY_24, "open"), (LEGACY_24, "wpa2"), (DSSS_2, "wpa3"), (HT, "wpa3")],
+    ids=["24-Mbps-open", "24-Mbps-wpa2", "2-Mbps-wpa3", "HT-wpa3"],
+)
+def test_a_client_has_the_throughput_that_the_standard_leaves(
+    tmp_path: Path, run_scenario: Run, case: tuple[Any, ...], security: str
+) -> None:
+    """The theoretical maximum, less the share of the time that beacons take; `make validate` allows
+    as much for a pair of ad hoc stations."""
+    radio, timing, data_us = case
+    protection = 0 if security == "open" else CCMP_BYTES
+    maximum = maximum_mbps(timing, 1000, data_us(1000 + protection), rts=False)
+    scenario = {
+        "duration_s": 5.0,
+        "station": [station("ap", 0.0), station("n0", 50.0)],
+        "cell": [{"access_point": "ap", "clients": ["n0"], "security": security}],
+        "radio": radio,
+        "flow": [sender("n0", "ap", 1000, 1.1 * maximum)],
+        "measure": {"packets": True},
+    }
+    run_scenario(tomli_w.dumps(scenario))
+    found = results.load(tmp_path / "run1")
+    beacons = sum(row["airtime_beacon_s"] for row in found.rows("radios")) / 5.0
+    assert 0.001 < beacons < 0.01
+    got = received_mbps(found, from_s=1.0)["n0-ap"]
+    assert got == pytest.approx(maximum * (1 - beacons), rel=0.015)

@@ -77,11 +77,11 @@ class Case:
         return maximum_mbps(self.timing, payload, self.data_us(payload), rts)
 
 
-def _legacy_us(rate_mbps: float, payload: int) -> float:
+def legacy_us(rate_mbps: float, payload: int) -> float:
     return air_us(payload + HEADERS_BYTES, rate_mbps)
 
 
-def _ht_us(scheme: Scheme, payload: int) -> float:
+def ht_us(scheme: Scheme, payload: int) -> float:
     return scheme.air_us(payload + HEADERS_BYTES + QOS_BYTES)
 
 
@@ -91,7 +91,7 @@ def cases() -> list[Case]:
             f"{rate:g}-Mbps",
             {"profile": "80211b" if rate in DSSS_MBPS else "80211a", "rate_mbps": rate},
             DSSS if rate in DSSS_MBPS else OFDM,
-            partial(_legacy_us, rate),
+            partial(legacy_us, rate),
         )
         for rate in RATES_MBPS
     ]
@@ -100,7 +100,7 @@ def cases() -> list[Case]:
             name,
             scheme.radio,
             OFDM,
-            partial(_ht_us, scheme),
+            partial(ht_us, scheme),
         )
         for name, scheme in SCHEMES.items()
     ]

@@ -29,6 +29,8 @@ MINSTREL_CCK, MINSTREL_OFDM = 16, 17
 """The groups of rates before HT in minstrel_ht."""
 READY = {"hostapd": b"state=ENABLED", "wpa_supplicant": b"wpa_state=COMPLETED"}
 """What each says of itself when its station is ready: it sends beacons, it has its keys."""
+BAND_5_GHZ_MHZ = 5000
+"""From which channels are counted (IEEE 802.11-2020 17.3.8.4.2)."""
 LARGEST_REPLY_BYTES = 4096
 
 
@@ -118,20 +120,20 @@ class Member:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
             sock.bind(str(own))
             self._connect(sock, deadline_s)
-            sock.send(b"ATTACH")
-            sock.send(b"STATUS")
             reply = b""
-            while READY[self._program] not in reply.splitlines():
-                sock.settimeout(max(0.0, deadline_s - time.monotonic()) or 1e-3)
-                try:
+            try:
+                sock.send(b"ATTACH")
+                sock.send(b"STATUS")
+                while READY[self._program] not in reply.splitlines():
+                    sock.settimeout(max(deadline_s - time.monotonic(), 1e-3))
                     reply = sock.recv(LARGEST_REPLY_BYTES)
-                except TimeoutError:
-                    self._fail(f"is not ready at time 0: {_state(reply)}; raise warm_up_s, or")
-                except OSError:
-                    self._fail("ended:")
-                if reply.startswith(b"<"):
-                    sock.send(b"STATUS")
-            sock.send(b"DETACH")
+                    if reply.startswith(b"<"):
+                        sock.send(b"STATUS")
+                sock.send(b"DETACH")
+            except TimeoutError:
+                self._fail(f"is not ready at time 0 ({_state(reply)}); raise warm_up_s:")
+            except OSError:
+                self._fail("did not start:")
         own.unlink()
 
     def _connect(self, sock: socket.socket, deadline_s: float) -> None:
@@ -193,7 +195,7 @@ def _high_throughput(radio: Radio) -> list[str]:
         lines += ["ieee80211ac=1", "vht_capab=[SHORT-GI-80]"]
         lines.append(f"vht_oper_chwidth={int(width_mhz == 80)}")
         if width_mhz == 80:
-            centre = (wifi.centre_mhz(channel, 80) - wifi.frequency_mhz(0)) // 5
+            centre = (wifi.centre_mhz(channel, 80) - BAND_5_GHZ_MHZ) // 5
             lines.append(f"vht_oper_centr_freq_seg0_idx={centre}")
     return lines
 
