@@ -17,6 +17,9 @@ from hoplab.guest.traffic.flows import Side
 from hoplab.model.errors import DaemonDied, HoplabError
 from hoplab.model.scenario.plan import Plan
 
+COLLECTION_S = 60
+"""The guest's garbage is collected so often, and at no other time (`hoplab.guest.lab.__main__`)."""
+
 
 class Planned:
     """Feeds a `Runtime` from a plan."""
@@ -86,6 +89,8 @@ class Planned:
 
     def _tick(self, t_s: float) -> None:
         """Once a second, whatever the interval of samples is."""
+        if t_s % COLLECTION_S == 0:
+            gc.collect()
         runtime = self._runtime
         runtime.captures.drain()
         if runtime.programs is not None:
@@ -120,8 +125,7 @@ def planned(started: Started, undo: CleanUp) -> Planned:
     run = Planned(started.built.plan, runtime)
     run.serve()
     runtime.account.write(started.built.out)
-    # What the set-up left to be collected, sockets among it, is closed now: a garbage collector
-    # closes it after so many allocations, and closing takes readings of the clock.
+    # What the set-up left to be collected, sockets among it, is closed now.
     gc.collect()
     late_s = started.clock.now_s()
     if started.real_time and late_s > 0:

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs of a run: started, awaited, watched, stopped.
-
-Only a run with programs imports this: an import in the guest costs it readings of the clock, and
-virtual time with them.
-"""
+"""The programs of a run: started, awaited, watched, stopped."""
 
 from __future__ import annotations
 

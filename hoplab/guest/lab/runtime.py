@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from hoplab.guest.lab.cleanup import CleanUp
+from hoplab.guest.lab.programs import Programs
 from hoplab.guest.lab.started import Started
 from hoplab.guest.probes.captures import Captures
 from hoplab.guest.probes.sampler import Sampler
@@ -23,9 +23,6 @@ from hoplab.guest.traffic.flows import Side
 from hoplab.model.errors import DaemonDied
 from hoplab.model.records.writer import Records
 from hoplab.model.scenario.plan import Conversation
-
-if TYPE_CHECKING:
-    from hoplab.guest.lab.programs import Programs
 
 Action = Callable[[float], None]
 """Does one thing; its argument is the scenario time in s that records of it bear."""
@@ -76,9 +73,6 @@ class Runtime:
         undo.later(self._stop)
         self.programs: Programs | None = None
         if built.plan.scenario.program:
-            # Here, since a run without programs shall not import it: see there.
-            from hoplab.guest.lab.programs import Programs
-
             self.programs = Programs(
                 built.plan, self._namespaces, self._out, self.clock, self.records
             )

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from types import ModuleType
 from typing import Protocol
 
-from hoplab.guest.network import wifi, wired, wired_loss
+from hoplab.guest.network import cells, wifi, wired, wired_loss
 from hoplab.guest.network.hwsim import Radios
 from hoplab.guest.network.namespaces import Namespaces
 from hoplab.model.errors import MissingTool
@@ -52,18 +51,10 @@ def own_stations(plan: Plan, network: Network) -> None:
             channel, width_mhz = radio.channel or 1, radio.width_mhz or 20
             phy = radios.create(f"radio-{name}", plan.mac[name], channel, width_mhz)
             if plan.scenario.cell:
-                cells().settle(name, phy, radio)
+                cells.settle(name, phy, radio)
             else:
                 wifi.join(name, phy, radio)
         address(plan, network.namespaces, station)
-
-
-def cells() -> ModuleType:
-    """What makes cells, which only a scenario that has some loads: what a guest loads beside moves
-    its garbage collections, and by these its clock."""
-    from hoplab.guest.network import cells as module
-
-    return module
 
 
 def build(
