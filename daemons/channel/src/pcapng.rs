@@ -122,6 +122,7 @@ impl Capture {
             // Where somebody received it.
             signal_dbm: captured.signal_dbm.map(dbm),
             noise_dbm: Some(dbm(self.noise_dbm)),
+            tx_flags: None,
             ht: match captured.rate.modulation() {
                 Modulation::Ht(scheme) => Some(ht(scheme)),
                 _ => None,

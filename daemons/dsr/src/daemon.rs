@@ -7,24 +7,25 @@ use crate::config::{Config, Overhear};
 use crate::control;
 use crate::elfn::Elfn;
 use crate::error::Error;
+use crate::filter;
+use crate::monitor::{self, Monitor};
 use crate::outbox::{Frame, Outbox};
 use crate::records::{Counters, Events};
 use crate::samples::SplitSamples;
-use crate::{monitor, nl80211};
+use crate::stack;
 use hoplab_base::{Duration, Instant};
-use hoplab_dsr_core::{Dsr, LinkDestination, Mac, Output, Token};
+use hoplab_dsr_core::settings::Acknowledgement;
+use hoplab_dsr_core::{Dsr, LinkDestination, Mac, Output, Settings, Token};
 use hoplab_dsr_split::Splitting;
 use hoplab_linux::control::Control;
 use hoplab_linux::interface::Configurator;
-use hoplab_linux::netlink::Netlink;
 use hoplab_linux::packet::{self, Receives};
 use hoplab_linux::tun::Tun;
 use hoplab_linux::{
-    calls, privileges, signals, wait, want_statuses, Clock, Found, Interest, Ring, Statuses,
+    calls, privileges, signals, wait, want_statuses, Clock, Found, Interest, Ring, Room, Statuses,
 };
 use hoplab_wire::{ethernet, ETHERTYPE_ARP, ETHERTYPE_IPV4};
 use std::collections::{BTreeMap, VecDeque};
-use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, OwnedFd};
 
 /// Longest wait without looking at the clock.
@@ -45,12 +46,16 @@ pub struct Daemon {
     own: Mac,
     clock: Clock,
     tun: Tun,
-    /// Receives; `sender` sends and gets the statuses.
+    /// Receives what `passing` does not.
     link: Ring,
+    /// Data of others for others. While neither the queue nor the driver lets it go on, it may
+    /// wait here: nothing else is done before it was read, so all is decided as if it had been
+    /// read when it came.
+    passing: Ring,
+    may_wait: bool,
+    /// Sends, and gets the statuses where `sent` does not.
     sender: OwnedFd,
-    overhear: Option<Ring>,
-    /// Keeps the monitor interface alive.
-    _monitor: Option<Netlink>,
+    monitor: Monitor,
     control: Control,
     elfn: Option<Elfn>,
     outbox: Outbox,
@@ -74,15 +79,14 @@ pub struct Daemon {
 /// What a wait found.
 struct Woken {
     link: Found,
+    passing: Found,
     tun: Found,
     control: Found,
     sender: Found,
+    sent: Found,
     /// Whether a status would have ended the wait.
     awaited_status: bool,
 }
-
-/// What overhears the neighbours: the monitor interface's owner and its frames.
-type Overhearing = (Option<Netlink>, Option<Ring>);
 
 impl Daemon {
     pub fn set_up(config: &Config) -> Result<Self, Error> {
@@ -98,28 +102,33 @@ impl Daemon {
             eprintln!("{interface}: MTU stays {mtu}, long routes may not fit");
         }
         settings.link_mtu = settings.link_mtu.min(mtu);
-        quiet_ip(&net, interface, address, prefix)?;
+        stack::quiet(&net, interface, address, prefix)?;
         let tun = Tun::create(&config.tun)?;
-        set_sysctl(&format!("ipv6/conf/{}/disable_ipv6", config.tun), "1");
+        stack::set(&format!("ipv6/conf/{}/disable_ipv6", config.tun), "1");
         // ICMP from the daemon to the stack has the station's own address as its source.
-        set_sysctl(&format!("ipv4/conf/{}/accept_local", config.tun), "1");
+        stack::set(&format!("ipv4/conf/{}/accept_local", config.tun), "1");
         net.set_ip(&config.tun, address, Some(prefix))?;
         net.set_mtu(&config.tun, config.tun_mtu)?;
         net.up(&config.tun)?;
         net.up(interface)?;
         let link = packet::open(index, Receives::All)?;
+        packet::filter(&link, &mut filter::passing(own, address, true))?;
+        let passing = packet::open(index, Receives::All)?;
+        packet::filter(&passing, &mut filter::passing(own, address, false))?;
         let sender = packet::open(index, Receives::Nothing)?;
-        want_statuses(&sender)?;
         if config.overhear == Overhear::Promiscuous {
             packet::promiscuous(&link, index)?;
         }
-        let (monitor, overhear) = match config.overhear {
-            Overhear::Off | Overhear::Promiscuous => (None, None),
+        let monitor = match config.overhear {
+            Overhear::Off | Overhear::Promiscuous => Monitor::default(),
             Overhear::Monitor => {
                 let signals = settings.signal_threshold_dbm.is_some();
-                overhear(&net, index, own, signals)?
+                Monitor::open(&net, index, own, (signals, settings.outstanding))?
             }
         };
+        if monitor.sent.is_none() {
+            want_statuses(&sender)?;
+        }
         let name = config.name.as_str();
         let events = config.events.as_deref();
         let events = events.map(|path| Events::append(path, name, config.epoch_ns));
@@ -132,6 +141,8 @@ impl Daemon {
         }
         // Those of setting up do not count.
         calls::forget();
+        let may_wait =
+            monitor.sent.is_some() && config.connection.is_empty() && may_wait(&settings);
         let layer = Splitting::new(address, config.split(), settings.link_mtu);
         let mut core = Dsr::with_layer(address, own, settings, config.stream(), layer);
         if elfn.is_some() {
@@ -142,10 +153,11 @@ impl Daemon {
             own,
             clock: Clock::new(),
             tun,
-            link: Ring::new(link)?,
+            link: Ring::new(link, Room::FEW)?,
+            passing: Ring::new(passing, Room::FEW)?,
+            may_wait,
             sender,
-            overhear,
-            _monitor: monitor,
+            monitor,
             control,
             elfn,
             outbox: Outbox::default(),
@@ -186,36 +198,47 @@ impl Daemon {
     /// has come; after that it is waited for, so that silence costs nothing.
     fn wait(&mut self) -> Woken {
         let now = self.clock.now();
+        let blocked = self.may_wait && self.core.blocked();
         let gather_statuses = self.statuses_due > now && !self.core.blocked();
         let gather_foreign = self.foreign_due > now;
-        let foreign = self.overhear.as_ref().filter(|_| !gather_foreign);
+        let foreign = self.monitor.foreign.as_ref().filter(|_| !gather_foreign);
+        let sent = self.monitor.sent.as_ref();
+        let error_queue = sent.is_none() && !gather_statuses;
+        let sent = sent.filter(|_| !gather_statuses);
+        let passing = (!blocked).then_some(&self.passing);
         let mut interests = [
             Interest::input(self.link.as_fd()),
+            input(passing),
             Interest::input(self.tun.as_fd()),
-            foreign.map_or_else(Interest::none, |ring| Interest::input(ring.as_fd())),
+            input(foreign),
+            input(sent),
             Interest::input(self.control.as_fd()),
-            match (self.outbox.is_empty(), gather_statuses) {
+            match (self.outbox.is_empty(), error_queue) {
                 (false, _) => Interest::output(self.sender.as_fd()),
-                (true, false) => Interest::error(self.sender.as_fd()),
-                (true, true) => Interest::none(),
+                (true, true) => Interest::error(self.sender.as_fd()),
+                (true, false) => Interest::none(),
             },
         ];
         let deadline = self.core.next_deadline();
         let statuses =
             (gather_statuses && self.core.outstanding() > 0).then_some(self.statuses_due);
-        let foreign = (gather_foreign && self.overhear.is_some()).then_some(self.foreign_due);
+        let foreign =
+            (gather_foreign && self.monitor.foreign.is_some()).then_some(self.foreign_due);
         let rows = self.splitting.as_ref().and_then(SplitSamples::due);
         let until = [deadline, statuses, foreign, self.counters.due(), rows];
         let until = until.into_iter().flatten().min().unwrap_or(Instant::MAX);
         let longest = until.since(now).clamp(SHORTEST_WAIT, IDLE);
         let left = wait(&mut interests, longest);
-        let [link, tun, _, control, sender] = interests.map(|interest| interest.found());
+        let found = interests.map(|interest| interest.found());
+        let [link, passing, tun, _, sent, control, sender] = found;
         self.clock.waited(longest - left);
         Woken {
             link,
+            passing,
             tun,
             control,
             sender,
+            sent,
             awaited_status: !gather_statuses,
         }
     }
@@ -225,13 +248,21 @@ impl Daemon {
         // A status that is there lets what arrives go on at once. Some are of frames that the
         // core does not follow (ARP), and must be taken out all the same.
         let gathered = !woken.awaited_status && (self.statuses_due <= now || self.core.full());
-        if woken.sender.error || gathered && self.core.outstanding() > 0 {
-            self.read_statuses();
+        let statuses = woken.sender.error || woken.sent.any();
+        if statuses || gathered && self.core.outstanding() > 0 {
+            self.read_error_queue();
             self.statuses_due = now + GATHER;
         }
         // Any wake-up serves to read what costs no call; and signals are known before frames.
         let heard = self.read_foreign();
-        let others = [woken.link, woken.tun, woken.control, woken.sender];
+        let others = [
+            woken.link,
+            woken.passing,
+            woken.tun,
+            woken.control,
+            woken.sender,
+            woken.sent,
+        ];
         let others = others.into_iter().any(Found::any);
         if others || heard && now.since(self.foreign_read) < GATHER / 3 {
             self.foreign_due = now + GATHER;
@@ -240,6 +271,7 @@ impl Daemon {
             self.foreign_read = now;
         }
         self.read_link();
+        self.read_sent();
         if woken.tun.input {
             self.read_tun();
         }
@@ -260,7 +292,10 @@ impl Daemon {
         }
     }
 
-    fn read_statuses(&mut self) {
+    fn read_error_queue(&mut self) {
+        if self.monitor.sent.is_some() {
+            return;
+        }
         let now = self.clock.now();
         for (start, acked) in self.statuses.read(&self.sender) {
             let same = |sent: &Vec<u8>| {
@@ -276,10 +311,34 @@ impl Daemon {
         }
     }
 
+    /// The statuses that the monitor interface brought. What arrived is read before: it found the
+    /// driver as it was then.
+    fn read_sent(&mut self) {
+        let Some(ring) = &mut self.monitor.sent else {
+            return;
+        };
+        let (now, core, awaited) = (self.clock.now(), &mut self.core, &mut self.awaited);
+        ring.read(|frame| {
+            let Some(sent) = monitor::parse(frame) else {
+                return;
+            };
+            let same = |start: &[u8]| {
+                let start = &start[ethernet::HEADER_LEN..];
+                start.len() <= sent.packet.len() && start == &sent.packet[..start.len()]
+            };
+            if let Some(i) = awaited.iter().position(|(_, start)| same(start)) {
+                if let Some((token, _)) = awaited.remove(i) {
+                    core.handle_tx_status(now, token, !sent.failed);
+                }
+            }
+        });
+    }
+
+    /// In the order in which the frames came.
     fn read_link(&mut self) {
         let (now, own, core) = (self.clock.now(), self.own, &mut self.core);
         let signals = &self.signals;
-        self.link.read(|frame| {
+        let mut take = |frame: &[u8]| {
             let Some((header, packet)) = ethernet::Header::parse(frame) else {
                 return;
             };
@@ -289,12 +348,21 @@ impl Daemon {
                 let signal = signals.get(&from).copied();
                 core.handle_frame(now, from, to, packet, signal, promiscuous);
             }
-        });
+        };
+        loop {
+            let first = match (self.link.stamp(), self.passing.stamp()) {
+                (None, None) => break,
+                (Some(link), Some(passing)) if link <= passing => &mut self.link,
+                (Some(_), None) => &mut self.link,
+                _ => &mut self.passing,
+            };
+            first.read_one(&mut take);
+        }
     }
 
     /// Whether there was anything to read.
     fn read_foreign(&mut self) -> bool {
-        let Some(ring) = &mut self.overhear else {
+        let Some(ring) = &mut self.monitor.foreign else {
             return false;
         };
         let (now, own, core) = (self.clock.now(), self.own, &mut self.core);
@@ -404,37 +472,12 @@ impl Daemon {
     }
 }
 
-/// A monitor interface on the radio of the interface with this index. Frames for this station
-/// are of use only for their `signals`, which the interface itself does not tell.
-fn overhear(net: &Configurator, index: i32, own: Mac, signals: bool) -> Result<Overhearing, Error> {
-    let name = format!("mon{index}");
-    let owner = nl80211::monitor(index, &name)?;
-    net.up(&name)?;
-    let socket = packet::open(net.index(&name)?, Receives::All)?;
-    if !signals {
-        packet::filter(&socket, &mut monitor::others_only(own))?;
-    }
-    Ok((Some(owner), Some(Ring::new(socket)?)))
+fn input(ring: Option<&Ring>) -> Interest<'_> {
+    ring.map_or_else(Interest::none, |ring| Interest::input(ring.as_fd()))
 }
 
-/// Keeps the kernel's own IP layer off the wireless interface: its address moves to the TUN
-/// interface, and strict reverse-path filtering discards what the daemon handles, since the
-/// stations' addresses are all reached through TUN.
-fn quiet_ip(net: &Configurator, name: &str, own: Ipv4Addr, prefix: u8) -> Result<(), Error> {
-    if let Some(old) = net.ip(name) {
-        let mask = u32::MAX.checked_shl(32 - u32::from(prefix)).unwrap_or(0);
-        if (u32::from(old) ^ u32::from(own)) & mask == 0 {
-            net.set_ip(name, Ipv4Addr::UNSPECIFIED, None)?;
-        }
-    }
-    set_sysctl(&format!("ipv4/conf/{name}/rp_filter"), "1");
-    set_sysctl(&format!("ipv4/conf/{name}/arp_ignore"), "8");
-    Ok(())
-}
-
-fn set_sysctl(name: &str, value: &str) {
-    let path = format!("/proc/sys/net/{name}");
-    if let Err(e) = std::fs::write(&path, value) {
-        eprintln!("{path}: could not write {value}: {e}");
-    }
+/// Whether data to be sent on while the driver takes none may be read later: nothing follows from
+/// it but its place in the queue and what the Route Cache learns.
+fn may_wait(s: &Settings) -> bool {
+    s.acknowledgement == Acknowledgement::Link && s.signal_threshold_dbm.is_none()
 }

@@ -8,11 +8,13 @@ mod control;
 mod daemon;
 mod elfn;
 mod error;
+mod filter;
 mod monitor;
 mod nl80211;
 mod outbox;
 mod records;
 mod samples;
+mod stack;
 
 use clap::Parser;
 use config::{Cli, Command, Config};

@@ -8,8 +8,8 @@
 pub mod bpf {
     pub use libc::sock_filter as Instruction;
     pub use libc::{
-        BPF_ABS, BPF_ALU, BPF_AND, BPF_B, BPF_IND, BPF_JEQ, BPF_JMP, BPF_JSET, BPF_K, BPF_LD,
-        BPF_MISC, BPF_RET, BPF_TAX, BPF_W,
+        BPF_ABS, BPF_ADD, BPF_ALU, BPF_AND, BPF_B, BPF_H, BPF_IND, BPF_JEQ, BPF_JGE, BPF_JMP,
+        BPF_JSET, BPF_K, BPF_LD, BPF_LEN, BPF_MISC, BPF_RET, BPF_TAX, BPF_W, BPF_X,
     };
 }
 pub mod calls;
@@ -31,6 +31,6 @@ mod wait;
 
 pub use clock::Clock;
 pub use error::Error;
-pub use ring::Ring;
+pub use ring::{Ring, Room};
 pub use status::{want_statuses, Statuses};
 pub use wait::{wait, Found, Interest};

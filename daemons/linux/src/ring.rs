@@ -11,31 +11,64 @@ use std::sync::atomic::{fence, Ordering};
 
 const PACKET_RX_RING: i32 = 5;
 const PACKET_VERSION: i32 = 10;
-/// Holds the longest frame behind the kernel's headers.
-const SLOT: usize = 4096;
-const _: () = assert!(FRAME + 256 <= SLOT);
 const SLOTS_PER_BLOCK: usize = 16;
-const BLOCKS: usize = 8;
-const SLOTS: usize = SLOTS_PER_BLOCK * BLOCKS;
+
+/// What a ring holds; what finds no room is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Octets of a slot: a frame and the kernel's headers before it.
+    slot: usize,
+    blocks: usize,
+}
+
+impl Room {
+    /// 128 frames of any length.
+    pub const FRAMES: Room = Room {
+        slot: 4096,
+        blocks: 8,
+    };
+    /// 64 frames of any length.
+    pub const FEW: Room = Room {
+        slot: 4096,
+        blocks: 4,
+    };
+    /// The starts of 64 frames, at least 128 octets of each.
+    pub const STARTS: Room = Room {
+        slot: 256,
+        blocks: 4,
+    };
+
+    /// Frames that it holds.
+    pub const fn slots(self) -> usize {
+        SLOTS_PER_BLOCK * self.blocks
+    }
+
+    fn octets(self) -> usize {
+        self.slot * self.slots()
+    }
+}
+
+const _: () = assert!(FRAME + 256 <= Room::FRAMES.slot);
 
 /// A packet socket and its ring.
 pub struct Ring {
     fd: OwnedFd,
     memory: NonNull<u8>,
+    room: Room,
     next: usize,
 }
 
 impl Ring {
     /// A ring on an open packet socket that no one reads otherwise.
-    pub fn new(fd: OwnedFd) -> Result<Self, Error> {
+    pub fn new(fd: OwnedFd, room: Room) -> Result<Self, Error> {
         let version = libc::tpacket_versions::TPACKET_V2 as i32;
         let set = socket::set(&fd, libc::SOL_PACKET, PACKET_VERSION, &version);
         trying("TPACKET_V2", set)?;
         let request = libc::tpacket_req {
-            tp_block_size: (SLOT * SLOTS_PER_BLOCK) as u32,
-            tp_block_nr: BLOCKS as u32,
-            tp_frame_size: SLOT as u32,
-            tp_frame_nr: SLOTS as u32,
+            tp_block_size: (room.slot * SLOTS_PER_BLOCK) as u32,
+            tp_block_nr: room.blocks as u32,
+            tp_frame_size: room.slot as u32,
+            tp_frame_nr: room.slots() as u32,
         };
         let set = socket::set(&fd, libc::SOL_PACKET, PACKET_RX_RING, &request);
         trying("receive ring", set)?;
@@ -44,7 +77,7 @@ impl Ring {
         let memory = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
-                SLOT * SLOTS,
+                room.octets(),
                 libc::PROT_READ | libc::PROT_WRITE,
                 libc::MAP_SHARED,
                 fd.as_raw_fd(),
@@ -63,37 +96,58 @@ impl Ring {
         Ok(Ring {
             fd,
             memory,
+            room,
             next: 0,
         })
+    }
+
+    /// The header of the next frame, where the kernel has handed one over.
+    fn next(&self) -> Option<NonNull<libc::tpacket2_hdr>> {
+        // SAFETY: `next` is below the number of slots, so the slot lies in the mapping, whose
+        // start and slots are aligned for the header (packet_mmap.rst).
+        let header = unsafe { self.memory.add(self.next * self.room.slot) }.cast();
+        let header: NonNull<libc::tpacket2_hdr> = header;
+        // SAFETY: as above; the kernel writes this word too, hence volatile.
+        let status = unsafe { (&raw const (*header.as_ptr()).tp_status).read_volatile() };
+        fence(Ordering::Acquire);
+        (status & libc::TP_STATUS_USER != 0).then_some(header)
+    }
+
+    /// When the next frame came, seconds and nanoseconds of the kernel's clock; `None` where
+    /// none waits.
+    pub fn stamp(&self) -> Option<(u32, u32)> {
+        let header = self.next()?.as_ptr();
+        // SAFETY: the slot is ours until its status is given back.
+        Some(unsafe { ((*header).tp_sec, (*header).tp_nsec) })
     }
 
     /// Hands every waiting frame to `take`; false if there was none.
     pub fn read(&mut self, mut take: impl FnMut(&[u8])) -> bool {
         let mut any = false;
-        loop {
-            // SAFETY: `next` is below SLOTS, so the slot lies in the mapping, whose start and
-            // slots are aligned for the header (packet_mmap.rst).
-            let header: *mut libc::tpacket2_hdr =
-                unsafe { self.memory.as_ptr().add(self.next * SLOT).cast() };
-            // SAFETY: as above; the kernel writes this word too, hence volatile.
-            let status = unsafe { (&raw const (*header).tp_status).read_volatile() };
-            if status & libc::TP_STATUS_USER == 0 {
-                return any;
-            }
+        while self.read_one(&mut take) {
             any = true;
-            fence(Ordering::Acquire);
-            // SAFETY: the slot is ours until its status is given back.
-            let (at, len) = unsafe {
-                let at = usize::from((*header).tp_mac).clamp(size_of::<libc::tpacket2_hdr>(), SLOT);
-                (at, ((*header).tp_snaplen as usize).min(SLOT - at))
-            };
-            // SAFETY: at + len does not exceed the slot, and the kernel leaves it alone.
-            take(unsafe { std::slice::from_raw_parts(header.cast::<u8>().add(at), len) });
-            fence(Ordering::Release);
-            // SAFETY: as for the first access.
-            unsafe { (&raw mut (*header).tp_status).write_volatile(libc::TP_STATUS_KERNEL) };
-            self.next = (self.next + 1) % SLOTS;
         }
+        any
+    }
+
+    /// Hands the next frame to `take`; false if there was none.
+    pub fn read_one(&mut self, take: impl FnOnce(&[u8])) -> bool {
+        let Some(header) = self.next().map(NonNull::as_ptr) else {
+            return false;
+        };
+        let slot = self.room.slot;
+        // SAFETY: the slot is ours until its status is given back.
+        let (at, len) = unsafe {
+            let at = usize::from((*header).tp_mac).clamp(size_of::<libc::tpacket2_hdr>(), slot);
+            (at, ((*header).tp_snaplen as usize).min(slot - at))
+        };
+        // SAFETY: at + len does not exceed the slot, and the kernel leaves it alone.
+        take(unsafe { std::slice::from_raw_parts(header.cast::<u8>().add(at), len) });
+        fence(Ordering::Release);
+        // SAFETY: as for the first access.
+        unsafe { (&raw mut (*header).tp_status).write_volatile(libc::TP_STATUS_KERNEL) };
+        self.next = (self.next + 1) % self.room.slots();
+        true
     }
 }
 
@@ -106,6 +160,6 @@ impl AsFd for Ring {
 impl Drop for Ring {
     fn drop(&mut self) {
         // SAFETY: the mapping made in `new`, which nothing refers to any more.
-        unsafe { libc::munmap(self.memory.as_ptr().cast(), SLOT * SLOTS) };
+        unsafe { libc::munmap(self.memory.as_ptr().cast(), self.room.octets()) };
     }
 }

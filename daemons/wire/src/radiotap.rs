@@ -6,6 +6,7 @@
 //! | version = 0 | pad | length (2) | present (4), more while bit 31 is set | fields ...
 //! bit 0 TSFT (8, us)   1 flags (1)   2 rate (1, 500 kbit/s)   3 channel (2, MHz) and its flags (2)
 //! bit 4 FHSS (2)       5 signal (1, dBm)       6 noise (1, dBm)
+//! bit 15 flags of what was sent (2)
 //! bit 19 HT: known, flags, MCS      21 VHT: known (2), flags, bandwidth, MCS and streams (4), ...
 //! ```
 
@@ -38,6 +39,7 @@ const FIELDS: [(usize, usize); 22] = [
     (8, 4),
     (12, 2),
 ];
+const TX_FLAGS: usize = 15;
 const HT: usize = 19;
 const VHT: usize = 21;
 /// What is known of HT: bandwidth, MCS, guard interval.
@@ -49,6 +51,9 @@ const SHORT_GUARD: u8 = 0x04;
 
 /// Of [`Header::flags`]: sent with the short preamble.
 pub const SHORT_PREAMBLE: u8 = 0x02;
+
+/// Of [`Header::tx_flags`]: every attempt failed, none was acknowledged.
+pub const TX_FAILED: u16 = 0x0001;
 
 /// Modulation and band, of the channel field.
 pub const CHANNEL_CCK: u16 = 0x0020;
@@ -66,6 +71,8 @@ pub struct Header {
     pub channel: Option<Channel>,
     pub signal_dbm: Option<i8>,
     pub noise_dbm: Option<i8>,
+    /// What became of a frame that this radio sent.
+    pub tx_flags: Option<u16>,
     pub ht: Option<Ht>,
     pub vht: Option<Vht>,
 }
@@ -172,6 +179,7 @@ impl Header {
             }
             5 => self.signal_dbm = octet.map(|value| value as i8),
             6 => self.noise_dbm = octet.map(|value| value as i8),
+            TX_FLAGS => self.tx_flags = le16(field, 0),
             HT => self.ht = Ht::parse(field),
             VHT => self.vht = Vht::parse(field),
             _ => {}
@@ -212,6 +220,10 @@ impl Header {
         field(
             6,
             self.noise_dbm.map(i8::to_le_bytes).as_ref().map(|v| &v[..]),
+        );
+        field(
+            TX_FLAGS,
+            self.tx_flags.map(u16::to_le_bytes).as_ref().map(|v| &v[..]),
         );
         field(HT, self.ht.map(Ht::emit).as_ref().map(|v| &v[..]));
         field(VHT, self.vht.map(Vht::emit).as_ref().map(|v| &v[..]));

@@ -268,6 +268,13 @@ fn a_radiotap_header() {
 }
 
 #[test]
+fn radiotap_of_a_frame_that_failed() {
+    let bytes = [0, 0, 10, 0, 0, 0x80, 0, 0, 0x01, 0x00];
+    let (header, _) = radiotap::Header::parse(&bytes).unwrap();
+    assert_eq!(header.tx_flags, Some(radiotap::TX_FAILED));
+}
+
+#[test]
 fn radiotap_of_ht_and_vht() {
     // MCS 15, 40 MHz, short guard interval; bandwidth, guard interval and MCS are known.
     let bytes = [0, 0, 11, 0, 0, 0, 0x08, 0, 0x07, 0x05, 15];

@@ -107,6 +107,7 @@ proptest! {
         (flags, rate) in any::<(Option<u8>, Option<u8>)>(),
         channel in any::<Option<(u16, u16)>>(),
         (signal_dbm, noise_dbm) in any::<(Option<i8>, Option<i8>)>(),
+        tx_flags in any::<Option<u16>>(),
         (ht, vht) in any::<(Option<(u8, bool, bool)>, Option<(u8, u8, u8, bool)>)>(),
     ) {
         let channel = channel.map(|(mhz, flags)| radiotap::Channel { mhz, flags });
@@ -128,6 +129,7 @@ proptest! {
             channel,
             signal_dbm,
             noise_dbm,
+            tx_flags,
             ht,
             vht,
         };

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Settings of the kernel's own IP layer.
+
+use crate::error::Error;
+use hoplab_linux::interface::Configurator;
+use std::net::Ipv4Addr;
+
+/// Keeps the kernel's own IP layer off the wireless interface: its address moves to the TUN
+/// interface, and strict reverse-path filtering discards what the daemon handles, since the
+/// stations' addresses are all reached through TUN.
+pub fn quiet(net: &Configurator, name: &str, own: Ipv4Addr, prefix: u8) -> Result<(), Error> {
+    if let Some(old) = net.ip(name) {
+        let mask = u32::MAX.checked_shl(32 - u32::from(prefix)).unwrap_or(0);
+        if (u32::from(old) ^ u32::from(own)) & mask == 0 {
+            net.set_ip(name, Ipv4Addr::UNSPECIFIED, None)?;
+        }
+    }
+    set(&format!("ipv4/conf/{name}/rp_filter"), "1");
+    set(&format!("ipv4/conf/{name}/arp_ignore"), "8");
+    Ok(())
+}
+
+pub fn set(name: &str, value: &str) {
+    let path = format!("/proc/sys/net/{name}");
+    if let Err(e) = std::fs::write(&path, value) {
+        eprintln!("{path}: could not write {value}: {e}");
+    }
+}
