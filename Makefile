@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-.PHONY: setup demo test test-python test-rust test-nightly flaky lint lint-python lint-rust docs pictures validate study studies-quick bench fuzz proof kernel-checks wheels clean
+.PHONY: setup setup-tests demo test test-python test-rust test-nightly flaky lint lint-python lint-rust docs pictures validate study studies-quick bench fuzz proof kernel-checks wheels clean
 
 setup:
 	@scripts/setup
+
+# With what tests need beside: a browser, a database, Mininet.
+setup-tests:
+	@HOPLAB_FOR_TESTS=1 scripts/setup
 
 demo: setup
 	@.venv/bin/hoplab run experiments/demo.toml
@@ -13,18 +17,18 @@ test: test-python test-rust
 # go to one worker, so that what they share is made once; small files come last, so that both end together.
 workers = -n $(or $(WORKERS),2) --dist loadfile --no-loadscope-reorder
 
-test-python: setup
+test-python: setup-tests
 	@.venv/bin/pytest -q $(workers) $(if $(DURATIONS),--durations=$(DURATIONS))
 
 test-rust: setup
 	@. scripts/rust && cargo test --manifest-path daemons/Cargo.toml --workspace --locked
 
 # What .ci/nightly runs beside that.
-test-nightly: setup
+test-nightly: setup-tests
 	@.venv/bin/pytest -q $(workers) -m nightly
 
 # Tests that wait for others, again and again on a slowed host: make flaky TIMES=5 TESTS=tests/page
-flaky: setup
+flaky: setup-tests
 	@.venv/bin/python -m tests.flaky $(if $(TIMES),--times $(TIMES)) $(TESTS)
 
 lint: lint-python lint-rust
@@ -34,6 +38,7 @@ lint-python: setup
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 	.venv/bin/mypy -p tests.validate
+	.venv/bin/mypy -p tests.bench
 	.venv/bin/mypy -p dashboards
 	for study in experiments/*/analysis.py; do \
 		MYPYPATH=experiments .venv/bin/mypy -p "$$(basename $$(dirname $$study))" || exit; done
@@ -47,7 +52,7 @@ docs: setup
 	@NO_MKDOCS_2_WARNING=1 PLOTLY_RENDERER=notebook .venv/bin/mkdocs build --strict --quiet
 
 # The pictures of README and documentation anew, from runs.
-pictures: setup
+pictures: setup-tests
 	@.venv/bin/python packaging/docs/pictures.py docs/figures
 
 # make validate ONLY=tcp/dumbbell NS2=run (with ns-2.35 itself, not its recorded figures)
@@ -63,21 +68,22 @@ studies-quick: setup
 	@for values in experiments/*/expected.json; do \
 		.venv/bin/hoplab study $$(basename $$(dirname $$values)) --quick || exit; done
 
-bench: setup
-	@.venv/bin/python -m tests.bench
+# make bench BESIDE=COMMIT takes turns with another version, PEERS=1 with ns-3 (libns3-dev)
+bench: setup-tests
+	@.venv/bin/python -m tests.bench $(if $(BESIDE),--beside $(BESIDE)) $(if $(PEERS),--peers)
 
 # make fuzz SECONDS=600 TARGET=netlink, or make fuzz INPUTS=10000000: so many inputs of each target
 fuzz: setup
 	@INPUTS=$(INPUTS) scripts/fuzz $(or $(SECONDS),10) $(TARGET)
 
 # The same digests under every circumstance that can be had here: make proof ONLY=babeld
-proof: setup
+proof: setup-tests
 	@.venv/bin/python -m tests.proof $(ONLY)
 
 # The modules' tests in kernels that watch their locks and their memory; each takes minutes to compile.
 # User-Mode Linux keeps KASAN's marks of an unloaded module, so the test that loads one anew is left out.
 kernel-checks:
-	@export HOPLAB_KERNEL_CHECKS=lockdep; scripts/setup && \
+	@export HOPLAB_KERNEL_CHECKS=lockdep HOPLAB_FOR_TESTS=1; scripts/setup && \
 		.venv/bin/hoplab exec -- dmesg | grep 'Lock dependency validator' && \
 		.venv/bin/pytest -q tests/emulation/test_elfn.py tests/emulation/test_tcp_modules.py
 	@export HOPLAB_KERNEL_CHECKS=kasan; scripts/setup && \

@@ -21,7 +21,7 @@ from hoplab.many.store import entry as entries
 from hoplab.many.store.files import Store
 from hoplab.many.store.key import key_of, text_of
 from hoplab.many.sweep import api as sweeps
-from hoplab.many.sweep.cluster import joined
+from hoplab.many.sweep.dasked import joined
 from hoplab.many.sweep.engine import AHEAD
 from hoplab.many.sweep.task import Answer, Request
 from hoplab.model.resources import PROJECT
