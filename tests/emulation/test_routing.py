@@ -177,6 +177,17 @@ def test_a_relay_makes_few_system_calls_for_a_packet(tmp_path: Path, run_scenari
     assert calls / counted["forwarded"] < 2.3
 
 
+def test_what_teaches_routes_alone_wakes_nobody(tmp_path: Path, run_scenario: Run) -> None:
+    """n2 overhears the acknowledgements of its neighbour n1, some hundred a second, and does
+    nothing else."""
+    run_scenario(CHAIN.format(stations=3, last=1), "--set", "routing.protocol=dsr")
+    counted = _counters(tmp_path / "run1")["n2"]
+    assert counted["overheard"] > 500
+    assert sum(value for name, value in counted.items() if name.startswith("calls_")) < (
+        counted["overheard"] / 5
+    )
+
+
 def _counters(run: Path) -> dict[str, dict[str, int]]:
     """By station and name."""
     counted: dict[str, dict[str, int]] = {}

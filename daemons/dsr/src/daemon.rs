@@ -8,7 +8,7 @@ use crate::control;
 use crate::elfn::Elfn;
 use crate::error::Error;
 use crate::filter;
-use crate::monitor::{self, Monitor};
+use crate::monitor::{self, Monitor, Wanted};
 use crate::outbox::{Frame, Outbox};
 use crate::records::{Counters, Events};
 use crate::samples::SplitSamples;
@@ -22,7 +22,8 @@ use hoplab_linux::interface::Configurator;
 use hoplab_linux::packet::{self, Receives};
 use hoplab_linux::tun::Tun;
 use hoplab_linux::{
-    calls, privileges, signals, wait, want_statuses, Clock, Found, Interest, Ring, Room, Statuses,
+    calls, kernel, privileges, signals, wait, want_statuses, Clock, Found, Interest, Ring, Room,
+    Statuses,
 };
 use hoplab_wire::{ethernet, ETHERTYPE_ARP, ETHERTYPE_IPV4};
 use std::collections::{BTreeMap, VecDeque};
@@ -40,6 +41,8 @@ const AWAITED: usize = 1024;
 /// How long statuses of frames sent and overheard frames may wait for a wake-up that comes for
 /// another reason. Statuses do not wait while one of them would let the next frame go.
 const GATHER: Duration = Duration::from_millis(20);
+/// How long quiet frames may wait for such a wake-up, so that their ring does not overflow.
+const QUIET: Duration = Duration::from_millis(100);
 
 pub struct Daemon {
     core: Dsr<Splitting>,
@@ -63,8 +66,13 @@ pub struct Daemon {
     /// Until when statuses and overheard frames are gathered.
     statuses_due: Instant,
     foreign_due: Instant,
+    /// Until when quiet frames wait; from then on the next one ends a wait.
+    quiet_due: Instant,
     /// When a frame was overheard last.
     foreign_read: Instant,
+    /// What a ring's stamps are ahead of the clock, and the time of the last round.
+    stamps_ahead: Duration,
+    last: Instant,
     /// Unicast frames whose status is outstanding, oldest first.
     awaited: VecDeque<(Token, Vec<u8>)>,
     /// Sequence number of the latest frame overheard from each neighbour.
@@ -122,8 +130,15 @@ impl Daemon {
         let monitor = match config.overhear {
             Overhear::Off | Overhear::Promiscuous => Monitor::default(),
             Overhear::Monitor => {
-                let signals = settings.signal_threshold_dbm.is_some();
-                Monitor::open(&net, index, own, (signals, settings.outstanding))?
+                let wanted = Wanted {
+                    index,
+                    own,
+                    address,
+                    signals: settings.signal_threshold_dbm.is_some(),
+                    outstanding: settings.outstanding,
+                    quiet: may_wait(&settings),
+                };
+                Monitor::open(&net, &wanted)?
             }
         };
         if monitor.sent.is_none() {
@@ -164,7 +179,10 @@ impl Daemon {
             statuses: Statuses::new(),
             statuses_due: Instant::ZERO,
             foreign_due: Instant::ZERO,
+            quiet_due: Instant::ZERO,
             foreign_read: Instant::ZERO,
+            stamps_ahead: kernel::real_time().since(kernel::now()),
+            last: Instant::ZERO,
             awaited: VecDeque::new(),
             heard: BTreeMap::new(),
             signals: BTreeMap::new(),
@@ -180,6 +198,7 @@ impl Daemon {
             let woken = self.wait();
             let now = self.clock.now();
             if self.counters.due().is_some_and(|end| end <= now) {
+                self.read_foreign();
                 self.counters.write(&control::counters(&self.core));
             }
             if let Some(splitting) = &mut self.splitting {
@@ -202,6 +221,12 @@ impl Daemon {
         let gather_statuses = self.statuses_due > now && !self.core.blocked();
         let gather_foreign = self.foreign_due > now;
         let foreign = self.monitor.foreign.as_ref().filter(|_| !gather_foreign);
+        let gather_quiet = self.quiet_due > now;
+        let wait_quiet = match self.core.seeks() {
+            true => gather_foreign,
+            false => gather_quiet,
+        };
+        let quiet = self.monitor.quiet.as_ref().filter(|_| !wait_quiet);
         let sent = self.monitor.sent.as_ref();
         let error_queue = sent.is_none() && !gather_statuses;
         let sent = sent.filter(|_| !gather_statuses);
@@ -211,6 +236,7 @@ impl Daemon {
             input(passing),
             Interest::input(self.tun.as_fd()),
             input(foreign),
+            input(quiet),
             input(sent),
             Interest::input(self.control.as_fd()),
             match (self.outbox.is_empty(), error_queue) {
@@ -225,12 +251,20 @@ impl Daemon {
         let foreign =
             (gather_foreign && self.monitor.foreign.is_some()).then_some(self.foreign_due);
         let rows = self.splitting.as_ref().and_then(SplitSamples::due);
-        let until = [deadline, statuses, foreign, self.counters.due(), rows];
+        let quiet = (gather_quiet && self.monitor.quiet.is_some()).then_some(self.quiet_due);
+        let until = [
+            deadline,
+            statuses,
+            foreign,
+            quiet,
+            self.counters.due(),
+            rows,
+        ];
         let until = until.into_iter().flatten().min().unwrap_or(Instant::MAX);
         let longest = until.since(now).clamp(SHORTEST_WAIT, IDLE);
         let left = wait(&mut interests, longest);
         let found = interests.map(|interest| interest.found());
-        let [link, passing, tun, _, sent, control, sender] = found;
+        let [link, passing, tun, _, _, sent, control, sender] = found;
         self.clock.waited(longest - left);
         Woken {
             link,
@@ -263,8 +297,10 @@ impl Daemon {
             woken.sender,
             woken.sent,
         ];
-        let others = others.into_iter().any(Found::any);
-        if others || heard && now.since(self.foreign_read) < GATHER / 3 {
+        // Where quiet frames come apart, what is left is worth a wake-up of its own.
+        let foreign = self.monitor.quiet.is_none() || self.core.seeks();
+        let busy = foreign && others.into_iter().any(Found::any);
+        if busy || heard && now.since(self.foreign_read) < GATHER / 3 {
             self.foreign_due = now + GATHER;
         }
         if heard {
@@ -349,25 +385,28 @@ impl Daemon {
                 core.handle_frame(now, from, to, packet, signal, promiscuous);
             }
         };
-        loop {
-            let first = match (self.link.stamp(), self.passing.stamp()) {
-                (None, None) => break,
-                (Some(link), Some(passing)) if link <= passing => &mut self.link,
-                (Some(_), None) => &mut self.link,
-                _ => &mut self.passing,
-            };
-            first.read_one(&mut take);
-        }
+        read_in_order(&mut self.link, Some(&mut self.passing), |_, frame| {
+            take(frame)
+        });
     }
 
-    /// Whether there was anything to read.
+    /// Whether there was anything to read but quiet frames. Each is taken at the time when it came,
+    /// after which nothing else has happened; what is learnt counts from then.
     fn read_foreign(&mut self) -> bool {
         let Some(ring) = &mut self.monitor.foreign else {
             return false;
         };
-        let (now, own, core) = (self.clock.now(), self.own, &mut self.core);
+        let quiet = self.monitor.quiet.as_mut();
+        let now = self.clock.now();
+        let (last, ahead) = (std::mem::replace(&mut self.last, now), self.stamps_ahead);
+        let (own, core) = (self.own, &mut self.core);
         let (last_heard, signals) = (&mut self.heard, &mut self.signals);
-        ring.read(|frame| {
+        let heard = ring.stamp().is_some();
+        if quiet.as_ref().is_some_and(|ring| ring.stamp().is_some()) {
+            self.quiet_due = now + QUIET;
+        }
+        read_in_order(ring, quiet, |stamp, frame| {
+            let came = Instant(stamp.0.saturating_sub(ahead.0)).clamp(last, now);
             let Some(heard) = monitor::parse(frame) else {
                 return;
             };
@@ -384,8 +423,9 @@ impl Daemon {
             if heard.retry && last == Some(heard.sequence) {
                 return;
             }
-            core.handle_frame(now, from, to, heard.packet, heard.signal_dbm, true);
-        })
+            core.handle_frame(came, from, to, heard.packet, heard.signal_dbm, true);
+        });
+        heard
     }
 
     fn read_tun(&mut self) {
@@ -469,6 +509,20 @@ impl Daemon {
             self.core.handle_refusal(now, *token);
         }
         !refused.is_empty()
+    }
+}
+
+/// Hands the frames of both rings to `take` in the order in which they came, with their stamps.
+fn read_in_order(a: &mut Ring, mut b: Option<&mut Ring>, mut take: impl FnMut(Instant, &[u8])) {
+    loop {
+        let (mine, other) = (a.stamp(), b.as_ref().and_then(|ring| ring.stamp()));
+        let Some(first) = mine.into_iter().chain(other).min() else {
+            return;
+        };
+        match &mut b {
+            Some(ring) if mine != Some(first) => ring.read_one(|frame| take(first, frame)),
+            _ => a.read_one(|frame| take(first, frame)),
+        };
     }
 }
 

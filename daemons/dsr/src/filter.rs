@@ -11,14 +11,21 @@ const ALL: u32 = 0xffff;
 const SOURCE_ROUTE: u32 = 96;
 /// Ethernet, IPv4 and DSR Options headers and the fixed part of a source route, octets.
 const SHORTEST_ROUTED: u32 = 14 + 20 + 4 + 4;
+/// Addresses after the receiver's that a quiet frame may have.
+const LATER: u32 = 4;
 
 /// One instruction, or a condition on what the last one left.
 enum Step {
     Do(u32, u32),
+    /// Of frames for which this does not hold, or holds, nobody learns.
+    Must(u32, u32),
+    Never(u32, u32),
     Want(u32, u32),
     Refuse(u32, u32),
+    /// Where this does not hold, no more conditions follow.
+    While(u32, u32),
 }
-use Step::{Do, Refuse, Want};
+use Step::{Do, Must, Never, Refuse, Want, While};
 
 const BYTE: u32 = bpf::BPF_LD | bpf::BPF_B;
 const HALF: u32 = bpf::BPF_LD | bpf::BPF_H;
@@ -28,9 +35,15 @@ const EQUAL_X: u32 = bpf::BPF_JMP | bpf::BPF_JEQ | bpf::BPF_X;
 const AT_LEAST: u32 = bpf::BPF_JMP | bpf::BPF_JGE | bpf::BPF_K;
 const ANY_OF: u32 = bpf::BPF_JMP | bpf::BPF_JSET | bpf::BPF_K;
 const TO_X: Step = Do(bpf::BPF_MISC | bpf::BPF_TAX, 0);
+const ADD_X: Step = Do(bpf::BPF_ALU | bpf::BPF_ADD | bpf::BPF_X, 0);
+const SUBTRACT_X: Step = Do(bpf::BPF_ALU | bpf::BPF_SUB | bpf::BPF_X, 0);
+const LENGTH: Step = Do(WORD | bpf::BPF_LEN, 0);
+/// Puts the value away, and brings one back to X.
+const STORE: u32 = bpf::BPF_ST;
+const RECALL: u32 = bpf::BPF_LDX | bpf::BPF_MEM;
 
-/// Frames for which all conditions hold pass, or with `others`, all the other ones. A load from
-/// beyond the end refuses a frame either way.
+/// Frames for which all conditions hold pass, or with `others`, all the other ones of which
+/// somebody learns. A load from beyond the end refuses a frame either way.
 fn program(steps: &[Step], others: bool) -> Vec<Instruction> {
     let (pass, fail) = if others { (0, ALL) } else { (ALL, 0) };
     let instruction = |code: u32, jt: usize, jf: usize, k: u32| Instruction {
@@ -39,18 +52,23 @@ fn program(steps: &[Step], others: bool) -> Vec<Instruction> {
         jf: jf as u8,
         k,
     };
-    let mut all = Vec::with_capacity(steps.len() + 2);
+    let mut all = Vec::with_capacity(steps.len() + 3);
     for (i, step) in steps.iter().enumerate() {
-        // The last instruction is where failed conditions lead.
-        let away = steps.len() - i;
+        // Where to go on: the last three instructions.
+        let passes = steps.len() - i - 1;
+        let (fails, nobody) = (passes + 1, passes + 2);
         all.push(match *step {
             Do(code, k) => instruction(code, 0, 0, k),
-            Want(code, k) => instruction(code, 0, away, k),
-            Refuse(code, k) => instruction(code, away, 0, k),
+            Must(code, k) => instruction(code, 0, nobody, k),
+            Never(code, k) => instruction(code, nobody, 0, k),
+            Want(code, k) => instruction(code, 0, fails, k),
+            Refuse(code, k) => instruction(code, fails, 0, k),
+            While(code, k) => instruction(code, 0, passes, k),
         });
     }
-    all.push(instruction(bpf::BPF_RET | bpf::BPF_K, 0, 0, pass));
-    all.push(instruction(bpf::BPF_RET | bpf::BPF_K, 0, 0, fail));
+    for length in [pass, fail, 0] {
+        all.push(instruction(bpf::BPF_RET | bpf::BPF_K, 0, 0, length));
+    }
     all
 }
 
@@ -65,22 +83,95 @@ fn unicast_data() -> [Step; 7] {
         TO_X,
         Do(BYTE | bpf::BPF_IND, 0), // frame control
         Do(bpf::BPF_ALU | bpf::BPF_AND | bpf::BPF_K, 0x0c),
-        Want(EQUAL, 0x08), // data
+        Must(EQUAL, 0x08), // data
         Do(BYTE | bpf::BPF_IND, 4),
-        Refuse(ANY_OF, 1), // group address
+        Never(ANY_OF, 1), // group address
     ]
 }
 
-/// Of a monitor interface: unicast data frames between others than `own`.
-pub fn others_only(own: Mac) -> Vec<Instruction> {
+/// Unicast data frames between others than `own`.
+fn between_others(own: Mac) -> Vec<Step> {
     let mut steps: Vec<_> = unicast_data().into();
     steps.extend([
         Do(WORD | bpf::BPF_IND, 6), // receiver, last four octets
-        Refuse(EQUAL, tail(own)),
+        Never(EQUAL, tail(own)),
         Do(WORD | bpf::BPF_IND, 12), // transmitter, last four octets
-        Refuse(EQUAL, tail(own)),
+        Never(EQUAL, tail(own)),
     ]);
-    program(&steps, false)
+    steps
+}
+
+/// Of a monitor interface: all of [`between_others`].
+pub fn others_only(own: Mac) -> Vec<Instruction> {
+    program(&between_others(own), false)
+}
+
+/// Of a monitor interface: data between others that only teaches routes. That needs no haste
+/// while no packet waits for a route: the cache matters when a packet comes, an error or a
+/// deadline, and all of these wake the daemon, which then reads first what it overheard. With
+/// `others`, all else of which DSR may learn: replies, errors and other options, and data that
+/// could have come straight here, which a gratuitous reply answers (RFC 4728 §3.4.3).
+///
+/// Only what is no IPv4 is kept from both rings. What a frame teaches depends on the cache, on what
+/// was heard before and on the time, which the kernel does not know.
+pub fn quiet(own: Mac, address: Ipv4Addr, others: bool) -> Vec<Instruction> {
+    const BASE: u32 = 0;
+    const VALUE: u32 = 1;
+    let own_address = u32::from(address);
+    let mut steps = between_others(own);
+    steps.extend([
+        Do(BYTE | bpf::BPF_IND, 0), // QoS data has two octets more in its header
+        Do(bpf::BPF_ALU | bpf::BPF_AND | bpf::BPF_K, 0x80),
+        Do(bpf::BPF_ALU | bpf::BPF_RSH | bpf::BPF_K, 6),
+        ADD_X,
+        Do(STORE, BASE),
+        TO_X,
+        // Offsets: 24 LLC and SNAP, 32 IPv4, 52 DSR, 56 its first option, 60 addresses.
+        LENGTH,
+        SUBTRACT_X,
+        Want(AT_LEAST, 62),
+        Do(HALF | bpf::BPF_IND, 30),
+        Must(EQUAL, u32::from(ETHERTYPE_IPV4)),
+        Do(BYTE | bpf::BPF_IND, 32), // version 4, 20 octets
+        Want(EQUAL, 0x45),
+        Do(WORD | bpf::BPF_IND, 48), // IP destination
+        Refuse(EQUAL, own_address),
+        Do(BYTE | bpf::BPF_IND, 41),
+        While(EQUAL, u32::from(PROTOCOL_DSR)),
+        Do(BYTE | bpf::BPF_IND, 52), // next header
+        Refuse(EQUAL, u32::from(NO_NEXT_HEADER)),
+        Do(BYTE | bpf::BPF_IND, 56), // first option
+        Want(EQUAL, SOURCE_ROUTE),
+        Do(HALF | bpf::BPF_IND, 54), // length of all options, and of this one
+        Do(STORE, VALUE),
+        Do(BYTE | bpf::BPF_IND, 57),
+        Do(bpf::BPF_ALU | bpf::BPF_ADD | bpf::BPF_K, 2),
+        Do(RECALL, VALUE),
+        Want(EQUAL_X, 0),
+        Do(RECALL, BASE),
+        Do(HALF | bpf::BPF_IND, 58), // Segments Left: the receiver and those after it
+        Do(bpf::BPF_ALU | bpf::BPF_AND | bpf::BPF_K, 0x3f),
+        Refuse(AT_LEAST, LATER + 2),
+        Do(bpf::BPF_ALU | bpf::BPF_LSH | bpf::BPF_K, 2),
+        Do(STORE, VALUE),
+        Do(BYTE | bpf::BPF_IND, 57),
+        ADD_X,
+        Do(RECALL, VALUE),
+        SUBTRACT_X,
+        TO_X,
+        LENGTH,
+        SUBTRACT_X,
+        Want(AT_LEAST, 62 + 4 * LATER),
+    ]);
+    // This station must not be one of those after the receiver. What stands behind the list may
+    // be taken for it: such a frame is no quiet one, which does no harm.
+    for i in 0..LATER {
+        steps.extend([
+            Do(WORD | bpf::BPF_IND, 62 + 4 * i),
+            Refuse(EQUAL, own_address),
+        ]);
+    }
+    program(&steps, others)
 }
 
 /// Of a monitor interface: unicast data frames that `own` has sent, with their status.
@@ -98,7 +189,7 @@ pub fn sent_only(own: Mac) -> Vec<Instruction> {
 pub fn passing(own: Mac, address: Ipv4Addr, others: bool) -> Vec<Instruction> {
     let head = u32::from(u16::from_be_bytes([own.0[0], own.0[1]]));
     let steps = [
-        Do(WORD | bpf::BPF_LEN, 0),
+        LENGTH,
         Want(AT_LEAST, SHORTEST_ROUTED),
         Do(HALF | bpf::BPF_ABS, 0), // receiver
         Want(EQUAL, head),
@@ -191,23 +282,101 @@ mod tests {
         }
     }
 
+    const A: Mac = Mac([2, 0, 0, 0, 7, 0]);
+    const B: Mac = Mac([2, 0, 0, 0, 8, 0]);
+
+    fn on_air(control: u8, receiver: Mac, transmitter: Mac, packet: &[u8]) -> Vec<u8> {
+        let header = [0, 0, 10, 0, 0, 0x80, 0, 0, 0, 0, control, 0, 0, 0];
+        let mut frame = [&header[..], &receiver.0, &transmitter.0, &[0; 8]].concat();
+        if control & 0x80 != 0 {
+            frame.extend([0, 0]);
+        }
+        frame.extend([0xaa, 0xaa, 3, 0, 0, 0, 8, 0]);
+        [frame, packet.to_vec()].concat()
+    }
+
+    /// (quiet, other) of what is overheard.
+    fn overheard(frame: &[u8]) -> (bool, bool) {
+        let to = |others| passes(quiet(OWN, ADDRESS, others), frame);
+        (to(false), to(true))
+    }
+
+    /// Data of 10.0.0.1 to 10.0.0.9 by the last octets `route`, with so many segments left.
+    fn overheard_on(route: &[u8], left: u8) -> (bool, bool) {
+        let option = 2 + 4 * route.len() as u8;
+        let mut packet = vec![0x45, 0, 0, 0, 0, 0, 0, 0, 64, PROTOCOL_DSR, 0, 0];
+        packet.extend([
+            10,
+            0,
+            0,
+            1,
+            10,
+            0,
+            0,
+            9,
+            6,
+            0,
+            0,
+            option + 2,
+            96,
+            option,
+            0,
+            left,
+        ]);
+        packet.extend(route.iter().flat_map(|last| [10, 0, 0, *last]));
+        packet.extend([0; 20]);
+        let plain = overheard(&on_air(0x08, B, A, &packet));
+        assert_eq!(plain, overheard(&on_air(0x88, B, A, &packet)), "with QoS");
+        plain
+    }
+
+    #[test]
+    fn data_that_only_teaches_routes_is_quiet() {
+        let (quiet, other) = ((true, false), (false, true));
+        // Somewhere else, or before the receiver, which is the address at the length less `left`.
+        assert_eq!(overheard_on(&[3, 4], 2), quiet);
+        assert_eq!(overheard_on(&[3, 4], 0), quiet);
+        assert_eq!(overheard_on(&[2, 3], 1), quiet);
+        assert_eq!(overheard_on(&[2, 3, 4], 0), quiet);
+        // After the receiver: the route could be shorter.
+        assert_eq!(overheard_on(&[3, 2], 2), other);
+        assert_eq!(overheard_on(&[3, 4, 5, 2], 4), other);
+        assert_eq!(overheard_on(&[3, 4, 5, 6, 2], 5), other);
+        assert_eq!(overheard_on(&[3, 4, 5, 6, 7, 2], 6), other);
+        let route = routed();
+        let cases: [(&str, usize, u8, (bool, bool)); 7] = [
+            ("for a neighbour, without a route", 9, 6, quiet),
+            ("as it is", 19, 3, quiet),
+            ("for this station", 19, 2, other),
+            ("control", 20, NO_NEXT_HEADER, other),
+            ("with a second option", 23, 12, other),
+            ("another option", 24, 3, other),
+            ("with IP options", 0, 0x46, other),
+        ];
+        for (what, at, octet, expected) in cases {
+            let mut packet = route[14..].to_vec();
+            packet[at] = octet;
+            assert_eq!(overheard(&on_air(8, B, A, &packet)), expected, "{what}");
+        }
+        let mut arp = on_air(8, B, A, &route[14..]);
+        arp[41] = 6;
+        assert_eq!(overheard(&arp), (false, false));
+    }
+
     #[test]
     fn each_ring_of_the_monitor_interface_has_its_frames() {
-        let (a, b) = (Mac([2, 0, 0, 0, 7, 0]), Mac([2, 0, 0, 0, 8, 0]));
-        let frame = |control: u8, receiver: Mac, transmitter: Mac| {
-            let header = [0, 0, 10, 0, 0, 0x80, 0, 0, 0, 0, control, 0, 0, 0];
-            [&header[..], &receiver.0, &transmitter.0, &[0; 20]].concat()
-        };
+        let packet = &routed()[14..];
         // Data, and a beacon.
         let cases = [
-            (frame(8, b, a), true, false),
-            (frame(8, b, OWN), false, true),
-            (frame(8, OWN, a), false, false),
-            (frame(8, Mac::BROADCAST, OWN), false, false),
-            (frame(0x80, b, a), false, false),
+            (on_air(8, B, A, packet), true, false),
+            (on_air(8, B, OWN, packet), false, true),
+            (on_air(8, OWN, A, packet), false, false),
+            (on_air(8, Mac::BROADCAST, OWN, packet), false, false),
+            (on_air(0x80, B, A, packet), false, false),
         ];
         for (frame, foreign, sent) in cases {
-            assert_eq!(passes(others_only(OWN), &frame), foreign, "{frame:?}");
+            let (quiet, other) = overheard(&frame);
+            assert_eq!(quiet || other, foreign, "{frame:?}");
             assert_eq!(passes(sent_only(OWN), &frame), sent, "{frame:?}");
         }
     }

@@ -3,58 +3,75 @@
 
 use crate::error::Error;
 use crate::{filter, nl80211};
+use hoplab_linux::bpf::Instruction;
 use hoplab_linux::interface::Configurator;
 use hoplab_linux::netlink::Netlink;
 use hoplab_linux::packet::{self, Receives};
 use hoplab_linux::{kernel, Ring, Room};
 use hoplab_wire::ieee80211::Frame;
 use hoplab_wire::{radiotap, Mac, ETHERTYPE_IPV4};
+use std::net::Ipv4Addr;
 
 /// What the monitor interface tells.
 #[derive(Default)]
 pub struct Monitor {
     /// Keeps the interface alive.
     _owner: Option<Netlink>,
-    /// Frames of others.
+    /// Frames of others: what is to be read soon, and what waits for any wake-up.
     pub foreign: Option<Ring>,
+    pub quiet: Option<Ring>,
     /// This station's own, with their statuses.
     pub sent: Option<Ring>,
 }
 
+/// Whose monitor interface it is, and what for.
+pub struct Wanted {
+    /// Of the wireless interface.
+    pub index: i32,
+    pub own: Mac,
+    pub address: Ipv4Addr,
+    /// Signals are of use, which the wireless interface does not tell; so all frames are read.
+    pub signals: bool,
+    /// How many statuses can be outstanding.
+    pub outstanding: usize,
+    /// Whether data between others may wait.
+    pub quiet: bool,
+}
+
 impl Monitor {
-    /// A monitor interface on the radio of the interface with this index. Frames for this station
-    /// are of use only for their signals, which the interface itself does not tell; `wanted` says
-    /// whether these are, and how many statuses can be outstanding.
-    pub fn open(
-        net: &Configurator,
-        index: i32,
-        own: Mac,
-        wanted: (bool, usize),
-    ) -> Result<Self, Error> {
-        let (signals, outstanding) = wanted;
-        let name = format!("mon{index}");
-        let owner = nl80211::monitor(index, &name)?;
+    /// A monitor interface on the radio of the interface with this index.
+    pub fn open(net: &Configurator, wanted: &Wanted) -> Result<Self, Error> {
+        let name = format!("mon{}", wanted.index);
+        let owner = nl80211::monitor(wanted.index, &name)?;
         net.up(&name)?;
         let index = net.index(&name)?;
-        let socket = packet::open(index, Receives::All)?;
-        if !signals {
-            packet::filter(&socket, &mut filter::others_only(own))?;
-        }
+        let ring = |program: Option<Vec<Instruction>>, room| -> Result<Ring, Error> {
+            let socket = packet::open(index, Receives::All)?;
+            if let Some(mut program) = program {
+                packet::filter(&socket, &mut program)?;
+            }
+            Ok(Ring::new(socket, room)?)
+        };
+        let (own, address) = (wanted.own, wanted.address);
+        let others = match (wanted.signals, wanted.quiet) {
+            (true, _) => None,
+            (false, true) => Some(filter::quiet(own, address, true)),
+            (false, false) => Some(filter::others_only(own)),
+        };
+        let quiet = (wanted.quiet && !wanted.signals).then(|| filter::quiet(own, address, false));
         // Where calls are dear (User-Mode Linux) radios are mac80211_hwsim's. Another driver may tell
         // only the statuses that a socket asked for.
-        let few = outstanding <= Room::STARTS.slots() / 2;
-        let sent = match few && !kernel::clock_is_cheap() {
-            false => None,
-            true => {
-                let socket = packet::open(index, Receives::All)?;
-                packet::filter(&socket, &mut filter::sent_only(own))?;
-                Some(Ring::new(socket, Room::STARTS)?)
-            }
-        };
+        let few = wanted.outstanding <= Room::STARTS.slots() / 2;
+        let statuses = (few && !kernel::clock_is_cheap()).then(|| filter::sent_only(own));
         Ok(Monitor {
             _owner: Some(owner),
-            foreign: Some(Ring::new(socket, Room::FRAMES)?),
-            sent,
+            foreign: Some(ring(others, Room::FRAMES)?),
+            quiet: quiet
+                .map(|program| ring(Some(program), Room::FRAMES))
+                .transpose()?,
+            sent: statuses
+                .map(|program| ring(Some(program), Room::STARTS))
+                .transpose()?,
         })
     }
 }

@@ -5,10 +5,19 @@ use hoplab_base::Instant;
 
 /// CLOCK_MONOTONIC.
 pub fn now() -> Instant {
+    read(libc::CLOCK_MONOTONIC)
+}
+
+/// CLOCK_REALTIME, which packet rings stamp frames with.
+pub fn real_time() -> Instant {
+    read(libc::CLOCK_REALTIME)
+}
+
+fn read(clock: libc::clockid_t) -> Instant {
     // SAFETY: an all-zero timespec is valid.
     let mut time: libc::timespec = unsafe { std::mem::zeroed() };
-    // SAFETY: the pointer is to a live timespec; this clock is on every Linux.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+    // SAFETY: the pointer is to a live timespec; both clocks are on every Linux.
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
     Instant(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 

@@ -9,7 +9,8 @@ pub mod bpf {
     pub use libc::sock_filter as Instruction;
     pub use libc::{
         BPF_ABS, BPF_ADD, BPF_ALU, BPF_AND, BPF_B, BPF_H, BPF_IND, BPF_JEQ, BPF_JGE, BPF_JMP,
-        BPF_JSET, BPF_K, BPF_LD, BPF_LEN, BPF_MISC, BPF_RET, BPF_TAX, BPF_W, BPF_X,
+        BPF_JSET, BPF_K, BPF_LD, BPF_LDX, BPF_LEN, BPF_LSH, BPF_MEM, BPF_MISC, BPF_RET, BPF_RSH,
+        BPF_ST, BPF_SUB, BPF_TAX, BPF_W, BPF_X,
     };
 }
 pub mod calls;

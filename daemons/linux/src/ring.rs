@@ -5,6 +5,7 @@
 use crate::error::{trying, Error};
 use crate::packet::FRAME;
 use crate::socket::{self};
+use hoplab_base::Instant;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{fence, Ordering};
@@ -113,12 +114,15 @@ impl Ring {
         (status & libc::TP_STATUS_USER != 0).then_some(header)
     }
 
-    /// When the next frame came, seconds and nanoseconds of the kernel's clock; `None` where
-    /// none waits.
-    pub fn stamp(&self) -> Option<(u32, u32)> {
+    /// When the next frame came, by [`real_time`](crate::kernel::real_time); `None` where none
+    /// waits.
+    pub fn stamp(&self) -> Option<Instant> {
         let header = self.next()?.as_ptr();
         // SAFETY: the slot is ours until its status is given back.
-        Some(unsafe { ((*header).tp_sec, (*header).tp_nsec) })
+        let (seconds, nanoseconds) = unsafe { ((*header).tp_sec, (*header).tp_nsec) };
+        Some(Instant(
+            u64::from(seconds) * 1_000_000_000 + u64::from(nanoseconds),
+        ))
     }
 
     /// Hands every waiting frame to `take`; false if there was none.

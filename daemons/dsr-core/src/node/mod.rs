@@ -357,6 +357,11 @@ impl<L: Layer> Dsr<L> {
         self.full() && !self.queue.is_empty()
     }
 
+    /// Whether packets wait for a route, which any frame may teach.
+    pub fn seeks(&self) -> bool {
+        !self.send_buffer.is_empty()
+    }
+
     /// Packets still inside: waiting for a route, an address, the interface or a confirmation.
     pub fn pending(&self) -> usize {
         self.send_buffer.len()
