@@ -175,6 +175,53 @@ def test_a_short_connection_counts_where_it_can_be_only_one_programs(
     assert "1 connections at n0 were too short" in told["warnings"][0]
 
 
+UDP = """
+[[program]]
+name = "echo"
+station = "n2"
+run = "python3 echo.py"
+ready = { port = 9000 }
+measure = true
+[program.file]
+"echo.py" = '''
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(("", 9000))
+while True:
+    data, peer = s.recvfrom(2000)
+    s.sendto(data[:100], peer)
+'''
+[[program]]
+name = "ask"
+station = "n0"
+expect = 0
+measure = true
+run = "python3 ask.py"
+[program.file]
+"ask.py" = '''
+import socket, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for i in range(20):
+    s.sendto(bytes(500), ("n2", 9000))
+    s.recv(2000)
+    time.sleep(0.1)
+'''
+"""
+
+
+def test_datagrams_are_counted_at_each_end(tmp_path: Path, hoplab: Hoplab) -> None:
+    (tmp_path / "scenario.toml").write_text(NETWORK + UDP)
+    run(hoplab, tmp_path / "scenario.toml", "out")
+    told = {row["flow"]: row for row in rows(tmp_path / "out", "connections")}
+    octets = {name: (row["sent_bytes"], row["received_bytes"]) for name, row in told.items()}
+    assert octets == {"ask": (10_000, 2000), "echo": (2000, 10_000)}
+    assert {row["sent_packets"] for row in told.values()} == {20}
+    flows = {row["flow"]: row for row in rows(tmp_path / "out", "flows")}
+    assert (flows["echo"]["delivered_bytes"], flows["echo"]["received"]) == (10_000, 20)
+    # Who sends datagrams is not told what came of them.
+    assert (flows["ask"]["delivered_bytes"], flows["ask"]["sent"]) == (None, 20)
+
+
 def test_another_file_is_another_run(web: Path, hoplab: Hoplab) -> None:
     first = run(hoplab, web, "first")
     (web.parent / "pages" / "page").write_bytes(b"short")

@@ -72,7 +72,7 @@ class Runtime:
         """Programs of flows that are not known to have ended, in the order of their starts."""
         undo.later(self._stop)
         self.programs: Programs | None = None
-        if built.plan.scenario.program:
+        if alone and built.plan.scenario.program:
             self.programs = Programs(
                 built.plan, self._namespaces, self._out, self.clock, self.records
             )

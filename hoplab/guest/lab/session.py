@@ -102,6 +102,7 @@ class Session:
                 "duration_s": end_s,
                 "flow": tuple(_as_gone(going, end_s) for going in self._runtime.going.values()),
                 "event": (*self._scenario.event, *self._events),
+                "program": (),  # they have not been started
             }
         )
         text = done.model_dump_json(exclude_none=True, indent=1)

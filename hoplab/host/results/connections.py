@@ -265,35 +265,49 @@ def _owner(owners: Mapping[tuple[str, Key], str], station: str, key: Key) -> str
 
 
 def flows(plan: Plan, found: Found, samples: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Of each measured program the columns of table `flows` that are known."""
+    """Of each measured program the columns of table `flows` that are known: by TCP where it uses
+    that, else by UDP."""
     for program in plan.scenario.program:
         if not program.measure:
             continue
         mine = [row for row in found.rows if row["flow"] == program.name]
-        received = sum(row["received_bytes"] for row in mine)
-        sent = sum(row["sent_bytes"] for row in mine)
-        sign, way = ("<", "received_bytes") if received >= sent else (">", "sent_bytes")
-        by_peer: dict[str, int] = {}
-        for row in mine:
-            by_peer[row["peer"]] = by_peer.get(row["peer"], 0) + row[way]
-        peer = max(by_peer, key=lambda name: by_peer[name], default=program.station)
+        by_tcp = [row for row in mine if row["protocol"] == "tcp"]
+        received, sent = (
+            sum(row[way] for row in by_tcp or mine) for way in ("received_bytes", "sent_bytes")
+        )
+        takes = received >= sent
+        peer = _main_peer(by_tcp or mine, "received_bytes" if takes else "sent_bytes")
+        ends = (peer or program.station, program.station)
         start_s = min((row["start_s"] for row in mine), default=program.start_s or 0.0)
-        ends = [row["end_s"] for row in mine if row["end_s"] is not None]
-        stop_s = max(ends, default=start_s)
-        delivered = max(received, sent)
-        yield {
+        stop_s = max((row["end_s"] for row in mine if row["end_s"] is not None), default=start_s)
+        is_udp = bool(mine) and not by_tcp
+        row = {
             "flow": str(program.name),
-            "protocol": "udp" if mine and all(r["protocol"] == "udp" for r in mine) else "tcp",
-            "src": peer if sign == "<" else program.station,
-            "dst": program.station if sign == "<" else peer,
+            "protocol": "udp" if is_udp else "tcp",
+            "src": ends[0] if takes else ends[1],
+            "dst": ends[1] if takes else ends[0],
             "start_s": start_s,
             "stop_s": stop_s,
-            "delivered_bytes": delivered,
-            "goodput_kbps": round(delivered * 8e-3 / (stop_s - start_s), 3)
-            if stop_s > start_s
-            else 0.0,
-            **_of_sockets(f"{program.name}:", sign, samples),
+            **_of_sockets(f"{program.name}:", "<" if takes else ">", samples),
         }
+        if is_udp and not takes:
+            # Nobody tells the sender of a datagram what becomes of it.
+            yield {**row, "sent": sum(one["sent_packets"] for one in mine)}
+            continue
+        going_s, delivered = stop_s - start_s, max(received, sent)
+        row["delivered_bytes"] = delivered
+        row["goodput_kbps"] = round(delivered * 8e-3 / going_s, 3) if going_s > 0 else 0.0
+        if is_udp:
+            row["received"] = sum(one["received_packets"] for one in mine)
+        yield row
+
+
+def _main_peer(rows: list[dict[str, Any]], way: str) -> str | None:
+    """With whom most octets were exchanged, in one direction."""
+    by_peer: dict[str, int] = {}
+    for row in rows:
+        by_peer[row["peer"]] = by_peer.get(row["peer"], 0) + row[way]
+    return max(by_peer, key=lambda name: by_peer[name], default=None)
 
 
 def _of_sockets(prefix: str, sign: str, samples: list[dict[str, Any]]) -> dict[str, Any]:

@@ -131,6 +131,7 @@ def _close(out: Path, scenario: Scenario) -> None:
             return
     rows = raw_rows(out, "nodes") or raw_rows(out, "tcp")
     end_s = max((float(row["t_s"]) for row in rows), default=scenario.duration_s)
-    ended = scenario.model_copy(update={"duration_s": max(end_s, 1e-3), "flow": ()})
+    nothing: dict[str, Any] = {"flow": (), "program": ()}
+    ended = scenario.model_copy(update={"duration_s": max(end_s, 1e-3), **nothing})
     text = ended.model_dump_json(exclude_none=True, indent=1)
     (out / "scenario.json").write_text(text, encoding="utf-8")

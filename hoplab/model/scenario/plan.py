@@ -153,7 +153,10 @@ class Plan:
 
     @cached_property
     def early(self) -> tuple[Program, ...]:
-        """Programs that start before time 0, which waits for them, in their order."""
+        """Programs that start before time 0, which waits for them, in their order; none where a
+        person starts what there is."""
+        if self.end_s is None:
+            return ()
         return tuple(p for p in self.scenario.program if p.ready is not None)
 
     @property
