@@ -160,6 +160,19 @@ def test_programs_of_a_station_are_told_apart(web: Path, hoplab: Hoplab) -> None
     assert {name: size // 1000 for name, size in found.items()} == {"whole": 100, "half": 50}
 
 
+def test_a_routing_daemons_packets_are_no_programs(web: Path, hoplab: Hoplab) -> None:
+    routing = '[routing]\nprotocol = "batmand"\n'
+    web.write_text(WEB.replace("ready =", "measure = true\nready =") + routing)
+    run(hoplab, web, "out")
+    ports = {(row["flow"], row["protocol"]) for row in rows(web.parent / "out", "connections")}
+    assert ports == {("client", "tcp"), ("server", "tcp")}
+    late = CLIENT.format(name="late", page="page", start_s=3)
+    web.write_text(NETWORK.replace("duration_s = 12", "duration_s = 5") + late + routing)
+    done = hoplab("run", str(web), "--out", str(web.parent / "late"))
+    assert "program late: ended with status 1" in done.stderr  # there is no server
+    assert {row["protocol"] for row in rows(web.parent / "late", "connections")} == {"tcp"}
+
+
 def test_a_short_connection_counts_where_it_can_be_only_one_programs(
     web: Path, hoplab: Hoplab
 ) -> None:

@@ -48,6 +48,8 @@ class Programs:
         self._out = out
         self._end_s = plan.scenario.duration_s
         self._early = plan.early
+        self._begun = False
+        """Whether one has been started."""
         self._narrow(plan)
         self._place = NOTES / f"{os.getpid()}-programs"
         shutil.rmtree(self._place, ignore_errors=True)  # of a process of this number that crashed
@@ -100,7 +102,7 @@ class Programs:
 
     def sample(self, t_s: float) -> None:
         """Rows of every connection of those that are measured."""
-        if self._connections is not None:
+        if self._connections is not None and self._begun:
             self._connections.sample(t_s)
 
     def drain(self) -> None:
@@ -149,6 +151,9 @@ class Programs:
             shutil.rmtree(self._place, ignore_errors=True)
 
     def _start(self, task: Task, t_s: float) -> None:
+        if self._connections is not None and not self._begun:
+            self._connections.begin()
+        self._begun = True
         # Told first, for a program that computes for ever gives the processor to nobody again. The
         # host's file system hands over what was written when a file is closed.
         self._event(t_s, task, "program-start", task.name)

@@ -164,13 +164,20 @@ class Connections:
             port for c in plan.conversations for port in (c.client_port, c.server_port)
         }
         self._owner: dict[tuple[str, int, Ends], str | None] = {}
-        """Names of programs by station, protocol and ends."""
+        """Names of programs by station, protocol and ends; None for others' sockets."""
         self._last: dict[str, dict[str, Any]] = {}
         self._owners = (out / "raw" / "sockets.jsonl").open("w", encoding="utf-8")
         self._rings = [
             Ring(name, "", out / "raw" / f"programs-{name}.ring", captures.HEADERS_SLOT, FILTER)
             for name in self._stations
         ]
+
+    def begin(self) -> None:
+        """No program has started yet: what sockets there are are daemons'."""
+        for station in self._stations:
+            for protocol in (socket.IPPROTO_TCP, socket.IPPROTO_UDP):
+                for one in self._diags[station].all(protocol, EVERY):
+                    self._note(station, protocol, one.ends, None)
 
     def sample(self, t_s: float) -> None:
         """Rows of table `tcp` for every connection in each direction that has carried payload."""
@@ -181,7 +188,8 @@ class Connections:
         for name, diag in self._diags.items():
             now[name] |= {one.ends: one for one in diag.ended()}
         for station in self._stations:
-            self._own(station, socket.IPPROTO_TCP, list(now[station].values()))
+            waiting = self._diags[station].all(socket.IPPROTO_TCP, LISTENING)
+            self._own(station, socket.IPPROTO_TCP, [*now[station].values(), *waiting])
             self._own(
                 station,
                 socket.IPPROTO_UDP,
@@ -246,20 +254,22 @@ class Connections:
         here = [task for task in self._tasks if task.program.station == station]
         whose = self._by_inode(here) if len(here) > 1 else lambda one: here[0].name
         for one in new:
-            port, address, peer_port = one.ends
+            port, _, peer_port = one.ends
             if {port, peer_port} & self._own_ports:
-                self._owner[station, protocol, one.ends] = None
+                self._note(station, protocol, one.ends, None)
                 continue
             name = whose(one)
             if name is None and one.inode == 0:
                 continue  # not accepted yet, or let go: another look may tell
-            self._owner[station, protocol, one.ends] = name
-            if name is not None:
-                kind = "tcp" if protocol == socket.IPPROTO_TCP else "udp"
-                ends = {"port": port, "peer": address, "peer_port": peer_port}
-                line = {"program": name, "node": station, "protocol": kind, **ends}
-                self._owners.write(json.dumps(line) + "\n")
+            self._note(station, protocol, one.ends, name)
         self._owners.flush()
+
+    def _note(self, station: str, protocol: int, ends: Ends, name: str | None) -> None:
+        self._owner[station, protocol, ends] = name
+        kind = "tcp" if protocol == socket.IPPROTO_TCP else "udp"
+        told = dict(zip(("port", "peer", "peer_port"), ends, strict=True))
+        line = {"program": name, "node": station, "protocol": kind, **told}
+        self._owners.write(json.dumps(line) + "\n")
 
     def _by_inode(self, here: Sequence[Owner]) -> Callable[[Socket], str | None]:
         owners: dict[int, str] = {}

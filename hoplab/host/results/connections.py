@@ -24,6 +24,8 @@ FRAGMENT_OFFSET = 0x1FFF
 FIN, SYN, ACK = 1, 2, 16
 UDP_BYTES = 8
 NOBODY = "0.0.0.0"
+UNKNOWN = "?"
+"""No program is called so."""
 Key = tuple[str, int, str, int]
 """Protocol, port at the station, address and port of the other end."""
 
@@ -175,8 +177,10 @@ def gather(out: Path, plan: Plan, realtime_epoch_ns: int) -> Found:
             protocol, port, peer, peer_port = connection.key
             if {port, peer_port} & own_ports:
                 continue
-            owner = here[0] if len(here) == 1 else _owner(owners, station, connection.key)
-            if owner is None:
+            owner = _owner(owners, station, connection.key)
+            if owner == UNKNOWN and len(here) == 1:
+                owner = here[0]
+            if owner == UNKNOWN:
                 unknown[station] = unknown.get(station, 0) + 1
             elif any(owner == program.name for program in measured):
                 rows.append(
@@ -236,9 +240,9 @@ def _connections(
     return found
 
 
-def _owners(path: Path) -> dict[tuple[str, Key], str]:
+def _owners(path: Path) -> dict[tuple[str, Key], str | None]:
     """What the lab noted of sockets; what is none of its lines is left out."""
-    found: dict[tuple[str, Key], str] = {}
+    found: dict[tuple[str, Key], str | None] = {}
     try:
         lines = content(path).decode("utf-8", "replace").splitlines()
     except OSError:
@@ -252,16 +256,19 @@ def _owners(path: Path) -> dict[tuple[str, Key], str]:
                 str(told["peer"]),
                 int(told["peer_port"]),
             )
-            found[str(told["node"]), key] = str(told["program"])
+            name = told["program"]
+            found[str(told["node"]), key] = None if name is None else str(name)
         except (ValueError, KeyError, TypeError, RecursionError):
             continue
     return found
 
 
-def _owner(owners: Mapping[tuple[str, Key], str], station: str, key: Key) -> str | None:
-    """Whose socket had these ends, or waited for such connections."""
+def _owner(owners: Mapping[tuple[str, Key], str | None], station: str, key: Key) -> str | None:
+    """Whose socket had these ends, or waited for such connections; None where it was no
+    program's, `UNKNOWN` where nobody saw it."""
     protocol, port, _, _ = key
-    return owners.get((station, key), owners.get((station, (protocol, port, NOBODY, 0))))
+    waiting = owners.get((station, (protocol, port, NOBODY, 0)), UNKNOWN)
+    return owners.get((station, key), waiting)
 
 
 def flows(plan: Plan, found: Found, samples: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
