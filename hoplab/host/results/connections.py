@@ -56,9 +56,16 @@ class _Half:
         """Payload from ``begin`` to ``end``; whether some of it is new."""
         if end <= self.next or any(a <= begin and end <= b for a, b in self.beyond):
             return False
-        self.beyond = sorted([*self.beyond, (max(begin, self.next), end)])
-        while self.beyond and self.beyond[0][0] <= self.next:
-            self.next = max(self.next, self.beyond.pop(0)[1])
+        begin = max(begin, self.next)
+        # With those that it touches it is one.
+        apart = [(a, b) for a, b in self.beyond if b < begin or a > end]
+        touched = [pair for pair in self.beyond if pair not in apart]
+        begin, end = min([begin, *(a for a, _ in touched)]), max([end, *(b for _, b in touched)])
+        if begin == self.next:
+            self.next = end
+        else:
+            apart.append((begin, end))
+        self.beyond = sorted(apart)
         return True
 
     def acknowledge(self, place: int) -> bool:
