@@ -104,3 +104,38 @@ def test_a_kernel_without_hwsim(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(GenericNetlinkSocket, "bind", bind)
     with pytest.raises(MissingTool, match="modprobe mac80211_hwsim"):
         Radios()
+
+
+def test_programs_in_real_time(tmp_path: Path, on_a_host: Hoplab) -> None:
+    """They know stations by name, and the host's own names stay as they are."""
+    (tmp_path / "wired.toml").write_text(PROGRAMS)
+    done = on_a_host(
+        "cat /etc/hosts >before && hoplab run wired.toml --machine host --out out && "
+        "cmp /etc/hosts before && ip netns list >left && ls /run/hoplab >>left"
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "left").read_text() == ""
+    (row,) = map(json.loads, (tmp_path / "out/raw/connections.jsonl").read_text().splitlines())
+    assert (row["flow"], row["peer"], row["peer_port"]) == ("client", "pb", 80)
+    page = (tmp_path / "out/programs/client/page").read_text()
+    assert "Directory listing" in page
+    assert len(page) < row["received_bytes"] < len(page) + 500
+
+
+PROGRAMS = """
+duration_s = 5
+link = [{ ends = ["pa", "pb"], rate_mbps = 10, delay_ms = 5 }]
+station = [{ name = "pa", radio = false }, { name = "pb", radio = false }]
+[topology]
+kind = "explicit"
+[[program]]
+name = "server"
+station = "pb"
+run = "python3 -m http.server 80"
+ready = { port = 80, limit_s = 30 }
+[[program]]
+name = "client"
+station = "pa"
+run = '''python3 -c "import urllib.request as u; u.urlretrieve('http://pb/', 'page')"'''
+measure = true
+"""
