@@ -25,6 +25,7 @@ from hoplab.model.errors import DaemonDied
 from hoplab.model.records.writer import Records
 from hoplab.model.scenario.plan import Plan
 from hoplab.model.scenario.program import Ready
+from hoplab.model.scenario.programs import early
 from hoplab.model.scenario.reach import ETHERNET_MTU
 
 GRACE_S = 5.0
@@ -47,7 +48,7 @@ class Programs:
         self._records = records
         self._out = out
         self._end_s = plan.scenario.duration_s
-        self._early = plan.early
+        self._early = early(plan)
         self._begun = False
         """Whether one has been started."""
         self._narrow(plan)

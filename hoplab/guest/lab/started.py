@@ -35,7 +35,10 @@ def started(built: Built, real_time: bool, undo: CleanUp, control: Path | None =
     plan, namespaces = built.plan, built.network.namespaces
     lead_s = plan.scenario.warm_up_s or 0.0
     if plan.scenario.program:
-        lead_s += plan.early_s
+        # Here, since a run without programs shall not import it: see hoplab.guest.lab.programs.
+        from hoplab.model.scenario.programs import early_s
+
+        lead_s += early_s(plan)
     if real_time:
         lead_s += REAL_TIME_LEAD_S[0] + REAL_TIME_LEAD_S[1] * len(plan.address)
     clock = Clock(lead_s)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from hoplab.model.scenario.model import Flow, Link, Scenario
 from hoplab.model.scenario.reach import neighbours, next_hops, path
@@ -17,9 +16,6 @@ from hoplab.model.scenario.split import Split, SplitConnection
 from hoplab.model.scenario.stations import Port
 from hoplab.model.scenario.streams import stream_seed
 from hoplab.model.scenario.traffic import Elfn, Tcp
-
-if TYPE_CHECKING:
-    from hoplab.model.scenario.program import Program
 
 WIRELESS = "wlan0"
 """The radio's interface at every station that Hoplab builds."""
@@ -150,19 +146,6 @@ class Plan:
     def ports(self) -> dict[str, Port]:
         """Radios that others have made, by station."""
         return {s.name: s.port for s in self.scenario.station if s.port is not None}
-
-    @cached_property
-    def early(self) -> tuple[Program, ...]:
-        """Programs that start before time 0, which waits for them, in their order; none where a
-        person starts what there is."""
-        if self.end_s is None:
-            return ()
-        return tuple(p for p in self.scenario.program if p.ready is not None)
-
-    @property
-    def early_s(self) -> float:
-        """The time that they are given for it, one after the other, after the warm-up."""
-        return sum(p.ready.wait_s for p in self.early if p.ready is not None)
 
     @property
     def captures(self) -> list[Capture]:

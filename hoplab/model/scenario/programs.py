@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from hoplab.model.errors import ScenarioError
 from hoplab.model.reading import content
 from hoplab.model.scenario.model import Scenario
+from hoplab.model.scenario.plan import Plan
 from hoplab.model.scenario.program import Program
 
 OCTETS = "base64:"
@@ -39,6 +40,19 @@ def resolved(program: Program, index: int, folder: Path) -> Program:
         return Program.model_validate({**program.model_dump(exclude_none=True), **update})
     except ValueError as error:
         raise ScenarioError(f"program {name}: files: {_first_line(error)}") from None
+
+
+def early(plan: Plan) -> tuple[Program, ...]:
+    """Programs that start before time 0, which waits for them, in their order; none where a person
+    starts what there is."""
+    if plan.end_s is None:
+        return ()
+    return tuple(p for p in plan.scenario.program if p.ready is not None)
+
+
+def early_s(plan: Plan) -> float:
+    """The time that they are given for it, one after the other, after the warm-up."""
+    return sum(p.ready.wait_s for p in early(plan) if p.ready is not None)
 
 
 def _first_line(error: ValueError) -> str:
