@@ -105,6 +105,45 @@ def test_cells_on_one_channel_with_wires_behind_their_access_points(run_scenario
     assert 0.35 * down < across < 0.5 * down
 
 
+OFF_AND_ON = """
+duration_s = 30
+[radio]
+profile = "80211g"
+[[station]]
+name = "ap"
+[[station]]
+name = "n0"
+x_m = 30
+[[cell]]
+name = "home"
+access_point = "ap"
+clients = ["n0"]
+security = "wpa3"
+[[event]]
+kind = "down"
+station = "ap"
+at_s = 5
+[[event]]
+kind = "up"
+station = "ap"
+at_s = 10
+"""
+
+
+def test_a_client_loses_its_access_point_and_finds_it_again(
+    tmp_path: Path, run_scenario: Run
+) -> None:
+    """It asks a silent access point once more after seven beacons (mac80211), and gives up within
+    seconds; wpa_supplicant scans until the access point answers."""
+    run_scenario(OFF_AND_ON)
+    events = results.load(tmp_path / "run1").rows("events")
+    told = [(row["kind"], row["node"]) for row in events if row["source"] == "cell"]
+    assert told == [("associated", "n0"), ("disassociated", "n0"), ("associated", "n0")]
+    at_s = [row["t_s"] for row in events if row["source"] == "cell"]
+    assert at_s[0] == 0 and 5.5 < at_s[1] < 10 < at_s[2] < 25
+    assert all("cell=home access_point=ap" in row["detail"] for row in events)
+
+
 CCMP_BYTES = 16
 """Header and integrity code of a protected frame (IEEE 802.11-2020 12.5.3.2)."""
 LEGACY_24 = ({"profile": "80211a", "rate_mbps": 24.0}, OFDM, partial(legacy_us, 24.0))

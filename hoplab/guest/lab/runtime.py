@@ -11,9 +11,11 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from hoplab.guest.lab.built import Built
 from hoplab.guest.lab.cleanup import CleanUp
 from hoplab.guest.lab.programs import Programs
 from hoplab.guest.lab.started import Started
+from hoplab.guest.probes.associations import Associations
 from hoplab.guest.probes.captures import Captures
 from hoplab.guest.probes.sampler import Sampler
 from hoplab.guest.probes.standby import StandbyProbe
@@ -42,6 +44,15 @@ class Going:
     """None until it has been ended."""
 
 
+def _associations(built: Built, records: Records, undo: CleanUp) -> Associations | None:
+    """What reads them, where there are cells."""
+    if not built.plan.scenario.cell:
+        return None
+    made = Associations(built.plan, built.out, records, built.account.realtime_epoch_ns or 0)
+    undo.later(made.close)
+    return made
+
+
 class Runtime:
     """Starts, samples, watches and ends. Its own end is in ``undo``.
 
@@ -64,6 +75,7 @@ class Runtime:
         self.standby = StandbyProbe(built.plan, built.elfn, self.records, epoch_ns)
         self.sampler = Sampler(built.plan, built.network.namespaces, self.records, self.standby)
         undo.later(self.sampler.close)
+        self._associations = _associations(built, self.records, undo)
         self._namespaces = built.network.namespaces
         self._out = built.out
         self._alone = alone
@@ -81,6 +93,8 @@ class Runtime:
     def follow(self, feed: Feed) -> None:
         """From time 0 on, do what the feed brings."""
         self.clock.sleep_until(0.0)
+        if self._associations is not None:
+            self._associations.begin()
         for t_s, action in feed:
             action(t_s)
 
@@ -89,6 +103,8 @@ class Runtime:
         self.sampler.end(t_s)
         if self.programs is not None:
             self.programs.finish()
+        if self._associations is not None:
+            self._associations.read()
         self.account.virtual_s = t_s
 
     def start_server(self, conversation: Conversation) -> Going:
@@ -121,6 +137,8 @@ class Runtime:
         self.sampler.sample(t_s)
         if self.programs is not None:
             self.programs.sample(t_s)
+        if self._associations is not None:
+            self._associations.read()
         self.records.flush()
         self.captures.drain()
 

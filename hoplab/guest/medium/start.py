@@ -13,6 +13,9 @@ from hoplab.guest.system.processes import READY_LIMIT_S, Daemon, Daemons, last_l
 from hoplab.model.errors import DaemonDied
 from hoplab.model.scenario.plan import Plan
 
+RUN_FOLDER = Path("/out")
+"""Of the host, in a guest; a test's network has its records in the guest's memory instead."""
+
 
 def start(
     plan: Plan,
@@ -27,7 +30,12 @@ def start(
     # mac80211 keeps frames for others from an IBSS interface, promiscuous or not: only monitor
     # interfaces show them. DSR opens one, and in real time anybody may.
     overhear = real_time or plan.scenario.routing.protocol == "dsr"
-    in_kernel = not real_time and plan.scenario.network.medium == "kernel"
+    in_kernel = (
+        not real_time
+        and plan.scenario.network.medium == "kernel"
+        # The kernel writes its records itself, to the host's folder of the run.
+        and out.is_relative_to(RUN_FOLDER)
+    )
     document = config.write(plan, epoch_ns, out, overhear, control)
     log = out / "logs" / "medium.log"
     with log.open("ab") as messages:

@@ -27,7 +27,8 @@ MODES = {"802.11": "b", "802.11b": "b", "802.11g": "g"}
 POWER_SAVE_OFF = 0
 MINSTREL_CCK, MINSTREL_OFDM = 16, 17
 """The groups of rates before HT in minstrel_ht."""
-READY = {"hostapd": b"state=ENABLED", "wpa_supplicant": b"wpa_state=COMPLETED"}
+HOSTAPD, SUPPLICANT = "hostapd", "wpa_supplicant"
+READY = {HOSTAPD: b"state=ENABLED", SUPPLICANT: b"wpa_state=COMPLETED"}
 """What each says of itself when its station is ready: it sends beacons, it has its keys."""
 BAND_5_GHZ_MHZ = 5000
 """From which channels are counted (IEEE 802.11-2020 17.3.8.4.2)."""
@@ -82,9 +83,9 @@ def associate(
     their keys. Raises `HoplabError` where one has not by ``deadline_s`` of CLOCK_MONOTONIC."""
     points, clients = [], []
     for cell in plan.scenario.cell:
-        points.append(Member("hostapd", cell.access_point, _hostapd(plan, cell)))
+        points.append(Member(HOSTAPD, cell.access_point, _hostapd(plan, cell)))
         settings = _supplicant(plan, cell)
-        clients += [Member("wpa_supplicant", name, settings) for name in cell.clients]
+        clients += [Member(SUPPLICANT, name, settings) for name in cell.clients]
     # One after the other: clients that begin at the same instant of virtual time would send the
     # same frames at the same instants, and collide without end.
     for member in (*points, *clients):
@@ -105,11 +106,14 @@ class Member:
         """Start the program; it ends with ``daemons``."""
         name = f"{self._program}-{self._station}"
         self._folder.mkdir(mode=0o700, exist_ok=True)
-        settings, log = (out / "logs" / f"{name}.{ending}" for ending in ("conf", "log"))
+        settings, log = out / "logs" / f"{name}.conf", _log(out, self._program, self._station)
         lines = [f"ctrl_interface={self._folder}", *self._settings]
         settings.write_text("\n".join(lines) + "\n", encoding="ascii")
-        options = [] if self._program == "hostapd" else ["-D", "nl80211", "-i", WIRELESS, "-c"]
-        command = [program(self._program), *options, str(settings)]
+        # With dates, and each line at once.
+        command = [program(self._program), "-t", "-f", str(log)]
+        if self._program == SUPPLICANT:
+            command += ["-D", "nl80211", "-i", WIRELESS, "-c"]
+        command.append(str(settings))
         process = namespaces.spawn(self._station, command, log)
         self._daemon = daemons.add(Daemon(name, process, log))
 
@@ -149,6 +153,15 @@ class Member:
     def _fail(self, how: str) -> NoReturn:
         log = self._daemon.log
         raise DaemonDied(f"{self._daemon.name}: {how} {last_line(log)}; see logs/{log.name}")
+
+
+def log_of(out: Path, client: str) -> Path:
+    """What a client's program writes."""
+    return _log(out, SUPPLICANT, client)
+
+
+def _log(out: Path, name: str, station: str) -> Path:
+    return out / "logs" / f"{name}-{station}.log"
 
 
 def _state(reply: bytes) -> str:

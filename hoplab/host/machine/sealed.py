@@ -6,6 +6,7 @@ A machine is a folder:
     machine.json    what it is: files with their hashes, layers of the root, packages, versions
     linux           the guest's kernel
     root.cpio       the root: layers one after the other, which the kernel unpacks into its memory
+    access-points.cpio  what the root of a run with access points has beside that
     modules/        the TCP modules, which the root has too, and a modprobe's lists of all there are
     kernel/         configuration and patches, and how to build it again
     licences/       of everything in it

@@ -126,7 +126,8 @@ class Scenario(Seeded):
     duration_s: Number = key(60.0, "measured time", unit="s", gt=0, le=MAX_DURATION_S)
     warm_up_s: Number | None = key(
         None,
-        "network and routing before time 0; 20 for batmand and babeld, 64 for batman-adv, else 0",
+        "network and routing before time 0; 20 for batmand and babeld, 64 for batman-adv, with "
+        "[[cell]] 4 and 0.5 a client, else 0",
         unit="s",
         ge=0,
         le=3600,

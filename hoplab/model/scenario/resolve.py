@@ -45,8 +45,9 @@ WARM_UP_S = {
 }
 """Proactive protocols need several hello intervals before all routes of a 10-hop chain stand, and
 batman-adv's link qualities are means over its 64 last OGMs, one a second."""
-ASSOCIATION_S = 10.0
-"""In which access points begin and their clients scan, associate and agree on keys."""
+ASSOCIATION_S = (4.0, 0.5)
+"""In which access points begin, and each client scans, associates and agrees on a key, which takes
+0.15 s on an idle channel."""
 DEFAULT_MSS = 1460
 MAX_LEGS = 1_000_000
 """Of all stations of a random waypoint movement."""
@@ -105,7 +106,11 @@ def resolve(scenario: Scenario, folder: Path = Path(), walk: Walk = no_walk) -> 
 
 
 def _warm_up_s(scenario: Scenario) -> float:
-    return max(WARM_UP_S[scenario.routing.protocol], ASSOCIATION_S if scenario.cell else 0.0)
+    warm_up_s = WARM_UP_S[scenario.routing.protocol]
+    if scenario.cell:
+        clients = sum(len(cell.clients) for cell in scenario.cell)
+        warm_up_s += ASSOCIATION_S[0] + ASSOCIATION_S[1] * clients
+    return warm_up_s
 
 
 def _cell(cell: Cell, index: int) -> Cell:

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When clients of access points associate, and lose their access point: rows of table `events`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import IO
+
+from hoplab.guest.network.cells import log_of
+from hoplab.model.records.writer import Records
+from hoplab.model.scenario.cells import Cell
+from hoplab.model.scenario.plan import Plan
+
+LINE = re.compile(
+    rb"(?P<date>\d+\.\d+): \S+: CTRL-EVENT-(?:"
+    rb"(?P<up>CONNECTED)|DISCONNECTED bssid=\S+ reason=(?P<reason>-?\d+))"
+)
+"""Of wpa_supplicant, with the date in s."""
+
+
+class Associations:
+    """Reads what the clients' programs write; costs a call a client and sample."""
+
+    def __init__(self, plan: Plan, out: Path, records: Records, realtime_epoch_ns: int) -> None:
+        self._records = records
+        self._epoch_ns = realtime_epoch_ns
+        self._logs: list[tuple[Cell, str, IO[bytes]]] = []
+        for cell in plan.scenario.cell:
+            for client in cell.clients:
+                self._logs.append((cell, client, log_of(out, client).open("rb")))
+
+    def begin(self) -> None:
+        """At time 0: all are associated, since `hoplab.guest.network.cells` waited for them."""
+        for cell, client, log in self._logs:
+            log.read()
+            self._add(0.0, cell, client, "associated", "")
+
+    def read(self) -> None:
+        """Take in what has happened since the last call."""
+        for cell, client, log in self._logs:
+            for line in log.readlines():
+                if (found := LINE.match(line)) is None:
+                    continue
+                t_s = float(found["date"]) - self._epoch_ns / 1e9
+                if found["up"]:
+                    self._add(t_s, cell, client, "associated", "")
+                else:
+                    reason = f" reason={found['reason'].decode()}"
+                    self._add(t_s, cell, client, "disassociated", reason)
+
+    def close(self) -> None:
+        for _, _, log in self._logs:
+            log.close()
+
+    def _add(self, t_s: float, cell: Cell, client: str, kind: str, more: str) -> None:
+        detail = f"cell={cell.name} access_point={cell.access_point} security={cell.security}"
+        self._records.add(
+            "events",
+            t_s=round(t_s, 6),
+            node=client,
+            source="cell",
+            kind=kind,
+            detail=detail + more,
+        )
