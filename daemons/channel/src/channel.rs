@@ -229,7 +229,7 @@ impl<T> Channel<T> {
         };
         self.pending.insert(self.next_id, waits);
         match self.phases.get(sent.radio) {
-            Some(phase) if frame.class == Class::Beacon => {
+            Some(phase) if frame.class.is_beacon() => {
                 self.late
                     .insert((now + *phase, self.next_id), (sent.radio, frame));
             }

@@ -28,6 +28,7 @@ pub struct Header {
 pub fn parse(frame: &[u8]) -> Option<Header> {
     let frame = Frame::new(frame)?;
     let class = match frame.kind() {
+        Kind::Beacon if frame.is_of_access_point() => Class::ScheduledBeacon,
         Kind::Beacon => Class::Beacon,
         Kind::Deauthentication | Kind::Management => Class::Management,
         Kind::Data => Class::Data,
@@ -145,6 +146,52 @@ mod tests {
         assert!(parse(&data(ETHERTYPE_IPV4, &packet)).is_some_and(|header| header.routing));
         packet[7] = 185;
         assert!(parse(&data(ETHERTYPE_IPV4, &packet)).is_some_and(|header| !header.routing));
+    }
+
+    #[test]
+    fn beacons_of_access_points_are_told_from_those_of_ad_hoc_stations() {
+        let mut beacon = vec![0x80, 0];
+        beacon.resize(34, 0);
+        for (capabilities, class) in [(1, Class::ScheduledBeacon), (2, Class::Beacon)] {
+            beacon.truncate(34);
+            beacon.extend([capabilities, 0]);
+            assert_eq!(parse(&beacon).map(|header| header.class), Some(class));
+        }
+        assert_eq!(
+            parse(&beacon[..34]).map(|header| header.class),
+            Some(Class::Beacon)
+        );
+    }
+
+    /// It is one of a cell, where the access point is one end.
+    #[test]
+    fn a_deauthentication_of_a_cell_goes_on_the_air() {
+        let mut frame = vec![0xc0, 0, 0, 0];
+        for address in [1, 2, 2] {
+            frame.extend([2, 0, 0, 0, 0, address]);
+        }
+        frame.extend([0; 4]);
+        assert!(!is_deauthentication(&frame));
+        frame[21] = 1;
+        assert!(!is_deauthentication(&frame));
+        frame[21] = 9;
+        assert!(is_deauthentication(&frame));
+    }
+
+    /// To the access point and from it the receiver is address 1 all the same (9.3.2.1).
+    #[test]
+    fn frames_of_a_cell_are_read_as_others_are() {
+        let packet = ipv4(PROTOCOL_UDP, &[0, 1, 0x10, 0xd1, 0, 0, 0, 0]);
+        for direction in [1, 2] {
+            let mut frame = data(ETHERTYPE_IPV4, &packet);
+            frame[1] = direction;
+            let header = parse(&frame).expect("a data frame");
+            assert_eq!(header.receiver, Mac([2, 0, 0, 0, 0, 7]));
+            assert!(header.routing);
+            // Protected, its packet cannot be read.
+            frame[1] |= 0x40;
+            assert!(parse(&frame).is_some_and(|header| !header.routing));
+        }
     }
 
     #[test]

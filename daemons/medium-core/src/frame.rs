@@ -29,6 +29,15 @@ pub enum Class {
     Data,
     Management,
     Beacon,
+    /// An access point's, which goes next at its time (IEEE 802.11-2020 11.1.3.2), however many
+    /// frames wait.
+    ScheduledBeacon,
+}
+
+impl Class {
+    pub fn is_beacon(self) -> bool {
+        matches!(self, Class::Beacon | Class::ScheduledBeacon)
+    }
 }
 
 /// An entry of a frame's rate table.

@@ -55,7 +55,7 @@ impl Step {
             Self::Ack => AirKind::Ack,
             Self::Rts => AirKind::Rts,
             Self::Cts => AirKind::Cts,
-            Self::Data if class == Some(Class::Beacon) => AirKind::Beacon,
+            Self::Data if class.is_some_and(Class::is_beacon) => AirKind::Beacon,
             Self::Data if to == To::Everyone => AirKind::Broadcast,
             Self::Data => AirKind::Data,
         }

@@ -56,7 +56,9 @@ fn with<T>(otherwise: T, work: impl FnOnce(&mut Engine) -> T) -> T {
 /// There are so many octets.
 #[no_mangle]
 pub unsafe extern "C" fn hoplab_engine_start(document: *const u8, length: usize) -> bool {
-    std::panic::set_hook(Box::new(|about| kernel::die(&about.to_string().replace('\n', " "))));
+    std::panic::set_hook(Box::new(|about| {
+        kernel::die(&about.to_string().replace('\n', " "))
+    }));
     // SAFETY: as this function's.
     let octets = unsafe { slice::from_raw_parts(document, length) };
     let text = String::from_utf8_lossy(octets);

@@ -80,6 +80,15 @@ impl<'a> Frame<'a> {
         octets(self.0, 16).map(Mac)
     }
 
+    /// Whether a beacon says that an access point sends it: ESS of its capabilities (9.4.1.4), which
+    /// stand behind timestamp and interval (9.3.3.2).
+    pub fn is_of_access_point(&self) -> bool {
+        const CAPABILITIES: usize = LONG_HEADER + 8 + 2;
+        const ESS: u16 = 0x0001;
+        self.kind() == Kind::Beacon
+            && le16(self.0, CAPABILITIES).is_some_and(|bits| bits & ESS != 0)
+    }
+
     /// A PS-Poll or a block acknowledgement request: a control frame that a host sends, and that its
     /// receiver's radio answers.
     pub fn is_request(&self) -> bool {

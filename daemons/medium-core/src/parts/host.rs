@@ -80,6 +80,8 @@ pub enum Received {
 
 #[derive(Default)]
 pub struct Host {
+    /// The beacon that goes before all of them.
+    beacon: Option<Frame>,
     /// Frames that the host makes ready, the first one now.
     preparing: VecDeque<Frame>,
     queue: VecDeque<Frame>,
@@ -103,7 +105,8 @@ impl Host {
     /// Frames that wait to be sent.
     pub fn waiting(&self) -> usize {
         let in_card = self.ring.len() + usize::from(self.loading.is_some());
-        self.preparing.len() + self.queue.len() + self.urgent.len() + in_card
+        let beacon = usize::from(self.beacon.is_some());
+        self.preparing.len() + self.queue.len() + self.urgent.len() + in_card + beacon
     }
 
     /// Let the host make a frame ready; it is done with it after what is returned, if it was idle.
@@ -183,8 +186,16 @@ impl Host {
         queued
     }
 
+    /// This beacon goes next; returns the one that it takes the place of.
+    pub fn schedule(&mut self, beacon: Frame) -> Option<FrameId> {
+        self.beacon.replace(beacon).map(|stale| stale.id)
+    }
+
     /// The next frame to send.
     pub fn next(&mut self, limits: &Limits) -> Option<Frame> {
+        if let Some(beacon) = self.beacon.take() {
+            return Some(beacon);
+        }
         if limits.loads() {
             return self.ring.pop_front();
         }
@@ -239,6 +250,7 @@ impl Host {
         self.sending_generation += 1;
         let lost = in_service
             .into_iter()
+            .chain(self.beacon.take())
             .chain(self.ring.drain(..))
             .chain(self.loading.take())
             .chain(self.urgent.drain(..))

@@ -9,7 +9,7 @@ use crate::loss::Losses;
 use crate::parts::{Arrived, Effect, Effects, Ppdu, Response, Timer, Wake};
 use crate::step::Step;
 use crate::timing::Answer;
-use crate::{Class, Fate, Outcome, RadioId, To};
+use crate::{Fate, Outcome, RadioId, To};
 
 impl Radio {
     /// The channel let a frame through; returns its fate after the radio's own say.
@@ -68,7 +68,7 @@ impl Radio {
         let mut is_lost = |up| losses.take(tx.from, ppdu, self.id, up, at.now);
         let mine = ppdu.to == To::Radio(self.id);
         let for_host = mine || ppdu.to == To::Everyone;
-        let losable = for_host && payload.class != Class::Beacon;
+        let losable = for_host && !payload.class.is_beacon();
         if losable && is_lost(false) {
             return Fate::ErrorModel;
         }

@@ -7,7 +7,7 @@ use super::{Moment, Radio};
 use crate::parts::{Activity, Due, Effect, Effects, Finished, Ppdu, Queued, Sent, Wake};
 use crate::rules::Turn;
 use crate::step::Step;
-use crate::{Frame, Outcome};
+use crate::{Class, Frame, Outcome};
 
 impl Radio {
     /// A frame from its host.
@@ -21,12 +21,24 @@ impl Radio {
         };
         if let Some(outcome) = refused {
             effects.push(Effect::Conclude(Finished::untried(frame.id, outcome)));
+        } else if frame.class == Class::ScheduledBeacon {
+            self.schedule(frame, at, effects);
         } else if self.limits.prepares() {
             let wake = self.host.prepare(frame, at.now, &self.limits);
             effects.extend(wake.map(Effect::Wake));
         } else {
             self.queue(frame, at, effects);
         }
+    }
+
+    /// The card sends a beacon next; one that has waited since the last beacon's time is stale.
+    fn schedule(&mut self, beacon: Frame, at: Moment<'_>, effects: &mut Effects) {
+        if let Some(stale) = self.host.schedule(beacon) {
+            self.counters.queue_full += 1;
+            let lost = Finished::untried(stale, Outcome::QueueFull);
+            effects.push(Effect::Conclude(lost));
+        }
+        self.next_frame(at, effects);
     }
 
     /// A frame comes to the interface queue.

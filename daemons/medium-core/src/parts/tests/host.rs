@@ -60,6 +60,23 @@ fn routing_does_not_overtake_what_the_card_holds() {
 }
 
 #[test]
+fn a_scheduled_beacon_overtakes_all_and_the_stale_one_makes_room() {
+    let nic = Nic {
+        tx_ring: 2,
+        ..Nic::default()
+    };
+    let (mut host, limits) = (Host::default(), limits(nic));
+    host.queue(frame(1), &limits);
+    host.queue(frame(2), &limits);
+    host.queue(frame(3), &limits);
+    assert_eq!(host.queue(frame(4), &limits), Queued::Refused);
+    assert_eq!(host.schedule(frame(5)), None);
+    assert_eq!(host.schedule(frame(6)), Some(5));
+    assert_eq!(host.waiting(), 4);
+    assert_eq!(sent(&mut host, &limits), [6, 1, 2, 3]);
+}
+
+#[test]
 fn a_host_makes_one_frame_ready_at_a_time() {
     let nic = Nic {
         tx: A_MILLISECOND,
