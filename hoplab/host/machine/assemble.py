@@ -38,6 +38,11 @@ INIT = HERE / "sealed-init"
 RECIPE = ("addition.py", "archive.py", "cpio.py", "root.py", "sealed-init")
 """What the base depends on beside its locks."""
 DAEMONS = ("hoplab-medium", "hoplab-dsr", "hoplab-split", "libhoplab_waiting_select.so")
+ENGINE = "hoplab-engine.o"
+"""The medium's engine, which the kernel's build finds two folders above its own."""
+ENGINE_LAYOUT = KERNEL_BUILD.with_name("engine.lds")
+LINKED = ("base", "wire", "records", "document", "medium-core", "channel", "medium-kernel")
+"""Crates that are linked into the kernel."""
 KEPT = 8
 """Machines of changed code that stay in the cache, 60 MB each."""
 KEPT_BASES = 3
@@ -213,6 +218,10 @@ def _assemble() -> Machine:
         _copy(kernel.folder() / "config", folder / "kernel" / "config")
         for path in _kernel_sources():
             _copy(path, folder / "kernel" / "source" / path.relative_to(PROJECT / "kernel-modules"))
+        # Its licence asks for the source of all that is linked, and how it is.
+        for path in _engine_sources():
+            _copy(path, folder / "kernel" / "engine" / path.relative_to(PROJECT / "daemons"))
+        _copy(BINARIES / ENGINE, folder / "kernel" / "build" / "bin" / ENGINE)
         shutil.copytree(base / "licences", folder / "licences")
         _copy(PROJECT / "LICENSE", folder / "licences" / "hoplab")
         _copy(PROJECT / "LICENSE-MIT", folder / "licences" / "hoplab-medium")
@@ -226,7 +235,15 @@ def _kernel_sources() -> list[Path]:
     """What the kernel and its modules are made of beside the kernel's own source."""
     folder = PROJECT / "kernel-modules"
     modules = sorted([*folder.glob("*/*.[ch]"), *folder.glob("*/Kbuild")])
-    return [KERNEL_BUILD, *sorted(KERNEL_BUILD.parent.glob("*/*")), *modules]
+    return [KERNEL_BUILD, ENGINE_LAYOUT, *sorted(KERNEL_BUILD.parent.glob("*/*")), *modules]
+
+
+def _engine_sources() -> list[Path]:
+    """What the medium in the kernel is made of beside crates of others."""
+    daemons = PROJECT / "daemons"
+    crates = [path for name in LINKED for path in sorted((daemons / name).rglob("*"))]
+    sources = [path for path in crates if path.suffix in (".rs", ".toml")]
+    return [daemons / "Cargo.toml", daemons / "Cargo.lock", *sources]
 
 
 def _copy(source: Path, target: Path, executable: bool = False) -> None:
