@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 from hoplab.front.commands.cli import app
 from hoplab.model.errors import ScenarioError
 from hoplab.model.scenario import movement
+from hoplab.model.scenario.geo import Degrees, middle, projected
 from hoplab.model.scenario.movement import (
     RandomWaypoint,
     Trace,
@@ -30,7 +31,6 @@ from hoplab.model.scenario.movement import (
     random_waypoint,
     sumo,
 )
-from hoplab.model.scenario.movement.geo import Degrees, middle, projected
 
 AREA = {"width_m": 1500.0, "height_m": 300.0}
 

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
+
+from pyroute2 import IW
 
 from hoplab.guest.network import cells, wifi, wired, wired_loss
 from hoplab.guest.network.hwsim import Radios
@@ -40,21 +43,30 @@ class Network:
 
 def own_stations(plan: Plan, network: Network) -> None:
     """Namespaces and radios of Hoplab's own making."""
-    radios = Radios() if plan.radios else None
-    network.radios = radios
+    namespaces = network.namespaces
+    with contextlib.ExitStack() as stack:
+        if plan.radios:
+            network.radios = radios = Radios()
+            # A socket takes a millisecond of Python: one moves all radios.
+            iw = stack.enter_context(IW())
+        for station in plan.scenario.station:
+            namespaces.create(station.name)
+            settings(plan, namespaces, station)
+            if station.radio:
+                _radio(plan, namespaces, station.name, radios, iw)
+            address(plan, namespaces, station)
+
+
+def _radio(plan: Plan, namespaces: Namespaces, name: str, radios: Radios, iw: IW) -> None:
+    """The radio of a station, in its namespace: in the IBSS, or at rest for a cell."""
     radio = plan.scenario.radio
-    for station in plan.scenario.station:
-        name = station.name
-        network.namespaces.create(name)
-        settings(plan, network.namespaces, station)
-        if station.radio and radios is not None:
-            channel, width_mhz = radio.channel or 1, radio.width_mhz or 20
-            phy = radios.create(f"radio-{name}", plan.mac[name], channel, width_mhz)
-            if plan.scenario.cell:
-                cells.settle(name, phy, radio)
-            else:
-                wifi.join(name, phy, radio)
-        address(plan, network.namespaces, station)
+    channel, width_mhz = radio.channel or 1, radio.width_mhz or 20
+    phy = radios.create(f"radio-{name}", plan.mac[name], channel, width_mhz)
+    wifi.move(iw, phy, name)
+    if plan.scenario.cell:
+        cells.settle(namespaces, name, phy, radio)
+    else:
+        wifi.settle(namespaces, name, radio)
 
 
 def build(

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import NoReturn
 
-from pyroute2 import IW, IPRoute
+from pyroute2 import IW
 
 from hoplab.guest.network import wifi
 from hoplab.guest.network.namespaces import Namespaces, inside
@@ -35,12 +35,11 @@ BAND_5_GHZ_MHZ = 5000
 LARGEST_REPLY_BYTES = 4096
 
 
-def settle(namespace: str, phy_index: int, radio: Radio) -> None:
-    """Move the radio into ``namespace`` as ``wlan0``, which hostapd or wpa_supplicant takes on."""
-    with IW() as iw:
-        wifi.move(iw, phy_index, namespace)
+def settle(namespaces: Namespaces, namespace: str, phy_index: int, radio: Radio) -> None:
+    """Have the radio in ``namespace`` be ``wlan0``, which hostapd or wpa_supplicant takes on."""
+    route = namespaces.netlink(namespace)
     with inside(namespace):
-        iw, route = IW(), IPRoute()
+        iw = IW()
     try:
         index = next(
             entry.get_attr("NL80211_ATTR_IFINDEX")
@@ -64,7 +63,6 @@ def settle(namespace: str, phy_index: int, radio: Radio) -> None:
         elif radio.rate_mbps not in (None, "auto"):
             wifi.fix_index(wifi.name_of(iw, phy_index), _index(float(str(radio.rate_mbps))))
     finally:
-        route.close()
         iw.close()
 
 

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pyroute2 import IW, IPRoute
+from pyroute2 import IW
 from pyroute2.netlink import NLM_F_ACK, NLM_F_REQUEST
 from pyroute2.netlink.nl80211 import NL80211_NAMES, nl80211cmd
 
-from hoplab.guest.network.namespaces import inside
+from hoplab.guest.network.namespaces import Namespaces, inside
 from hoplab.model.errors import HoplabError, MissingTool
 from hoplab.model.scenario.plan import WIRELESS
 from hoplab.model.scenario.radio import HT_STANDARDS, RADIO_MTU, RATES_OF_STANDARD, Radio
@@ -58,15 +58,9 @@ def centre_mhz(channel: int, width_mhz: int) -> int:
     return frequency_mhz(lowest) + 10 * (channels - 1)
 
 
-def join(namespace: str, phy_index: int, radio: Radio) -> None:
-    """Move the radio into ``namespace`` as ``wlan0`` and join the IBSS, without a scan."""
-    with IW() as iw:
-        move(iw, phy_index, namespace)
-    settle(namespace, radio)
-
-
-def settle(namespace: str, radio: Radio) -> None:
-    """Have the radio in ``namespace`` be ``wlan0`` and join the IBSS, whatever it was before."""
+def settle(namespaces: Namespaces, namespace: str, radio: Radio) -> None:
+    """Have the radio in ``namespace`` be ``wlan0`` and join the IBSS, without a scan and whatever
+    it was before."""
     with inside(namespace):
         iw = IW()
     try:
@@ -75,7 +69,11 @@ def settle(namespace: str, radio: Radio) -> None:
         )
         index = interface.get_attr("NL80211_ATTR_IFINDEX")
         phy_index = interface.get_attr("NL80211_ATTR_WIPHY")
-        _rename_and_set_ibss(iw, namespace, index)
+        route = namespaces.netlink(namespace)
+        route.link("set", index=index, state="down")
+        route.link("set", index=index, ifname=WIRELESS)
+        iw.set_interface_type(index, "adhoc")
+        route.link("set", index=index, mtu=RADIO_MTU, state="up")
         limits(iw, phy_index, radio)
         # Before joining: an IBSS that is up refuses to do without its basic rate, which only
         # broadcasts use here.
@@ -173,23 +171,12 @@ def request(iw: Any, command: str, attributes: list[tuple[str, Any]]) -> None:
 
 
 def move(iw: Any, phy_index: int, namespace: str) -> None:
+    """Take a radio from the namespace of ``iw`` to ``namespace``."""
     descriptor = os.open(NETNS_DIRECTORY / namespace, os.O_RDONLY)
     try:
         iw.set_wiphy_netns_by_fd(phy_index, descriptor)
     finally:
         os.close(descriptor)
-
-
-def _rename_and_set_ibss(iw: Any, namespace: str, index: int) -> None:
-    with inside(namespace):
-        route = IPRoute()
-    try:
-        route.link("set", index=index, state="down")
-        route.link("set", index=index, ifname=WIRELESS)
-        iw.set_interface_type(index, "adhoc")
-        route.link("set", index=index, mtu=RADIO_MTU, state="up")
-    finally:
-        route.close()
 
 
 def limits(iw: Any, phy_index: int, radio: Radio) -> None:

@@ -100,7 +100,7 @@ class Table(BaseModel):
     elsewhere and left out of what is written.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True)
     only: ClassVar[Conditions] = {}
 
     def counts(self, name: str) -> bool:

@@ -22,8 +22,8 @@ from hoplab.model.scenario.keys import (
     Time,
     key,
 )
-from hoplab.model.scenario.movement.trace import Trace
 from hoplab.model.scenario.radio import Nic
+from hoplab.model.scenario.trace import Trace
 
 MAX_STATIONS = 200
 """A guest of 2 GB holds no 250 radios."""

@@ -15,8 +15,8 @@ from pathlib import Path
 from hoplab.model.errors import ScenarioError
 from hoplab.model.reading import read_bytes
 from hoplab.model.scenario.movement import bonnmotion, gpx, ns2, sumo
-from hoplab.model.scenario.movement.trace import Movement, Trace, Waypoint
 from hoplab.model.scenario.movement.waypoint import RandomWaypoint, random_waypoint
+from hoplab.model.scenario.trace import Movement, Trace, Waypoint
 
 __all__ = [
     "Movement",

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hoplab.model.errors import ScenarioError
-from hoplab.model.scenario.movement.trace import Trace, Waypoint
 from hoplab.model.scenario.movement.words import finite
+from hoplab.model.scenario.trace import Trace, Waypoint
 
 
 def parse(text: str, source: str = "movements") -> dict[str, Trace]:

@@ -14,10 +14,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from hoplab.model.errors import ScenarioError
-from hoplab.model.scenario.movement.geo import NORTHERNMOST_DEG, Degrees
+from hoplab.model.scenario.geo import NORTHERNMOST_DEG, Degrees
 from hoplab.model.scenario.movement.markup import Reader
-from hoplab.model.scenario.movement.trace import Movement, numbered, on_plane
 from hoplab.model.scenario.movement.words import SHOWN
+from hoplab.model.scenario.trace import Movement, numbered, on_plane
 
 
 def parse(text: str, source: str = "track.gpx") -> Movement:

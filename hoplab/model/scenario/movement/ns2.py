@@ -19,8 +19,8 @@ from collections.abc import Mapping
 from itertools import pairwise
 
 from hoplab.model.errors import ScenarioError
-from hoplab.model.scenario.movement.trace import Trace, Waypoint
 from hoplab.model.scenario.movement.words import finite
+from hoplab.model.scenario.trace import Trace, Waypoint
 
 _NODE = r"\$node_\((?P<node>[^)]*)\)\s+"
 _SET = re.compile(rf"^{_NODE}set\s+(?P<axis>\w+)\s+(?P<value>\S+)$")

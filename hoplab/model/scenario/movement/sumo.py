@@ -19,10 +19,10 @@ from collections.abc import Iterator, Mapping
 from xml.sax.saxutils import quoteattr
 
 from hoplab.model.errors import ScenarioError
-from hoplab.model.scenario.movement.geo import NORTHERNMOST_DEG, Degrees
+from hoplab.model.scenario.geo import NORTHERNMOST_DEG, Degrees
 from hoplab.model.scenario.movement.markup import Reader
-from hoplab.model.scenario.movement.trace import Movement, Trace, Waypoint, numbered, on_plane
 from hoplab.model.scenario.movement.words import SHOWN
+from hoplab.model.scenario.trace import Movement, Trace, Waypoint, numbered, on_plane
 
 MOVERS = ("vehicle", "person", "container")
 STEP_S = 1.0

@@ -7,8 +7,8 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from hoplab.model.scenario.movement.trace import Trace, Waypoint
 from hoplab.model.scenario.streams import stream
+from hoplab.model.scenario.trace import Trace, Waypoint
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple, overload
 
-from hoplab.model.scenario.movement.geo import Degrees, middle, projected
+from hoplab.model.scenario.geo import Degrees, middle, projected
 
 
 class Waypoint(NamedTuple):
