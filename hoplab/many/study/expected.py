@@ -51,12 +51,18 @@ class Expected:
     draws: int
     values: dict[str, Value]
     verdicts: dict[str, str]
+    sometimes: tuple[str, ...] = ()
+    """Values that a draw may lack, since nothing arrived in it: they are not held."""
 
     @classmethod
     def of(cls, machine: str, drawn: Sequence[Findings]) -> Expected:
         """The first of ``drawn`` by the committed seeds, each other one by seeds of its own."""
+        names = list(dict.fromkeys(name for findings in drawn for name in findings.values))
+        sometimes = tuple(n for n in names if any(n not in f.values for f in drawn))
         values = {
-            name: _value([findings.values[name] for findings in drawn]) for name in drawn[0].values
+            name: _value([findings.values[name] for findings in drawn])
+            for name in names
+            if name not in sometimes
         }
         told = [{claim.name: claim.verdict for claim in findings.claims} for findings in drawn]
         verdicts = {
@@ -64,7 +70,7 @@ class Expected:
             for name, verdict in told[0].items()
             if all(other.get(name) == verdict for other in told)
         }
-        return cls(machine, len(drawn), values, verdicts)
+        return cls(machine, len(drawn), values, verdicts, sometimes)
 
     def write(self, path: Path) -> None:
         path.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
@@ -75,7 +81,10 @@ def read(path: Path) -> Expected:
     try:
         document = json.loads(content(path))
         values = {name: Value(**value) for name, value in document["values"].items()}
-        return Expected(document["machine"], document["draws"], values, document["verdicts"])
+        sometimes = tuple(document.get("sometimes", ()))
+        return Expected(
+            document["machine"], document["draws"], values, document["verdicts"], sometimes
+        )
     except FileNotFoundError:
         raise ResultsError(
             f"{path}: is not there, so nothing to compare with; --quick --expect writes it"
@@ -95,7 +104,7 @@ def differences(expected: Expected, machine: str, found: Findings) -> Iterator[s
             yield f"{name}: {value!r}, expected {wanted.value!r} to the digit: same machine"
         elif not same and not abs(value - wanted.mean) <= wanted.limit:
             yield f"{name}: {value:.4g}, expected {wanted.mean:.4g} ± {wanted.limit:.2g}"
-    for name in found.values.keys() - expected.values.keys():
+    for name in found.values.keys() - expected.values.keys() - set(expected.sometimes):
         yield f"{name}: is new; --quick --expect adds it"
     verdicts = {claim.name: claim.verdict for claim in found.claims}
     for name, verdict in expected.verdicts.items():
