@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
@@ -171,7 +172,8 @@ def current() -> Machine:
     except (OSError, MissingTool, Damaged):
         machine = _assemble()
     known.parent.mkdir(parents=True, exist_ok=True)
-    partial = known.with_suffix(f".{os.getpid()}")
+    # Two threads may assemble the same machine at once.
+    partial = known.with_suffix(f".{os.getpid()}-{threading.get_native_id()}")
     partial.write_text(machine.id, encoding="ascii")
     partial.replace(known)
     with contextlib.suppress(OSError):  # two at once forget the same
