@@ -3,6 +3,7 @@
 
 import json
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from statistics import fmean
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from hoplab.host import results
+from hoplab.model.resources import PROJECT
 from hoplab.model.scenario.movement import RandomWaypoint, random_waypoint, save
 from tests.scenarios import ONE_HOP
 
@@ -125,6 +127,13 @@ def test_more_than_a_hundred_radios(run_scenario: Run) -> None:
     chain = 'duration_s = 0.3\n[topology]\nkind = "chain"\nstations = 107\n'
     flow = run_scenario(chain + '[[flow]]\nsource = "n105"\ndestination = "n106"\n')["flows"][0]
     assert flow["delivered_bytes"] > 10_000
+
+
+def test_a_thousand_routes_of_one_station(hoplab: Hoplab) -> None:
+    """The kernel answers each; more answers at once than a socket's buffer takes would be lost."""
+    script = PROJECT / "tests" / "emulation" / "guest" / "many_routes.py"
+    done = hoplab("exec", "--", sys.executable, str(script))
+    assert (done.returncode, done.stdout) == (0, "1000\n"), done.stderr
 
 
 def test_largest_segments_reach_the_other_host(run_scenario: Run) -> None:

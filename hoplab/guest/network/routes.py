@@ -34,8 +34,9 @@ NDA_DST, NDA_LLADDR = 1, 2
 NUD_PERMANENT = 0x80
 METRICS = {"window": 3, "advmss": 8, "initcwnd": 11, "quickack": 15}
 """RTAX_* by the words of `ip-route(8)`."""
-LARGEST = 1 << 16
-"""Octets of a request: well below what a socket takes at once."""
+MOST = 100
+"""Messages in one request. Their answers come at once, and a socket's buffer takes some 280."""
+LARGEST_ANSWER = 1 << 16
 
 
 class Routes:
@@ -48,7 +49,6 @@ class Routes:
                 socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, socket.NETLINK_ROUTE
             )
         self._waiting: list[bytes] = []
-        self._octets = 0
 
     def __enter__(self) -> Routes:
         return self
@@ -98,18 +98,18 @@ class Routes:
     def _add(self, kind: int, about: bytes) -> None:
         length = HEADER.size + len(about)
         self._waiting.append(HEADER.pack(length, kind, FLAGS, len(self._waiting), 0) + about)
-        self._octets += length
-        if self._octets > LARGEST:
+        if len(self._waiting) == MOST:
             self._tell()
 
     def _tell(self) -> None:
-        """Send what waits, and read an answer to each."""
+        """Send what waits, and read an answer to each; an empty request would be refused."""
+        if not self._waiting:
+            return
         self._socket.send(b"".join(self._waiting))
         left = len(self._waiting)
         self._waiting.clear()
-        self._octets = 0
         while left > 0:
-            answers = self._socket.recv(LARGEST)
+            answers = self._socket.recv(LARGEST_ANSWER)
             at = 0
             while at < len(answers):
                 length, kind, *_ = HEADER.unpack_from(answers, at)
