@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints how many of a thousand host routes of one station its kernel has, in one `Routes`."""
 
+from pathlib import Path
+
 from hoplab.guest.network.namespaces import Namespaces, inside
 from hoplab.guest.network.routes import Routes
 
@@ -18,6 +20,6 @@ with Routes("a"):
 with Routes("a") as routes:
     for number in range(COUNT):
         routes.route(f"10.1.{number >> 8}.{number & 255}", index, "10.0.0.1")
-with inside("a"), open("/proc/net/route", encoding="ascii") as table:
+with inside("a"), Path("/proc/net/route").open(encoding="ascii") as table:
     print(sum(line.startswith("d0\t") for line in table))
 namespaces.close()
