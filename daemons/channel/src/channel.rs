@@ -3,17 +3,17 @@
 
 use std::collections::BTreeMap;
 
+use hoplab_medium_core::Duration;
 use hoplab_medium_core::{
     Class, Frame, Instant, LinkId, Medium, MediumId, Mhz, Outcome, Output, Position, RadioId,
     Station, To,
 };
-use hoplab_medium_core::{Duration, MAX_RATES};
 use serde_json::{json, Value};
 
 use crate::config::{Config, Radio};
 use crate::dot11;
 use crate::error::Error;
-use crate::hosts::{Heard, Hosts, Sent, Troubles};
+use crate::hosts::{Heard, Hosts, Sent, Status, Troubles};
 use crate::records::Recorder;
 
 const FCS_BYTES: usize = 4;
@@ -243,19 +243,23 @@ impl<T> Channel<T> {
         hosts: &mut H,
         sent: &Sent<'_, T>,
     ) -> Option<(To, Option<dot11::Header>)> {
-        let once = [1, 0, 0, 0];
+        let once = |acked| Status {
+            acked,
+            tries: [1, 0, 0, 0],
+            airtime: Duration::ZERO,
+        };
         // Linux deauthenticates every IBSS station that was silent for 60 s when it forgets it. Here
         // all stations have once heard all others, far ones included, before time 0: a minute later
         // these frames, tried over and over, would fill the channel for seconds.
         if dot11::is_deauthentication(sent.bytes) {
             self.traffic.deauthentications += 1;
-            hosts.status(&sent.ticket, true, &once);
+            hosts.status(&sent.ticket, &once(true));
             return None;
         }
         // Acknowledged it would vanish on its way to the receiving host.
         if sent.bytes.len() > hosts.longest_frame() {
             self.traffic.oversized += 1;
-            hosts.status(&sent.ticket, false, &once);
+            hosts.status(&sent.ticket, &once(false));
             return None;
         }
         let header = dot11::parse(sent.bytes);
@@ -297,12 +301,18 @@ impl<T> Channel<T> {
                     at,
                     outcome,
                     tries,
+                    airtime,
                     kept,
                 } => {
                     if let Some(pending) = self.pending.get(&frame) {
                         self.recorder.dropped(radio, at, outcome, &pending.bytes)?;
                     }
-                    self.status(hosts, frame, outcome, &tries);
+                    let status = Status {
+                        acked: outcome.succeeded(),
+                        tries,
+                        airtime,
+                    };
+                    self.status(hosts, frame, outcome, &status);
                     if !kept {
                         self.pending.remove(&frame);
                     }
@@ -328,7 +338,7 @@ impl<T> Channel<T> {
         hosts: &mut H,
         frame: u64,
         outcome: Outcome,
-        tries: &[u32; MAX_RATES],
+        status: &Status,
     ) {
         let Some(pending) = self.pending.get(&frame) else {
             return;
@@ -343,7 +353,7 @@ impl<T> Channel<T> {
             }
         }
         self.traffic.statuses += 1;
-        hosts.status(&pending.ticket, outcome.succeeded(), tries);
+        hosts.status(&pending.ticket, status);
     }
 
     /// Reasons not to trust the run.

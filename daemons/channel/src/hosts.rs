@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The hosts' side of the medium.
 
-use hoplab_medium_core::{Attempts, Rate, MAX_RATES};
+use hoplab_medium_core::{Attempts, Duration, Rate, MAX_RATES};
 
 use crate::Error;
 
@@ -27,6 +27,16 @@ pub struct Sent<'a, T> {
 pub struct Heard {
     pub signal_dbm: f64,
     pub rate: Rate,
+}
+
+/// What became of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Status {
+    pub acked: bool,
+    /// Per entry of its rates.
+    pub tries: [u32; MAX_RATES],
+    /// For how long it was on the air, all tries and their RTS together.
+    pub airtime: Duration,
 }
 
 /// Messages that did not become a frame, or came back.
@@ -55,8 +65,8 @@ pub trait Hosts {
     /// The frame of `ticket` reaches the host of radio `to`.
     fn deliver(&mut self, to: usize, bytes: &[u8], ticket: &Self::Ticket, heard: Heard);
 
-    /// Its sender learns what became of it; `tries` per entry of its rates.
-    fn status(&mut self, ticket: &Self::Ticket, acked: bool, tries: &[u32; MAX_RATES]);
+    /// Its sender learns what became of it.
+    fn status(&mut self, ticket: &Self::Ticket, status: &Status);
 
     /// Let the hosts have what was decided, as far as it pays; all of it with `all`.
     fn flush(&mut self, all: bool) -> Result<(), Self::Error>;

@@ -107,6 +107,8 @@ pub enum Output {
         at: Instant,
         outcome: Outcome,
         tries: [u32; MAX_RATES],
+        /// For how long the frame was on the air, all tries and their RTS together.
+        airtime: Duration,
         kept: bool,
     },
     /// Nothing more will be said of a frame that was kept.

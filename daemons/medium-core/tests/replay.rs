@@ -244,7 +244,7 @@ fn everything(now: Instant, output: Output) -> String {
             outcome,
             tries,
             kept,
-            at: _,
+            ..
         } => format!("{now} status {frame} {radio} {outcome:?} {tries:?} {kept}"),
         Output::Released { frame } => format!("{now} released {frame}"),
         Output::Aired(aired) => format!(

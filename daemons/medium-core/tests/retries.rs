@@ -4,7 +4,7 @@
 mod common;
 
 use common::{after, at, attempts, frame, SECOND};
-use hoplab_medium_core::{AirKind, Medium, Output, Params, RadioId, To};
+use hoplab_medium_core::{AirKind, Duration, Medium, Output, Params, RadioId, To};
 
 /// What goes on the air for a frame whose receiver does not hear it, as minstrel has its rate
 /// table below the RTS threshold: three plain tries, then four that ask for RTS.
@@ -20,11 +20,18 @@ fn tried(kernel_retries: bool) -> (usize, usize, [u32; 4]) {
     medium.enqueue(RadioId::new(0), lost);
     medium.advance(after(10 * SECOND));
     let (mut data, mut rts, mut made) = (0, 0, [0; 4]);
+    let mut on_air = Duration::ZERO;
     while let Some(output) = medium.poll_output() {
         match output {
-            Output::Aired(aired) if aired.kind == AirKind::Data => data += 1,
-            Output::Aired(aired) if aired.kind == AirKind::Rts => rts += 1,
-            Output::Status { tries, .. } => made = tries,
+            Output::Aired(aired) => {
+                on_air += aired.until.since(aired.at);
+                data += usize::from(aired.kind == AirKind::Data);
+                rts += usize::from(aired.kind == AirKind::Rts);
+            }
+            Output::Status { tries, airtime, .. } => {
+                made = tries;
+                assert_eq!(airtime, on_air, "all that was on the air was this frame's");
+            }
             _ => {}
         }
     }

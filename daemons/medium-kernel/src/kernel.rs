@@ -3,9 +3,8 @@
 
 use std::ffi::c_char;
 
-use hoplab_channel::hosts::{Heard, Hosts, Troubles, LONGEST_FRAME};
+use hoplab_channel::hosts::{Heard, Hosts, Status, Troubles, LONGEST_FRAME};
 use hoplab_channel::{rates, Error};
-use hoplab_medium_core::MAX_RATES;
 
 extern "C" {
     /// A frame for the radio of an address of six octets, of so many octets, at this centre of a channel in MHz and index of
@@ -77,14 +76,14 @@ impl Hosts for Kernel {
         }
     }
 
-    fn status(&mut self, ticket: &Ticket, acked: bool, tries: &[u32; MAX_RATES]) {
+    fn status(&mut self, ticket: &Ticket, status: &Status) {
         // SAFETY: C reads the address and the four counts before it returns.
         unsafe {
             hoplab_medium_status(
                 self.macs[ticket.radio].as_ptr(),
                 ticket.cookie,
-                acked,
-                tries.as_ptr(),
+                status.acked,
+                status.tries.as_ptr(),
             )
         };
     }

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::sync::Mutex;
 
 use hoplab_channel::config::Config;
-use hoplab_channel::hosts::{Heard, Hosts, Sent, Troubles};
+use hoplab_channel::hosts::{Heard, Hosts, Sent, Status, Troubles};
 use hoplab_channel::rates::{self, RateEntry};
 use hoplab_medium::port::{Port, Woken};
 use hoplab_medium::server::Server;
@@ -134,8 +134,8 @@ impl Hosts for Daemon {
         ));
     }
 
-    fn status(&mut self, ticket: &u64, acked: bool, tries: &[u32; MAX_RATES]) {
-        self.note(Learnt::Outcome(*ticket, acked, *tries));
+    fn status(&mut self, ticket: &u64, status: &Status) {
+        self.note(Learnt::Outcome(*ticket, status.acked, status.tries));
     }
 
     fn flush(&mut self, _: bool) -> Result<(), Error> {

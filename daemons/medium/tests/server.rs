@@ -9,13 +9,11 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use hoplab_channel::config::{Config, Radio, Records};
-use hoplab_channel::hosts::{Heard, Hosts, Sent, Troubles};
+use hoplab_channel::hosts::{Heard, Hosts, Sent, Status, Troubles};
 use hoplab_medium::port::{Port, Woken};
 use hoplab_medium::server::Server;
 use hoplab_medium::Error;
-use hoplab_medium_core::{
-    Attempts, Duration, Energy, Instant, Params, Position, Rate, Waypoint, MAX_RATES,
-};
+use hoplab_medium_core::{Attempts, Duration, Energy, Instant, Params, Position, Rate, Waypoint};
 use serde_json::{json, Value};
 
 const EPOCH_NS: u64 = 5_000_000_000;
@@ -52,8 +50,11 @@ impl Hosts for Script {
         self.told.borrow_mut().deliveries += 1;
     }
 
-    fn status(&mut self, ticket: &u64, acked: bool, _: &[u32; MAX_RATES]) {
-        self.told.borrow_mut().statuses.push((*ticket, acked));
+    fn status(&mut self, ticket: &u64, status: &Status) {
+        self.told
+            .borrow_mut()
+            .statuses
+            .push((*ticket, status.acked));
     }
 
     fn flush(&mut self, _: bool) -> Result<(), Error> {

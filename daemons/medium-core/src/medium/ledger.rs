@@ -46,6 +46,7 @@ impl Ledger {
             frame,
             outcome,
             tries,
+            airtime,
         } = finished;
         self.audit.count(outcome);
         let held = self.held.get_mut(&frame);
@@ -59,6 +60,7 @@ impl Ledger {
             at,
             outcome,
             tries,
+            airtime,
             kept,
         });
     }

@@ -2,7 +2,7 @@
 //! What a radio's parts ask for. A part changes itself alone; the medium carries out the rest, in
 //! the order in which it was asked for.
 
-use hoplab_base::Instant;
+use hoplab_base::{Duration, Instant};
 
 use super::Arrived;
 use crate::{FrameId, Outcome, RadioId, MAX_RATES};
@@ -40,6 +40,8 @@ pub struct Finished {
     pub outcome: Outcome,
     /// Per entry of its rate table.
     pub tries: [u32; MAX_RATES],
+    /// For how long it was on the air, its RTS included.
+    pub airtime: Duration,
 }
 
 impl Finished {
@@ -49,6 +51,7 @@ impl Finished {
             frame,
             outcome,
             tries: [0; MAX_RATES],
+            airtime: Duration::ZERO,
         }
     }
 }

@@ -80,6 +80,8 @@ pub struct Exchange {
     number: u64,
     data_number: u64,
     tries: [u32; MAX_RATES],
+    /// For how long it was on the air, its RTS included.
+    airtime: Duration,
     short_retries: u32,
     long_retries: u32,
     awaited: Option<Answer>,
@@ -111,9 +113,15 @@ impl Exchange {
             self.data_number += 1;
         }
         self.tries = [0; MAX_RATES];
+        self.airtime = Duration::ZERO;
         self.short_retries = 0;
         self.long_retries = 0;
         self.frame = Some(frame);
+    }
+
+    /// The frame in service, or its RTS, is on the air for so long.
+    pub fn spend(&mut self, lasts: Duration) {
+        self.airtime += lasts;
     }
 
     /// Rate entry of the frame's try after all but the last `back` that were made.
@@ -284,6 +292,7 @@ impl Exchange {
             frame,
             outcome,
             tries,
+            airtime: self.airtime,
         })
     }
 

@@ -163,6 +163,9 @@ impl Radio {
         self.freeze(at);
         self.book(at.now);
         self.transceiver.begin_sending(tx);
+        if matches!(ppdu.step, Step::Rts | Step::Data) {
+            self.exchange.spend(lasts);
+        }
         if ppdu.step == Step::Data {
             self.counters.tx_frames += 1;
             self.counters.tx_bytes += ppdu.bytes as u64;

@@ -5,12 +5,12 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
 use hoplab_channel::dot11;
-use hoplab_channel::hosts::{Heard, Hosts, Sent, Troubles, LONGEST_FRAME};
+use hoplab_channel::hosts::{Heard, Hosts, Sent, Status, Troubles, LONGEST_FRAME};
 use hoplab_channel::rates;
 use hoplab_linux::calls::{self, Call};
 use hoplab_linux::netlink::{is_overrun, Inbox, Netlink, LONGEST_WAIT};
 use hoplab_linux::{kernel, signals, wait, Interest};
-use hoplab_medium_core::{Duration, Instant, MAX_RATES};
+use hoplab_medium_core::{Duration, Instant};
 use hoplab_wire::netlink::{family_id, Attributes, Batch};
 use serde_json::{json, Value};
 
@@ -185,10 +185,10 @@ impl Hosts for Hwsim {
         );
     }
 
-    fn status(&mut self, ticket: &Ticket, acked: bool, tries: &[u32; MAX_RATES]) {
-        let acked = acked && ticket.flags & messages::TX_CTL_NO_ACK == 0;
+    fn status(&mut self, ticket: &Ticket, status: &Status) {
+        let acked = status.acked && ticket.flags & messages::TX_CTL_NO_ACK == 0;
         let flags = ticket.flags | if acked { messages::TX_STAT_ACK } else { 0 };
-        let rates = ticket.rates.iter().zip(tries);
+        let rates = ticket.rates.iter().zip(&status.tries);
         let table: Vec<Tried> = rates
             .map(|(&index, &times)| Tried { index, times })
             .collect();
