@@ -87,6 +87,7 @@ impl Network {
             }],
             class: Class::Data,
             routing: false,
+            tid: None,
         };
         self.medium.enqueue(RadioId::new(radio), frame);
     }

@@ -17,16 +17,20 @@ pub enum AirKind {
     Beacon,
     /// To a group address; never acknowledged.
     Broadcast,
+    BlockAckRequest,
+    BlockAck,
 }
 
 impl AirKind {
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         Self::Data,
         Self::Ack,
         Self::Rts,
         Self::Cts,
         Self::Beacon,
         Self::Broadcast,
+        Self::BlockAckRequest,
+        Self::BlockAck,
     ];
 
     pub fn name(self) -> &'static str {
@@ -37,6 +41,8 @@ impl AirKind {
             Self::Cts => "cts",
             Self::Beacon => "beacon",
             Self::Broadcast => "broadcast",
+            Self::BlockAckRequest => "block-ack-request",
+            Self::BlockAck => "block-ack",
         }
     }
 }

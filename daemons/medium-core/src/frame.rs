@@ -61,6 +61,8 @@ pub struct Frame {
     pub class: Class,
     /// A routing protocol's own frame.
     pub routing: bool,
+    /// Traffic identifier of a frame with a QoS header.
+    pub tid: Option<u8>,
 }
 
 /// A transmission that has ended.
@@ -85,6 +87,16 @@ pub struct Aired {
     pub fate: Fate,
     /// There; none where nobody sensed it.
     pub signal_dbm: Option<f64>,
+    /// In an A-MPDU; none of a frame that went alone.
+    pub place: Option<Place>,
+}
+
+/// A frame's place in an A-MPDU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// From 0.
+    pub number: u32,
+    pub frames: u32,
 }
 
 /// What the driver must do.

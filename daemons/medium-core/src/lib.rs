@@ -11,7 +11,7 @@
 //! | | |
 //! |---|---|
 //! | `ids`, `rate`, `phy`, `timing` | names, and how long things take |
-//! | `frame`, `counters`, `nic`, `energy`, `params` | what goes in and what comes out |
+//! | `frame`, `counters`, `nic`, `energy`, `edca`, `params` | what goes in and what comes out |
 //! | `step` | the transitions of a frame exchange |
 //! | `space`, `error_rate` | positions, antennas, propagation: what happens to power and bits |
 //! | `parts` | the parts of a radio: access, exchange, transceiver, host, power |
@@ -28,6 +28,7 @@ extern crate alloc;
 
 mod air;
 mod counters;
+mod edca;
 mod energy;
 mod error_rate;
 mod frame;
@@ -49,9 +50,10 @@ pub use counters::{
     AirKind, Audit, Bin, Counters, Fate, Histogram, LinkCounters, LinkView, Outcome, Signals,
     StateTimes,
 };
+pub use edca::{Aggregation, Category, CategoryParams, Edca};
 pub use energy::{Energy, Joules};
 pub use error_rate::bit_error_rate;
-pub use frame::{Aired, Attempts, Class, Frame, FrameId, Output, To, MAX_RATES};
+pub use frame::{Aired, Attempts, Class, Frame, FrameId, Output, Place, To, MAX_RATES};
 pub use hoplab_base::{Duration, Instant, Stream};
 pub use ids::{LinkId, MediumId, Mhz, RadioId};
 pub use loss::{Burst, LossModel, LossRule, Takes};

@@ -7,7 +7,6 @@ use core::ops::Range;
 
 use hoplab_base::{Duration, Instant, Stream};
 
-use crate::parts::Ppdu;
 use crate::step::Step;
 use crate::{LinkId, RadioId};
 
@@ -192,19 +191,17 @@ impl Losses {
         }
     }
 
-    /// Whether a rule takes a frame on its way to radio `to` or, `acknowledged`, to its host.
+    /// Whether a rule takes a frame of this step, and count among its sender's data frames, on its
+    /// way to the radio or, `acknowledged`, to its host.
     pub fn take(
         &mut self,
-        from: RadioId,
-        ppdu: &Ppdu,
-        to: RadioId,
+        link: LinkId,
+        (step, data_number): (Step, u64),
         acknowledged: bool,
         now: Instant,
     ) -> bool {
-        let link = LinkId { from, to };
         self.rules.iter_mut().any(|(rule, random)| {
-            rule.applies(link, ppdu.step, acknowledged, now)
-                && rule.loses(now, ppdu.data_number, random)
+            rule.applies(link, step, acknowledged, now) && rule.loses(now, data_number, random)
         })
     }
 

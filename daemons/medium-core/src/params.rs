@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use hoplab_base::Duration;
 
 use crate::space::{Fading, Model, Propagation};
-use crate::{Energy, Nic, Phy, Rate, Standard};
+use crate::{Edca, Energy, Nic, Phy, Rate, Standard};
 
 /// Whose rules radios follow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,6 +96,8 @@ pub struct Params {
     pub routing_priority: bool,
     pub nic: Nic,
     pub energy: Energy,
+    /// Access by categories; none for DCF.
+    pub edca: Option<Edca>,
     /// Pre-standard WaveLAN: no acknowledgement, no retry.
     pub no_ack: bool,
     /// Hand unicast frames also to other radios that decoded them.
@@ -156,6 +158,7 @@ impl Default for Params {
             routing_priority: false,
             nic: Nic::default(),
             energy: Energy::default(),
+            edca: None,
             no_ack: false,
             overhear: false,
             trace: false,

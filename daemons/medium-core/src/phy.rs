@@ -58,8 +58,8 @@ const LONG_TRAINING: Duration = Duration::from_micros(4);
 /// Service bits, and tail bits of each encoder (19.4.3, 21.4.3).
 const SERVICE_BITS: u64 = 16;
 const TAIL_BITS: u64 = 6;
-/// Before the one frame of a VHT PSDU, which is an A-MPDU always (9.7.1).
-const DELIMITER_BYTES: u64 = 4;
+/// Before each frame of an A-MPDU (9.7.1), which a VHT PSDU always is.
+pub const DELIMITER_BYTES: usize = 4;
 const SIGNAL_EXTENSION: Duration = Duration::from_micros(6);
 /// Service and tail bits of an OFDM frame (17.3.2.2).
 const OFDM_EXTRA_BITS: u64 = 22;
@@ -121,8 +121,17 @@ impl Phy {
         }
     }
 
-    /// Time on the air of `bytes` (MAC header to FCS) at `rate`.
+    /// Time on the air of one frame of `bytes` (MAC header to FCS) at `rate`.
     pub fn duration(&self, bytes: usize, rate: Rate) -> Duration {
+        let delimiter = match rate.modulation() {
+            Modulation::Vht(_) => DELIMITER_BYTES,
+            _ => 0,
+        };
+        self.psdu_duration(bytes + delimiter, rate)
+    }
+
+    /// Time on the air of a PSDU of `bytes`, delimiters and padding of an A-MPDU included.
+    pub fn psdu_duration(&self, bytes: usize, rate: Rate) -> Duration {
         let (bytes, a_symbol) = (bytes as u64, u64::from(rate.bits()));
         let preamble = self.preamble(rate);
         let (bits, short) = match rate.modulation() {
@@ -135,10 +144,7 @@ impl Phy {
             Modulation::Ht(scheme) => (8 * bytes + SERVICE_BITS + TAIL_BITS, scheme.short_guard),
             Modulation::Vht(scheme) => {
                 let tails = TAIL_BITS * u64::from(scheme.encoders(rate.bits()));
-                (
-                    8 * (bytes + DELIMITER_BYTES) + SERVICE_BITS + tails,
-                    scheme.short_guard,
-                )
+                (8 * bytes + SERVICE_BITS + tails, scheme.short_guard)
             }
         };
         // Padded to whole symbols (17.4.3), short ones in sum to the end of a long one (19.4.3).

@@ -13,6 +13,11 @@ pub enum Step {
     /// A frame of a host.
     Data,
     Ack,
+    /// Frames of a host, in an A-MPDU.
+    Aggregate,
+    /// What asks for a BlockAck of frames that were sent before (9.3.1.7).
+    BlockAckRequest,
+    BlockAck,
 }
 
 impl Step {
@@ -22,7 +27,8 @@ impl Step {
             Self::Rts => Some(Self::Cts),
             Self::Cts => Some(Self::Data),
             Self::Data => acknowledged.then_some(Self::Ack),
-            Self::Ack => None,
+            Self::Aggregate | Self::BlockAckRequest => Some(Self::BlockAck),
+            Self::Ack | Self::BlockAck => None,
         }
     }
 
@@ -31,8 +37,14 @@ impl Step {
         match self {
             Self::Rts => Some(Answer::Cts),
             Self::Data => acknowledged.then_some(Answer::Ack),
-            Self::Cts | Self::Ack => None,
+            Self::Aggregate | Self::BlockAckRequest => Some(Answer::BlockAck),
+            Self::Cts | Self::Ack | Self::BlockAck => None,
         }
+    }
+
+    /// Whether it carries frames of a host.
+    pub fn is_data(self) -> bool {
+        matches!(self, Self::Data | Self::Aggregate)
     }
 
     /// Whether the exchange is over when it ends: hosts learn of it.
@@ -45,7 +57,8 @@ impl Step {
         match self {
             Self::Cts => Some(Answer::Cts),
             Self::Ack => Some(Answer::Ack),
-            Self::Rts | Self::Data => None,
+            Self::BlockAck => Some(Answer::BlockAck),
+            Self::Rts | Self::Data | Self::Aggregate | Self::BlockAckRequest => None,
         }
     }
 
@@ -57,7 +70,9 @@ impl Step {
             Self::Cts => AirKind::Cts,
             Self::Data if class.is_some_and(Class::is_beacon) => AirKind::Beacon,
             Self::Data if to == To::Everyone => AirKind::Broadcast,
-            Self::Data => AirKind::Data,
+            Self::Data | Self::Aggregate => AirKind::Data,
+            Self::BlockAckRequest => AirKind::BlockAckRequest,
+            Self::BlockAck => AirKind::BlockAck,
         }
     }
 }
@@ -70,7 +85,12 @@ mod tests {
     #[test]
     fn what_is_awaited_is_what_comes_next() {
         for acknowledged in [false, true] {
-            for step in [Step::Rts, Step::Data] {
+            for step in [
+                Step::Rts,
+                Step::Data,
+                Step::Aggregate,
+                Step::BlockAckRequest,
+            ] {
                 let next = step.next(acknowledged);
                 assert_eq!(next.and_then(Step::answers), step.awaits(acknowledged));
             }

@@ -5,9 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hoplab_medium_core::{
-    AirKind, Attempts, Class, Cost, Duration, Energy, Fading, Fate, Frame, FrameId, Instant,
-    LossModel, LossRule, Medium, Nic, Output, Params, Position, RadioId, Rate, Reception, Rules,
-    Station, Stream, To, Waypoint,
+    Aggregation, AirKind, Attempts, CategoryParams, Class, Cost, Duration, Edca, Energy, Fading,
+    Fate, Frame, FrameId, Instant, LossModel, LossRule, Medium, Nic, Output, Params, Position,
+    RadioId, Rate, Reception, Rules, Standard, Station, Stream, To, Waypoint, Width,
 };
 
 fn runs() -> u64 {
@@ -92,6 +92,34 @@ fn draw(run: u64) -> Drawn {
             battery_j: Some(4.0),
         };
     }
+    // Every third run has access categories, TXOP and, mostly, aggregates.
+    let categories = run % 3 == 2 && params.rules == Rules::Standard;
+    if categories {
+        params.phy.standard = Standard::Ht {
+            signal_extension: true,
+        };
+        params.queue_packets = 64;
+        let category = |aifsn, cw_min, cw_max, txop_us| CategoryParams {
+            aifsn,
+            cw_min,
+            cw_max,
+            txop: Duration::from_micros(txop_us),
+        };
+        params.edca = Some(Edca {
+            categories: [
+                category(2, 3, 7, 1504),
+                category(2, 7, 15, 3008),
+                category(3, 15, 1023, 0),
+                category(7, 15, 1023, 0),
+            ],
+            aggregation: (random.below(4) > 0).then_some(Aggregation {
+                window: 64,
+                octets: 65_535,
+                start_spacing: Duration::from_micros(8),
+            }),
+            rts_threshold: [2_000, usize::MAX][random.below(2) as usize],
+        });
+    }
     let count = 2 + random.below(12) as usize;
     let moving = random.below(2) == 0;
     let place = |random: &mut Stream| Position::new(random.unit() * 900.0, random.unit() * 400.0);
@@ -143,7 +171,11 @@ fn draw(run: u64) -> Drawn {
                 (from + 1 + random.below(count as u32 - 1) as usize) % count,
             )),
         };
-        let rate = Rate::LEGACY[random.below(4) as usize];
+        let legacy = random.below(4);
+        let rate = match Rate::ht(legacy as u8, Width::Mhz20, false) {
+            Some(fast) if categories && legacy > 0 => fast,
+            _ => Rate::LEGACY[legacy as usize],
+        };
         let frame = Frame {
             id,
             to,
@@ -163,6 +195,7 @@ fn draw(run: u64) -> Drawn {
             class: [Class::Data, Class::Data, Class::Management, Class::Beacon]
                 [random.below(4) as usize],
             routing: random.below(4) == 0,
+            tid: (categories && matches!(to, To::Radio(_))).then(|| random.below(8) as u8),
         };
         load.push((now, from, frame));
     }
@@ -253,7 +286,13 @@ fn every_frame_has_one_fate_and_one_status() {
                         );
                         *unicasts.entry((aired.from, to)).or_default() += 1;
                     }
-                    let control = [AirKind::Ack, AirKind::Rts, AirKind::Cts];
+                    let control = [
+                        AirKind::Ack,
+                        AirKind::Rts,
+                        AirKind::Cts,
+                        AirKind::BlockAck,
+                        AirKind::BlockAckRequest,
+                    ];
                     assert_eq!(aired.frame.is_none(), control.contains(&aired.kind));
                 }
                 Output::Exhausted { .. } => {}

@@ -64,7 +64,8 @@ fn full_digest(params: Params, moving: bool) -> String {
         ];
         hash.update(format!(
             "{radio} {counts:?} {:?}",
-            counters.airtime.map(Duration::as_nanos)
+            // Without aggregates the kinds that come after these are not on the air.
+            &counters.airtime.map(Duration::as_nanos)[..6]
         ));
         let times = [times.tx, times.rx, times.idle, times.sleep].map(Duration::as_nanos);
         let spent = medium.joules(RadioId::new(radio));
@@ -183,6 +184,7 @@ fn play(params: Params, moving: bool, off: bool, mut tell: impl FnMut(Told)) -> 
                     Class::Data
                 },
                 routing: id % 13 == 0,
+                tid: None,
             },
         );
         take(&mut medium, now, &mut tell);

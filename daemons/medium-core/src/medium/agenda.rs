@@ -42,9 +42,10 @@ impl Event {
                     Timer::Respond => 4,
                     Timer::Served => 5,
                     Timer::Timeout => 6,
-                    Timer::Access => 7,
+                    Timer::Access(_) => 7,
                     Timer::Prepared => 8,
                     Timer::Loaded => 9,
+                    Timer::Reorder => 10,
                 };
                 (kind, radio.index())
             }
@@ -159,9 +160,9 @@ mod tests {
                 generation,
             })
         };
-        agenda.wake(radio(2), wake(Timer::Access, 1));
-        agenda.wake(radio(1), wake(Timer::Access, 3));
-        agenda.wake(radio(1), wake(Timer::Access, 2));
+        agenda.wake(radio(2), wake(Timer::Access(0), 1));
+        agenda.wake(radio(1), wake(Timer::Access(0), 3));
+        agenda.wake(radio(1), wake(Timer::Access(0), 2));
         agenda.wake(radio(9), wake(Timer::Respond, 0));
         agenda.push(Instant(5), Event::End { slot: 7 });
         agenda.push(Instant(4), Event::Measure);

@@ -16,8 +16,14 @@ impl Medium {
             match effect {
                 Effect::Wake(wake) => self.agenda.wake(radio, Some(wake)),
                 Effect::Conclude(finished) => self.ledger.conclude(radio, finished, self.now),
-                Effect::HandUp { to, arrived } => self.hand_up(to, arrived),
+                Effect::HandUp { to, arrived } => {
+                    self.hand_up(to, arrived);
+                    if arrived.held {
+                        self.ledger.release(arrived.frame);
+                    }
+                }
                 Effect::Deliver(arrived) => self.ledger.deliver(radio, arrived),
+                Effect::Hold(frame) => self.ledger.hold(frame),
                 Effect::Release(frame) => self.ledger.release(frame),
                 Effect::Overhear(arrived) => {
                     let sender = &mut self.radios[arrived.from];

@@ -39,7 +39,7 @@ impl Links {
     /// Count a data frame.
     pub fn observe(&mut self, end: &End<'_>, setup: &Setup, space: &mut Space) {
         let (tx, ppdu) = (end.transmission, &end.transmission.ppdu);
-        if ppdu.payload.is_none() {
+        if !ppdu.step.is_data() {
             return;
         }
         for ended in end.heard.iter().filter(|ended| tx.is_for(ended.radio)) {
@@ -47,7 +47,13 @@ impl Links {
                 continue;
             }
             let link = self.link(tx.from, ended.radio);
-            link.counters.count(ended.fate, ppdu.bytes, ended.dbm);
+            if ppdu.subframes.is_empty() {
+                link.counters.count(ended.fate, ppdu.bytes, ended.dbm);
+            }
+            for (at, subframe) in ppdu.subframes.iter().enumerate() {
+                let fate = ended.fate_of(at);
+                link.counters.count(fate, subframe.bytes, ended.dbm);
+            }
             if setup.params.histograms {
                 self.measure(tx.from, ended, setup.params.level_error_db);
             }
@@ -55,7 +61,12 @@ impl Links {
         if let Some((to, fate)) = end.missed.filter(|_| !end.to_itself()) {
             let dbm = space.mean_dbm(tx.from, to, tx.start);
             let link = self.link(tx.from, to);
-            link.counters.count(fate, ppdu.bytes, dbm);
+            if ppdu.subframes.is_empty() {
+                link.counters.count(fate, ppdu.bytes, dbm);
+            }
+            for subframe in &ppdu.subframes {
+                link.counters.count(fate, subframe.bytes, dbm);
+            }
         }
     }
 

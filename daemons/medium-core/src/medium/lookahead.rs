@@ -21,6 +21,9 @@ impl Medium {
     /// No [`Output`](crate::Output) but [`Output::Aired`](crate::Output::Aired) can come before
     /// this time unless a frame is enqueued first. None: none will come.
     pub fn next_output(&self) -> Option<Instant> {
+        if self.setup.params.edca.is_some() {
+            return self.next_deadline();
+        }
         let lasts = self.batteries_last();
         if lasts.is_some_and(|lasts| lasts < CLOSE) {
             // Any event may be a battery's last.
@@ -74,7 +77,7 @@ impl Medium {
     ) -> Option<Instant> {
         let (station, setup) = (&self.radios[radio], &self.setup);
         let ahead = match timer {
-            Timer::Empty => return None,
+            Timer::Empty | Timer::Reorder => return None,
             Timer::Served => Duration::ZERO,
             Timer::Prepared => {
                 let refused = station.host.refuses_after(&station.limits);
@@ -84,9 +87,9 @@ impl Medium {
             Timer::Loaded => self.at_once(station.host.in_loading())?,
             Timer::Respond => station.exchange.ahead_of_response(setup)?,
             Timer::Timeout => station.exchange.ahead_of_timeout(generation, setup)?,
-            Timer::Access => {
+            Timer::Access(_) => {
                 // The event may be due before the access that it stands for.
-                let access_at = station.access.at()?;
+                let access_at = station.access().at()?;
                 return Some(access_at + station.exchange.ahead_of_turn(setup)?);
             }
         };
@@ -111,8 +114,7 @@ impl Medium {
         let receives = receiver.transceiver.receives(slot);
         let receiver = receives.then_some(&receiver.exchange);
         let sender = &self.radios[tx.from].exchange;
-        let acknowledged = setup.acknowledges(tx.ppdu.to);
-        let own = sender.ahead_of_end(tx.ppdu.step, receiver, acknowledged, setup);
+        let own = sender.ahead_of_end(&tx.ppdu, receiver, setup);
         if own.is_zero() {
             return own;
         }
@@ -121,7 +123,7 @@ impl Medium {
         let heard = tx.neighbours.iter().map(|heard| heard.radio);
         let others = heard.chain([tx.from]).filter_map(|radio| {
             let station = &self.radios[radio];
-            let backoff = station.access.slots() * timing.slot;
+            let backoff = station.access().slots() * timing.slot;
             Some(timing.difs + backoff + station.exchange.ahead_of_turn(setup)?)
         });
         others.fold(own, Duration::min)

@@ -5,7 +5,7 @@ use hoplab_base::Instant;
 
 use crate::air::Transmission;
 use crate::radio::Ended;
-use crate::{Aired, Fate, Output, RadioId, To};
+use crate::{Aired, Fate, Output, Place, RadioId, To};
 
 /// A transmission that is over at all who heard it.
 pub struct End<'a> {
@@ -17,18 +17,10 @@ pub struct End<'a> {
 }
 
 impl End<'_> {
-    /// As a trace has it.
-    pub fn aired(&self) -> Output {
+    /// As a trace has it: once, or for each frame of an A-MPDU.
+    pub fn aired(&self, mut each: impl FnMut(Output)) {
         let (tx, ppdu) = (self.transmission, &self.transmission.ppdu);
-        let heard = self.heard.iter();
-        let heard = heard.filter(|ended| tx.is_for(ended.radio));
-        let received = heard.map(|ended| (ended.fate, ended.dbm)).reduce(better);
-        let fate = match received {
-            _ if tx.cut => Fate::Off,
-            Some((fate, _)) => fate,
-            None => self.missed.map_or(Fate::Nobody, |missed| missed.1),
-        };
-        Output::Aired(Aired {
+        let all = Aired {
             at: tx.start,
             until: self.at,
             from: tx.from,
@@ -39,9 +31,46 @@ impl End<'_> {
             rate: ppdu.rate,
             attempt: ppdu.attempt,
             nav: ppdu.nav,
-            fate,
-            signal_dbm: received.map(|received| received.1),
-        })
+            fate: self.fate(|ended| ended.fate),
+            signal_dbm: self.signal_dbm(|ended| ended.fate),
+            place: None,
+        };
+        if ppdu.subframes.is_empty() {
+            return each(Output::Aired(all));
+        }
+        let frames = ppdu.subframes.len() as u32;
+        for (at, subframe) in ppdu.subframes.iter().enumerate() {
+            each(Output::Aired(Aired {
+                frame: Some(subframe.payload.id),
+                bytes: subframe.bytes,
+                attempt: subframe.attempt,
+                fate: self.fate(|ended| ended.fate_of(at)),
+                signal_dbm: self.signal_dbm(|ended| ended.fate_of(at)),
+                place: Some(Place {
+                    number: at as u32,
+                    frames,
+                }),
+                ..all
+            }));
+        }
+    }
+
+    fn received(&self, fate: impl Fn(&Ended) -> Fate) -> Option<(Fate, f64)> {
+        let heard = self.heard.iter();
+        let heard = heard.filter(|ended| self.transmission.is_for(ended.radio));
+        heard.map(|ended| (fate(ended), ended.dbm)).reduce(better)
+    }
+
+    fn fate(&self, of: impl Fn(&Ended) -> Fate) -> Fate {
+        match self.received(of) {
+            _ if self.transmission.cut => Fate::Off,
+            Some((fate, _)) => fate,
+            None => self.missed.map_or(Fate::Nobody, |missed| missed.1),
+        }
+    }
+
+    fn signal_dbm(&self, of: impl Fn(&Ended) -> Fate) -> Option<f64> {
+        self.received(of).map(|received| received.1)
     }
 
     /// Whether the receiver that it was for was the sender itself.

@@ -58,7 +58,7 @@ impl Medium {
     /// before its own host learns that they are lost.
     fn lose_frames(&mut self, radio: RadioId) {
         for other in self.radios.iter_mut() {
-            self.effects.extend(other.unacknowledged(radio));
+            other.unacknowledged(radio, &mut self.effects);
         }
         self.radios[radio].abandon(&mut self.effects);
         self.carry_out(radio);

@@ -16,7 +16,11 @@ impl Medium {
             now: self.now,
             setup: &self.setup,
         };
-        let lasts = at.setup.params.phy.duration(ppdu.bytes, ppdu.rate);
+        let phy = &at.setup.params.phy;
+        let lasts = match ppdu.subframes.is_empty() {
+            true => phy.duration(ppdu.bytes, ppdu.rate),
+            false => phy.psdu_duration(ppdu.bytes, ppdu.rate),
+        };
         let slot = self.air.reserve();
         let wake = self.radios[radio].begin_sending(slot, &ppdu, lasts, at);
         self.agenda.wake(radio, wake);
@@ -66,6 +70,7 @@ impl Medium {
                 rate: transmission.ppdu.rate,
                 begins: transmission.start,
                 ends: transmission.end,
+                aggregate: !transmission.ppdu.subframes.is_empty(),
             };
             let wake = station.signal_begins(&arriving, at);
             self.agenda.wake(signal.radio, wake);
@@ -108,7 +113,7 @@ impl Medium {
         self.ended.clear();
         for heard in &transmission.neighbours {
             let station = &mut self.radios[heard.radio];
-            let (ended, wake) = station.signal_ends(slot, heard.dbm, transmission.cut, at);
+            let (ended, wake) = station.signal_ends(slot, heard.dbm, transmission, at);
             self.agenda.wake(heard.radio, wake);
             self.ended.push(ended);
         }
@@ -116,22 +121,22 @@ impl Medium {
 
     /// Radios receive what the channel let through; hosts get what an acknowledgement ends.
     fn receive(&mut self, transmission: &Transmission) {
-        if transmission.ppdu.step == Step::Ack {
+        if matches!(transmission.ppdu.step, Step::Ack | Step::BlockAck) {
             self.hand_up_acknowledged(transmission);
         }
         for i in 0..self.ended.len() {
-            let ended = self.ended[i];
+            let ended = &mut self.ended[i];
             if ended.fate != Fate::Delivered {
                 continue;
             }
+            let radio = ended.radio;
             let at = Moment {
                 now: self.now,
                 setup: &self.setup,
             };
             let (losses, effects) = (&mut self.losses, &mut self.effects);
-            let station = &mut self.radios[ended.radio];
-            self.ended[i].fate = station.receive(transmission, ended.dbm, losses, at, effects);
-            self.carry_out(ended.radio);
+            self.radios[radio].receive(transmission, ended, losses, at, effects);
+            self.carry_out(radio);
         }
     }
 
@@ -148,7 +153,7 @@ impl Medium {
 
     fn observe(&mut self, transmission: &Transmission) {
         let trace = self.setup.params.trace;
-        if transmission.ppdu.payload.is_none() && !trace {
+        if !transmission.ppdu.step.is_data() && !trace {
             return;
         }
         let missed = match transmission.ppdu.to {
@@ -166,7 +171,7 @@ impl Medium {
         };
         self.links.observe(&end, &self.setup, &mut self.space);
         if trace {
-            self.ledger.push(end.aired());
+            end.aired(|aired| self.ledger.push(aired));
         }
     }
 
@@ -186,10 +191,14 @@ impl Medium {
             setup: &self.setup,
         };
         for heard in &transmission.neighbours {
-            let wake = self.radios[heard.radio].count_down(at);
-            self.agenda.wake(heard.radio, wake);
+            for function in self.radios[heard.radio].functions() {
+                let wake = self.radios[heard.radio].count_down(function, at);
+                self.agenda.wake(heard.radio, wake);
+            }
         }
-        let wake = self.radios[from].count_down(at);
-        self.agenda.wake(from, wake);
+        for function in self.radios[from].functions() {
+            let wake = self.radios[from].count_down(function, at);
+            self.agenda.wake(from, wake);
+        }
     }
 }

@@ -5,6 +5,7 @@
 use hoplab_base::{Duration, Instant, Stream};
 
 use super::effect::{Timer, Wake};
+use super::sense::CarrierSense;
 use crate::timing::Timing;
 
 /// What an event for a radio's access to the channel means when it comes.
@@ -15,15 +16,22 @@ pub enum Due {
     Later(Option<Wake>),
 }
 
-/// Bounds of the contention window.
+/// How an access function contends.
 #[derive(Clone, Copy, Debug)]
 pub struct Contention {
     pub cw_min: u32,
     pub cw_max: u32,
+    /// The interframe space after a frame without errors: DIFS, or the AIFS of a category.
+    pub ifs: Duration,
+    /// The slot that begins with the end of the interframe space is counted at its beginning, as
+    /// EDCA does it (10.23.2.4); DCF counts a slot when it has been idle to its end (10.3.4.3).
+    pub counts_at_once: bool,
 }
 
 /// One access function.
 pub struct Access {
+    /// Which of its radio's.
+    function: u8,
     contention: Contention,
     cw: u32,
     slots: u32,
@@ -36,16 +44,13 @@ pub struct Access {
     drawn_at: Instant,
     /// Which access an event is for.
     generation: u64,
-    nav_until: Instant,
-    idle_from: Instant,
-    /// The last frame had errors: EIFS, not DIFS, comes next (10.3.2.3.7).
-    errors: bool,
     random: Stream,
 }
 
 impl Access {
-    pub fn new(random: Stream, contention: Contention) -> Self {
+    pub fn new(function: u8, random: Stream, contention: Contention) -> Self {
         Self {
+            function,
             contention,
             cw: contention.cw_min,
             slots: 0,
@@ -55,9 +60,6 @@ impl Access {
             queued_at: None,
             drawn_at: Instant::ZERO,
             generation: 0,
-            nav_until: Instant::ZERO,
-            idle_from: Instant::ZERO,
-            errors: false,
             random,
         }
     }
@@ -80,39 +82,27 @@ impl Access {
         }
     }
 
-    /// The NAV counts to `until`, if it does not count further (10.3.2.4).
-    pub fn set_nav(&mut self, until: Instant) {
-        self.nav_until = self.nav_until.max(until);
-    }
-
-    /// Whether virtual carrier sense finds the medium busy.
-    pub fn nav_counts(&self, now: Instant) -> bool {
-        self.nav_until > now
-    }
-
-    pub fn idle_again(&mut self, now: Instant) {
-        self.idle_from = now;
-    }
-
-    pub fn last_frame_had_errors(&mut self, errors: bool) {
-        self.errors = errors;
-    }
-
-    fn ifs(&self, timing: &Timing) -> Duration {
-        if self.errors {
-            timing.eifs
-        } else {
-            timing.difs
-        }
+    /// From now on it contends like this.
+    pub fn contend(&mut self, contention: Contention) {
+        self.contention = contention;
+        self.cw = contention.cw_min;
     }
 
     /// A frame comes into service. It needs no backoff where `at_once` allows that and the channel,
     /// `quiet` as far as it is sensed, has been so for an interframe space.
-    pub fn begin(&mut self, now: Instant, timing: &Timing, quiet: bool, at_once: bool) {
+    pub fn begin(
+        &mut self,
+        now: Instant,
+        sense: &CarrierSense,
+        timing: &Timing,
+        quiet: bool,
+        at_once: bool,
+    ) {
         if self.needs_backoff {
             return;
         }
-        let idle = quiet && !self.nav_counts(now) && now >= self.idle_from + self.ifs(timing);
+        let space = sense.space(self.contention.ifs, timing);
+        let idle = quiet && sense.was_idle_for(space, now);
         if !idle || !at_once {
             self.draw(now);
         }
@@ -138,9 +128,15 @@ impl Access {
 
     /// Count slots, the first no earlier than `drawn_wait` after the backoff was drawn: one drawn
     /// while the medium is idle starts then.
-    pub fn count(&mut self, now: Instant, timing: &Timing, drawn_wait: Duration) -> Option<Wake> {
-        let idle_from = self.idle_from.max(self.nav_until);
-        self.origin = (idle_from + self.ifs(timing)).max(self.drawn_at + drawn_wait);
+    pub fn count(
+        &mut self,
+        now: Instant,
+        sense: &CarrierSense,
+        timing: &Timing,
+        drawn_wait: Duration,
+    ) -> Option<Wake> {
+        let space = sense.space(self.contention.ifs, timing);
+        self.origin = (sense.idle_from() + space).max(self.drawn_at + drawn_wait);
         self.at = Some((self.origin + self.slots() * timing.slot).max(now));
         self.generation += 1;
         self.wake()
@@ -156,7 +152,7 @@ impl Access {
         self.queued_at = Some(at);
         Some(Wake {
             at,
-            timer: Timer::Access,
+            timer: Timer::Access(self.function),
             generation: self.generation,
         })
     }
@@ -169,7 +165,8 @@ impl Access {
             // transmit. This is how DCF collides.
             return;
         }
-        let elapsed = now.since(self.origin) / slot;
+        let first = u64::from(self.contention.counts_at_once && now >= self.origin);
+        let elapsed = now.since(self.origin) / slot + first;
         self.slots = self.slots.saturating_sub(elapsed as u32);
         self.at = None;
         self.generation += 1;

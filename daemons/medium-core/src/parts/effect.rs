@@ -18,10 +18,12 @@ pub enum Timer {
     Served,
     /// An answer has not come.
     Timeout,
-    /// The radio's turn on the channel.
-    Access,
+    /// The turn on the channel of this access function of the radio.
+    Access(u8),
     /// The host has made a frame ready.
     Prepared,
+    /// A frame has waited long for one before it (Linux's reorder buffer).
+    Reorder,
     /// The host has copied a frame into a buffer of the card.
     Loaded,
 }
@@ -68,6 +70,8 @@ pub enum Effect {
     },
     /// The host has this received frame.
     Deliver(Arrived),
+    /// One receiver more holds the frame.
+    Hold(FrameId),
     /// One receiver less holds the frame.
     Release(FrameId),
     /// A frame for another radio was received: its host gets it when its sender's exchange is over.

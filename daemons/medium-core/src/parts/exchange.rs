@@ -7,9 +7,10 @@ use alloc::vec::Vec;
 use hoplab_base::{Duration, Instant};
 
 use super::effect::{Effect, Effects, Finished, Timer, Wake};
+use super::reorder::BlockAck;
 use super::{Arrived, Setup};
 use crate::step::Step;
-use crate::timing::{Answer, ACK_BYTES, CTS_BYTES, RTS_BYTES};
+use crate::timing::{Answer, RTS_BYTES};
 use crate::{AirKind, Attempts, Class, Frame, FrameId, Outcome, RadioId, Rate, To, MAX_RATES};
 
 /// Retry limits; none where the kernel's rate table counts instead.
@@ -26,12 +27,38 @@ pub struct Payload {
     pub class: Class,
 }
 
-/// What a radio sends at once.
+/// A frame of an A-MPDU.
 #[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Subframe {
+    pub payload: Payload,
+    /// MAC header to FCS.
+    pub bytes: usize,
+    /// Where it begins in the PSDU, its delimiter left out.
+    pub offset: usize,
+    /// In its agreement.
+    pub sequence: u64,
+    /// Its place among all frames, and data frames, of its sender.
+    pub number: u64,
+    pub data_number: u64,
+    /// 1 at the first try.
+    pub attempt: u32,
+}
+
+/// What a radio sends at once.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Ppdu {
     pub step: Step,
     pub to: To,
+    /// Of a frame that goes alone.
     pub payload: Option<Payload>,
+    /// Frames that go together, in the order of their sequence.
+    pub subframes: Vec<Subframe>,
+    /// The agreement that its frames, or the request, belong to: which of the sender's TIDs, and the
+    /// frame's place in it or the first one that counts.
+    pub agreement: Option<(u8, u64)>,
+    pub block_ack: Option<BlockAck>,
+    /// Which access function of the sender it comes from.
+    pub function: u8,
     pub bytes: usize,
     /// Sender's count of frames, by which a receiver knows a repeat.
     pub number: u64,
@@ -53,14 +80,32 @@ impl Ppdu {
 }
 
 /// What goes on the air a SIFS after a frame.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Response {
     pub step: Step,
     pub to: RadioId,
+    /// Of the frame that it answers.
+    pub rate: Rate,
     /// Its duration field.
     pub nav: Duration,
+    pub block_ack: Option<BlockAck>,
     /// Handed to the host when this acknowledgement has ended.
-    pub deliver: Option<Arrived>,
+    pub deliver: Vec<Arrived>,
+}
+
+/// How many frames a radio has taken into service, and how many of them were data.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Numbers {
+    pub frame: u64,
+    pub data: u64,
+}
+
+impl Numbers {
+    /// One more of this class.
+    pub fn count(&mut self, class: Class) {
+        self.frame += 1;
+        self.data += u64::from(class == Class::Data);
+    }
 }
 
 /// What a sender does once its transmission has ended.
@@ -76,9 +121,9 @@ pub enum Sent {
 #[derive(Default)]
 pub struct Exchange {
     frame: Option<Frame>,
-    /// Counts of frames and of data frames that were in service.
-    number: u64,
-    data_number: u64,
+    pub numbers: Numbers,
+    /// Frames of an access category are on the air, or an RTS for them: they stay in its line.
+    batch: bool,
     tries: [u32; MAX_RATES],
     /// For how long it was on the air, its RTS included.
     airtime: Duration,
@@ -99,7 +144,7 @@ impl Exchange {
 
     /// Data frames are counted anew.
     pub fn forget_data_number(&mut self) {
-        self.data_number = 0;
+        self.numbers.data = 0;
     }
 
     /// Tries made.
@@ -108,10 +153,7 @@ impl Exchange {
     }
 
     pub fn begin(&mut self, frame: Frame) {
-        self.number += 1;
-        if frame.class == Class::Data {
-            self.data_number += 1;
-        }
+        self.numbers.count(frame.class);
         self.tries = [0; MAX_RATES];
         self.airtime = Duration::ZERO;
         self.short_retries = 0;
@@ -153,11 +195,14 @@ impl Exchange {
         if !attempts.rts || !setup.acknowledges(to) {
             return self.data(attempts, setup);
         }
-        let data = setup.params.phy.duration(bytes, attempts.rate);
+        let rate = attempts.rate;
+        let data = setup.params.phy.duration(bytes, rate);
         let attempt = self.attempt();
-        let nav = setup.timing.nav_of_rts(data);
+        let data = setup.timing.acknowledged(Answer::Ack, data, rate);
+        let nav = setup.timing.nav_of_rts(data, rate);
         Some(Ppdu {
             attempt,
+            rate: setup.timing.control_rate(rate),
             ..self.control(Step::Rts, to, RTS_BYTES, nav, setup)
         })
     }
@@ -165,7 +210,7 @@ impl Exchange {
     fn data(&self, attempts: Attempts, setup: &Setup) -> Option<Ppdu> {
         let frame = self.frame.as_ref()?;
         let nav = if setup.acknowledges(frame.to) {
-            setup.timing.nav_of_data()
+            setup.timing.answered(Answer::Ack, attempts.rate)
         } else {
             Duration::ZERO
         };
@@ -180,14 +225,19 @@ impl Exchange {
         })
     }
 
-    fn control(&self, step: Step, to: To, bytes: usize, nav: Duration, setup: &Setup) -> Ppdu {
+    /// What carries nothing, at the lowest basic rate.
+    pub fn control(&self, step: Step, to: To, bytes: usize, nav: Duration, setup: &Setup) -> Ppdu {
         Ppdu {
             step,
             to,
             payload: None,
+            subframes: Vec::new(),
+            agreement: None,
+            block_ack: None,
+            function: 0,
             bytes,
-            number: self.number,
-            data_number: self.data_number,
+            number: self.numbers.frame,
+            data_number: self.numbers.data,
             attempt: 1,
             rate: setup.params.phy.basic_rate,
             nav,
@@ -196,34 +246,50 @@ impl Exchange {
 
     /// What goes on the air as this answer; none where its frame is gone.
     pub fn answer(&self, response: &Response, setup: &Setup) -> Option<Ppdu> {
-        let bytes = match response.step {
-            Step::Ack => ACK_BYTES,
-            Step::Cts => CTS_BYTES,
-            Step::Data | Step::Rts => return self.data(self.try_after_rts()?, setup),
+        let Some(answer) = response.step.answers() else {
+            return self.data(self.try_after_rts()?, setup);
         };
+        let bytes = setup.timing.answer_bytes(answer);
         let to = To::Radio(response.to);
-        Some(self.control(response.step, to, bytes, response.nav, setup))
+        Some(Ppdu {
+            rate: setup.timing.control_rate(response.rate),
+            block_ack: response.block_ack,
+            ..self.control(response.step, to, bytes, response.nav, setup)
+        })
     }
 
     /// A transmission of its own has ended; `up` is whether the radio is on.
-    pub fn sent(&mut self, step: Step, to: To, up: bool, now: Instant, setup: &Setup) -> Sent {
-        let acknowledged = setup.acknowledges(to);
-        let Some(answer) = step.awaits(acknowledged) else {
-            return match step {
+    pub fn sent(&mut self, ppdu: &Ppdu, up: bool, now: Instant, setup: &Setup) -> Sent {
+        let acknowledged = setup.acknowledges(ppdu.to);
+        let Some(answer) = ppdu.step.awaits(acknowledged) else {
+            return match ppdu.step {
                 Step::Data => Sent::IsOver,
                 _ => Sent::Nothing,
             };
         };
-        if !up || self.frame.is_none() {
+        if !up || !(self.batch || self.frame.is_some()) {
             return Sent::Nothing;
         }
         self.awaited = Some(answer);
         self.generation += 1;
         Sent::Waits(Wake {
-            at: now + setup.timing.timeout(answer),
+            at: now + setup.timing.timeout(answer, ppdu.rate),
             timer: Timer::Timeout,
             generation: self.generation,
         })
+    }
+
+    /// From now on frames of an access category are in service, or no more.
+    pub fn serve_batch(&mut self, is_served: bool) {
+        self.batch = is_served;
+    }
+
+    /// The answer that a timeout of `generation` is about, which nobody awaits from now on; none
+    /// where the timeout was overtaken.
+    pub fn overdue(&mut self, generation: u64) -> Option<Answer> {
+        let answer = self.awaits(generation)?;
+        self.awaited = None;
+        Some(answer)
     }
 
     pub fn awaited(&self) -> Option<Answer> {
@@ -251,9 +317,8 @@ impl Exchange {
     /// The answer that a timeout of `generation` is about will not come: whether the frame is given
     /// up; none where the timeout was overtaken.
     pub fn timeout(&mut self, generation: u64, limits: Option<RetryLimits>) -> Option<bool> {
-        let answer = self.awaits(generation)?;
         self.frame.as_ref()?;
-        self.awaited = None;
+        let answer = self.overdue(generation)?;
         let over = self.gives_up(answer, limits);
         (self.short_retries, self.long_retries) = self.retries_after(answer);
         Some(over)
@@ -308,10 +373,12 @@ impl Exchange {
         self.response.take()
     }
 
-    /// The received frame whose acknowledgement is pending, if it came from `sender`.
-    pub fn give_up_delivery(&mut self, sender: RadioId) -> Option<Arrived> {
-        let response = self.response.as_mut()?;
-        response.deliver.take_if(|arrived| arrived.from == sender)
+    /// The received frames whose acknowledgement is pending, if they came from `sender`.
+    pub fn give_up_delivery(&mut self, sender: RadioId) -> Vec<Arrived> {
+        match &mut self.response {
+            Some(response) if response.to == sender => core::mem::take(&mut response.deliver),
+            _ => Vec::new(),
+        }
     }
 
     pub fn overheard_by(&mut self, radio: RadioId, arrived: Arrived) {
@@ -326,10 +393,13 @@ impl Exchange {
     }
 
     /// The radio goes off, or comes up: no answer is due either way.
-    pub fn forget(&mut self) {
+    /// Returns the received frames whose acknowledgement was pending.
+    pub fn forget(&mut self) -> Vec<Arrived> {
         self.generation += 1;
         self.awaited = None;
-        self.response = None;
+        self.batch = false;
+        let response = self.response.take();
+        response.map_or_else(Vec::new, |response| response.deliver)
     }
 
     /// The frame in service, which the radio that went off will not send.
@@ -354,7 +424,7 @@ impl Exchange {
             return Duration::ZERO;
         };
         let data = setup.params.phy.duration(frame.bytes, attempts.rate);
-        let data = setup.timing.acknowledged(data);
+        let data = setup.timing.acknowledged(Answer::Ack, data, attempts.rate);
         // By ns-2's rules it may have to start over.
         let again = self.ahead_of_turn(setup);
         again.map_or(data, |again| data.min(again))
@@ -362,9 +432,9 @@ impl Exchange {
 
     /// From the start of the pending answer to the first output.
     pub fn ahead_of_response(&self, setup: &Setup) -> Option<Duration> {
-        let step = self.response.as_ref()?.step;
-        Some(match step.answers() {
-            Some(answer) => setup.timing.answer(answer),
+        let response = self.response.as_ref()?;
+        Some(match response.step.answers() {
+            Some(answer) => setup.timing.answer(answer, response.rate),
             None => self.ahead_of_answer(setup),
         })
     }
@@ -385,13 +455,8 @@ impl Exchange {
 
     /// From the end of this sender's `step` to the first output of its exchange. `receiver` is that
     /// of the radio that receives it; none where that does not.
-    pub fn ahead_of_end(
-        &self,
-        step: Step,
-        receiver: Option<&Self>,
-        acknowledged: bool,
-        setup: &Setup,
-    ) -> Duration {
+    pub fn ahead_of_end(&self, ppdu: &Ppdu, receiver: Option<&Self>, setup: &Setup) -> Duration {
+        let (step, acknowledged) = (ppdu.step, setup.acknowledges(ppdu.to));
         if step.concludes(acknowledged) {
             return Duration::ZERO;
         }
@@ -402,10 +467,12 @@ impl Exchange {
                 timing.sifs
                     + match next {
                         Step::Cts => {
-                            timing.answer(Answer::Cts) + timing.sifs + self.ahead_of_answer(setup)
+                            timing.answer(Answer::Cts, ppdu.rate)
+                                + timing.sifs
+                                + self.ahead_of_answer(setup)
                         }
-                        Step::Ack => timing.answer(Answer::Ack),
-                        Step::Data | Step::Rts => receiver.ahead_of_answer(setup),
+                        Step::Ack | Step::BlockAck => timing.answer(Answer::Ack, ppdu.rate),
+                        _ => receiver.ahead_of_answer(setup),
                     }
             });
         let unanswered = step.awaits(acknowledged).map(|answer| {
@@ -415,7 +482,7 @@ impl Exchange {
                 true => Duration::ZERO,
                 false => self.ahead_without(answer, setup),
             };
-            timing.timeout(answer) + after
+            timing.timeout(answer, ppdu.rate) + after
         });
         let both = answered.into_iter().chain(unanswered);
         both.min().unwrap_or(Duration::MAX)
@@ -427,11 +494,11 @@ pub fn ahead_of(frame: &Frame, attempts: Attempts, setup: &Setup) -> Duration {
     let acknowledged = setup.acknowledges(frame.to);
     if attempts.rts && acknowledged {
         // With no CTS by then, the sender may give up.
-        return setup.timing.cleared();
+        return setup.timing.cleared(attempts.rate);
     }
     let data = setup.params.phy.duration(frame.bytes, attempts.rate);
     if acknowledged {
-        setup.timing.acknowledged(data)
+        setup.timing.acknowledged(Answer::Ack, data, attempts.rate)
     } else {
         data
     }

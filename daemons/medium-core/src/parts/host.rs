@@ -6,6 +6,7 @@
 //! where it may find no room; the host copies it into a free buffer of the card; it is in service.
 
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 use hoplab_base::{Duration, Instant};
 
@@ -37,6 +38,16 @@ impl Limits {
         !self.nic.tx.is_none()
     }
 
+    /// Whether the interface queue takes one more beside so many.
+    pub fn has_room(&self, waiting: usize) -> bool {
+        waiting < self.queue_packets
+    }
+
+    /// Whether a frame goes before others.
+    pub fn is_urgent(&self, frame: &Frame) -> bool {
+        self.routing_priority && frame.routing
+    }
+
     fn loads(&self) -> bool {
         !self.nic.load.is_none()
     }
@@ -55,6 +66,8 @@ pub struct Arrived {
     pub bytes: usize,
     pub dbm: f64,
     pub rate: Rate,
+    /// It came in an earlier PPDU than the one that brings it to the host, and was held until then.
+    pub held: bool,
 }
 
 /// What became of a frame that was queued.
@@ -93,8 +106,8 @@ pub struct Host {
     loading: Option<Frame>,
     /// Which of the frames to be sent an event is for: those of before it went off are gone.
     sending_generation: u64,
-    /// Received frame whose acknowledgement is on the air.
-    acknowledging: Option<Arrived>,
+    /// Received frames whose acknowledgement is on the air.
+    acknowledging: Vec<Arrived>,
     /// Received frames that wait for the host.
     received: VecDeque<Arrived>,
     /// Which of its fetches an event is for.
@@ -165,7 +178,7 @@ impl Host {
     }
 
     pub fn queue(&mut self, frame: Frame, limits: &Limits) -> Queued {
-        let urgent = limits.routing_priority && frame.routing;
+        let urgent = limits.is_urgent(&frame);
         let mut queued = Queued::Waits;
         if self.room(limits) == 0 {
             // A routing frame pushes out the last of the others, as in ns-2's PriQueue.
@@ -260,19 +273,22 @@ impl Host {
         effects.extend(lost.map(Effect::Conclude));
     }
 
-    /// The acknowledgement of a received frame goes on the air.
-    pub fn acknowledge(&mut self, arrived: Arrived) {
-        self.acknowledging = Some(arrived);
+    /// The acknowledgement of received frames goes on the air.
+    pub fn acknowledge(&mut self, arrived: Vec<Arrived>) {
+        self.acknowledging = arrived;
     }
 
     /// That acknowledgement has ended.
-    pub fn acknowledged(&mut self) -> Option<Arrived> {
-        self.acknowledging.take()
+    pub fn acknowledged(&mut self) -> Vec<Arrived> {
+        core::mem::take(&mut self.acknowledging)
     }
 
-    /// The same, if the frame came from `sender`.
-    pub fn acknowledged_from(&mut self, sender: RadioId) -> Option<Arrived> {
-        self.acknowledging.take_if(|arrived| arrived.from == sender)
+    /// The same, if the frames came from `sender`.
+    pub fn acknowledged_from(&mut self, sender: RadioId) -> Vec<Arrived> {
+        match self.acknowledging.first() {
+            Some(arrived) if arrived.from == sender => self.acknowledged(),
+            _ => Vec::new(),
+        }
     }
 
     /// A received frame for the host.

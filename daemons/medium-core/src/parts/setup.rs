@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What all radios of a channel go by, worked out once.
 
-use super::{Hearing, RetryLimits};
+use hoplab_base::Duration;
+
+use super::{AggregateLimits, Contention, Hearing, RetryLimits};
 use crate::timing::Timing;
-use crate::{Frame, Params, To};
+use crate::{Category, Frame, Modulation, Params, Rate, To};
+
+/// Octets of an A-MPDU: of HT with the largest exponent (table 9-185), of VHT (table 9-273).
+const HT_OCTETS: usize = 65_535;
+const VHT_OCTETS: usize = 1_048_575;
 
 pub struct Setup {
     pub params: Params,
@@ -19,8 +25,10 @@ impl Setup {
             short: params.retry_short,
             long: params.retry_long,
         };
+        let edca = params.edca.as_ref();
+        let window = edca.map(|edca| edca.aggregation.map_or(1, |aggregation| aggregation.window));
         Self {
-            timing: Timing::new(&params.phy, params.no_ack),
+            timing: Timing::new(&params.phy, params.no_ack, window),
             hearing: Hearing::new(&params),
             retry_limits: (!params.kernel_retries).then_some(limits),
             params,
@@ -30,6 +38,88 @@ impl Setup {
     /// Whether frames to there are acknowledged, and may have an RTS before them.
     pub fn acknowledges(&self, to: To) -> bool {
         to != To::Everyone && !self.params.no_ack
+    }
+
+    /// Access functions of a radio.
+    pub fn functions(&self) -> usize {
+        self.params.edca.map_or(1, |edca| edca.categories.len())
+    }
+
+    /// How the radio's function of this number contends; `qos` is whether the radio has sent a frame
+    /// with a QoS header: without, it is a station of DCF.
+    pub fn contention(&self, function: usize, qos: bool) -> Contention {
+        let phy = &self.params.phy;
+        match self.params.edca.filter(|_| qos) {
+            Some(edca) => {
+                let category = edca.categories[function];
+                Contention {
+                    cw_min: category.cw_min,
+                    cw_max: category.cw_max,
+                    ifs: phy.sifs + u64::from(category.aifsn) * phy.slot,
+                    counts_at_once: true,
+                }
+            }
+            None => Contention {
+                cw_min: phy.cw_min,
+                cw_max: phy.cw_max,
+                ifs: self.timing.difs,
+                counts_at_once: false,
+            },
+        }
+    }
+
+    /// The access function that a frame goes by, of a radio that sends QoS headers or does not.
+    /// Management goes as voice (10.2.3.2), and so do beacons.
+    pub fn function(&self, frame: &Frame, qos: bool) -> usize {
+        let category = match frame.tid {
+            _ if self.params.edca.is_none() => return 0,
+            Some(tid) => Category::of(tid),
+            None if qos && frame.class != crate::Class::Data => Category::Voice,
+            None => Category::BestEffort,
+        };
+        category as usize
+    }
+
+    /// For how long a function may send once it has won the channel; 0 for one exchange.
+    pub fn txop(&self, function: usize, qos: bool) -> Duration {
+        let edca = self.params.edca.filter(|_| qos);
+        edca.map_or(Duration::ZERO, |edca| edca.categories[function].txop)
+    }
+
+    /// Whether frames of one receiver go together.
+    pub fn aggregates(&self) -> bool {
+        self.params
+            .edca
+            .is_some_and(|edca| edca.aggregation.is_some())
+    }
+
+    /// Frames that an agreement has outstanding at most.
+    pub fn window(&self) -> usize {
+        let aggregation = self.params.edca.and_then(|edca| edca.aggregation);
+        aggregation.map_or(1, |aggregation| aggregation.window)
+    }
+
+    /// What an A-MPDU at this rate may hold; none where frames go alone.
+    pub fn limits(&self, rate: Rate) -> Option<AggregateLimits> {
+        let aggregation = self.params.edca?.aggregation?;
+        let octets = match rate.modulation() {
+            Modulation::Ht(_) => HT_OCTETS,
+            Modulation::Vht(_) => VHT_OCTETS,
+            Modulation::Dsss | Modulation::Ofdm => return None,
+        };
+        let spacing_us = aggregation.start_spacing.as_nanos() as f64 / 1000.0;
+        Some(AggregateLimits {
+            window: aggregation.window,
+            octets: aggregation.octets.min(octets),
+            spacing_bytes: libm::ceil(spacing_us * rate.mbps() / 8.0) as usize,
+        })
+    }
+
+    /// Whether an RTS goes before a PSDU of so many octets, by its length alone.
+    pub fn protects(&self, bytes: usize) -> bool {
+        self.params
+            .edca
+            .is_some_and(|edca| bytes > edca.rts_threshold)
     }
 
     /// Bring a host's frame into the form in which it is sent; false where that cannot be.

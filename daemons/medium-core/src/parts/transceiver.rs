@@ -4,9 +4,12 @@
 
 use alloc::vec::Vec;
 
-use hoplab_base::{Instant, Stream};
+use hoplab_base::{Duration, Instant, Stream};
 
+use super::exchange::Subframe;
+use super::Setup;
 use crate::error_rate::bit_error_rate;
+use crate::phy::DELIMITER_BYTES;
 use crate::space::{from_db, to_db, Neighbour};
 use crate::{ErrorTable, Fate, Params, Phy, Rate, Reception as Model};
 
@@ -17,6 +20,8 @@ pub struct Hearing {
     table: ErrorTable,
     rx_threshold_dbm: f64,
     cs_threshold_dbm: f64,
+    /// Power from which on the sum of signals makes the channel busy, where it does.
+    cs_sum_mw: Option<f64>,
     pub capture_ratio: f64,
     pub capture_later: bool,
     /// On 20 MHz.
@@ -30,6 +35,7 @@ impl Hearing {
             table: params.table.clone(),
             rx_threshold_dbm: params.rx_threshold_dbm,
             cs_threshold_dbm: params.cs_threshold_dbm,
+            cs_sum_mw: params.edca.map(|_| from_db(params.cs_threshold_dbm)),
             capture_ratio: from_db(params.capture_db),
             capture_later: params.capture_later,
             noise_mw: params.noise_dbm.map_or(0.0, from_db),
@@ -43,6 +49,11 @@ impl Hearing {
     /// The noise that a receiver of this rate hears.
     pub fn noise_mw(&self, rate: Rate) -> f64 {
         self.noise_mw * rate.widening()
+    }
+
+    /// Whether signals of this power together make the channel busy.
+    pub fn senses_together(&self, mw: f64) -> bool {
+        self.cs_sum_mw.is_some_and(|least_mw| mw >= least_mw)
     }
 
     /// Whether a signal makes the channel busy.
@@ -68,6 +79,8 @@ pub struct Arriving {
     pub rate: Rate,
     pub begins: Instant,
     pub ends: Instant,
+    /// An A-MPDU: each of its frames has its own fate.
+    pub aggregate: bool,
 }
 
 /// A signal at a radio, and why it is not being received.
@@ -79,7 +92,7 @@ struct Signal {
 }
 
 /// A frame that a radio has locked on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Reception {
     pub tx: usize,
     pub mw: f64,
@@ -88,7 +101,10 @@ pub struct Reception {
     /// When its frame began, and ends.
     begins: Instant,
     pub ends: Instant,
-    pub interference_mw: f64,
+    interference_mw: f64,
+    /// Of an A-MPDU the interference from each instant on at which it changed; else empty.
+    course: Vec<(Instant, f64)>,
+    pub aggregate: bool,
     /// What has already spoiled it.
     pub spoiled: Option<Fate>,
     /// Up to when `log_success` counts, and the logarithm of the probability that all bits until
@@ -109,10 +125,28 @@ impl Reception {
             begins: arriving.begins,
             ends: arriving.ends,
             interference_mw,
+            course: if arriving.aggregate {
+                alloc::vec![(arriving.begins, interference_mw)]
+            } else {
+                Vec::new()
+            },
+            aggregate: arriving.aggregate,
             spoiled,
             counted: arriving.begins,
             log_success: 0.0,
             worst_mw: interference_mw,
+        }
+    }
+
+    pub fn interference_mw(&self) -> f64 {
+        self.interference_mw
+    }
+
+    /// From now on it is disturbed by so much.
+    pub fn disturb(&mut self, mw: f64, now: Instant) {
+        self.interference_mw = mw;
+        if self.aggregate {
+            self.course.push((now, mw));
         }
     }
 
@@ -128,9 +162,12 @@ impl Reception {
 }
 
 /// A reception that has ended.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Ended {
+    /// Of an A-MPDU delivered if any of its frames is.
     pub fate: Fate,
+    /// Of each frame of an A-MPDU; else empty.
+    pub fates: Vec<Fate>,
     /// Strongest interference while it lasted.
     pub worst_mw: f64,
 }
@@ -140,6 +177,8 @@ pub struct Transceiver {
     sending: Option<usize>,
     /// How many signals are there that make the channel busy.
     sensed: u32,
+    /// They are there together.
+    senses_sum: bool,
     air: Vec<Signal>,
     reception: Option<Reception>,
     fading: Stream,
@@ -151,6 +190,7 @@ impl Transceiver {
         Self {
             sending: None,
             sensed: 0,
+            senses_sum: false,
             air: Vec::new(),
             reception: None,
             fading,
@@ -168,7 +208,17 @@ impl Transceiver {
 
     /// Whether the channel is busy with signals of others.
     pub fn senses(&self) -> bool {
-        self.sensed > 0
+        self.sensed > 0 || self.senses_sum
+    }
+
+    /// Whether the sum of signals makes it busy.
+    pub fn senses_sum(&self) -> bool {
+        self.senses_sum
+    }
+
+    /// The sum of signals makes the channel busy from now on, or does no more.
+    pub fn sense_sum(&mut self, is_busy: bool) {
+        self.senses_sum = is_busy;
     }
 
     pub fn fading(&mut self) -> &mut Stream {
@@ -239,7 +289,7 @@ impl Transceiver {
         let Some(reception) = &mut self.reception else {
             return;
         };
-        if hearing.model != Model::ErrorRate {
+        if hearing.model != Model::ErrorRate || reception.aggregate {
             return;
         }
         let noise_mw = hearing.noise_mw(reception.rate);
@@ -266,13 +316,26 @@ impl Transceiver {
         found.map_or(Fate::Weak, |at| self.air.remove(at).cause)
     }
 
-    /// What became of `tx` if it was received; `cut` is whether it broke off.
-    pub fn end_reception(&mut self, tx: usize, cut: bool, hearing: &Hearing) -> Option<Ended> {
+    /// What became of `tx` if it was received; `cut` is whether it broke off, and `subframes` are
+    /// those frames of an A-MPDU that the radio looks at.
+    pub fn end_reception(
+        &mut self,
+        tx: usize,
+        cut: bool,
+        subframes: &[Subframe],
+        setup: &Setup,
+    ) -> Option<Ended> {
         let reception = self.reception.take_if(|reception| reception.tx == tx)?;
+        let hearing = &setup.hearing;
         let worst_mw = reception.worst_mw;
         let mut fate = reception.spoiled.unwrap_or(Fate::Delivered);
+        let mut fates = Vec::new();
         if cut {
             fate = Fate::Off;
+        } else if reception.aggregate && fate == Fate::Delivered {
+            fates = self.fates_of_frames(&reception, subframes, setup);
+            let delivered = fates.contains(&Fate::Delivered);
+            fate = if delivered { Fate::Delivered } else { fates[0] };
         } else if !hearing.by_threshold() && fate == Fate::Delivered {
             let success = match hearing.model {
                 Model::Table => {
@@ -287,14 +350,118 @@ impl Transceiver {
                 fate = if clean { Fate::Weak } else { Fate::Collided };
             }
         }
-        Some(Ended { fate, worst_mw })
+        Some(Ended {
+            fate,
+            fates,
+            worst_mw,
+        })
+    }
+
+    /// Of the frames of an A-MPDU: all are lost with its preamble, and each by what disturbs it
+    /// while it lasts.
+    fn fates_of_frames(
+        &mut self,
+        reception: &Reception,
+        subframes: &[Subframe],
+        setup: &Setup,
+    ) -> Vec<Fate> {
+        let phy = &setup.params.phy;
+        let rate = reception.rate;
+        let hearing = &setup.hearing;
+        let body = reception.begins + phy.preamble(rate);
+        let after = |bytes: usize| {
+            let lasts_ns = libm::round(bytes as f64 * 8e3 / rate.mbps());
+            body + Duration::from_nanos(lasts_ns as u64)
+        };
+        let header = Stretch::of(reception, phy.header_rate(rate), hearing);
+        let heard = header.fate(reception.begins, body, &mut self.errors, hearing);
+        if heard != Fate::Delivered {
+            return alloc::vec![heard; subframes.len()];
+        }
+        let data = Stretch::of(reception, rate, hearing);
+        let errors = &mut self.errors;
+        let fate = |subframe: &Subframe| {
+            let from = after(subframe.offset.saturating_sub(DELIMITER_BYTES));
+            let to = after(subframe.offset + subframe.bytes);
+            data.fate(from, to, errors, hearing)
+        };
+        subframes.iter().map(fate).collect()
     }
 
     /// What is still there disturbs what is received.
-    pub fn sum_interference(&mut self) {
+    pub fn sum_interference(&mut self, now: Instant) {
         let heard_mw = self.heard_mw();
         if let Some(reception) = &mut self.reception {
-            reception.interference_mw = (heard_mw - reception.mw).max(0.0);
+            let rest_mw = (heard_mw - reception.mw).max(0.0);
+            reception.disturb(rest_mw, now);
+        }
+    }
+}
+
+/// What befalls bits of a rate in the course of a reception.
+struct Stretch {
+    rate: Rate,
+    parts: Vec<Part>,
+}
+
+/// From an instant on.
+struct Part {
+    from: Instant,
+    disturbed: bool,
+    /// Signal to interference and noise, as a ratio of powers.
+    ratio: f64,
+    /// Logarithm of the probability that a bit is right.
+    log_right: f64,
+}
+
+impl Stretch {
+    fn of(reception: &Reception, rate: Rate, hearing: &Hearing) -> Self {
+        let noise_mw = hearing.noise_mw(reception.rate);
+        let part = |&(from, interference_mw): &(Instant, f64)| {
+            let ratio = reception.mw / (interference_mw + noise_mw);
+            let log_right = match hearing.model {
+                Model::ErrorRate => libm::log1p(-bit_error_rate(rate, ratio)),
+                Model::Threshold | Model::Table => 0.0,
+            };
+            Part {
+                from,
+                disturbed: interference_mw > 0.0,
+                ratio,
+                log_right,
+            }
+        };
+        Self {
+            rate,
+            parts: reception.course.iter().map(part).collect(),
+        }
+    }
+
+    /// What becomes of the bits from one instant to another.
+    fn fate(&self, from: Instant, to: Instant, errors: &mut Stream, hearing: &Hearing) -> Fate {
+        let (mut log_success, mut worst, mut disturbed) = (0.0, f64::INFINITY, false);
+        for (at, part) in self.parts.iter().enumerate() {
+            let next = self
+                .parts
+                .get(at + 1)
+                .map_or(Instant::MAX, |next| next.from);
+            let (begins, ends) = (part.from.max(from), next.min(to));
+            if ends <= begins {
+                continue;
+            }
+            let bits = ends.since(begins).as_nanos() as f64 / 1000.0 * self.rate.mbps();
+            log_success += bits * part.log_right;
+            worst = worst.min(part.ratio);
+            disturbed |= part.disturbed;
+        }
+        let lost = match hearing.model {
+            Model::Threshold => worst < hearing.capture_ratio,
+            Model::ErrorRate => errors.unit() >= libm::exp(log_success),
+            Model::Table => errors.unit() < hearing.table.loss(self.rate, to_db(worst)),
+        };
+        match (lost, disturbed) {
+            (false, _) => Fate::Delivered,
+            (true, true) => Fate::Collided,
+            (true, false) => Fate::Weak,
         }
     }
 }

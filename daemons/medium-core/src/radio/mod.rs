@@ -2,19 +2,23 @@
 //! A radio: what concerns several of its parts, and none of another radio's. What others must do is
 //! returned as effects.
 
+mod category;
 mod receive;
 mod send;
 
 use alloc::format;
+use alloc::vec::Vec;
 
 use hoplab_base::{Instant, Stream};
 
+use crate::air::Transmission;
 use crate::parts::{
-    Access, Activity, Arriving, Contention, Duplicates, Effects, Exchange, Host, Limits, Power,
+    Access, Activity, Arriving, CarrierSense, Duplicates, Effects, Exchange, Host, Limits, Power,
     Setup, Timer, Transceiver, Wake,
 };
 use crate::parts::{Effect, Ppdu};
-use crate::{Counters, Fate, RadioId};
+use crate::{Category, Counters, Fate, RadioId};
+use category::Categories;
 
 /// The time, and what all radios go by.
 #[derive(Clone, Copy)]
@@ -26,7 +30,11 @@ pub struct Moment<'a> {
 pub struct Radio {
     id: RadioId,
     pub power: Power,
-    pub access: Access,
+    pub sense: CarrierSense,
+    /// One by DCF; by EDCA one for each category.
+    accesses: Vec<Access>,
+    /// Of a radio by EDCA.
+    categories: Categories,
     pub exchange: Exchange,
     pub transceiver: Transceiver,
     pub host: Host,
@@ -36,27 +44,41 @@ pub struct Radio {
 }
 
 /// A signal that has ended at a radio.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Ended {
     pub radio: RadioId,
     pub dbm: f64,
     pub fate: Fate,
+    /// Of the frames of an A-MPDU that the radio looked at, from the first on; else empty.
+    pub fates: Vec<Fate>,
     /// Noise and the strongest interference with it.
     pub noise_mw: f64,
+}
+
+impl Ended {
+    /// Of the frame of an A-MPDU at this place in it.
+    pub fn fate_of(&self, place: usize) -> Fate {
+        self.fates.get(place).copied().unwrap_or(self.fate)
+    }
 }
 
 impl Radio {
     pub fn new(id: RadioId, name: &str, setup: &Setup) -> Self {
         let params = &setup.params;
-        let stream = |purpose| Stream::new(params.seed, &format!("medium/{purpose}/{name}"));
-        let contention = Contention {
-            cw_min: params.phy.cw_min,
-            cw_max: params.phy.cw_max,
+        let stream = |purpose: &str| Stream::new(params.seed, &format!("medium/{purpose}/{name}"));
+        let access = |function: usize| {
+            let stream = match setup.functions() {
+                1 => stream("backoff"),
+                _ => stream(&format!("backoff/{}", Category::ALL[function].name())),
+            };
+            Access::new(function as u8, stream, setup.contention(function, false))
         };
         Self {
             id,
             power: Power::new(),
-            access: Access::new(stream("backoff"), contention),
+            sense: CarrierSense::default(),
+            accesses: (0..setup.functions()).map(access).collect(),
+            categories: Categories::new(setup),
             exchange: Exchange::default(),
             transceiver: Transceiver::new(stream("fading"), stream("errors")),
             host: Host::default(),
@@ -78,7 +100,9 @@ impl Radio {
 
     /// Frames that wait for their turn on the air, the one in service included.
     pub fn queue_len(&self) -> usize {
-        self.host.waiting() + usize::from(self.exchange.frame().is_some())
+        self.host.waiting()
+            + self.categories.waiting()
+            + usize::from(self.exchange.frame().is_some())
     }
 
     /// Book the time in the present state; to be called before that changes.
@@ -95,13 +119,25 @@ impl Radio {
     }
 
     fn freeze(&mut self, at: Moment<'_>) {
-        self.access.freeze(at.now, at.setup.timing.slot);
+        for access in &mut self.accesses {
+            access.freeze(at.now, at.setup.timing.slot);
+        }
     }
 
     fn idle_again(&mut self, now: Instant) {
         if self.activity() == Activity::Quiet {
-            self.access.idle_again(now);
+            self.sense.idle_again(now);
         }
+    }
+
+    /// Access functions, by their numbers.
+    pub fn functions(&self) -> core::ops::Range<usize> {
+        0..self.accesses.len()
+    }
+
+    /// The only access function of DCF.
+    pub fn access(&self) -> &Access {
+        &self.accesses[0]
     }
 
     /// What a part waited for has come, but a battery's end, which is [`Radio::switch`]'s. Returns
@@ -114,7 +150,7 @@ impl Radio {
         effects: &mut Effects,
     ) -> Option<Ppdu> {
         match timer {
-            Timer::Access => return self.turn(generation, at, effects),
+            Timer::Access(function) => return self.turn(function, generation, at, effects),
             Timer::Respond => return self.respond(at, effects),
             Timer::Timeout => self.timeout(generation, at, effects),
             Timer::Prepared => self.prepared(generation, at, effects),
@@ -124,6 +160,7 @@ impl Radio {
                 self.load(at, effects);
             }
             Timer::Served => self.host.served(generation, at.now, &self.limits, effects),
+            Timer::Reorder => self.release_waiting(at, effects),
             Timer::Empty => {}
         }
         None
@@ -137,18 +174,22 @@ impl Radio {
             hearing,
             ..
         } = at.setup;
-        let sensed = hearing.senses(arriving.signal.dbm);
+        let alone = hearing.senses(arriving.signal.dbm);
+        let sum_mw = self.transceiver.heard_mw() + arriving.signal.mw;
+        let together = hearing.senses_together(sum_mw);
+        let sensed = alone || together;
         if sensed {
             self.freeze(at);
             self.book(at.now);
         }
         let transceiver = &mut self.transceiver;
         transceiver.count_bits(at.now, &params.phy, hearing);
-        if sensed {
+        if alone {
             transceiver.begins_to_sense();
         }
+        transceiver.sense_sum(together);
         let rules = params.rules;
-        let cause = rules.signal_begins(transceiver, &mut self.access, arriving, hearing, timing);
+        let cause = rules.signal_begins(transceiver, &mut self.sense, arriving, hearing, timing);
         self.transceiver.add(arriving, cause);
         if sensed {
             self.foresee_empty(at)
@@ -160,27 +201,38 @@ impl Radio {
     /// A signal has ended; returns what the channel made of it. `cut` is whether it broke off.
     pub fn signal_ends(
         &mut self,
-        tx: usize,
+        slot: usize,
         dbm: f64,
-        cut: bool,
+        tx: &Transmission,
         at: Moment<'_>,
     ) -> (Ended, Option<Wake>) {
         let hearing = &at.setup.hearing;
-        let sensed = hearing.senses(dbm);
+        let alone = hearing.senses(dbm);
+        let sensed = alone || self.transceiver.senses_sum();
         if sensed {
             self.book(at.now);
         }
-        let mut fate = self.transceiver.remove(tx, sensed);
+        let mut fate = self.transceiver.remove(slot, alone);
+        let sum_mw = self.transceiver.heard_mw();
+        let together = hearing.senses_together(sum_mw);
+        self.transceiver.sense_sum(together);
         let mut noise_mw = hearing.noise_mw;
         let rules = at.setup.params.rules;
-        let received = self.transceiver.end_reception(tx, cut, hearing);
-        let (transceiver, access) = (&mut self.transceiver, &mut self.access);
+        let each = tx.is_for(self.id) || at.setup.params.overhear;
+        let subframes = match (each, tx.ppdu.subframes.split_first()) {
+            (false, Some((first, _))) => core::slice::from_ref(first),
+            _ => &tx.ppdu.subframes[..],
+        };
+        let received = (self.transceiver).end_reception(slot, tx.cut, subframes, at.setup);
+        let (transceiver, sense) = (&mut self.transceiver, &mut self.sense);
+        let mut fates = Vec::new();
         if let Some(received) = received {
             fate = received.fate;
+            fates = received.fates;
             noise_mw += received.worst_mw;
-            rules.reception_ends(transceiver, access, fate, at.now, &at.setup.timing);
+            rules.reception_ends(transceiver, sense, fate, at.now, &at.setup.timing);
         } else {
-            rules.signal_passes(transceiver, access, sensed);
+            rules.signal_passes(transceiver, sense, alone, at.now);
         }
         let mut wake = None;
         if sensed {
@@ -192,6 +244,7 @@ impl Radio {
             radio,
             dbm,
             fate,
+            fates,
             noise_mw,
         };
         (ended, wake)
@@ -206,11 +259,12 @@ impl Radio {
     pub fn switch(&mut self, up: bool, at: Moment<'_>) -> Option<usize> {
         self.book(at.now);
         self.power.switch(up);
-        self.access.forget();
-        self.exchange.forget();
-        self.host.acknowledged();
+        self.accesses.iter_mut().for_each(Access::forget);
+        let unsent = self.exchange.forget();
+        let on_air = self.host.acknowledged();
+        self.categories.orphan(unsent.into_iter().chain(on_air));
         if up {
-            self.access.idle_again(at.now);
+            self.sense.idle_again(at.now);
             return None;
         }
         self.transceiver.spoil(Fate::Off);
@@ -222,14 +276,16 @@ impl Radio {
         self.exchange.hand_up_overheard(effects);
         let in_service = self.exchange.abandon();
         self.host.abandon(in_service, effects);
+        self.categories.abandon(effects);
     }
 
-    /// A frame of `sender` that was received, and whose acknowledgement nobody awaits any more.
-    pub fn unacknowledged(&mut self, sender: RadioId) -> Option<Effect> {
+    /// Frames of `sender` that were received, and whose acknowledgement nobody awaits any more.
+    pub fn unacknowledged(&mut self, sender: RadioId, effects: &mut Effects) {
         let pending = self.exchange.give_up_delivery(sender);
-        let arrived = pending.or_else(|| self.host.acknowledged_from(sender))?;
+        let on_air = self.host.acknowledged_from(sender);
         let to = self.id;
-        Some(Effect::HandUp { to, arrived })
+        let arrived = pending.into_iter().chain(on_air);
+        effects.extend(arrived.map(|arrived| Effect::HandUp { to, arrived }));
     }
 
     /// Measuring begins.

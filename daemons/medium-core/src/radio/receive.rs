@@ -1,55 +1,77 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a radio does with a frame that it received.
 
+use alloc::vec::Vec;
+
 use hoplab_base::Duration;
 
-use super::{Moment, Radio};
+use super::{Ended, Moment, Radio};
 use crate::air::Transmission;
 use crate::loss::Losses;
-use crate::parts::{Arrived, Effect, Effects, Ppdu, Response, Timer, Wake};
+use crate::parts::{Arrived, Effect, Effects, Payload, Ppdu, Response, Timer, Wake};
 use crate::step::Step;
 use crate::timing::Answer;
-use crate::{Fate, Outcome, RadioId, To};
+use crate::{Fate, LinkId, Outcome, RadioId, To};
 
 impl Radio {
-    /// The channel let a frame through; returns its fate after the radio's own say.
+    /// The channel let a frame through, or some of an A-MPDU; their fates get the radio's own say.
     pub fn receive(
         &mut self,
         tx: &Transmission,
-        dbm: f64,
+        ended: &mut Ended,
         losses: &mut Losses,
         at: Moment<'_>,
         effects: &mut Effects,
-    ) -> Fate {
+    ) {
         if !self.power.is_up() {
-            return Fate::Off;
+            ended.fate = Fate::Off;
+            return;
         }
         let (now, ppdu) = (at.now, &tx.ppdu);
-        let mine = ppdu.to == To::Radio(self.id);
+        let mine = self.is_mine(ppdu);
         if !mine && !ppdu.nav.is_zero() {
-            self.access.set_nav(now + ppdu.nav);
+            self.sense.set_nav(now + ppdu.nav);
         }
-        if mine && ppdu.step != Step::Data && losses.take(tx.from, ppdu, self.id, false, now) {
-            return Fate::ErrorModel;
+        let link = self.link_from(tx.from);
+        let counted = (ppdu.step, ppdu.data_number);
+        if mine && !ppdu.step.is_data() && losses.take(link, counted, false, now) {
+            ended.fate = Fate::ErrorModel;
+            return;
         }
         match ppdu.step {
-            Step::Data => return self.receive_data(tx, dbm, losses, at, effects),
+            Step::Data => ended.fate = self.receive_data(tx, ended.dbm, losses, at, effects),
+            Step::Aggregate => self.receive_aggregate(tx, ended, losses, at, effects),
             Step::Rts if mine => {
-                let free = !self.access.nav_counts(now);
+                let free = !self.sense.nav_counts(now);
                 if free && self.exchange.response().is_none() {
-                    let nav = at.setup.timing.nav_of_cts(ppdu.nav);
-                    self.answer(response(ppdu, tx.from, nav, None), at, effects);
+                    let nav = at.setup.timing.nav_of_cts(ppdu.nav, ppdu.rate);
+                    let cts = response(ppdu, tx.from).map(|cts| Response { nav, ..cts });
+                    self.answer(cts, at, effects);
                 }
             }
             Step::Cts if mine && self.exchange.answered(Answer::Cts) => {
-                self.answer(response(ppdu, tx.from, Duration::ZERO, None), at, effects);
+                self.answer(response(ppdu, tx.from), at, effects);
             }
             Step::Ack if mine && self.exchange.answered(Answer::Ack) => {
                 self.finish(Outcome::Acked, at, effects);
             }
+            Step::BlockAckRequest if mine => {
+                if let Some(agreement) = ppdu.agreement {
+                    self.categories.asked(tx.from, agreement, at.setup);
+                    self.answer_block(tx.from, ppdu, at, effects);
+                }
+            }
+            Step::BlockAck if mine && self.exchange.answered(Answer::BlockAck) => {
+                if let Some(block_ack) = ppdu.block_ack {
+                    self.block_acked(&block_ack, at, effects);
+                }
+            }
             _ => {}
         }
-        Fate::Delivered
+    }
+
+    fn link_from(&self, from: RadioId) -> LinkId {
+        LinkId { from, to: self.id }
     }
 
     fn receive_data(
@@ -64,43 +86,45 @@ impl Radio {
         let Some(payload) = ppdu.payload else {
             return Fate::Delivered;
         };
-        let params = &at.setup.params;
-        let mut is_lost = |up| losses.take(tx.from, ppdu, self.id, up, at.now);
-        let mine = ppdu.to == To::Radio(self.id);
+        let no_ack = at.setup.params.no_ack;
+        let (link, counted) = (self.link_from(tx.from), (ppdu.step, ppdu.data_number));
+        let mut is_lost = |up| losses.take(link, counted, up, at.now);
+        let mine = self.is_mine(ppdu);
         let for_host = mine || ppdu.to == To::Everyone;
         let losable = for_host && !payload.class.is_beacon();
         if losable && is_lost(false) {
             return Fate::ErrorModel;
         }
-        let repeat = mine && self.duplicates.repeats(tx.from, ppdu.number);
+        let agreement = ppdu.agreement.filter(|_| mine);
+        let repeat = mine
+            && match agreement {
+                Some(place) => self.categories.repeats(tx.from, place, at.setup),
+                None => self
+                    .duplicates
+                    .repeats((tx.from, ppdu.function), ppdu.number),
+            };
         let spoiled = losable && !repeat && is_lost(true);
-        let arrived = Arrived {
-            from: tx.from,
-            frame: payload.id,
-            bytes: ppdu.bytes,
-            dbm,
-            rate: ppdu.rate,
-        };
-        let acknowledged = mine && !params.no_ack;
+        let arrived = arrived(tx, payload, ppdu.bytes, dbm);
+        let acknowledged = mine && !no_ack;
         let wanted = for_host && !repeat && !spoiled;
         let to = self.id;
-        if wanted {
+        let mut deliver = Vec::new();
+        if let Some(place) = agreement {
+            self.receive_in_agreement(place, arrived, spoiled, at);
+            (_, deliver) = self.categories.answer(tx.from, place.0, at, effects);
+        } else if wanted {
             self.counters.rx_frames += 1;
             self.counters.rx_bytes += ppdu.bytes as u64;
-            if !acknowledged {
+            if acknowledged {
+                deliver.push(arrived);
+            } else {
                 effects.push(Effect::HandUp { to, arrived });
             }
-        } else if !for_host && params.overhear {
-            // A bystander's host gets the frame with its receiver's, or now where no acknowledgement
-            // ends the exchange.
-            effects.push(match params.no_ack {
-                true => Effect::HandUp { to, arrived },
-                false => Effect::Overhear(arrived),
-            });
+        } else if !for_host {
+            self.overhear(arrived, at, effects);
         }
         if acknowledged {
-            let deliver = wanted.then_some(arrived);
-            let ack = response(ppdu, tx.from, Duration::ZERO, deliver);
+            let ack = response(ppdu, tx.from).map(|ack| Response { deliver, ..ack });
             self.answer(ack, at, effects);
         }
         if spoiled {
@@ -108,6 +132,79 @@ impl Radio {
         } else {
             Fate::Delivered
         }
+    }
+
+    /// A frame for another radio came through.
+    fn overhear(&mut self, arrived: Arrived, at: Moment<'_>, effects: &mut Effects) {
+        let params = &at.setup.params;
+        if !params.overhear {
+            return;
+        }
+        // A bystander's host gets the frame with its receiver's, or now where no acknowledgement
+        // ends the exchange.
+        let to = self.id;
+        effects.push(match params.no_ack {
+            true => Effect::HandUp { to, arrived },
+            false => Effect::Overhear(arrived),
+        });
+    }
+
+    fn receive_aggregate(
+        &mut self,
+        tx: &Transmission,
+        ended: &mut Ended,
+        losses: &mut Losses,
+        at: Moment<'_>,
+        effects: &mut Effects,
+    ) {
+        let ppdu = &tx.ppdu;
+        let link = self.link_from(tx.from);
+        let mine = ppdu.agreement.filter(|_| self.is_mine(ppdu));
+        let mut some = false;
+        for (subframe, fate) in ppdu.subframes.iter().zip(&mut ended.fates) {
+            if *fate != Fate::Delivered {
+                continue;
+            }
+            let arrived = arrived(tx, subframe.payload, subframe.bytes, ended.dbm);
+            let Some((tid, _)) = mine else {
+                self.overhear(arrived, at, effects);
+                continue;
+            };
+            let place = (tid, subframe.sequence);
+            let counted = (Step::Data, subframe.data_number);
+            if losses.take(link, counted, false, at.now) {
+                *fate = Fate::ErrorModel;
+                continue;
+            }
+            some = true;
+            let repeat = self.categories.repeats(tx.from, place, at.setup);
+            let spoiled = !repeat && losses.take(link, counted, true, at.now);
+            self.receive_in_agreement(place, arrived, spoiled, at);
+            if spoiled {
+                *fate = Fate::ErrorModel;
+            }
+        }
+        if mine.is_some() {
+            if some {
+                self.answer_block(tx.from, ppdu, at, effects);
+            } else {
+                ended.fate = Fate::ErrorModel;
+            }
+        }
+    }
+
+    /// Answer with a BlockAck.
+    fn answer_block(&mut self, from: RadioId, ppdu: &Ppdu, at: Moment<'_>, effects: &mut Effects) {
+        let Some((tid, _)) = ppdu.agreement else {
+            return;
+        };
+        let (block_ack, deliver) = self.categories.answer(from, tid, at, effects);
+        let answer = response(ppdu, from).map(|answer| Response {
+            block_ack: Some(block_ack),
+            deliver,
+            ..answer
+        });
+        self.answer(answer, at, effects);
     }
 
     /// Answer after a SIFS.
@@ -123,12 +220,25 @@ impl Radio {
     }
 }
 
+fn arrived(tx: &Transmission, payload: Payload, bytes: usize, dbm: f64) -> Arrived {
+    Arrived {
+        from: tx.from,
+        frame: payload.id,
+        bytes,
+        dbm,
+        rate: tx.ppdu.rate,
+        held: false,
+    }
+}
+
 /// What follows on a frame that asks for an answer.
-fn response(ppdu: &Ppdu, to: RadioId, nav: Duration, deliver: Option<Arrived>) -> Option<Response> {
+fn response(ppdu: &Ppdu, to: RadioId) -> Option<Response> {
     Some(Response {
         step: ppdu.step.next(true)?,
         to,
-        nav,
-        deliver,
+        rate: ppdu.rate,
+        nav: Duration::ZERO,
+        block_ack: None,
+        deliver: Vec::new(),
     })
 }

@@ -9,6 +9,9 @@ use crate::rules::Turn;
 use crate::step::Step;
 use crate::{Class, Frame, Outcome};
 
+/// The only access function of DCF.
+const DCF: usize = 0;
+
 impl Radio {
     /// A frame from its host.
     pub fn enqueue(&mut self, mut frame: Frame, at: Moment<'_>, effects: &mut Effects) {
@@ -33,6 +36,9 @@ impl Radio {
 
     /// The card sends a beacon next; one that has waited since the last beacon's time is stale.
     fn schedule(&mut self, beacon: Frame, at: Moment<'_>, effects: &mut Effects) {
+        if at.setup.params.edca.is_some() {
+            return self.schedule_in_category(beacon, at, effects);
+        }
         if let Some(stale) = self.host.schedule(beacon) {
             self.counters.queue_full += 1;
             let lost = Finished::untried(stale, Outcome::QueueFull);
@@ -43,6 +49,9 @@ impl Radio {
 
     /// A frame comes to the interface queue.
     fn queue(&mut self, frame: Frame, at: Moment<'_>, effects: &mut Effects) {
+        if at.setup.params.edca.is_some() {
+            return self.queue_in_category(frame, at, effects);
+        }
         let id = frame.id;
         let loser = match self.host.queue(frame, &self.limits) {
             Queued::Waits => None,
@@ -86,10 +95,21 @@ impl Radio {
             return;
         };
         self.exchange.begin(frame);
+        self.contend(DCF, at, effects);
+    }
+
+    /// An access function has something to send.
+    pub(super) fn contend(&mut self, function: usize, at: Moment<'_>, effects: &mut Effects) {
         let quiet = self.activity() == Activity::Quiet;
         let at_once = at.setup.params.rules.may_go_at_once();
-        self.access.begin(at.now, &at.setup.timing, quiet, at_once);
-        effects.extend(self.count_down(at).map(Effect::Wake));
+        let (access, sense) = (&mut self.accesses[function], &self.sense);
+        access.begin(at.now, sense, &at.setup.timing, quiet, at_once);
+        effects.extend(self.count_down(function, at).map(Effect::Wake));
+    }
+
+    /// Whether an access function has something to send.
+    fn wants(&self, function: usize) -> bool {
+        self.exchange.frame().is_some() || self.categories.has_work(function)
     }
 
     /// Whether it may count slots: on, with a quiet channel, nothing to answer and no answer due.
@@ -100,28 +120,43 @@ impl Radio {
             && self.exchange.response().is_none()
     }
 
-    /// Start counting slots if the channel is idle and there is something to count for.
-    pub fn count_down(&mut self, at: Moment<'_>) -> Option<Wake> {
-        if self.access.at().is_some()
-            || !(self.access.needs_backoff() || self.exchange.frame().is_some())
+    /// Let an access function count slots if the channel is idle and there is something to count
+    /// for.
+    pub fn count_down(&mut self, function: usize, at: Moment<'_>) -> Option<Wake> {
+        let access = &self.accesses[function];
+        if access.at().is_some()
+            || !(access.needs_backoff() || self.wants(function))
             || !self.may_count()
         {
             return None;
         }
-        let wait = at.setup.params.rules.wait_after_draw(&at.setup.timing);
-        self.access.count(at.now, &at.setup.timing, wait)
+        let timing = &at.setup.timing;
+        let wait = at.setup.params.rules.wait_after_draw(timing);
+        self.accesses[function].count(at.now, &self.sense, timing, wait)
+    }
+
+    /// The same for all of them.
+    pub(super) fn count_down_all(&mut self, at: Moment<'_>, effects: &mut Effects) {
+        for function in self.functions() {
+            effects.extend(self.count_down(function, at).map(Effect::Wake));
+        }
     }
 
     /// Its turn on the channel may have come.
     pub(super) fn turn(
         &mut self,
+        function: u8,
         generation: u64,
         at: Moment<'_>,
         effects: &mut Effects,
     ) -> Option<Ppdu> {
-        if let Due::Later(wake) = self.access.come(at.now, generation) {
+        let function = usize::from(function);
+        if let Due::Later(wake) = self.accesses[function].come(at.now, generation) {
             effects.extend(wake.map(Effect::Wake));
             return None;
+        }
+        if at.setup.params.edca.is_some() {
+            return self.turn_of_category(function, at, effects);
         }
         if self.transceiver.is_sending() || self.exchange.response().is_some() {
             return None;
@@ -131,24 +166,28 @@ impl Radio {
 
     /// A SIFS has passed since the frame that asks for an answer.
     pub(super) fn respond(&mut self, at: Moment<'_>, effects: &mut Effects) -> Option<Ppdu> {
-        let response = self.exchange.take_response()?;
+        let Some(mut response) = self.exchange.take_response() else {
+            return self.next_of_txop(at, effects);
+        };
         if !self.power.is_up() || self.transceiver.is_sending() {
             return None;
         }
         let rules = at.setup.params.rules;
-        match rules.answer(&self.transceiver, &self.access, response.step, at.now) {
+        match rules.answer(&self.transceiver, &self.sense, response.step, at.now) {
             Turn::Goes => {
                 // The host gets the frame when its acknowledgement has ended, in the same instant
                 // in which the sender's host learns of it; its radio is busy until then.
-                if let Some(arrived) = response.deliver {
-                    self.host.acknowledge(arrived);
-                }
-                return self.exchange.answer(&response, at.setup);
+                self.host
+                    .acknowledge(core::mem::take(&mut response.deliver));
+                return match response.step.is_data() {
+                    true if at.setup.params.edca.is_some() => self.batch(at),
+                    _ => self.exchange.answer(&response, at.setup),
+                };
             }
             Turn::IsDropped => {}
-            Turn::StartsOver => self.access.retry(at.now),
+            Turn::StartsOver => self.accesses[DCF].retry(at.now),
         }
-        effects.extend(self.count_down(at).map(Effect::Wake));
+        self.count_down_all(at, effects);
         None
     }
 
@@ -163,12 +202,17 @@ impl Radio {
         self.freeze(at);
         self.book(at.now);
         self.transceiver.begin_sending(tx);
-        if matches!(ppdu.step, Step::Rts | Step::Data) {
+        if ppdu.step == Step::Rts || ppdu.step.is_data() {
             self.exchange.spend(lasts);
+            self.categories.spend(lasts);
         }
         if ppdu.step == Step::Data {
             self.counters.tx_frames += 1;
             self.counters.tx_bytes += ppdu.bytes as u64;
+        }
+        for subframe in &ppdu.subframes {
+            self.counters.tx_frames += 1;
+            self.counters.tx_bytes += subframe.bytes as u64;
         }
         self.counters.airtime[ppdu.kind() as usize] += lasts;
         self.foresee_empty(at)
@@ -184,15 +228,20 @@ impl Radio {
 
     /// Its acknowledgement of a received frame has ended, or broken off: the host gets that frame.
     pub fn acknowledgement_ends(&mut self, cut: bool, effects: &mut Effects) {
-        let arrived = self.host.acknowledged().filter(|_| !cut);
+        let arrived = self.host.acknowledged();
+        if cut {
+            self.categories.orphan(arrived.into_iter());
+            return;
+        }
         let to = self.id;
+        let arrived = arrived.into_iter();
         effects.extend(arrived.map(|arrived| Effect::HandUp { to, arrived }));
     }
 
     /// All have received what it sent, as far as they could.
     pub fn sent(&mut self, ppdu: &Ppdu, at: Moment<'_>, effects: &mut Effects) {
         let up = self.power.is_up();
-        match self.exchange.sent(ppdu.step, ppdu.to, up, at.now, at.setup) {
+        match self.exchange.sent(ppdu, up, at.now, at.setup) {
             Sent::Waits(wake) => effects.push(Effect::Wake(wake)),
             Sent::IsOver => self.finish(Outcome::Sent, at, effects),
             Sent::Nothing => {}
@@ -201,6 +250,9 @@ impl Radio {
 
     /// No CTS or ACK came: retry with a doubled window, or give up (10.3.4.4).
     pub(super) fn timeout(&mut self, generation: u64, at: Moment<'_>, effects: &mut Effects) {
+        if at.setup.params.edca.is_some() {
+            return self.timeout_of_batch(generation, at, effects);
+        }
         let over = self.exchange.timeout(generation, at.setup.retry_limits);
         let Some(over) = over else { return };
         self.exchange.hand_up_overheard(effects);
@@ -210,19 +262,22 @@ impl Radio {
             return;
         }
         self.counters.retries += 1;
-        self.access.retry(at.now);
-        effects.extend(self.count_down(at).map(Effect::Wake));
+        self.accesses[DCF].retry(at.now);
+        effects.extend(self.count_down(DCF, at).map(Effect::Wake));
     }
 
     /// The frame in service is done.
     pub(super) fn finish(&mut self, outcome: Outcome, at: Moment<'_>, effects: &mut Effects) {
+        if at.setup.params.edca.is_some() {
+            return self.finish_batch(outcome, at, effects);
+        }
         let Some(finished) = self.exchange.finish(outcome) else {
             return;
         };
         effects.push(Effect::Conclude(finished));
-        self.access.finish(at.now);
+        self.accesses[DCF].finish(at.now);
         self.next_frame(at, effects);
         self.load(at, effects);
-        effects.extend(self.count_down(at).map(Effect::Wake));
+        effects.extend(self.count_down(DCF, at).map(Effect::Wake));
     }
 }

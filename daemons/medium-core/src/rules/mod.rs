@@ -6,7 +6,7 @@ mod standard;
 
 use hoplab_base::{Duration, Instant};
 
-use crate::parts::{Access, Arriving, Hearing, Transceiver};
+use crate::parts::{Arriving, CarrierSense, Hearing, Transceiver};
 use crate::step::Step;
 use crate::timing::Timing;
 use crate::{Fate, Rules};
@@ -42,14 +42,14 @@ impl Rules {
     pub(crate) fn signal_begins(
         self,
         transceiver: &mut Transceiver,
-        access: &mut Access,
+        sense: &mut CarrierSense,
         arriving: &Arriving,
         hearing: &Hearing,
         timing: &Timing,
     ) -> Fate {
         match self {
             Self::Standard => standard::signal_begins(transceiver, arriving, hearing),
-            Self::Ns2 => ns2::signal_begins(transceiver, access, arriving, hearing, timing),
+            Self::Ns2 => ns2::signal_begins(transceiver, sense, arriving, hearing, timing),
         }
     }
 
@@ -57,14 +57,14 @@ impl Rules {
     pub(crate) fn reception_ends(
         self,
         transceiver: &Transceiver,
-        access: &mut Access,
+        sense: &mut CarrierSense,
         fate: Fate,
         now: Instant,
         timing: &Timing,
     ) {
         match self {
-            Self::Standard => standard::reception_ends(access, fate),
-            Self::Ns2 => ns2::reception_ends(transceiver, access, fate, now, timing),
+            Self::Standard => standard::reception_ends(sense, fate),
+            Self::Ns2 => ns2::reception_ends(transceiver, sense, fate, now, timing),
         }
     }
 
@@ -72,11 +72,12 @@ impl Rules {
     pub(crate) fn signal_passes(
         self,
         transceiver: &mut Transceiver,
-        access: &mut Access,
+        sense: &mut CarrierSense,
         sensed: bool,
+        now: Instant,
     ) {
         match self {
-            Self::Standard => standard::signal_passes(transceiver, access, sensed),
+            Self::Standard => standard::signal_passes(transceiver, sense, sensed, now),
             Self::Ns2 => {}
         }
     }
@@ -85,13 +86,13 @@ impl Rules {
     pub(crate) fn answer(
         self,
         transceiver: &Transceiver,
-        access: &Access,
+        sense: &CarrierSense,
         step: Step,
         now: Instant,
     ) -> Turn {
         match self {
             Self::Standard => Turn::Goes,
-            Self::Ns2 => ns2::answer(transceiver, access, step, now),
+            Self::Ns2 => ns2::answer(transceiver, sense, step, now),
         }
     }
 }

@@ -9,7 +9,7 @@
 use hoplab_base::{Duration, Instant};
 
 use super::{unlocked, Turn};
-use crate::parts::{Access, Arriving, Hearing, Reception, Transceiver};
+use crate::parts::{Arriving, CarrierSense, Hearing, Reception, Transceiver};
 use crate::step::Step;
 use crate::timing::Timing;
 use crate::Fate;
@@ -24,7 +24,7 @@ pub fn wait_after_draw(timing: &Timing) -> Duration {
 
 pub fn signal_begins(
     transceiver: &mut Transceiver,
-    access: &mut Access,
+    sense: &mut CarrierSense,
     arriving: &Arriving,
     hearing: &Hearing,
     timing: &Timing,
@@ -48,7 +48,7 @@ pub fn signal_begins(
     };
     first.worst_mw = first.worst_mw.max(signal.mw);
     if first.mw >= hearing.capture_ratio * signal.mw {
-        access.set_nav(arriving.ends + timing.eifs);
+        sense.set_nav(arriving.ends + timing.eifs);
         return if decodable { Fate::CaptureLost } else { cause };
     }
     let spoiled = *first.spoiled.get_or_insert(Fate::Collided);
@@ -64,23 +64,23 @@ pub fn signal_begins(
 /// A reception with errors reserves the medium.
 pub fn reception_ends(
     transceiver: &Transceiver,
-    access: &mut Access,
+    sense: &mut CarrierSense,
     fate: Fate,
     now: Instant,
     timing: &Timing,
 ) {
     if fate != Fate::Delivered && !transceiver.is_sending() {
-        access.set_nav(now + timing.eifs);
+        sense.set_nav(now + timing.eifs);
     }
 }
 
 /// Only acknowledgements go whatever is sensed.
-pub fn answer(transceiver: &Transceiver, access: &Access, step: Step, now: Instant) -> Turn {
-    let busy = transceiver.senses() || access.nav_counts(now);
+pub fn answer(transceiver: &Transceiver, sense: &CarrierSense, step: Step, now: Instant) -> Turn {
+    let busy = transceiver.senses() || sense.nav_counts(now);
     match step {
-        Step::Ack => Turn::Goes,
+        Step::Ack | Step::BlockAck => Turn::Goes,
         _ if !busy => Turn::Goes,
         Step::Cts => Turn::IsDropped,
-        Step::Data | Step::Rts => Turn::StartsOver,
+        _ => Turn::StartsOver,
     }
 }

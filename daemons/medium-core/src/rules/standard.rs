@@ -2,10 +2,10 @@
 //! IEEE 802.11-2020. Answers follow a SIFS after their frame whatever is sensed (10.3.2.9,
 //! 10.3.2.11).
 
-use hoplab_base::Duration;
+use hoplab_base::{Duration, Instant};
 
 use super::unlocked;
-use crate::parts::{Access, Arriving, Hearing, Reception, Transceiver};
+use crate::parts::{Arriving, CarrierSense, Hearing, Reception, Transceiver};
 use crate::Fate;
 
 /// Idle for DIFS is enough (10.3.4.2).
@@ -31,11 +31,12 @@ pub fn signal_begins(
     let mut lock = decodable && transceiver.reception().is_none();
     let others_mw = transceiver.heard_mw();
     if let Some(reception) = transceiver.reception_mut() {
-        reception.interference_mw += mw;
-        reception.worst_mw = reception.worst_mw.max(reception.interference_mw);
+        reception.disturb(reception.interference_mw() + mw, arriving.begins);
+        reception.worst_mw = reception.worst_mw.max(reception.interference_mw());
         let noise_of_it_mw = hearing.noise_mw(reception.rate);
-        let drowned = reception.mw < capture * (reception.interference_mw + noise_of_it_mw);
-        if hearing.by_threshold() && drowned {
+        let drowned = reception.mw < capture * (reception.interference_mw() + noise_of_it_mw);
+        // Of an A-MPDU it drowns the frames that it lasts for.
+        if hearing.by_threshold() && drowned && !reception.aggregate {
             reception.spoiled.get_or_insert(Fate::Collided);
         }
         if decodable && reception.spoiled.is_none() {
@@ -68,15 +69,20 @@ pub fn signal_begins(
 }
 
 /// EIFS follows a frame with errors, and ends with the next one without (10.3.2.3.7).
-pub fn reception_ends(access: &mut Access, fate: Fate) {
-    access.last_frame_had_errors(fate != Fate::Delivered);
+pub fn reception_ends(sense: &mut CarrierSense, fate: Fate) {
+    sense.last_frame_had_errors(fate != Fate::Delivered);
 }
 
 /// What was sensed and not decodable is a frame with errors.
-pub fn signal_passes(transceiver: &mut Transceiver, access: &mut Access, sensed: bool) {
+pub fn signal_passes(
+    transceiver: &mut Transceiver,
+    sense: &mut CarrierSense,
+    sensed: bool,
+    now: Instant,
+) {
     if transceiver.reception().is_some() {
-        transceiver.sum_interference();
+        transceiver.sum_interference(now);
     } else if sensed {
-        access.last_frame_had_errors(true);
+        sense.last_frame_had_errors(true);
     }
 }

@@ -46,6 +46,7 @@ pub fn frame(id: u64, to: To, bytes: usize, rate_mbps: f64, rts: bool) -> Frame 
         rates: vec![attempts(rate_mbps, 7, rts)],
         class: Class::Data,
         routing: false,
+        tid: None,
     }
 }
 

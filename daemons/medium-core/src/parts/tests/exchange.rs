@@ -19,7 +19,7 @@ fn serving(frame: Frame) -> Exchange {
 /// The radio's turn: what it sends, and the wait that follows it.
 fn turn(exchange: &mut Exchange, setup: &Setup) -> (Ppdu, u64) {
     let ppdu = exchange.turn(setup).expect("a frame is in service");
-    match exchange.sent(ppdu.step, ppdu.to, true, us(0), setup) {
+    match exchange.sent(&ppdu, true, us(0), setup) {
         Sent::Waits(wake) => (ppdu, wake.generation),
         other => panic!("an answer is awaited, not {other:?}"),
     }
@@ -33,7 +33,7 @@ fn data_wait_for_an_acknowledgement() {
         (ppdu.kind(), ppdu.bytes, ppdu.attempt),
         (AirKind::Data, 1000, 1)
     );
-    assert_eq!(ppdu.nav, setup.timing.nav_of_data());
+    assert_eq!(ppdu.nav, setup.timing.answered(Answer::Ack, ppdu.rate));
     assert!(!exchange.answered(Answer::Cts));
     assert!(exchange.answered(Answer::Ack));
     let done = exchange.finish(Outcome::Acked).unwrap();
@@ -54,7 +54,7 @@ fn a_broadcast_waits_for_nothing() {
         (ppdu.kind(), ppdu.nav),
         (AirKind::Broadcast, Duration::ZERO)
     );
-    let over = exchange.sent(ppdu.step, ppdu.to, true, us(0), &setup);
+    let over = exchange.sent(&ppdu, true, us(0), &setup);
     assert_eq!(over, Sent::IsOver);
 }
 
@@ -68,13 +68,16 @@ fn an_rts_reserves_the_whole_exchange_and_data_follow_its_cts() {
     let (rts, _) = turn(&mut exchange, &setup);
     assert_eq!((rts.kind(), rts.bytes), (AirKind::Rts, RTS_BYTES));
     let data = setup.params.phy.duration(1000, rts.rate);
-    assert_eq!(rts.nav, setup.timing.nav_of_rts(data));
+    let data = setup.timing.acknowledged(Answer::Ack, data, rts.rate);
+    assert_eq!(rts.nav, setup.timing.nav_of_rts(data, rts.rate));
     assert!(exchange.answered(Answer::Cts));
     let response = Response {
         step: Step::Data,
         to: RadioId::new(1),
+        rate: rts.rate,
         nav: Duration::ZERO,
-        deliver: None,
+        block_ack: None,
+        deliver: vec![],
     };
     let ppdu = exchange.answer(&response, &setup).unwrap();
     // The try is the one that the RTS has begun.
@@ -110,11 +113,14 @@ fn short_and_long_retries_have_their_own_limits() {
             ..frame(1)
         });
         (1..).find(|_| {
-            let (_, mut generation) = turn(&mut exchange, &setup);
+            let (ppdu, mut generation) = turn(&mut exchange, &setup);
             if rts && cts_comes {
                 assert!(exchange.answered(Answer::Cts));
-                let to = To::Radio(RadioId::new(1));
-                let Sent::Waits(wake) = exchange.sent(Step::Data, to, true, us(0), &setup) else {
+                let data = Ppdu {
+                    step: Step::Data,
+                    ..ppdu
+                };
+                let Sent::Waits(wake) = exchange.sent(&data, true, us(0), &setup) else {
                     panic!("data wait for an acknowledgement");
                 };
                 generation = wake.generation;
@@ -139,7 +145,7 @@ fn a_timeout_that_an_answer_has_overtaken_means_nothing() {
 fn a_radio_that_is_off_waits_for_nothing() {
     let (setup, mut exchange) = (setup(), serving(frame(1)));
     let ppdu = exchange.turn(&setup).unwrap();
-    let sent = exchange.sent(ppdu.step, ppdu.to, false, us(0), &setup);
+    let sent = exchange.sent(&ppdu, false, us(0), &setup);
     assert_eq!(sent, Sent::Nothing);
     assert_eq!(exchange.abandon().map(|frame| frame.id), Some(1));
 }
@@ -162,7 +168,9 @@ fn bystanders_get_the_frame_when_its_exchange_is_over() {
 #[test]
 fn nothing_comes_of_a_turn_before_the_acknowledgement_has_ended() {
     let (setup, exchange) = (setup(), serving(frame(1)));
-    let data = setup.params.phy.duration(1000, frame(1).rates[0].rate);
+    let rate = frame(1).rates[0].rate;
+    let data = setup.params.phy.duration(1000, rate);
     let ahead = exchange.ahead_of_turn(&setup);
-    assert_eq!(ahead, Some(setup.timing.acknowledged(data)));
+    let acknowledged = setup.timing.acknowledged(Answer::Ack, data, rate);
+    assert_eq!(ahead, Some(acknowledged));
 }

@@ -171,10 +171,10 @@ fn a_radio_that_goes_off_gives_all_frames_up_in_the_order_of_sending() {
 #[test]
 fn an_acknowledged_frame_is_its_senders() {
     let mut host = Host::default();
-    host.acknowledge(arrived(1, 5));
-    assert_eq!(host.acknowledged_from(RadioId::new(2)), None);
-    assert_eq!(host.acknowledged_from(RadioId::new(1)), Some(arrived(1, 5)));
-    assert_eq!(host.acknowledged(), None);
+    host.acknowledge(vec![arrived(1, 5)]);
+    assert_eq!(host.acknowledged_from(RadioId::new(2)), []);
+    assert_eq!(host.acknowledged_from(RadioId::new(1)), [arrived(1, 5)]);
+    assert_eq!(host.acknowledged(), []);
 }
 
 #[test]

@@ -32,6 +32,7 @@ fn frame(id: FrameId) -> Frame {
         rates: rates(&[(7, false)]),
         class: Class::Data,
         routing: false,
+        tid: None,
     }
 }
 
@@ -53,6 +54,7 @@ fn arrived(from: usize, frame: FrameId) -> Arrived {
         bytes: 1000,
         dbm: -50.0,
         rate: Rate::DSSS_1,
+        held: false,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use hoplab_base::Stream;
 
-use super::super::{Arriving, Hearing, Reception, Transceiver};
+use super::super::{Arriving, Reception, Setup, Transceiver};
 use super::us;
 use crate::space::{from_db, Neighbour};
 use crate::{Fate, Params, RadioId, Rate, Reception as Model};
@@ -11,8 +11,8 @@ fn transceiver() -> Transceiver {
     Transceiver::new(Stream::new(1, "fading"), Stream::new(1, "errors"))
 }
 
-fn hearing(reception: Model) -> Hearing {
-    Hearing::new(&Params {
+fn setup(reception: Model) -> Setup {
+    Setup::new(Params {
         reception,
         noise_dbm: Some(-96.0),
         ..Params::default()
@@ -31,6 +31,7 @@ fn arriving(tx: usize, dbm: f64) -> Arriving {
         rate: Rate::DSSS_1,
         begins: us(0),
         ends: us(1000),
+        aggregate: false,
     }
 }
 
@@ -44,29 +45,29 @@ fn locked(dbm: f64) -> Transceiver {
 
 #[test]
 fn a_frame_that_nothing_spoils_is_delivered_once() {
-    let hearing = hearing(Model::Threshold);
+    let setup = setup(Model::Threshold);
     let mut transceiver = locked(-50.0);
     assert!(transceiver.receives(1) && !transceiver.receives(2));
-    assert!(transceiver.end_reception(2, false, &hearing).is_none());
-    let ended = transceiver.end_reception(1, false, &hearing).unwrap();
+    assert!(transceiver.end_reception(2, false, &[], &setup).is_none());
+    let ended = transceiver.end_reception(1, false, &[], &setup).unwrap();
     assert_eq!((ended.fate, ended.worst_mw), (Fate::Delivered, 0.0));
-    assert!(transceiver.end_reception(1, false, &hearing).is_none());
+    assert!(transceiver.end_reception(1, false, &[], &setup).is_none());
 }
 
 #[test]
 fn a_radio_that_begins_to_send_is_deaf() {
-    let hearing = hearing(Model::Threshold);
+    let setup = setup(Model::Threshold);
     let mut transceiver = locked(-50.0);
     transceiver.begin_sending(7);
     assert!(transceiver.is_sending() && !transceiver.receives(1));
     transceiver.end_sending();
-    let ended = transceiver.end_reception(1, false, &hearing).unwrap();
+    let ended = transceiver.end_reception(1, false, &[], &setup).unwrap();
     assert_eq!(ended.fate, Fate::Deaf);
 }
 
 #[test]
 fn what_breaks_off_was_sent_by_a_radio_that_went_off() {
-    let ended = locked(-50.0).end_reception(1, true, &hearing(Model::Threshold));
+    let ended = locked(-50.0).end_reception(1, true, &[], &setup(Model::Threshold));
     assert_eq!(ended.unwrap().fate, Fate::Off);
 }
 
@@ -75,15 +76,15 @@ fn interference_is_what_is_heard_beside_the_frame() {
     let mut transceiver = locked(-50.0);
     transceiver.add(&arriving(2, -60.0), Fate::Collided);
     transceiver.add(&arriving(3, -70.0), Fate::Weak);
-    transceiver.sum_interference();
+    transceiver.sum_interference(us(0));
     let both = from_db(-60.0) + from_db(-70.0);
-    let found = transceiver.reception().unwrap().interference_mw;
+    let found = transceiver.reception().unwrap().interference_mw();
     assert!((found / both - 1.0).abs() < 1e-9);
     // A signal that ends says why it was not received.
     assert_eq!(transceiver.remove(2, false), Fate::Collided);
     assert_eq!(transceiver.remove(3, false), Fate::Weak);
-    transceiver.sum_interference();
-    assert!(transceiver.reception().unwrap().interference_mw < 1e-18);
+    transceiver.sum_interference(us(0));
+    assert!(transceiver.reception().unwrap().interference_mw() < 1e-18);
 }
 
 #[test]
@@ -102,14 +103,14 @@ fn the_channel_is_busy_while_a_sensed_signal_is_there() {
 /// Bits at a ratio far above what DSSS needs come through, bits far below do not.
 #[test]
 fn bits_decide_where_reception_is_by_error_rate() {
-    let (params, hearing) = (Params::default(), hearing(Model::ErrorRate));
+    let setup = setup(Model::ErrorRate);
     let fate_at = |interference_dbm: f64| {
         let mut transceiver = locked(-60.0);
         let reception = transceiver.reception_mut().unwrap();
-        reception.interference_mw = from_db(interference_dbm);
+        reception.disturb(from_db(interference_dbm), us(0));
         reception.worst_mw = from_db(interference_dbm);
-        transceiver.count_bits(us(1000), &params.phy, &hearing);
-        let ended = transceiver.end_reception(1, false, &hearing);
+        transceiver.count_bits(us(1000), &setup.params.phy, &setup.hearing);
+        let ended = transceiver.end_reception(1, false, &[], &setup);
         ended.unwrap().fate
     };
     assert_eq!(fate_at(-90.0), Fate::Delivered);
@@ -118,7 +119,7 @@ fn bits_decide_where_reception_is_by_error_rate() {
 
 #[test]
 fn thresholds_decide_what_is_sensed_and_what_is_decoded() {
-    let hearing = hearing(Model::Threshold);
+    let hearing = setup(Model::Threshold).hearing;
     let Params {
         rx_threshold_dbm: rx,
         cs_threshold_dbm: cs,

@@ -1,0 +1,566 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What waits in an access category, by receiver and TID, and how it is put together: A-MPDUs,
+//! retries in a window that moves only past what was acknowledged or abandoned, requests for a
+//! BlockAck (IEEE 802.11-2020 10.25, 10.12).
+//!
+//! Receivers take turns. Frames that are on the air stay in their line until they are done.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use hoplab_base::Duration;
+
+use super::effect::Finished;
+use super::exchange::{Numbers, Payload, RetryLimits, Subframe};
+use super::reorder::BlockAck;
+use super::Setup;
+use crate::phy::DELIMITER_BYTES;
+use crate::timing::{Answer, BLOCK_ACK_REQUEST_BYTES};
+use crate::{Attempts, Class, Frame, FrameId, Outcome, RadioId, To, MAX_RATES};
+
+/// How often a request goes where the kernel's rate table has the limits.
+const SHORT_RETRY_LIMIT: u32 = 7;
+/// aPPDUMaxTime of VHT and HE (tables 21-29, 27-54), and what an HT frame's L-SIG can say.
+const LONGEST_PPDU: Duration = Duration::from_micros(5484);
+const WORD_BYTES: usize = 4;
+
+/// What shares a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Key {
+    /// Frames that go alone, in their order.
+    Alone,
+    Agreement(RadioId, u8),
+}
+
+/// A frame on its way through the radio.
+#[derive(Clone, Debug)]
+struct Mpdu {
+    frame: Frame,
+    /// Its place among all frames, and data frames, of its radio; 0 before its first try.
+    numbers: Numbers,
+    /// In its agreement, once it was tried.
+    sequence: Option<u64>,
+    tries: [u32; MAX_RATES],
+    airtime: Duration,
+    /// Failed tries without and with an RTS's protection.
+    short_retries: u32,
+    long_retries: u32,
+}
+
+/// Whether the receiver has to be asked what it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Request {
+    No,
+    /// So many times in vain.
+    Due(u32),
+}
+
+/// How much an A-MPDU may hold at a rate.
+#[derive(Clone, Copy, Debug)]
+pub struct AggregateLimits {
+    pub window: usize,
+    pub octets: usize,
+    /// From the start of one frame to that of the next at least.
+    pub spacing_bytes: usize,
+}
+
+/// Octets from the start of a subframe to that of the next: delimiter, frame, padding to whole words
+/// and to the spacing that the receiver needs (9.7.1, 10.12.3).
+fn subframe_bytes(bytes: usize, spacing_bytes: usize) -> usize {
+    (DELIMITER_BYTES + bytes)
+        .max(spacing_bytes)
+        .next_multiple_of(WORD_BYTES)
+}
+
+#[derive(Debug)]
+struct Flow {
+    key: Key,
+    /// Those that have a sequence number come first.
+    mpdus: VecDeque<Mpdu>,
+    next: u64,
+    request: Request,
+}
+
+impl Mpdu {
+    /// Entry of its rates for the next try.
+    fn entry(&self) -> usize {
+        let made: u32 = self.tries.iter().sum();
+        let mut total = 0;
+        let rates = self.frame.rates.iter();
+        let entry = rates.take_while(|attempts| {
+            total += attempts.tries;
+            total <= made
+        });
+        entry.count().min(self.frame.rates.len() - 1)
+    }
+
+    /// A try has failed, of a kind that RTS protects or not.
+    fn fails(&mut self, long: bool) {
+        self.short_retries += u32::from(!long);
+        self.long_retries += u32::from(long);
+    }
+
+    fn is_given_up(&self, limits: Option<RetryLimits>) -> bool {
+        match limits {
+            Some(limits) => self.short_retries >= limits.short || self.long_retries >= limits.long,
+            None => {
+                let allowed: u32 = self.frame.rates.iter().map(|entry| entry.tries).sum();
+                self.short_retries == u32::MAX || self.tries.iter().sum::<u32>() >= allowed
+            }
+        }
+    }
+
+    fn finish(self, outcome: Outcome) -> Finished {
+        Finished {
+            frame: self.frame.id,
+            outcome,
+            tries: self.tries,
+            airtime: self.airtime,
+        }
+    }
+}
+
+impl Flow {
+    /// What asks the receiver for a BlockAck, at the rate of the frames.
+    fn ask(&self, at: usize, to: RadioId, tid: u8, setup: &Setup) -> Option<Batch> {
+        let rate = match self.mpdus.front() {
+            Some(mpdu) => mpdu.frame.rates[mpdu.entry()].rate,
+            None => setup.params.phy.basic_rate,
+        };
+        let rate = setup.timing.control_rate(rate);
+        Some(Batch {
+            flow: at,
+            frames: 0,
+            to: To::Radio(to),
+            tid: Some(tid),
+            start: self.start(),
+            attempts: Attempts {
+                rate,
+                tries: 1,
+                rts: false,
+            },
+            bytes: BLOCK_ACK_REQUEST_BYTES,
+            lasts: setup.params.phy.duration(BLOCK_ACK_REQUEST_BYTES, rate),
+            answer: Some(Answer::BlockAck),
+        })
+    }
+
+    /// The first frame, and as many with it as may go.
+    fn collect(
+        &mut self,
+        at: usize,
+        numbers: &mut Numbers,
+        time: Option<Duration>,
+        setup: &Setup,
+    ) -> Option<Batch> {
+        let head = self.mpdus.front()?;
+        let to = head.frame.to;
+        let mut attempts = head.frame.rates[head.entry()];
+        let acknowledged = setup.acknowledges(to);
+        let limits = match self.key {
+            Key::Agreement(..) => setup.limits(attempts.rate),
+            Key::Alone => None,
+        };
+        let mut batch = Batch {
+            flow: at,
+            frames: 1,
+            to,
+            tid: None,
+            start: 0,
+            attempts,
+            bytes: head.frame.bytes,
+            lasts: setup.params.phy.duration(head.frame.bytes, attempts.rate),
+            answer: acknowledged.then_some(Answer::Ack),
+        };
+        if let (Key::Agreement(_, tid), true) = (self.key, acknowledged) {
+            batch.tid = Some(tid);
+            batch.start = self.start();
+        }
+        if let Some(limits) = limits.filter(|_| batch.tid.is_some()) {
+            self.extend(&mut batch, time, &limits, setup);
+        }
+        let tried = self.tried();
+        for mpdu in self.mpdus.iter_mut().take(batch.frames).skip(tried) {
+            numbers.count(mpdu.frame.class);
+            mpdu.numbers = *numbers;
+            if batch.tid.is_some() {
+                mpdu.sequence = Some(self.next);
+                self.next += 1;
+            }
+        }
+        attempts.rts = acknowledged && (attempts.rts || setup.protects(batch.bytes));
+        batch.attempts = attempts;
+        Some(batch)
+    }
+
+    /// Further frames, while all limits allow.
+    fn extend(
+        &self,
+        batch: &mut Batch,
+        time: Option<Duration>,
+        limits: &AggregateLimits,
+        setup: &Setup,
+    ) {
+        let rate = batch.attempts.rate;
+        let last = batch.start + limits.window as u64;
+        let mut octets = 0;
+        let mut fresh = self.next;
+        for (at, mpdu) in self.mpdus.iter().enumerate() {
+            let sequence = mpdu.sequence.unwrap_or(fresh);
+            fresh = sequence + 1;
+            let bytes = octets + DELIMITER_BYTES + mpdu.frame.bytes;
+            octets += subframe_bytes(mpdu.frame.bytes, limits.spacing_bytes);
+            if at == 0 {
+                continue;
+            }
+            let longer = Batch {
+                frames: at + 1,
+                bytes,
+                lasts: setup.params.phy.psdu_duration(bytes, rate),
+                answer: Some(Answer::BlockAck),
+                ..batch.clone()
+            };
+            let is_late = time.is_some_and(|time| longer.exchange(setup) > time);
+            if sequence >= last || bytes > limits.octets || longer.lasts > LONGEST_PPDU || is_late {
+                return;
+            }
+            *batch = longer;
+        }
+    }
+
+    fn has_work(&self) -> bool {
+        !self.mpdus.is_empty() || matches!(self.request, Request::Due(_))
+    }
+
+    /// Frames that were tried before.
+    fn tried(&self) -> usize {
+        let tried = self.mpdus.iter();
+        tried.take_while(|mpdu| mpdu.numbers.frame > 0).count()
+    }
+
+    /// The first sequence number that counts still.
+    fn start(&self) -> u64 {
+        let first = self.mpdus.front().and_then(|mpdu| mpdu.sequence);
+        first.unwrap_or(self.next)
+    }
+}
+
+/// What goes on the air at a turn.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    flow: usize,
+    /// Of the flow, from its first on; 0 for a request.
+    frames: usize,
+    pub to: To,
+    pub tid: Option<u8>,
+    /// First sequence number of an agreement.
+    pub start: u64,
+    /// Rate, and whether an RTS goes first.
+    pub attempts: Attempts,
+    /// Octets of the PSDU.
+    pub bytes: usize,
+    pub lasts: Duration,
+    pub answer: Option<Answer>,
+}
+
+impl Batch {
+    pub fn is_request(&self) -> bool {
+        self.frames == 0
+    }
+
+    pub fn is_aggregate(&self) -> bool {
+        self.frames > 1
+    }
+
+    /// From its start to the end of its answer.
+    pub fn exchange(&self, setup: &Setup) -> Duration {
+        let rate = self.attempts.rate;
+        self.answer.map_or(self.lasts, |answer| {
+            setup.timing.acknowledged(answer, self.lasts, rate)
+        })
+    }
+}
+
+#[derive(Default)]
+pub struct Line {
+    flows: Vec<Flow>,
+    /// Those with work, the next one first.
+    turns: VecDeque<usize>,
+    waiting: usize,
+}
+
+impl Line {
+    pub fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    pub fn has_work(&self) -> bool {
+        !self.turns.is_empty()
+    }
+
+    /// A frame to be sent, before all that were not tried yet where it is `urgent`.
+    pub fn push(&mut self, frame: Frame, aggregates: bool, urgent: bool) {
+        let key = match (frame.to, frame.tid) {
+            (To::Radio(to), Some(tid)) if aggregates => Key::Agreement(to, tid),
+            _ => Key::Alone,
+        };
+        let flow = self.flow(key);
+        let mpdu = Mpdu {
+            frame,
+            numbers: Numbers::default(),
+            sequence: None,
+            tries: [0; MAX_RATES],
+            airtime: Duration::ZERO,
+            short_retries: 0,
+            long_retries: 0,
+        };
+        let place = match urgent {
+            true => self.flows[flow].tried(),
+            false => self.flows[flow].mpdus.len(),
+        };
+        self.flows[flow].mpdus.insert(place, mpdu);
+        self.waiting += 1;
+        if !self.turns.contains(&flow) {
+            if urgent {
+                self.turns.push_front(flow);
+            } else {
+                self.turns.push_back(flow);
+            }
+        }
+    }
+
+    /// The last frame that was not tried yet leaves.
+    pub fn push_out(&mut self) -> Option<FrameId> {
+        let flow = self.flows.iter_mut().rev();
+        let mut loaded = flow.filter(|flow| {
+            let last = flow.mpdus.back();
+            last.is_some_and(|mpdu| mpdu.numbers.frame == 0 && !mpdu.frame.routing)
+        });
+        let loser = loaded.next()?.mpdus.pop_back()?;
+        self.waiting -= 1;
+        self.drop_idle();
+        Some(loser.frame.id)
+    }
+
+    /// A beacon that waits, and was not tried yet, leaves.
+    pub fn take_untried_beacon(&mut self) -> Option<FrameId> {
+        let alone = self.flow(Key::Alone);
+        let mpdus = &mut self.flows[alone].mpdus;
+        let at = mpdus.iter().position(|mpdu| {
+            mpdu.numbers.frame == 0 && mpdu.frame.class == Class::ScheduledBeacon
+        })?;
+        let stale = mpdus.remove(at)?;
+        self.waiting -= 1;
+        self.drop_idle();
+        Some(stale.frame.id)
+    }
+
+    fn flow(&mut self, key: Key) -> usize {
+        let known = self.flows.iter().position(|flow| flow.key == key);
+        known.unwrap_or_else(|| {
+            self.flows.push(Flow {
+                key,
+                mpdus: VecDeque::new(),
+                next: 0,
+                request: Request::No,
+            });
+            self.flows.len() - 1
+        })
+    }
+
+    fn drop_idle(&mut self) {
+        let flows = &self.flows;
+        self.turns.retain(|flow| flows[*flow].has_work());
+    }
+
+    /// What goes on the air next, and fits into `time` with its answer; a frame that is the first
+    /// of its TXOP goes alone if it does not (10.23.2.9).
+    pub fn next(
+        &mut self,
+        numbers: &mut Numbers,
+        time: Option<Duration>,
+        is_first: bool,
+        setup: &Setup,
+    ) -> Option<Batch> {
+        let at = *self.turns.front()?;
+        let flow = &mut self.flows[at];
+        let batch = match (flow.key, flow.request) {
+            (Key::Agreement(to, tid), Request::Due(_)) => flow.ask(at, to, tid, setup)?,
+            _ => flow.collect(at, numbers, time, setup)?,
+        };
+        let fits = time.is_none_or(|time| batch.exchange(setup) <= time);
+        (fits || is_first && !batch.is_aggregate()).then_some(batch)
+    }
+
+    /// The frames of a batch that is on the air for the first time or again.
+    pub fn carried(&self, batch: &Batch, setup: &Setup) -> Vec<Subframe> {
+        let flow = &self.flows[batch.flow];
+        let mut offset = 0;
+        let limits = setup.limits(batch.attempts.rate);
+        let spacing = limits.map_or(0, |limits| limits.spacing_bytes);
+        let subframe = |mpdu: &Mpdu| {
+            let begins = offset
+                + if batch.is_aggregate() {
+                    DELIMITER_BYTES
+                } else {
+                    0
+                };
+            offset += subframe_bytes(mpdu.frame.bytes, spacing);
+            Subframe {
+                payload: Payload {
+                    id: mpdu.frame.id,
+                    class: mpdu.frame.class,
+                },
+                bytes: mpdu.frame.bytes,
+                offset: begins,
+                sequence: mpdu.sequence.unwrap_or_default(),
+                number: mpdu.numbers.frame,
+                data_number: mpdu.numbers.data,
+                attempt: mpdu.tries.iter().sum(),
+            }
+        };
+        let frames = flow.mpdus.iter().take(batch.frames);
+        frames.map(subframe).collect()
+    }
+
+    /// The frames of a batch are tried: at this entry of their rates.
+    pub fn try_once(&mut self, batch: &Batch) {
+        let flow = &mut self.flows[batch.flow];
+        for mpdu in flow.mpdus.iter_mut().take(batch.frames) {
+            let entry = mpdu.entry();
+            mpdu.tries[entry] += 1;
+        }
+    }
+
+    /// A batch, or its RTS, was on the air for so long: each frame for its share.
+    pub fn spend(&mut self, batch: &Batch, lasts: Duration) {
+        let flow = &mut self.flows[batch.flow];
+        let frames = batch.frames.max(1) as u64;
+        for mpdu in flow.mpdus.iter_mut().take(batch.frames) {
+            mpdu.airtime += lasts / frames;
+        }
+    }
+
+    /// The one frame of a batch is done.
+    pub fn conclude(&mut self, batch: &Batch, outcome: Outcome) -> Option<Finished> {
+        let finished = self.flows[batch.flow].mpdus.pop_front()?.finish(outcome);
+        self.waiting -= 1;
+        self.rotate(batch.flow);
+        Some(finished)
+    }
+
+    /// A BlockAck has come: frames that it covers are done, and of those of the batch that it does
+    /// not cover the ones that have been tried often enough.
+    /// Returns how many of the batch are tried again.
+    pub fn settle(
+        &mut self,
+        batch: &Batch,
+        block_ack: &BlockAck,
+        limits: Option<RetryLimits>,
+        mut done: impl FnMut(Finished),
+    ) -> usize {
+        let flow = &mut self.flows[batch.flow];
+        let tried = flow.tried();
+        let mut left = VecDeque::with_capacity(tried);
+        let (mut abandoned, mut again) = (false, 0);
+        for (at, mut mpdu) in flow.mpdus.drain(..tried).enumerate() {
+            let covered = mpdu
+                .sequence
+                .is_some_and(|sequence| block_ack.covers(sequence));
+            if !covered && at < batch.frames {
+                mpdu.fails(batch.attempts.rts);
+            }
+            if covered {
+                done(mpdu.finish(Outcome::Acked));
+            } else if mpdu.is_given_up(limits) {
+                abandoned = true;
+                done(mpdu.finish(Outcome::RetryLimit));
+            } else {
+                again += usize::from(at < batch.frames);
+                left.push_back(mpdu);
+            }
+        }
+        self.waiting -= tried - left.len();
+        while let Some(mpdu) = left.pop_back() {
+            flow.mpdus.push_front(mpdu);
+        }
+        flow.request = if abandoned {
+            Request::Due(0)
+        } else {
+            Request::No
+        };
+        self.rotate(batch.flow);
+        again
+    }
+
+    /// The answer to a batch, or to its RTS, has not come. Frames that are given up are done.
+    pub fn fail(
+        &mut self,
+        batch: &Batch,
+        missing: Answer,
+        limits: Option<RetryLimits>,
+        mut done: impl FnMut(Finished),
+    ) {
+        let flow = &mut self.flows[batch.flow];
+        let mut frames = batch.frames;
+        let asked = matches!(flow.request, Request::Due(_));
+        if let Request::Due(asked) = &mut flow.request {
+            *asked += 1;
+            let most = limits.map_or(SHORT_RETRY_LIMIT, |limits| limits.short);
+            if *asked < most {
+                return;
+            }
+            // Nobody is there: what it was to say something of is given up, and the receiver waits
+            // no longer than its reorder buffer does.
+            flow.request = Request::No;
+            frames = flow.tried();
+            for mpdu in flow.mpdus.iter_mut().take(frames) {
+                mpdu.short_retries = u32::MAX;
+            }
+        } else {
+            let long = missing != Answer::Cts && batch.attempts.rts;
+            for mpdu in flow.mpdus.iter_mut().take(frames) {
+                mpdu.fails(long);
+            }
+            if missing == Answer::BlockAck {
+                // Some may have come: the request's answer tells.
+                flow.request = Request::Due(0);
+                return;
+            }
+        }
+        let mut kept = VecDeque::new();
+        for mpdu in flow.mpdus.drain(..frames) {
+            if mpdu.is_given_up(limits) {
+                self.waiting -= 1;
+                if mpdu.sequence.is_some() && !asked {
+                    flow.request = Request::Due(0);
+                }
+                done(mpdu.finish(Outcome::RetryLimit));
+            } else {
+                kept.push_front(mpdu);
+            }
+        }
+        for mpdu in kept {
+            flow.mpdus.push_front(mpdu);
+        }
+        self.drop_idle();
+    }
+
+    /// The radio goes off: what waits is lost, in its order.
+    pub fn abandon(&mut self, mut lost: impl FnMut(FrameId)) {
+        for flow in &mut self.flows {
+            flow.request = Request::No;
+            flow.mpdus.drain(..).for_each(|mpdu| lost(mpdu.frame.id));
+        }
+        self.turns.clear();
+        self.waiting = 0;
+    }
+
+    /// The next receiver's turn.
+    fn rotate(&mut self, served: usize) {
+        self.turns.retain(|flow| *flow != served);
+        if self.flows[served].has_work() {
+            self.turns.push_back(served);
+        }
+    }
+}
