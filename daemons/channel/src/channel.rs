@@ -92,6 +92,8 @@ pub struct Channel<T> {
     others_radios: bool,
     /// See [`Config::rts_threshold`].
     rts_threshold: usize,
+    /// The medium aggregates: hosts are kept from agreements of their own.
+    aggregates: bool,
 }
 
 impl<T> Channel<T> {
@@ -102,6 +104,11 @@ impl<T> Channel<T> {
             name: radio.name.clone(),
             waypoints: radio.waypoints.clone(),
         };
+        let aggregates = config
+            .params
+            .edca
+            .is_some_and(|edca| edca.aggregation.is_some());
+        let by_category = config.params.edca.is_some();
         let ways = config.stations.iter().map(way).collect();
         let mut medium = Medium::new(config.params, ways, config.losses);
         for (index, station) in config.stations.into_iter().enumerate() {
@@ -124,7 +131,12 @@ impl<T> Channel<T> {
             phases: Vec::new(),
             late: BTreeMap::new(),
             others_radios: config.others_radios,
-            rts_threshold: config.rts_threshold,
+            // By categories the engine protects what is on the air together, not each frame of it.
+            rts_threshold: match by_category {
+                true => usize::MAX,
+                false => config.rts_threshold,
+            },
+            aggregates,
         })
     }
 
@@ -222,6 +234,7 @@ impl<T> Channel<T> {
             rates,
             class: header.map_or(Class::Management, |header| header.class),
             routing: header.is_some_and(|header| header.routing),
+            tid: header.and_then(|header| header.tid),
         };
         let waits = Pending {
             bytes: sent.bytes.to_vec(),
@@ -253,6 +266,12 @@ impl<T> Channel<T> {
         // these frames, tried over and over, would fill the channel for seconds.
         if dot11::is_deauthentication(sent.bytes) {
             self.traffic.deauthentications += 1;
+            hosts.status(&sent.ticket, &once(true));
+            return None;
+        }
+        // What goes together is decided here, for hosts of any kernel. A request that finds no answer
+        // leaves its sender without an agreement; minstrel then believes that frames go one by one.
+        if self.aggregates && dot11::asks_for_block_ack(sent.bytes) {
             hosts.status(&sent.ticket, &once(true));
             return None;
         }

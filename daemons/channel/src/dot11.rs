@@ -22,6 +22,8 @@ pub struct Header {
     pub receiver: Mac,
     /// A routing protocol's own message.
     pub routing: bool,
+    /// Traffic identifier of a frame with a QoS header.
+    pub tid: Option<u8>,
 }
 
 /// Read a frame without FCS; none for a truncated one, and for a control frame that an exchange makes.
@@ -40,7 +42,13 @@ pub fn parse(frame: &[u8]) -> Option<Header> {
         class,
         receiver: frame.receiver()?,
         routing: is_routing(&frame).unwrap_or(false),
+        tid: frame.tid(),
     })
+}
+
+/// A request for a block ack agreement between hosts.
+pub fn asks_for_block_ack(frame: &[u8]) -> bool {
+    Frame::new(frame).is_some_and(|frame| frame.asks_for_block_ack())
 }
 
 /// A deauthentication between stations of an IBSS, whose network is named after neither end.
@@ -192,6 +200,35 @@ mod tests {
             frame[1] |= 0x40;
             assert!(parse(&frame).is_some_and(|header| !header.routing));
         }
+    }
+
+    /// 9.2.4.5: the first four bits after the sequence control field, or after address 4.
+    #[test]
+    fn the_traffic_identifier_is_read_where_there_is_one() {
+        let mut frame = vec![0x88, 0, 0, 0];
+        frame.resize(24, 0);
+        assert_eq!(parse(&frame).map(|header| header.tid), Some(None));
+        frame.extend([0x26, 0]);
+        assert_eq!(parse(&frame).map(|header| header.tid), Some(Some(6)));
+        frame[1] = 3;
+        assert_eq!(parse(&frame).map(|header| header.tid), Some(None));
+        frame.extend([0, 0, 0, 0, 5, 0]);
+        assert_eq!(parse(&frame).map(|header| header.tid), Some(Some(5)));
+        frame[0] = 8;
+        assert_eq!(parse(&frame).map(|header| header.tid), Some(None));
+    }
+
+    #[test]
+    fn only_a_readable_request_asks_for_a_block_ack() {
+        let mut frame = vec![0xd0, 0, 0, 0];
+        frame.resize(24, 0);
+        frame.extend([3, 0]);
+        assert!(asks_for_block_ack(&frame));
+        frame[25] = 1;
+        assert!(!asks_for_block_ack(&frame));
+        frame[25] = 0;
+        frame[1] = 0x40;
+        assert!(!asks_for_block_ack(&frame));
     }
 
     #[test]

@@ -117,6 +117,28 @@ impl<'a> Frame<'a> {
         le16(self.0, 22)
     }
 
+    /// Traffic identifier of a data frame with a QoS header (9.2.4.5).
+    pub fn tid(&self) -> Option<u8> {
+        let control = self.control();
+        if self.kind() != Kind::Data || control & QOS == 0 {
+            return None;
+        }
+        let four_addresses = control & (TO_DS | FROM_DS) == TO_DS | FROM_DS;
+        let at = LONG_HEADER + 6 * usize::from(four_addresses);
+        self.0.get(at).map(|first| first & 0xf)
+    }
+
+    /// An ADDBA request that can be read (9.6.4.2): it asks for a block ack agreement.
+    pub fn asks_for_block_ack(&self) -> bool {
+        const ACTION: u16 = 0x00d0;
+        const BLOCK_ACK: u8 = 3;
+        const ADDBA_REQUEST: u8 = 0;
+        let control = self.control();
+        control & 0x00fc == ACTION
+            && control & PROTECTED == 0
+            && self.0.get(LONG_HEADER..LONG_HEADER + 2) == Some(&[BLOCK_ACK, ADDBA_REQUEST])
+    }
+
     /// What a data frame carries: EtherType and packet. `None` where it carries none that can be
     /// read.
     pub fn packet(&self) -> Option<(u16, &'a [u8])> {

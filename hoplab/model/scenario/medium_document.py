@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from hoplab.model.scenario.documents import nanoseconds
 from hoplab.model.scenario.faults import Event, Loss
 from hoplab.model.scenario.medium_file import MediumFile, RadioStation
-from hoplab.model.scenario.radio import CARDS_W, POWERS, Energy, Nic, Radio
+from hoplab.model.scenario.radio import CARDS_W, POWERS, WINDOW, Edca, Energy, Nic, Radio
 from hoplab.model.scenario.reach import SPEED_OF_LIGHT_MPS
 
 NEVER_NS = 2**64 - 1
@@ -28,7 +28,10 @@ NEAREST_M = 0.1
 A_HAIR_DB = 1e-9
 """By so much a threshold is below the power at its distance, so that the distance itself is in."""
 PREAMBLE_BITS = {"long": 144, "short": 72}
-RULES = {"802.11": "standard", "ns-2": "ns2"}
+RULES = {"802.11": "standard", "ns-2": "ns2", "edca": "standard"}
+NO_RTS = 2347
+"""The threshold above which no frame is."""
+NEVER_OCTETS = 2**32 - 1
 
 T = TypeVar("T")
 Waypoint = tuple[int, float, float]
@@ -99,8 +102,38 @@ def _params(radio: Radio) -> dict[str, Any]:
         "routing_priority": radio.routing_priority,
         "nic": _nic(radio.nic or Nic()),
         "energy": _energy(radio.energy or Energy()),
+        "edca": _edca(radio),
         "no_ack": radio.mac == "csma-ca-noack",
         "level_error_db": radio.level_error_db,
+    }
+
+
+def _edca(radio: Radio) -> dict[str, Any] | None:
+    """Access categories, voice first; none by other rules."""
+    if radio.rules != "edca":
+        return None
+    edca = radio.edca or Edca()
+    threshold = _given(radio.rts_threshold)
+    return {
+        "categories": [
+            {
+                "aifsn": category.aifsn,
+                "cw_min": category.cw_min,
+                "cw_max": category.cw_max,
+                "txop_ns": _nanoseconds(category.txop_us),
+            }
+            for category in edca.complete()
+        ],
+        "aggregation": _aggregation(radio, edca) if radio.aggregation else None,
+        "rts_threshold": NEVER_OCTETS if threshold >= NO_RTS else threshold,
+    }
+
+
+def _aggregation(radio: Radio, edca: Edca) -> dict[str, Any]:
+    return {
+        "window": WINDOW,
+        "octets": edca.ampdu_octets or NEVER_OCTETS,
+        "start_spacing_ns": _nanoseconds(edca.start_spacing_us),
     }
 
 

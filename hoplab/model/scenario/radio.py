@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 from pydantic import model_validator
 
@@ -124,6 +124,76 @@ class Nic(Table):
         return self
 
 
+WINDOW = 64
+"""Frames that an HT or VHT block ack agreement has outstanding (IEEE 802.11-2020 10.25.6.3)."""
+
+
+class Category(Table):
+    """How an access category contends (IEEE 802.11-2020 10.23.2); keys that are not given are the
+    standard's (dot11EDCATable, with 802.11-2016's limits of TXOP, which Linux has too)."""
+
+    aifsn: Integer | None = key(None, "slots that it waits after SIFS", ge=1, le=15)
+    cw_min: Integer | None = key(
+        None, "first contention window, 2^n - 1", unit="slots", ge=0, le=32_767
+    )
+    cw_max: Integer | None = key(
+        None, "largest contention window, 2^n - 1", unit="slots", ge=0, le=32_767
+    )
+    txop_us: Number | None = key(
+        None,
+        "for how long it sends once it has won the channel; 0 is one exchange",
+        unit="µs",
+        ge=0,
+        le=8160,
+    )
+
+
+class CategoryValues(NamedTuple):
+    """A complete `Category`."""
+
+    aifsn: int
+    cw_min: int
+    cw_max: int
+    txop_us: float
+
+
+CATEGORIES = {
+    "voice": CategoryValues(2, 3, 7, 1504.0),
+    "video": CategoryValues(2, 7, 15, 3008.0),
+    "best_effort": CategoryValues(3, 15, 1023, 0.0),
+    "background": CategoryValues(7, 15, 1023, 0.0),
+}
+"""The standard's, the first of highest priority."""
+
+
+class Edca(Table):
+    """Access by categories, and how A-MPDUs are put together."""
+
+    voice: Category | None = key(None, "user priorities 6 and 7, and management")
+    video: Category | None = key(None, "user priorities 4 and 5")
+    best_effort: Category | None = key(None, "user priorities 0 and 3")
+    background: Category | None = key(None, "user priorities 1 and 2")
+    ampdu_octets: Integer | None = key(
+        None,
+        "longest A-MPDU; 802.11n has at most 65,535, 802.11ac 1,048,575",
+        unit="octets",
+        ge=64,
+        le=1_048_575,
+    )
+    start_spacing_us: Number = key(
+        8.0, "from the start of a frame in it to that of the next at least", unit="µs", ge=0, le=16
+    )
+
+    def complete(self) -> list[CategoryValues]:
+        """Of each category in the order of `CATEGORIES`."""
+        found = []
+        for name, standard in CATEGORIES.items():
+            own: Category | None = getattr(self, name)
+            given = {} if own is None else own.model_dump(exclude_none=True)
+            found.append(standard._replace(**given))
+        return found
+
+
 ProfileName = Literal[
     "wavelan", "hv99", "ns2-stock", "80211b", "80211g", "80211a", "80211n", "80211ac"
 ]
@@ -141,12 +211,18 @@ class Radio(Table):
         "width_mhz": ("standard", HT_STANDARDS),
         "guard_ns": ("standard", HT_STANDARDS),
         "streams": ("standard", ("802.11ac",)),
+        "aggregation": ("rules", ("edca",)),
+        "edca": ("rules", ("edca",)),
     }
 
     profile: ProfileName = key("wavelan", "sets all the rest; a key beside it overrides it")
-    rules: Literal["802.11", "ns-2"] | None = key(
-        None, "ns-2: backoff before every frame, reception and responses as ns-2.35 has them"
+    rules: Literal["802.11", "ns-2", "edca"] | None = key(
+        None,
+        "edca: 802.11 with access categories and A-MPDUs; ns-2: backoff before every frame, "
+        "reception and responses as ns-2.35 has them",
     )
+    aggregation: Switch | None = key(None, "frames of one receiver go together in A-MPDUs")
+    edca: Edca | None = key(None, "access categories and A-MPDUs")
     standard: Literal["802.11", "802.11b", "802.11g", "802.11a", "802.11n", "802.11ac"] | None = (
         key(None, "which PHY's preambles and rates apply")
     )

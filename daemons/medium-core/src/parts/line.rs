@@ -207,7 +207,7 @@ impl Flow {
         let mut fresh = self.next;
         for (at, mpdu) in self.mpdus.iter().enumerate() {
             let sequence = mpdu.sequence.unwrap_or(fresh);
-            fresh = sequence + 1;
+            fresh = fresh.max(sequence + 1);
             let bytes = octets + DELIMITER_BYTES + mpdu.frame.bytes;
             octets += subframe_bytes(mpdu.frame.bytes, limits.spacing_bytes);
             if at == 0 {
@@ -220,7 +220,7 @@ impl Flow {
                 answer: Some(Answer::BlockAck),
                 ..batch.clone()
             };
-            let is_late = time.is_some_and(|time| longer.exchange(setup) > time);
+            let is_late = time.is_some_and(|time| longer.whole(setup) > time);
             if sequence >= last || bytes > limits.octets || longer.lasts > LONGEST_PPDU || is_late {
                 return;
             }
@@ -270,6 +270,17 @@ impl Batch {
 
     pub fn is_aggregate(&self) -> bool {
         self.frames > 1
+    }
+
+    /// The same from the start of its RTS on, if it has one.
+    fn whole(&self, setup: &Setup) -> Duration {
+        let (timing, rate) = (&setup.timing, self.attempts.rate);
+        let is_protected = self.attempts.rts || setup.protects(self.bytes);
+        let protection = match is_protected && self.answer.is_some() {
+            true => timing.cleared(rate) + timing.sifs,
+            false => Duration::ZERO,
+        };
+        protection + self.exchange(setup)
     }
 
     /// From its start to the end of its answer.
@@ -388,7 +399,7 @@ impl Line {
             (Key::Agreement(to, tid), Request::Due(_)) => flow.ask(at, to, tid, setup)?,
             _ => flow.collect(at, numbers, time, setup)?,
         };
-        let fits = time.is_none_or(|time| batch.exchange(setup) <= time);
+        let fits = time.is_none_or(|time| batch.whole(setup) <= time);
         (fits || is_first && !batch.is_aggregate()).then_some(batch)
     }
 

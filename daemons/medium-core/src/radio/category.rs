@@ -66,7 +66,7 @@ impl Categories {
     }
 
     /// Whether a function is in the midst of its TXOP.
-    fn holds(&self, function: usize) -> bool {
+    pub fn holds(&self, function: usize) -> bool {
         self.active == function && (self.batch.is_some() || self.goes_on)
     }
 

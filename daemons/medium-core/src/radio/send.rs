@@ -124,7 +124,8 @@ impl Radio {
     /// for.
     pub fn count_down(&mut self, function: usize, at: Moment<'_>) -> Option<Wake> {
         let access = &self.accesses[function];
-        if access.at().is_some()
+        if self.categories.holds(function)
+            || access.at().is_some()
             || !(access.needs_backoff() || self.wants(function))
             || !self.may_count()
         {

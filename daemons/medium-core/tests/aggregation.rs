@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Access categories and A-MPDUs against closed formulae and a simulation of the window alone.
+//! `--nocapture` prints the tables of `docs/medium.md`.
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::{after, at, SECOND};
+use hoplab_medium_core::{
+    Aggregation, Attempts, CategoryParams, Class, Duration, Edca, Frame, LossModel, LossRule,
+    Medium, Output, Params, Phy, RadioId, Rate, Standard, Stream, To, Width,
+};
+
+/// Octets of a frame beyond UDP's payload: UDP, IP, LLC and SNAP, header with QoS, FCS.
+const OVERHEAD: usize = 8 + 20 + 8 + 26 + 4;
+const SLOT_US: f64 = 9.0;
+const SIFS_US: f64 = 16.0;
+const CW_MIN: f64 = 15.0;
+const SPACING_US: f64 = 8.0;
+/// At 24 Mbit/s: preamble of 20 us, 22 bits of service and tail, 96 bits a symbol of 4 us.
+fn control_us(octets: f64) -> f64 {
+    20.0 + 4.0 * ((22.0 + 8.0 * octets) / 96.0).ceil()
+}
+
+fn category(aifsn: u32, cw_min: u32, cw_max: u32, txop_us: u64) -> CategoryParams {
+    CategoryParams {
+        aifsn,
+        cw_min,
+        cw_max,
+        txop: Duration::from_micros(txop_us),
+    }
+}
+
+/// 802.11ac at 5 GHz with the standard's categories, but this TXOP of best effort.
+fn params(txop_us: u64, rts: bool, aggregates: bool) -> Params {
+    Params {
+        phy: Phy {
+            standard: Standard::Vht {
+                signal_extension: false,
+            },
+            plcp_rate: Rate::OFDM_6,
+            basic_rate: Rate::OFDM_6,
+            slot: Duration::from_micros(9),
+            sifs: Duration::from_micros(16),
+            cw_min: 15,
+            ..Params::default().phy
+        },
+        edca: Some(Edca {
+            categories: [
+                category(2, 3, 7, 1504),
+                category(2, 7, 15, 3008),
+                category(3, 15, 1023, txop_us),
+                category(7, 15, 1023, 0),
+            ],
+            aggregation: aggregates.then_some(Aggregation {
+                window: 64,
+                octets: usize::MAX,
+                start_spacing: Duration::from_micros(8),
+            }),
+            rts_threshold: if rts { 0 } else { usize::MAX },
+        }),
+        queue_packets: 1000,
+        capture_db: 1000.0,
+        ..Params::default()
+    }
+}
+
+/// Keep `depth` frames of each (sender, receiver, TID) waiting; frames delivered of each.
+fn saturate(
+    medium: &mut Medium,
+    flows: &[(usize, usize, u8)],
+    (payload, rate): (usize, Rate),
+    seconds: u64,
+) -> Vec<u64> {
+    const DEPTH: usize = 200;
+    let mut id = 0;
+    let mut of = BTreeMap::new();
+    let mut delivered = vec![0; flows.len()];
+    let mut last = vec![0; flows.len()];
+    let mut send = |medium: &mut Medium, of: &mut BTreeMap<u64, usize>, flow: usize| {
+        let (from, to, tid) = flows[flow];
+        id += 1;
+        of.insert(id, flow);
+        let frame = Frame {
+            id,
+            to: To::Radio(RadioId::new(to)),
+            bytes: payload + OVERHEAD,
+            rates: vec![Attempts {
+                rate,
+                tries: 7,
+                rts: false,
+            }],
+            class: Class::Data,
+            routing: false,
+            tid: Some(tid),
+        };
+        medium.enqueue(RadioId::new(from), frame);
+    };
+    for flow in 0..flows.len() {
+        for _ in 0..DEPTH {
+            send(medium, &mut of, flow);
+        }
+    }
+    let end = after(seconds * SECOND);
+    while let Some(next) = medium.next_deadline().filter(|next| *next < end) {
+        medium.advance(next);
+        while let Some(output) = medium.poll_output() {
+            match output {
+                Output::Deliver { frame, .. } => {
+                    let flow = of[&frame];
+                    delivered[flow] += 1;
+                    assert!(frame > last[flow], "frames come in their order");
+                    last[flow] = frame;
+                }
+                Output::Status { frame, .. } => {
+                    let flow = of[&frame];
+                    send(medium, &mut of, flow);
+                }
+                _ => {}
+            }
+        }
+    }
+    delivered
+}
+
+/// How an A-MPDU of one sender without errors is timed (IEEE 802.11-2020 10.12, 21.4.3).
+struct Formula {
+    rate: Rate,
+    /// Of HT or VHT preamble, in us, and the tail bits of all encoders.
+    preamble_us: f64,
+    tail_bits: f64,
+    most_octets: usize,
+    is_vht: bool,
+}
+
+impl Formula {
+    fn ppdu_us(&self, octets: usize) -> f64 {
+        let symbol_us = match self.rate.scheme() {
+            Some(scheme) if scheme.short_guard => 3.6,
+            _ => 4.0,
+        };
+        let a_symbol = self.rate.mbps() * symbol_us;
+        let symbols = ((16.0 + self.tail_bits + 8.0 * octets as f64) / a_symbol - 1e-9).ceil();
+        self.preamble_us + ((symbols * symbol_us) / 4.0 - 1e-9).ceil() * 4.0
+    }
+
+    /// Octets of an A-MPDU of `frames`.
+    fn octets(&self, frames: usize, frame: usize) -> usize {
+        if frames == 1 {
+            return frame + if self.is_vht { 4 } else { 0 };
+        }
+        let spacing = (SPACING_US * self.rate.mbps() / 8.0).ceil() as usize;
+        let padded = (4 + frame).max(spacing).next_multiple_of(4);
+        (frames - 1) * padded + 4 + frame
+    }
+
+    fn exchange_us(&self, frames: usize, frame: usize, rts: bool) -> f64 {
+        let answer = if frames == 1 { 14.0 } else { 32.0 };
+        let protection = if rts {
+            control_us(20.0) + SIFS_US + control_us(14.0) + SIFS_US
+        } else {
+            0.0
+        };
+        let ppdu = self.ppdu_us(self.octets(frames, frame));
+        protection + ppdu + SIFS_US + control_us(answer)
+    }
+
+    /// Mbit/s of payload, and frames of the first A-MPDU.
+    fn throughput(&self, payload: usize, txop_us: f64, rts: bool, most: usize) -> (f64, usize) {
+        let frame = payload + OVERHEAD;
+        let largest = |left_us: Option<f64>| {
+            (1..=most).rev().find(|frames| {
+                let octets = self.octets(*frames, frame);
+                let fits = octets <= self.most_octets && self.ppdu_us(octets) <= 5484.0;
+                let exchange = self.exchange_us(*frames, frame, rts);
+                fits && left_us.is_none_or(|left| exchange <= left + 1e-9)
+            })
+        };
+        let mut cycle = SIFS_US + 3.0 * SLOT_US + CW_MIN / 2.0 * SLOT_US;
+        let first = largest((txop_us > 0.0).then_some(txop_us)).unwrap_or(1);
+        let (mut sent, mut spent) = (first, self.exchange_us(first, frame, rts));
+        while txop_us > 0.0 {
+            let Some(more) = largest(Some(txop_us - spent - SIFS_US)) else {
+                break;
+            };
+            sent += more;
+            spent += SIFS_US + self.exchange_us(more, frame, rts);
+        }
+        cycle += spent;
+        ((sent * payload) as f64 * 8.0 / cycle, first)
+    }
+}
+
+fn formulas() -> [(&'static str, Formula); 3] {
+    let rate = |rate: Option<Rate>| rate.expect("a rate of the standard");
+    let formula = |rate, preamble_us, tail_bits, most_octets, is_vht| Formula {
+        rate,
+        preamble_us,
+        tail_bits,
+        most_octets,
+        is_vht,
+    };
+    [
+        (
+            "HT20 MCS 7",
+            formula(
+                rate(Rate::ht(7, Width::Mhz20, false)),
+                36.0,
+                6.0,
+                65_535,
+                false,
+            ),
+        ),
+        (
+            "HT40 MCS 15, short guard",
+            formula(
+                rate(Rate::ht(15, Width::Mhz40, true)),
+                40.0,
+                6.0,
+                65_535,
+                false,
+            ),
+        ),
+        (
+            "VHT80 MCS 9, two streams, short guard",
+            formula(
+                rate(Rate::vht(9, 2, Width::Mhz80, true)),
+                44.0,
+                12.0,
+                1_048_575,
+                true,
+            ),
+        ),
+    ]
+}
+
+#[test]
+fn one_sender_of_aggregates_reaches_the_formula() {
+    println!("rate payload txop_us rts frames measured_mbps formula_mbps deviation");
+    for (name, formula) in formulas() {
+        for payload in [100, 1472] {
+            for txop_us in [0, 3008] {
+                for rts in [false, true] {
+                    let stations = vec![at("a", 0.0), at("b", 10.0)];
+                    let mut medium = Medium::new(params(txop_us, rts, true), stations, vec![]);
+                    let load = (payload, formula.rate);
+                    let done = saturate(&mut medium, &[(0, 1, 0)], load, 4)[0];
+                    let measured = (done as usize * payload) as f64 * 8.0 / 4e6;
+                    let (expected, frames) = formula.throughput(payload, txop_us as f64, rts, 64);
+                    let off = measured / expected - 1.0;
+                    println!(
+                        "{name} {payload} {txop_us} {rts} {frames} {measured:.2} {expected:.2} {:+.2} %",
+                        100.0 * off
+                    );
+                    assert!(off.abs() < 0.01, "{name} {payload} {txop_us} {rts}");
+                }
+            }
+        }
+    }
+}
+
+/// AIFS is a slot longer than DIFS, and ACK go at 24 Mbit/s.
+#[test]
+fn one_sender_without_aggregation_waits_aifs() {
+    for (name, formula) in formulas() {
+        for payload in [100, 1472] {
+            let stations = vec![at("a", 0.0), at("b", 10.0)];
+            let mut medium = Medium::new(params(0, false, false), stations, vec![]);
+            let done = saturate(&mut medium, &[(0, 1, 0)], (payload, formula.rate), 4)[0];
+            let measured = (done as usize * payload) as f64 * 8.0 / 4e6;
+            let (expected, _) = formula.throughput(payload, 0.0, false, 1);
+            let off = measured / expected - 1.0;
+            println!(
+                "{name} {payload} {measured:.2} {expected:.2} {:+.2} %",
+                100.0 * off
+            );
+            assert!(off.abs() < 0.01, "{name} {payload}");
+        }
+    }
+}
+
+/// A simulation of the window alone: every frame of an A-MPDU is lost by itself, what is missing
+/// goes again first, and the window ends 64 after the first one missing.
+fn window_alone(loss: f64, formula: &Formula, payload: usize) -> f64 {
+    const EXCHANGES: usize = 40_000;
+    let frame = payload + OVERHEAD;
+    let largest = formula.throughput(payload, 0.0, false, 64).1;
+    let mut random = Stream::new(7, "window");
+    let (mut next, mut spent_us, mut done) = (0u64, 0.0, 0u64);
+    let mut missing: Vec<u64> = Vec::new();
+    for _ in 0..EXCHANGES {
+        let start = missing.first().copied().unwrap_or(next);
+        while missing.len() < largest && next < start + 64 {
+            missing.push(next);
+            next += 1;
+        }
+        let sent = missing.len().min(largest);
+        spent_us += SIFS_US + 3.0 * SLOT_US + CW_MIN / 2.0 * SLOT_US;
+        spent_us += formula.exchange_us(sent, frame, false);
+        let mut at = 0;
+        let before = missing.len();
+        missing.retain(|_| {
+            at += 1;
+            at > sent || random.unit() < loss
+        });
+        done += (before - missing.len()) as u64;
+    }
+    done as f64 * payload as f64 * 8.0 / spent_us
+}
+
+#[test]
+fn errors_shrink_aggregates_as_the_window_alone_has_it() {
+    let [_, (name, formula), _] = formulas();
+    println!("loss measured_mbps window_alone_mbps deviation");
+    for loss in [0.01, 0.03, 0.05, 0.1, 0.2, 0.3] {
+        let rule = LossRule::always(None, None, LossModel::Uniform { rate: loss });
+        let mut found = 0.0;
+        for seed in 1..=4 {
+            let params = Params {
+                seed,
+                // Nothing is given up, and nobody misses a BlockAck: it is no data.
+                retry_short: 100,
+                retry_long: 100,
+                ..params(0, false, true)
+            };
+            let stations = vec![at("a", 0.0), at("b", 10.0)];
+            let mut medium = Medium::new(params, stations, vec![rule.clone()]);
+            let done = saturate(&mut medium, &[(0, 1, 0)], (1472, formula.rate), 4)[0];
+            found += (done as usize * 1472) as f64 * 8.0 / 4e6 / 4.0;
+        }
+        let expected = window_alone(loss, &formula, 1472);
+        let off = found / expected - 1.0;
+        println!(
+            "{name} {loss} {found:.2} {expected:.2} {:+.2} %",
+            100.0 * off
+        );
+        assert!(off.abs() < 0.02, "{loss}");
+    }
+}
