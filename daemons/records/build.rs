@@ -36,6 +36,8 @@ struct Column {
     #[serde(default)]
     values: Vec<String>,
     null: Option<String>,
+    #[serde(default, rename = "later")]
+    _later: bool,
     meaning: String,
 }
 

@@ -305,7 +305,7 @@ HAND_WRITTEN: list[Case] = [
     flow('protocol = "udp"\nrate_kbps = 1e300', "rate_kbps"),
     flow('protocol = "udp"\nrate_kbps = 81921', "packets a second", "at most 20000"),
     flow(UDP_FLOWS),
-    flow(UDP_FLOWS + 'protocol = "udp"\nrate_kbps = 8', "flow: 6 udp flows", "at most 100000"),
+    flow(UDP_FLOWS + 'protocol = "udp"\nrate_kbps = 8', "flow: 6 flows", "at most 100000"),
     flow('protocol = "udp"\nrate_kbps = 8\nmss = 100', "mss", '"tcp"'),
     flow('protocol = "udp"\nrate_kbps = 8\nsack = true', "sack"),
     flow('protocol = "udp"\nrate_kbps = 8\npacket_bytes = 15', "packet_bytes"),

@@ -36,7 +36,7 @@ TABLES = {"flows": a_table("flows", 2), "tcp": a_table("tcp", 50)}
 
 
 def entry(*kept: str, key: str = KEY, **more: Any) -> Entry:
-    found = {name: digests.of_table(table) for name, table in TABLES.items()}
+    found = {name: digests.of_table(name, table) for name, table in TABLES.items()}
     head = {
         "key": key,
         "machine": "m",

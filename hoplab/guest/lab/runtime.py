@@ -109,15 +109,18 @@ class Runtime:
 
     def start_server(self, conversation: Conversation) -> Going:
         """The first half of a flow's start."""
-        side = flows.start_server(conversation, self._namespaces, self._out)
-        going = self.going[conversation.name] = Going(conversation, [side])
-        self._sides[side.process.pid] = side
+        going = self.going[conversation.name] = Going(conversation, [])
+        if conversation.has_server:
+            side = flows.start_server(conversation, self._namespaces, self._out)
+            going.sides.append(side)
+            self._sides[side.process.pid] = side
         return going
 
     def start_client(self, going: Going, t_s: float) -> None:
         """The second half: the flow begins to send."""
         conversation = going.conversation
-        side = flows.start_client(conversation, self._namespaces, self._out)
+        epoch_ns = self.clock.epoch_ns
+        side = flows.start_client(conversation, self._namespaces, self._out, epoch_ns)
         going.sides.append(side)
         going.begin_s = t_s
         self._sides[side.process.pid] = side

@@ -282,8 +282,8 @@ def _to_medium(event: Event) -> dict[str, Any]:
 
 
 def _listens(conversation: Conversation) -> bool:
-    """Whether the flow's server does; spaced packets need none."""
-    if conversation.is_spaced:
+    """Whether the flow's server does; spaced packets and echoes need none."""
+    if conversation.is_spaced or not conversation.has_server:
         return True
     with inside(conversation.flow.destination):
         text = Path("/proc/thread-self/net/tcp").read_text(encoding="ascii")

@@ -84,7 +84,7 @@ def packets_of(conversation: Conversation) -> list[bytes]:
         instruction(LOAD_HALF, value=AD_PROTOCOL),
         instruction(JUMP_EQUAL, 0, drop - 2, ETH_P_IP),
         instruction(LOAD_BYTE, value=9),
-        instruction(JUMP_EQUAL, 0, drop - 4, PROTOCOLS[conversation.flow.protocol]),
+        instruction(JUMP_EQUAL, 0, drop - 4, PROTOCOLS[conversation.flow.transport]),
         instruction(LOAD_WORD, value=12),
         instruction(JUMP_EQUAL, 0, drop - 6, _number(source)),
         instruction(LOAD_WORD, value=16),

@@ -58,16 +58,22 @@ def socket_settings(plan: Plan) -> list[SocketSettings]:
 
 
 def settings_of(plan: Plan, conversations: Iterable[Conversation]) -> list[SocketSettings]:
-    """Windows of those of them that are TCP."""
+    """Windows of those of them that are TCP; of requests and responses both ends send."""
     return [
         SocketSettings(
-            conversation.client_port,
+            port,
             profile.initial_window(plan.scenario.tcp),
             conversation.flow.window,
         )
         for conversation in conversations
-        if conversation.flow.protocol == "tcp"
+        for port in _sending_ports(conversation)
     ]
+
+
+def _sending_ports(conversation: Conversation) -> tuple[int, ...]:
+    if conversation.flow.protocol == "rr":
+        return conversation.client_port, conversation.server_port
+    return (conversation.client_port,) if conversation.flow.protocol == "tcp" else ()
 
 
 def elfn(plan: Plan, later: Callable[[Callable[[], None]], None]) -> dict[str, Elfn]:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TCP and UDP flows: iperf3, and our own counted TCP transfers and spaced UDP packets."""
+"""A run's flows: iperf3, and our own counted transfers, spaced UDP packets, echoes, requests."""
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -10,6 +11,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from hoplab.guest.network.namespaces import Namespaces
 from hoplab.guest.system.processes import last_line, program
@@ -24,6 +26,10 @@ NOBODY_ANSWERS = (errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.
 """The last one ends iperf3's wait of 30 s for the answer to its first datagram, sent but once."""
 COUNTED = (sys.executable, "-S", "-E", str(counted.__file__))
 SPACED = (sys.executable, "-S", "-E", str(spaced.__file__))
+EXCHANGES = (sys.executable, "-S", "-E", str(Path(__file__).with_name("exchanges.py")))
+"""Not imported: it runs at stations alone."""
+END_S = 5.0
+"""In which a program writes what it still has to."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,11 @@ class Side:
     def stop(self) -> None:
         """End it, if it has not ended."""
         if self.process.poll() is None:
+            if self.conversation.flow.is_exchange and self.role == "client":
+                # It writes what has not been answered.
+                self.process.terminate()
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self.process.wait(END_S)
             self.process.kill()
             self.process.wait()
 
@@ -69,6 +80,8 @@ def start_server(conversation: Conversation, namespaces: Namespaces, out: Path) 
         command = [*COUNTED, "receive", *ends, str(size), str(report)]
     elif conversation.is_spaced:
         command = [*SPACED, "receive", *ends]
+    elif conversation.flow.is_exchange:
+        command = [*EXCHANGES, "respond", _settings(conversation)]
     else:
         command = [
             program("iperf3"),
@@ -83,8 +96,10 @@ def start_server(conversation: Conversation, namespaces: Namespaces, out: Path) 
     return Side(conversation, "server", process, report, log)
 
 
-def start_client(conversation: Conversation, namespaces: Namespaces, out: Path) -> Side:
-    """Begin to send."""
+def start_client(
+    conversation: Conversation, namespaces: Namespaces, out: Path, epoch_ns: int
+) -> Side:
+    """Begin to send; ``epoch_ns`` is CLOCK_MONOTONIC at time 0."""
     name, source = conversation.name, conversation.flow.source
     log = out / "logs" / f"flow-{name}-client.log"
     report = out / "raw" / f"iperf3-{name}-client.json"
@@ -92,6 +107,11 @@ def start_client(conversation: Conversation, namespaces: Namespaces, out: Path) 
         process = namespaces.spawn(source, _counted_client(conversation), log)
     elif conversation.is_spaced:
         process = namespaces.spawn(source, _spaced_client(conversation), log)
+    elif conversation.flow.is_exchange:
+        role = "ping" if conversation.flow.protocol == "ping" else "request"
+        rows = {"rows": str(out / "raw" / f"exchanges-{name}.jsonl"), "epoch_ns": epoch_ns}
+        command = [*EXCHANGES, role, _settings(conversation, **rows)]
+        process = namespaces.spawn(source, command, log)
     else:
         # Else the client spins for a round trip (daemons/waiting-select).
         environment = {**os.environ, "LD_PRELOAD": program("libhoplab_waiting_select.so")}
@@ -108,6 +128,28 @@ def _counted_client(conversation: Conversation) -> list[str]:
         *(str(flow.packets), str(flow.packet_bytes)),
         *(str(flow.mss), kernel_congestion_control(flow)),
     ]
+
+
+def _settings(conversation: Conversation, **more: Any) -> str:
+    """Of a flow whose packets are answered, for either of its ends."""
+    flow = conversation.flow
+    names = ("packets", "packet_bytes", "interval_s", "timeout_s", "transactions")
+    draws = {name: getattr(flow, name) for name in ("request", "response", "think")}
+    return json.dumps(
+        {
+            "flow": conversation.name,
+            "address": conversation.destination_address,
+            "port": conversation.server_port,
+            "own_address": conversation.source_address,
+            "own_port": conversation.client_port,
+            "identifier": conversation.client_port,
+            "stop_s": conversation.stop_s,
+            "seed": conversation.seed,
+            **{name: getattr(flow, name) for name in names},
+            **{name: draw and draw.model_dump() for name, draw in draws.items()},
+            **more,
+        }
+    )
 
 
 def _spaced_client(conversation: Conversation) -> list[str]:
@@ -162,8 +204,8 @@ def _udp_options(flow: Flow) -> list[str]:
 
 
 def fault(side: Side, status: int) -> str | None:
-    """What went wrong at a side that ended by itself with ``status``; None for a counted UDP
-    flow that is done. Every other program stays until the lab stops it."""
+    """What went wrong at a side that ended by itself with ``status``; None for counted UDP
+    packets or echoes that are done. Every other program stays until the lab stops it."""
     conversation = side.conversation
     if not conversation.is_counted and (error := _iperf3_error(side.report)) is not None:
         return error

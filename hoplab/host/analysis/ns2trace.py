@@ -159,7 +159,7 @@ class _Trace:
             self.at.update({end.address: self.nodes[end.station] for end in cable.ends})
         self.by_ports = {}
         for one in self.flows.values():
-            protocol = PROTOCOLS[one.flow.protocol]
+            protocol = PROTOCOLS[one.flow.transport]
             there_back = (one.client_port, one.server_port), (one.server_port, one.client_port)
             self.by_ports.update({(protocol, *ports): one.name for ports in there_back})
         table = results.packets.sort_by("sent_s")
@@ -211,7 +211,7 @@ class _Trace:
     def _sent(self, row: tuple[Any, ...]) -> Iterator[str]:
         t_s, name, seq, size, identification, uid = row
         one = self.flows[name]
-        protocol = PROTOCOLS[one.flow.protocol]
+        protocol = PROTOCOLS[one.flow.transport]
         ends = (one.source_address, one.destination_address)
         packet = Packet(
             uid,
@@ -235,7 +235,7 @@ class _Trace:
         one = self.flows[name]
         ends = (one.source_address, one.destination_address)
         ports = (one.client_port, one.server_port)
-        protocol = PROTOCOLS[one.flow.protocol]
+        protocol = PROTOCOLS[one.flow.transport]
         packet = self.known.get((protocol, *ends, identification, *ports))
         if packet is None or packet.uid != uid:  # its identification has come again
             kind = "tcp" if protocol == PROTOCOLS["tcp"] else "cbr"

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from hoplab.host.results import parquet
 from hoplab.host.results.manifest import Manifest
+from hoplab.model.records.schema import TABLES
 
 BATCH_ROWS = 65_536
 
@@ -35,15 +36,20 @@ class Digests:
 def of_run(run: Path, tables: dict[str, pa.Table]) -> Digests:
     """Of the tables of a run and the captures in its folder."""
     captures = {path.name: _of_file(path) for path in sorted((run / "captures").glob("*"))}
-    return Digests({name: of_table(table) for name, table in tables.items()}, captures)
+    return Digests({name: of_table(name, table) for name, table in tables.items()}, captures)
 
 
-def of_table(table: pa.Table) -> str:
+def of_table(name: str, table: pa.Table) -> str:
     """Of a table's values, not of Parquet's bytes: another version of the Parquet library writes
-    other bytes."""
+    other bytes. Of a column that came later than its table, of those that are there."""
     sha = hashlib.sha256()
+    declared = TABLES[name].columns if name in TABLES else ()
+    later = [column.name for column in declared if column.later]
     for batch in table.to_batches(BATCH_ROWS):
         for row in batch.to_pylist():
+            for column in later:
+                if row.get(column, 0) is None:
+                    del row[column]
             sha.update(json.dumps(row, separators=(",", ":")).encode() + b"\n")
     return sha.hexdigest()
 
@@ -55,7 +61,7 @@ def damage(run: Path, manifest: Manifest) -> Iterator[str]:
         return
     present = {path.stem for path in (run / "tables").glob("*.parquet")}
     for name, told in manifest.tables.items():
-        found = _table_on_disk(run / "tables" / f"{name}.parquet")
+        found = _table_on_disk(name, run / "tables" / f"{name}.parquet")
         if found != told:
             yield f"tables/{name}.parquet: {found if found in REASONS else ALTERED}"
     for name in sorted(present - manifest.tables.keys()):
@@ -79,12 +85,12 @@ GONE, BROKEN, ALTERED, ADDED = (
 REASONS = (GONE, BROKEN)
 
 
-def _table_on_disk(path: Path) -> str:
+def _table_on_disk(name: str, path: Path) -> str:
     """The table's digest, or why there is none."""
     if not path.is_file():
         return GONE
     try:
-        return of_table(parquet.read(path))
+        return of_table(name, parquet.read(path))
     except (OSError, pa.ArrowException):
         return BROKEN
 

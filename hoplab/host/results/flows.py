@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,8 @@ NANOSECONDS = 1_000_000_000
 TCP_ALONE = ("retransmits", "timeouts", "rtt_ms_mean")
 UDP_ALONE = ("sent", "received", "lost", "latency_ms_mean")
 OF_BOTH = ("delivered_bytes", "goodput_kbps")
+EXCHANGES_ALONE = ("rtt_ms_min", "rtt_ms_max", "rate_per_s")
+UNKNOWN = (*OF_BOTH, *TCP_ALONE, *UDP_ALONE, *EXCHANGES_ALONE)
 
 
 @dataclass(frozen=True)
@@ -34,17 +37,21 @@ class Course:
     """Whether the run reached its end; if not, a flow counts up to its last sample."""
     programs: Found
     """The connections of measured programs."""
+    exchanges: list[dict[str, Any]]
+    """Rows of table `exchanges`."""
 
 
 def rows(out: Path, plan: Plan, course: Course) -> Iterator[dict[str, Any]]:
     """A row for each flow of the plan and each measured program, null where nothing is known."""
     by_flow: dict[str, list[dict[str, Any]]] = {}
-    for sample in course.samples:
+    for sample in (*course.samples, *course.exchanges):
         by_flow.setdefault(sample["flow"], []).append(sample)
     for conversation in plan.conversations:
         flow, name = conversation.flow, conversation.name
         if flow.protocol == "udp":
             found = course.udp.get(name, {})
+        elif flow.is_exchange:
+            found = _exchanges(conversation, by_flow.get(name, []))
         else:
             found = _tcp(out, conversation, by_flow.get(name, []), course)
         yield {
@@ -55,10 +62,10 @@ def rows(out: Path, plan: Plan, course: Course) -> Iterator[dict[str, Any]]:
             "start_s": flow.start_s,
             "stop_s": conversation.stop_s,
             "congestion_control": flow.congestion_control,
-            **dict.fromkeys((*OF_BOTH, *TCP_ALONE, *UDP_ALONE)),
+            **dict.fromkeys(UNKNOWN),
             **found,
         }
-    unknown = dict.fromkeys(("congestion_control", *OF_BOTH, *TCP_ALONE, *UDP_ALONE))
+    unknown = dict.fromkeys(("congestion_control", *UNKNOWN))
     for found in connections.flows(plan, course.programs, course.samples):
         yield {**unknown, **found}
 
@@ -83,6 +90,28 @@ def _tcp(
         "rtt_ms_mean": round(sum(rtts) / len(rtts), 3) if rtts else None,
         "goodput_kbps": round(delivered * 8e-3 / going_s, 3) if going_s > 0 else None,
         "stop_s": end_s,
+    }
+
+
+def _exchanges(conversation: Conversation, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Of echoes, or of requests and responses."""
+    flow = conversation.flow
+    times = [row["rtt_ms"] for row in rows if row["rtt_ms"] is not None]
+    stop_s = conversation.stop_s
+    if rows and len(rows) == (flow.packets or flow.transactions):
+        stop_s = max(row["t_s"] for row in rows)
+    found: dict[str, Any] = {"stop_s": stop_s, "sent": len(rows), "received": len(times)}
+    if times:
+        mean = round(math.fsum(times) / len(times), 6)
+        found |= {"rtt_ms_min": min(times), "rtt_ms_mean": mean, "rtt_ms_max": max(times)}
+    if flow.protocol == "ping":
+        return found | {"lost": len(rows) - len(times)}
+    delivered = sum(row["received_bytes"] for row in rows)
+    going_s = stop_s - flow.start_s
+    rates = {"goodput_kbps": delivered * 8e-3 / going_s, "rate_per_s": len(times) / going_s}
+    return found | {
+        "delivered_bytes": delivered,
+        **{name: round(rate, 3) for name, rate in rates.items()},
     }
 
 

@@ -206,6 +206,7 @@ def _tables(out: Path, scenario: Scenario, ended: _Ended) -> tuple[dict[str, pa.
         ended.monotonic_epoch_ns,
         ended.virtual_s is not None,
         found,
+        tables.raw_rows(out, "exchanges"),
     )
     _records(out, "flows", flows.rows(out, work, course))
     if found.rows:

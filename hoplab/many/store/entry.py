@@ -155,7 +155,7 @@ class Entry:
         """What is wrong with the tables beside the digests; None where nothing is."""
         for name in self.blobs:
             try:
-                found = digests.of_table(self._read(name))
+                found = digests.of_table(name, self._read(name))
             except ResultsError as error:
                 return str(error)
             if found != self.head["digests"][name]:

@@ -22,6 +22,8 @@ METRICS = (
     Metric("retransmits", "Retransmits", "segments"),
     Metric("timeouts", "Timeouts"),
     Metric("rtt_ms_mean", "Mean RTT", "ms"),
+    Metric("rtt_ms_max", "Highest RTT", "ms"),
+    Metric("rate_per_s", "Transactions", "1/s"),
     Metric("lost", "Lost", "packets"),
     Metric("latency_ms_mean", "Mean delay", "ms"),
     Metric("energy_j", "Energy, all radios", "J"),

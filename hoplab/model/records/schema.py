@@ -21,6 +21,8 @@ class Column:
     unit: str | None = None
     values: tuple[str, ...] | None = None
     null: str | None = None
+    later: bool = False
+    """Where it has no value it is no part of the digest."""
 
 
 @dataclass(frozen=True)

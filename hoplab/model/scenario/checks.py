@@ -276,10 +276,11 @@ def _packets(scenario: Scenario) -> None:
         for flow in scenario.flow
         if flow.rate_kbps is not None
     ]
+    rates += [1 / flow.interval_s for flow in scenario.flow if flow.interval_s is not None]
     if sum(rates) > MAX_PACKETS_PER_S:
         raise ScenarioError(
-            f"flow: {len(rates)} udp flows send {sum(rates):.0f} packets a second in all; at most "
-            f"{MAX_PACKETS_PER_S}: lower rate_kbps or raise packet_bytes"
+            f"flow: {len(rates)} flows send {sum(rates):.0f} packets a second in all; at most "
+            f"{MAX_PACKETS_PER_S}: lower rate_kbps, or raise packet_bytes or interval_s"
         )
 
 

@@ -82,6 +82,11 @@ class Conversation:
         return self.flow.protocol == "tcp" and self.flow.packets is not None
 
     @property
+    def has_server(self) -> bool:
+        """Whether a program answers at its destination; echoes are the kernel's to answer."""
+        return self.flow.protocol != "ping"
+
+    @property
     def is_spaced(self) -> bool:
         """Whether its packets are spaced at random."""
         return self.flow.spacing == "random"
@@ -155,9 +160,10 @@ class Plan:
 
     @property
     def followed(self) -> list[Conversation]:
-        """Flows each of whose packets is timed: every UDP flow, and all where one asks for it."""
-        everything = self.scenario.measure.packets
-        return [c for c in self.conversations if everything or c.flow.protocol == "udp"]
+        """Flows each of whose packets is timed: every UDP flow, and where one asks for it all but
+        echoes, which table `exchanges` has."""
+        wanted = ("tcp", "udp") if self.scenario.measure.packets else ("udp",)
+        return [c for c in self.conversations if c.flow.transport in wanted]
 
     @cached_property
     def ends(self) -> dict[str, tuple[End, ...]]:
@@ -287,8 +293,14 @@ def _metrics(scenario: Scenario, station: str) -> dict[str, dict[str, int]]:
     (RTAX_QUICKACK)."""
     if scenario.tcp.delayed_ack is not False:
         return {}
-    return {
-        flow.source: {"quickack": 1}
+    senders = [
+        flow.source
         for flow in scenario.flow
-        if flow.protocol == "tcp" and flow.destination == station
-    }
+        if flow.destination == station and flow.transport == "tcp"
+    ]
+    senders += [
+        flow.destination
+        for flow in scenario.flow
+        if flow.protocol == "rr" and flow.source == station
+    ]
+    return {sender: {"quickack": 1} for sender in senders}

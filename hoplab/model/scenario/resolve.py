@@ -33,6 +33,7 @@ from hoplab.model.scenario.model import (
 )
 from hoplab.model.scenario.split import STAMP_BYTES
 from hoplab.model.scenario.stations import GENERATED
+from hoplab.model.scenario.traffic import PING_BYTES, PING_INTERVAL_S, PING_TIMEOUT_S, Draw
 from hoplab.model.scenario.variants import FIXED_WINDOW, VARIANTS
 
 WARM_UP_S = {
@@ -327,8 +328,15 @@ def _flow(flow: Flow, index: int, scenario: Scenario) -> Flow:
         update["mss"] = flow.mss or DEFAULT_MSS - (STAMP_BYTES if split else 0)
         if flow.sack is None:
             update["sack"] = variant is None or variant.sack is not False
-    else:
+    elif flow.protocol == "udp":
         update["packet_bytes"] = flow.packet_bytes or 512
+    elif flow.protocol == "ping":
+        update["packet_bytes"] = flow.packet_bytes or PING_BYTES
+        update["interval_s"] = flow.interval_s or PING_INTERVAL_S
+        update["timeout_s"] = flow.timeout_s or PING_TIMEOUT_S
+    else:
+        update["request"] = flow.request or Draw(mean=1.0)
+        update["response"] = flow.response or Draw(mean=1.0)
     return flow.model_copy(update=update)
 
 

@@ -30,6 +30,9 @@ SLOWEST_PACKET_S = 1000.0
 """iperf3 paces in microseconds of 32 bits."""
 FASTEST_PACKETS_PER_S = 20_000
 """Each costs a guest some hundred microseconds of a core, so this is two seconds for one."""
+MOST_DRAWN = 1e12
+MAX_OCTETS = 1e9
+"""Mean of a request or a response."""
 MAX_BUFFER_BYTES = 212_992
 """The kernel's net.core.wmem_max, above which a program's wish is cut down to it."""
 
@@ -76,8 +79,57 @@ class Tcp(Table):
     )
 
 
+class Draw(Table):
+    """How a number is drawn, each time anew, by the scenario's `seed`."""
+
+    only: ClassVar[Conditions] = {
+        "mean": ("kind", ("fixed", "exponential", "pareto")),
+        "low": ("kind", ("uniform",)),
+        "high": ("kind", ("uniform", "exponential", "pareto")),
+        "shape": ("kind", ("pareto",)),
+    }
+
+    kind: Literal["fixed", "uniform", "exponential", "pareto"] = key(
+        "fixed", "always the mean (fixed), or a distribution"
+    )
+    mean: Number | None = key(
+        None, "of the distribution, before `high` cuts it", ge=0, le=MOST_DRAWN
+    )
+    low: Number | None = key(None, "the least; 0 where it is not given", ge=0, le=MOST_DRAWN)
+    high: Number | None = key(
+        None,
+        "the most: of uniform its end; of others what is drawn above it becomes it",
+        ge=0,
+        le=MOST_DRAWN,
+    )
+    shape: Number | None = key(
+        None, "Pareto's exponent; up to 2 its variance is infinite", gt=1, le=100
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Draw:
+        needed = {"uniform": ("high",), "pareto": ("mean", "shape")}.get(self.kind, ("mean",))
+        for name in needed:
+            if getattr(self, name) is None:
+                raise ValueError(f"{name} is not given, which {self.kind} needs")
+        if self.kind == "uniform" and (self.low or 0.0) > (self.high or 0.0):
+            raise ValueError(f"low {self.low:g} is above high {self.high:g}; exchange them")
+        return self
+
+    @property
+    def typical(self) -> float:
+        """Its mean, as long as `high` cuts nothing."""
+        if self.kind == "uniform":
+            return ((self.low or 0.0) + (self.high or 0.0)) / 2
+        return self.mean or 0.0
+
+
+PING_INTERVAL_S, PING_TIMEOUT_S, PING_BYTES = 1.0, 10.0, 56
+"""Of Linux' ping (iputils): its interval, its longest wait for a reply, its payload."""
+
+
 class Flow(Table):
-    """One transfer from `source` to `destination`."""
+    """What goes from `source` to `destination`: a transfer, echoes, or requests and responses."""
 
     only: ClassVar[Conditions] = {
         **dict.fromkeys(
@@ -85,12 +137,19 @@ class Flow(Table):
             ("protocol", ("tcp",)),
         ),
         **dict.fromkeys(("rate_kbps", "spacing", "buffer_bytes"), ("protocol", ("udp",))),
+        **dict.fromkeys(("packets", "packet_bytes"), ("protocol", ("tcp", "udp", "ping"))),
+        **dict.fromkeys(("interval_s", "timeout_s"), ("protocol", ("ping",))),
+        **dict.fromkeys(("request", "response", "think", "transactions"), ("protocol", ("rr",))),
     }
 
     name: Annotated[str, Field(strict=True, pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$")] | None = (
         key(None, "flow0, flow1, … where it is not given")
     )
-    protocol: Literal["tcp", "udp"] = key("tcp", "what carries it")
+    protocol: Literal["tcp", "udp", "ping", "rr"] = key(
+        "tcp",
+        "a transfer by tcp or udp; ping: ICMP echoes and their replies; rr: requests and "
+        "responses, one after the other on one TCP connection",
+    )
     source: Name = key(..., "the station that sends")
     destination: Name = key(..., "the station that receives")
     start_s: Time = key(0.0, "begin", unit="s")
@@ -98,11 +157,14 @@ class Flow(Table):
         None, "end; the run's where it is not given", unit="s", gt=0, le=MAX_DURATION_S
     )
     packets: Integer | None = key(
-        None, "a counted transfer of so many packets, instead of one without end", ge=1, le=10**9
+        None,
+        "a counted transfer of so many packets, or so many echoes, instead of one without end",
+        ge=1,
+        le=10**9,
     )
     packet_bytes: Integer | None = key(
         None,
-        "of a counted transfer; payload of UDP's packets (512)",
+        "of a counted transfer; payload of UDP's packets (512), and of echoes (56)",
         unit="octets",
         ge=16,
         le=65_000,
@@ -122,6 +184,26 @@ class Flow(Table):
         unit="octets",
         ge=4096,
         le=MAX_BUFFER_BYTES,
+    )
+    interval_s: Number | None = key(
+        None, "between echoes; 1 where it is not given", unit="s", ge=0.001, le=1000
+    )
+    timeout_s: Number | None = key(
+        None,
+        "an echo whose reply has not come for so long is lost; 10 where it is not given",
+        unit="s",
+        gt=0,
+        le=60,
+    )
+    request: Draw | None = key(
+        None, "octets of each request: a draw; 1 where it is not given, as netperf's TCP_RR has"
+    )
+    response: Draw | None = key(None, "octets of each response: a draw; 1 where it is not given")
+    think: Draw | None = key(
+        None, "seconds from a response to the next request: a draw; none where it is not given"
+    )
+    transactions: Integer | None = key(
+        None, "so many requests, instead of one after the other to the end", ge=1, le=10**9
     )
     congestion_control: Annotated[str, Field(strict=True)] | None = key(
         None,
@@ -165,11 +247,13 @@ class Flow(Table):
             raise ValueError(f"source and destination are both {self.source}")
         if self.stop_s is not None and self.stop_s <= self.start_s:
             raise ValueError(f"stop_s {self.stop_s} is not after start_s {self.start_s}")
-        if self.packets is not None and self.packet_bytes is None:
+        if self.protocol != "ping" and self.packets is not None and self.packet_bytes is None:
             raise ValueError("a counted transfer (packets = N) needs packet_bytes too")
         if self.protocol == "udp":
             self._check_udp()
-        elif self.packet_bytes is not None and self.packets is None:
+        elif self.protocol == "rr":
+            self._check_sizes()
+        elif self.protocol == "tcp" and self.packet_bytes is not None and self.packets is None:
             raise ValueError("packet_bytes is for udp and for counted transfers; use mss")
         variant = VARIANTS.get(self.congestion_control or "")
         if self.congestion_control == FIXED_WINDOW and self.window is None and not self.split:
@@ -184,6 +268,26 @@ class Flow(Table):
                 "selective acknowledgements; remove one"
             )
         return self
+
+    @property
+    def transport(self) -> str:
+        """What its packets are to IP: ``tcp``, ``udp`` or ``icmp``."""
+        return {"ping": "icmp", "rr": "tcp"}.get(self.protocol, self.protocol)
+
+    @property
+    def is_exchange(self) -> bool:
+        """Whether what it sends is answered: its rows are those of table `exchanges`."""
+        return self.protocol in ("ping", "rr")
+
+    def _check_sizes(self) -> None:
+        for name in ("request", "response"):
+            draw = getattr(self, name)
+            if draw is not None and not 1 <= draw.typical <= MAX_OCTETS:
+                raise ValueError(f"{name}: {draw.typical:g} octets; a mean of 1 to {MAX_OCTETS:g}")
+        if self.think is not None and self.think.typical > MAX_DURATION_S:
+            raise ValueError(
+                f"think: {self.think.typical:g} s; a mean of at most {MAX_DURATION_S} s"
+            )
 
     def _check_udp(self) -> None:
         if self.packets is None and self.rate_kbps is None:

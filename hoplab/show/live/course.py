@@ -7,6 +7,7 @@ every other one of them.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right, insort
 from collections import deque
 from collections.abc import Mapping
@@ -103,6 +104,7 @@ class Course:
         """How far the run is: the latest time of any row."""
         self.lines = Lines((str(flow.name) for flow in scenario.flow), MAX_POINTS)
         self._states: dict[str, States] = {}
+        self._stops_s = {str(f.name): f.stop_s for f in scenario.flow if f.stop_s is not None}
         self.nodes: dict[str, dict[str, Any]] = {}
         """The latest sample of each radio."""
         self.events: deque[dict[str, Any]] = deque(maxlen=MAX_EVENTS)
@@ -121,7 +123,7 @@ class Course:
         t_s = number(row.get("t_s"))
         if t_s is not None and t_s >= 0:
             self.t_s = max(self.t_s, t_s)
-        if table in ("tcp", "queues"):
+        if table in ("tcp", "exchanges", "queues"):
             self.lines.add(table, row)
             if table == "tcp":
                 state = "stands by" if row.get("standby") else str(row["ca_state"])
@@ -155,7 +157,8 @@ class Course:
         return found
 
     def flows(self, t_s: float) -> list[dict[str, Any]]:
-        """Each TCP flow by then. One that is not sampled any more has stopped, and no values."""
+        """Each flow of TCP, echoes or transactions by then. One that is not sampled any more has
+        stopped, and no values."""
         found = []
         for last in self.lines.sampled(t_s):
             silent_s = STOPPED_SAMPLES * self.scenario.measure.interval_s * last.step
@@ -168,6 +171,16 @@ class Course:
                 "state": self._states[last.flow].at(t_s),
             }
             found.append(stood(told) if stopped else told)
+        for name, rtt_ms in self.lines.answered(t_s):
+            state = "no reply" if rtt_ms is None else "replies"
+            told = {
+                "flow": name,
+                "goodput_kbps": None,
+                "cwnd": None,
+                "rtt_ms": rtt_ms,
+                "state": state,
+            }
+            found.append(stood(told) if t_s >= self._stops_s.get(name, math.inf) else told)
         return found
 
     def lost(self, t_s: float) -> dict[str, int]:

@@ -87,8 +87,9 @@ def _panels(results: Results, order: list[str]) -> Rows:
     for row in sampled:
         if row["flow"] in shown:
             lines.add("tcp", row)
-    for row in results.rows("queues"):
-        lines.add("queues", row)
+    for table in ("exchanges", "queues"):
+        for row in results.rows(table):
+            lines.add(table, row)
     for name, rows in _grouped(results.rows("packets"), "flow").items():
         lines.add_packets(name, rows)
     return lines.panels()

@@ -138,6 +138,7 @@ class Lines:
         self._order = {name: place for place, name in enumerate(flows)}
         self._limit = limit
         self._flows: dict[str, _Flow] = {}
+        self._exchanges: dict[str, Line] = {}
         self._queues: dict[str, Line] = {}
         self._of_packets: tuple[list[Line], list[Line]] = ([], [])
 
@@ -148,6 +149,11 @@ class Lines:
             if name not in self._flows:
                 self._flows[name] = _Flow(name, self._limit)
             self._flows[name].add(row)
+        elif table == "exchanges":
+            name = str(row["flow"])
+            if name not in self._exchanges:
+                self._exchanges[name] = Line(name, limit=self._limit)
+            self._exchanges[name].add(float(row["t_s"]), row["rtt_ms"])
         elif table == "queues":
             name = f"{row['node']} {row['interface']}"
             if name not in self._queues:
@@ -186,6 +192,12 @@ class Lines:
                 values = flow.goodput.at(t_s), flow.window.at(t_s), flow.rtt.at(t_s)
                 yield Sampled(name, flow.goodput.t[place - 1], 1 << flow.goodput.era, *values)
 
+    def answered(self, t_s: float) -> Iterator[tuple[str, float | None]]:
+        """Each flow of echoes or transactions by then: its last time in ms, None of a lost one."""
+        for name, line in self._exchanges.items():
+            if line.t and line.t[0] <= t_s:
+                yield name, line.at(t_s)
+
     def each(self) -> Iterator[Line]:
         """Every line of the panels, as they are drawn."""
         for panel in self._panels():
@@ -218,6 +230,12 @@ class Lines:
                 "ms",
                 self._sorted([flow.rtt for flow in flows]),
                 "The sender's smoothed estimate.",
+            ),
+            _panel(
+                "Echoes and transactions",
+                "ms",
+                self._sorted([*self._exchanges.values()]),
+                "From each echo or request to the end of its reply; a gap where none came.",
             ),
             _panel("One-way delay", "ms", self._sorted(delay), "Of each packet that arrived."),
             self._queue_panel(),

@@ -157,7 +157,8 @@ def _cards(
     add("Retransmits", _total(flows, "retransmits"), "segments", 0)
     rtts = [v for row in flows if (v := number(row["rtt_ms_mean"])) is not None]
     add("Mean RTT", sum(rtts) / len(rtts) if rtts else None, "ms")
-    sent, lost = _total(flows, "sent"), _total(flows, "lost")
+    counted = [row for row in flows if row["lost"] is not None]
+    sent, lost = _total(counted, "sent"), _total(counted, "lost")
     if sent and lost is not None:
         add("Packets lost", 100 * lost / sent, "%", 2, f"{lost:.0f} of {sent:.0f}")
     latencies = [v for row in flows if (v := number(row["latency_ms_mean"])) is not None]

@@ -19,6 +19,9 @@ _COLUMNS = (
     ("retransmits", "retransmits", ",d"),
     ("timeouts", "timeouts", ",d"),
     ("rtt_ms_mean", "mean RTT ms", ",.1f"),
+    ("rtt_ms_min", "lowest RTT ms", ",.3f"),
+    ("rtt_ms_max", "highest RTT ms", ",.3f"),
+    ("rate_per_s", "transactions 1/s", ",.1f"),
     ("sent", "sent", ",d"),
     ("received", "received", ",d"),
     ("lost", "lost", ",d"),
@@ -26,6 +29,8 @@ _COLUMNS = (
 )
 _FLOW_KEYS = ("protocol", "goodput_kbps", "delivered_bytes", "retransmits", "rtt_ms_mean")
 _UDP_KEYS = ("sent", "received", "lost", "latency_ms_mean")
+_EXCHANGES_KEYS = ("sent", "received", "lost", "rtt_ms_min", "rtt_ms_max", "rate_per_s")
+_MORE_KEYS = {"udp": _UDP_KEYS, "ping": _EXCHANGES_KEYS, "rr": _EXCHANGES_KEYS}
 
 
 def summary_table(results: Results) -> Table:
@@ -35,7 +40,7 @@ def summary_table(results: Results) -> Table:
     digest = (manifest.digest or "")[:12]
     table = Table(title=Text(title), caption=Text(f"seed {manifest.seed}, digest {digest}"))
     rows = results.rows("flows")
-    columns = [column for column in _COLUMNS if any(row[column[0]] is not None for row in rows)]
+    columns = [column for column in _COLUMNS if any(row.get(column[0]) is not None for row in rows)]
     table.add_column("flow")
     table.add_column("path")
     for _, heading, form in columns:
@@ -43,7 +48,7 @@ def summary_table(results: Results) -> Table:
     for row in rows:
         cells = []
         for key, _, form in columns:
-            value = row[key]
+            value = row.get(key)
             if value is not None and key == "delivered_bytes":
                 value = value / 1000
             cells.append(Text("" if value is None else format(value, form)))
@@ -77,7 +82,7 @@ def summary(results: Results) -> dict[str, Any]:
     """What ``hoplab run --json`` prints: the run, its flows, every station's last row."""
     flows = []
     for row in results.rows("flows"):
-        keys = _FLOW_KEYS + (_UDP_KEYS if row["protocol"] == "udp" else ())
+        keys = _FLOW_KEYS + _MORE_KEYS.get(row["protocol"], ())
         flows.append({"name": row["flow"], **{key: row[key] for key in keys}})
     nodes: dict[str, Any] = {}
     for row in results.rows("nodes"):

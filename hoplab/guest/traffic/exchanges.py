@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Echoes, and requests with their responses: each is a row of table `exchanges`.
+
+    exchanges.py ping SETTINGS          ICMP echo requests; the other end's kernel replies
+    exchanges.py request SETTINGS       requests on one TCP connection, one after the other
+    exchanges.py respond SETTINGS       what answers them
+
+SETTINGS are a JSON object. Who asks writes rows until SIGTERM, and then those of what is still
+unanswered. Both ends draw the same sizes, from the same seed. Run by path, on the standard library
+alone: a run's course must not depend on what is installed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import random
+import select
+import signal
+import socket
+import struct
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ECHO, ECHO_REPLY = 8, 0
+"""Types of ICMP messages (RFC 792)."""
+ECHO_HEADER = struct.Struct("!BBHHH")
+SOL_RAW, ICMP_FILTER = 255, 1
+"""An option of raw sockets (linux/icmp.h): the types that are kept away, as bits."""
+SO_TIMESTAMPNS = 35
+"""The kernel tells the date at which it got a packet (asm-generic/socket.h)."""
+TIMESPEC = struct.Struct("=qq")
+ASLEEP_S, SLACK = 0.002, 0.002
+"""The kernel wakes who waits for a socket up to a thousandth of the wait late (fs/select.c,
+select_estimate_accuracy); so the last part of it is slept, which is exact."""
+NANOSECONDS = 1_000_000_000
+CHUNK_BYTES = 1 << 20
+
+
+class Sent(NamedTuple):
+    """An echo or a request, and when it left: by CLOCK_MONOTONIC, and by the date."""
+
+    number: int
+    bytes: int
+    monotonic_ns: int
+    date_ns: int
+
+
+class Rows:
+    """Rows of one flow, on the disk one by one for who follows the run."""
+
+    def __init__(self, settings: dict[str, Any]) -> None:
+        self._flow = settings["flow"]
+        self._epoch_ns = settings["epoch_ns"]
+        self._stop_s = settings["stop_s"]
+        self._path = Path(settings["rows"])
+
+    def answered(self, sent: Sent, rtt_ns: int, size: int) -> None:
+        """The reply has come, ``rtt_ns`` after the request left."""
+        self._add(sent, (sent.monotonic_ns + rtt_ns - self._epoch_ns) / NANOSECONDS, rtt_ns, size)
+
+    def unanswered(self, sent: Sent) -> None:
+        """None is awaited any more."""
+        now_s = (time.monotonic_ns() - self._epoch_ns) / NANOSECONDS
+        # The run's end is the flow's, however late this process is told.
+        self._add(sent, min(now_s, self._stop_s), None, 0)
+
+    def _add(self, sent: Sent, t_s: float, rtt_ns: int | None, size: int) -> None:
+        row = {
+            "t_s": round(t_s, 9),
+            "flow": self._flow,
+            "number": sent.number,
+            "sent_s": round((sent.monotonic_ns - self._epoch_ns) / NANOSECONDS, 9),
+            "sent_bytes": sent.bytes,
+            "received_bytes": size,
+            "rtt_ms": None if rtt_ns is None else round(rtt_ns / 1e6, 6),
+        }
+        # A guest's file system hands over what was written when a file is closed.
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row, separators=(",", ":")) + "\n")
+
+
+class Pinger:
+    """Sends echo requests by the clock and takes their replies, in whatever order they come."""
+
+    def __init__(self, settings: dict[str, Any]) -> None:
+        self._rows = Rows(settings)
+        self._identifier = settings["identifier"]
+        self._limit = settings["packets"]
+        self._interval_ns = round(settings["interval_s"] * NANOSECONDS)
+        self._timeout_ns = round(settings["timeout_s"] * NANOSECONDS)
+        self._payload = bytes(settings["packet_bytes"])
+        self._waiting: dict[int, Sent] = {}
+        """By the sequence number in the packet, in the order in which they left."""
+        self._count = 0
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
+        kept_away = ~(1 << ECHO_REPLY) & 0xFFFFFFFF
+        self._socket.setsockopt(SOL_RAW, ICMP_FILTER, struct.pack("=I", kept_away))
+        self._socket.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+        self._socket.bind((settings["own_address"], 0))
+        self._socket.connect((settings["address"], 0))
+        self._socket.setblocking(False)
+
+    def run(self) -> None:
+        """Until all have been answered or given up, where they are counted."""
+        next_ns = time.monotonic_ns()
+        try:
+            while self._more or self._waiting:
+                now_ns = time.monotonic_ns()
+                self._give_up(now_ns - self._timeout_ns)
+                if self._more and now_ns >= next_ns:
+                    # By the clock: one that leaves late does not put off those after it.
+                    next_ns += self._interval_ns
+                    self._send()
+                self._take(next_ns)
+        finally:
+            self._receive()
+            self._give_up(None)
+
+    @property
+    def _more(self) -> bool:
+        return self._limit is None or self._count < self._limit
+
+    def _send(self) -> None:
+        sequence = self._count & 0xFFFF
+        self._count += 1
+        head = ECHO_HEADER.pack(ECHO, 0, 0, self._identifier, sequence)
+        sum_of = _checksum(head + self._payload)
+        packet = ECHO_HEADER.pack(ECHO, 0, sum_of, self._identifier, sequence) + self._payload
+        self._waiting[sequence] = Sent(
+            self._count, len(self._payload), time.monotonic_ns(), time.time_ns()
+        )
+        # What the network refuses is lost: a full queue, no route, an error that came back.
+        with contextlib.suppress(OSError):
+            self._socket.send(packet)
+
+    def _take(self, next_ns: int) -> None:
+        """Replies, until something is due."""
+        due = [next_ns] if self._more else []
+        if self._waiting:
+            due.append(next(iter(self._waiting.values())).monotonic_ns + self._timeout_ns)
+        if not due:
+            return
+        wait_s = max(0, min(due) - time.monotonic_ns()) / NANOSECONDS
+        if wait_s < ASLEEP_S:
+            time.sleep(wait_s)
+        else:
+            select.select([self._socket], [], [], wait_s * (1 - SLACK))
+        self._receive()
+
+    def _receive(self) -> None:
+        while True:
+            try:
+                data, ancillary, _, _ = self._socket.recvmsg(1 << 16, 64)
+            except BlockingIOError:
+                return
+            except OSError:  # an error that came back, of an echo that will be given up
+                continue
+            header = (data[0] & 15) * 4
+            kind, _, _, identifier, sequence = ECHO_HEADER.unpack_from(data, header)
+            if kind != ECHO_REPLY or identifier != self._identifier:
+                continue
+            sent = self._waiting.pop(sequence, None)
+            if sent is not None:
+                came_ns = next(map(_date_ns, ancillary), time.time_ns())
+                size = len(data) - header - ECHO_HEADER.size
+                self._rows.answered(sent, came_ns - sent.date_ns, size)
+
+    def _give_up(self, before_ns: int | None) -> None:
+        """Those that left by then; with None all."""
+        for sequence, sent in list(self._waiting.items()):
+            if before_ns is not None and sent.monotonic_ns > before_ns:
+                return
+            del self._waiting[sequence]
+            self._rows.unanswered(sent)
+
+
+def _date_ns(ancillary: tuple[int, int, bytes]) -> int:
+    """When the kernel got the packet."""
+    seconds, nanoseconds = TIMESPEC.unpack_from(ancillary[2])
+    return int(seconds) * NANOSECONDS + int(nanoseconds)
+
+
+def _checksum(data: bytes) -> int:
+    """RFC 1071."""
+    data += bytes(len(data) % 2)
+    total: int = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return ~total & 0xFFFF
+
+
+def drawn(draw: dict[str, Any] | None, seed: str) -> Iterator[float]:
+    """Numbers of a distribution, the same for the same seed, without an end."""
+    chance = random.Random(seed)
+    told: dict[str, Any] = draw or {"kind": "fixed", "mean": 0.0}
+    kind: str = told["kind"]
+    mean: float = told.get("mean") or 0.0
+    high: float = math.inf if told.get("high") is None else told["high"]
+    while True:
+        if kind == "fixed":
+            yield mean
+        elif kind == "uniform":
+            yield chance.uniform(told.get("low") or 0.0, high)
+        elif kind == "exponential":
+            yield min(chance.expovariate(1.0) * mean, high)
+        else:
+            # Of Pareto's law with this mean, the least value is this.
+            least = mean * (told["shape"] - 1) / told["shape"]
+            yield min(least * chance.paretovariate(told["shape"]), high)
+
+
+def sizes(settings: dict[str, Any], name: str) -> Iterator[int]:
+    """Octets of one request or response after the other: whole ones, and at least one."""
+    return (max(1, round(size)) for size in drawn(settings[name], f"{settings['seed']}/{name}"))
+
+
+def request(settings: dict[str, Any]) -> None:
+    """Ask, and wait for the whole answer, until all requests are done; then stay, connected."""
+    rows = Rows(settings)
+    thinks = drawn(settings["think"], f"{settings['seed']}/think")
+    left = settings["transactions"]
+    pending: Sent | None = None
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.bind((settings["own_address"], settings["own_port"]))
+        connection.connect((settings["address"], settings["port"]))
+        try:
+            pairs = zip(sizes(settings, "request"), sizes(settings, "response"), strict=False)
+            for number, (asked, answer) in enumerate(pairs, 1):
+                if left is not None and number > left:
+                    break
+                pending = Sent(number, asked, time.monotonic_ns(), 0)
+                connection.sendall(bytes(asked))
+                if not _take_in(connection, answer):
+                    sys.exit("the responder has closed the connection")
+                sent, pending = pending, None
+                rows.answered(sent, time.monotonic_ns() - sent.monotonic_ns, answer)
+                time.sleep(next(thinks))
+        finally:
+            if pending is not None:
+                rows.unanswered(pending)
+        signal.pause()
+
+
+def respond(settings: dict[str, Any]) -> None:
+    """Take one connection, and answer each request when all of it has come."""
+    with socket.create_server((settings["address"], settings["port"])) as server:
+        connection, _ = server.accept()
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for asked, answer in zip(
+            sizes(settings, "request"), sizes(settings, "response"), strict=False
+        ):
+            if not _take_in(connection, asked):
+                break
+            connection.sendall(bytes(answer))
+        signal.pause()
+
+
+def _take_in(connection: socket.socket, size: int) -> bool:
+    """Whether so many octets came before the connection's end."""
+    while size > 0:
+        data = connection.recv(min(size, CHUNK_BYTES))
+        if not data:
+            return False
+        size -= len(data)
+    return True
+
+
+def _end(number: int, frame: object) -> None:
+    raise SystemExit(0)
+
+
+ROLES: dict[str, Callable[[dict[str, Any]], None]] = {
+    "ping": lambda settings: Pinger(settings).run(),
+    "request": request,
+    "respond": respond,
+}
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, _end)
+    ROLES[sys.argv[1]](json.loads(sys.argv[2]))
