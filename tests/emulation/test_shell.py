@@ -42,6 +42,10 @@ def test_a_session(shell: pexpect.spawn) -> None:
     shell.sendline(" --version")
     shell.expect_exact(PROMPT)
     assert "libpcap" in str(shell.before)
+    assert "STATION COMMAND" in answer(shell, "help")
+    assert answer(shell, "n0 echo 'a  b' | tr a-z A-Z").endswith("A  B\r\n")
+    answer(shell, "n0 sleep 300 &")
+    assert answer(shell, "n1 pgrep -c sleep").endswith("1\r\n")
     shell.sendline("n0 ping n1")
     shell.expect_exact("icmp_seq=2")
     shell.sendintr()
@@ -51,6 +55,32 @@ def test_a_session(shell: pexpect.spawn) -> None:
     shell.wait()
     shell.close()
     assert shell.exitstatus == 0
+
+
+@pytest.mark.parametrize("kind", ["pipe", "file"])
+def test_commands_without_a_terminal(
+    kind: str, tmp_path: Path, hoplab: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    """They are done one after the other, and the last one ends it."""
+    file, commands = tmp_path / "chain.toml", tmp_path / "commands"
+    file.write_text(chain(3))
+    text = "\n".join(
+        [
+            "n2 sh -c 'while sleep 0.1; do date; done' >/dev/null &",
+            "n0 ping -c 2 n2 | grep received",
+            "n1 cat; echo 'a  b'",
+            "n0 sh -c 'exit 7'",
+        ]
+    )
+    commands.write_text(text)
+    if kind == "pipe":
+        done = hoplab("shell", str(file), input=text, timeout=250)
+    else:
+        with commands.open() as given:
+            done = hoplab("shell", str(file), stdin=given, timeout=250)
+    received, quoted = done.stdout.splitlines()
+    assert "2 received" in received and quoted == "a  b"
+    assert done.returncode == 7, done.stderr
 
 
 def test_exec_in_a_terminal_is_interactive() -> None:

@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import cmd
 import contextlib
+import io
+import json
 import os
+import re
 import readline
-import shlex
 import signal
 import subprocess
 import sys
 import threading
+import time
 import traceback
 import tty
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -42,9 +46,26 @@ from hoplab.model.scenario.reach import neighbours
 SEARCHED = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 
 
+USAGE = """
+STATION COMMAND runs COMMAND at a station, as a shell does: n0 ping -c 3 n2 & n1 tcpdump | head
+Names of stations are hosts to it, and where they are words of their own they become addresses."""
+HANG_UP_S, LOOK_S = 2.0, 0.05
+"""Until what does not heed a hang-up is killed, and between two looks."""
+
+
+def with_addresses(command: str, addresses: Mapping[str, str]) -> str:
+    """The command with stations' addresses for their names, where these are words of their own
+    (Mininet's prompt does so too)."""
+    return re.sub(
+        r"(?<!\S)[a-z][a-z0-9]*(?=[\s;&|)]|$)",
+        lambda word: addresses.get(word[0], word[0]),
+        command,
+    )
+
+
 class Prompt(cmd.Cmd):
-    """``STATION COMMAND…`` runs a command at a station; words of it that are names of stations
-    become addresses, and to the command itself they are names of hosts."""
+    """``STATION COMMAND`` runs a shell's command at a station; words of it that are names of
+    stations become addresses, and to the command itself they are names of hosts."""
 
     prompt = "hoplab> "
     intro = "Type 'STATION COMMAND', 'nodes', 'links', 'help' or 'exit'."
@@ -57,6 +78,9 @@ class Prompt(cmd.Cmd):
         self._addresses = plan.address
         self._graph = neighbours(plan.scenario)
         self._hosts: Hosts | None = None
+        self._at_terminal = True
+        self.status = 0
+        """Exit status of the last command."""
 
     def do_nodes(self, line: str) -> None:
         """nodes: every station with its address and place."""
@@ -107,35 +131,42 @@ class Prompt(cmd.Cmd):
         print()
         return True
 
+    def do_help(self, arg: str) -> None:
+        """help: this list; help COMMAND: what it does."""
+        if not arg:
+            print(USAGE)
+        super().do_help(arg)
+
+    def onecmd(self, line: str) -> bool:
+        self.status = 0
+        return bool(super().onecmd(line))
+
     def emptyline(self) -> bool:
         return False
 
     def default(self, line: str) -> None:
-        try:
-            station, *command = shlex.split(line)
-        except ValueError as error:
-            print(f"{line}: {error}")
-            return
+        station, *rest = line.split(maxsplit=1)
+        self.status = 2
         if station not in self._addresses:
             names = ", ".join(self._addresses)
             print(f"{station}: no such station or command; stations: {names}; or help, exit")
             return
-        if not command:
+        if not rest:
             print(f"{station}: no command given; try '{station} ip address'")
             return
-        program, *arguments = command
-        arguments = [self._addresses.get(argument, argument) for argument in arguments]
+        command = with_addresses(rest[0], self._addresses)
+        sys.stdout.flush()
+        # A command must not read those that come after it.
+        stdin = None if self._at_terminal else subprocess.DEVNULL
+        with inside(station), self._names().known():
+            process = subprocess.Popen(["sh", "-c", command], stdin=stdin)
         try:
-            with inside(station), self._names().known():
-                process = subprocess.Popen([program, *arguments])
-        except OSError as error:
-            print(f"{program}: {error.strerror}")
-            return
-        try:
-            process.wait()
+            self.status = process.wait()
         except KeyboardInterrupt:
             # The terminal has told the command too.
-            process.wait()
+            self.status = process.wait()
+        if self.status < 0:
+            self.status = 128 - self.status
 
     def _names(self) -> Hosts:
         """Names of stations for programs, made when the first one starts."""
@@ -166,8 +197,35 @@ class Prompt(cmd.Cmd):
         try:
             self._loop()
         finally:
-            if self._hosts is not None:
-                self._hosts.close()
+            self._close()
+
+    def obey(self, lines: Iterable[str]) -> int:
+        """Do what they say, one after the other, until ``exit`` or the last one; blank lines and
+        those that begin with ``#`` are passed over. Returns the exit status of the last one."""
+        self._at_terminal = False
+        try:
+            for line in map(str.strip, lines):
+                if line and not line.startswith("#") and self.onecmd(line):
+                    break
+        finally:
+            self._close()
+            sys.stdout.flush()
+        return self.status
+
+    def _close(self) -> None:
+        """End what was left in the background, as a terminal does that hangs up."""
+        if self._hosts is None:
+            return
+        deadline_s = time.monotonic() + HANG_UP_S
+        number = signal.SIGHUP
+        while left := self._hosts.processes():
+            for pid in left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, number)
+            time.sleep(LOOK_S)
+            if time.monotonic() > deadline_s:
+                number = signal.SIGKILL
+        self._hosts.close()
 
     def _loop(self) -> None:
         while True:
@@ -221,6 +279,23 @@ def _line(name: str) -> int:
     return descriptor
 
 
+def _commands(name: str) -> Iterator[str]:
+    """Those that the host has for this prompt (`hoplab.host.runs.piped`)."""
+    with os.fdopen(_line(name), "r+b", buffering=0) as line, io.BufferedReader(line) as answers:
+        while True:
+            text = ""
+            while True:
+                line.write(b"\n")
+                mark, part = (answer := answers.readline().decode())[:1], answer[1:-1]
+                text += part
+                if mark != "+":
+                    break
+            command = json.loads(text) if text else None
+            if command is None:
+                return
+            yield command
+
+
 def _session(plan: Plan, out: Path, account: Account, line: str, at_prompt: bool) -> None:
     """A network with a session on it, and its records."""
     control = NOTES / f"{os.getpid()}-medium"
@@ -240,9 +315,9 @@ def _splitting(plan: Plan) -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """``FOLDER [--line LINE] [--prompt]``: bring the network up, prompt, take it down; returns the
-    exit status. With a line there is a session (`hoplab.guest.lab.session`), whose account is
-    kept."""
+    """``FOLDER [--line LINE] [--prompt] [--commands LINE]``: bring the network up, prompt, take it
+    down; returns the exit status. With a line there is a session (`hoplab.guest.lab.session`),
+    whose account is kept; without a terminal commands come from LINE or standard input."""
     signals.raise_on_signals((signal.SIGTERM, signal.SIGHUP))
     out = Path(arguments[0])
     account = Account()
@@ -268,7 +343,12 @@ def main(arguments: list[str]) -> int:
             stage = started(built(plan, out, account, undo), real_time=True, undo=undo)
             for warning in account.warnings:
                 print(f"hoplab: warning: {warning}", file=sys.stderr)
-            Prompt(plan, stage.built.elfn).run()
+            prompt = Prompt(plan, stage.built.elfn)
+            if "--commands" in arguments:
+                return prompt.obey(_commands(arguments[arguments.index("--commands") + 1]))
+            if not sys.stdin.isatty():
+                return prompt.obey(sys.stdin)
+            prompt.run()
     except HoplabError as error:
         print(f"hoplab: {error}", file=sys.stderr)
         return error.exit_status

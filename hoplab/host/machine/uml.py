@@ -131,20 +131,25 @@ def refuse_input() -> None:
     sleeps for ever, and who polls (as Mininet's prompt does) computes for ever.
     """
     with contextlib.suppress(OSError):  # closed
-        if not stat.S_ISCHR(os.fstat(0).st_mode):
+        if _hands_over(0):
             raise ScenarioError(
                 "standard input: is a pipe or a file, which a guest in virtual time cannot read; "
                 "use </dev/null, give the command a file by its name, or use --realtime"
             )
 
 
-def require_terminal() -> None:
-    """Raise `ScenarioError` where standard input is no terminal, so that nobody is at a prompt."""
-    if sys.stdin is None or not sys.stdin.isatty():
+def require_commands() -> None:
+    """Raise `ScenarioError` where standard input has no commands for a prompt: it is closed, or
+    neither a terminal nor a pipe or a file."""
+    if sys.stdin is None or not (sys.stdin.isatty() or _hands_over(sys.stdin.fileno())):
         raise ScenarioError(
-            "standard input: is no terminal, which a prompt needs; start this in a terminal, "
-            "use --live for a page, or run commands by 'hoplab exec --realtime'"
+            "standard input: has no commands for a prompt; start this in a terminal, give it a "
+            "pipe or a file of commands, or use --live for a page"
         )
+
+
+def _hands_over(descriptor: int) -> bool:
+    return not stat.S_ISCHR(os.fstat(descriptor).st_mode)
 
 
 def _line(line: int, stack: contextlib.ExitStack) -> int:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import compileall
+import contextlib
 import shlex
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from hoplab.host.machine.uml import Streams
 from hoplab.host.machine.watch import Limits
 from hoplab.host.results.manifest import Where
 from hoplab.host.runs.builder import NOBODY, Builder, Find, none_here
+from hoplab.host.runs.piped import Piped
 from hoplab.model.errors import ScenarioError
 from hoplab.model.resources import IS_CHECKOUT, PROJECT
 from hoplab.model.scenario.model import Scenario
@@ -142,8 +144,17 @@ class OwnGuest(Attendable):
         return _shown_guest(self._guest(), self._command, scenario, "this computer's files")
 
     def prompt(self, scenario: Scenario, out: Path, line: int | None = None) -> int:
-        terminal = line is None or sys.stdin.isatty()
-        words = [] if line is None else ["--line", uml.LINE, *(["--prompt"] if terminal else [])]
+        if line is None and not sys.stdin.isatty():
+            with contextlib.closing(Piped(sys.stdin.buffer)) as piped:
+                words = ["--commands", uml.LINE]
+                return self._prompt(scenario, out, words, piped.other.fileno())
+        words = [] if line is None else ["--line", uml.LINE]
+        words += ["--prompt"] if line is not None and sys.stdin.isatty() else []
+        return self._prompt(scenario, out, words, line)
+
+    def _prompt(self, scenario: Scenario, out: Path, words: list[str], line: int | None) -> int:
+        terminal = sys.stdin is not None and sys.stdin.isatty()
+        stdout = None if terminal or "--commands" in words else subprocess.DEVNULL
         return uml.run_guest(
             self._guest(out),
             [*_python(self.builder), "-m", "hoplab.guest.lab.prompt", "/out", *words],
@@ -152,7 +163,7 @@ class OwnGuest(Attendable):
             ),
             Streams(
                 stdin=sys.stdin.fileno() if terminal else subprocess.DEVNULL,
-                stdout=None if terminal else subprocess.DEVNULL,
+                stdout=stdout,
                 terminal=terminal,
                 line=line,
             ),

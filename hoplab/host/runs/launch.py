@@ -141,8 +141,7 @@ def require_time(seconds: float, name: str) -> None:
 
 def shell(scenario: Scenario, out: Path, machine: Attendable) -> int:
     """A prompt on the scenario's network, with ``out`` for its logs; returns its status."""
-    if not machine.real_time:  # a guest's prompt is its terminal
-        uml.require_terminal()
+    uml.require_commands()
     machine.require(scenario)
     folder.fill(out, scenario, None)
     return machine.prompt(scenario, out)
