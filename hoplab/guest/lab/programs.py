@@ -54,7 +54,7 @@ class Programs:
         self._narrow(plan)
         self._place = NOTES / f"{os.getpid()}-programs"
         shutil.rmtree(self._place, ignore_errors=True)  # of a process of this number that crashed
-        self._hosts = Hosts(self._place / "etc", plan.address)
+        self._hosts = Hosts(self._place / "etc", plan.host_names)
         self.tasks = [
             programs.made(program, self._place / "work", out) for program in plan.scenario.program
         ]

@@ -76,6 +76,7 @@ class Prompt(cmd.Cmd):
         self._splitting = _splitting(plan)
         self._scenario = plan.scenario
         self._addresses = plan.address
+        self._host_names = plan.host_names
         self._graph = neighbours(plan.scenario)
         self._hosts: Hosts | None = None
         self._at_terminal = True
@@ -171,7 +172,7 @@ class Prompt(cmd.Cmd):
     def _names(self) -> Hosts:
         """Names of stations for programs, made when the first one starts."""
         if self._hosts is None:
-            self._hosts = Hosts(NOTES / f"{os.getpid()}-names", self._addresses)
+            self._hosts = Hosts(NOTES / f"{os.getpid()}-names", self._host_names)
         return self._hosts
 
     def completenames(self, text: str, *ignored: object) -> list[str]:

@@ -285,13 +285,16 @@ def _listens(conversation: Conversation) -> bool:
     """Whether the flow's server does; spaced packets and echoes need none."""
     if conversation.is_spaced or not conversation.has_server:
         return True
+    table = "tcp6" if conversation.flow.ip == 6 else "tcp"
     with inside(conversation.flow.destination):
-        text = Path("/proc/thread-self/net/tcp").read_text(encoding="ascii")
+        text = Path("/proc/thread-self/net", table).read_text(encoding="ascii")
     local = f"{_hex(conversation.destination_address)}:{conversation.server_port:04X}"
     rows = (line.split() for line in text.splitlines()[1:])
     return any(row[1] == local and row[3] == LISTENING for row in rows)
 
 
 def _hex(address: str) -> str:
-    """As /proc/net/tcp has it: in the host's byte order."""
-    return socket.inet_aton(address)[::-1].hex().upper()
+    """As /proc/net/tcp and tcp6 have it: words in the host's byte order."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    octets = socket.inet_pton(family, address)
+    return b"".join(octets[at : at + 4][::-1] for at in range(0, len(octets), 4)).hex().upper()

@@ -18,6 +18,7 @@ from hoplab.model.scenario.model import Station
 from hoplab.model.scenario.plan import BROADCAST, SUBNET, WIRELESS, WIRES, Plan
 
 LOOPBACK = "lo"
+WITHOUT_IPV6 = {f"net.ipv6.conf.{which}.disable_ipv6": "1" for which in ("all", "default")}
 
 
 class Hold(Protocol):
@@ -86,8 +87,11 @@ def build(
             wifi.introduce(plan.radios, plan.scenario.radio)
         if plan.cables:
             network.namespaces.create(WIRES)
+            if plan.scenario.uses_ipv6:
+                # The wires' insides are no hosts, and would look for duplicates of themselves.
+                network.namespaces.sysctl(WIRES, WITHOUT_IPV6)
         for cable in plan.cables:
-            wired.connect(network.namespaces, cable)
+            wired.connect(network.namespaces, cable, plan.scenario.uses_ipv6)
         wired_loss.install(plan)
     except BaseException:
         network.close()
@@ -97,7 +101,14 @@ def build(
 
 def settings(plan: Plan, namespaces: Namespaces, station: Station) -> None:
     """Sysctls that every station needs."""
-    ipv6 = plan.scenario.routing.protocol == "babeld"
+    speaks = plan.scenario.routing.protocol == "babeld" or plan.scenario.uses_ipv6
+    more = {}
+    if plan.scenario.uses_ipv6:
+        # Here, since a run of IPv4 alone shall not import it.
+        from hoplab.guest.network import ipv6
+
+        more = ipv6.SYSCTLS
+        ipv6.hush(station.name)
     lacking = namespaces.sysctl(
         station.name,
         {
@@ -111,15 +122,16 @@ def settings(plan: Plan, namespaces: Namespaces, station: Station) -> None:
             "net.ipv4.conf.all.accept_redirects": "0",
             "net.ipv4.conf.default.accept_redirects": "0",
             # Multicast listener reports and router solicitations would be traffic that no study
-            # has; only babeld speaks IPv6.
-            "net.ipv6.conf.all.disable_ipv6": "0" if ipv6 else "1",
-            "net.ipv6.conf.default.disable_ipv6": "0" if ipv6 else "1",
+            # has; only babeld speaks IPv6 where no flow does.
+            "net.ipv6.conf.all.disable_ipv6": "0" if speaks else "1",
+            "net.ipv6.conf.default.disable_ipv6": "0" if speaks else "1",
             "net.ipv6.conf.default.router_solicitations": "0",
             "net.ipv6.conf.default.accept_dad": "0",
+            **more,
         },
     )
     # A kernel without IPv6 sends none.
-    needed = [key for key in lacking if ipv6 or not key.startswith("net.ipv6.")]
+    needed = [key for key in lacking if speaks or not key.startswith("net.ipv6.")]
     if needed:
         raise MissingTool(f"kernel: has no {', '.join(needed)}; run with --machine uml")
 
@@ -133,3 +145,8 @@ def address(plan: Plan, namespaces: Namespaces, station: Station) -> None:
     if prefix == SUBNET:
         arguments["broadcast"] = BROADCAST
     netlink.addr("add", **arguments)
+    if plan.scenario.uses_ipv6:
+        # Here, since a run of IPv4 alone shall not import it.
+        from hoplab.guest.network import ipv6
+
+        ipv6.address(plan, namespaces, station.name, index)

@@ -13,11 +13,11 @@ from pyroute2.nftables.main import NFTables
 
 from hoplab.guest.network.namespaces import inside
 
-AF_INET = 2
+AF_INET, AF_INET6 = 2, 10
 NF_DROP, NF_ACCEPT = 0, 1
 RAW_PRIORITY, FILTER_PRIORITY = -300, 0
 REGISTER = 1
-NFT_META_MARK, NFT_META_IIFNAME = 3, 6
+NFT_META_MARK, NFT_META_IIFNAME, NFT_META_L4PROTO = 3, 6, 16
 NETWORK_HEADER, TRANSPORT_HEADER = 1, 2
 EQUAL, LESS, GREATER_OR_EQUAL = 0, 2, 5
 QUEUE_BYPASS = 1
@@ -51,10 +51,10 @@ class Rules:
 
 
 @contextmanager
-def rules(station: str, table: str) -> Iterator[Rules]:
-    """A new table of rules in namespace ``station``."""
+def rules(station: str, table: str, family: int = AF_INET) -> Iterator[Rules]:
+    """A new table of rules in namespace ``station``, for IPv4 or IPv6."""
     with inside(station):
-        filters = NFTables(nfgen_family=AF_INET)
+        filters = NFTables(nfgen_family=family)
     try:
         yield Rules(filters, table)
     finally:
@@ -80,6 +80,12 @@ def from_interface(name: str) -> list[Any]:
         genex("meta", {"key": NFT_META_IIFNAME, "dreg": REGISTER}),
         *compare(EQUAL, name.encode().ljust(16, b"\0")),
     ]
+
+
+def of_protocol(number: int) -> list[Any]:
+    """What IP carries, behind all headers of extensions."""
+    read = genex("meta", {"key": NFT_META_L4PROTO, "dreg": REGISTER})
+    return [read, *compare(EQUAL, bytes([number]))]
 
 
 def marked(mark: int) -> list[Any]:

@@ -65,8 +65,9 @@ class Routes:
 
     def neighbour(self, address: str, mac: str, interface: int) -> None:
         """A neighbour for good, who is never asked for."""
-        about = NEIGHBOUR.pack(socket.AF_INET, 0, 0, interface, NUD_PERMANENT, 0, 0)
-        about += _attribute(NDA_DST, socket.inet_aton(address))
+        family, octets = _octets(address)
+        about = NEIGHBOUR.pack(family, 0, 0, interface, NUD_PERMANENT, 0, 0)
+        about += _attribute(NDA_DST, octets)
         self._add(RTM_NEWNEIGH, about + _attribute(NDA_LLADDR, bytes.fromhex(mac.replace(":", ""))))
 
     def route(
@@ -84,12 +85,13 @@ class Routes:
         scope = RT_SCOPE_LINK if gateway is None else RT_SCOPE_UNIVERSE
         flags = RTNH_F_ONLINK if onlink else 0
         kind = RT_TABLE_MAIN, RTPROT_STATIC, scope, RTN_UNICAST
-        about = ROUTE.pack(socket.AF_INET, 32, 0, 0, *kind, flags)
-        about += _attribute(RTA_DST, socket.inet_aton(destination))
+        family, octets = _octets(destination)
+        about = ROUTE.pack(family, 8 * len(octets), 0, 0, *kind, flags)
+        about += _attribute(RTA_DST, octets)
         about += _attribute(RTA_OIF, struct.pack("=I", interface))
-        about += _attribute(RTA_PREFSRC, socket.inet_aton(source))
+        about += _attribute(RTA_PREFSRC, _octets(source)[1])
         if gateway is not None:
-            about += _attribute(RTA_GATEWAY, socket.inet_aton(gateway))
+            about += _attribute(RTA_GATEWAY, _octets(gateway)[1])
         if metrics:
             values = ((METRICS[name], struct.pack("=I", metrics[name])) for name in metrics)
             about += _attribute(RTA_METRICS, b"".join(_attribute(*value) for value in values))
@@ -119,6 +121,12 @@ class Routes:
                     if code:
                         raise HoplabError(f"routes of {self._station}: {os.strerror(-code)}")
                 at += (length + 3) & ~3
+
+
+def _octets(address: str) -> tuple[int, bytes]:
+    """The family of an address, and it as the kernel has it."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    return family, socket.inet_pton(family, address)
 
 
 def _attribute(kind: int, value: bytes) -> bytes:

@@ -12,6 +12,7 @@ packet that starts at t arrives at t + L/R + D, as on a store-and-forward link.
 
 from __future__ import annotations
 
+from socket import AF_INET6
 from typing import Any
 
 from hoplab.guest.network import qdiscs
@@ -27,7 +28,7 @@ RED_WEIGHT = 2.0**-9
 qdiscs.register()
 
 
-def connect(namespaces: Namespaces, cable: Cable) -> None:
+def connect(namespaces: Namespaces, cable: Cable, with_ipv6: bool = False) -> None:
     """Build a wired link, its addresses, rates and queues."""
     wires = namespaces.netlink(WIRES)
     wires.link("add", ifname=cable.bridge, kind="bridge", br_mcast_snooping=0)
@@ -38,12 +39,14 @@ def connect(namespaces: Namespaces, cable: Cable) -> None:
         netlink = namespaces.netlink(end.station)
         index = namespaces.index(end.station, end.interface)
         netlink.addr("add", index=index, address=end.address, prefixlen=30)
+        if with_ipv6:
+            netlink.addr("add", index=index, address=end.address_6, prefixlen=126, family=AF_INET6)
         _sending_end(netlink, index, cable.link)
         _wire(wires, namespaces.index(WIRES, end.wire), cable.link)
-    _introduce(namespaces, cable)
+    _introduce(namespaces, cable, with_ipv6)
 
 
-def _introduce(namespaces: Namespaces, cable: Cable) -> None:
+def _introduce(namespaces: Namespaces, cable: Cable, with_ipv6: bool) -> None:
     """Both ends know each other's address for good: a wire has two ends and needs no ARP.
 
     Else what a flow sends in its first round trip of the link would wait for the answer and start
@@ -52,13 +55,14 @@ def _introduce(namespaces: Namespaces, cable: Cable) -> None:
     for end, other in zip(cable.ends, cable.ends[::-1], strict=True):
         index = namespaces.index(other.station, other.interface)
         (interface,) = namespaces.netlink(other.station).link("get", index=index)
-        namespaces.netlink(end.station).neigh(
-            "add",
-            dst=end.peer_address,
-            lladdr=interface.get("address"),
-            ifindex=namespaces.index(end.station, end.interface),
-            state="permanent",
-        )
+        for address in (end.peer_address, *((end.peer_address_6,) if with_ipv6 else ())):
+            namespaces.netlink(end.station).neigh(
+                "add",
+                dst=address,
+                lladdr=interface.get("address"),
+                ifindex=namespaces.index(end.station, end.interface),
+                state="permanent",
+            )
 
 
 def _veth(namespaces: Namespaces, end: End, bridge: int) -> None:

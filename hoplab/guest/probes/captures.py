@@ -18,7 +18,11 @@ HEADERS_BYTES = 128
 HEADERS_SLOT, WHOLE_SLOT = 256, 4096
 """Slots of a ring, in bytes. A radio's largest packet is `RADIO_MTU`."""
 PROTOCOLS = {"tcp": socket.IPPROTO_TCP, "udp": socket.IPPROTO_UDP}
-ETH_P_IP = 0x0800
+ETH_P_IP, ETH_P_IPV6 = 0x0800, 0x86DD
+FRAGMENT_HEADER = 44
+"""Of IPv6 (RFC 8200 section 4.5)."""
+ADDRESSES_AT_6, PORTS_AT_6 = 8, 40
+"""In IPv6's header, which is followed by TCP's or UDP's."""
 FRAGMENT_OFFSET = 0x1FFF
 AD_PROTOCOL = 0xFFFFF000
 """linux/filter.h: SKF_AD_OFF + SKF_AD_PROTOCOL."""
@@ -76,8 +80,10 @@ class Captures:
 
 
 def packets_of(conversation: Conversation) -> list[bytes]:
-    """Classic BPF for IPv4 packets from the flow's source to its destination with its ports, and
-    for later fragments between the two, which have no ports."""
+    """Classic BPF for packets from the flow's source to its destination with its ports, and for
+    fragments between the two, of which later ones have no ports."""
+    if conversation.flow.ip == 6:
+        return _packets_of_ipv6(conversation)
     source, destination = conversation.source_address, conversation.destination_address
     accept, drop = 15, 16
     return [
@@ -99,6 +105,31 @@ def packets_of(conversation: Conversation) -> list[bytes]:
         instruction(RETURN, value=HEADERS_BYTES),
         instruction(RETURN, value=0),
     ]
+
+
+def _packets_of_ipv6(conversation: Conversation) -> list[bytes]:
+    ends = (conversation.source_address, conversation.destination_address)
+    octets = b"".join(socket.inet_pton(socket.AF_INET6, end) for end in ends)
+    words = struct.unpack("!8I", octets)
+    ports = conversation.client_port << 16 | conversation.server_port
+    # Each condition, and where to go on: next, accepted or dropped.
+    conditions = [(LOAD_HALF, AD_PROTOCOL, ETH_P_IPV6)]
+    conditions += [(LOAD_WORD, ADDRESSES_AT_6 + 4 * i, word) for i, word in enumerate(words)]
+    program: list[bytes] = []
+    accept = 2 * len(conditions) + 5
+    drop = accept + 1
+    for load, at, value in conditions:
+        program.append(instruction(load, value=at))
+        program.append(instruction(JUMP_EQUAL, 0, drop - len(program) - 1, value))
+    program.append(instruction(LOAD_BYTE, value=6))
+    program.append(instruction(JUMP_EQUAL, accept - len(program) - 1, 0, FRAGMENT_HEADER))
+    protocol = PROTOCOLS[conversation.flow.transport]
+    program.append(instruction(JUMP_EQUAL, 0, drop - len(program) - 1, protocol))
+    program.append(instruction(LOAD_WORD, value=PORTS_AT_6))
+    program.append(instruction(JUMP_EQUAL, 0, drop - len(program) - 1, ports))
+    program.append(instruction(RETURN, value=HEADERS_BYTES))
+    program.append(instruction(RETURN, value=0))
+    return program
 
 
 def instruction(code: int, if_true: int = 0, if_false: int = 0, value: int = 0) -> bytes:

@@ -146,7 +146,7 @@ def _address(family: int, octets: bytes) -> str | None:
         return socket.inet_ntoa(octets[:4])
     if octets.startswith(MAPPED):
         return socket.inet_ntoa(octets[12:])
-    return "0.0.0.0" if octets == bytes(16) else None
+    return "0.0.0.0" if octets == bytes(16) else socket.inet_ntop(family, octets)
 
 
 class Connections:
@@ -158,6 +158,7 @@ class Connections:
         self._tasks = tasks
         self._stations = sorted({t.program.station for t in tasks if t.program.measure})
         self._station_of = {address: name for name, address in plan.address.items()}
+        self._station_of |= {address: name for name, address in plan.address_6.items()}
         self._station_of |= {end.address: name for name, ends in plan.ends.items() for end in ends}
         self._diags = {name: Diag(name) for name in plan.address}
         self._own_ports = {
@@ -297,11 +298,14 @@ def _inodes(session: int) -> Iterator[int]:
 
 FILTER = [
     captures.instruction(captures.LOAD_HALF, value=captures.AD_PROTOCOL),
-    captures.instruction(captures.JUMP_EQUAL, 0, 4, captures.ETH_P_IP),
+    captures.instruction(captures.JUMP_EQUAL, 0, 2, captures.ETH_P_IP),
     captures.instruction(captures.LOAD_BYTE, value=9),
+    captures.instruction(captures.JUMP_EQUAL, 4, 3, socket.IPPROTO_TCP),
+    captures.instruction(captures.JUMP_EQUAL, 0, 4, captures.ETH_P_IPV6),
+    captures.instruction(captures.LOAD_BYTE, value=6),
     captures.instruction(captures.JUMP_EQUAL, 1, 0, socket.IPPROTO_TCP),
     captures.instruction(captures.JUMP_EQUAL, 0, 1, socket.IPPROTO_UDP),
     captures.instruction(captures.RETURN, value=captures.HEADERS_BYTES),
     captures.instruction(captures.RETURN, value=0),
 ]
-"""Classic BPF for IPv4 packets of TCP and UDP."""
+"""Classic BPF for packets of TCP and UDP."""

@@ -25,7 +25,7 @@ EXTENSIONS = 1 << (INET_DIAG_INFO - 1) | 1 << (INET_DIAG_VEGASINFO - 1)
 LISTENING = 10
 
 HEADER = struct.Struct("=IHHII")
-REQUEST = struct.Struct("!BBBxIHH4s12x4s12xIII")
+REQUEST = struct.Struct("!BBBxIHH16s16sIII")
 """inet_diag_req_v2: family, protocol, extensions, states, ports, addresses, interface, cookie."""
 NO_COOKIE = 0xFFFFFFFF
 MESSAGE_BYTES = 72
@@ -71,15 +71,16 @@ class SocketProbe:
     def connection(self, local: tuple[str, int], remote: tuple[str, int]) -> dict[str, Any] | None:
         """What `FIELDS` names of the connection's tcp_info, its ``total_rto`` and
         ``estimate_kbps``; None where there is no such connection. Ends are (address, port)."""
+        family = socket.AF_INET6 if ":" in local[0] else socket.AF_INET
         request = REQUEST.pack(
-            socket.AF_INET,
+            family,
             socket.IPPROTO_TCP,
             EXTENSIONS,
             0,
             local[1],
             remote[1],
-            socket.inet_aton(local[0]),
-            socket.inet_aton(remote[0]),
+            socket.inet_pton(family, local[0]),
+            socket.inet_pton(family, remote[0]),
             0,
             NO_COOKIE,
             NO_COOKIE,

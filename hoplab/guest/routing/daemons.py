@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from hoplab.guest.network import batadv
 from hoplab.guest.network.namespaces import Namespaces
 from hoplab.guest.system.processes import Daemon, Daemons, program, wait_until
 from hoplab.model.scenario import documents
@@ -62,10 +63,14 @@ def _batmand(plan: Plan, station: str, out: Path, epoch_ns: int) -> list[str]:
 
 def _babeld(plan: Plan, station: str, out: Path, epoch_ns: int) -> list[str]:
     state = out / "raw" / f"babeld-{station}"
+    of_ipv6 = []
+    if station in plan.address_6:
+        of_ipv6 = ["-C", f"redistribute local ip {plan.address_6[station]}/128 allow"]
     return [
         program("babeld"),
         *("-I", f"{state}.pid", "-S", f"{state}.state", "-d", "1"),
         *("-C", f"redistribute local ip {plan.address[station]}/32 allow"),
+        *of_ipv6,
         *("-C", "redistribute local deny"),
         *("-C", "default type wireless"),
         *_settings(plan),
@@ -104,6 +109,12 @@ def _batman_adv(plan: Plan, namespaces: Namespaces) -> None:
         netlink.addr("del", index=wlan, address=address, prefixlen=SUBNET)
         netlink.link("add", ifname="bat0", kind="batadv")
         bat = namespaces.index(station, "bat0")
+        batadv.without_loop_avoidance(station, bat)
         netlink.link("set", index=wlan, master=bat)
         netlink.link("set", index=bat, state="up")
         netlink.addr("add", index=bat, address=address, prefixlen=SUBNET, broadcast=BROADCAST)
+        if plan.address_6:
+            # Here, since a run of IPv4 alone shall not import it.
+            from hoplab.guest.network import ipv6
+
+            ipv6.move(plan, netlink, station, wlan, bat)

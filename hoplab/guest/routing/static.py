@@ -32,7 +32,8 @@ def _neighbours(
     radios = set(plan.radios)
     for other in others:
         if other in radios:
-            routes.neighbour(plan.address[other], plan.mac[other], index)
+            for addresses in _families(plan):
+                routes.neighbour(addresses[other], plan.mac[other], index)
 
 
 def _route(
@@ -40,14 +41,21 @@ def _route(
 ) -> None:
     wired = next((end for end in plan.ends[station] if end.peer_station == hop), None)
     interface = WIRELESS if wired is None else wired.interface
-    gateway = plan.address[hop] if hop != destination else None
-    if wired is not None:
-        gateway = wired.peer_address
-    routes.route(
-        plan.address[destination],
-        namespaces.index(station, interface),
-        plan.address[station],
-        gateway,
-        onlink=wired is None and gateway is not None,
-        metrics=plan.metrics[station].get(destination),
-    )
+    for addresses in _families(plan):
+        gateway = addresses[hop] if hop != destination else None
+        if wired is not None:
+            of_ipv4 = addresses is plan.address
+            gateway = wired.peer_address if of_ipv4 else wired.peer_address_6
+        routes.route(
+            addresses[destination],
+            namespaces.index(station, interface),
+            addresses[station],
+            gateway,
+            onlink=gateway is not None and (wired is None or addresses is plan.address_6),
+            metrics=plan.metrics[station].get(destination),
+        )
+
+
+def _families(plan: Plan) -> list[dict[str, str]]:
+    """The stations' addresses, of each version of IP that they have."""
+    return [plan.address, plan.address_6] if plan.address_6 else [plan.address]

@@ -22,9 +22,14 @@ from pathlib import Path
 CHUNK_BYTES = 1 << 20
 
 
+def family_of(address: str) -> int:
+    """Of IPv4 or IPv6."""
+    return socket.AF_INET6 if ":" in address else socket.AF_INET
+
+
 def receive(address: str, port: str, size: str, report: str) -> None:
     """Take in one transfer; write its end in ns of CLOCK_MONOTONIC to ``report``."""
-    with socket.create_server((address, int(port))) as server:
+    with socket.create_server((address, int(port)), family=family_of(address)) as server:
         connection, _ = server.accept()
         left = int(size)
         while left > 0:
@@ -40,7 +45,7 @@ def receive(address: str, port: str, size: str, report: str) -> None:
 def send(ends: list[str], packets: int, packet_bytes: int, mss: int, variant: str) -> None:
     """Write packet after packet, to ADDRESS PORT from OWN_ADDRESS OWN_PORT."""
     address, port, own_address, own_port = ends
-    with socket.socket() as connection:
+    with socket.socket(family_of(address)) as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, mss)
         try:

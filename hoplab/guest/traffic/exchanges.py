@@ -26,11 +26,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-ECHO, ECHO_REPLY = 8, 0
-"""Types of ICMP messages (RFC 792)."""
 ECHO_HEADER = struct.Struct("!BBHHH")
-SOL_RAW, ICMP_FILTER = 255, 1
-"""An option of raw sockets (linux/icmp.h): the types that are kept away, as bits."""
+SOL_RAW, ICMP_FILTER, ICMPV6_FILTER = 255, 1, 1
+"""Options of raw sockets (linux/icmp.h, linux/icmpv6.h): types that are kept away, as bits."""
 SO_TIMESTAMPNS = 35
 """The kernel tells the date at which it got a packet (asm-generic/socket.h)."""
 TIMESPEC = struct.Struct("=qq")
@@ -91,46 +89,53 @@ class Pinger:
         self._rows = Rows(settings)
         self._identifier = settings["identifier"]
         self._limit = settings["packets"]
+        self._stop_ns = settings["epoch_ns"] + round(settings["stop_s"] * NANOSECONDS)
+        self._next_ns = time.monotonic_ns()
         self._interval_ns = round(settings["interval_s"] * NANOSECONDS)
         self._timeout_ns = round(settings["timeout_s"] * NANOSECONDS)
         self._payload = bytes(settings["packet_bytes"])
         self._waiting: dict[int, Sent] = {}
         """By the sequence number in the packet, in the order in which they left."""
         self._count = 0
-        self._socket = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
-        kept_away = ~(1 << ECHO_REPLY) & 0xFFFFFFFF
-        self._socket.setsockopt(SOL_RAW, ICMP_FILTER, struct.pack("=I", kept_away))
+        self._is_ipv6 = ":" in settings["address"]
+        self._echo, self._reply = (128, 129) if self._is_ipv6 else (8, 0)
+        self._socket = _icmp_socket(self._is_ipv6, self._reply)
         self._socket.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
         self._socket.bind((settings["own_address"], 0))
         self._socket.connect((settings["address"], 0))
         self._socket.setblocking(False)
 
     def run(self) -> None:
-        """Until all have been answered or given up, where they are counted."""
-        next_ns = time.monotonic_ns()
+        """Until all have been answered or given up; then stay, unless they are counted."""
         try:
             while self._more or self._waiting:
                 now_ns = time.monotonic_ns()
                 self._give_up(now_ns - self._timeout_ns)
-                if self._more and now_ns >= next_ns:
+                if self._more and now_ns >= self._next_ns:
                     # By the clock: one that leaves late does not put off those after it.
-                    next_ns += self._interval_ns
+                    self._next_ns += self._interval_ns
                     self._send()
-                self._take(next_ns)
+                self._take()
+            if self._limit is None:
+                signal.pause()
         finally:
             self._receive()
             self._give_up(None)
 
     @property
     def _more(self) -> bool:
+        if self._next_ns >= self._stop_ns:
+            return False
         return self._limit is None or self._count < self._limit
 
     def _send(self) -> None:
         sequence = self._count & 0xFFFF
         self._count += 1
-        head = ECHO_HEADER.pack(ECHO, 0, 0, self._identifier, sequence)
-        sum_of = _checksum(head + self._payload)
-        packet = ECHO_HEADER.pack(ECHO, 0, sum_of, self._identifier, sequence) + self._payload
+        head = ECHO_HEADER.pack(self._echo, 0, 0, self._identifier, sequence)
+        # The kernel sums that of ICMPv6 itself (RFC 3542 section 3.1).
+        sum_of = 0 if self._is_ipv6 else _checksum(head + self._payload)
+        head = ECHO_HEADER.pack(self._echo, 0, sum_of, self._identifier, sequence)
+        packet = head + self._payload
         self._waiting[sequence] = Sent(
             self._count, len(self._payload), time.monotonic_ns(), time.time_ns()
         )
@@ -138,9 +143,9 @@ class Pinger:
         with contextlib.suppress(OSError):
             self._socket.send(packet)
 
-    def _take(self, next_ns: int) -> None:
+    def _take(self) -> None:
         """Replies, until something is due."""
-        due = [next_ns] if self._more else []
+        due = [self._next_ns] if self._more else []
         if self._waiting:
             due.append(next(iter(self._waiting.values())).monotonic_ns + self._timeout_ns)
         if not due:
@@ -160,9 +165,10 @@ class Pinger:
                 return
             except OSError:  # an error that came back, of an echo that will be given up
                 continue
-            header = (data[0] & 15) * 4
+            # Of IPv6 a raw socket shows no header.
+            header = 0 if self._is_ipv6 else (data[0] & 15) * 4
             kind, _, _, identifier, sequence = ECHO_HEADER.unpack_from(data, header)
-            if kind != ECHO_REPLY or identifier != self._identifier:
+            if kind != self._reply or identifier != self._identifier:
                 continue
             sent = self._waiting.pop(sequence, None)
             if sent is not None:
@@ -177,6 +183,24 @@ class Pinger:
                 return
             del self._waiting[sequence]
             self._rows.unanswered(sent)
+
+
+def family_of(address: str) -> int:
+    """Of IPv4 or IPv6."""
+    return socket.AF_INET6 if ":" in address else socket.AF_INET
+
+
+def _icmp_socket(is_ipv6: bool, reply: int) -> socket.socket:
+    """What takes messages of the type ``reply`` alone (RFC 792, RFC 4443)."""
+    if not is_ipv6:
+        made = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
+        made.setsockopt(SOL_RAW, ICMP_FILTER, struct.pack("=I", ~(1 << reply) & 0xFFFFFFFF))
+        return made
+    made = socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6)
+    words = [0xFFFFFFFF] * 8
+    words[reply // 32] &= ~(1 << reply % 32)
+    made.setsockopt(socket.IPPROTO_ICMPV6, ICMPV6_FILTER, struct.pack("=8I", *words))
+    return made
 
 
 def _date_ns(ancillary: tuple[int, int, bytes]) -> int:
@@ -225,7 +249,7 @@ def request(settings: dict[str, Any]) -> None:
     thinks = drawn(settings["think"], f"{settings['seed']}/think")
     left = settings["transactions"]
     pending: Sent | None = None
-    with socket.socket() as connection:
+    with socket.socket(family_of(settings["address"])) as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.bind((settings["own_address"], settings["own_port"]))
@@ -250,7 +274,8 @@ def request(settings: dict[str, Any]) -> None:
 
 def respond(settings: dict[str, Any]) -> None:
     """Take one connection, and answer each request when all of it has come."""
-    with socket.create_server((settings["address"], settings["port"])) as server:
+    own = settings["address"], settings["port"]
+    with socket.create_server(own, family=family_of(own[0])) as server:
         connection, _ = server.accept()
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         for asked, answer in zip(

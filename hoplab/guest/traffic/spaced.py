@@ -28,9 +28,14 @@ NUMBER = struct.Struct("!8xI")
 LOWEST, HIGHEST = 0.5, 1.5
 
 
+def family_of(address: str) -> int:
+    """Of IPv4 or IPv6."""
+    return socket.AF_INET6 if ":" in address else socket.AF_INET
+
+
 def receive(address: str, port: str) -> None:
     """Take packets in and forget them: captures count them."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as end:
+    with socket.socket(family_of(address), socket.SOCK_DGRAM) as end:
         end.bind((address, int(port)))
         while True:
             end.recv(65_535)
@@ -45,7 +50,7 @@ def send(ends: list[str], packets: int, packet_bytes: int, rate_bps: float, seed
     draw = random.Random(seed).uniform
     interval_s = packet_bytes * 8 / rate_bps
     packet = bytearray(packet_bytes)
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as end:
+    with socket.socket(family_of(address), socket.SOCK_DGRAM) as end:
         end.bind((own_address, int(own_port)))
         end.connect((address, int(port)))
         at_s = time.monotonic()

@@ -155,6 +155,7 @@ class _Trace:
         self.flow, self.mac, self.has_frames = flow, mac, measured["frames"]
         self.nodes = {name: number for number, name in enumerate(self.plan.address)}
         self.at = {address: self.nodes[name] for name, address in self.plan.address.items()}
+        self.at |= {address: self.nodes[name] for name, address in self.plan.address_6.items()}
         for cable in self.plan.cables:
             self.at.update({end.address: self.nodes[end.station] for end in cable.ends})
         self.by_ports = {}

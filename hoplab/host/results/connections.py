@@ -23,6 +23,7 @@ DIRECTION_AT = 10
 FRAGMENT_OFFSET = 0x1FFF
 FIN, SYN, ACK = 1, 2, 16
 UDP_BYTES = 8
+IPV6, IPV6_BYTES = 6, 40
 NOBODY = "0.0.0.0"
 UNKNOWN = "?"
 """No program is called so."""
@@ -102,7 +103,7 @@ class Connection:
         return bool(self._opened.get(went_out, sequence) != sequence)
 
     def add(self, t_s: float, went_out: bool, packet: bytes, header: int) -> None:
-        """A packet, from its IPv4 header on."""
+        """A packet, from its IP header on, which is ``header`` octets long."""
         if self.key[0] == "udp":
             (length,) = struct.unpack_from("!H", packet, header + 4)
             self._count(t_s, went_out, max(0, length - UDP_BYTES))
@@ -112,7 +113,10 @@ class Connection:
             else:
                 self.received_bytes += max(0, length - UDP_BYTES)
             return
-        (total,) = struct.unpack_from("!H", packet, 2)
+        if packet[0] >> 4 == IPV6:
+            total = IPV6_BYTES + struct.unpack_from("!H", packet, 4)[0]
+        else:
+            (total,) = struct.unpack_from("!H", packet, 2)
         sequence, acknowledged = struct.unpack_from("!II", packet, header + 4)
         flags = packet[header + 13]
         payload = total - header - (packet[header + 12] >> 4) * 4
@@ -167,7 +171,9 @@ def gather(out: Path, plan: Plan, realtime_epoch_ns: int) -> Found:
     """On the host, after the run: the rows of table `connections`."""
     owners = _owners(out / "raw" / "sockets.jsonl")
     names = {address: name for name, address in plan.address.items()}
+    names |= {address: name for name, address in plan.address_6.items()}
     names |= {end.address: name for name, ends in plan.ends.items() for end in ends}
+    names |= {end.address_6: name for name, ends in plan.ends.items() for end in ends}
     rows: list[dict[str, Any]] = []
     unknown: dict[str, int] = {}
     own_ports = {port for c in plan.conversations for port in (c.client_port, c.server_port)}
@@ -219,17 +225,14 @@ def _connections(
     for seen in rings.packets(path):
         packet = seen.data
         t_s = round((seen.date_ns - epoch_ns) / 1e9, 9)
-        header = (packet[0] & 15) * 4 if packet else 0
+        header = _header_bytes(packet)
         if t_s > duration_s or header < 20 or len(packet) < header + 8:
             continue
-        protocol = PROTOCOLS.get(packet[9])
-        (place,) = struct.unpack_from("!H", packet, 6)
-        # Of a datagram in fragments the first one has the ports, and its length.
-        if protocol is None or place & FRAGMENT_OFFSET:
+        protocol, source, target = _carried(packet)
+        if protocol is None:
             continue
         if protocol == "tcp" and len(packet) < header + 20:
             continue
-        source, target = socket.inet_ntoa(packet[12:16]), socket.inet_ntoa(packet[16:20])
         ports = struct.unpack_from("!HH", packet, header)
         went_out = seen.cooked[DIRECTION_AT] == OUTGOING
         if (source if went_out else target) not in addresses:
@@ -245,6 +248,24 @@ def _connections(
             found.append(connection)
         connection.add(t_s, went_out, packet, header)
     return found
+
+
+def _header_bytes(packet: bytes) -> int:
+    """Of IP; 0 where there is none."""
+    if not packet:
+        return 0
+    return IPV6_BYTES if packet[0] >> 4 == IPV6 else (packet[0] & 15) * 4
+
+
+def _carried(packet: bytes) -> tuple[str | None, str, str]:
+    """What a packet carries, from where and to where; None for what has no ports. Of a datagram of
+    IPv4 in fragments the first one has them, and its length."""
+    if packet[0] >> 4 == IPV6:
+        source, target = (socket.inet_ntop(socket.AF_INET6, packet[at : at + 16]) for at in (8, 24))
+        return PROTOCOLS.get(packet[6]), source, target
+    (place,) = struct.unpack_from("!H", packet, 6)
+    protocol = None if place & FRAGMENT_OFFSET else PROTOCOLS.get(packet[9])
+    return protocol, socket.inet_ntoa(packet[12:16]), socket.inet_ntoa(packet[16:20])
 
 
 def _owners(path: Path) -> dict[tuple[str, Key], str | None]:

@@ -19,6 +19,7 @@ LINKTYPES = {1: 1, 772: 1, 65534: 101, 801: 105, 803: 127}
 """Of an interface's ARPHRD_ type: Ethernet, loopback, none (IP), 802.11, radiotap."""
 LINKTYPE_ETHERNET, LINKTYPE_SLL2 = 1, 276
 UDP_BYTES = 8
+IPV6, IPV6_BYTES, TIMESTAMP_BYTES = 6, 40, 8
 IPERF3_HEADER_BYTES = 12
 PROTOCOL_UDP = 17
 MORE_FRAGMENTS, FRAGMENT_OFFSET = 0x2000, 0x1FFF
@@ -84,7 +85,7 @@ class Packet(NamedTuple):
     bytes: int
     sent_s: float
     received_s: float | None
-    packet_id: int
+    packet_id: int | None
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,8 @@ class _Seen:
     """When it came; of a packet in fragments, its first."""
     last_s: float | None
     """When all of it had come; None where a fragment is missing."""
-    identification: int
+    identification: int | None
+    """Of IPv4's header; IPv6 has none."""
 
 
 @dataclass
@@ -119,9 +121,12 @@ def _read(path: Path, epoch_ns: int) -> Iterator[_Seen]:
     parts: dict[int, list[_Parts]] = {}
     for seen in rings.packets(path):
         packet = seen.data
+        time_s = float(seen.date_ns - epoch_ns) / 1e9
+        if packet[0] >> 4 == IPV6:
+            yield from _of_ipv6(packet, time_s)
+            continue
         header = (packet[0] & 15) * 4
         total, identification, place = struct.unpack_from("!HHH", packet, 2)
-        time_s = float(seen.date_ns - epoch_ns) / 1e9
         if place & (MORE_FRAGMENTS | FRAGMENT_OFFSET):
             _put_together(parts.setdefault(identification, []), packet, time_s)
         elif packet[9] == PROTOCOL_UDP:
@@ -142,6 +147,33 @@ def _read(path: Path, epoch_ns: int) -> Iterator[_Seen]:
                 number = whole.number
                 first_s, last_s = whole.first_s, whole.last_s
                 yield _Seen((number, 0), number, whole.payload, first_s, last_s, identification)
+
+
+def _of_ipv6(packet: bytes, time_s: float) -> Iterator[_Seen]:
+    """A packet without extensions. It has no identification; a retransmission has another timestamp
+    (RFC 7323), and the sequence number again."""
+    (size,) = struct.unpack_from("!H", packet, 4)
+    if packet[6] == PROTOCOL_UDP:
+        payload = size - UDP_BYTES
+        if payload >= IPERF3_HEADER_BYTES:  # less is iperf3's greeting
+            number = _number(packet, IPV6_BYTES)
+            yield _Seen((number, 0), number, payload, time_s, time_s, None)
+        return
+    (sequence,) = struct.unpack_from("!I", packet, IPV6_BYTES + 4)
+    options_end = (packet[IPV6_BYTES + 12] >> 4) * 4
+    payload = size - options_end
+    if payload > 0:
+        options = packet[IPV6_BYTES + 20 : IPV6_BYTES + options_end]
+        key = sequence, _timestamp(options)
+        yield _Seen(key, sequence, payload, time_s, time_s, None)
+
+
+def _timestamp(options: bytes) -> int:
+    """TSval of TCP's options; 0 where there is none."""
+    for kind, value in dpkt.tcp.parse_opts(options):
+        if kind == dpkt.tcp.TCP_OPT_TIMESTAMP and len(value) == TIMESTAMP_BYTES:
+            return int(struct.unpack_from("!I", value)[0])
+    return 0
 
 
 def _number(packet: bytes, header: int) -> int:

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from hoplab.model.errors import ScenarioError
 from hoplab.model.scenario import programs
 from hoplab.model.scenario.cell_checks import check_cells
+from hoplab.model.scenario.ipv6_checks import check_ipv6
 from hoplab.model.scenario.medium_file import MediumFile
 from hoplab.model.scenario.model import Flow, Radio, Scenario
 from hoplab.model.scenario.plan import AIR, ANY, plan
@@ -30,7 +31,7 @@ from hoplab.model.scenario.split import STAMP_BYTES, Split
 from hoplab.model.scenario.stations import MAX_STATIONS
 
 MAX_WAYPOINTS = 1_000_000
-IP_TCP_HEADERS_BYTES = 40
+IP_TCP_HEADERS_BYTES = {4: 40, 6: 60}
 MAX_SAMPLES = 10_000_000
 MAX_PACKETS_PER_S = 100_000
 """Of all UDP flows: a guest sends so many in some ten seconds, and shows its progress between."""
@@ -46,6 +47,7 @@ def check(scenario: Scenario) -> None:
         check_radio(scenario.radio)
     check_cells(scenario)
     _routing(scenario)
+    check_ipv6(scenario)
     _losses(scenario)
     _events(scenario)
     _flows(scenario)
@@ -349,7 +351,8 @@ def _split(
 def _segment_size(scenario: Scenario, flow: Flow, i: int) -> None:
     if flow.mss is None:
         return
-    most = narrowest_mtu(scenario) - IP_TCP_HEADERS_BYTES - (STAMP_BYTES if flow.split else 0)
+    headers = IP_TCP_HEADERS_BYTES[flow.ip]
+    most = narrowest_mtu(scenario) - headers - (STAMP_BYTES if flow.split else 0)
     if flow.mss > most:
         stamped = " with the stamp of a split flow" if flow.split else ""
         raise ScenarioError(

@@ -155,6 +155,11 @@ class Scenario(Seeded):
         return next(members, None)
 
     @property
+    def uses_ipv6(self) -> bool:
+        """Whether stations have addresses of IPv6."""
+        return self.network.ipv6 or any(flow.ip == 6 for flow in self.flow)
+
+    @property
     def is_found(self) -> bool:
         """Whether the network was there before the run: nobody builds it, nobody ends it."""
         return self.network.built_by == "script"

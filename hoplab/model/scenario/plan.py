@@ -23,6 +23,7 @@ WIRES = "hoplab-wires"
 """The namespace that holds the wired links' insides: a name that no station can have."""
 SUBNET = 24
 BROADCAST = "10.0.0.255"
+SUBNET_6, HOST_6 = 64, 128
 LINKS_IN_BYTE = 64
 """Networks of four addresses in one value of an address's third byte."""
 FIRST_SERVER_PORT = 5201
@@ -36,7 +37,8 @@ ANY = "any"
 
 @dataclass(frozen=True)
 class End:
-    """One end of a wired link: the station's interface, the wire's, addresses of both ends."""
+    """One end of a wired link: the station's interface, the wire's, addresses of both ends, of
+    IPv4 and of IPv6."""
 
     station: str
     interface: str
@@ -44,6 +46,8 @@ class End:
     address: str
     peer_station: str
     peer_address: str
+    address_6: str
+    peer_address_6: str
 
 
 @dataclass(frozen=True)
@@ -107,6 +111,8 @@ class Plan:
     scenario: Scenario
     address: dict[str, str]
     """Of each station, which flows use: on the radio where there is one, on loopback else."""
+    address_6: dict[str, str]
+    """The same of IPv6, for documentation (RFC 3849); empty where the scenario does not use it."""
     mac: dict[str, str]
     interface: dict[str, str]
     """Of each station's radio."""
@@ -121,6 +127,12 @@ class Plan:
     def radios(self) -> tuple[str, ...]:
         """Names of the stations that have one."""
         return tuple(station.name for station in self.scenario.station if station.radio)
+
+    @property
+    def host_names(self) -> dict[str, str]:
+        """Addresses by names of hosts: a station's name is its address of IPv4, with ``.ip6`` that
+        of IPv6."""
+        return self.address | {f"{name}.ip6": a for name, a in self.address_6.items()}
 
     @cached_property
     def standing_by(self) -> tuple[str, ...]:
@@ -141,6 +153,11 @@ class Plan:
     def prefix(self) -> int:
         """Length of the radios' network: protocols that broadcast at IP need one."""
         return SUBNET if self.scenario.routing.protocol in ("batmand", "batman-adv") else 32
+
+    @property
+    def prefix_6(self) -> int:
+        """The same of IPv6: whoever is beyond batman-adv is a neighbour."""
+        return SUBNET_6 if self.scenario.routing.protocol == "batman-adv" else HOST_6
 
     def network_prefix(self, station: str) -> int:
         """Length of the network that the station's routing daemon is to reach."""
@@ -176,13 +193,19 @@ def plan(scenario: Scenario) -> Plan:
     """The plan of a resolved scenario; the same scenario gives the same plan."""
     stations = list(enumerate(scenario.station, 1))
     address = {s.name: s.port.address if s.port else f"10.0.0.{i}" for i, s in stations}
+    address_6 = {s.name: f"2001:db8::{i:x}" for i, s in stations if scenario.uses_ipv6}
+    addresses = {4: address, 6: address_6}
     return Plan(
         scenario,
         address,
+        address_6,
         {s.name: s.port.mac if s.port else _mac(i) for i, s in stations},
         {s.name: s.port.interface if s.port else WIRELESS for _, s in stations},
         _cables(scenario),
-        tuple(_conversation(flow, i, address, scenario) for i, flow in enumerate(scenario.flow)),
+        tuple(
+            _conversation(flow, i, addresses[flow.ip], scenario)
+            for i, flow in enumerate(scenario.flow)
+        ),
         {station.name: _metrics(scenario, station.name) for station in scenario.station},
         scenario.duration_s,
     )
@@ -209,6 +232,8 @@ def _cables(scenario: Scenario) -> tuple[Cable, ...]:
                     f"10.1.{base}.{offset + 1 + side}",
                     link.ends[1 - side],
                     f"10.1.{base}.{offset + 2 - side}",
+                    f"2001:db8:1:{number:x}::{1 + side}",
+                    f"2001:db8:1:{number:x}::{2 - side}",
                 )
             )
         cables.append(Cable(link, f"link{number}", (ends[0], ends[1])))

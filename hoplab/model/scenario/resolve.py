@@ -50,6 +50,8 @@ ASSOCIATION_S = (4.0, 0.5)
 """In which access points begin, and each client scans, associates and agrees on a key, which takes
 0.15 s on an idle channel."""
 DEFAULT_MSS = 1460
+IPV6_BYTES = 20
+"""By which its header is longer than that of IPv4 (RFC 8200 section 3)."""
 MAX_LEGS = 1_000_000
 """Of all stations of a random waypoint movement."""
 MEAN_DISTANCE = 0.25
@@ -325,7 +327,8 @@ def _flow(flow: Flow, index: int, scenario: Scenario) -> Flow:
         name = flow.congestion_control or default
         variant = VARIANTS.get(name)
         update["congestion_control"] = name
-        update["mss"] = flow.mss or DEFAULT_MSS - (STAMP_BYTES if split else 0)
+        headers = IPV6_BYTES if flow.ip == 6 else 0
+        update["mss"] = flow.mss or DEFAULT_MSS - headers - (STAMP_BYTES if split else 0)
         if flow.sack is None:
             update["sack"] = variant is None or variant.sack is not False
     elif flow.protocol == "udp":

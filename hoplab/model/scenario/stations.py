@@ -216,6 +216,11 @@ class Network(Table):
         "where the medium works in virtual time: in the guest's kernel, or as a process of its "
         "own, which is slower and can be debugged; in real time it is a process",
     )
+    ipv6: Switch = key(
+        False,
+        "stations have addresses of IPv6 too, for programs; where a flow has ip = 6 they have "
+        "them anyway",
+    )
 
 
 class Port(Table):

@@ -150,6 +150,9 @@ class Flow(Table):
         "a transfer by tcp or udp; ping: ICMP echoes and their replies; rr: requests and "
         "responses, one after the other on one TCP connection",
     )
+    ip: Literal[4, 6] = key(
+        4, "which version of IP; with 6 stations have addresses of IPv6 beside those of IPv4"
+    )
     source: Name = key(..., "the station that sends")
     destination: Name = key(..., "the station that receives")
     start_s: Time = key(0.0, "begin", unit="s")
