@@ -323,3 +323,50 @@ def test_commands_of_a_tests_network_know_stations_by_name(
     code = "import socket; print(socket.gethostbyname('n2'))"
     assert net.run("n0", "python3", "-c", code).stdout == f"{net.address['n2']}\n"
     assert net.run("n0", "pwd").stdout == f"{tmp_path}\n"
+
+
+ADDED = f"""{NETWORK}
+[machine]
+add = ["./serve", "tools"]
+[[program]]
+name = "server"
+station = "n2"
+run = "serve 9000"
+ready = {{ port = 9000 }}
+[[program]]
+name = "client"
+station = "n0"
+run = "sh -c 'ask n2 9000'"
+start_s = 1
+expect = 0
+measure = true
+"""
+SERVE = """#!/usr/bin/python3
+import socket, sys
+with socket.create_server(("", int(sys.argv[1]))) as server:
+    while True:
+        server.accept()[0].sendall(b"%s")
+"""
+ASK = """#!/usr/bin/python3
+import socket, sys
+with socket.create_connection((sys.argv[1], int(sys.argv[2]))) as connection:
+    print(connection.recv(100).decode())
+"""
+
+
+def test_what_a_scenario_adds_every_program_finds(tmp_path: Path, hoplab: Hoplab) -> None:
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text(ADDED)
+    (tmp_path / "serve").write_text(SERVE % "hello")
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools" / "ask").write_text(ASK)
+    first = run(hoplab, scenario, "first")
+    said = tmp_path / "first" / "logs" / "program-client.out"
+    assert said.read_text() == "hello\n"
+    # The run holds them: it is had again without, and by another's octets it is another.
+    (tmp_path / "tools" / "ask").unlink()
+    done = hoplab("verify", str(tmp_path / "first"))
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "tools" / "ask").write_text(ASK)
+    (tmp_path / "serve").write_text(SERVE % "hello, and more")
+    assert run(hoplab, scenario, "second")["digest"] != first["digest"]

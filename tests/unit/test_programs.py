@@ -133,3 +133,27 @@ def test_a_connections_octets_are_counted_once_each(begin: int) -> None:
     # The same ports again are another connection; the same SYN again is not.
     assert not connection.is_new(True, packet(out, 5, 0, SYN, 0), 20)
     assert connection.is_new(True, packet(out, 77, 0, SYN, 0), 20)
+
+
+def test_what_a_machine_is_given_is_named_once(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    for name in ("one", "bin/two"):
+        (tmp_path / name).write_text(name)
+    program = {"station": "n0", "run": "one"}
+    document: dict[str, Any] = {"duration_s": 1, "topology": {"kind": "pair"}}
+
+    def given(*add: str, programs: tuple[dict[str, str], ...] = (program,)) -> Scenario:
+        whole = {**document, "machine": {"add": list(add)}, "program": list(programs)}
+        return resolve(parse(whole, "test"), tmp_path)
+
+    scenario = given("./one", "bin")
+    assert scenario.machine.file == {"one": "one", "two": "bin/two"}
+    assert scenario.machine.add == () and resolve(scenario) == scenario
+    for add, words in (
+        (("none",), "machine.add: .*none: cannot be read: No such file"),
+        (("one", "./one"), "machine.add: ./one: there is a 'one' already"),
+    ):
+        with pytest.raises(ScenarioError, match=words):
+            given(*add)
+    with pytest.raises(ScenarioError, match="acts on nothing"):
+        given("one", programs=())

@@ -58,6 +58,11 @@ class Programs:
         self.tasks = [
             programs.made(program, self._place / "work", out) for program in plan.scenario.program
         ]
+        if plan.scenario.machine.file:
+            added = self._place / "added"
+            programs.put(plan.scenario.machine.file, added)
+            for task in self.tasks:
+                task.found_first = added
         for task in self.tasks:
             programs.command(task)  # what is missing is told before anything runs
         self._connections: Connections | None = None

@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -41,6 +42,8 @@ class Task:
     """Of its exit, -n for a signal n; None while it goes."""
     stopping: bool = field(default=False)
     """Whether it has been asked to end."""
+    found_first: Path | None = None
+    """The folder of what the scenario adds to the machine, where it adds something."""
 
     @property
     def name(self) -> str:
@@ -68,20 +71,26 @@ def made(program: Program, place: Path, out: Path) -> Task:
     """The program's working folder below ``place``, with its files; its logs go to ``out``."""
     folder = place / str(program.name)
     folder.mkdir(parents=True)
-    for name, text in program.file.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(octets_of(text))
-        path.chmod(0o755)  # whether it is a program, its octets do not say
+    put(program.file, folder)
     logs = out / "logs"
     name = f"program-{program.name}"
     return Task(program, folder, logs / f"{name}.out", logs / f"{name}.err")
 
 
+def put(files: Mapping[str, str], folder: Path) -> None:
+    """Write files of the scenario into a folder."""
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(octets_of(text))
+        path.chmod(0o755)  # whether it is a program, its octets do not say
+
+
 def environment(task: Task) -> dict[str, str]:
     """Nothing of who started the run, so that it is the same wherever that is."""
     kept = {name: os.environ[name] for name in KEPT if name in os.environ}
-    own = {"PATH": PATH, "HOME": str(task.folder), "PWD": str(task.folder), "TERM": "dumb"}
+    path = PATH if task.found_first is None else f"{task.found_first}:{PATH}"
+    own = {"PATH": path, "HOME": str(task.folder), "PWD": str(task.folder), "TERM": "dumb"}
     return {**kept, **own, **task.program.env}
 
 

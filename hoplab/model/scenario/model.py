@@ -19,7 +19,7 @@ from hoplab.model.scenario.dsr import DsrSettings
 from hoplab.model.scenario.faults import Event, Loss
 from hoplab.model.scenario.keys import MAX_DURATION_S, Conditions, Number, Table, Text, key
 from hoplab.model.scenario.measure import Measure, Seeded
-from hoplab.model.scenario.program import MAX_PROGRAMS, Program
+from hoplab.model.scenario.program import MAX_PROGRAMS, Additions, Program
 from hoplab.model.scenario.radio import RATES_MBPS, Energy, Nic, Radio
 from hoplab.model.scenario.split import Split
 from hoplab.model.scenario.stations import Link, Network, Queue, Station, Topology
@@ -142,6 +142,7 @@ class Scenario(Seeded):
     tcp: Tcp = key(Tcp(), "how TCP is set")
     split: Split | None = key(None, "Split-TCP: which stations are proxies of TCP flows, and how")
     flow: tuple[Flow, ...] = key((), "what is sent", max_length=MAX_FLOWS)
+    machine: Additions = key(Additions(), "what programs find beside the machine's own")
     program: tuple[Program, ...] = key(
         (), "programs of the user's at stations", max_length=MAX_PROGRAMS
     )

@@ -32,6 +32,22 @@ FileName = Annotated[
 """Relative, and never upwards."""
 
 
+class Additions(Table):
+    """What programs find beside the machine's own."""
+
+    add: tuple[Annotated[str, Field(strict=True, min_length=1, max_length=200)], ...] = key(
+        (),
+        "files and folders beside the scenario, which every program finds: a file, and what is at "
+        "the top of a folder, by its name in PATH",
+        max_length=100,
+    )
+    file: dict[FileName, Text] = key(
+        {},
+        "the same by name: text, or `base64:` and octets; a resolved scenario has those of `add` "
+        "here",
+    )
+
+
 class Ready(Table):
     """What shows that a program that starts before time 0 does its work."""
 

@@ -18,11 +18,12 @@ from hoplab.model.errors import ScenarioError
 from hoplab.model.reading import content
 from hoplab.model.scenario.model import Scenario
 from hoplab.model.scenario.plan import Plan
-from hoplab.model.scenario.program import Program
+from hoplab.model.scenario.program import Additions, Program
 
 OCTETS = "base64:"
 MAX_FILES = 1000
 MAX_FILES_BYTES = 8 << 20
+MAX_ADDED = MAX_FILES_BYTES * 4 // 3
 """Of a program: a scenario holds them."""
 
 
@@ -40,6 +41,32 @@ def resolved(program: Program, index: int, folder: Path) -> Program:
         return Program.model_validate({**program.model_dump(exclude_none=True), **update})
     except ValueError as error:
         raise ScenarioError(f"program {name}: files: {_first_line(error)}") from None
+
+
+def added(machine: Additions, folder: Path) -> Additions:
+    """With the files that it names, which are looked up in ``folder``, by the names that programs
+    find them by."""
+    found: dict[str, str] = {}
+    for name in machine.add:
+        path = folder / name
+        if path.is_dir():
+            here = _read(path, "machine.add")
+        else:
+            here = {path.name: _written(_octets(path, "machine.add"))}
+        if twice := sorted(here.keys() & (found.keys() | machine.file.keys())):
+            raise ScenarioError(f"machine.add: {name}: there is a {twice[0]!r} already")
+        found |= here
+    files = {**found, **machine.file}
+    for path_there, text in machine.file.items():
+        octets_of(text, f"machine: file {path_there}")
+    if sum(map(len, files.values())) > MAX_ADDED:
+        raise ScenarioError(
+            f"machine.add: more than {MAX_FILES_BYTES >> 20} MiB; leave out what no program needs"
+        )
+    try:
+        return Additions.model_validate({"file": files})
+    except ValueError as error:
+        raise ScenarioError(f"machine.add: {_first_line(error)}") from None
 
 
 def early(plan: Plan) -> tuple[Program, ...]:
@@ -97,10 +124,7 @@ def _read(folder: Path, key: str) -> dict[str, str]:
             path = Path(place, name)
             if name.startswith(".") or path.is_symlink():
                 continue
-            try:
-                octets = content(path, MAX_FILES_BYTES)
-            except OSError as error:
-                raise ScenarioError(f"{key}: {path}: cannot be read: {error.strerror}") from None
+            octets = _octets(path, key)
             size += len(octets)
             if len(found) == MAX_FILES or size > MAX_FILES_BYTES:
                 raise ScenarioError(
@@ -111,8 +135,17 @@ def _read(folder: Path, key: str) -> dict[str, str]:
     return found
 
 
+def _octets(path: Path, key: str) -> bytes:
+    try:
+        return content(path, MAX_FILES_BYTES)
+    except OSError as error:
+        raise ScenarioError(f"{key}: {path}: cannot be read: {error.strerror}") from None
+
+
 def check(scenario: Scenario, stations: list[str]) -> None:
     """Raise `ScenarioError` for the first contradiction in the programs of a resolved scenario."""
+    if scenario.machine.file and not scenario.program:
+        raise ScenarioError("machine.add: acts on nothing: there is no [[program]]; remove it")
     names: set[str] = {str(flow.name) for flow in scenario.flow}
     for i, program in enumerate(scenario.program):
         if program.station not in stations:

@@ -91,6 +91,7 @@ def resolve(scenario: Scenario, folder: Path = Path(), walk: Walk = no_walk) -> 
             "warm_up_s": _warm_up_s(scenario) if scenario.warm_up_s is None else scenario.warm_up_s,
             "split": None,
             "flow": tuple(_flow(flow, i, scenario) for i, flow in enumerate(scenario.flow)),
+            "machine": programs.added(scenario.machine, folder),
             "program": tuple(
                 programs.resolved(program, i, folder) for i, program in enumerate(scenario.program)
             ),
