@@ -20,7 +20,7 @@ LIMITS = (
     "200 stations",
     "compute in no time",
     "Propagation delay is zero",
-    "Stations have IPv4 addresses",
+    "ELFN and Split-TCP are for IPv4",
     "no security boundary against the user who starts it",
     "x86_64",
 )
