@@ -182,3 +182,25 @@ def test_programs_name_stations_by_ipv6(
     (row,) = map(json.loads, lines)
     assert (row["peer"], row["peer_port"]) == ("n2", 80)
     assert row["received_bytes"] > len("forty")
+
+
+def test_in_a_cell(tmp_path: Path, run_scenario: Callable[..., dict[str, Any]]) -> None:
+    """From client to client, by way of the access point."""
+    text = """
+duration_s = 4
+station = [{ name = "n0" }, { name = "ap", x_m = 50 }, { name = "n2", x_m = 100 }]
+cell = [{ access_point = "ap", clients = ["n0", "n2"] }]
+"""
+    run_scenario(text + PING.format(ip=6))
+    assert rows(tmp_path / "run1", "flows")["ping6"]["received"] == 4
+
+
+def test_over_batman_adv_a_second_destination_is_reached(
+    tmp_path: Path, run_scenario: Callable[..., dict[str, Any]]
+) -> None:
+    """Its address is asked for by another broadcast than that of the first."""
+    text = f'duration_s = 4\nrouting = {{ protocol = "batman-adv" }}\n{CHAIN}{PING.format(ip=4)}'
+    text += PING.format(ip=4).replace("ping4", "late").replace('"n2"', '"n1"') + "start_s = 2\n"
+    run_scenario(text)
+    found = rows(tmp_path / "run1", "flows")
+    assert {name: row["received"] for name, row in found.items()} == {"ping4": 4, "late": 2}
