@@ -14,6 +14,8 @@ HEADERS_BYTES = 28 + 8 + 28
 QOS_BYTES = 2
 """What HT stations' headers have more: they know each other as stations with QoS."""
 RTS_BYTES, CTS_BYTES, ACK_BYTES = 20, 14, 14
+DELIMITER_BYTES = 4
+"""Before each frame of an A-MPDU."""
 DSSS_MBPS = (1.0, 2.0, 5.5, 11.0)
 
 
@@ -25,11 +27,18 @@ class Timing:
     sifs_us: float
     cw_min: int
     basic_mbps: float
+    aifsn: int = 2
+    """Slots after SIFS: 2 make DIFS (IEEE 802.11-2020 10.3.7), best effort waits 3."""
 
     @property
     def difs_us(self) -> float:
-        """IEEE 802.11-2020 10.3.7."""
-        return self.sifs_us + 2 * self.slot_us
+        """Of a station that sends by DCF; AIFS of one by categories."""
+        return self.sifs_us + self.aifsn * self.slot_us
+
+    @property
+    def backoff_us(self) -> float:
+        """Interframe space and mean backoff of one sender without errors."""
+        return self.difs_us + self.cw_min / 2 * self.slot_us
 
     def control_us(self, size: int) -> float:
         return air_us(size, self.basic_mbps)
@@ -37,6 +46,8 @@ class Timing:
 
 DSSS = Timing(20, 10, 31, 1)
 OFDM = Timing(9, 16, 15, 6)
+BEST_EFFORT = Timing(9, 16, 15, 24, aifsn=3)
+"""EDCA's default for best effort; answers to HT and VHT go at 24 Mbit/s (10.6.6.5)."""
 
 
 def air_us(frame_bytes: int, rate_mbps: float) -> float:
@@ -57,23 +68,37 @@ class Scheme:
     """One a stream (N_LTF)."""
     encoders: int = 1
 
+    @property
+    def is_vht(self) -> bool:
+        return bool(self.radio["profile"] == "80211ac")
+
+    @property
+    def symbol_us(self) -> float:
+        return 3.6 if self.radio["guard_ns"] == 400 else 4.0
+
+    @property
+    def mbps(self) -> float:
+        return self.symbol_bits / self.symbol_us
+
     def air_us(self, frame_bytes: int) -> float:
-        """TXTIME at 5 GHz, in mixed format (19.4.3), or of a PSDU that holds one frame (21.4.3)."""
+        """Of a PSDU that holds one frame; VHT's has a delimiter before it (9.7.1)."""
+        return self.psdu_us(frame_bytes + (DELIMITER_BYTES if self.is_vht else 0))
+
+    def psdu_us(self, psdu_bytes: int) -> float:
+        """TXTIME at 5 GHz, in mixed format (19.4.3) or of VHT (21.4.3)."""
         legacy_us, signal_us, short_training_us = 16 + 4, 8, 4
         preamble_us = legacy_us + signal_us + short_training_us + 4 * self.training_fields
-        if self.radio["profile"] == "80211ac":
-            frame_bytes += 4  # the delimiter of an A-MPDU of one
+        if self.is_vht:
             preamble_us += 4  # VHT-SIG-B
-        symbols = math.ceil((8 * frame_bytes + 16 + 6 * self.encoders) / self.symbol_bits)
-        symbol_us = 3.6 if self.radio["guard_ns"] == 400 else 4.0
-        return preamble_us + 4 * math.ceil(round(symbol_us * symbols / 4, 6))
+        symbols = math.ceil((8 * psdu_bytes + 16 + 6 * self.encoders) / self.symbol_bits)
+        return preamble_us + 4 * math.ceil(round(self.symbol_us * symbols / 4, 6))
 
 
 def maximum_mbps(timing: Timing, payload: int, data_us: float, rts: bool) -> float:
     """One sender's theoretical maximum throughput (Jun et al. 2003, equation 2), where a frame
     with ``payload`` octets is ``data_us`` on the air."""
     sifs = timing.sifs_us
-    cycle = timing.difs_us + timing.cw_min / 2 * timing.slot_us
+    cycle = timing.backoff_us
     cycle += data_us + sifs + timing.control_us(ACK_BYTES)
     if rts:
         cycle += timing.control_us(RTS_BYTES) + timing.control_us(CTS_BYTES) + 2 * sifs

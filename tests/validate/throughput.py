@@ -17,6 +17,7 @@ from hoplab.host.results.reader import Results
 from hoplab.many.study.figures import Figure, figure
 from tests.validate.runs import measure_seeds
 from tests.validate.saturation import (
+    BEST_EFFORT,
     DSSS,
     DSSS_MBPS,
     HEADERS_BYTES,
@@ -98,8 +99,8 @@ def cases() -> list[Case]:
     of_ht = [
         Case(
             name,
-            scheme.radio,
-            OFDM,
+            {**scheme.radio, "aggregation": False},
+            BEST_EFFORT,
             partial(ht_us, scheme),
         )
         for name, scheme in SCHEMES.items()

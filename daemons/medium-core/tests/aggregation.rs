@@ -180,10 +180,7 @@ impl Formula {
         let mut cycle = SIFS_US + 3.0 * SLOT_US + CW_MIN / 2.0 * SLOT_US;
         let first = largest((txop_us > 0.0).then_some(txop_us)).unwrap_or(1);
         let (mut sent, mut spent) = (first, self.exchange_us(first, frame, rts));
-        while txop_us > 0.0 {
-            let Some(more) = largest(Some(txop_us - spent - SIFS_US)) else {
-                break;
-            };
+        while let Some(more) = largest(Some(txop_us - spent - SIFS_US)) {
             sent += more;
             spent += SIFS_US + self.exchange_us(more, frame, rts);
         }
