@@ -18,7 +18,13 @@ extern "C" {
         signal_dbm: i32,
     );
     /// What became of a radio's frame; `tries` has four counts.
-    fn hoplab_medium_status(address: *const u8, cookie: u64, acked: bool, tries: *const u32);
+    fn hoplab_medium_status(
+        address: *const u8,
+        cookie: u64,
+        acked: bool,
+        tries: *const u32,
+        airtime_ns: u64,
+    );
     /// End the guest with a message of so many octets.
     fn hoplab_medium_died(text: *const c_char, length: u32) -> !;
 }
@@ -84,6 +90,7 @@ impl Hosts for Kernel {
                 ticket.cookie,
                 status.acked,
                 status.tries.as_ptr(),
+                status.airtime.as_nanos(),
             )
         };
     }

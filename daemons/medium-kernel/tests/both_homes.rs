@@ -248,6 +248,7 @@ extern "C" fn hoplab_medium_status(
     cookie: u64,
     acked: bool,
     tries: *const [u32; MAX_RATES],
+    _airtime_ns: u64,
 ) {
     // SAFETY: the caller gives as many counts.
     given(Learnt::Outcome(cookie, acked, unsafe { *tries }));

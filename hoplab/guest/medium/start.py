@@ -10,7 +10,7 @@ from typing import IO
 
 from hoplab.guest.medium import config
 from hoplab.guest.system.processes import READY_LIMIT_S, Daemon, Daemons, last_line, program
-from hoplab.model.errors import DaemonDied
+from hoplab.model.errors import DaemonDied, ScenarioError
 from hoplab.model.scenario.plan import Plan
 
 RUN_FOLDER = Path("/out")
@@ -36,6 +36,11 @@ def start(
         # The kernel writes its records itself, to the host's folder of the run.
         and out.is_relative_to(RUN_FOLDER)
     )
+    if plan.scenario.radio.queue == "fq_codel" and not in_kernel:
+        raise ScenarioError(
+            'radio.queue: "fq_codel" needs the medium in the guest\'s kernel, which is there in '
+            'virtual time only; run with --machine uml, or set radio.queue = "fifo"'
+        )
     document = config.write(plan, epoch_ns, out, overhear, control)
     log = out / "logs" / "medium.log"
     with log.open("ab") as messages:

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from pyroute2 import IW
 
-from hoplab.guest.network import cells, wifi, wired, wired_loss
+from hoplab.guest.network import cells, hwsim, wifi, wired, wired_loss
 from hoplab.guest.network.hwsim import Radios
 from hoplab.guest.network.namespaces import Namespaces
 from hoplab.model.errors import MissingTool
@@ -47,6 +47,8 @@ def own_stations(plan: Plan, network: Network) -> None:
     namespaces = network.namespaces
     with contextlib.ExitStack() as stack:
         if plan.radios:
+            if plan.scenario.radio.queue == "fq_codel":
+                hwsim.hold_back(plan.scenario.radio.queue_frames)
             network.radios = radios = Radios()
             # A socket takes a millisecond of Python: one moves all radios.
             iw = stack.enter_context(IW())
@@ -63,6 +65,8 @@ def _radio(plan: Plan, namespaces: Namespaces, name: str, radios: Radios, iw: IW
     radio = plan.scenario.radio
     channel, width_mhz = radio.channel or 1, radio.width_mhz or 20
     phy = radios.create(f"radio-{name}", plan.mac[name], channel, width_mhz)
+    if radio.aql_us is not None:
+        wifi.limit_air_time(f"radio-{name}", radio.aql_us)
     wifi.move(iw, phy, name)
     if plan.scenario.cell:
         cells.settle(namespaces, name, phy, radio)

@@ -21,6 +21,22 @@ REGULATORY_WITH_80_MHZ = 3
 WIDEST_OF_OTHERS_MHZ = 40
 
 
+LIMIT = Path("/sys/module/mac80211_hwsim/parameters/medium_limit")
+"""Of the guest's kernel alone (kernel-modules/guest/patches/wifi-queueing.patch)."""
+
+
+def hold_back(frames: int) -> None:
+    """Have radios that are made from now on take so many frames of an access category ahead, and
+    leave the rest to mac80211's queues."""
+    try:
+        LIMIT.write_text(str(frames), encoding="ascii")
+    except OSError:
+        raise MissingTool(
+            'radio.queue: "fq_codel", but the radios of this kernel take every frame at once; run '
+            'with --machine uml, or set "fifo"'
+        ) from None
+
+
 class hwsim_msg(genlmsg):  # type: ignore[misc]
     """The attributes of MAC80211_HWSIM that creating a radio needs."""
 

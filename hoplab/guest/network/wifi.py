@@ -198,6 +198,14 @@ def limits(iw: Any, phy_index: int, radio: Radio) -> None:
     )
 
 
+def limit_air_time(phy: str, aql_us: int) -> None:
+    """AQL's limit of each access category of a radio, for stations that it comes to know: the low
+    one, and the high one that holds while the radio's whole air time pending is small."""
+    for category in range(4):
+        limit = DEBUGFS / phy / "aql_txq_limit"
+        limit.write_text(f"{category} {aql_us} {aql_us}", encoding="ascii")
+
+
 def _join(iw: Any, index: int, radio: Radio) -> None:
     basic = bytes([round((radio.basic_rate_mbps or 1) * 2)])
     request(

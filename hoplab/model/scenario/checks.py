@@ -45,6 +45,7 @@ def check(scenario: Scenario) -> None:
     if any(station.radio for station in scenario.station):
         _channel(scenario.radio)
         check_radio(scenario.radio)
+        _queue(scenario)
     check_cells(scenario)
     _routing(scenario)
     check_ipv6(scenario)
@@ -115,6 +116,30 @@ def _network(scenario: Scenario) -> None:
             raise ScenarioError(
                 f'station {station.name}: port: is told where network.built_by is "script"; '
                 "remove it"
+            )
+
+
+def _queue(scenario: Scenario) -> None:
+    """Linux's own queues act where hwsim leaves frames in them, which the guest's alone does."""
+    if scenario.radio.queue == "fifo":
+        return
+    if scenario.network.medium == "daemon" or scenario.network.built_by != "hoplab":
+        key, value = (
+            ("medium", scenario.network.medium)
+            if scenario.network.medium == "daemon"
+            else ("built_by", scenario.network.built_by)
+        )
+        raise ScenarioError(
+            f'radio.queue: "fq_codel" needs the medium in the guest\'s kernel and Hoplab\'s own '
+            f'radios, but network.{key} is "{value}"; set radio.queue = "fifo"'
+        )
+    cards = [("radio.nic", scenario.radio.nic)]
+    cards += [(f"station {station.name}: nic", station.nic) for station in scenario.station]
+    for where, nic in cards:
+        if nic is not None and nic.queue_packets:
+            raise ScenarioError(
+                f'{where}.queue_packets: {nic.queue_packets}, but radio.queue is "fq_codel", and '
+                "packets wait in Linux's queues; remove it"
             )
 
 

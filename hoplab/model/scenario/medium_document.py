@@ -27,6 +27,9 @@ NEAREST_M = 0.1
 """Radios count as no nearer to each other."""
 A_HAIR_DB = 1e-9
 """By so much a threshold is below the power at its distance, so that the distance itself is in."""
+FRAMES_BESIDE = 1024
+"""Of the kernel's own, management and broadcasts, which no limit of Linux's queues holds back."""
+CATEGORIES = 4
 PREAMBLE_BITS = {"long": 144, "short": 72}
 RULES = {"802.11": "standard", "ns-2": "ns2", "edca": "standard"}
 NO_RTS = 2347
@@ -98,7 +101,7 @@ def _params(radio: Radio) -> dict[str, Any]:
         "retry_short": radio.retry_short,
         "retry_long": radio.retry_long,
         "kernel_retries": radio.retry_rules == "kernel",
-        "queue_packets": radio.queue_packets,
+        "queue_packets": _queue_packets(radio),
         "routing_priority": radio.routing_priority,
         "nic": _nic(radio.nic or Nic()),
         "energy": _energy(radio.energy or Energy()),
@@ -135,6 +138,13 @@ def _aggregation(radio: Radio, edca: Edca) -> dict[str, Any]:
         "octets": edca.ampdu_octets or NEVER_OCTETS,
         "start_spacing_ns": _nanoseconds(edca.start_spacing_us),
     }
+
+
+def _queue_packets(radio: Radio) -> int:
+    """Frames that wait in the medium: with Linux's own queues all that these let go have room."""
+    if radio.queue == "fq_codel":
+        return CATEGORIES * radio.queue_frames + FRAMES_BESIDE
+    return _given(radio.queue_packets)
 
 
 def _phy(radio: Radio) -> dict[str, Any]:

@@ -213,6 +213,8 @@ class Radio(Table):
         "streams": ("standard", ("802.11ac",)),
         "aggregation": ("rules", ("edca",)),
         "edca": ("rules", ("edca",)),
+        "queue_frames": ("queue", ("fq_codel",)),
+        "aql_us": ("queue", ("fq_codel",)),
     }
 
     profile: ProfileName = key("wavelan", "sets all the rest; a key beside it overrides it")
@@ -255,6 +257,22 @@ class Radio(Table):
     )
     queue_packets: Integer | None = key(
         None, "frames that wait in a radio's interface queue", ge=1, le=10_000
+    )
+    queue: Literal["fifo", "fq_codel"] = key(
+        "fifo",
+        "where packets wait: in the radio's interface queue, or in Linux's own queues of each "
+        "station, with FQ-CoDel, AQL and airtime fairness, as with a card",
+    )
+    queue_frames: Integer = key(
+        128, "fq_codel: frames of an access category that the radio takes ahead", ge=1, le=1024
+    )
+    aql_us: Integer | None = key(
+        None,
+        "fq_codel: air time of a station's frames that the radio takes ahead; without it the "
+        "kernel's own limits, 5 ms, and 12 ms while all stations' are below 24 ms",
+        unit="µs",
+        ge=1,
+        le=1_000_000,
     )
     routing_priority: Switch = key(False, "routing messages go before all others in that queue")
     cw_min: Integer | None = key(

@@ -28,7 +28,7 @@ from hoplab.model.scenario.variants import CONGESTION_CONTROLS, FIXED_WINDOW, VA
 MAX_FLOWS = 250
 SLOWEST_PACKET_S = 1000.0
 """iperf3 paces in microseconds of 32 bits."""
-FASTEST_PACKETS_PER_S = 20_000
+FASTEST_PACKETS_PER_S = 200_000
 """Each costs a guest some hundred microseconds of a core, so this is two seconds for one."""
 MOST_DRAWN = 1e12
 MAX_OCTETS = 1e9

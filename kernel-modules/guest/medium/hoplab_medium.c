@@ -160,12 +160,13 @@ void hoplab_medium_deliver(const u8 *address, const void *bytes, u32 length, u32
 	outcome->signal_dbm = signal_dbm;
 }
 
-void hoplab_medium_status(const u8 *address, u64 cookie, bool acked, const u32 *tries)
+void hoplab_medium_status(const u8 *address, u64 cookie, bool acked, const u32 *tries, u64 airtime_ns)
 {
 	struct hoplab_outcome *outcome = collect(address);
 
 	outcome->cookie = cookie;
 	outcome->acked = acked;
+	outcome->airtime_ns = airtime_ns;
 	memcpy(outcome->tries, tries, sizeof(outcome->tries));
 }
 

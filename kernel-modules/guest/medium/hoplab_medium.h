@@ -40,6 +40,8 @@ struct hoplab_outcome {
 	u64 cookie;
 	bool acked;
 	u32 tries[HOPLAB_RATES];
+	/* For how long it was on the air, all tries and their RTS together. */
+	u64 airtime_ns;
 };
 
 /* hoplab_medium.c, for mac80211_hwsim. */
@@ -69,7 +71,7 @@ void hoplab_engine_crash(void);
 /* hoplab_medium.c, for the engine. */
 void hoplab_medium_deliver(const u8 *address, const void *bytes, u32 length, u32 frequency_mhz, u32 rate,
 			   s32 signal_dbm);
-void hoplab_medium_status(const u8 *address, u64 cookie, bool acked, const u32 *tries);
+void hoplab_medium_status(const u8 *address, u64 cookie, bool acked, const u32 *tries, u64 airtime_ns);
 void hoplab_medium_died(const char *text, u32 length);
 
 #endif
