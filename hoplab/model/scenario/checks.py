@@ -130,7 +130,7 @@ def _queue(scenario: Scenario) -> None:
             else ("built_by", scenario.network.built_by)
         )
         raise ScenarioError(
-            f'radio.queue: "fq_codel" needs the medium in the guest\'s kernel and Hoplab\'s own '
+            f"radio.queue: \"fq_codel\" needs the medium in the guest's kernel and Hoplab's own "
             f'radios, but network.{key} is "{value}"; set radio.queue = "fifo"'
         )
     cards = [("radio.nic", scenario.radio.nic)]
