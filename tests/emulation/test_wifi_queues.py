@@ -103,7 +103,7 @@ def test_air_time_is_shared_not_packets(run_scenario: Run) -> None:
     for queue in ("fifo", "fq_codel"):
         folder = Path(run_scenario(FAST_AND_SLOW.format(queue=queue))["folder"])
         on_air: Counter[str] = Counter()
-        for row in results.load(folder).frames.to_dict("records"):
+        for row in results.load(folder).frames.to_pylist():
             if row["kind"] == "data" and row["src"] == "ap":
                 on_air[row["dst"]] += row["until_s"] - row["t_s"]
         shares[queue] = {name: spent / on_air.total() for name, spent in on_air.items()}
