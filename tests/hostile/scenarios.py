@@ -60,7 +60,9 @@ def dsr(settings: str, *words: str) -> Case:
     return chain(f'[routing]\nprotocol = "dsr"\nsettings = {{ {settings} }}\n', *words)
 
 
-UDP_FLOWS = 5 * 'protocol = "udp"\nrate_kbps = 81920\n[[flow]]\nsource = "n0"\ndestination = "n1"\n'
+UDP_FLOWS = 5 * (
+    'protocol = "udp"\nrate_kbps = 204800\n[[flow]]\nsource = "n0"\ndestination = "n1"\n'
+)
 """As many packets a second as are allowed, and the beginning of one flow more."""
 
 
@@ -303,9 +305,9 @@ HAND_WRITTEN: list[Case] = [
     flow('protocol = "udp"\nrate_kbps = 0.0004', "rate_kbps"),
     flow('protocol = "udp"\nrate_kbps = 0.001', "a packet in"),
     flow('protocol = "udp"\nrate_kbps = 1e300', "rate_kbps"),
-    flow('protocol = "udp"\nrate_kbps = 81921', "packets a second", "at most 20000"),
+    flow('protocol = "udp"\nrate_kbps = 1024001', "packets a second", "at most 250000"),
     flow(UDP_FLOWS),
-    flow(UDP_FLOWS + 'protocol = "udp"\nrate_kbps = 8', "flow: 6 flows", "at most 100000"),
+    flow(UDP_FLOWS + 'protocol = "udp"\nrate_kbps = 8', "flow: 6 flows", "at most 250000"),
     flow('protocol = "udp"\nrate_kbps = 8\nmss = 100', "mss", '"tcp"'),
     flow('protocol = "udp"\nrate_kbps = 8\nsack = true', "sack"),
     flow('protocol = "udp"\nrate_kbps = 8\npacket_bytes = 15', "packet_bytes"),

@@ -14,7 +14,7 @@ from hoplab.model.resources import PROJECT
 DOCS = PROJECT / "docs"
 NAVIGATION = (PROJECT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
 LIMITS = (
-    "HT and VHT send frame by frame",
+    "streams are ideal",
     "There is one channel",
     "radios do not sleep between beacons",
     "200 stations",

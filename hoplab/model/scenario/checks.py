@@ -33,8 +33,8 @@ from hoplab.model.scenario.stations import MAX_STATIONS
 MAX_WAYPOINTS = 1_000_000
 IP_TCP_HEADERS_BYTES = {4: 40, 6: 60}
 MAX_SAMPLES = 10_000_000
-MAX_PACKETS_PER_S = 100_000
-"""Of all UDP flows: a guest sends so many in some ten seconds, and shows its progress between."""
+MAX_PACKETS_PER_S = 250_000
+"""Of all UDP flows: a guest sends so many in some twenty seconds, and shows its progress."""
 
 
 def check(scenario: Scenario) -> None:
