@@ -10,7 +10,15 @@ import pytest
 import tomli_w
 
 from hoplab.host import results
-from tests.validate.saturation import DSSS, OFDM, maximum_mbps, received_mbps, sender, station
+from tests.validate.saturation import (
+    BEST_EFFORT,
+    DSSS,
+    OFDM,
+    maximum_mbps,
+    received_mbps,
+    sender,
+    station,
+)
 from tests.validate.throughput import SCHEMES, ht_us, legacy_us
 
 Run = Callable[..., dict[str, Any]]
@@ -148,7 +156,8 @@ CCMP_BYTES = 16
 """Header and integrity code of a protected frame (IEEE 802.11-2020 12.5.3.2)."""
 LEGACY_24 = ({"profile": "80211a", "rate_mbps": 24.0}, OFDM, partial(legacy_us, 24.0))
 DSSS_2 = ({"profile": "80211b", "rate_mbps": 2.0}, DSSS, partial(legacy_us, 2.0))
-HT = (SCHEMES["HT-20-MCS-7"].radio, OFDM, partial(ht_us, SCHEMES["HT-20-MCS-7"]))
+HT_20 = SCHEMES["HT-20-MCS-7"]
+HT = ({**HT_20.radio, "aggregation": False}, BEST_EFFORT, partial(ht_us, HT_20))
 
 
 @pytest.mark.parametrize(

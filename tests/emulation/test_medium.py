@@ -258,6 +258,38 @@ destination = "n1"
     assert [row["rate_mbps"] for row in data] == pytest.approx([mbps] * len(data))
 
 
+def test_frames_tell_their_aggregate_and_its_answer(tmp_path: Path, run_scenario: Run) -> None:
+    """The frames of an A-MPDU share its time, and one block ack answers them a SIFS later."""
+    run_scenario(
+        """
+duration_s = 1
+[topology]
+kind = "pair"
+spacing_m = 50
+[radio]
+profile = "80211n"
+[measure]
+frames = true
+[[flow]]
+source = "n0"
+destination = "n1"
+protocol = "udp"
+rate_kbps = 60_000
+"""
+    )
+    rows = results.load(tmp_path / "run1").rows("frames")
+    aggregates: dict[float, list[dict[str, Any]]] = {}
+    for row in rows:
+        if row["mpdu"] is not None and row["src"] == "n0":
+            aggregates.setdefault(row["t_s"], []).append(row)
+    answered = {round(row["t_s"] - 16e-6, 7) for row in rows if row["kind"] == "block-ack"}
+    assert max(len(frames) for frames in aggregates.values()) > 16
+    for frames in aggregates.values():
+        assert [row["mpdu"] for row in frames] == list(range(1, frames[0]["mpdus"] + 1))
+        assert {row["category"] for row in frames} == {"best-effort"}
+        assert {round(row["until_s"], 7) for row in frames} <= answered
+
+
 def test_without_rts_nothing_asks_for_it(tmp_path: Path, run_scenario: Run) -> None:
     """Not even a retry, although the kernel's rate table does (`retry_rules = "standard"`)."""
     loss = '[measure]\nframes = true\n[[loss]]\nkind = "uniform"\nrate = 0.2\n'

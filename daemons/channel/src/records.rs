@@ -11,7 +11,8 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use hoplab_medium_core::{
-    AirKind, Aired, Counters, Duration, Instant, LinkView, Medium, Outcome, Position, RadioId, To,
+    AirKind, Aired, Category, Counters, Duration, Instant, LinkView, Medium, Outcome, Position,
+    RadioId, To,
 };
 use hoplab_records::{events, frames, link_samples, links, nodes, radios, signals, Table, Writer};
 use hoplab_wire::ieee80211::{on_air, Control};
@@ -32,6 +33,8 @@ pub struct Recorder {
     /// Frames of each link, by sender and receiver, in its last row there.
     sampled: Vec<Vec<u64>>,
     frames: Option<Writer<frames::Table>>,
+    /// Whether radios have access categories.
+    by_category: bool,
     capture: Option<Capture>,
     events: Option<Writer<events::Table>>,
     settings: Records,
@@ -74,6 +77,7 @@ impl Recorder {
             link_samples: create(&settings)?,
             sampled: vec![vec![0; config.stations.len()]; config.stations.len()],
             frames,
+            by_category: config.params.edca.is_some(),
             capture: capture.transpose()?,
             events: None,
             names: config.names(),
@@ -199,6 +203,11 @@ impl Recorder {
                 seq: numbers.map(|numbers| numbers.0.into()),
                 ack: numbers.map(|numbers| numbers.1.into()),
                 payload_bytes: ends.map(|ends| ends.payload.into()),
+                category: category(aired)
+                    .filter(|_| self.by_category)
+                    .map(Category::name),
+                mpdu: aired.place.map(|place| (place.number + 1).into()),
+                mpdus: aired.place.map(|place| place.frames.into()),
             })?;
         }
         if let Some(capture) = &mut self.capture {
@@ -317,6 +326,14 @@ impl Recorder {
         let path = self.settings.dir.join("medium.json");
         let written = File::create(&path).and_then(|mut file| writeln!(file, "{own}"));
         written.map_err(|why| file_failed(&path, why))
+    }
+}
+
+/// The access category that sent it, where radios have categories; an answer has none.
+fn category(aired: &Aired) -> Option<Category> {
+    match aired.kind {
+        AirKind::Ack | AirKind::Cts | AirKind::BlockAck => None,
+        _ => Category::ALL.get(usize::from(aired.function)).copied(),
     }
 }
 

@@ -87,6 +87,9 @@ pub struct Aired {
     pub fate: Fate,
     /// There; none where nobody sensed it.
     pub signal_dbm: Option<f64>,
+    /// Which access function of its radio sent it: of a radio with access categories, the place in
+    /// [`Category::ALL`](crate::Category::ALL). 0 of answers.
+    pub function: u8,
     /// In an A-MPDU; none of a frame that went alone.
     pub place: Option<Place>,
 }

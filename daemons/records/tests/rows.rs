@@ -42,6 +42,9 @@ fn frame() -> frames::Row<'static> {
         seq: None,
         ack: None,
         payload_bytes: None,
+        category: None,
+        mpdu: None,
+        mpdus: None,
     }
 }
 
@@ -56,7 +59,8 @@ fn a_row_is_a_line_with_every_column_in_order() {
                     \"rate_mbps\":5.5,\"attempt\":1,\"fate\":\"nobody\",\"signal_dbm\":null,\
                     \"until_s\":0.2,\"protocol\":\"udp\",\"packet_src\":null,\"packet_dst\":null,\
                     \"packet_id\":null,\"ttl\":null,\"src_port\":null,\"dst_port\":null,\
-                    \"seq\":null,\"ack\":null,\"payload_bytes\":null}\n";
+                    \"seq\":null,\"ack\":null,\"payload_bytes\":null,\
+                    \"category\":null,\"mpdu\":null,\"mpdus\":null}\n";
     assert_eq!(text, expected);
 }
 

@@ -33,6 +33,7 @@ impl End<'_> {
             nav: ppdu.nav,
             fate: self.fate(|ended| ended.fate),
             signal_dbm: self.signal_dbm(|ended| ended.fate),
+            function: ppdu.function,
             place: None,
         };
         if ppdu.subframes.is_empty() {

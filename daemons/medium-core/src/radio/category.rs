@@ -269,6 +269,7 @@ impl Radio {
         let rts = self.exchange.control(Step::Rts, to, RTS_BYTES, nav, setup);
         Some(Ppdu {
             rate: setup.timing.control_rate(rate),
+            function: categories.active as u8,
             ..rts
         })
     }
