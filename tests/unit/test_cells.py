@@ -74,6 +74,11 @@ def test_stations_of_two_cells_are_no_neighbours(tmp_path: Path) -> None:
         (CELL + f'ssid = "{"ä" * 17}"', ["cell.0.ssid", "32 octets"]),
         (CELL + 'passphrase = "long enough"', ["cell.0: passphrase", 'security is "wpa2"']),
         (CELL + 'security = "wpa2"\npassphrase = "short"', ["cell.0.passphrase"]),
+        (
+            CELL + 'security = "wpa3"\n[radio]\nprofile = "80211n"\nrange_m = 300\n'
+            '[network]\nmedium = "daemon"',
+            ["cell.0.security", '"wpa3"', "network.medium"],
+        ),
         (CELL.replace("n1", "n9"), ["cell.0.clients.1", "n9", "no such station"]),
         (CELL.replace("n1", "srv"), ["cell.0.clients.1", "srv", "no radio"]),
         (CELL + ONE_CLIENT, ["cell.1.access_point", "ap is in cell.0 already"]),

@@ -92,11 +92,17 @@ pub struct Channel<T> {
     others_radios: bool,
     /// See [`Config::rts_threshold`].
     rts_threshold: usize,
-    /// The medium aggregates: hosts are kept from agreements of their own.
-    aggregates: bool,
+    /// The medium makes block ack agreements, or sends frames one by one by rules that have them:
+    /// hosts are kept from agreements of their own.
+    agrees: bool,
 }
 
 impl<T> Channel<T> {
+    /// Whether hosts shall make no block ack agreements.
+    pub fn agrees(&self) -> bool {
+        self.agrees
+    }
+
     pub fn new(config: Config) -> Result<Self, Error> {
         let recorder = Recorder::new(&config)?;
         let radios = config.macs().into_iter().zip(0..).collect();
@@ -104,10 +110,6 @@ impl<T> Channel<T> {
             name: radio.name.clone(),
             waypoints: radio.waypoints.clone(),
         };
-        let aggregates = config
-            .params
-            .edca
-            .is_some_and(|edca| edca.aggregation.is_some());
         let by_category = config.params.edca.is_some();
         let ways = config.stations.iter().map(way).collect();
         let mut medium = Medium::new(config.params, ways, config.losses);
@@ -136,7 +138,7 @@ impl<T> Channel<T> {
                 true => usize::MAX,
                 false => config.rts_threshold,
             },
-            aggregates,
+            agrees: by_category,
         })
     }
 
@@ -271,7 +273,7 @@ impl<T> Channel<T> {
         }
         // What goes together is decided here, for hosts of any kernel. A request that finds no answer
         // leaves its sender without an agreement; minstrel then believes that frames go one by one.
-        if self.aggregates && dot11::asks_for_block_ack(sent.bytes) {
+        if self.agrees && dot11::asks_for_block_ack(sent.bytes) {
             hosts.status(&sent.ticket, &once(true));
             return None;
         }

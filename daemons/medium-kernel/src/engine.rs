@@ -72,6 +72,11 @@ impl Engine {
         self.hosts.radio(address)
     }
 
+    /// Whether hosts shall make no block ack agreements.
+    pub fn agrees(&self) -> bool {
+        self.channel.as_ref().is_some_and(Channel::agrees)
+    }
+
     /// A radio sends a frame; none for one that the document does not name.
     pub fn sent(&mut self, now: Instant, radio: Option<usize>, frame: FrameOf<'_>) {
         let Some(radio) = radio else {

@@ -83,6 +83,12 @@ pub unsafe extern "C" fn hoplab_engine_radio(address: *const [u8; 6]) -> i32 {
     })
 }
 
+/// Whether hosts shall make no block ack agreements.
+#[no_mangle]
+pub extern "C" fn hoplab_engine_agrees() -> bool {
+    with(false, |engine| engine.agrees())
+}
+
 /// A radio sends a frame, at `now` in ns.
 ///
 /// # Safety

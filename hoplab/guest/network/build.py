@@ -49,6 +49,10 @@ def own_stations(plan: Plan, network: Network) -> None:
         if plan.radios:
             if plan.scenario.radio.queue == "fq_codel":
                 hwsim.hold_back(plan.scenario.radio.queue_frames)
+            if plan.scenario.radio.rules == "edca" and any(
+                cell.security == "wpa3" for cell in plan.scenario.cell
+            ):
+                hwsim.need_no_agreements()
             network.radios = radios = Radios()
             # A socket takes a millisecond of Python: one moves all radios.
             iw = stack.enter_context(IW())

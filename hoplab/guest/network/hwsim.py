@@ -37,6 +37,15 @@ def hold_back(frames: int) -> None:
         ) from None
 
 
+def need_no_agreements() -> None:
+    """Radios whose kernel leaves block ack agreements to the medium, protected ones too."""
+    if not LIMIT.exists():
+        raise MissingTool(
+            'security: "wpa3" with radio.rules = "edca", but this kernel encrypts its block ack '
+            'requests; run with --machine uml, or set "wpa2"'
+        )
+
+
 class hwsim_msg(genlmsg):  # type: ignore[misc]
     """The attributes of MAC80211_HWSIM that creating a radio needs."""
 

@@ -47,6 +47,7 @@ def check(scenario: Scenario) -> None:
         check_radio(scenario.radio)
         _queue(scenario)
     check_cells(scenario)
+    _agreements(scenario)
     _routing(scenario)
     check_ipv6(scenario)
     _losses(scenario)
@@ -140,6 +141,18 @@ def _queue(scenario: Scenario) -> None:
             raise ScenarioError(
                 f'{where}.queue_packets: {nic.queue_packets}, but radio.queue is "fq_codel", and '
                 "packets wait in Linux's queues; remove it"
+            )
+
+
+def _agreements(scenario: Scenario) -> None:
+    """Block ack requests of WPA3 are encrypted, so a medium outside the kernel cannot take them."""
+    if scenario.radio.rules != "edca" or scenario.network.medium != "daemon":
+        return
+    for i, cell in enumerate(scenario.cell):
+        if cell.security == "wpa3":
+            raise ScenarioError(
+                f'cell.{i}.security: "wpa3" with radio.rules = "edca" needs the medium in the '
+                'guest\'s kernel, but network.medium is "daemon"; set "wpa2"'
             )
 
 

@@ -54,6 +54,7 @@ static DECLARE_WAIT_QUEUE_HEAD(readers);
  */
 bool __weak hoplab_engine_start(const void *document, size_t length) { return false; }
 s32 __weak hoplab_engine_radio(const u8 *address) { return HOPLAB_UNKNOWN_RADIO; }
+bool __weak hoplab_engine_agrees(void) { return false; }
 void __weak hoplab_engine_sent(u64 now, const struct hoplab_frame *frame) {}
 void __weak hoplab_engine_advance(u64 now) {}
 u64 __weak hoplab_engine_due(void) { return NEVER; }
@@ -123,6 +124,17 @@ s32 hoplab_medium_radio(const u8 *address)
 		radio = hoplab_engine_radio(address);
 	local_irq_restore(flags);
 	return radio;
+}
+
+bool hoplab_medium_agrees(void)
+{
+	unsigned long flags;
+	bool agrees;
+
+	local_irq_save(flags);
+	agrees = is_on && hoplab_engine_agrees();
+	local_irq_restore(flags);
+	return agrees;
 }
 
 void hoplab_medium_send(const struct hoplab_frame *frame)

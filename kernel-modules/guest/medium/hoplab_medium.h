@@ -47,6 +47,8 @@ struct hoplab_outcome {
 /* hoplab_medium.c, for mac80211_hwsim. */
 bool hoplab_medium_is_on(void);
 s32 hoplab_medium_radio(const u8 *address);
+/* Whether the engine makes block ack agreements by itself, and hosts shall not. */
+bool hoplab_medium_agrees(void);
 void hoplab_medium_send(const struct hoplab_frame *frame);
 
 /* mac80211_hwsim.c, for hoplab_medium.c: in a softirq. False where nobody is there for it. */
@@ -58,6 +60,7 @@ void hwsim_medium_attach(void);
 /* The engine; all with interrupts off. */
 bool hoplab_engine_start(const void *document, size_t length);
 s32 hoplab_engine_radio(const u8 *address);
+bool hoplab_engine_agrees(void);
 void hoplab_engine_sent(u64 now, const struct hoplab_frame *frame);
 void hoplab_engine_advance(u64 now);
 u64 hoplab_engine_due(void);
