@@ -25,6 +25,7 @@ HOMES = {
     "run": "run",
     "check": "check",
     "schema": "check",
+    "lock": "lock",
     "exec": "execute",
     "mininet": "mininet",
     "shell": "shell",

@@ -15,13 +15,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hoplab.host.machine import addition, confined, kernel, select
+from hoplab.host.machine import addition, confined, equip, kernel, select
 from hoplab.host.machine.clock import START_NS
 from hoplab.host.machine.sealed import SHORT, Machine
 from hoplab.model.errors import MissingTool, ScenarioError
 from hoplab.model.resources import IS_CHECKOUT, PROJECT
+from hoplab.model.scenario.program import Additions
 
 INIT = Path(__file__).with_name("init")
+NOTHING = Additions()
 MEMORY_MB = 2048
 MOST_RADIOS = 100
 """That mac80211_hwsim makes when it is loaded."""
@@ -95,6 +97,8 @@ class SealedGuest(Guest):
     out: Path | None = None
     access_points: bool = False
     """Whether it gets the machine's addition for them."""
+    additions: Additions = NOTHING
+    """What programs find beside the machine's own."""
 
     @property
     def kernel(self) -> Path:
@@ -115,7 +119,11 @@ class SealedGuest(Guest):
         if self.access_points:
             # A link would lead nowhere in the guest.
             shutil.copyfile(self._addition(), folder / addition.NAME)
-        _write(folder, [addition.UNPACK] if self.access_points else [], argv)
+        lines = [addition.UNPACK] if self.access_points else []
+        if equip.NAME in self.machine.files:
+            shutil.copyfile(self.machine.folder / equip.NAME, folder / equip.NAME)
+            lines.append(equip.UNPACK)
+        _write(folder, [*lines, *equip.declared(self.additions)], argv)
 
     def _addition(self) -> Path:
         if addition.NAME not in self.machine.files:

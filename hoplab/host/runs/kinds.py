@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hoplab.guest.system.processes import program
-from hoplab.host.machine import confined, guests, host, memory, select, uml
+from hoplab.host.machine import confined, equip, guests, host, memory, select, uml
 from hoplab.host.machine.guests import Boot, Guest, OpenGuest, SealedGuest
 from hoplab.host.machine.pace import Pace
 from hoplab.host.machine.sealed import Machine
@@ -59,6 +59,16 @@ class Kind(ABC):
         """What a stream calls it: the kernel's own kind, whoever takes part."""
         return self.name
 
+    def equipped(self, scenario: Scenario) -> Kind:
+        """With the packages that the scenario names. Raises `ScenarioError` where this kind of
+        machine has none of its own, `MissingTool` for what cannot be had."""
+        if scenario.machine.is_sealed:
+            raise ScenarioError(
+                "machine.packages: go into a sealed machine, and this would have the programs of "
+                'this computer; use "hoplab run", without --machine host or a builder of others'
+            )
+        return self
+
     @abstractmethod
     def require(self, scenario: Scenario) -> None:
         """Raise the `HoplabError` of the first thing that keeps the scenario from running."""
@@ -97,6 +107,9 @@ class Sealed(Runnable):
     def sealed(self) -> Machine:
         return self.machine
 
+    def equipped(self, scenario: Scenario) -> Sealed:
+        return Sealed(equip.equipped(self.machine, scenario.machine))
+
     def require(self, scenario: Scenario) -> None:
         """A sealed machine holds what builds the network, unless others do."""
         _refuse_found(scenario)
@@ -112,8 +125,9 @@ class Sealed(Runnable):
             )
 
     def run(self, scenario: Scenario, out: Path, watched: Watched) -> int:
-        guest = SealedGuest(self.machine, out, access_points=bool(scenario.cell))
-        return _run_guest(guest, self._command, scenario, watched)
+        guest = SealedGuest(self.machine, out, bool(scenario.cell), scenario.machine)
+        more_mb = equip.memory_mb(self.machine)
+        return _run_guest(guest, self._command, scenario, watched, more_mb)
 
     def shown(self, scenario: Scenario) -> str:
         whose = f"machine {self.machine.id}, {self.machine.root}"
@@ -282,11 +296,13 @@ def _refuse_found(scenario: Scenario) -> None:
         )
 
 
-def _run_guest(guest: Guest, command: list[str], scenario: Scenario, watched: Watched) -> int:
+def _run_guest(
+    guest: Guest, command: list[str], scenario: Scenario, watched: Watched, more_mb: int = 0
+) -> int:
     return uml.run_guest(
         guest,
         command,
-        Boot(memory_mb(scenario), scenario.seed),
+        Boot(memory_mb(scenario) + more_mb, scenario.seed),
         Streams(stderr=subprocess.DEVNULL, on_line=watched.on_line),
         watched.limits,
         watched.pace,

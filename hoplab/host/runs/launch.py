@@ -7,7 +7,7 @@ import json
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hoplab.guest.system import signals
@@ -75,8 +75,10 @@ def perform(request: RunRequest, observers: Observers = NOBODY) -> Manifest:
     Results so far are kept and turned into tables when the run fails. Raises the `HoplabError` of
     what went wrong.
     """
-    scenario, machine = request.scenario, request.machine
-    machine.require(scenario)
+    scenario = request.scenario
+    request.machine.require(scenario)
+    machine = request.machine.equipped(scenario)
+    request = replace(request, machine=machine)
     out = folder.made(request.out, request.source)
     with folder.held(out):
         folder.fill(out, scenario, request.source)
@@ -143,6 +145,7 @@ def shell(scenario: Scenario, out: Path, machine: Attendable) -> int:
     """A prompt on the scenario's network, with ``out`` for its logs; returns its status."""
     uml.require_commands()
     machine.require(scenario)
+    machine.equipped(scenario)
     folder.fill(out, scenario, None)
     return machine.prompt(scenario, out)
 

@@ -32,6 +32,26 @@ FileName = Annotated[
 """Relative, and never upwards."""
 
 
+DebName = Annotated[str, Field(strict=True, pattern=r"^[a-z0-9][a-z0-9+.-]{1,99}$")]
+WheelName = Annotated[
+    str,
+    Field(
+        strict=True, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}==[A-Za-z0-9][A-Za-z0-9.+!]{0,49}$"
+    ),
+]
+UserName = Annotated[str, Field(strict=True, pattern=r"^[a-z_][a-z0-9_-]{0,30}$")]
+FolderName = Annotated[
+    str, Field(strict=True, max_length=200, pattern=r"^(/[A-Za-z0-9_][A-Za-z0-9_.-]*)+$")
+]
+"""From the root, and never upwards."""
+THERE_ALREADY = ("root", "nobody", "nogroup")
+LOCK_LINE = re.compile(
+    r"(deb [a-z0-9][a-z0-9+.-]* [A-Za-z0-9][A-Za-z0-9.+:~-]*"
+    r"|wheel [A-Za-z0-9][A-Za-z0-9._-]* [A-Za-z0-9][A-Za-z0-9.+!]*) [0-9a-f]{64}"
+)
+"""A package by its kind, name, version and SHA-256."""
+
+
 class Additions(Table):
     """What programs find beside the machine's own."""
 
@@ -46,6 +66,61 @@ class Additions(Table):
         "the same by name: text, or `base64:` and octets; a resolved scenario has those of `add` "
         "here",
     )
+    packages: tuple[DebName, ...] = key(
+        (),
+        "Debian packages, with what they depend on, in the versions of the lock; their scripts do "
+        "not run",
+        max_length=100,
+    )
+    python: tuple[WheelName, ...] = key(
+        (),
+        "wheels of the Python registry for the machine's Python, as `name==version`, with what "
+        "they depend on",
+        max_length=100,
+    )
+    lock: FileName = key(
+        "packages.lock", "the file beside the scenario that `hoplab lock` writes for both"
+    )
+    locked: Text = key(
+        "", "what that file says: each package with its SHA-256; a resolved scenario has it here"
+    )
+    users: tuple[UserName, ...] = key(
+        (), "users that programs look up, each with a group of its name", max_length=100
+    )
+    folder: dict[FolderName, UserName] = key(
+        {}, "folders that programs need in the root, each with the user that owns it"
+    )
+
+    @field_validator("locked")
+    @classmethod
+    def _lines(cls, value: str) -> str:
+        for line in value.splitlines():
+            if line and not line.startswith("#") and not LOCK_LINE.fullmatch(line):
+                raise ValueError(
+                    f"{line[:80]!r} is no line of a lock, as KIND NAME VERSION SHA256; "
+                    "make it again with 'hoplab lock'"
+                )
+        return value
+
+    @model_validator(mode="after")
+    def _known(self) -> Additions:
+        for user in self.users:
+            if user in THERE_ALREADY or self.users.count(user) > 1:
+                raise ValueError(f"users: there is a {user!r} already")
+        for folder, user in self.folder.items():
+            if user not in self.users and user not in THERE_ALREADY[:2]:
+                raise ValueError(f"folder: {folder}: no user {user!r}; declare it in users")
+        return self
+
+    @property
+    def asked(self) -> str:
+        """The line of a lock that says what it is for."""
+        return f"# for: {' '.join([*self.packages, *self.python])}"
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether only a sealed machine can have them."""
+        return bool(self.packages or self.python or self.locked or self.users or self.folder)
 
 
 class Ready(Table):

@@ -23,6 +23,7 @@ from hoplab.model.scenario.program import Additions, Program
 OCTETS = "base64:"
 MAX_FILES = 1000
 MAX_FILES_BYTES = 8 << 20
+MAX_LOCK_BYTES = 1 << 20
 MAX_ADDED = MAX_FILES_BYTES * 4 // 3
 """Of a program: a scenario holds them."""
 
@@ -63,10 +64,31 @@ def added(machine: Additions, folder: Path) -> Additions:
         raise ScenarioError(
             f"machine.add: more than {MAX_FILES_BYTES >> 20} MiB; leave out what no program needs"
         )
+    kept = {"users": machine.users, "folder": machine.folder, "locked": _locked(machine, folder)}
     try:
-        return Additions.model_validate({"file": files})
-    except ValueError as error:
-        raise ScenarioError(f"machine.add: {_first_line(error)}") from None
+        return Additions.model_validate({"file": files, **kept})
+    except ValidationError as error:
+        first = _first_line(error).replace("Value error, ", "")
+        if first.startswith("locked: "):
+            first = first.replace("locked", f"lock: {machine.lock}", 1)
+            raise ScenarioError(f"machine.{first}") from None
+        raise ScenarioError(f"machine.add: {first}") from None
+
+
+def _locked(machine: Additions, folder: Path) -> str:
+    """The lock of the packages that are asked for, of which it has to be."""
+    if not (machine.packages or machine.python):
+        return machine.locked
+    path = folder / machine.lock
+    todo = "make it with 'hoplab lock FILE', FILE being the scenario"
+    try:
+        text = content(path, MAX_LOCK_BYTES).decode()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "is no text"
+        raise ScenarioError(f"machine.lock: {path}: {why}; {todo}") from None
+    if machine.asked not in text.splitlines():
+        raise ScenarioError(f"machine.lock: {path}: is of other packages than are named; {todo}")
+    return text
 
 
 def early(plan: Plan) -> tuple[Program, ...]:
@@ -144,8 +166,13 @@ def _octets(path: Path, key: str) -> bytes:
 
 def check(scenario: Scenario, stations: list[str]) -> None:
     """Raise `ScenarioError` for the first contradiction in the programs of a resolved scenario."""
-    if scenario.machine.file and not scenario.program:
-        raise ScenarioError("machine.add: acts on nothing: there is no [[program]]; remove it")
+    if scenario.machine != Additions() and not scenario.program:
+        raise ScenarioError("machine: acts on nothing: there is no [[program]]; remove it")
+    if scenario.machine.is_sealed and any(program.host for program in scenario.program):
+        raise ScenarioError(
+            "machine.packages: go into a sealed machine, and host = true takes programs of this "
+            "computer; leave out one of them"
+        )
     names: set[str] = {str(flow.name) for flow in scenario.flow}
     for i, program in enumerate(scenario.program):
         if program.station not in stations:

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything that packages of a scenario depend on, each by its SHA-256: `hoplab lock`."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from hoplab.host.machine import archive
+from hoplab.host.machine.archive import Apt, Package
+from hoplab.model.errors import MissingTool
+from hoplab.model.scenario.program import Additions
+
+SCRIPTS_ALONE = (
+    *("dpkg", "perl-base", "debconf", "adduser", "init-system-helpers", "passwd", "tar", "login"),
+    *("libdebconfclient0", "lsb-base", "sysvinit-utils", "mount", "util-linux", "procps"),
+)
+"""What packages depend on for their own scripts, which do not run."""
+OF_THE_ROOT = (
+    *("libc6", "libc-bin", "libgcc-s1", "gcc-12-base", "base-files", "zlib1g"),
+    *("python3", "python3-minimal", "libpython3-stdlib", f"python{archive.PYTHON}"),
+    *(f"python{archive.PYTHON}-minimal", f"libpython{archive.PYTHON}-minimal"),
+    f"libpython{archive.PYTHON}-stdlib",
+)
+"""What every root has in its own way."""
+TO_INSTALL = re.compile(r"^Inst (\S+) (?:\[\S+\] )?\((\S+) ", re.MULTILINE)
+WHEEL = re.compile(r"([A-Za-z0-9._]+)-([A-Za-z0-9.+!_]+?)-.*\.whl")
+
+
+def lock(additions: Additions) -> str:
+    """The text of the lock of all that ``additions`` name, of the archives as they are now.
+
+    Raises `MissingTool` for a package that there is not, and where no archive can be reached.
+    """
+    date = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    packages = _debs(additions.packages) + _wheels(additions.python)
+    head = ["# Made by 'hoplab lock'.", additions.asked, f"# archive of {date}"]
+    return "\n".join([*head, *(package.line() for package in packages)]) + "\n"
+
+
+def _debs(names: tuple[str, ...]) -> list[Package]:
+    if not names:
+        return []
+    with tempfile.TemporaryDirectory(prefix="hoplab-lock-") as folder:
+        try:
+            apt = Apt(Path(folder))
+            apt("apt-get", "update", "-qq", "--error-on=any")
+            told = apt("apt-get", "install", "-s", "--no-install-recommends", *names)
+            left_out = {*SCRIPTS_ALONE, *OF_THE_ROOT} - set(names)
+            found = [one for one in TO_INSTALL.findall(told) if one[0] not in left_out]
+            records = apt("apt-cache", "show", *(f"{name}={version}" for name, version in found))
+        except MissingTool as error:
+            raise MissingTool(
+                f"machine.packages: {str(error).removeprefix('E: ')}; expected were names of "
+                f"Debian {archive.RELEASE}'s packages, and its archive at hand"
+            ) from None
+    hashes = {}
+    for record in records.split("\n\n"):
+        fields = dict(re.findall(r"^(Package|Version|SHA256): (\S+)$", record, re.MULTILINE))
+        if len(fields) == 3:
+            hashes[fields["Package"], fields["Version"]] = fields["SHA256"]
+    return [Package("deb", name, version, hashes[name, version]) for name, version in sorted(found)]
+
+
+def _wheels(requirements: tuple[str, ...]) -> list[Package]:
+    if not requirements:
+        return []
+    with tempfile.TemporaryDirectory(prefix="hoplab-lock-") as folder:
+        options = ["-q", "--disable-pip-version-check", "-d", folder, "--only-binary=:all:"]
+        options += ["--implementation", "cp", "--python-version", archive.PYTHON]
+        options += ["--platform", "manylinux_2_17_x86_64"]
+        for abi in ("cp" + archive.PYTHON.replace(".", ""), "abi3", "none"):
+            options += ["--abi", abi]
+        done = subprocess.run(
+            [sys.executable, "-m", "pip", "download", *options, *requirements],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
+            raise MissingTool(
+                f"machine.python: {(said or ['pip failed'])[-1].removeprefix('ERROR: ')}; expected "
+                f"were packages with wheels for Python {archive.PYTHON}, and the registry at hand"
+            )
+        packages = []
+        for path in sorted(Path(folder).iterdir()):
+            found = WHEEL.fullmatch(path.name)
+            if found is None:
+                raise MissingTool(f"machine.python: {path.name}: is no wheel")
+            packages.append(Package("wheel", found[1], found[2], archive.sha256_of(path)))
+    return packages

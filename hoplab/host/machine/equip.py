@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A machine with packages that a scenario names: another machine, which has them in an archive.
+
+Its identity depends on every octet of them, so a run on it packs and verifies as any other does.
+They are in memory beside the root, and never in the place of a file of it: a run's own course does
+not depend on what its programs need.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import math
+import os
+import shlex
+import shutil
+import subprocess
+import tarfile
+import tempfile
+import zipfile
+from pathlib import Path
+
+from hoplab.host.machine import archive, cpio, memory, root, sealed, store
+from hoplab.host.machine.archive import Package
+from hoplab.host.machine.cpio import Entry
+from hoplab.host.machine.sealed import SHORT, Machine
+from hoplab.model.errors import Damaged, MissingTool
+from hoplab.model.scenario.program import Additions
+
+NAME = "packages.cpio"
+"""Its file in such a machine's folder, and in a guest's."""
+UNPACK = f"(cd / && busybox cpio -idmu </run/host/{NAME} 2>/dev/null)"
+ADDED = "added"
+"""In a machine's description: SHA-256 of the lock that it has the packages of."""
+SITE = f"usr/local/lib/python{archive.PYTHON}/dist-packages"
+"""Where the root's interpreter looks for a user's packages; the lab has a path of its own."""
+WITHOUT = ("usr/share/man/", "usr/share/info/", "usr/share/locale/", "usr/share/lintian/")
+DOCUMENTS = "usr/share/doc/"
+LARGEST_BYTES = 512 << 20
+KEPT = 8
+FIRST_ID = 100
+"""Of the users that a scenario declares, in their order."""
+
+
+def equipped(machine: Machine, additions: Additions) -> Machine:
+    """The machine with the packages that ``additions`` are locked to, made where it is not there.
+
+    Raises `MissingTool` for packages that cannot be had, or have other octets than the lock's.
+    """
+    if not additions.locked:
+        return machine
+    lock = hashlib.sha256(additions.locked.encode()).hexdigest()
+    if ADDED in machine.description:
+        if machine.description[ADDED] != lock:
+            raise MissingTool(
+                f"machine {machine.id[:SHORT]}: has other packages than the scenario's lock says; "
+                "take a machine without"
+            )
+        return machine
+    recipe = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
+    key = hashlib.sha256(f"{machine.id} {lock} {recipe}".encode()).hexdigest()
+    note = store.cache() / "equipped" / key
+    try:
+        made = store.find(note.read_text(encoding="ascii"))
+        sealed.check(made, store.stamps())
+        os.utime(note)
+        return made
+    except (OSError, MissingTool, Damaged):
+        made = _made(machine, additions.locked, lock)
+    with store.writing_to(note.parent):
+        note.parent.mkdir(parents=True, exist_ok=True)
+        note.write_text(made.id, encoding="ascii")
+    _prune(note.parent)
+    return made
+
+
+def _prune(notes: Path) -> None:
+    """Forget those that no run has taken lately."""
+    with contextlib.suppress(OSError):  # two at once forget the same
+        found = sorted(notes.iterdir(), key=lambda path: path.stat().st_mtime_ns, reverse=True)
+        for note in found[KEPT:]:
+            shutil.rmtree(store.folder() / note.read_text(encoding="ascii"), ignore_errors=True)
+            note.unlink()
+
+
+def _made(machine: Machine, locked: str, lock: str) -> Machine:
+    packages = _fetched(locked)
+    licences: dict[str, bytes] = {}
+    entries: dict[str, Entry] = {}
+    for package, path in packages.items():
+        unpack = _of_deb if package.kind == "deb" else _of_wheel
+        entries |= unpack(package, path, licences)
+    there = {name for name, _ in cpio.load(machine.root.read_bytes())}
+    archived = cpio.dump({name: entry for name, entry in entries.items() if name not in there})
+    if len(archived) > LARGEST_BYTES:
+        raise MissingTool(
+            f"machine.packages: they come to {len(archived) >> 20} MiB; at most "
+            f"{LARGEST_BYTES >> 20} go into a guest"
+        )
+    with store.new_folder() as folder:
+        for name in machine.files:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(machine.folder / name, folder / name)
+        new = {NAME: archived} | {f"licences/added/{name}": text for name, text in licences.items()}
+        for name, content in new.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(content)
+        facts = {
+            name: {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+            for name, content in new.items()
+        }
+        description = {
+            **machine.description,
+            "files": {**machine.files, **facts},
+            "packages": [*machine.description["packages"], *map(vars, packages)],
+            ADDED: lock,
+        }
+        made = store.adopt(folder, description)
+    if store.is_trusted(machine):
+        store.trust(made)
+    return made
+
+
+def _fetched(locked: str) -> dict[Package, Path]:
+    with tempfile.TemporaryDirectory(prefix="hoplab-lock-") as name:
+        lock = Path(name) / "lock"
+        lock.write_text(locked, encoding="utf-8")
+        try:
+            return archive.fetch(lock, store.cache() / "packages")
+        except MissingTool as error:
+            why = str(error).removesuffix(f"; {archive.RELOCK}")
+            raise MissingTool(
+                f"machine.packages: {why}; 'hoplab lock FILE' takes what there is today"
+            ) from None
+
+
+def _of_deb(package: Package, path: Path, licences: dict[str, bytes]) -> dict[str, Entry]:
+    """Its files, by their places in the root; none of its scripts is looked at."""
+    done = subprocess.run(["dpkg-deb", "--fsys-tarfile", str(path)], capture_output=True)
+    if done.returncode != 0:
+        raise MissingTool(f"{package.name}: cannot be unpacked: {done.stderr.decode().strip()}")
+    entries: dict[str, Entry] = {}
+    with tarfile.open(fileobj=io.BytesIO(done.stdout)) as tar:
+        for member in tar:
+            name = _place(member.name)
+            if name == f"{DOCUMENTS}{package.name}/copyright" and member.isfile():
+                licences[f"debian/{package.name}"] = _content(tar, member)
+            if not name or name.startswith((*WITHOUT, DOCUMENTS)) or name in root.MERGED:
+                continue
+            if member.isdir():
+                entries[name] = Entry.folder()
+            elif member.issym():
+                entries[name] = Entry.link(member.linkname)
+            elif member.islnk() and (same := entries.get(_place(member.linkname))):
+                entries[name] = same
+            elif member.isfile():
+                entries[name] = Entry.file(_content(tar, member), bool(member.mode & 0o100))
+    return entries
+
+
+def _place(name: str) -> str:
+    """Below the root, whose old folders are links into /usr; empty for a way out of it."""
+    name = name.removeprefix("./").strip("/")
+    parts = name.split("/")
+    if ".." in parts or name == ".":
+        return ""
+    return f"usr/{name}" if parts[0] in root.MERGED and len(parts) > 1 else name
+
+
+def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    file = tar.extractfile(member)
+    assert file is not None
+    return file.read()
+
+
+def _of_wheel(package: Package, path: Path, licences: dict[str, bytes]) -> dict[str, Entry]:
+    entries = {}
+    with zipfile.ZipFile(path) as wheel:
+        for name in wheel.namelist():
+            if name.endswith("/") or ".data/" in name or not _place(name):
+                continue
+            content, base = wheel.read(name), Path(name).name
+            if ".dist-info/" in name and base.upper().startswith(("LICEN", "COPYING", "NOTICE")):
+                licences[f"python/{package.name}/{base}"] = content
+            entries[f"{SITE}/{name}"] = Entry.file(content)
+    return entries
+
+
+def memory_mb(machine: Machine) -> int:
+    """What a guest needs beside: the archive, whose files are in its memory."""
+    size = int(machine.files[NAME]["size"]) if NAME in machine.files else 0
+    return math.ceil(size / memory.MEGABYTE / memory.STEP_MB) * memory.STEP_MB
+
+
+def declared(additions: Additions) -> list[str]:
+    """Commands of a sealed guest's that make the users and folders that programs need there."""
+    lines = []
+    for number, user in enumerate(additions.users, FIRST_ID):
+        lines.append(f"echo {user}:x:{number}:{number}::/:/bin/false >>/etc/passwd")
+        lines.append(f"echo {user}:x:{number}: >>/etc/group")
+    for folder, user in additions.folder.items():
+        place = shlex.quote(folder)
+        lines.append(f"mkdir -p {place} && busybox chown {user}:{user} {place}")
+    return lines
