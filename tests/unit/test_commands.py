@@ -64,7 +64,8 @@ def test_what_would_be_run_is_printed_and_nothing_run(
 ) -> None:
     file = tmp_path / "a.toml"
     file.write_text(SCENARIO)
-    machine = SimpleNamespace(kernel=Path("/m/linux"), root=Path("/m/root.cpio"), id="abc")
+    paths = {"kernel": Path("/m/linux"), "root": Path("/m/root.cpio")}
+    machine = SimpleNamespace(**paths, id="abc", files={})
     monkeypatch.setattr(select, "chosen", lambda file=None: machine)
     facts = {"confinement": "x", "environment": {"A": "b c"}}
     monkeypatch.setattr(confined, "_facts", lambda: facts)
@@ -96,7 +97,7 @@ def test_what_is_printed_is_what_a_run_starts(
     monkeypatch.setattr(confined, "launched", launched)
     monkeypatch.setattr(uml.subprocess, "Popen", popen)
     scenario = resolve(parse({"topology": {"kind": "chain", "stations": 2}, "seed": 5}, "test"))
-    machine = Sealed(Machine(tmp_path, "abc", {"packages": [], "hoplab": "1"}))
+    machine = Sealed(Machine(tmp_path, "abc", {"packages": [], "hoplab": "1", "files": {}}))
     with pytest.raises(GuestFailed, match="was started"):
         machine.run(scenario, tmp_path, Watched(print, Limits()))
     said = machine.shown(scenario).splitlines()

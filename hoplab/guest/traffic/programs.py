@@ -105,7 +105,8 @@ def command(task: Task) -> list[str]:
     if found is None:
         raise MissingTool(
             f"program {task.name}: run: there is no {word!r} on this machine; put it into files "
-            f"(run = './{Path(word).name}'), or take this computer's with host = true"
+            f"(run = './{Path(word).name}'), name its package in machine.packages, or take this "
+            "computer's with host = true"
         )
     return [found, *arguments]
 

@@ -130,8 +130,10 @@ class Sealed(Runnable):
         return _run_guest(guest, self._command, scenario, watched, more_mb)
 
     def shown(self, scenario: Scenario) -> str:
-        whose = f"machine {self.machine.id}, {self.machine.root}"
-        return _shown_guest(SealedGuest(self.machine), self._command, scenario, whose)
+        machine = equip.equipped(self.machine, scenario.machine)
+        whose = f"machine {machine.id}, {machine.root}"
+        more_mb = equip.memory_mb(machine)
+        return _shown_guest(SealedGuest(machine), self._command, scenario, whose, more_mb)
 
     @property
     def _command(self) -> list[str]:
@@ -309,9 +311,11 @@ def _run_guest(
     ).exit_status
 
 
-def _shown_guest(guest: Guest, command: list[str], scenario: Scenario, whose: str) -> str:
+def _shown_guest(
+    guest: Guest, command: list[str], scenario: Scenario, whose: str, more_mb: int = 0
+) -> str:
     values = [f"{key}={value}" for key, value in confined.environment().items()]
-    kernel = guest.command(Boot(memory_mb(scenario), scenario.seed))
+    kernel = guest.command(Boot(memory_mb(scenario) + more_mb, scenario.seed))
     return "\n".join(
         (
             f"# the guest, in a folder of its own ({whose}), confined by {confined.confinement()}",
