@@ -21,7 +21,7 @@ LIMITS = (
     "compute in no time",
     "Propagation delay is zero",
     "ELFN and Split-TCP are for IPv4",
-    "no security boundary against the user who starts it",
+    "no virtual machine's boundary",
     "x86_64",
 )
 """What docs/not-for.md builds on. Where a limit is lifted, take it out of both pages."""

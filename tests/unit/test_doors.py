@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 
 from hoplab.host.machine import pack, select, store, trust
+from hoplab.host.machine.sealed import Machine
 from hoplab.host.results import digests
 from hoplab.host.runs import again, launch
 from hoplab.many.store import again as stored
@@ -302,3 +303,20 @@ def test_a_port_that_is_taken_is_told_in_a_line(tmp_path: Path) -> None:
         port = taken.getsockname()[1]
         with pytest.raises(HoplabError, match=f"port {port}: cannot be used"):
             serve.Server(Store(tmp_path), tmp_path, port)
+
+
+def test_programs_of_others_ask_where_nothing_confines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even on this user's own machine, each time."""
+    machine = Machine(Path(), "0" * 64, {})
+    monkeypatch.setattr(store, "is_trusted", lambda machine: True)
+    monkeypatch.setattr(store, "trust", lambda machine: None)
+    for mode, refused in (("landlock", False), ("namespace", False), ("none", True)):
+        monkeypatch.setattr(trust.confined, "confinement", lambda mode=mode: mode)
+        trust.require(machine, "x")
+        if not refused:
+            trust.require(machine, "x", programs=True)
+            continue
+        for _ in range(2):
+            with pytest.raises(MissingTool, match=r"x: has programs of others: .*--trust"):
+                trust.require(machine, "x", programs=True)
+            trust.require(machine, "x", given=True, programs=True)

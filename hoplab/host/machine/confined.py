@@ -28,13 +28,20 @@ def environment() -> dict[str, str]:
     return dict(_facts()["environment"])
 
 
-def launched(core: int, writable: Sequence[str], command: Sequence[str]) -> list[str]:
-    """The command line that starts ``command`` on a core, able to write to ``writable`` alone."""
+def launched(
+    core: int,
+    writable: Sequence[str],
+    command: Sequence[str],
+    readable: Sequence[str] | None = None,
+) -> list[str]:
+    """The command line that starts ``command`` on a core, able to write to ``writable`` alone, and
+    to read beside that ``readable`` alone where it is given."""
     wanted = {
         "parent": os.getpid(),
         "core": core,
         "confinement": confinement(),
         "writable": writable,
+        "readable": readable,
         "command": command,
     }
     return [*_launcher(), json.dumps(wanted)]

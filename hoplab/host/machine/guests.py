@@ -79,6 +79,11 @@ class Guest(ABC):
     def writable(self) -> list[str]:
         """Folders of the host that the guest may write to, beside its own."""
 
+    def readable(self) -> list[str] | None:
+        """Files and folders of the host that the guest may read, beside those; None where it is
+        made to have all that its user has."""
+        return None
+
     @abstractmethod
     def prepare(self, folder: Path, argv: Sequence[str], boot: Boot, terminal: str) -> None:
         """Fill the guest's own folder: its root, and its job, which is ``argv``. ``terminal`` is
@@ -110,6 +115,11 @@ class SealedGuest(Guest):
 
     def writable(self) -> list[str]:
         return [] if self.out is None else [str(self.out.resolve())]
+
+    def readable(self) -> list[str]:
+        """The machine, which may be a stranger's, as the programs of its run may be."""
+        files = [self.kernel.absolute(), self.kernel.resolve(), self.machine.root.resolve()]
+        return [str(path) for path in files]
 
     def prepare(self, folder: Path, argv: Sequence[str], boot: Boot, terminal: str) -> None:
         """A sealed guest's own init finds all that it is given below its kernel's current

@@ -14,20 +14,33 @@ from hoplab.host.machine.sealed import SHORT, Machine
 from hoplab.model.errors import HoplabError, MissingTool
 
 CONFINED = (
-    "its kernel runs here as you; it can read what you can read, write to its run's folder "
-    "only and open no connection"
+    "its kernel runs here as you; it can read itself and its run's folder only, write to the "
+    "latter and open no connection"
 )
 FREE = (
     "its kernel runs here as you and nothing confines it on this host: it can read, write and "
     "send whatever you can"
 )
 
+PROGRAMS = (
+    "nothing confines a guest on this host: as its root they can read, write and send whatever "
+    "you can"
+)
 
-def require(machine: Machine, source: object, given: bool = False) -> None:
-    """Raise `MissingTool` unless the user trusts ``machine``, which ``source`` wants to run.
+
+def require(machine: Machine, source: object, given: bool = False, programs: bool = False) -> None:
+    """Raise `MissingTool` unless the user trusts ``machine``, which ``source`` wants to run, and
+    the ``programs`` of it where nothing confines them on this host.
 
     ``given`` is the user's ``--trust``; without it, who sits at a terminal is asked.
     """
+    if programs and confined.confinement() == "none":
+        if not given and not _agreed(f"{source}: has programs of others: {PROGRAMS}"):
+            raise MissingTool(
+                f"{source}: has programs of others: {PROGRAMS}; --trust runs them all the same"
+            )
+        store.trust(machine)
+        return
     if store.is_trusted(machine) or (not given and _is_own(machine)):
         return
     risk = FREE if confined.confinement() == "none" else CONFINED

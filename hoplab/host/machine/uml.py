@@ -81,7 +81,11 @@ def run_guest(
             command.append(f"con3=fd:{LINE_FD},fd:{LINE_FD}")
         started = time.monotonic()
         with _held_signals():
-            process = _started(confined.launched(core.number, may_write, command), folder, streams)
+            process = _started(
+                confined.launched(core.number, may_write, command, guest.readable()),
+                folder,
+                streams,
+            )
             stack.callback(_end, process)
         watch = stack.enter_context(
             contextlib.closing(Watch(process, binary, folder, core, limits or Limits()))

@@ -58,10 +58,10 @@ def _compare(
         raise NotReproduced(f"{name}: {damage[0]}{more}")
     if machine is None and manifest.machine is Where.GUEST and manifest.machine_hash is not None:
         machine = _machine(name, manifest)
-    if machine is not None:  # a stranger's, maybe, whatever the manifest says
-        trust.require(machine, name, given)
-        _say_differences(name, manifest, machine, say)
     scenario = parse(read_json(folder / "scenario.json"), f"{name}: scenario.json")
+    if machine is not None:  # a stranger's, maybe, whatever the manifest says
+        trust.require(machine, name, given, programs=bool(scenario.program))
+        _say_differences(name, manifest, machine, say)
     with tempfile.TemporaryDirectory(prefix="hoplab-verify-") as place:
         where = Path(place) / "again"
         if machine is not None:

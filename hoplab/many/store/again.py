@@ -62,7 +62,7 @@ def make(entry: Entry, out: Path, given: bool = False) -> None:
         )
     scenario = parse(entry.scenario, f"run {entry.key[:SHORT]}")
     own = machine_of(entry)
-    trust.require(own, f"run {entry.key[:SHORT]}", given)
+    trust.require(own, f"run {entry.key[:SHORT]}", given, programs=bool(scenario.program))
     try:
         manifest = perform(
             RunRequest(scenario, Sealed(own), out=out), Observers(on_results=report.render)

@@ -5,7 +5,8 @@ What a guest's process needs before its first instruction (core, confinement) ca
 inside; between fork and exec of a process with threads, Python must not run.
 This one has a single thread. Isolated and without site (``python -I -S``) it starts in 20 ms:
 
-    launcher '{"parent": …, "core": …, "confinement": …, "writable": […], "command": […]}'
+    launcher '{"parent": …, "core": …, "confinement": …, "writable": […],
+              "readable": […], "command": […]}'
     launcher --facts      say what is to be had of it
 """
 
@@ -49,7 +50,7 @@ def main(argument: str) -> None:
         if os.getppid() != wanted["parent"]:
             raise OSError(0, "who started it has gone")
         os.sched_setaffinity(0, {wanted["core"]})
-        confine.apply(wanted["confinement"], wanted["writable"])
+        confine.apply(wanted["confinement"], wanted["writable"], wanted.get("readable"))
         # Of every host file that a guest has in use its kernel keeps one open.
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

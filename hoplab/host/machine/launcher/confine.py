@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Take from a process, for good, the right to write anywhere but in the folders it is given.
+"""Take from a process, for good, the right to write anywhere but in the folders it is given, and
+to read elsewhere too where it is told what it may read.
 
 A guest's kernel is a process of its user, and who is root in the guest can mount any file of the
 host that the user may touch. Landlock (Linux 6.2 and newer) or else a user and mount namespace
@@ -13,6 +14,7 @@ import contextlib
 import ctypes
 import errno
 import os
+import stat
 import struct
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,8 +31,10 @@ FIRST_ABI = 3
 SCOPES_ABI = 6
 # include/uapi/linux/landlock.h: WRITE_FILE, REMOVE_DIR to MAKE_SYM, REFER, TRUNCATE.
 WRITE = 1 << 1 | sum(1 << bit for bit in range(4, 15))
-TO_FILES = 1 << 1 | 1 << 14
-"""What of it applies to a file."""
+READ = 1 << 0 | 1 << 2 | 1 << 3
+"""EXECUTE, READ_FILE and READ_DIR."""
+TO_FILES = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14
+"""What of both applies to a file."""
 DEVICES = 1 << 6 | 1 << 11
 """MAKE_CHAR and MAKE_BLOCK, which no folder is given."""
 BIND_AND_CONNECT_TCP = 1 << 0 | 1 << 1
@@ -46,7 +50,10 @@ X32_CALLS = 0x4000_0000
 
 CLONE_NEWNS, CLONE_NEWUSER = 0x00020000, 0x10000000
 MS_BIND, MS_REC, MS_PRIVATE = 0x1000, 0x4000, 0x40000
-MOUNT_SETATTR = 442
+MOUNT_SETATTR, PIVOT_ROOT = 442, 155
+MNT_DETACH = 2
+SCAFFOLD = "/dev"
+"""Every host has it, and nothing but files and folders in it is ever given to a guest."""
 AT_FDCWD, AT_RECURSIVE = -100, 0x8000
 ATTR_RDONLY, ATTR_NODEV = 1 << 0, 1 << 2
 PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 24, 38
@@ -57,12 +64,15 @@ DEVICE = "/dev/null"
 """What the guest's kernel opens for a console that nobody reads."""
 
 
-def apply(mode: str, writable: Sequence[str]) -> None:
-    """Bind this process and its children; raises OSError where ``mode`` is not to be had."""
+def apply(mode: str, writable: Sequence[str], readable: Sequence[str] | None = None) -> None:
+    """Bind this process and its children; raises OSError where ``mode`` is not to be had.
+
+    With ``readable`` they read and execute nothing beside it and what they may write.
+    """
     if mode == LANDLOCK:
-        _landlock(writable)
+        _landlock(writable, readable)
     elif mode == NAMESPACE:
-        _namespace(writable)
+        _namespace(writable, readable)
     if mode != NONE:
         _no_network()
 
@@ -71,21 +81,26 @@ def available() -> str:
     """The strongest mode that this process may use; tries them out and binds itself by it."""
     for mode in (LANDLOCK, NAMESPACE):
         with contextlib.suppress(OSError):
-            apply(mode, [])
+            apply(mode, [], [])
             return mode
     return NONE
 
 
-def _landlock(writable: Sequence[str]) -> None:
+def _landlock(writable: Sequence[str], readable: Sequence[str] | None) -> None:
     abi = _syscall(LANDLOCK_CREATE_RULESET, None, 0, CREATE_RULESET_VERSION)
     if abi < FIRST_ABI:
         raise OSError(0, f"Landlock is of version {abi}, {FIRST_ABI} is needed")
-    attributes = struct.pack("QQQ", WRITE, BIND_AND_CONNECT_TCP, ABSTRACT_SOCKETS_AND_SIGNALS)
+    read = 0 if readable is None else READ
+    attributes = struct.pack(
+        "QQQ", WRITE | read, BIND_AND_CONNECT_TCP, ABSTRACT_SOCKETS_AND_SIGNALS
+    )
     size = 24 if abi >= SCOPES_ABI else 16 if abi >= 4 else 8
     rules = _syscall(LANDLOCK_CREATE_RULESET, attributes, size, 0)
-    rights = dict.fromkeys(writable, WRITE & ~DEVICES) | {DEVICE: TO_FILES}
-    for path, allowed in rights.items():
+    rights = dict.fromkeys(readable or (), read)
+    rights |= dict.fromkeys([*writable, DEVICE], WRITE & ~DEVICES | read)
+    for path, wanted in rights.items():
         place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        allowed = wanted if stat.S_ISDIR(os.fstat(place).st_mode) else wanted & TO_FILES
         beneath = struct.pack("=Qi", allowed, place)
         _syscall(LANDLOCK_ADD_RULE, rules, RULE_PATH_BENEATH, beneath, 0)
         os.close(place)
@@ -94,7 +109,7 @@ def _landlock(writable: Sequence[str]) -> None:
     os.close(rules)
 
 
-def _namespace(writable: Sequence[str]) -> None:
+def _namespace(writable: Sequence[str], readable: Sequence[str] | None) -> None:
     user, group, here = os.getuid(), os.getgid(), Path.cwd()
     if user == 0:
         _call("unshare", CLONE_NEWNS)
@@ -104,6 +119,8 @@ def _namespace(writable: Sequence[str]) -> None:
         _write("/proc/self/uid_map", f"{user} {user} 1")
         _write("/proc/self/gid_map", f"{group} {group} 1")
     _call("mount", None, b"/", None, MS_REC | MS_PRIVATE, None)
+    if readable is not None:
+        _keep_alone([*readable, *writable, str(here), f"/proc/{os.getpid()}", DEVICE])
     for path in map(os.fsencode, [*writable, DEVICE]):
         _call("mount", path, path, None, MS_BIND | MS_REC, None)
     # A read-only mount still lets devices be written.
@@ -120,6 +137,33 @@ def _namespace(writable: Sequence[str]) -> None:
                 _prctl(PR_CAPBSET_DROP, capability)
     # An ordinary user's capabilities in the namespace end with the next exec.
     _prctl(PR_SET_NO_NEW_PRIVS, 1)
+
+
+def _keep_alone(paths: Sequence[str]) -> None:
+    """A root of these paths alone, put together over a folder that is none of them.
+
+    Of /proc it has this process: of others of the same user the kernel would show the whole root.
+    """
+    kept = {path: os.open(path, os.O_PATH) for path in sorted({*paths}, key=len)}
+    root = os.fsencode(SCAFFOLD)
+    _call("mount", b"none", root, b"tmpfs", 0, None)
+    for path, place in kept.items():
+        target = Path(f"{SCAFFOLD}{path}")
+        if stat.S_ISDIR(os.fstat(place).st_mode):
+            target.mkdir(parents=True, exist_ok=True)
+        else:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with contextlib.suppress(FileExistsError):
+                target.touch(exist_ok=False)
+        source = f"/proc/self/fd/{place}".encode()
+        _call("mount", source, os.fsencode(target), None, MS_BIND | MS_REC, None)
+    Path(f"{SCAFFOLD}/proc/self").symlink_to(str(os.getpid()))
+    _syscall(PIVOT_ROOT, root, root)
+    # The old root lies over the new one, at the same place.
+    _call("umount2", b"/", MNT_DETACH)
+    os.chdir("/")
+    for place in kept.values():
+        os.close(place)
 
 
 def _no_network() -> None:
