@@ -24,6 +24,8 @@ from hoplab.model.scenario.program import Additions
 
 INIT = Path(__file__).with_name("init")
 NOTHING = Additions()
+CPUINFO = "/proc/cpuinfo"
+"""Whose processor a guest has."""
 MEMORY_MB = 2048
 MOST_RADIOS = 100
 """That mac80211_hwsim makes when it is loaded."""
@@ -119,7 +121,7 @@ class SealedGuest(Guest):
     def readable(self) -> list[str]:
         """The machine, which may be a stranger's, as the programs of its run may be."""
         files = [self.kernel.absolute(), self.kernel.resolve(), self.machine.root.resolve()]
-        return [str(path) for path in files]
+        return [*map(str, files), CPUINFO]
 
     def prepare(self, folder: Path, argv: Sequence[str], boot: Boot, terminal: str) -> None:
         """A sealed guest's own init finds all that it is given below its kernel's current
