@@ -141,6 +141,16 @@ think = {{ kind = "exponential", mean = 0.05, high = 0.2 }}
         assert 0.2 < after["sent_s"] - before["t_s"] < 0.2002
     assert told["fixed"]["rate_per_s"] == pytest.approx(len(done) / 5, abs=1e-3)
     assert told["fixed"]["delivered_bytes"] == 1000 * len(done)
+    # Its connection is sampled, each way: what came is at most one exchange ahead of what counts.
+    samples = [s for s in results.load(tmp_path / "run1").rows("tcp") if s["t_s"] < 5]
+    for name, size, column in (("fixed", 100, "sent_bytes"), ("fixed<", 1000, "received_bytes")):
+        mine = [sample for sample in samples if sample["flow"] == name]
+        assert len(mine) > 40
+        for sample in mine:
+            complete = sum(row[column] for row in done if row["t_s"] <= sample["t_s"])
+            assert complete <= sample["delivered_bytes"] <= complete + size
+        # No queue is on the way, and neither end delays its acknowledgement of a pause.
+        assert mine[-1]["rtt_ms"] > 2 * one_way_ms(14 + 20 + 32)
     drawn = [row for row in rows if row["flow"] == "drawn"]
     sizes = [row["received_bytes"] for row in drawn]
     assert len(sizes) == 15 and len(set(sizes)) > 10 and 1 <= min(sizes) <= max(sizes) <= 1000

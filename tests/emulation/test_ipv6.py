@@ -2,6 +2,7 @@
 """IPv6 beside IPv4: flows, routing protocols, programs, and that stations say nothing unasked."""
 
 import json
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,9 @@ import dpkt
 import pytest
 
 from hoplab.host import results
+from hoplab.model.scenario.file import parse
+from hoplab.model.scenario.plan import plan
+from hoplab.model.scenario.resolve import resolve
 
 CHAIN = """
 topology = { kind = "chain", stations = 3 }
@@ -67,6 +71,7 @@ transactions = 10
 start_s = 5.5
 [measure]
 packets = true
+frames = true
 captures = ["n1:wlan0"]
 """
 
@@ -93,6 +98,24 @@ def test_flows_of_every_kind(tmp_path: Path, run_scenario: Callable[..., dict[st
     of_tcp = [row for row in packets if row["flow"] == "tcp"]
     assert sum(row["bytes"] for row in of_tcp if row["received_s"]) >= samples[-1]["acked_bytes"]
     assert {row["packet_id"] for row in packets} == {None}
+    # On the air they are told apart too: each hop of a segment has its ends.
+    own = plan(resolve(parse(tomllib.loads(text), "test")))
+    address = own.address_6
+    frames = results.load(tmp_path / "run1").rows("frames")
+    ends = (address["n0"], address["n2"])
+    segments = [f for f in frames if (f["packet_src"], f["packet_dst"]) == ends]
+    payload = {
+        (frame["src"], frame["seq"]): frame["payload_bytes"]
+        for frame in segments
+        if frame["protocol"] == "tcp" and frame["fate"] == "delivered" and frame["payload_bytes"]
+    }
+    for hop in ("n0", "n1"):
+        carried = sum(octets for (source, _), octets in payload.items() if source == hop)
+        assert carried >= samples[-1]["delivered_bytes"]
+    assert {frame["ttl"] for frame in segments if frame["src"] == "n0"} == {64}
+    assert {frame["ttl"] for frame in segments if frame["src"] == "n1"} == {63}
+    kinds = {frame["protocol"] for frame in frames if ":" in (frame["packet_src"] or "")}
+    assert kinds == {"tcp", "udp", "icmp"}
     # The capture has them as what they are.
     with (tmp_path / "run1" / "captures" / "n1-wlan0.pcapng").open("rb") as file:
         kinds = {dpkt.ethernet.Ethernet(data).type for _, data in dpkt.pcapng.Reader(file)}

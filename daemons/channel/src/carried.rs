@@ -2,7 +2,7 @@
 //! The packet in a frame, as far as records tell packets apart.
 
 use core::fmt;
-use core::net::Ipv4Addr;
+use core::net::{IpAddr, Ipv6Addr};
 
 use hoplab_wire::ieee80211::Frame;
 use hoplab_wire::{ipv4, tcp, udp};
@@ -23,6 +23,22 @@ const ETHERNET_HEADER: usize = 14;
 const DSR_HEADER: usize = 4;
 const DSR_LENGTH: usize = 2;
 
+/// Places in IPv6's header (RFC 8200 section 3).
+const IPV6_LENGTH: usize = 4;
+const IPV6_HOP_LIMIT: usize = 7;
+const IPV6_SOURCE: usize = 8;
+const IPV6_DESTINATION: usize = 24;
+const VERSION_6: u8 = 6;
+/// Extension headers that a destination's packet may have (RFC 8200 section 4).
+const HOP_BY_HOP: u8 = 0;
+const ROUTING: u8 = 43;
+const FRAGMENT: u8 = 44;
+const DESTINATION_OPTIONS: u8 = 60;
+const FRAGMENT_HEADER: usize = 8;
+/// No sender takes more; a stranger's frame must not make us walk for long.
+const MOST_EXTENSIONS: usize = 8;
+const PROTOCOL_ICMPV6: u8 = 58;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carried {
     pub protocol: &'static str,
@@ -31,13 +47,15 @@ pub struct Carried {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ip {
-    pub source: Ipv4Addr,
-    pub destination: Ipv4Addr,
-    /// IANA's number; of what DSR carries, its own.
+    pub source: IpAddr,
+    pub destination: IpAddr,
+    /// IANA's number; of what DSR or an extension header carries, its own.
     pub number: u8,
+    /// IPv6 has none, which is 0 here.
     pub identification: u16,
+    /// The hop limit of IPv6.
     pub ttl: u8,
-    /// Header and all, without DSR's options.
+    /// Header and all, without DSR's options and extension headers.
     pub bytes: usize,
     pub transport: Option<Transport>,
 }
@@ -69,15 +87,7 @@ fn of_ethertype(ethertype: u16, packet: &[u8]) -> Carried {
             Some(kind) if *kind > BATMAN_ADV_UNICAST => plain("other"),
             _ => plain("batman-adv"),
         },
-        ETHERTYPE_IPV6 => {
-            let babel = packet.get(IPV6_NEXT_HEADER) == Some(&PROTOCOL_UDP)
-                && packet
-                    .get(IPV6_HEADER..)
-                    .and_then(udp::ports)
-                    .map(|ports| ports.1)
-                    == Some(BABEL_PORT);
-            plain(if babel { "babel" } else { "other" })
-        }
+        ETHERTYPE_IPV6 => of_ipv6(packet).unwrap_or(plain("other")),
         _ => plain("other"),
     }
 }
@@ -113,27 +123,88 @@ fn of_ipv4(packet: &[u8]) -> Option<Carried> {
         None
     };
     let ip = Ip {
-        source: view.source(),
-        destination: view.destination(),
+        source: view.source().into(),
+        destination: view.destination().into(),
         number,
         identification: view.identification(),
         ttl: view.ttl(),
         bytes: view.header_len() + length,
         transport,
     };
-    let protocol = match (number, transport.map(|ends| ends.destination_port)) {
+    Some(named(ip))
+}
+
+fn of_ipv6(packet: &[u8]) -> Option<Carried> {
+    let header: &[u8; IPV6_HEADER] = packet.first_chunk()?;
+    if header[0] >> 4 != VERSION_6 {
+        return None;
+    }
+    let address = |at: usize| -> IpAddr {
+        let octets: [u8; 16] = core::array::from_fn(|i| header[at + i]);
+        Ipv6Addr::from(octets).into()
+    };
+    let said = usize::from(u16::from_be_bytes([
+        header[IPV6_LENGTH],
+        header[IPV6_LENGTH + 1],
+    ]));
+    // Only its beginning may be here, but what is behind it is padding.
+    let rest = &packet[IPV6_HEADER..];
+    let content = rest.get(..said).unwrap_or(rest);
+    let (number, payload) = behind_extensions(header[IPV6_NEXT_HEADER], content);
+    let length = said - (content.len() - payload.map_or(0, <[u8]>::len));
+    Some(named(Ip {
+        source: address(IPV6_SOURCE),
+        destination: address(IPV6_DESTINATION),
+        number,
+        identification: 0,
+        ttl: header[IPV6_HOP_LIMIT],
+        bytes: IPV6_HEADER + length,
+        transport: payload.and_then(|bytes| of_transport(number, bytes, length)),
+    }))
+}
+
+/// The number of what is behind IPv6's extension headers, and its octets; none of a packet that
+/// ends before, or that is a fragment other than the first.
+fn behind_extensions(first: u8, content: &[u8]) -> (u8, Option<&[u8]>) {
+    let (mut number, mut rest) = (first, content);
+    for _ in 0..MOST_EXTENSIONS {
+        let size = match (number, rest) {
+            (HOP_BY_HOP | ROUTING | DESTINATION_OPTIONS, [_, units, ..]) => {
+                (usize::from(*units) + 1) * 8
+            }
+            (FRAGMENT, [_, _, high, low, ..]) => {
+                // The upper 13 bits are the fragment's place (RFC 8200 section 4.5).
+                if u16::from_be_bytes([*high, *low]) >> 3 != 0 {
+                    return (rest[0], None);
+                }
+                FRAGMENT_HEADER
+            }
+            (HOP_BY_HOP | ROUTING | DESTINATION_OPTIONS | FRAGMENT, _) => return (number, None),
+            _ => return (number, Some(rest)),
+        };
+        number = rest[0];
+        match rest.get(size..) {
+            Some(behind) => rest = behind,
+            None => return (number, None),
+        }
+    }
+    (number, None)
+}
+
+fn named(ip: Ip) -> Carried {
+    let protocol = match (ip.number, ip.transport.map(|ends| ends.destination_port)) {
         (PROTOCOL_UDP, Some(BATMAND_PORT)) => "batman",
         (PROTOCOL_UDP, Some(BABEL_PORT)) => "babel",
         (PROTOCOL_UDP, _) => "udp",
         (PROTOCOL_TCP, _) => "tcp",
-        (PROTOCOL_ICMP, _) => "icmp",
+        (PROTOCOL_ICMP | PROTOCOL_ICMPV6, _) => "icmp",
         (PROTOCOL_DSR, _) => "dsr",
         _ => "other",
     };
-    Some(Carried {
+    Carried {
         protocol,
         ip: Some(ip),
-    })
+    }
 }
 
 fn of_transport(number: u8, bytes: &[u8], length: usize) -> Option<Transport> {
@@ -161,9 +232,13 @@ impl fmt::Display for Ip {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "src={} dst={} protocol={} id={} bytes={}",
-            self.source, self.destination, self.number, self.identification, self.bytes
+            "src={} dst={} protocol={}",
+            self.source, self.destination, self.number
         )?;
+        if self.source.is_ipv4() {
+            write!(f, " id={}", self.identification)?;
+        }
+        write!(f, " bytes={}", self.bytes)?;
         if let Some(ends) = self.transport {
             write!(f, " ports={}>{}", ends.source_port, ends.destination_port)?;
             if let Some((sequence, _)) = ends.numbers {
@@ -177,6 +252,7 @@ impl fmt::Display for Ip {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use core::net::Ipv4Addr;
     use hoplab_wire::ieee80211::LLC_SNAP;
 
     fn data(ethertype: u16, packet: &[u8]) -> Vec<u8> {
@@ -195,6 +271,17 @@ mod tests {
         header.identification = 77;
         header.emit(payload.len(), &mut packet);
         packet.extend(payload);
+        packet
+    }
+
+    fn ipv6(next: u8, content: &[u8]) -> Vec<u8> {
+        let mut packet = vec![0x60, 0, 0, 0];
+        packet.extend((content.len() as u16).to_be_bytes());
+        packet.extend([next, 63]);
+        for host in [1, 2] {
+            packet.extend(Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, host).octets());
+        }
+        packet.extend(content);
         packet
     }
 
@@ -236,11 +323,75 @@ mod tests {
     }
 
     #[test]
+    fn a_segment_of_ipv6_has_addresses_ports_and_length() {
+        let found = carried(&data(ETHERTYPE_IPV6, &ipv6(PROTOCOL_TCP, &segment()))).expect("one");
+        let ip = found.ip.expect("IPv6");
+        assert_eq!((found.protocol, ip.ttl, ip.bytes), ("tcp", 63, 40 + 29));
+        assert_eq!(
+            ip.to_string(),
+            "src=fd00::1 dst=fd00::2 protocol=6 bytes=69 ports=20001>5201 seq=1000"
+        );
+        let ends = ip.transport.expect("TCP");
+        assert_eq!((ends.numbers, ends.payload), (Some((1000, 2000)), 5));
+        // What fills the frame up behind it is not its payload.
+        let padded = [ipv6(PROTOCOL_TCP, &segment()), vec![0; 9]].concat();
+        assert_eq!(carried(&data(ETHERTYPE_IPV6, &padded)), Some(found));
+    }
+
+    #[test]
+    fn what_is_behind_extension_headers_is_found() {
+        let plain = carried(&data(ETHERTYPE_IPV6, &ipv6(PROTOCOL_TCP, &segment())));
+        for (first, header) in [
+            (HOP_BY_HOP, &[PROTOCOL_TCP, 0, 1, 4, 0, 0, 0, 0][..]),
+            (
+                ROUTING,
+                &[PROTOCOL_TCP, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+            ),
+            (FRAGMENT, &[PROTOCOL_TCP, 0, 0, 1, 0, 0, 0, 7]),
+            (
+                HOP_BY_HOP,
+                &[
+                    FRAGMENT,
+                    0,
+                    1,
+                    4,
+                    0,
+                    0,
+                    0,
+                    0,
+                    PROTOCOL_TCP,
+                    0,
+                    0,
+                    1,
+                    0,
+                    0,
+                    0,
+                    7,
+                ],
+            ),
+        ] {
+            let packet = ipv6(first, &[header, &segment()].concat());
+            assert_eq!(carried(&data(ETHERTYPE_IPV6, &packet)), plain);
+        }
+        // A later fragment begins somewhere within the segment.
+        let later = [&[PROTOCOL_TCP, 0, 0, 8, 0, 0, 0, 7][..], &segment()].concat();
+        let found = carried(&data(ETHERTYPE_IPV6, &ipv6(FRAGMENT, &later))).expect("one");
+        assert_eq!(
+            (found.protocol, found.ip.expect("IPv6").transport),
+            ("tcp", None)
+        );
+        // One header after the other without an end.
+        let endless = [HOP_BY_HOP, 0, 0, 0, 0, 0, 0, 0].repeat(100);
+        let found = carried(&data(ETHERTYPE_IPV6, &ipv6(HOP_BY_HOP, &endless))).expect("one");
+        assert_eq!(
+            (found.protocol, found.ip.expect("IPv6").transport),
+            ("other", None)
+        );
+    }
+
+    #[test]
     fn protocols_have_their_names() {
         let to = |port: u16| [&[0, 1], &port.to_be_bytes()[..], &[0; 4]].concat();
-        let mut ipv6 = vec![0x60; 40];
-        ipv6[6] = PROTOCOL_UDP;
-        ipv6.extend(to(BABEL_PORT));
         let cases = [
             (ETHERTYPE_IPV4, ipv4(PROTOCOL_UDP, &to(5201)), "udp"),
             (
@@ -257,7 +408,12 @@ mod tests {
             (ETHERTYPE_IPV4, vec![0; 20], "other"),
             (ETHERTYPE_ARP, vec![0; 28], "arp"),
             (ETHERTYPE_BATMAN_ADV, vec![0], "batman-adv"),
-            (ETHERTYPE_IPV6, ipv6, "babel"),
+            (ETHERTYPE_IPV6, ipv6(PROTOCOL_UDP, &to(BABEL_PORT)), "babel"),
+            (ETHERTYPE_IPV6, ipv6(PROTOCOL_UDP, &to(5201)), "udp"),
+            (ETHERTYPE_IPV6, ipv6(PROTOCOL_ICMPV6, &[128, 0]), "icmp"),
+            (ETHERTYPE_IPV6, ipv6(NO_NEXT_HEADER, &[]), "other"),
+            (ETHERTYPE_IPV6, vec![0x60; 39], "other"),
+            (ETHERTYPE_IPV6, vec![0x40; 40], "other"),
         ];
         for (ethertype, packet, name) in cases {
             let found = carried(&data(ethertype, &packet)).expect("a packet");
@@ -268,8 +424,17 @@ mod tests {
     #[test]
     fn no_length_is_too_short() {
         let options = [&[PROTOCOL_TCP, 0, 0, 4, 1, 2, 0, 0][..], &segment()].concat();
-        for packet in [ipv4(PROTOCOL_DSR, &options), ipv4(PROTOCOL_TCP, &segment())] {
-            let frame = data(ETHERTYPE_IPV4, &packet);
+        let extended = [
+            &[FRAGMENT, 0, 1, 4, 0, 0, 0, 0, 6, 0, 0, 1, 0, 0, 0, 7][..],
+            &segment(),
+        ];
+        for (ethertype, packet) in [
+            (ETHERTYPE_IPV4, ipv4(PROTOCOL_DSR, &options)),
+            (ETHERTYPE_IPV4, ipv4(PROTOCOL_TCP, &segment())),
+            (ETHERTYPE_IPV6, ipv6(PROTOCOL_TCP, &segment())),
+            (ETHERTYPE_IPV6, ipv6(HOP_BY_HOP, &extended.concat())),
+        ] {
+            let frame = data(ethertype, &packet);
             for length in 0..frame.len() {
                 let _ = carried(&frame[..length]);
             }

@@ -13,6 +13,8 @@ from hoplab.model.records.writer import Records
 from hoplab.model.scenario.plan import Conversation, End, Plan
 
 GOODPUT_WINDOW_S = 1.0
+ProbedEnd = tuple[SocketProbe, tuple[str, int]]
+"""The sockets of a station, and address and port of a connection's end there."""
 
 
 class Sampler:
@@ -23,7 +25,7 @@ class Sampler:
     ) -> None:
         self._records = records
         self._standby = standby
-        flows = [c.flow for c in plan.conversations if c.flow.protocol == "tcp"]
+        flows = [c.flow for c in plan.conversations if c.flow.transport == "tcp"]
         ends = {flow.source for flow in flows} | {flow.destination for flow in flows}
         self._probes = {name: SocketProbe(name) for name in sorted(ends)}
         self._going: dict[str, Conversation] = {}
@@ -38,7 +40,7 @@ class Sampler:
 
     def begin(self, conversation: Conversation) -> None:
         """The flow's client has started."""
-        if conversation.flow.protocol == "tcp":
+        if conversation.flow.transport == "tcp":
             for end in (conversation.flow.source, conversation.flow.destination):
                 if end not in self._probes:
                     self._probes[end] = SocketProbe(end)
@@ -74,16 +76,26 @@ class Sampler:
             probe.close()
 
     def _sample_flow(self, conversation: Conversation, t_s: float) -> None:
-        name, flow = conversation.name, conversation.flow
+        flow = conversation.flow
+        near = (conversation.source_address, conversation.client_port)
+        far = (conversation.destination_address, conversation.server_port)
+        ends = (self._probes[flow.source], near), (self._probes[flow.destination], far)
+        self._sample_way(conversation.name, ends, conversation, t_s)
+        if flow.protocol == "rr":  # whose responses are sent by the other end
+            self._sample_way(f"{conversation.name}<", ends[::-1], conversation, t_s)
+
+    def _sample_way(
+        self, name: str, ends: tuple[ProbedEnd, ProbedEnd], conversation: Conversation, t_s: float
+    ) -> None:
+        """A row for what the first of the ends sends to the other."""
         previous = self._last.get(name)
         if previous is not None and previous["t_s"] == t_s:
             return
-        near = (conversation.source_address, conversation.client_port)
-        far = (conversation.destination_address, conversation.server_port)
-        sender = self._probes[flow.source].connection(near, far)
+        (here, near), (there, far) = ends
+        sender = here.connection(near, far)
         if sender is None:
             return
-        receiver = self._probes[flow.destination].connection(far, near)
+        receiver = there.connection(far, near)
         row = sender_row(sender)
         row["t_s"] = t_s
         row["delivered_bytes"] = (

@@ -322,7 +322,8 @@ class _Trace:
         """The packet in a frame; None where it is no packet."""
         if frame.protocol is None:
             return None
-        if frame.packet_src is None:
+        # IPv6 has no identification, by which the same packet is known at the next hop.
+        if frame.packet_src is None or ":" in frame.packet_src:
             return self._new(frame, self.nodes[frame.src], EVERYBODY)
         protocol = PROTOCOLS.get(frame.protocol, 0)
         ends = (frame.packet_src, frame.packet_dst, frame.packet_id)

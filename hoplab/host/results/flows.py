@@ -44,7 +44,10 @@ class Course:
 def rows(out: Path, plan: Plan, course: Course) -> Iterator[dict[str, Any]]:
     """A row for each flow of the plan and each measured program, null where nothing is known."""
     by_flow: dict[str, list[dict[str, Any]]] = {}
-    for sample in (*course.samples, *course.exchanges):
+    # A connection of requests and responses has samples too; its rows are those of its exchanges.
+    exchanges = {c.name for c in plan.conversations if c.flow.is_exchange}
+    samples = (sample for sample in course.samples if sample["flow"] not in exchanges)
+    for sample in (*samples, *course.exchanges):
         by_flow.setdefault(sample["flow"], []).append(sample)
     for conversation in plan.conversations:
         flow, name = conversation.flow, conversation.name
