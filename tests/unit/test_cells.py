@@ -75,7 +75,7 @@ def test_stations_of_two_cells_are_no_neighbours(tmp_path: Path) -> None:
         (CELL + 'passphrase = "long enough"', ["cell.0: passphrase", 'security is "wpa2"']),
         (CELL + 'security = "wpa2"\npassphrase = "short"', ["cell.0.passphrase"]),
         (
-            CELL + 'security = "wpa3"\n[radio]\nprofile = "80211n"\nrange_m = 300\n'
+            CELL + 'security = "wpa3"\n[radio]\nprofile = "80211n"\nrange_m = 210\n'
             '[network]\nmedium = "daemon"',
             ["cell.0.security", '"wpa3"', "network.medium"],
         ),
