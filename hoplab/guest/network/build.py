@@ -71,6 +71,8 @@ def _radio(plan: Plan, namespaces: Namespaces, name: str, radios: Radios, iw: IW
     phy = radios.create(f"radio-{name}", plan.mac[name], channel, width_mhz)
     if radio.aql_us is not None:
         wifi.limit_air_time(f"radio-{name}", radio.aql_us)
+    if not radio.airtime_fairness:
+        wifi.take_turns(f"radio-{name}")
     wifi.move(iw, phy, name)
     if plan.scenario.cell:
         cells.settle(namespaces, name, phy, radio)

@@ -206,6 +206,12 @@ def limit_air_time(phy: str, aql_us: int) -> None:
         limit.write_text(f"{category} {aql_us} {aql_us}", encoding="ascii")
 
 
+def take_turns(phy: str) -> None:
+    """Have a radio's stations take turns without regard to their air time, which it then does not
+    charge to any (mac80211's airtime_flags: 1 is what was sent, 2 what was received)."""
+    (DEBUGFS / phy / "airtime_flags").write_text("0", encoding="ascii")
+
+
 def _join(iw: Any, index: int, radio: Radio) -> None:
     basic = bytes([round((radio.basic_rate_mbps or 1) * 2)])
     request(

@@ -215,6 +215,7 @@ class Radio(Table):
         "edca": ("rules", ("edca",)),
         "queue_frames": ("queue", ("fq_codel",)),
         "aql_us": ("queue", ("fq_codel",)),
+        "airtime_fairness": ("queue", ("fq_codel",)),
     }
 
     profile: ProfileName = key("wavelan", "sets all the rest; a key beside it overrides it")
@@ -273,6 +274,9 @@ class Radio(Table):
         unit="µs",
         ge=1,
         le=1_000_000,
+    )
+    airtime_fairness: Switch = key(
+        True, "fq_codel: stations get the same air time; off: they take turns, whatever each takes"
     )
     routing_priority: Switch = key(False, "routing messages go before all others in that queue")
     cw_min: Integer | None = key(
