@@ -1,16 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Linux's own Wi-Fi queues at an access point: FQ-CoDel, AQL and airtime fairness."""
 
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
+import tomli_w
 
 from hoplab.host import results
+from hoplab.many.study.airtime import mbps_by_turns
+from tests.validate import airtime
 
 Run = Callable[..., dict[str, Any]]
+LINK_MS = 1
+SEGMENT_BITS = 1460 * 8
+AQL_US = 3000
+FRAME_ESTIMATE_US = 20 + 4 * -(-(22 + 8 * 1536) // 216)
+"""What AQL counts for a data frame at 54 Mbit/s: its time on the air (IEEE 802.11-2020 17.4.3)."""
 DOWNLOAD = """
 duration_s = 10
 [radio]
@@ -45,70 +53,44 @@ rate_kbps = 8
 packet_bytes = 100
 spacing = "random"
 start_s = 1
-"""
-FAST_AND_SLOW = """
-duration_s = 10
-[radio]
-profile = "80211a"
-rate_mbps = "auto"
-reception = "error-rate"
-propagation = "log-distance"
-range_m = 2000
-carrier_sense_m = 4000
-queue = "{queue}"
-[[station]]
-name = "ap"
-[[station]]
-name = "n0"
-x_m = 5
-[[station]]
-name = "n1"
-x_m = -5
-[[station]]
-name = "slow"
-x_m = 70
-[[cell]]
-access_point = "ap"
-clients = ["n0", "n1", "slow"]
 [measure]
-frames = true
-""" + "".join(
-    f"""[[flow]]
-protocol = "udp"
-source = "ap"
-destination = "{client}"
-rate_kbps = 30000
-packet_bytes = 1472
+interval_s = 0.1
 """
-    for client in ("n0", "n1", "slow")
-)
 
 
-def test_a_sparse_flow_does_not_wait_behind_a_download(run_scenario: Run) -> None:
-    """In a FIFO of 1000 packets it waits for most of them; with FQ-CoDel for what AQL lets the
-    radio takes ahead, which the kernel estimates without contention, at half of what it is."""
-    latency_ms = {}
-    for queue in ('queue = "fifo"\nqueue_packets = 1000', 'queue = "fq_codel"\naql_us = 3000'):
-        bulk, sparse = run_scenario(DOWNLOAD.format(queue=queue))["flows"]
-        assert bulk["goodput_kbps"] > 20_000
-        latency_ms[queue] = sparse["latency_ms_mean"]
-    fifo, fq_codel = latency_ms.values()
-    assert fq_codel < 10
-    assert fifo > 10 * fq_codel
+def test_a_sparse_flow_waits_in_a_fifo_for_all_that_is_in_it(run_scenario: Run) -> None:
+    """The mean queue's packets, each at the time that the download's goodput says."""
+    done = run_scenario(DOWNLOAD.format(queue='queue = "fifo"\nqueue_packets = 1000'))
+    bulk, sparse = done["flows"]
+    nodes = results.load(Path(done["folder"])).rows("nodes")
+    queue = fmean(row["queue_len"] for row in nodes if row["node"] == "ap" and row["t_s"] > 1)
+    assert sparse["latency_ms_mean"] == pytest.approx(
+        LINK_MS + queue * SEGMENT_BITS / bulk["goodput_kbps"], rel=0.1
+    )
 
 
-def test_air_time_is_shared_not_packets(run_scenario: Run) -> None:
-    """Each of three stations has a third, within 5 points; in a FIFO the slow one has most."""
-    shares = {}
-    for queue in ("fifo", "fq_codel"):
-        folder = Path(run_scenario(FAST_AND_SLOW.format(queue=queue))["folder"])
-        on_air: Counter[str] = Counter()
-        for row in results.load(folder).frames.to_pylist():
-            if row["kind"] == "data" and row["src"] == "ap":
-                on_air[row["dst"]] += row["until_s"] - row["t_s"]
-        shares[queue] = {name: spent / on_air.total() for name, spent in on_air.items()}
-    assert shares["fifo"]["slow"] > 0.6
-    assert shares["fq_codel"] == pytest.approx(dict.fromkeys(("n0", "n1", "slow"), 1 / 3), abs=0.05)
+def test_a_sparse_flow_waits_in_linuxs_queues_for_what_the_radio_took(run_scenario: Run) -> None:
+    """AQL lets the radio take the frames that fill its limit by the kernel's estimate, and FQ-CoDel
+    sends a sparse flow's packet before the download's that wait."""
+    done = run_scenario(DOWNLOAD.format(queue=f'queue = "fq_codel"\naql_us = {AQL_US}'))
+    bulk, sparse = done["flows"]
+    taken = AQL_US // FRAME_ESTIMATE_US + 1
+    most_ms = LINK_MS + (taken + 1) * SEGMENT_BITS / bulk["goodput_kbps"]
+    assert sparse["latency_ms_mean"] < most_ms
+
+
+@pytest.mark.parametrize("name", airtime.CASES)
+def test_air_time_is_shared_as_the_queues_say(run_scenario: Run, name: str) -> None:
+    """Two fast stations and a slow one take turns, or have the same air time: each share within 5
+    points, the throughput of turns within 10 %, with this run's aggregates."""
+    case = airtime.CASES[name]
+    text = tomli_w.dumps(airtime.scenario(case) | {"duration_s": 3})
+    draw = airtime.read(results.load(Path(run_scenario(text)["folder"])))
+    shares = case.shares(draw.aggregates)
+    assert draw.share == pytest.approx(shares, abs=airtime.SHARE_POINTS)
+    if name != "airtime-fairness":
+        turns = mbps_by_turns(draw.aggregates)
+        assert draw.mbps == pytest.approx(turns, rel=airtime.THROUGHPUT)
 
 
 def test_a_medium_outside_of_the_kernel_is_refused(

@@ -29,6 +29,15 @@ CELL = """
 access_point = "ap"
 clients = ["n0", "n1"]
 """
+HT = """
+[radio]
+profile = "80211n"
+"""
+OWN_RATE = """
+[[station]]
+name = "n2"
+mcs = 3
+"""
 ONE_CLIENT = CELL.replace(', "n1"', "")
 
 
@@ -87,6 +96,9 @@ def test_stations_of_two_cells_are_no_neighbours(tmp_path: Path) -> None:
         ('[radio]\nmac = "csma-ca-noack"' + CELL, ["radio.mac", "no client associates"]),
         ("[radio]\nrange_m = 150" + CELL, ["cell.0.clients.0", "200 m from ap", "150 m"]),
         ('[network]\nbuilt_by = "mininet-wifi"' + CELL, ["cell", "network.built_by"]),
+        (OWN_RATE + CELL, ["station n2: mcs: 3", 'radio.standard is "802.11"', '"802.11n"']),
+        (f"{HT}{OWN_RATE}{CELL}", ["station n2: mcs: 3", "no client of a [[cell]]"]),
+        (f"{HT}{OWN_RATE}", ["station n2: mcs: 3", "no client of a [[cell]]"]),
     ],
 )
 def test_mistakes_are_named(tmp_path: Path, text: str, words: list[str]) -> None:

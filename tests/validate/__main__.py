@@ -27,6 +27,7 @@ from tests.validate import recorded
 PARTS = {
     "medium/maximum": "throughput:items",
     "wifi/aggregation": "aggregation:items",
+    "wifi/airtime": "airtime:items",
     "medium/bianchi": "contention:items",
     "medium/terminals": "terminals:items",
     "medium/exact": "exactness:items",

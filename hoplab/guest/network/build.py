@@ -75,7 +75,7 @@ def _radio(plan: Plan, namespaces: Namespaces, name: str, radios: Radios, iw: IW
         wifi.take_turns(f"radio-{name}")
     wifi.move(iw, phy, name)
     if plan.scenario.cell:
-        cells.settle(namespaces, name, phy, radio)
+        cells.settle(namespaces, name, phy, cells.own(plan, name))
     else:
         wifi.settle(namespaces, name, radio)
 

@@ -30,6 +30,8 @@ MINSTREL_CCK, MINSTREL_OFDM = 16, 17
 HOSTAPD, SUPPLICANT = "hostapd", "wpa_supplicant"
 READY = {HOSTAPD: b"state=ENABLED", SUPPLICANT: b"wpa_state=COMPLETED"}
 """What each says of itself when its station is ready: it sends beacons, it has its keys."""
+HT_MCS_BYTES = 10
+"""Of the set of MCS that a station takes (IEEE 802.11-2020 9.4.2.55.4)."""
 BAND_5_GHZ_MHZ = 5000
 """From which channels are counted (IEEE 802.11-2020 17.3.8.4.2)."""
 LARGEST_REPLY_BYTES = 4096
@@ -66,6 +68,18 @@ def settle(namespaces: Namespaces, namespace: str, phy_index: int, radio: Radio)
         iw.close()
 
 
+def own(plan: Plan, station: str) -> Radio:
+    """`[radio]` with what is the station's own of it."""
+    radio = plan.scenario.radio
+    mcs = _own_mcs(plan)
+    return radio.model_copy(update={"mcs": mcs[station]}) if station in mcs else radio
+
+
+def _own_mcs(plan: Plan) -> dict[str, int]:
+    """The MCS of each client that has one of its own."""
+    return {each.name: each.mcs for each in plan.scenario.station if each.mcs is not None}
+
+
 def _index(mbps: float) -> int:
     """Of a rate before HT, in minstrel_ht. The interface's mask of rates must have a basic rate in
     it, which a rate of data alone need not be."""
@@ -79,14 +93,24 @@ def associate(
 ) -> None:
     """Start every access point and every client; return when all clients are associated and have
     their keys. Raises `HoplabError` where one has not by ``deadline_s`` of CLOCK_MONOTONIC."""
+    radio, mcs = plan.scenario.radio, _own_mcs(plan)
     points, clients = [], []
     for cell in plan.scenario.cell:
         points.append(Member(HOSTAPD, cell.access_point, _hostapd(plan, cell)))
-        settings = _supplicant(plan, cell)
-        clients += [Member(SUPPLICANT, name, settings) for name in cell.clients]
+        clients += [
+            Member(SUPPLICANT, name, _supplicant(plan, cell, mcs.get(name)))
+            for name in cell.clients
+        ]
     # One after the other: clients that begin at the same instant of virtual time would send the
     # same frames at the same instants, and collide without end.
-    for member in (*points, *clients):
+    for member in points:
+        member.start(namespaces, out, daemons)
+        member.wait(deadline_s)
+    for cell in plan.scenario.cell:
+        if schemes := {mcs[client] for client in cell.clients if client in mcs}:
+            schemes.add(radio.mcs or 0)
+            wifi.allow_schemes(cell.access_point, radio.channel or 36, tuple(schemes))
+    for member in clients:
         member.start(namespaces, out, daemons)
         member.wait(deadline_s)
 
@@ -221,8 +245,9 @@ def _keys(cell: Cell) -> list[str]:
     return [*lines, "wpa_key_mgmt=SAE", "ieee80211w=2"]
 
 
-def _supplicant(plan: Plan, cell: Cell) -> list[str]:
-    """wpa_supplicant.conf(5) of a client, which looks for its access point on its channel alone."""
+def _supplicant(plan: Plan, cell: Cell, mcs: int | None) -> list[str]:
+    """wpa_supplicant.conf(5) of a client, which looks for its access point on its channel alone,
+    and takes one MCS of HT alone where it is given."""
     frequency = wifi.frequency_mhz(plan.scenario.radio.channel or 1)
     management = {"open": "NONE", "wpa2": "WPA-PSK", "wpa3": "SAE"}[cell.security]
     lines = [
@@ -238,6 +263,9 @@ def _supplicant(plan: Plan, cell: Cell) -> list[str]:
         lines += ["proto=RSN", "pairwise=CCMP", "group=CCMP", f'psk="{cell.passphrase}"']
     if cell.security == "wpa3":
         lines.append("ieee80211w=2")
+    if mcs is not None:
+        bits = (1 << mcs).to_bytes(HT_MCS_BYTES, "little")
+        lines.append(f'ht_mcs="{bits.hex(" ")}"')
     return [*lines, "}"]
 
 

@@ -38,6 +38,10 @@ MINSTREL_VHT = 18
 """The first group of VHT rates in minstrel_ht, after 16 of HT, one of CCK and one of OFDM; a group
 is a number of streams (1 to 4), a guard interval and a width, in this order from fast to slow."""
 MOST_RETRIES = 31
+NESTED = 0x8000
+"""NLA_F_NESTED."""
+TXRATE_LEGACY, TXRATE_HT = 1, 2
+"""NL80211_TXRATE_LEGACY and _HT."""
 INTRODUCTION_S = 0.05
 INTRODUCTION_LIMIT_S = 20.0
 NETNS_DIRECTORY = Path("/var/run/netns")
@@ -206,6 +210,35 @@ def limit_air_time(phy: str, aql_us: int) -> None:
         limit.write_text(f"{category} {aql_us} {aql_us}", encoding="ascii")
 
 
+def allow_schemes(namespace: str, channel: int, schemes: Sequence[int]) -> None:
+    """Let the interface of ``namespace`` send at these HT MCS: to a station that cannot take the
+    one that is fixed, mac80211 then sends at the next lower one that it can, else the next
+    higher."""
+    with inside(namespace):
+        iw, index = IW(), socket.if_nametoindex(WIRELESS)
+    allowed = bytes(sorted(schemes))
+    nested = _nested(_band(channel) | NESTED, _nested(TXRATE_HT, allowed))
+    try:
+        request(
+            iw,
+            "NL80211_CMD_SET_TX_BITRATE_MASK",
+            [("NL80211_ATTR_IFINDEX", index), ("NL80211_ATTR_TX_RATES", nested)],
+        )
+    finally:
+        iw.close()
+
+
+def _nested(kind: int, content: bytes) -> bytes:
+    """A netlink attribute, padded to words."""
+    padded = content.ljust(-(-len(content) // 4) * 4, b"\0")
+    return struct.pack("=HH", 4 + len(content), kind) + padded
+
+
+def _band(channel: int) -> int:
+    """NL80211_BAND_2GHZ or _5GHZ."""
+    return 0 if channel <= 14 else 1
+
+
 def take_turns(phy: str) -> None:
     """Have a radio's stations take turns without regard to their air time, which it then does not
     charge to any (mac80211's airtime_flags: 1 is what was sent, 2 what was received)."""
@@ -242,10 +275,7 @@ def _fix_rate(iw: Any, index: int, radio: Radio) -> None:
         else [float(str(radio.rate_mbps))]
     )
     rate = bytes(round(mbps * 2) for mbps in rates)
-    band = 0 if (radio.channel or 1) <= 14 else 1
-    legacy = struct.pack("=HH", 4 + len(rate), 1)  # NL80211_TXRATE_LEGACY
-    legacy += rate.ljust(-(-len(rate) // 4) * 4, b"\0")
-    nested = struct.pack("=HH", 4 + len(legacy), band | 0x8000) + legacy
+    nested = _nested(_band(radio.channel or 1) | NESTED, _nested(TXRATE_LEGACY, rate))
     request(
         iw,
         "NL80211_CMD_SET_TX_BITRATE_MASK",

@@ -13,12 +13,32 @@ from hoplab.model.scenario.reach import reach_m
 
 def check_cells(scenario: Scenario) -> None:
     """Raise `ScenarioError` for the first contradiction."""
+    _rates(scenario)
     if not scenario.cell:
         return
     _surroundings(scenario)
     _members(scenario)
     for i, cell in enumerate(scenario.cell):
         _within_reach(scenario, cell, i)
+
+
+def _rates(scenario: Scenario) -> None:
+    """A rate of its own is a client's, whose access point asks for each client which it takes."""
+    clients = {name for cell in scenario.cell for name in cell.clients}
+    for station in scenario.station:
+        if station.mcs is None:
+            continue
+        where = f"station {station.name}: mcs"
+        if scenario.radio.standard != "802.11n":
+            raise ScenarioError(
+                f'{where}: {station.mcs}, but radio.standard is "{scenario.radio.standard}"; use '
+                '"802.11n", or remove it'
+            )
+        if station.name not in clients:
+            raise ScenarioError(
+                f"{where}: {station.mcs}, but it is no client of a [[cell]], and other stations "
+                "send at radio.mcs; remove it"
+            )
 
 
 def _surroundings(scenario: Scenario) -> None:

@@ -242,6 +242,12 @@ class Station(Placed):
     nic: Nic | None = key(
         None, "its own network card and power: keys of `[radio.nic]` that differ from that"
     )
+    mcs: Integer | None = key(
+        None,
+        "data rate of a client with 802.11n, to and from it, where it is not that of `[radio]`",
+        ge=0,
+        le=15,
+    )
     port: Port | None = key(None, 'its radio, where `network.built_by` is "script"')
 
     @model_validator(mode="after")
