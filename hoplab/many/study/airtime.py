@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The model of "Ending the Anomaly" (Høiland-Jørgensen et al., USENIX ATC 2017, section 2.2):
+"""The model of "Ending the Anomaly" (Høiland-Jørgensen et al., USENIX ATC 2017):
 what stations that differ in rate and in size of aggregates get of an access point's downlink."""
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Aggregates:
 
     @property
     def data_us(self) -> float:
-        """An aggregate's time on the air (equation 2)."""
+        """An aggregate's time on the air."""
         return PREAMBLE_US + 8 * self.frames * SUBFRAME_OCTETS / self.rate_mbps
 
     @property
@@ -39,7 +39,7 @@ class Aggregates:
 
     @property
     def rate_alone_mbps(self) -> float:
-        """IP throughput of a station that has the channel for itself (equation 3)."""
+        """IP throughput of a station that has the channel for itself."""
         return self.bits / self.turn_us
 
     @property
@@ -49,7 +49,7 @@ class Aggregates:
 
 
 def shares_by_turns(stations: Mapping[str, Aggregates]) -> dict[str, float]:
-    """Air time where stations take turns, an aggregate each (equation 4)."""
+    """Air time where stations take turns, an aggregate each."""
     return _shares({name: one.data_us for name, one in stations.items()})
 
 
@@ -60,14 +60,14 @@ def shares_by_packets(stations: Mapping[str, Aggregates]) -> dict[str, float]:
 
 
 def equal_shares(stations: Mapping[str, Aggregates]) -> dict[str, float]:
-    """Airtime fairness (equation 4)."""
+    """Airtime fairness."""
     return _shares(dict.fromkeys(stations, 1.0))
 
 
 def throughput_mbps(
     stations: Mapping[str, Aggregates], shares: Mapping[str, float]
 ) -> dict[str, float]:
-    """IP throughput of each station with its share of the air time (equation 5)."""
+    """IP throughput of each station with its share of the air time."""
     return {name: shares[name] * one.rate_alone_mbps for name, one in stations.items()}
 
 
