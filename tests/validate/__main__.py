@@ -28,6 +28,8 @@ PARTS = {
     "medium/maximum": "throughput:items",
     "wifi/aggregation": "aggregation:items",
     "wifi/airtime": "airtime:items",
+    "wifi/bianchi": "classes:bianchi_items",
+    "wifi/edca": "classes:items",
     "medium/bianchi": "contention:items",
     "medium/terminals": "terminals:items",
     "medium/exact": "exactness:items",

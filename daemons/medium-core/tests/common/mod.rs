@@ -72,22 +72,35 @@ pub fn saturate(
     seconds: u64,
     load: Load,
 ) -> Vec<Done> {
+    saturate_by(medium, pairs, &vec![None; pairs.len()], seconds, load)
+}
+
+/// As [`saturate`], with the traffic identifier of each pair's frames.
+pub fn saturate_by(
+    medium: &mut Medium,
+    pairs: &[(usize, usize)],
+    tids: &[Option<u8>],
+    seconds: u64,
+    load: Load,
+) -> Vec<Done> {
     let mut done = vec![Done::default(); pairs.len()];
     let mut id = 0;
-    let mut send = |medium: &mut Medium, pair: (usize, usize)| {
+    let mut send = |medium: &mut Medium, at: usize| {
         id += 1;
-        let to = To::Radio(RadioId::new(pair.1));
+        let (from, to) = pairs[at];
+        let to = To::Radio(RadioId::new(to));
         let rates = vec![Attempts {
             rate: load.rate,
             tries: 7,
             rts: load.rts,
         }];
         let sent = frame(id, to, load.bytes, 1.0, load.rts);
-        medium.enqueue(RadioId::new(pair.0), Frame { rates, ..sent });
+        let tid = tids[at];
+        medium.enqueue(RadioId::new(from), Frame { rates, tid, ..sent });
     };
-    for &pair in pairs {
-        send(medium, pair);
-        send(medium, pair);
+    for at in 0..pairs.len() {
+        send(medium, at);
+        send(medium, at);
     }
     let of = |radio: usize| pairs.iter().position(|pair| pair.0 == radio);
     let end = after(seconds * SECOND);
@@ -103,7 +116,7 @@ pub fn saturate(
                 Output::Status { radio, outcome, .. } => {
                     if let Some(pair) = of(radio.index()) {
                         done[pair].acked += u64::from(outcome.succeeded());
-                        send(medium, pairs[pair]);
+                        send(medium, pair);
                     }
                 }
                 _ => {}
