@@ -89,7 +89,7 @@ fn main() {
     );
     let rate = Rate::from_mbps(number(mbps)).expect("a rate before HT");
     let of_station: Vec<usize> = (0..classes.len())
-        .flat_map(|class| std::iter::repeat(class).take(classes[class].stations))
+        .flat_map(|class| std::iter::repeat_n(class, classes[class].stations))
         .collect();
     let places = (0..=of_station.len()).map(|i| at(&format!("s{i}"), 0.1 * i as f64));
     let mut medium = Medium::new(params(number(seed), &classes), places.collect(), vec![]);

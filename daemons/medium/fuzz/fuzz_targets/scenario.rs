@@ -187,6 +187,7 @@ fn frame(id: u64, stations: usize, from: &mut Bytes<'_>) -> Frame {
         bytes: from.word().into(),
         class: [Class::Data, Class::Management, Class::Beacon][from.below(3)],
         routing: from.chance(),
+        tid: from.chance().then(|| from.byte()),
     }
 }
 
