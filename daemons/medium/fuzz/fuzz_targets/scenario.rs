@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 
 use hoplab_medium_core::{
-    Attempts, Burst, Class, Cost, Duration, Energy, Fading, Frame, Instant, LossModel, LossRule,
-    Medium, Nic, Output, Params, Position, RadioId, Rate, Reception, Rules, Station, Takes, To,
-    Waypoint,
+    Aggregation, Attempts, Burst, Category, CategoryParams, Class, Cost, Duration, Edca, Energy,
+    Fading, Frame, Instant, LossModel, LossRule, Medium, Nic, Output, Params, Position, RadioId,
+    Rate, Reception, Rules, Standard, Station, Takes, To, Waypoint, Width,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -103,7 +103,31 @@ fn params(from: &mut Bytes<'_>) -> Params {
             battery_j: from.chance().then(|| 0.001 + from.share()),
         };
     }
+    if from.chance() {
+        params.edca = Some(edca(from));
+        let signal_extension = from.chance();
+        params.phy.standard = Standard::Vht { signal_extension };
+    }
     params
+}
+
+fn edca(from: &mut Bytes<'_>) -> Edca {
+    let categories = Category::ALL.map(|_| CategoryParams {
+        aifsn: from.below(8) as u32,
+        cw_min: (1 << from.below(5)) - 1,
+        cw_max: (1 << (4 + from.below(5))) - 1,
+        txop: Duration::from_micros(32 * u64::from(from.byte())),
+    });
+    let aggregation = from.chance().then(|| Aggregation {
+        window: 1 + from.below(64),
+        octets: 64 + usize::from(from.word()),
+        start_spacing: Duration::from_micros(from.below(17) as u64),
+    });
+    Edca {
+        categories,
+        aggregation,
+        rts_threshold: from.word().into(),
+    }
 }
 
 fn nic(from: &mut Bytes<'_>) -> Nic {
@@ -176,7 +200,7 @@ fn frame(id: u64, stations: usize, from: &mut Bytes<'_>) -> Frame {
     };
     let entries = from.below(6);
     let rates = (0..entries).map(|_| Attempts {
-        rate: Rate::LEGACY[from.below(5)],
+        rate: rate(from),
         tries: from.below(4) as u32,
         rts: from.chance(),
     });
@@ -189,6 +213,16 @@ fn frame(id: u64, stations: usize, from: &mut Bytes<'_>) -> Frame {
         routing: from.chance(),
         tid: from.chance().then(|| from.byte()),
     }
+}
+
+/// One in four is for A-MPDUs, which a radio before HT refuses.
+fn rate(from: &mut Bytes<'_>) -> Rate {
+    let one = Rate::LEGACY[from.below(5)];
+    if from.below(4) != 0 {
+        return one;
+    }
+    let width = [Width::Mhz20, Width::Mhz80][from.below(2)];
+    Rate::vht(from.below(9) as u8, 1, width, from.chance()).unwrap_or(one)
 }
 
 /// Whatever is told, a frame has one status, and nothing is said of it after its end.
