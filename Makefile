@@ -40,6 +40,8 @@ lint-python: setup
 	.venv/bin/mypy -p tests.validate
 	.venv/bin/mypy -p tests.bench
 	.venv/bin/mypy -p dashboards
+	.venv/bin/mypy -p tests.prose
+	.venv/bin/python -m tests.prose
 	for study in experiments/*/analysis.py; do \
 		MYPYPATH=experiments .venv/bin/mypy -p "$$(basename $$(dirname $$study))" || exit; done
 
@@ -55,9 +57,10 @@ docs: setup
 pictures: setup-tests
 	@.venv/bin/python packaging/docs/pictures.py docs/figures
 
-# make validate ONLY=tcp/dumbbell NS2=run (with ns-2.35 itself, not its recorded figures)
+# make validate ONLY=tcp/dumbbell NS2=run (with ns-2.35 itself, not its recorded figures; NS3=run: ns-3.37)
 validate: setup
-	@.venv/bin/python -m tests.validate $(ONLY) $(if $(NS2),--ns-2)
+	@mkdir -p build; .venv/bin/python -m tests.validate --json build/validate.json $(ONLY) $(if $(NS2),--ns-2) $(if $(NS3),--ns-3); \
+	status=$$?; test $$status -gt 1 || .venv/bin/python -m tests.validate.accuracy build/validate.json || status=1; exit $$status
 
 # make study NAME=energy QUICK=1: its tables and pictures, in build/studies
 study: setup
@@ -73,8 +76,9 @@ bench: setup-tests
 	@.venv/bin/python -m tests.bench $(if $(BESIDE),--beside $(BESIDE)) $(if $(PEERS),--peers)
 
 # make fuzz SECONDS=600 TARGET=netlink, or make fuzz INPUTS=10000000: so many inputs of each target
+# (with SEED=1 the same inputs each time)
 fuzz: setup
-	@INPUTS=$(INPUTS) scripts/fuzz $(or $(SECONDS),10) $(TARGET)
+	@INPUTS=$(INPUTS) SEED=$(SEED) scripts/fuzz $(or $(SECONDS),10) $(TARGET)
 
 # The same digests under every circumstance that can be had here: make proof ONLY=babeld
 proof: setup-tests

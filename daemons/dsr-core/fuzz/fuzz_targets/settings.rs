@@ -9,6 +9,9 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|text: &str| {
     if let Ok(settings) = hoplab_document::parse::<Settings>(text) {
         let again = serde_json::to_string(&settings).expect("settings are JSON");
-        assert_eq!(hoplab_document::parse::<Settings>(&again).ok(), Some(settings));
+        assert_eq!(
+            hoplab_document::parse::<Settings>(&again).ok(),
+            Some(settings)
+        );
     }
 });

@@ -9,8 +9,8 @@ use hoplab_dsr_core::{Dsr, Duration, Instant, Mac, Output, Stream, Token};
 mod settings;
 
 use libfuzzer_sys::fuzz_target;
-use std::net::Ipv4Addr;
 use settings::settings;
+use std::net::Ipv4Addr;
 use std::sync::OnceLock;
 
 /// The stream of every input's station, hashed once.

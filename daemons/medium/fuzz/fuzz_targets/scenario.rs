@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use hoplab_medium_core::{
     Aggregation, Attempts, Burst, Category, CategoryParams, Class, Cost, Duration, Edca, Energy,
-    Fading, Frame, Instant, LossModel, LossRule, Medium, Nic, Output, Params, Position, RadioId,
-    Rate, Reception, Rules, Standard, Station, Takes, To, Waypoint, Width,
+    Fading, Frame, Guard, Instant, LossModel, LossRule, Medium, Nic, Output, Params, Position,
+    RadioId, Rate, Reception, Rules, Standard, Station, Takes, To, Waypoint, Width,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -106,7 +106,11 @@ fn params(from: &mut Bytes<'_>) -> Params {
     if from.chance() {
         params.edca = Some(edca(from));
         let signal_extension = from.chance();
-        params.phy.standard = Standard::Vht { signal_extension };
+        params.phy.standard = if from.chance() {
+            Standard::Vht { signal_extension }
+        } else {
+            Standard::He { signal_extension }
+        };
     }
     params
 }
@@ -215,14 +219,20 @@ fn frame(id: u64, stations: usize, from: &mut Bytes<'_>) -> Frame {
     }
 }
 
-/// One in four is for A-MPDUs, which a radio before HT refuses.
+/// One in four is for A-MPDUs, which a radio before VHT refuses, and one before HE where it is HE's.
 fn rate(from: &mut Bytes<'_>) -> Rate {
     let one = Rate::LEGACY[from.below(5)];
     if from.below(4) != 0 {
         return one;
     }
-    let width = [Width::Mhz20, Width::Mhz80][from.below(2)];
-    Rate::vht(from.below(9) as u8, 1, width, from.chance()).unwrap_or(one)
+    let width = [Width::Mhz20, Width::Mhz80, Width::Mhz160][from.below(3)];
+    let mcs = from.below(12) as u8;
+    let fast = if from.chance() {
+        Rate::vht(mcs, 1, width, from.chance())
+    } else {
+        Rate::he(mcs, 1, width, Guard::Ns800)
+    };
+    fast.unwrap_or(one)
 }
 
 /// Whatever is told, a frame has one status, and nothing is said of it after its end.
