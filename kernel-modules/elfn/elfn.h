@@ -108,6 +108,7 @@ struct elfn_connection {
 	unsigned long			give_up;	/* jiffies */
 	u64				since_ns;
 	bool				probed;
+	bool				hastened;	/* a dropped probe was followed at once */
 	bool				answered;
 	bool				released;
 	bool				switched_off;

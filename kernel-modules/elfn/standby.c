@@ -270,12 +270,31 @@ static bool elfn_travels(const struct elfn_connection *c, u32 sequence)
 	return false;
 }
 
+/*
+ * The probe itself was dropped: it went along a route that its origin did not know to be gone. Only
+ * the next one makes the origin look for another, and how long the origin then waits between its
+ * requests doubles from that time on. So the next follows at once, but one a stand-by: whoever
+ * answers every probe so is not to set how often they are sent.
+ */
+static void elfn_hasten(struct elfn_connection *c, const struct elfn_notice *notice)
+{
+	unsigned long soon = jiffies + ELFN_BUSY_JIFFIES;
+
+	if (c->hastened || !c->probed || notice->fate != ELFN_FATE_DROPPED ||
+	    notice->sequence != c->probe || !time_before(soon, c->next_probe))
+		return;
+	c->hastened = true;
+	c->next_probe = soon;
+	mod_delayed_work(elfn_queue, &c->work, ELFN_BUSY_JIFFIES);
+}
+
 /* Another notice for a connection in stand-by. */
 void elfn_heed(struct elfn_connection *c, const struct elfn_notice *notice)
 {
 	u32 i;
 
 	c->notices++;
+	elfn_hasten(c, notice);
 	if (before(notice->sequence, c->named))
 		c->named = notice->sequence;
 	for (i = 0; i < c->travelling_count; i++)
@@ -361,6 +380,7 @@ int elfn_stand_by(struct elfn_net *en, struct sock *sk, const struct elfn_notice
 	c->named = notice->sequence;
 	c->travelling_count = 0;
 	c->probed = false;
+	c->hastened = false;
 	c->answered = false;
 	c->released = false;
 	c->standbys++;

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use hoplab_medium_core::Duration;
 use hoplab_medium_core::{
-    Class, Frame, Instant, LinkId, Medium, MediumId, Mhz, Outcome, Output, Position, RadioId,
+    Class, Frame, Instant, LinkId, Medium, MediumId, Mhz, Outcome, Output, Position, RadioId, Rate,
     Station, To,
 };
 use serde_json::{json, Value};
 
-use crate::config::{Config, Radio};
+use crate::config::{Config, Measured, Radio};
 use crate::dot11;
 use crate::error::Error;
 use crate::hosts::{Heard, Hosts, Sent, Status, Troubles};
@@ -95,6 +95,10 @@ pub struct Channel<T> {
     /// The medium makes block ack agreements, or sends frames one by one by rules that have them:
     /// hosts are kept from agreements of their own.
     agrees: bool,
+    /// See [`Config::data_rate`].
+    data_rates: Vec<Rate>,
+    /// See [`Config::roams`].
+    roams: bool,
 }
 
 impl<T> Channel<T> {
@@ -121,6 +125,17 @@ impl<T> Channel<T> {
             if let Some(nic) = station.nic {
                 medium.equip(radio, nic);
             }
+            if let Some(mhz) = station.channel_mhz {
+                medium.place_on(radio, Mhz(mhz.into()));
+            }
+        }
+        if let Some(measured) = config.measured {
+            let link = |one: &Measured| LinkId {
+                from: RadioId::new(one.from),
+                to: RadioId::new(one.to),
+            };
+            let traces = measured.into_iter().map(|one| (link(&one), one.points));
+            medium.set_rssi_traces(traces.collect());
         }
         medium.schedule_measure(config.epoch);
         Ok(Self {
@@ -139,6 +154,8 @@ impl<T> Channel<T> {
                 false => config.rts_threshold,
             },
             agrees: by_category,
+            data_rates: config.data_rate.map_or_else(Vec::new, |named| named.0),
+            roams: config.roams,
         })
     }
 
@@ -211,6 +228,35 @@ impl<T> Channel<T> {
         self.medium.advance(now);
     }
 
+    /// Whether radios are where their hosts tune them to.
+    pub fn follows(&self) -> bool {
+        self.roams
+    }
+
+    /// A host has tuned its radio to the channel with this centre, at the time of the last
+    /// [`advance`](Self::advance).
+    pub fn tuned(&mut self, radio: usize, mhz: u16) {
+        if self.roams {
+            let radio = RadioId::new(radio);
+            self.medium.place_on(radio, Mhz(mhz.into()));
+            self.recorder.tuned(radio, mhz);
+        }
+    }
+
+    /// A host's packets go by way of this access point from now on, or of none: what its radio still
+    /// acknowledges of another one's, it does not take.
+    pub fn associated(&mut self, radio: usize, point: Option<[u8; 6]>) {
+        self.recorder.associated(RadioId::new(radio), point);
+    }
+
+    /// The rate of a data frame where the kernel's rate control does not know it.
+    fn data_rate(&mut self, from: RadioId, to: To, bytes: usize) -> Option<Rate> {
+        match (to, self.data_rates.as_slice()) {
+            (To::Radio(to), rates @ [_, _, ..]) => self.medium.ideal_rate((from, to), bytes, rates),
+            (_, rates) => rates.first().copied(),
+        }
+    }
+
     /// A host's radio sends a frame, at the time `now` of the last [`advance`](Self::advance).
     pub fn accept<H: Hosts<Ticket = T>>(&mut self, hosts: &mut H, sent: Sent<'_, T>, now: Instant) {
         if self.others_radios {
@@ -227,8 +273,13 @@ impl<T> Channel<T> {
         self.next_id += 1;
         let bytes = sent.bytes.len() + FCS_BYTES;
         let mut rates = sent.rates;
+        let data_rate = self.data_rate(RadioId::new(sent.radio), to, bytes);
         let of_ht = rates.iter_mut().filter(|try_| try_.rate.scheme().is_some());
-        of_ht.for_each(|try_| try_.rts |= bytes > self.rts_threshold);
+        of_ht.for_each(|try_| {
+            try_.rts |= bytes > self.rts_threshold;
+            // The kernel sends nothing but data at HT's and VHT's rates.
+            try_.rate = data_rate.unwrap_or(try_.rate);
+        });
         let frame = Frame {
             id: self.next_id,
             to,
@@ -327,6 +378,9 @@ impl<T> Channel<T> {
                 } => {
                     if let Some(pending) = self.pending.get(&frame) {
                         self.recorder.dropped(radio, at, outcome, &pending.bytes)?;
+                        if outcome == Outcome::Acked {
+                            self.recorder.acknowledged(at, &pending.bytes)?;
+                        }
                     }
                     let status = Status {
                         acked: outcome.succeeded(),

@@ -8,6 +8,8 @@ use std::path::PathBuf;
 use hoplab_medium_core::{Duration, Instant, LossRule, Nic, Params, Waypoint};
 use serde::Deserialize;
 
+use crate::rates::DataRate;
+
 /// What the daemon does.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -21,6 +23,9 @@ pub struct Config {
     pub params: Params,
     pub stations: Vec<Radio>,
     pub losses: Vec<LossRule>,
+    /// Power of links, where it was measured; none where positions decide. A link that is not
+    /// named carries nothing.
+    pub measured: Option<Vec<Measured>>,
     /// Centre of the channel, as captures name it.
     pub channel_mhz: u16,
     /// The noise of which records speak.
@@ -28,6 +33,11 @@ pub struct Config {
     /// Unicast frames above it, FCS included, have an RTS: of HT and VHT, of which the kernel leaves
     /// that to the radio.
     pub rts_threshold: usize,
+    /// The rate of data frames where the kernel's rate control does not know it.
+    pub data_rate: Option<DataRate>,
+    /// Whether radios go from one access point to another, and to its channel: they are where their
+    /// hosts tune them to, and table `handovers` is written.
+    pub roams: bool,
     /// Where a socket takes changes; none for nowhere.
     pub control: Option<PathBuf>,
     /// Whether radios are others' than Hoplab's: on several channels, with more than one address, and
@@ -41,6 +51,12 @@ impl Config {
     /// Permanent address of each radio.
     pub fn macs(&self) -> Vec<[u8; 6]> {
         self.stations.iter().map(|radio| radio.mac).collect()
+    }
+
+    /// Centre of each radio's channel.
+    pub fn channels_mhz(&self) -> Vec<u16> {
+        let own = self.stations.iter().map(|radio| radio.channel_mhz);
+        own.map(|own| own.unwrap_or(self.channel_mhz)).collect()
     }
 
     pub fn names(&self) -> Vec<String> {
@@ -61,6 +77,18 @@ pub struct Radio {
     pub nic: Option<Nic>,
     /// When it goes off and comes up.
     pub power: Vec<Power>,
+    /// Centre of its channel; none where all are on that of [`Config`].
+    pub channel_mhz: Option<u16>,
+}
+
+/// Power of one radio's signals at another, at times in their order; linear between them.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measured {
+    pub from: usize,
+    pub to: usize,
+    /// Instants, and powers in dBm.
+    pub points: Vec<(Instant, f64)>,
 }
 
 /// A radio goes off or comes up.

@@ -41,7 +41,7 @@ pub fn parse(frame: &[u8]) -> Option<Header> {
     Some(Header {
         class,
         receiver: frame.receiver()?,
-        routing: is_routing(&frame).unwrap_or(false),
+        routing: frame.is_path_selection() || is_routing(&frame).unwrap_or(false),
         tid: frame.tid(),
     })
 }

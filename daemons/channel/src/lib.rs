@@ -11,10 +11,13 @@ mod channel;
 pub mod config;
 pub mod dot11;
 mod error;
+mod handovers;
 pub mod hosts;
 mod pcapng;
 pub mod rates;
 mod records;
+pub mod request;
+mod sequences;
 
 pub use channel::{Account, Change, Channel, Part};
 pub use error::{Early, Error};

@@ -3,12 +3,12 @@
 //! radiotap headers (radiotap.org).
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use hoplab_medium_core::{Modulation, Rate, Scheme, Width};
+use hoplab_medium_core::{Guard, Modulation, Place, RadioId, Rate, Scheme, Width};
 use hoplab_wire::radiotap;
 
 const LINKTYPE_IEEE802_11_RADIOTAP: u16 = 127;
@@ -19,26 +19,34 @@ const LONGEST_NS: u64 = 40_000_000;
 #[derive(Clone, Debug, PartialEq, PartialOrd)]
 pub struct Captured {
     pub at_ns: u64,
+    /// Centre of the channel of the radio that sent it.
+    pub channel_mhz: u16,
     pub rate: Rate,
     pub signal_dbm: Option<f64>,
+    /// The A-MPDU that it was in, by number, and whether it was the last of it.
+    pub ampdu: Option<(u32, bool)>,
     pub bytes: Vec<u8>,
 }
 
 pub struct Capture {
     file: BufWriter<File>,
-    channel_mhz: u16,
+    /// Of each radio.
+    channels_mhz: Vec<u16>,
     noise_dbm: f64,
     short_preamble: bool,
     /// Frames come in order of their ends and are written in order of their beginnings.
     waiting: BinaryHeap<Reverse<(u64, u64)>>,
-    frames: std::collections::BTreeMap<u64, Captured>,
+    frames: BTreeMap<u64, Captured>,
     count: u64,
+    /// The A-MPDU that each radio sent last, by number, and how many there were.
+    ampdu_of: BTreeMap<RadioId, u32>,
+    ampdus: u32,
 }
 
 impl Capture {
     pub fn create(
         path: &Path,
-        channel_mhz: u16,
+        channels_mhz: Vec<u16>,
         noise_dbm: f64,
         short_preamble: bool,
     ) -> io::Result<Self> {
@@ -61,13 +69,36 @@ impl Capture {
         block(&mut file, 1, &interface)?;
         Ok(Self {
             file,
-            channel_mhz,
+            channels_mhz,
             noise_dbm,
             short_preamble,
             waiting: BinaryHeap::new(),
             frames: std::collections::BTreeMap::new(),
             count: 0,
+            ampdu_of: BTreeMap::new(),
+            ampdus: 0,
         })
+    }
+
+    /// From now on the radio is on the channel with this centre.
+    pub fn tuned(&mut self, radio: RadioId, mhz: u16) {
+        self.channels_mhz[radio.index()] = mhz;
+    }
+
+    /// Centre of the channel that the radio is on.
+    pub fn channel_mhz(&self, radio: RadioId) -> u16 {
+        self.channels_mhz[radio.index()]
+    }
+
+    /// The A-MPDU in which a radio sent a frame at this place, by number, and whether it is the last of
+    /// it. A radio's frames come in order.
+    pub fn ampdu(&mut self, from: RadioId, place: Place) -> (u32, bool) {
+        if place.number == 0 {
+            self.ampdus += 1;
+            self.ampdu_of.insert(from, self.ampdus);
+        }
+        let number = self.ampdu_of.get(&from).copied().unwrap_or_default();
+        (number, place.number + 1 == place.frames)
     }
 
     /// Take a frame that has ended by `now_ns`.
@@ -105,7 +136,8 @@ impl Capture {
         } else {
             radiotap::CHANNEL_OFDM
         };
-        let band = if self.channel_mhz < 4000 {
+        let mhz = captured.channel_mhz;
+        let band = if mhz < 4000 {
             radiotap::CHANNEL_2_GHZ
         } else {
             radiotap::CHANNEL_5_GHZ
@@ -116,7 +148,7 @@ impl Capture {
             flags: Some(if short { radiotap::SHORT_PREAMBLE } else { 0 }),
             rate: captured.rate.units(),
             channel: Some(radiotap::Channel {
-                mhz: self.channel_mhz,
+                mhz,
                 flags: modulation | band,
             }),
             // Where somebody received it.
@@ -131,6 +163,13 @@ impl Capture {
                 Modulation::Vht(scheme) => Some(vht(scheme)),
                 _ => None,
             },
+            he: match captured.rate.modulation() {
+                Modulation::He(scheme) => Some(he(scheme)),
+                _ => None,
+            },
+            ampdu: captured
+                .ampdu
+                .map(|(number, is_last)| radiotap::Ampdu { number, is_last }),
         };
         let mut bytes = Vec::new();
         header.emit(&mut bytes);
@@ -142,7 +181,7 @@ fn ht(scheme: Scheme) -> radiotap::Ht {
     radiotap::Ht {
         index: scheme.mcs + 8 * (scheme.streams - 1),
         is_40_mhz: scheme.width == Width::Mhz40,
-        short_guard: scheme.short_guard,
+        short_guard: scheme.guard == Guard::Ns400,
     }
 }
 
@@ -154,8 +193,27 @@ fn vht(scheme: Scheme) -> radiotap::Vht {
             Width::Mhz20 => 0,
             Width::Mhz40 => 1,
             Width::Mhz80 => 4,
+            Width::Mhz160 => 11,
         },
-        short_guard: scheme.short_guard,
+        short_guard: scheme.guard == Guard::Ns400,
+    }
+}
+
+fn he(scheme: Scheme) -> radiotap::He {
+    radiotap::He {
+        mcs: scheme.mcs,
+        streams: scheme.streams,
+        bandwidth: match scheme.width {
+            Width::Mhz20 => 0,
+            Width::Mhz40 => 1,
+            Width::Mhz80 => 2,
+            Width::Mhz160 => 3,
+        },
+        guard: match scheme.guard {
+            Guard::Ns400 | Guard::Ns800 => 0,
+            Guard::Ns1600 => 1,
+            Guard::Ns3200 => 2,
+        },
     }
 }
 

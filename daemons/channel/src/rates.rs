@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Rates as `mac80211_hwsim` names them: indexes of its own table, or of HT's and VHT's.
 
-use hoplab_medium_core::{Attempts, Rate, Width};
+use hoplab_medium_core::{Attempts, Guard, Rate, Width};
+use serde::Deserialize;
 
 /// hwsim's rate table: DSSS/CCK, then OFDM; in the 5 GHz band only OFDM.
 const RATES: [Rate; 12] = Rate::LEGACY;
@@ -24,6 +25,60 @@ pub struct RateEntry {
     pub index: u8,
     pub tries: u8,
     pub flags: u16,
+}
+
+/// Rates of data frames where the kernel's rate control does not know them: of HE, and of VHT on
+/// 160 MHz. One that is fixed, or from the lowest on those among which the medium chooses.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "Named")]
+pub struct DataRate(pub Vec<Rate>);
+
+/// It, as a document has it.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+enum Named {
+    Vht(Parts),
+    He(Parts),
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parts {
+    mcs: u8,
+    streams: u8,
+    width_mhz: u16,
+    guard_ns: u16,
+    /// Whether `mcs` is the highest one, and the medium chooses.
+    #[serde(default)]
+    ideal: bool,
+}
+
+impl TryFrom<Named> for DataRate {
+    type Error = &'static str;
+
+    fn try_from(named: Named) -> Result<Self, Self::Error> {
+        let (Named::Vht(parts) | Named::He(parts)) = named;
+        let streams = parts.streams;
+        let width = match parts.width_mhz {
+            20 => Width::Mhz20,
+            40 => Width::Mhz40,
+            80 => Width::Mhz80,
+            160 => Width::Mhz160,
+            _ => return Err("expected a width of 20, 40, 80 or 160 MHz"),
+        };
+        let rate = |mcs| match (named, parts.guard_ns) {
+            (Named::Vht(_), 400) => Rate::vht(mcs, streams, width, true),
+            (Named::Vht(_), 800) => Rate::vht(mcs, streams, width, false),
+            (Named::He(_), 800) => Rate::he(mcs, streams, width, Guard::Ns800),
+            (Named::He(_), 1600) => Rate::he(mcs, streams, width, Guard::Ns1600),
+            (Named::He(_), 3200) => Rate::he(mcs, streams, width, Guard::Ns3200),
+            _ => None,
+        };
+        let highest = rate(parts.mcs).ok_or("expected a rate that the standard's tables have")?;
+        // The standard leaves some out.
+        let lower = (0..parts.mcs).filter(|_| parts.ideal).filter_map(rate);
+        Ok(Self(lower.chain([highest]).collect()))
+    }
 }
 
 /// A frame's rates for the engine; empty if one of them is not modelled.
@@ -60,7 +115,7 @@ fn first_rate(frequency_mhz: u32) -> usize {
 fn rate_of(entry: &RateEntry, first: usize) -> Option<Rate> {
     let has = |flag| entry.flags & flag != 0;
     let width = match (has(RC_40_MHZ), has(RC_80_MHZ)) {
-        _ if has(RC_160_MHZ) => return None,
+        _ if has(RC_160_MHZ) => Width::Mhz160,
         (_, true) => Width::Mhz80,
         (true, false) => Width::Mhz40,
         (false, false) => Width::Mhz20,
@@ -105,6 +160,32 @@ mod tests {
         assert_eq!(found(0x19, 256 | 512 | 128, 5180), vht);
         assert!(vht.is_some());
         assert_eq!(found(0x09, 256, 5180), None);
-        assert_eq!(found(0x08, 256 | 1024, 5180), None);
+        let widest = Rate::vht(8, 1, Width::Mhz160, false);
+        assert_eq!(found(0x08, 256 | 1024, 5180), widest);
+        assert!(widest.is_some());
+    }
+    fn named(text: &str) -> Option<Rate> {
+        let found = serde_json::from_str::<DataRate>(text).ok()?.0;
+        assert_eq!(found.len(), 1);
+        found.first().copied()
+    }
+
+    #[test]
+    fn a_rate_of_data_is_one_of_the_standard() {
+        let he = |guard_ns| {
+            named(&format!(
+                r#"{{"he": {{"mcs": 11, "streams": 2, "width_mhz": 160, "guard_ns": {guard_ns}}}}}"#
+            ))
+        };
+        assert_eq!(he(1600), Rate::he(11, 2, Width::Mhz160, Guard::Ns1600));
+        assert!(he(1600).is_some());
+        assert_eq!(he(400), None);
+        let vht = r#"{"vht": {"mcs": 8, "streams": 1, "width_mhz": 160, "guard_ns": 400}}"#;
+        assert_eq!(named(vht), Rate::vht(8, 1, Width::Mhz160, true));
+        assert_eq!(named(&vht.replace("160", "100")), None);
+        let ideal = vht.replace("400", r#"400, "ideal": true"#);
+        let rates = serde_json::from_str::<DataRate>(&ideal).unwrap().0;
+        let of_mcs = |mcs| Rate::vht(mcs, 1, Width::Mhz160, true).unwrap();
+        assert_eq!(rates, (0..=8).map(of_mcs).collect::<Vec<_>>());
     }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Records as JSON lines: `nodes.jsonl` and `link_samples.jsonl` at every interval, when all that was
 //! written so far reaches the disk; `radios.jsonl`, `links.jsonl` and `signals.jsonl` of the whole
-//! run; on request `frames.jsonl` and a capture of the air; what the
-//! daemon has to say of itself in `medium.json`.
+//! run; on request `frames.jsonl` and a capture of the air; `handovers.jsonl` where stations roam;
+//! what the daemon has to say of itself in `medium.json`.
 //!
 //! A run that has a duration ends in all of them exactly then, however long the daemon lives on.
 
@@ -14,7 +14,9 @@ use hoplab_medium_core::{
     AirKind, Aired, Category, Counters, Duration, Instant, LinkView, Medium, Outcome, Position,
     RadioId, To,
 };
-use hoplab_records::{events, frames, link_samples, links, nodes, radios, signals, Table, Writer};
+use hoplab_records::{
+    events, frames, handovers, link_samples, links, nodes, radios, signals, Table, Writer,
+};
 use hoplab_wire::ieee80211::{on_air, Control};
 use hoplab_wire::Mac;
 use serde_json::Value;
@@ -22,7 +24,9 @@ use serde_json::Value;
 use crate::carried::carried;
 use crate::config::{Config, Records};
 use crate::error::{Early, Error};
+use crate::handovers::Handovers;
 use crate::pcapng::{Capture, Captured};
+use crate::sequences::Sequences;
 
 /// What tells the daemon's rows of the table `events` from others'.
 const SOURCE: &str = "medium";
@@ -36,7 +40,10 @@ pub struct Recorder {
     /// Whether radios have access categories.
     by_category: bool,
     capture: Option<Capture>,
+    sequences: Sequences,
     events: Option<Writer<events::Table>>,
+    /// Where stations go from one access point to another.
+    handovers: Option<(Handovers, Writer<handovers::Table>)>,
     settings: Records,
     names: Vec<String>,
     macs: Vec<[u8; 6]>,
@@ -68,10 +75,11 @@ impl Recorder {
         let settings = config.records.clone();
         let capture = settings.air_capture.as_ref().map(|path| {
             let short = config.params.phy.preamble_bits < 144;
-            Capture::create(path, config.channel_mhz, config.noise_dbm, short)
+            Capture::create(path, config.channels_mhz(), config.noise_dbm, short)
                 .map_err(|why| file_failed(path, why))
         });
         let frames = settings.frames.then(|| create(&settings)).transpose()?;
+        let roaming = config.roams.then(|| create(&settings)).transpose()?;
         Ok(Self {
             nodes: create(&settings)?,
             link_samples: create(&settings)?,
@@ -79,7 +87,9 @@ impl Recorder {
             frames,
             by_category: config.params.edca.is_some(),
             capture: capture.transpose()?,
+            sequences: Sequences::default(),
             events: None,
+            handovers: roaming.map(|file| (Handovers::default(), file)),
             names: config.names(),
             macs: config.macs(),
             interval: settings.interval,
@@ -148,6 +158,9 @@ impl Recorder {
         self.nodes.flush()?;
         self.link_samples.flush()?;
         self.frames.as_mut().map_or(Ok(()), Writer::flush)?;
+        if let Some((_, file)) = &mut self.handovers {
+            file.flush()?;
+        }
         Ok(self.events.as_mut().map_or(Ok(()), Writer::flush)?)
     }
 
@@ -167,6 +180,9 @@ impl Recorder {
 
     /// Something was on the air; `bytes` is the host's frame that it carried.
     pub fn aired(&mut self, aired: &Aired, bytes: Option<&[u8]>) -> Result<(), Error> {
+        if let (Some(_), Some(bytes)) = (&self.capture, bytes) {
+            self.sequences.learn(aired, bytes);
+        }
         if aired.at < self.epoch || !self.belongs(aired.until) {
             return Ok(());
         }
@@ -216,7 +232,8 @@ impl Recorder {
                 (Some(bytes), ..) => on_air(bytes, aired.attempt > 1, reserve_us),
                 (None, kind, To::Radio(to)) => {
                     let (to, from) = (self.macs[to.index()], self.macs[aired.from.index()]);
-                    match control(kind, Mac(to), Mac(from)) {
+                    let own = control(kind, Mac(to), Mac(from));
+                    match own.or_else(|| self.sequences.control(aired, Mac(to), Mac(from))) {
                         Some(control) => control.emit(reserve_us),
                         None => return Ok(()),
                     }
@@ -226,8 +243,10 @@ impl Recorder {
             };
             let captured = Captured {
                 at_ns: aired.at.since(self.epoch).as_nanos(),
+                channel_mhz: capture.channel_mhz(aired.from),
                 rate: aired.rate,
                 signal_dbm: aired.signal_dbm,
+                ampdu: aired.place.map(|place| capture.ampdu(aired.from, place)),
                 bytes,
             };
             let result = capture.add(captured.at_ns, captured);
@@ -264,6 +283,51 @@ impl Recorder {
             None => format!("cause={cause} kind={}", carried.protocol),
         };
         self.happened(radio, at, "drop", &detail)
+    }
+
+    /// From now on the radio is on the channel with this centre.
+    pub fn tuned(&mut self, radio: RadioId, mhz: u16) {
+        if let Some(capture) = &mut self.capture {
+            capture.tuned(radio, mhz);
+        }
+    }
+
+    /// A host's packets go by way of this access point from now on, or of none.
+    pub fn associated(&mut self, radio: RadioId, point: Option<[u8; 6]>) {
+        if let Some((handovers, _)) = &mut self.handovers {
+            let station = Mac(self.macs[radio.index()]);
+            handovers.associated(station, point.map(Mac));
+        }
+    }
+
+    /// A host's frame has been acknowledged.
+    pub fn acknowledged(&mut self, at: Instant, bytes: &[u8]) -> Result<(), Error> {
+        if !self.belongs(at) {
+            return Ok(());
+        }
+        let Some((handovers, file)) = &mut self.handovers else {
+            return Ok(());
+        };
+        let Some(found) = handovers.acknowledged(bytes, at) else {
+            return Ok(());
+        };
+        let of = |mac: Mac| self.macs.iter().position(|own| *own == mac.0);
+        let ends = (of(found.station), of(found.old), of(found.new));
+        let (Some(node), Some(old), Some(new)) = ends else {
+            return Ok(());
+        };
+        if at < self.epoch {
+            return Ok(());
+        }
+        let gap = found.first.since(found.last);
+        Ok(file.write(&handovers::Row {
+            node: &self.names[node],
+            old: &self.names[old],
+            new: &self.names[new],
+            last_s: found.last.seconds_from(self.epoch),
+            first_s: found.first.seconds_from(self.epoch),
+            gap_ms: gap.as_nanos() as f64 / 1e6,
+        })?)
     }
 
     /// A row of the table `events`, if it belongs to the run.

@@ -2,8 +2,9 @@
 //! Saturated stations of several access categories about one receiver, at 5 GHz: a line of JSON for
 //! each class of stations, for programs to read.
 //!
-//! `cargo run --release -p hoplab-medium-core --example classes MBPS OCTETS SECONDS SEED CLASS...`
+//! `cargo run --release -p hoplab-medium-core --example classes RATE OCTETS SECONDS SEED CLASS...`
 //!
+//! A RATE is one before HT in Mbit/s, or he:MCS on 20 MHz with a guard interval of 0.8 us.
 //! A class is STATIONS:AIFSN:CWMIN:CWMAX:TXOP_US. Frames have so many OCTETS from MAC header to FCS
 //! and go one by one, there is no retry limit and no capture. Classes take turns with voice, video,
 //! best effort and background, whose parameters they set: four at most.
@@ -15,7 +16,8 @@ use std::str::FromStr;
 
 use common::{at, Load};
 use hoplab_medium_core::{
-    Category, CategoryParams, Duration, Edca, Medium, Params, Phy, RadioId, Rate, Standard,
+    Category, CategoryParams, Duration, Edca, Guard, Medium, Params, Phy, RadioId, Rate, Standard,
+    Width,
 };
 
 /// A user priority of each category, in the order of [`Category::ALL`].
@@ -55,7 +57,7 @@ fn params(seed: u64, classes: &[ClassOf]) -> Params {
     Params {
         seed,
         phy: Phy {
-            standard: Standard::Ofdm {
+            standard: Standard::He {
                 signal_extension: false,
             },
             plcp_rate: Rate::OFDM_6,
@@ -79,15 +81,19 @@ fn params(seed: u64, classes: &[ClassOf]) -> Params {
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let [mbps, octets, seconds, seed, classes @ ..] = &words[..] else {
-        panic!("expected MBPS OCTETS SECONDS SEED CLASS...");
+    let [rate, octets, seconds, seed, classes @ ..] = &words[..] else {
+        panic!("expected RATE OCTETS SECONDS SEED CLASS...");
     };
     let classes: Vec<ClassOf> = classes.iter().map(|text| class(text)).collect();
     assert!(
         (1..=4).contains(&classes.len()),
         "expected one to four classes"
     );
-    let rate = Rate::from_mbps(number(mbps)).expect("a rate before HT");
+    let rate = match rate.strip_prefix("he:") {
+        Some(mcs) => Rate::he(number(mcs), 1, Width::Mhz20, Guard::Ns800),
+        None => Rate::from_mbps(number(rate)),
+    };
+    let rate = rate.expect("a rate before HT, or of HE");
     let of_station: Vec<usize> = (0..classes.len())
         .flat_map(|class| std::iter::repeat_n(class, classes[class].stations))
         .collect();

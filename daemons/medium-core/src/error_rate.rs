@@ -12,7 +12,7 @@
 use core::f64::consts::{PI, SQRT_2};
 
 use crate::rate::Code;
-use crate::{Modulation, Rate};
+use crate::{ldpc, Modulation, Rate};
 
 /// Bandwidth of a DSSS channel, in MHz, in which its noise is counted.
 const DSSS_MHZ: f64 = 22.0;
@@ -30,6 +30,7 @@ pub fn bit_error_rate(rate: Rate, sinr: f64) -> f64 {
             let (bits, code) = scheme.constellation();
             decoded(uncoded(1 << bits, sinr), code)
         }
+        Modulation::He(scheme) => ldpc::bit_error_rate(scheme, sinr),
     };
     // Worse than guessing is not possible; a bound may say so.
     wrong.clamp(0.0, 0.5)

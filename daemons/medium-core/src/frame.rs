@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use hoplab_base::{Duration, Instant};
 
+use crate::parts::BlockAck;
 use crate::{AirKind, Fate, Outcome, RadioId, Rate};
 
 /// The driver's name of a frame.
@@ -92,6 +93,19 @@ pub struct Aired {
     pub function: u8,
     /// In an A-MPDU; none of a frame that went alone.
     pub place: Option<Place>,
+    /// The block ack agreement that it belongs to.
+    pub agreement: Option<Agreed>,
+    /// What a BlockAck says.
+    pub block_ack: Option<BlockAck>,
+}
+
+/// Where a frame is in a block ack agreement of its sender, or of a BlockAck's receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Agreed {
+    pub tid: u8,
+    /// Its place among the frames of the agreement; of a request the first one that counts. It grows
+    /// by one from frame to frame, as the host's sequence number does.
+    pub sequence: u64,
 }
 
 /// A frame's place in an A-MPDU.

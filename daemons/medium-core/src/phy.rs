@@ -3,7 +3,8 @@
 
 use hoplab_base::Duration;
 
-use crate::{Modulation, Rate};
+use crate::rate::Scheme;
+use crate::{ldpc, Guard, Modulation, Rate};
 
 /// Which PHY's preambles and rates apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,8 +21,10 @@ pub enum Standard {
     Ofdm { signal_extension: bool },
     /// HT too, up to 40 MHz (clause 19); with the signal extension as before (19.4.4).
     Ht { signal_extension: bool },
-    /// HT and VHT too, up to 80 MHz (clause 21).
+    /// HT and VHT too, up to 160 MHz (clause 21).
     Vht { signal_extension: bool },
+    /// HT, VHT and HE too (802.11ax-2021 clause 27); with the signal extension as before (27.3.13).
+    He { signal_extension: bool },
 }
 
 /// Timing of the PHY.
@@ -53,6 +56,12 @@ const SHORT_SYMBOL: Duration = Duration::from_nanos(3600);
 const HT_PREAMBLE: Duration = Duration::from_micros(12);
 /// Of a VHT frame: VHT-SIG-A, VHT-STF and VHT-SIG-B (21.3.4). VHT-LTF are between the last two.
 const VHT_PREAMBLE: Duration = Duration::from_micros(16);
+/// Of an HE frame to one user: RL-SIG, HE-SIG-A and HE-STF (802.11ax-2021 27.3.4, table 27-12).
+/// HE-LTF follow.
+const HE_PREAMBLE: Duration = Duration::from_micros(16);
+/// An HE-LTF before its guard interval: of type 4x with the longest one, 2x with the others.
+const HE_LONG_TRAINING: Duration = Duration::from_nanos(12_800);
+const HE_SHORTER_TRAINING: Duration = Duration::from_nanos(6400);
 /// One for a stream, but four for three (tables 19-13 and 21-13).
 const LONG_TRAINING: Duration = Duration::from_micros(4);
 /// Service bits, and tail bits of each encoder (19.4.3, 21.4.3).
@@ -70,12 +79,15 @@ impl Standard {
         match self {
             Self::Dsss => rate.is_dsss(),
             // 802.11g knows the rates of 802.11b too, 802.11a does not.
-            Self::Ofdm { .. } | Self::Ht { .. } | Self::Vht { .. } => match rate.modulation() {
-                Modulation::Dsss => self.extends(),
-                Modulation::Ofdm => true,
-                Modulation::Ht(_) => !matches!(self, Self::Ofdm { .. }),
-                Modulation::Vht(_) => matches!(self, Self::Vht { .. }),
-            },
+            Self::Ofdm { .. } | Self::Ht { .. } | Self::Vht { .. } | Self::He { .. } => {
+                match rate.modulation() {
+                    Modulation::Dsss => self.extends(),
+                    Modulation::Ofdm => true,
+                    Modulation::Ht(_) => !matches!(self, Self::Ofdm { .. }),
+                    Modulation::Vht(_) => matches!(self, Self::Vht { .. } | Self::He { .. }),
+                    Modulation::He(_) => matches!(self, Self::He { .. }),
+                }
+            }
         }
     }
 
@@ -85,7 +97,8 @@ impl Standard {
             Self::Dsss => false,
             Self::Ofdm { signal_extension }
             | Self::Ht { signal_extension }
-            | Self::Vht { signal_extension } => signal_extension,
+            | Self::Vht { signal_extension }
+            | Self::He { signal_extension } => signal_extension,
         }
     }
 }
@@ -103,12 +116,13 @@ impl Phy {
             Modulation::Ofdm => return OFDM_PREAMBLE,
             Modulation::Ht(_) => HT_PREAMBLE,
             Modulation::Vht(_) => VHT_PREAMBLE,
+            Modulation::He(_) => HE_PREAMBLE,
         };
         let trainings = match rate.scheme().map_or(1, |scheme| scheme.streams) {
             3 => 4,
             streams => u64::from(streams),
         };
-        OFDM_PREAMBLE + beyond_ofdm + LONG_TRAINING * trainings
+        OFDM_PREAMBLE + beyond_ofdm + long_training(rate) * trainings
     }
 
     /// Rate at which the header of a frame at `rate` is sent.
@@ -124,7 +138,7 @@ impl Phy {
     /// Time on the air of one frame of `bytes` (MAC header to FCS) at `rate`.
     pub fn duration(&self, bytes: usize, rate: Rate) -> Duration {
         let delimiter = match rate.modulation() {
-            Modulation::Vht(_) => DELIMITER_BYTES,
+            Modulation::Vht(_) | Modulation::He(_) => DELIMITER_BYTES,
             _ => 0,
         };
         self.psdu_duration(bytes + delimiter, rate)
@@ -134,6 +148,11 @@ impl Phy {
     pub fn psdu_duration(&self, bytes: usize, rate: Rate) -> Duration {
         let (bytes, a_symbol) = (bytes as u64, u64::from(rate.bits()));
         let preamble = self.preamble(rate);
+        let extension = if self.standard.extends() {
+            SIGNAL_EXTENSION
+        } else {
+            Duration::ZERO
+        };
         let (bits, short) = match rate.modulation() {
             Modulation::Dsss => {
                 // The PLCP header tells the length in whole microseconds (16.3.4).
@@ -141,10 +160,15 @@ impl Phy {
             }
             Modulation::Ofdm => (OFDM_EXTRA_BITS + 8 * bytes, false),
             // Of so few streams HT has one encoder.
-            Modulation::Ht(scheme) => (8 * bytes + SERVICE_BITS + TAIL_BITS, scheme.short_guard),
+            Modulation::Ht(scheme) => (8 * bytes + SERVICE_BITS + TAIL_BITS, is_short(scheme)),
             Modulation::Vht(scheme) => {
                 let tails = TAIL_BITS * u64::from(scheme.encoders(rate.bits()));
-                (8 * bytes + SERVICE_BITS + tails, scheme.short_guard)
+                (8 * bytes + SERVICE_BITS + tails, is_short(scheme))
+            }
+            Modulation::He(scheme) => {
+                // LDPC has no tail, and hwsim's radios need no packet extension (27.3.13).
+                let symbols = ldpc::symbols(8 * bytes + SERVICE_BITS, scheme);
+                return preamble + scheme.he_symbol_lasts() * symbols + extension;
             }
         };
         // Padded to whole symbols (17.4.3), short ones in sum to the end of a long one (19.4.3).
@@ -156,12 +180,22 @@ impl Phy {
         } else {
             symbols
         };
-        let extension = if self.standard.extends() {
-            SIGNAL_EXTENSION
-        } else {
-            Duration::ZERO
-        };
         preamble + OFDM_SYMBOL * symbols + extension
+    }
+}
+
+fn is_short(scheme: Scheme) -> bool {
+    scheme.guard == Guard::Ns400
+}
+
+/// A long training field, guard interval included.
+fn long_training(rate: Rate) -> Duration {
+    match rate.modulation() {
+        Modulation::He(scheme) if scheme.guard == Guard::Ns3200 => {
+            HE_LONG_TRAINING + scheme.guard.lasts()
+        }
+        Modulation::He(scheme) => HE_SHORTER_TRAINING + scheme.guard.lasts(),
+        _ => LONG_TRAINING,
     }
 }
 

@@ -3,12 +3,15 @@
 
 use core::fmt;
 
+use hoplab_base::Duration;
+
 /// Width of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Width {
     Mhz20,
     Mhz40,
     Mhz80,
+    Mhz160,
 }
 
 impl Width {
@@ -17,31 +20,75 @@ impl Width {
             Self::Mhz20 => 20,
             Self::Mhz40 => 40,
             Self::Mhz80 => 80,
+            Self::Mhz160 => 160,
         }
     }
 
     /// Subcarriers that carry data (IEEE 802.11-2020 tables 19-6 and 21-5).
-    fn data_tones(self) -> u16 {
+    fn data_tones(self) -> u32 {
         match self {
             Self::Mhz20 => 52,
             Self::Mhz40 => 108,
             Self::Mhz80 => 234,
+            Self::Mhz160 => 468,
+        }
+    }
+
+    /// Those of HE, whose subcarriers are four times as close (IEEE 802.11ax-2021 table 27-15: of
+    /// the resource units of 242, 484, 996 and twice 996 tones).
+    fn he_data_tones(self) -> u32 {
+        match self {
+            Self::Mhz20 => 234,
+            Self::Mhz40 => 468,
+            Self::Mhz80 => 980,
+            Self::Mhz160 => 1960,
+        }
+    }
+
+    /// HE's in the part of a symbol to which its last one is filled (table 27-32: N_SD,short).
+    fn he_short_tones(self) -> u32 {
+        match self {
+            Self::Mhz20 => 60,
+            Self::Mhz40 => 120,
+            Self::Mhz80 => 240,
+            Self::Mhz160 => 492,
         }
     }
 }
 
-/// What an HT or a VHT rate is made of.
+/// Guard interval before a symbol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Guard {
+    /// The short one of HT and VHT.
+    Ns400,
+    /// The long one of HT and VHT, the shortest of HE.
+    Ns800,
+    Ns1600,
+    Ns3200,
+}
+
+impl Guard {
+    pub fn lasts(self) -> Duration {
+        Duration::from_nanos(match self {
+            Self::Ns400 => 400,
+            Self::Ns800 => 800,
+            Self::Ns1600 => 1600,
+            Self::Ns3200 => 3200,
+        })
+    }
+}
+
+/// What an HT, a VHT or an HE rate is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Scheme {
-    /// Modulation and code of each stream, as VHT numbers them: 0 is BPSK 1/2, 9 is 256-QAM 5/6.
+    /// Modulation and code of each stream, as HE numbers them: 0 is BPSK 1/2, 11 is 1024-QAM 5/6.
     pub mcs: u8,
     pub streams: u8,
     pub width: Width,
-    /// A guard interval of 400 ns instead of 800 ns.
-    pub short_guard: bool,
+    pub guard: Guard,
 }
 
-/// Convolutional code.
+/// Rate of a code, convolutional or LDPC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
     Half,
@@ -52,7 +99,7 @@ pub enum Code {
 
 impl Code {
     /// Bits in and bits out.
-    fn ratio(self) -> (u16, u16) {
+    pub fn ratio(self) -> (u32, u32) {
         match self {
             Self::Half => (1, 2),
             Self::TwoThirds => (2, 3),
@@ -62,8 +109,8 @@ impl Code {
     }
 }
 
-/// Bits on a subcarrier and code of each MCS (tables 19-27 and 21-29).
-const SCHEMES: [(u16, Code); 10] = [
+/// Bits on a subcarrier and code of each MCS (tables 19-27 and 21-29, and 802.11ax's 27-111).
+const SCHEMES: [(u32, Code); 12] = [
     (1, Code::Half),
     (2, Code::Half),
     (2, Code::ThreeQuarters),
@@ -74,31 +121,74 @@ const SCHEMES: [(u16, Code); 10] = [
     (6, Code::FiveSixths),
     (8, Code::ThreeQuarters),
     (8, Code::FiveSixths),
+    (10, Code::ThreeQuarters),
+    (10, Code::FiveSixths),
 ];
 /// Data bits a symbol from which on VHT's tables have a second encoder: 540 Mbit/s.
-const BITS_OF_ENCODER: u16 = 2160;
+const BITS_OF_ENCODER: u32 = 2160;
 
 impl Scheme {
     /// Bits on a subcarrier, and code.
-    pub fn constellation(self) -> (u16, Code) {
+    pub fn constellation(self) -> (u32, Code) {
         SCHEMES[usize::from(self.mcs)]
     }
 
-    /// Convolutional encoders (N_ES).
-    pub fn encoders(self, bits: u16) -> u16 {
+    /// Convolutional encoders of VHT (N_ES).
+    pub fn encoders(self, bits: u32) -> u32 {
         bits.div_ceil(BITS_OF_ENCODER)
     }
 
-    /// Data bits a symbol (N_DBPS); none where an encoder would get a part of a bit, or of a
-    /// puncturing pattern: such a combination the tables of 21.5 leave out.
-    fn bits(self) -> Option<u16> {
-        let (on_tone, code) = *SCHEMES.get(usize::from(self.mcs))?;
+    /// Data bits a symbol of HT and VHT (N_DBPS); none where an encoder would get a part of a bit,
+    /// or of a puncturing pattern: such a combination the tables of 21.5 leave out.
+    fn bits(self) -> Option<u32> {
+        let (on_tone, code) = *SCHEMES[..VHT_SCHEMES].get(usize::from(self.mcs))?;
         let (numerator, denominator) = code.ratio();
-        let coded = self.width.data_tones() * on_tone * u16::from(self.streams);
+        let coded = self.width.data_tones() * on_tone * u32::from(self.streams);
         let bits = coded * numerator / denominator;
         let encoders = self.encoders(bits);
         (coded % (denominator * encoders) == 0).then_some(bits)
     }
+
+    /// How long a symbol of HE lasts, guard interval included.
+    pub(crate) fn he_symbol_lasts(self) -> Duration {
+        HE_SYMBOL + self.guard.lasts()
+    }
+
+    /// Coded bits of so many subcarriers.
+    fn coded(self, tones: u32) -> Option<u32> {
+        let (on_tone, _) = *SCHEMES.get(usize::from(self.mcs))?;
+        Some(tones * on_tone * u32::from(self.streams))
+    }
+
+    /// Data bits of so many coded ones, whole (802.11ax 27.3.12.5.1).
+    fn uncoded(self, coded: u32) -> u32 {
+        let (numerator, denominator) = self.constellation().1.ratio();
+        coded * numerator / denominator
+    }
+
+    /// Coded and data bits of a whole symbol of HE and of the part to which its last one is filled.
+    pub(crate) fn he_symbol(self) -> HeSymbol {
+        let coded = |tones| self.coded(tones).unwrap_or_default();
+        let (coded, coded_short) = (
+            coded(self.width.he_data_tones()),
+            coded(self.width.he_short_tones()),
+        );
+        HeSymbol {
+            coded,
+            data: self.uncoded(coded),
+            coded_short,
+            data_short: self.uncoded(coded_short),
+        }
+    }
+}
+
+/// Bits of a symbol of HE (N_CBPS, N_DBPS, N_CBPS,short, N_DBPS,short).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HeSymbol {
+    pub coded: u32,
+    pub data: u32,
+    pub coded_short: u32,
+    pub data_short: u32,
 }
 
 /// How bits become signals.
@@ -112,6 +202,8 @@ pub enum Modulation {
     Ht(Scheme),
     /// Very high throughput (clause 21).
     Vht(Scheme),
+    /// High efficiency, to one user (802.11ax-2021 clause 27: HE SU), with LDPC.
+    He(Scheme),
 }
 
 /// A rate that the standard has.
@@ -121,18 +213,18 @@ pub enum Modulation {
 pub struct Rate {
     /// Data bits of a symbol; of DSSS of 2 us, which makes them the units of 500 kbit/s in which
     /// the Supported Rates element (9.4.2.3) counts.
-    bits: u16,
+    bits: u32,
     modulation: Modulation,
 }
 
-const fn dsss(bits: u16) -> Rate {
+const fn dsss(bits: u32) -> Rate {
     Rate {
         bits,
         modulation: Modulation::Dsss,
     }
 }
 
-const fn ofdm(bits: u16) -> Rate {
+const fn ofdm(bits: u32) -> Rate {
     Rate {
         bits,
         modulation: Modulation::Ofdm,
@@ -141,10 +233,22 @@ const fn ofdm(bits: u16) -> Rate {
 
 /// HT's streams that are modelled; hwsim has no more.
 const MOST_HT_STREAMS: u8 = 2;
-/// VHT's. The kernel's rate control uses no more.
-const MOST_VHT_STREAMS: u8 = 4;
-/// MCS of one stream of HT.
+/// VHT's and HE's. The kernel's rate control uses no more of VHT.
+const MOST_STREAMS: u8 = 4;
+/// MCS of one stream of HT, and of VHT.
 const HT_SCHEMES: u8 = 8;
+const VHT_SCHEMES: usize = 10;
+/// Of a symbol of HE (T_DFT,HE).
+const HE_SYMBOL: Duration = Duration::from_nanos(12_800);
+
+/// Of HT and VHT.
+fn guard(short: bool) -> Guard {
+    if short {
+        Guard::Ns400
+    } else {
+        Guard::Ns800
+    }
+}
 
 /// In Mbit/s, as a document has it.
 #[cfg(feature = "serde")]
@@ -198,9 +302,9 @@ impl Rate {
             mcs: index % HT_SCHEMES,
             streams: index / HT_SCHEMES + 1,
             width,
-            short_guard,
+            guard: guard(short_guard),
         };
-        let is_one = scheme.streams <= MOST_HT_STREAMS && width != Width::Mhz80;
+        let is_one = scheme.streams <= MOST_HT_STREAMS && width <= Width::Mhz40;
         let bits = scheme.bits().filter(|_| is_one)?;
         Some(Self {
             bits,
@@ -214,13 +318,29 @@ impl Rate {
             mcs,
             streams,
             width,
-            short_guard,
+            guard: guard(short_guard),
         };
-        let is_one = (1..=MOST_VHT_STREAMS).contains(&streams);
+        let is_one = (1..=MOST_STREAMS).contains(&streams);
         let bits = is_one.then(|| scheme.bits()).flatten()?;
         Some(Self {
             bits,
             modulation: Modulation::Vht(scheme),
+        })
+    }
+
+    /// HE's rate, where 27.5 has it: with every guard interval but HT's short one.
+    pub fn he(mcs: u8, streams: u8, width: Width, guard: Guard) -> Option<Self> {
+        let scheme = Scheme {
+            mcs,
+            streams,
+            width,
+            guard,
+        };
+        let is_one = (1..=MOST_STREAMS).contains(&streams) && guard != Guard::Ns400;
+        let coded = scheme.coded(width.he_data_tones()).filter(|_| is_one)?;
+        Some(Self {
+            bits: scheme.uncoded(coded),
+            modulation: Modulation::He(scheme),
         })
     }
 
@@ -229,8 +349,11 @@ impl Rate {
         match self.modulation {
             Modulation::Dsss => bits / 2.0,
             Modulation::Ofdm => bits / 4.0,
-            Modulation::Ht(scheme) | Modulation::Vht(scheme) if scheme.short_guard => bits / 3.6,
+            Modulation::Ht(scheme) | Modulation::Vht(scheme) if scheme.guard == Guard::Ns400 => {
+                bits / 3.6
+            }
             Modulation::Ht(_) | Modulation::Vht(_) => bits / 4.0,
+            Modulation::He(scheme) => 1000.0 * bits / scheme.he_symbol_lasts().as_nanos() as f64,
         }
     }
 
@@ -240,12 +363,12 @@ impl Rate {
         match self.modulation {
             Modulation::Dsss => Some(self.bits as u8),
             Modulation::Ofdm => Some((self.bits / 2) as u8),
-            Modulation::Ht(_) | Modulation::Vht(_) => None,
+            Modulation::Ht(_) | Modulation::Vht(_) | Modulation::He(_) => None,
         }
     }
 
     /// Data bits of a symbol; of DSSS, of 2 us.
-    pub(crate) fn bits(self) -> u16 {
+    pub(crate) fn bits(self) -> u32 {
         self.bits
     }
 
@@ -257,10 +380,12 @@ impl Rate {
         self.modulation == Modulation::Dsss
     }
 
-    /// Of HT and VHT.
+    /// Of HT, VHT and HE.
     pub fn scheme(self) -> Option<Scheme> {
         match self.modulation {
-            Modulation::Ht(scheme) | Modulation::Vht(scheme) => Some(scheme),
+            Modulation::Ht(scheme) | Modulation::Vht(scheme) | Modulation::He(scheme) => {
+                Some(scheme)
+            }
             Modulation::Dsss | Modulation::Ofdm => None,
         }
     }
@@ -273,7 +398,7 @@ impl Rate {
         }
     }
 
-    /// An HT or VHT rate's non-HT reference rate (table 10-10): of the same modulation and code,
+    /// An HT, VHT or HE rate's non-HT reference rate (table 10-10): of the same modulation and code,
     /// and OFDM's fastest where OFDM has none. Of the others, themselves.
     pub fn reference(self) -> Self {
         const OF_SCHEME: [Rate; 7] = [
@@ -319,7 +444,7 @@ mod tests {
     /// Speeds of the tables in 19.5 and 21.5, with long and short guard interval.
     #[test]
     fn ht_and_vht_are_as_fast_as_the_tables_say() {
-        use Width::{Mhz20, Mhz40, Mhz80};
+        use Width::{Mhz160, Mhz20, Mhz40, Mhz80};
         let ht = [
             (0, Mhz20, 6.5, 7.2),
             (5, Mhz20, 52.0, 57.8),
@@ -346,12 +471,49 @@ mod tests {
             (9, 2, Mhz80, 780.0, 866.7),
             (9, 3, Mhz20, 260.0, 288.9),
             (9, 4, Mhz80, 1560.0, 1733.3),
+            (0, 1, Mhz160, 58.5, 65.0),
+            (9, 1, Mhz160, 780.0, 866.7),
+            (9, 2, Mhz160, 1560.0, 1733.3),
         ];
         for (mcs, streams, width, long, short) in vht {
             for (short_guard, mbps) in [(false, long), (true, short)] {
                 let rate = Rate::vht(mcs, streams, width, short_guard).expect("a VHT rate");
                 assert!((rate.mbps() - mbps).abs() < 0.051, "{rate} of {mcs}");
             }
+        }
+    }
+
+    /// Speeds of 802.11ax's tables 27-111 to 27-114, with guard intervals of 0.8, 1.6 and 3.2 us.
+    #[test]
+    fn he_is_as_fast_as_the_tables_say() {
+        use Width::{Mhz160, Mhz20, Mhz40, Mhz80};
+        let he = [
+            (0, 1, Mhz20, [8.6, 8.1, 7.3]),
+            (4, 1, Mhz20, [51.6, 48.8, 43.9]),
+            (11, 1, Mhz20, [143.4, 135.4, 121.9]),
+            (11, 2, Mhz20, [286.8, 270.8, 243.8]),
+            (9, 1, Mhz40, [229.4, 216.7, 195.0]),
+            (0, 1, Mhz80, [36.0, 34.0, 30.6]),
+            (9, 1, Mhz80, [480.4, 453.7, 408.3]),
+            (11, 1, Mhz80, [600.5, 567.1, 510.4]),
+            (11, 2, Mhz80, [1201.0, 1134.2, 1020.8]),
+            (11, 1, Mhz160, [1201.0, 1134.2, 1020.8]),
+            (11, 4, Mhz160, [4803.9, 4537.0, 4083.3]),
+        ];
+        for (mcs, streams, width, speeds) in he {
+            let guards = [Guard::Ns800, Guard::Ns1600, Guard::Ns3200];
+            for (guard, mbps) in guards.into_iter().zip(speeds) {
+                let rate = Rate::he(mcs, streams, width, guard).expect("an HE rate");
+                assert!((rate.mbps() - mbps).abs() < 0.06, "{rate} of {mcs}");
+            }
+        }
+        for (mcs, streams, guard) in [
+            (12, 1, Guard::Ns800),
+            (0, 0, Guard::Ns800),
+            (0, 5, Guard::Ns800),
+            (0, 1, Guard::Ns400),
+        ] {
+            assert_eq!(Rate::he(mcs, streams, Mhz20, guard), None);
         }
     }
 

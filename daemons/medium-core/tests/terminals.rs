@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Hidden and exposed terminals, and capture, against models that share no code with the engine.
-//! `--nocapture` prints the table of `docs/medium.md`.
+//! `--nocapture` prints the table of `docs/medium-figures.md`.
 
 mod common;
 

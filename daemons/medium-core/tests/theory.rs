@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The engine's throughput against closed formulae. `--nocapture` prints the tables of
-//! `docs/medium.md`.
+//! `docs/medium-figures.md`.
 
 mod common;
 

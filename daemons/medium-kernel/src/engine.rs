@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use hoplab_channel::config::Config;
 use hoplab_channel::hosts::{Hosts, Sent};
 use hoplab_channel::rates::{self, RateEntry};
+use hoplab_channel::request;
 use hoplab_channel::{Account, Channel, Error};
 use hoplab_medium_core::Instant;
 use serde_json::{json, Value};
@@ -22,6 +23,8 @@ pub struct Engine {
     /// None after the end.
     channel: Option<Channel<Ticket>>,
     hosts: Kernel,
+    /// Of the stations, as requests have them.
+    names: Vec<String>,
     /// What is to be read.
     messages: VecDeque<String>,
     failed: bool,
@@ -36,14 +39,12 @@ impl Engine {
     /// The engine of this document; otherwise why it cannot be used.
     pub fn new(document: &str) -> Result<Self, String> {
         let mut config: Config = hoplab_document::parse(document).map_err(|why| why.to_string())?;
-        if config.control.is_some() {
-            return Err("control: is for real time, and this kernel's time is virtual".into());
-        }
         config.records.dir = on_host(&config.records.dir)?;
         let capture = config.records.air_capture.as_deref().map(on_host);
         config.records.air_capture = capture.transpose()?;
-        let macs = config.macs();
+        let (macs, names) = (config.macs(), config.names());
         Ok(Self {
+            names,
             channel: Some(Channel::new(config).map_err(|why| why.to_string())?),
             hosts: Kernel::new(macs),
             messages: VecDeque::new(),
@@ -59,6 +60,7 @@ impl Engine {
         Self {
             channel: None,
             hosts: Kernel::new(Vec::new()),
+            names: Vec::new(),
             messages: VecDeque::from([why]),
             failed: true,
             expected: None,
@@ -75,6 +77,32 @@ impl Engine {
     /// Whether hosts shall make no block ack agreements.
     pub fn agrees(&self) -> bool {
         self.channel.as_ref().is_some_and(Channel::agrees)
+    }
+
+    /// Whether radios are where their hosts tune them to.
+    pub fn follows(&self) -> bool {
+        self.channel.as_ref().is_some_and(Channel::follows)
+    }
+
+    /// A host has tuned its radio to a channel with this centre; none for one that the document does
+    /// not name.
+    pub fn tuned(&mut self, now: Instant, radio: Option<usize>, mhz: u16) {
+        if let (Some(radio), true) = (radio, self.follows()) {
+            self.reach(now);
+            if let Some(channel) = &mut self.channel {
+                channel.tuned(radio, mhz);
+            }
+        }
+    }
+
+    /// A host's packets go by way of this access point from now on, or of none.
+    pub fn associated(&mut self, now: Instant, radio: Option<usize>, point: Option<[u8; 6]>) {
+        if let (Some(radio), true) = (radio, self.follows()) {
+            self.reach(now);
+            if let Some(channel) = &mut self.channel {
+                channel.associated(radio, point);
+            }
+        }
     }
 
     /// A radio sends a frame; none for one that the document does not name.
@@ -120,6 +148,28 @@ impl Engine {
             .advance(now)
             .and_then(|()| channel.hand_out(&mut self.hosts).map(drop));
         self.note(result);
+    }
+
+    /// Do what a request asks for, now; whether that was possible. Why not, is its next message.
+    pub fn change(&mut self, now: Instant, request: &[u8]) -> bool {
+        let change = match request::change(request, &self.names) {
+            Ok(change) => change,
+            Err(why) => {
+                self.messages.push_back(why.to_string());
+                return false;
+            }
+        };
+        self.late += u64::from(self.expected.is_some_and(|due| due < now));
+        let Some(channel) = &mut self.channel else {
+            self.messages.push_back("the medium has ended".into());
+            return false;
+        };
+        let result = channel.advance(now).and_then(|()| {
+            channel.change(change, now);
+            channel.hand_out(&mut self.hosts).map(drop)
+        });
+        self.note(result);
+        !self.failed
     }
 
     /// When to call [`advance`](Self::advance) next.

@@ -89,6 +89,35 @@ pub extern "C" fn hoplab_engine_agrees() -> bool {
     with(false, |engine| engine.agrees())
 }
 
+/// Whether radios are where their hosts tune them to.
+#[no_mangle]
+pub extern "C" fn hoplab_engine_follows() -> bool {
+    with(false, |engine| engine.follows())
+}
+
+/// A radio, below 0 for one that the document does not name, is on the channel with this centre in
+/// MHz, from `now` in ns on.
+#[no_mangle]
+pub extern "C" fn hoplab_engine_tuned(now: u64, radio: i32, mhz: u32) {
+    let radio = usize::try_from(radio).ok();
+    if let Ok(mhz) = u16::try_from(mhz) {
+        with((), |engine| engine.tuned(Instant(now), radio, mhz));
+    }
+}
+
+/// Packets of a radio, below 0 for one that the document does not name, go by way of the access
+/// point with this address from `now` in ns on; null for none.
+///
+/// # Safety
+/// The address has six octets.
+#[no_mangle]
+pub unsafe extern "C" fn hoplab_engine_associated(now: u64, radio: i32, point: *const [u8; 6]) {
+    let radio = usize::try_from(radio).ok();
+    // SAFETY: as this function's.
+    let point = unsafe { point.as_ref() }.copied();
+    with((), |engine| engine.associated(Instant(now), radio, point));
+}
+
 /// A radio sends a frame, at `now` in ns.
 ///
 /// # Safety
@@ -173,6 +202,18 @@ pub unsafe extern "C" fn hoplab_engine_message(room: *mut u8, size: usize) -> us
 #[no_mangle]
 pub extern "C" fn hoplab_engine_end(now: u64) -> bool {
     with(true, |engine| engine.end(Instant(now)))
+}
+
+/// Do what a request of `length` octets asks for, at `now` in ns; whether that was possible. Why not, is
+/// its next message.
+///
+/// # Safety
+/// There are so many octets.
+#[no_mangle]
+pub unsafe extern "C" fn hoplab_engine_change(now: u64, request: *const u8, length: usize) -> bool {
+    // SAFETY: as this function's.
+    let request = unsafe { slice::from_raw_parts(request, length) };
+    with(false, |engine| engine.change(Instant(now), request))
 }
 
 /// A defect on demand, as the kernel's own sysrq has one: what follows a panic can be tried.

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The way to the medium in a guest's own kernel: one file, at which nothing happens per frame.
 //!
-//! It takes the document as one write, has what the medium says to be read, and ends it when
-//! [`END`] is written or the file closed (`kernel-modules/guest/medium/hoplab_medium.c`).
+//! It takes the document as one write, requests for changes as further ones, has what the medium says
+//! to be read, and ends it when [`END`] is written or the file closed
+//! (`kernel-modules/guest/medium/hoplab_medium.c`).
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
 
-use hoplab_linux::{signals, wait, Interest};
+use hoplab_linux::{signals, wait, Found, Interest};
 use hoplab_medium_core::Duration;
 
+use crate::control::Control;
 use crate::error::Error;
 
 /// The kernel's medium.
@@ -24,15 +26,19 @@ const LONGEST_WAIT: Duration = Duration::from_secs(1_000_000);
 /// The kernel's medium at work.
 pub struct InKernel {
     file: File,
+    /// Where requests come from.
+    control: Option<Control>,
 }
 
 impl InKernel {
-    /// Give the medium its document; it decides every frame's fate from now on.
-    pub fn start(document: &str) -> Result<Self, Error> {
+    /// Give the medium its document; it decides every frame's fate from now on. Requests for changes
+    /// come at `control`.
+    pub fn start(document: &str, control: Option<Control>) -> Result<Self, Error> {
         signals::catch_in_wait();
         let file = OpenOptions::new().read(true).write(true).open(DEVICE);
         let mut medium = Self {
             file: file.map_err(Error::NoMedium)?,
+            control,
         };
         if medium.file.write(document.as_bytes()).is_err() {
             return Err(medium.failed());
@@ -43,14 +49,15 @@ impl InKernel {
     /// Serve until told to stop; what the medium says goes to standard error.
     pub fn run(mut self) -> Result<(), Error> {
         while !signals::stopped() {
-            let mut interest = [Interest::input(self.file.as_fd())];
-            wait(&mut interest, LONGEST_WAIT);
-            let [news] = interest.map(|interest| interest.found());
+            let (news, asked) = self.news();
             if news.error {
                 return Err(self.failed());
             }
             if news.input {
                 self.repeat();
+            }
+            if asked {
+                self.obey();
             }
         }
         if self.file.write(END).is_err() {
@@ -58,6 +65,34 @@ impl InKernel {
         }
         self.repeat();
         Ok(())
+    }
+
+    /// Wait; what there is of the medium, and whether there is a request.
+    fn news(&self) -> (Found, bool) {
+        let medium = Interest::input(self.file.as_fd());
+        let Some(control) = &self.control else {
+            let mut interest = [medium];
+            wait(&mut interest, LONGEST_WAIT);
+            return (interest[0].found(), false);
+        };
+        let mut interest = [medium, Interest::input(control.as_fd())];
+        wait(&mut interest, LONGEST_WAIT);
+        let [news, asked] = interest.map(|interest| interest.found());
+        (news, asked.input)
+    }
+
+    /// Hand the requests that have come to the medium.
+    fn obey(&mut self) {
+        let Some(mut control) = self.control.take() else {
+            return;
+        };
+        control.take(|request| {
+            self.repeat();
+            let done = self.file.write(request);
+            done.map(drop)
+                .map_err(|why| self.message().unwrap_or_else(|| why.to_string()))
+        });
+        self.control = Some(control);
     }
 
     /// Repeat what the medium has said.

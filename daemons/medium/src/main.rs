@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use hoplab_channel::config::Config;
+use hoplab_medium::control::Control;
 use hoplab_medium::in_kernel::InKernel;
 use hoplab_medium::port::hwsim::Hwsim;
 use hoplab_medium::server::Server;
@@ -61,7 +62,9 @@ fn run(options: &Options) -> Result<(), Error> {
     let text = hoplab_document::text(&options.document)?;
     let config: Config = hoplab_document::parse_of(&options.document, &text)?;
     if options.in_kernel {
-        let medium = InKernel::start(&text)?;
+        let control = config.control.as_deref();
+        let control = control.map(|path| Control::open(path, config.names()));
+        let medium = InKernel::start(&text, control.transpose()?)?;
         println!("ready");
         return medium.run();
     }

@@ -4,7 +4,7 @@
 use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
 
-use hoplab_channel::Change;
+use hoplab_channel::{Change, Part};
 use hoplab_medium::control::{change, Changes, Control};
 use hoplab_medium_core::{LinkId, Position, RadioId, Stream};
 
@@ -43,6 +43,13 @@ fn requests_are_changes() {
             rate: 0.25
         })
     );
+    assert_eq!(
+        asked(r#"{"do": "transmit", "station": "b", "dbm": -3.5}"#),
+        Ok(Change::Fit {
+            radio: RadioId::new(1),
+            part: Part::Power(-3.5)
+        })
+    );
 }
 
 #[test]
@@ -67,6 +74,10 @@ fn what_is_no_request_is_told_why() {
         (
             r#"{"do": "loss", "src": "a", "dst": "b", "rate": -0.1}"#,
             "rate: -0.1 is not in",
+        ),
+        (
+            r#"{"do": "transmit", "station": "a", "dbm": 101}"#,
+            "dbm: 101 is not in -200 to 100",
         ),
         (
             r#"{"do": "power", "station": "a", "up": 1}"#,

@@ -181,6 +181,7 @@ fn config(folder: &Path, duration_s: Option<f64>) -> Config {
         waypoints: vec![Waypoint::new(Instant::ZERO, Position::new(x_m, 0.0))],
         nic: None,
         power: Vec::new(),
+        channel_mhz: None,
     };
     Config {
         epoch: EPOCH,
@@ -194,9 +195,12 @@ fn config(folder: &Path, duration_s: Option<f64>) -> Config {
         },
         stations: vec![radio("a", IDS[0], 0.0), radio("b", IDS[1], 100.0)],
         losses: Vec::new(),
+        measured: None,
         channel_mhz: 2412,
         noise_dbm: -93.5,
         rts_threshold: 2347,
+        data_rate: None,
+        roams: false,
         control: None,
         others_radios: false,
         records: Records {

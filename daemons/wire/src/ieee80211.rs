@@ -128,6 +128,25 @@ impl<'a> Frame<'a> {
         self.0.get(at).map(|first| first & 0xf)
     }
 
+    /// The station and the access point between which a data frame of a cell carries a packet, one
+    /// that agrees upon keys (EAPOL, 12.7.2) not counted.
+    pub fn carries_packet_of(&self) -> Option<(Mac, Mac)> {
+        const EAPOL: u16 = 0x888e;
+        let control = self.control();
+        if self.kind() != Kind::Data || control & NULL_FUNCTION != 0 {
+            return None;
+        }
+        if !self.is_protected() && self.packet()?.0 == EAPOL {
+            return None;
+        }
+        let (receiver, transmitter) = (self.receiver()?, self.transmitter()?);
+        match control & (TO_DS | FROM_DS) {
+            TO_DS => Some((transmitter, receiver)),
+            FROM_DS => Some((receiver, transmitter)),
+            _ => None,
+        }
+    }
+
     /// An ADDBA request that can be read (9.6.4.2): it asks for a block ack agreement.
     pub fn asks_for_block_ack(&self) -> bool {
         const ACTION: u16 = 0x00d0;
@@ -139,6 +158,29 @@ impl<'a> Frame<'a> {
             && self.0.get(LONG_HEADER..LONG_HEADER + 2) == Some(&[BLOCK_ACK, ADDBA_REQUEST])
     }
 
+    /// An action frame of HWMP (9.6.17.3): it asks for a path, answers, or says that one is gone.
+    pub fn is_path_selection(&self) -> bool {
+        const ACTION: u16 = 0x00d0;
+        const MESH: u8 = 13;
+        const PATH_SELECTION: u8 = 1;
+        let control = self.control();
+        control & 0x00fc == ACTION
+            && control & PROTECTED == 0
+            && self.0.get(LONG_HEADER..LONG_HEADER + 2) == Some(&[MESH, PATH_SELECTION])
+    }
+
+    /// Octets of the mesh control field, of a frame whose QoS field at `qos` says that one follows
+    /// (9.2.4.5.9, 9.2.4.8.3).
+    fn mesh_control(&self, qos: usize) -> Option<usize> {
+        const PRESENT: u16 = 0x0100;
+        const FLAGS_TTL_SEQUENCE: usize = 6;
+        if self.control() & FROM_DS == 0 || le16(self.0, qos)? & PRESENT == 0 {
+            return Some(0);
+        }
+        let further_addresses = usize::from(self.0.get(qos + 2)? & 3);
+        Some(FLAGS_TTL_SEQUENCE + 6 * further_addresses)
+    }
+
     /// What a data frame carries: EtherType and packet. `None` where it carries none that can be
     /// read.
     pub fn packet(&self) -> Option<(u16, &'a [u8])> {
@@ -148,7 +190,10 @@ impl<'a> Frame<'a> {
         }
         let four_addresses = control & (TO_DS | FROM_DS) == TO_DS | FROM_DS;
         let qos = control & QOS != 0;
-        let header = LONG_HEADER + 6 * usize::from(four_addresses) + 2 * usize::from(qos);
+        let mut header = LONG_HEADER + 6 * usize::from(four_addresses);
+        if qos {
+            header += 2 + self.mesh_control(header)?;
+        }
         let body = self.0.get(header..)?.strip_prefix(&LLC_SNAP[..])?;
         Some((be16(body, 0)?, &body[2..]))
     }
@@ -169,15 +214,50 @@ pub fn kind_of(control: u16) -> Kind {
 /// A control frame of an exchange (9.3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
-    Rts { receiver: Mac, transmitter: Mac },
-    Cts { receiver: Mac },
-    Ack { receiver: Mac },
+    Rts {
+        receiver: Mac,
+        transmitter: Mac,
+    },
+    Cts {
+        receiver: Mac,
+    },
+    Ack {
+        receiver: Mac,
+    },
+    /// Compressed, of one TID (9.3.1.7.2).
+    BlockAckRequest(Together),
+    /// Compressed, of one TID (9.3.1.8.2).
+    BlockAck(Together, Bitmap),
+}
+
+/// Which frames are acknowledged together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Together {
+    pub receiver: Mac,
+    pub transmitter: Mac,
+    pub tid: u8,
+    /// The first one, of 12 bits.
+    pub sequence: u16,
+}
+
+/// Whether each frame from the first one on was received, the first in the lowest bit: of 64 or of
+/// 256 frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bitmap {
+    pub words: [u64; 4],
+    pub is_long: bool,
 }
 
 impl Control {
     const RTS: [u8; 2] = [0xb4, 0];
     const CTS: [u8; 2] = [0xc4, 0];
     const ACK: [u8; 2] = [0xd4, 0];
+    const BLOCK_ACK_REQUEST: [u8; 2] = [0x84, 0];
+    const BLOCK_ACK: [u8; 2] = [0x94, 0];
+    /// Of the control field: a compressed bitmap.
+    const COMPRESSED: u16 = 2 << 1;
+    /// Of the fragment number: a bitmap of 256 frames (802.11ax-2021 table 9-30a).
+    const LONG_BITMAP: u16 = 0x4;
 
     /// The control frame and its duration in microseconds; `None` for any other frame.
     pub fn parse(bytes: &[u8]) -> Option<(Self, u16)> {
@@ -190,9 +270,40 @@ impl Control {
             },
             Self::CTS => Control::Cts { receiver },
             Self::ACK => Control::Ack { receiver },
+            kind @ (Self::BLOCK_ACK_REQUEST | Self::BLOCK_ACK) => {
+                Self::parse_together(kind, frame)?
+            }
             _ => return None,
         };
         Some((control, frame.duration_us()))
+    }
+
+    /// `None` for what is not compressed, or has another bitmap.
+    fn parse_together(kind: [u8; 2], frame: Frame<'_>) -> Option<Self> {
+        let control = le16(frame.0, 16)?;
+        if control & 0x0fff & !1 != Self::COMPRESSED {
+            return None;
+        }
+        let start = le16(frame.0, 18)?;
+        let of = Together {
+            receiver: frame.receiver()?,
+            transmitter: frame.transmitter()?,
+            tid: (control >> 12) as u8,
+            sequence: start >> 4,
+        };
+        if kind == Self::BLOCK_ACK_REQUEST {
+            return Some(Control::BlockAckRequest(of));
+        }
+        let is_long = match start & 0xf {
+            0 => false,
+            Self::LONG_BITMAP => true,
+            _ => return None,
+        };
+        let mut words = [0; 4];
+        for (at, word) in words[..if is_long { 4 } else { 1 }].iter_mut().enumerate() {
+            *word = u64::from_le_bytes(octets(frame.0, 20 + 8 * at)?);
+        }
+        Some(Control::BlockAck(of, Bitmap { words, is_long }))
     }
 
     pub fn emit(&self, duration_us: u16) -> Vec<u8> {
@@ -200,15 +311,34 @@ impl Control {
             Control::Rts { receiver, .. } => (Self::RTS, receiver),
             Control::Cts { receiver } => (Self::CTS, receiver),
             Control::Ack { receiver } => (Self::ACK, receiver),
+            Control::BlockAckRequest(of) => (Self::BLOCK_ACK_REQUEST, &of.receiver),
+            Control::BlockAck(of, _) => (Self::BLOCK_ACK, &of.receiver),
         };
-        let mut out = Vec::with_capacity(16);
+        let mut out = Vec::with_capacity(52);
         out.extend_from_slice(&kind);
         out.extend_from_slice(&duration_us.to_le_bytes());
         out.extend_from_slice(&receiver.0);
-        if let Control::Rts { transmitter, .. } = self {
-            out.extend_from_slice(&transmitter.0);
+        match self {
+            Control::Rts { transmitter, .. } => out.extend_from_slice(&transmitter.0),
+            Control::Cts { .. } | Control::Ack { .. } => {}
+            Control::BlockAckRequest(of) => Self::emit_together(of, 0, &mut out),
+            Control::BlockAck(of, bitmap) => {
+                let (fragment, words) = match bitmap.is_long {
+                    true => (Self::LONG_BITMAP, &bitmap.words[..]),
+                    false => (0, &bitmap.words[..1]),
+                };
+                Self::emit_together(of, fragment, &mut out);
+                out.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+            }
         }
         out
+    }
+
+    fn emit_together(of: &Together, fragment: u16, out: &mut Vec<u8>) {
+        out.extend_from_slice(&of.transmitter.0);
+        let control = Self::COMPRESSED | u16::from(of.tid & 0xf) << 12;
+        out.extend(control.to_le_bytes());
+        out.extend((of.sequence << 4 | fragment).to_le_bytes());
     }
 }
 

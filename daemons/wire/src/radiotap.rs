@@ -8,14 +8,15 @@
 //! bit 4 FHSS (2)       5 signal (1, dBm)       6 noise (1, dBm)
 //! bit 15 flags of what was sent (2)
 //! bit 19 HT: known, flags, MCS      21 VHT: known (2), flags, bandwidth, MCS and streams (4), ...
+//! bit 20 A-MPDU: number (4), flags (2), CRC of the delimiter, reserved        23 HE: data 1 to 6 (2 each)
 //! ```
 
 use crate::{le16, le32, octets};
 use alloc::vec::Vec;
 
 const EXTENDED: u32 = 1 << 31;
-/// Size and alignment of the fields of bits 0 to 21.
-const FIELDS: [(usize, usize); 22] = [
+/// Size and alignment of the fields of bits 0 to 23.
+const FIELDS: [(usize, usize); 24] = [
     (8, 8),
     (1, 1),
     (1, 1),
@@ -38,16 +39,28 @@ const FIELDS: [(usize, usize); 22] = [
     (3, 1),
     (8, 4),
     (12, 2),
+    (12, 8),
+    (12, 2),
 ];
 const TX_FLAGS: usize = 15;
 const HT: usize = 19;
+const AMPDU: usize = 20;
 const VHT: usize = 21;
+const HE: usize = 23;
 /// What is known of HT: bandwidth, MCS, guard interval.
 const HT_KNOWN: u8 = 0x07;
 /// Of VHT: guard interval, bandwidth.
 const VHT_KNOWN: u16 = 0x0044;
 /// The same flag of both.
 const SHORT_GUARD: u8 = 0x04;
+/// Of an A-MPDU: which of its frames is the last, and whether this one is.
+const LAST_KNOWN: u16 = 0x0004;
+const LAST: u16 = 0x0008;
+/// Of HE to one user (format 0), in data 1: MCS, coding and bandwidth; in data 2: guard interval.
+const HE_KNOWN: u16 = 0x40a0;
+const HE_GUARD_KNOWN: u16 = 0x0002;
+/// In data 3.
+const HE_LDPC: u16 = 0x2000;
 
 /// Of [`Header::flags`]: sent with the short preamble.
 pub const SHORT_PREAMBLE: u8 = 0x02;
@@ -74,7 +87,35 @@ pub struct Header {
     /// What became of a frame that this radio sent.
     pub tx_flags: Option<u16>,
     pub ht: Option<Ht>,
+    pub ampdu: Option<Ampdu>,
     pub vht: Option<Vht>,
+    pub he: Option<He>,
+}
+
+/// Which A-MPDU a frame was in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ampdu {
+    /// The same of all its frames.
+    pub number: u32,
+    pub is_last: bool,
+}
+
+impl Ampdu {
+    fn parse(field: &[u8]) -> Option<Self> {
+        let flags = le16(field, 4)?;
+        (flags & LAST_KNOWN != 0).then_some(Self {
+            number: le32(field, 0)?,
+            is_last: flags & LAST != 0,
+        })
+    }
+
+    fn emit(self) -> [u8; 8] {
+        let mut field = [0; 8];
+        let flags = LAST_KNOWN | if self.is_last { LAST } else { 0 };
+        field[..4].copy_from_slice(&self.number.to_le_bytes());
+        field[4..6].copy_from_slice(&flags.to_le_bytes());
+        field
+    }
 }
 
 /// How an HT frame was sent.
@@ -109,7 +150,7 @@ pub struct Vht {
     /// Less than 16, as the streams.
     pub mcs: u8,
     pub streams: u8,
-    /// 0, 1 and 4 are 20, 40 and 80 MHz.
+    /// 0, 1, 4 and 11 are 20, 40, 80 and 160 MHz.
     pub bandwidth: u8,
     pub short_guard: bool,
 }
@@ -131,6 +172,47 @@ impl Vht {
         field[2] = u8::from(self.short_guard) * SHORT_GUARD;
         field[3] = self.bandwidth;
         field[4] = self.mcs << 4 | self.streams;
+        field
+    }
+}
+
+/// How an HE frame was sent, to one user and with LDPC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct He {
+    /// Less than 16, as the streams.
+    pub mcs: u8,
+    pub streams: u8,
+    /// 0 to 3 are 20, 40, 80 and 160 MHz.
+    pub bandwidth: u8,
+    /// 0, 1 and 2 are 0.8, 1.6 and 3.2 us.
+    pub guard: u8,
+}
+
+impl He {
+    fn parse(field: &[u8]) -> Option<Self> {
+        let data = |number: usize| le16(field, 2 * (number - 1));
+        let is_known = data(1)? & HE_KNOWN == HE_KNOWN && data(2)? & HE_GUARD_KNOWN != 0;
+        (is_known && data(3)? & HE_LDPC != 0).then_some(Self {
+            mcs: (data(3)? >> 8 & 0xf) as u8,
+            streams: (data(6)? & 0xf) as u8,
+            bandwidth: (data(5)? & 0xf) as u8,
+            guard: (data(5)? >> 4 & 3) as u8,
+        })
+    }
+
+    fn emit(self) -> [u8; 12] {
+        let data = [
+            HE_KNOWN,
+            HE_GUARD_KNOWN,
+            u16::from(self.mcs) << 8 | HE_LDPC,
+            0,
+            u16::from(self.guard) << 4 | u16::from(self.bandwidth),
+            u16::from(self.streams),
+        ];
+        let mut field = [0; 12];
+        for (place, value) in field.chunks_exact_mut(2).zip(data) {
+            place.copy_from_slice(&value.to_le_bytes());
+        }
         field
     }
 }
@@ -181,7 +263,9 @@ impl Header {
             6 => self.noise_dbm = octet.map(|value| value as i8),
             TX_FLAGS => self.tx_flags = le16(field, 0),
             HT => self.ht = Ht::parse(field),
+            AMPDU => self.ampdu = Ampdu::parse(field),
             VHT => self.vht = Vht::parse(field),
+            HE => self.he = He::parse(field),
             _ => {}
         }
     }
@@ -226,7 +310,9 @@ impl Header {
             self.tx_flags.map(u16::to_le_bytes).as_ref().map(|v| &v[..]),
         );
         field(HT, self.ht.map(Ht::emit).as_ref().map(|v| &v[..]));
+        field(AMPDU, self.ampdu.map(Ampdu::emit).as_ref().map(|v| &v[..]));
         field(VHT, self.vht.map(Vht::emit).as_ref().map(|v| &v[..]));
+        field(HE, self.he.map(He::emit).as_ref().map(|v| &v[..]));
         let length = (out.len() - start) as u16;
         out[start + 2..start + 4].copy_from_slice(&length.to_le_bytes());
         out[start + 4..start + 8].copy_from_slice(&present.to_le_bytes());

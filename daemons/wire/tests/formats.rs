@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Each format against octets written out by hand, both ways.
 
-use hoplab_wire::ieee80211::{on_air, Control, Frame, Kind};
+use hoplab_wire::ieee80211::{on_air, Bitmap, Control, Frame, Kind, Together};
 use hoplab_wire::netlink::{family_id, Attributes, Batch, Message, Messages};
 use hoplab_wire::nfqueue::{self, Hook, Queued};
 use hoplab_wire::split::{Lack, Stamp};
@@ -215,6 +215,64 @@ fn control_frames() {
     assert_eq!(Control::parse(&data()), None);
 }
 
+/// As Linux has them (`struct ieee80211_bar`), and 802.11ax-2021 table 9-30a the longer bitmap.
+#[test]
+fn block_acks() {
+    let of = Together {
+        receiver: B,
+        transmitter: A,
+        tid: 5,
+        sequence: 0xabc,
+    };
+    let request = Control::BlockAckRequest(of);
+    let begin = [0x84, 0, 7, 0, 2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1];
+    let bytes = [&begin[..], &[0x04, 0x50, 0xc0, 0xab]].concat();
+    assert_eq!(request.emit(7), bytes);
+    assert_eq!(Control::parse(&bytes), Some((request, 7)));
+    for is_long in [false, true] {
+        let words = if is_long { [1, 2, 3, 4] } else { [9, 0, 0, 0] };
+        let ack = Control::BlockAck(of, Bitmap { words, is_long });
+        let bytes = ack.emit(0);
+        // With its FCS 32 or 56 octets.
+        assert_eq!(bytes.len(), if is_long { 52 } else { 28 });
+        assert_eq!(bytes[18], if is_long { 0xc4 } else { 0xc0 });
+        assert_eq!(bytes[20], words[0] as u8);
+        assert_eq!(Control::parse(&bytes), Some((ack, 0)));
+        assert_eq!(Control::parse(&bytes[..27]), None);
+    }
+    // A policy and a fragment number say nothing in a request.
+    let mut other = request.emit(7);
+    (other[16], other[18]) = (0x05, 0xc6);
+    assert_eq!(Control::parse(&other), Some((request, 7)));
+    other[16] = 0x02;
+    assert_eq!(Control::parse(&other), None);
+}
+
+/// A data frame of a mesh (IEEE 802.11-2020 9.2.4.8.3): its mesh control field, with as many further
+/// addresses as its flags say, stands before what it carries.
+#[test]
+fn a_mesh_s_data() {
+    let body = [&[0xaa, 0xaa, 3, 0, 0, 0, 8, 0][..], b"packet"].concat();
+    for (flags, further) in [(0, 0), (1, 6), (2, 12)] {
+        let begin = [&[0x88, 3, 0, 0][..], &B.0, &A.0, &B.0, &[0, 0], &A.0].concat();
+        let control = [&[0, 1, flags, 31, 1, 0, 0, 0][..], &vec![7; further]].concat();
+        let bytes = [begin, control, body.clone()].concat();
+        let frame = Frame::new(&bytes).unwrap();
+        assert_eq!(frame.packet(), Some((0x0800, &b"packet"[..])));
+        // Without the bit of QoS that says so there is none.
+        let mut plain = bytes.clone();
+        plain[31] = 0;
+        assert_eq!(Frame::new(&plain).unwrap().packet(), None);
+    }
+    let action = |category, code| {
+        let begin = [&[0xd0, 0, 0, 0][..], &B.0, &A.0, &A.0, &[0, 0]].concat();
+        Frame::new(&[&begin[..], &[category, code]].concat())
+            .unwrap()
+            .is_path_selection()
+    };
+    assert!(action(13, 1) && !action(13, 0) && !action(15, 1));
+}
+
 #[test]
 fn retry_bit_and_duration_are_the_radios() {
     let aired = on_air(&data(), false, 0x0102);
@@ -305,6 +363,42 @@ fn radiotap_of_ht_and_vht() {
     let mut out = Vec::new();
     vht.emit(&mut out);
     assert_eq!(out, bytes);
+}
+
+#[test]
+fn radiotap_of_an_ampdu_and_he() {
+    // The seventh A-MPDU, of which this is the last frame.
+    let bytes = [0, 0, 16, 0, 0, 0, 0x10, 0, 7, 0, 0, 0, 0x0c, 0, 0, 0];
+    let ampdu = radiotap::Header {
+        ampdu: Some(radiotap::Ampdu {
+            number: 7,
+            is_last: true,
+        }),
+        ..radiotap::Header::default()
+    };
+    let mut out = Vec::new();
+    ampdu.emit(&mut out);
+    assert_eq!(out, bytes);
+    // To one user: MCS 11, LDPC and 160 MHz are known, and a guard interval of 1.6 us; two streams.
+    let bytes = [
+        0, 0, 20, 0, 0, 0, 0x80, 0, 0xa0, 0x40, 0x02, 0, 0, 0x2b, 0, 0, 0x13, 0, 2, 0,
+    ];
+    let he = radiotap::Header {
+        he: Some(radiotap::He {
+            mcs: 11,
+            streams: 2,
+            bandwidth: 3,
+            guard: 1,
+        }),
+        ..radiotap::Header::default()
+    };
+    let mut out = Vec::new();
+    he.emit(&mut out);
+    assert_eq!(out, bytes);
+    assert_eq!(
+        radiotap::Header::parse(&bytes).map(|parsed| parsed.0),
+        Some(he)
+    );
 }
 
 /// As mac80211 sends it: a second word of fields, and alignment between flags and channel.

@@ -109,6 +109,7 @@ proptest! {
         (signal_dbm, noise_dbm) in any::<(Option<i8>, Option<i8>)>(),
         tx_flags in any::<Option<u16>>(),
         (ht, vht) in any::<(Option<(u8, bool, bool)>, Option<(u8, u8, u8, bool)>)>(),
+        (ampdu, he) in any::<(Option<(u32, bool)>, Option<(u8, u8, u8, u8)>)>(),
     ) {
         let channel = channel.map(|(mhz, flags)| radiotap::Channel { mhz, flags });
         let ht = ht.map(|(index, is_40_mhz, short_guard)| radiotap::Ht {
@@ -131,7 +132,14 @@ proptest! {
             noise_dbm,
             tx_flags,
             ht,
+            ampdu: ampdu.map(|(number, is_last)| radiotap::Ampdu { number, is_last }),
             vht,
+            he: he.map(|(mcs, streams, bandwidth, guard)| radiotap::He {
+                mcs: mcs & 0xf,
+                streams: streams & 0xf,
+                bandwidth: bandwidth & 0xf,
+                guard: guard & 3,
+            }),
         };
         let mut out = Vec::new();
         header.emit(&mut out);

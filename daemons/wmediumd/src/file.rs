@@ -194,6 +194,7 @@ fn plain(addresses: &[Address], noise_dbm: f64, records: &Path, start: Instant) 
         waypoints: vec![place],
         nic: None,
         power: Vec::new(),
+        channel_mhz: None,
     };
     Config {
         epoch: start,
@@ -201,9 +202,12 @@ fn plain(addresses: &[Address], noise_dbm: f64, records: &Path, start: Instant) 
         params: params(noise_dbm),
         stations: addresses.iter().map(radio).collect(),
         losses: Vec::new(),
+        measured: None,
         channel_mhz: CHANNEL_MHZ,
         noise_dbm,
         rts_threshold: NO_RTS,
+        data_rate: None,
+        roams: false,
         control: None,
         others_radios: true,
         records: Records {

@@ -3,8 +3,9 @@
  * /dev/hoplab-medium: a radio channel inside the guest's kernel, in virtual time.
  *
  * Whoever opens the file writes a document, which starts the engine; reads what it says; and ends it
- * by writing "end" or closing the file; "crash" is for tests of what follows a defect. Nothing else of a run passes here: frames come from
- * mac80211_hwsim by hoplab_medium_send().
+ * by writing "end" or closing the file; "crash" is for tests of what follows a defect. Any other write
+ * asks the engine for a change, now. Nothing else of a run passes here: frames come from mac80211_hwsim
+ * by hoplab_medium_send().
  *
  * Time. The engine's deadlines are events of time travel itself, at its nanoseconds: no timer of the
  * kernel's, which knows 256 ns and at least 500 ns ahead, stands between. A frame that comes at a
@@ -31,6 +32,7 @@
 
 #define LARGEST_DOCUMENT (64 << 20)
 #define LONGEST_MESSAGE 4096
+#define LONGEST_REQUEST 512
 #define NEVER U64_MAX
 #define END "end"
 #define CRASH "crash"
@@ -56,6 +58,9 @@ bool __weak hoplab_engine_start(const void *document, size_t length) { return fa
 s32 __weak hoplab_engine_radio(const u8 *address) { return HOPLAB_UNKNOWN_RADIO; }
 bool __weak hoplab_engine_agrees(void) { return false; }
 void __weak hoplab_engine_sent(u64 now, const struct hoplab_frame *frame) {}
+bool __weak hoplab_engine_follows(void) { return false; }
+void __weak hoplab_engine_tuned(u64 now, s32 radio, u32 frequency_mhz) {}
+void __weak hoplab_engine_associated(u64 now, s32 radio, const u8 *point) {}
 void __weak hoplab_engine_advance(u64 now) {}
 u64 __weak hoplab_engine_due(void) { return NEVER; }
 void __weak hoplab_engine_refused(bool delivery) {}
@@ -64,6 +69,7 @@ bool __weak hoplab_engine_has_failed(void) { return false; }
 size_t __weak hoplab_engine_message(void *room, size_t size) { return 0; }
 bool __weak hoplab_engine_end(u64 now) { return false; }
 void __weak hoplab_engine_crash(void) {}
+bool __weak hoplab_engine_change(u64 now, const void *request, size_t length) { return false; }
 
 static void hand_over(struct tasklet_struct *unused)
 {
@@ -143,6 +149,41 @@ void hoplab_medium_send(const struct hoplab_frame *frame)
 
 	local_irq_save(flags);
 	hoplab_engine_sent(time_travel_now(), frame);
+	follow_up();
+	local_irq_restore(flags);
+}
+
+bool hoplab_medium_follows(void)
+{
+	unsigned long flags;
+	bool follows;
+
+	local_irq_save(flags);
+	follows = is_on && hoplab_engine_follows();
+	local_irq_restore(flags);
+	return follows;
+}
+
+void hoplab_medium_tuned(s32 radio, u32 frequency_mhz)
+{
+	unsigned long flags;
+
+	if (!hoplab_medium_follows())
+		return;
+	local_irq_save(flags);
+	hoplab_engine_tuned(time_travel_now(), radio, frequency_mhz);
+	follow_up();
+	local_irq_restore(flags);
+}
+
+void hoplab_medium_associated(s32 radio, const u8 *point)
+{
+	unsigned long flags;
+
+	if (!hoplab_medium_follows())
+		return;
+	local_irq_save(flags);
+	hoplab_engine_associated(time_travel_now(), radio, point);
 	follow_up();
 	local_irq_restore(flags);
 }
@@ -254,19 +295,36 @@ static void crash(void)
 	local_irq_restore(flags);
 }
 
+/* Refused, the engine says why. */
+static int change(const char *request, size_t length)
+{
+	unsigned long flags;
+	bool followed;
+
+	local_irq_save(flags);
+	followed = hoplab_engine_change(time_travel_now(), request, length);
+	follow_up();
+	local_irq_restore(flags);
+	return followed ? 0 : -EINVAL;
+}
+
 static ssize_t device_write(struct file *file, const char __user *from, size_t length, loff_t *at)
 {
-	char word[sizeof(CRASH)] = {};
-	int result = -EINVAL;
+	char request[LONGEST_REQUEST + 1] = {};
+	int result = 0;
 
-	if (!is_on) {
-		result = start(from, length);
-	} else if (length < sizeof(word) && !copy_from_user(word, from, length)) {
-		if (!strcmp(word, END))
-			result = end();
-		else if (!strcmp(word, CRASH))
-			crash();
-	}
+	if (!is_on)
+		return start(from, length) ?: length;
+	if (length > LONGEST_REQUEST)
+		return -EMSGSIZE;
+	if (copy_from_user(request, from, length))
+		return -EFAULT;
+	if (!strcmp(request, END))
+		result = end();
+	else if (!strcmp(request, CRASH))
+		crash();
+	else
+		result = change(request, length);
 	return result ?: length;
 }
 
@@ -327,6 +385,6 @@ static int __init hoplab_medium_init(void)
 	if (!waiting_cache)
 		return -ENOMEM;
 	time_travel_set_event_fn(&deadline, deadline_has_come);
-	return misc_register(&device);
+	return misc_register(&device) ?: hoplab_host_init();
 }
 device_initcall(hoplab_medium_init);

@@ -50,6 +50,11 @@ s32 hoplab_medium_radio(const u8 *address);
 /* Whether the engine makes block ack agreements by itself, and hosts shall not. */
 bool hoplab_medium_agrees(void);
 void hoplab_medium_send(const struct hoplab_frame *frame);
+/* Whether radios are where they are tuned to, and not on channels that the document gives them. */
+bool hoplab_medium_follows(void);
+void hoplab_medium_tuned(s32 radio, u32 frequency_mhz);
+/* From now on the radio's packets go by way of this access point; NULL for none. */
+void hoplab_medium_associated(s32 radio, const u8 *point);
 
 /* mac80211_hwsim.c, for hoplab_medium.c: in a softirq. False where nobody is there for it. */
 bool hwsim_medium_deliver(struct hoplab_outcome *arrived);
@@ -57,11 +62,17 @@ bool hwsim_medium_status(const struct hoplab_outcome *told);
 /* The radios learn who they are to the engine, or that it is over. */
 void hwsim_medium_attach(void);
 
+/* hoplab_host.c */
+int hoplab_host_init(void);
+
 /* The engine; all with interrupts off. */
 bool hoplab_engine_start(const void *document, size_t length);
 s32 hoplab_engine_radio(const u8 *address);
 bool hoplab_engine_agrees(void);
 void hoplab_engine_sent(u64 now, const struct hoplab_frame *frame);
+bool hoplab_engine_follows(void);
+void hoplab_engine_tuned(u64 now, s32 radio, u32 frequency_mhz);
+void hoplab_engine_associated(u64 now, s32 radio, const u8 *point);
 void hoplab_engine_advance(u64 now);
 u64 hoplab_engine_due(void);
 void hoplab_engine_refused(bool delivery);
@@ -70,6 +81,8 @@ bool hoplab_engine_has_failed(void);
 size_t hoplab_engine_message(void *room, size_t size);
 bool hoplab_engine_end(u64 now);
 void hoplab_engine_crash(void);
+/* Whether it was done; else why not, is its next message. */
+bool hoplab_engine_change(u64 now, const void *request, size_t length);
 
 /* hoplab_medium.c, for the engine. */
 void hoplab_medium_deliver(const u8 *address, const void *bytes, u32 length, u32 frequency_mhz, u32 rate,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What is changed from outside while the channel is in use: a person's hand, not the scenario's.
 
+use alloc::vec::Vec;
+
 use hoplab_base::Instant;
 
 use super::{Event, Medium};
@@ -29,6 +31,15 @@ impl Medium {
         self.space.tune(radio, channel);
     }
 
+    /// From now on the radio is on this channel, and hears no other; its propagation stays that of
+    /// [`Propagation::frequency_mhz`](crate::Propagation). What it was receiving it loses; what it
+    /// sensed keeps it silent until that ends, and no longer than a frame.
+    pub fn place_on(&mut self, radio: RadioId, channel: Mhz) {
+        if self.space.place_on(radio, channel) {
+            self.radios[radio].leave_channel();
+        }
+    }
+
     /// From now on the radio hears only those of the same medium, and they it.
     pub fn assign(&mut self, radio: RadioId, medium: MediumId) {
         self.space.assign(radio, medium);
@@ -42,6 +53,12 @@ impl Medium {
     /// positions count no more.
     pub fn set_rssi_of_all(&mut self, dbm: f64) {
         self.space.set_rssi_of_all(dbm);
+    }
+
+    /// From now on links have these powers in dBm at times, linear between them; other links carry
+    /// nothing, and positions count no more.
+    pub fn set_rssi_traces(&mut self, traces: Vec<(LinkId, Vec<(Instant, f64)>)>) {
+        self.space.set_rssi_traces(traces);
     }
 
     /// From now on the link has this power; false where positions decide.

@@ -16,6 +16,7 @@
 mod agenda;
 mod changes;
 mod effects;
+mod ideal;
 mod ledger;
 mod links;
 mod lookahead;

@@ -5,7 +5,7 @@ use hoplab_base::Instant;
 
 use crate::air::Transmission;
 use crate::radio::Ended;
-use crate::{Aired, Fate, Output, Place, RadioId, To};
+use crate::{Agreed, Aired, Fate, Output, Place, RadioId, To};
 
 /// A transmission that is over at all who heard it.
 pub struct End<'a> {
@@ -35,6 +35,8 @@ impl End<'_> {
             signal_dbm: self.signal_dbm(|ended| ended.fate),
             function: ppdu.function,
             place: None,
+            agreement: ppdu.agreement.map(agreed),
+            block_ack: ppdu.block_ack,
         };
         if ppdu.subframes.is_empty() {
             return each(Output::Aired(all));
@@ -51,6 +53,9 @@ impl End<'_> {
                     number: at as u32,
                     frames,
                 }),
+                agreement: ppdu
+                    .agreement
+                    .map(|(tid, _)| agreed((tid, subframe.sequence))),
                 ..all
             }));
         }
@@ -78,6 +83,10 @@ impl End<'_> {
     pub fn to_itself(&self) -> bool {
         self.transmission.ppdu.to == To::Radio(self.transmission.from)
     }
+}
+
+fn agreed((tid, sequence): (u8, u64)) -> Agreed {
+    Agreed { tid, sequence }
 }
 
 /// Of a broadcast's fates the one to record: delivered if anywhere, and the strongest signal.

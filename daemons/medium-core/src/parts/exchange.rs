@@ -89,6 +89,8 @@ pub struct Response {
     /// Its duration field.
     pub nav: Duration,
     pub block_ack: Option<BlockAck>,
+    /// That of the frames which it acknowledges together.
+    pub agreement: Option<(u8, u64)>,
     /// Handed to the host when this acknowledgement has ended.
     pub deliver: Vec<Arrived>,
 }
@@ -254,6 +256,7 @@ impl Exchange {
         Some(Ppdu {
             rate: setup.timing.control_rate(response.rate),
             block_ack: response.block_ack,
+            agreement: response.agreement,
             ..self.control(response.step, to, bytes, response.nav, setup)
         })
     }

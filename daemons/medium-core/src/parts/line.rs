@@ -213,6 +213,10 @@ impl Flow {
             if at == 0 {
                 continue;
             }
+            // One rate for the whole PSDU: where rate control tries another, it learns of that one.
+            if mpdu.frame.rates[mpdu.entry()].rate != rate {
+                return;
+            }
             let longer = Batch {
                 frames: at + 1,
                 bytes,

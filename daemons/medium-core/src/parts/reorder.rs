@@ -22,6 +22,16 @@ pub struct BlockAck {
 }
 
 impl BlockAck {
+    /// The first sequence number that its bitmap is about.
+    pub fn start(&self) -> u64 {
+        self.start
+    }
+
+    /// Whether each frame from `start` on was received, the first in the lowest bit.
+    pub fn bitmap(&self) -> &[u64] {
+        &self.bitmap
+    }
+
     /// Whether the frame of this sequence number needs not be sent again.
     pub fn covers(&self, sequence: u64) -> bool {
         let Some(at) = sequence.checked_sub(self.start) else {

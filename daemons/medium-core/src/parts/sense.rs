@@ -20,6 +20,11 @@ impl CarrierSense {
         self.nav_until = self.nav_until.max(until);
     }
 
+    /// It is another medium from now on, of which nothing is known.
+    pub fn forget_nav(&mut self) {
+        self.nav_until = Instant::ZERO;
+    }
+
     /// Whether virtual carrier sense finds the medium busy.
     pub fn nav_counts(&self, now: Instant) -> bool {
         self.nav_until > now

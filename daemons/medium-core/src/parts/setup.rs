@@ -7,9 +7,11 @@ use super::{AggregateLimits, Contention, Hearing, RetryLimits};
 use crate::timing::Timing;
 use crate::{Category, Frame, Modulation, Params, Rate, To};
 
-/// Octets of an A-MPDU: of HT with the largest exponent (table 9-185), of VHT (table 9-273).
+/// Octets of an A-MPDU: of HT with the largest exponent (table 9-185), of VHT (table 9-273), of HE as
+/// many as its PSDU (802.11ax-2021 table 27-53).
 const HT_OCTETS: usize = 65_535;
 const VHT_OCTETS: usize = 1_048_575;
+const HE_OCTETS: usize = 6_500_631;
 
 pub struct Setup {
     pub params: Params,
@@ -105,6 +107,7 @@ impl Setup {
         let octets = match rate.modulation() {
             Modulation::Ht(_) => HT_OCTETS,
             Modulation::Vht(_) => VHT_OCTETS,
+            Modulation::He(_) => HE_OCTETS,
             Modulation::Dsss | Modulation::Ofdm => return None,
         };
         let spacing_us = aggregation.start_spacing.as_nanos() as f64 / 1000.0;

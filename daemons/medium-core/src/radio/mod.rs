@@ -250,6 +250,13 @@ impl Radio {
         (ended, wake)
     }
 
+    /// It goes to another channel: what it was receiving is lost, and who reserved the old one does
+    /// not count on the new one.
+    pub fn leave_channel(&mut self) {
+        self.transceiver.spoil(Fate::Deaf);
+        self.sense.forget_nav();
+    }
+
     /// Whether it can be switched on, or off.
     pub fn can_switch(&self, up: bool) -> bool {
         self.power.is_up() != up && !self.power.is_exhausted()

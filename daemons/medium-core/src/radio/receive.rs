@@ -201,6 +201,7 @@ impl Radio {
         let (block_ack, deliver) = self.categories.answer(from, tid, at, effects);
         let answer = response(ppdu, from).map(|answer| Response {
             block_ack: Some(block_ack),
+            agreement: ppdu.agreement,
             deliver,
             ..answer
         });
@@ -239,6 +240,7 @@ fn response(ppdu: &Ppdu, to: RadioId) -> Option<Response> {
         rate: ppdu.rate,
         nav: Duration::ZERO,
         block_ack: None,
+        agreement: None,
         deliver: Vec::new(),
     })
 }

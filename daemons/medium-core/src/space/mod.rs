@@ -14,7 +14,7 @@ use alloc::vec::Vec;
 
 use hoplab_base::{Instant, Stream};
 
-use crate::{MediumId, Mhz, Params, RadioId};
+use crate::{LinkId, MediumId, Mhz, Params, RadioId};
 use antennas::Antennas;
 use cells::Cells;
 use mobility::Pace;
@@ -35,6 +35,9 @@ pub struct Neighbour {
 /// Shadowing beyond this many standard deviations (1 link in 16 000) is cut, so that reach is
 /// bounded.
 const SHADOWING_LIMIT: f64 = 4.0;
+
+/// Power of a link that was not measured: as good as none, and a number that a table takes.
+const SILENT_DBM: f64 = -200.0;
 
 /// How a link deviates from the mean path loss: the same both ways, and for the whole run.
 struct Shadowing {
@@ -154,6 +157,16 @@ impl Space {
         }
     }
 
+    /// From now on the radio is on this channel; its signals stay as strong as they were. Returns
+    /// whether it was on another.
+    pub fn place_on(&mut self, radio: RadioId, channel: Mhz) -> bool {
+        let is_new = self.tuning.tune(radio, self.stations.len(), channel);
+        if is_new {
+            self.changed();
+        }
+        is_new
+    }
+
     /// From now on only radios of the same medium hear it, and it them.
     pub fn assign(&mut self, radio: RadioId, medium: MediumId) {
         self.tuning.assign(radio, self.stations.len(), medium);
@@ -176,6 +189,17 @@ impl Space {
         })
     }
 
+    /// From now on links have these powers in dBm at times, and positions count for nothing; a link
+    /// that is not named carries nothing.
+    pub fn set_rssi_traces(&mut self, traces: Vec<(LinkId, Vec<(Instant, f64)>)>) {
+        let mut matrix = RssiMatrix::new(SILENT_DBM);
+        for (link, points) in traces {
+            matrix.trace(link.from, link.to, points);
+        }
+        self.rssi = Some(matrix);
+        self.changed();
+    }
+
     /// Radios that `radio`'s signal reaches at `now` in the mean, in their order, without itself.
     pub fn neighbours(&mut self, radio: RadioId, now: Instant, found: &mut Vec<Neighbour>) {
         found.clear();
@@ -184,7 +208,7 @@ impl Space {
         } else if let Some(matrix) = &self.rssi {
             let others = (0..self.stations.len()).map(RadioId::new);
             let others = others.filter(|to| *to != radio && self.tuning.listens(radio, *to));
-            found.extend(others.filter_map(|to| self.neighbour(to, matrix.dbm(radio, to))));
+            found.extend(others.filter_map(|to| self.neighbour(to, matrix.dbm(radio, to, now))));
         } else {
             self.search(radio, now, found);
         }
@@ -193,7 +217,7 @@ impl Space {
     /// Mean power in dBm of `from` at `to`.
     pub fn mean_dbm(&mut self, from: RadioId, to: RadioId, now: Instant) -> f64 {
         if let Some(matrix) = &self.rssi {
-            return matrix.dbm(from, to);
+            return matrix.dbm(from, to, now);
         }
         let way_m = self.position(from, now).distance_m(self.position(to, now));
         self.dbm(from, to, way_m)

@@ -77,6 +77,7 @@ fn an_rts_reserves_the_whole_exchange_and_data_follow_its_cts() {
         rate: rts.rate,
         nav: Duration::ZERO,
         block_ack: None,
+        agreement: None,
         deliver: vec![],
     };
     let ppdu = exchange.answer(&response, &setup).unwrap();

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Changes of the channel as requests from outside, in JSON.
+//!
+//! ```json
+//! {"do": "move", "station": "n1", "x_m": 120.0, "y_m": 40.0}
+//! {"do": "power", "station": "n1", "up": false}
+//! {"do": "loss", "src": "n0", "dst": "n1", "rate": 0.1}
+//! {"do": "transmit", "station": "n1", "dbm": 15.0}
+//! ```
+
+use std::fmt;
+
+use hoplab_medium_core::{LinkId, Position, RadioId};
+use serde::Deserialize;
+
+use crate::channel::{Change, Part};
+
+/// Octets of the longest request.
+pub const LONGEST: usize = 512;
+const FARTHEST_M: f64 = 1e6;
+/// As those of the scenario's `radio.tx_power_dbm`.
+const LEAST_DBM: f64 = -200.0;
+const MOST_DBM: f64 = 100.0;
+
+#[derive(Debug, Deserialize)]
+#[serde(tag = "do", rename_all = "lowercase", deny_unknown_fields)]
+enum Request {
+    Move { station: String, x_m: f64, y_m: f64 },
+    Power { station: String, up: bool },
+    Loss { src: String, dst: String, rate: f64 },
+    Transmit { station: String, dbm: f64 },
+}
+
+/// Why a request is not followed.
+#[derive(Debug)]
+pub enum Refusal {
+    /// The datagram is longer than any request.
+    Long,
+    /// The datagram is no request.
+    Malformed(serde_json::Error),
+    /// No station has this name.
+    Station(String),
+    /// A value is out of its range.
+    Range {
+        key: &'static str,
+        value: f64,
+        low: f64,
+        high: f64,
+    },
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::Long => write!(f, "a request has at most {LONGEST} bytes"),
+            Refusal::Malformed(why) => write!(f, "{why}"),
+            Refusal::Station(name) => write!(f, "{name:?}: no station of this name has a radio"),
+            Refusal::Range {
+                key,
+                value,
+                low,
+                high,
+            } => write!(f, "{key}: {value} is not in {low} to {high}"),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// What a request asks for, where stations have these names.
+pub fn change(bytes: &[u8], names: &[String]) -> Result<Change, Refusal> {
+    if bytes.len() > LONGEST {
+        return Err(Refusal::Long);
+    }
+    let request: Request = serde_json::from_slice(bytes).map_err(Refusal::Malformed)?;
+    let radio = |name: &str| {
+        let found = names.iter().position(|known| known == name);
+        found
+            .map(RadioId::new)
+            .ok_or_else(|| Refusal::Station(name.into()))
+    };
+    let within = |value: f64, key, low, high| {
+        let holds = (low..=high).contains(&value);
+        holds.then_some(value).ok_or(Refusal::Range {
+            key,
+            value,
+            low,
+            high,
+        })
+    };
+    Ok(match request {
+        Request::Move { station, x_m, y_m } => Change::Put {
+            radio: radio(&station)?,
+            place: Position::new(
+                within(x_m, "x_m", -FARTHEST_M, FARTHEST_M)?,
+                within(y_m, "y_m", -FARTHEST_M, FARTHEST_M)?,
+            ),
+        },
+        Request::Power { station, up } => Change::Power {
+            radio: radio(&station)?,
+            up,
+        },
+        Request::Loss { src, dst, rate } => Change::Lose {
+            link: LinkId {
+                from: radio(&src)?,
+                to: radio(&dst)?,
+            },
+            rate: within(rate, "rate", 0.0, 1.0)?,
+        },
+        Request::Transmit { station, dbm } => Change::Fit {
+            radio: radio(&station)?,
+            part: Part::Power(within(dbm, "dbm", LEAST_DBM, MOST_DBM)?),
+        },
+    })
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The rate that a sender would choose who knew how strong it is where its frame goes.
+
+use super::Medium;
+use crate::error_rate::bit_error_rate;
+use crate::space::from_db;
+use crate::{RadioId, Rate};
+
+impl Medium {
+    /// Of some rates the one at which most of frames of so many octets arrives a second, by the mean
+    /// power over the noise: without fading and interference. None of no rates.
+    pub fn ideal_rate(
+        &mut self,
+        (from, to): (RadioId, RadioId),
+        bytes: usize,
+        rates: &[Rate],
+    ) -> Option<Rate> {
+        let mw = from_db(self.space.mean_dbm(from, to, self.now));
+        let arriving_mbps = |rate: Rate| {
+            let wrong = bit_error_rate(rate, mw / self.setup.hearing.noise_mw(rate));
+            rate.mbps() * libm::exp(8.0 * bytes as f64 * libm::log1p(-wrong))
+        };
+        // Where nothing arrives at any, the first one is the most robust.
+        let mut best = (*rates.first()?, 0.0);
+        for rate in rates {
+            let mbps = arriving_mbps(*rate);
+            if mbps > best.1 {
+                best = (*rate, mbps);
+            }
+        }
+        Some(best.0)
+    }
+}
