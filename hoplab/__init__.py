@@ -2,8 +2,8 @@
 """Hoplab: how real TCP behaves over wireless multi-hop networks, repeatable to the byte.
 
 What programs use is here, from wherever it lives: runs and scenarios (`hoplab.front.api`), tables
-(``hoplab.results``), many runs (``hoplab.sweep``), judges for tests (``hoplab.assert_faster``) and
-``hoplab.record`` for scripts of Mininet-WiFi.
+(``hoplab.results``), many runs (``hoplab.sweep``), agents (``hoplab.gym``, with Gymnasium), judges
+for tests (``hoplab.assert_faster``) and ``hoplab.record`` for scripts of Mininet-WiFi.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from hoplab.front import agents as gym
     from hoplab.front import sweeps as sweep
     from hoplab.front.api import Run, load, run
     from hoplab.front.mininet import record
@@ -44,6 +45,7 @@ __all__ = [
     "ScenarioError",
     "assert_faster",
     "assert_within",
+    "gym",
     "load",
     "record",
     "results",
@@ -51,7 +53,11 @@ __all__ = [
     "sweep",
 ]
 
-_MODULES = {"results": "hoplab.host.results", "sweep": "hoplab.front.sweeps"}
+_MODULES = {
+    "gym": "hoplab.front.agents",
+    "results": "hoplab.host.results",
+    "sweep": "hoplab.front.sweeps",
+}
 _HOMES = {
     **dict.fromkeys(("Run", "load", "run"), "hoplab.front.api"),
     **dict.fromkeys(("assert_faster", "assert_within"), "hoplab.front.testing.judge"),

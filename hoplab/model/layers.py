@@ -92,6 +92,7 @@ LAYERS = (
         (
             Folder("front.mininet", "Mininet-WiFi's scripts, measured, and its movement"),
             Folder("front", "the Python interface, doctor"),
+            Folder("front.agents", "runs that an agent leads, for Gymnasium"),
             Folder("front.testing", "the pytest plugin"),
             Folder("front.pages", "pages and schemas made from declarations"),
             Folder("front.commands", "the command line"),

@@ -18,7 +18,7 @@ value", for the reason that the column's meaning gives.
     import hoplab
     hoplab.load("RUN").tcp
 
-Tables with a time `t_s` are sorted by it and end at `duration_s`; times are scenario time in
+Tables with a time `t_s` are sorted by it and end at `duration_s`. Times are scenario time in
 seconds, 0 at the start of the measured part.
 """
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from hoplab.guest.lab.account import Account
 from hoplab.guest.lab.built import Maker, built
 from hoplab.guest.lab.cleanup import CleanUp
-from hoplab.guest.lab.planned import planned
-from hoplab.guest.lab.started import started
+from hoplab.guest.lab.planned import Planned, planned
+from hoplab.guest.lab.started import Started, started
 from hoplab.guest.system import signals
 from hoplab.model.errors import HoplabError, ResultsError
 from hoplab.model.reading import content
@@ -30,6 +30,8 @@ REAL_TIME = "--real-time"
 PR_SET_TIMERSLACK = 29
 PROBE_BYTES = 1 << 16
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+Arrange = Callable[[Started, CleanUp], Planned]
+"""The last stage: what leads the run from time 0 to its end."""
 
 
 def prepare(out: Path) -> Plan:
@@ -50,29 +52,33 @@ def perform(
     real_time: bool,
     make: Maker | None = None,
     ready: Callable[[int], None] = lambda begin_ns: None,
+    arrange: Arrange = planned,
+    control: Path | None = None,
 ) -> int:
-    """The run whose folder is ``out``; returns the exit status. ``make`` is as for `built`;
-    ``ready`` is told CLOCK_MONOTONIC of time 0, just before that."""
+    """The run whose folder is ``out``; returns the exit status. ``make`` is as for `built`,
+    ``control`` as for `started`; ``ready`` is told CLOCK_MONOTONIC of time 0, just before that."""
     # Else the kernel wakes every process up to 50 us late; what is started inherits it.
     ctypes.CDLL(None).prctl(PR_SET_TIMERSLACK, 1)
     account = Account()
-    account.status, account.error = _verdict(out, real_time, account, make, ready)
+
+    def course(undo: CleanUp) -> Planned:
+        made = built(prepare(out), out, account, undo, make)
+        stage = started(made, real_time, undo, control)
+        run = arrange(stage, undo)
+        ready(stage.clock.epoch_ns)
+        return run
+
+    account.status, account.error = _verdict(out, course)
     with contextlib.suppress(OSError):  # the exit status tells too
         account.write(out)
     return account.status
 
 
-def _verdict(
-    out: Path, real_time: bool, account: Account, make: Maker | None, ready: Callable[[int], None]
-) -> tuple[int, str | None]:
+def _verdict(out: Path, course: Callable[[CleanUp], Planned]) -> tuple[int, str | None]:
     """Run; exit status and what went wrong."""
     try:
-        work = prepare(out)
         with CleanUp() as undo:
-            stage = started(built(work, out, account, undo, make), real_time, undo)
-            run = planned(stage, undo)
-            ready(stage.clock.epoch_ns)
-            run.follow()
+            course(undo).follow()
     except HoplabError as error:
         if (reason := _no_space(out)) is not None:  # a daemon cannot even log that
             return ResultsError.exit_status, reason

@@ -25,25 +25,25 @@ class Planned:
     """Feeds a `Runtime` from a plan."""
 
     def __init__(self, plan: Plan, runtime: Runtime) -> None:
+        self.runtime = runtime
         self._plan = plan
-        self._runtime = runtime
         self._lost: set[str] = set()
         """Flows of which it is known that nobody answered."""
 
     def serve(self) -> None:
         """Start every flow's server, and the programs that time 0 waits for."""
         for conversation in self._plan.conversations:
-            self._runtime.start_server(conversation)
-        if self._runtime.programs is not None:
-            self._runtime.programs.start_early()
+            self.runtime.start_server(conversation)
+        if self.runtime.programs is not None:
+            self.runtime.programs.start_early()
 
     def follow(self) -> None:
         """Do what the scenario says, each thing at its time."""
-        self._runtime.follow(self._feed())
-        self._runtime.finish(self._plan.scenario.duration_s)
+        self.runtime.follow(self._feed())
+        self.runtime.finish(self._plan.scenario.duration_s)
 
     def _feed(self) -> Iterator[tuple[float, Action]]:
-        clock, real_time = self._runtime.clock, self._runtime.real_time
+        clock, real_time = self.runtime.clock, self.runtime.real_time
         for t_s, action in self._agenda():
             clock.sleep_until(t_s)
             # A host acts a little late; what is measured then bears the time at which it was.
@@ -57,12 +57,12 @@ class Planned:
         scenario = self._plan.scenario
         interval_s = scenario.measure.interval_s
         of_flows: list[tuple[float, int, int, Action]] = []
-        for i, going in enumerate(self._runtime.going.values()):
+        for i, going in enumerate(self.runtime.going.values()):
             conversation = going.conversation
             of_flows.append((conversation.flow.start_s, 0, i, self._starter(going)))
             of_flows.append((conversation.stop_s, 3, i, self._stopper(going)))
-        if self._runtime.programs is not None:
-            of_flows += self._runtime.programs.agenda()
+        if self.runtime.programs is not None:
+            of_flows += self.runtime.programs.agenda()
         of_flows.sort(key=lambda entry: entry[:3])
         samples = (
             (round(step * interval_s, 9), 1, 0, self._sample)
@@ -74,24 +74,24 @@ class Planned:
             yield t_s, action
 
     def _starter(self, going: Going) -> Action:
-        return lambda t_s: self._runtime.start_client(going, t_s)
+        return lambda t_s: self.runtime.start_client(going, t_s)
 
     def _stopper(self, going: Going) -> Action:
         def stop(t_s: float) -> None:
             self._watch(t_s)
-            self._runtime.end_flow(going, t_s)
+            self.runtime.end_flow(going, t_s)
 
         return stop
 
     def _sample(self, t_s: float) -> None:
-        self._runtime.sample(t_s)
+        self.runtime.sample(t_s)
         self._watch(t_s)
 
     def _tick(self, t_s: float) -> None:
         """Once a second, whatever the interval of samples is."""
         if t_s % COLLECTION_S == 0:
             gc.collect()
-        runtime = self._runtime
+        runtime = self.runtime
         runtime.captures.drain()
         if runtime.programs is not None:
             runtime.programs.drain()
@@ -102,7 +102,7 @@ class Planned:
 
     def _watch(self, t_s: float) -> None:
         """Raise `DaemonDied` where a program has ended, or been stopped, before its time."""
-        for side, change in self._runtime.watch(t_s):
+        for side, change in self.runtime.watch(t_s):
             self._judge(side, change, t_s)
 
     def _judge(self, side: Side, change: Change, t_s: float) -> None:
@@ -115,14 +115,18 @@ class Planned:
         if not flows.is_networks_doing(fault):
             raise DaemonDied(message)
         self._lost.add(name)
-        self._runtime.account.warnings.append(message)
-        self._runtime.event(t_s, side.conversation.flow.source, "flow-lost", f"{name}: {fault}")
+        self.runtime.account.warnings.append(message)
+        self.runtime.event(t_s, side.conversation.flow.source, "flow-lost", f"{name}: {fault}")
 
 
 def planned(started: Started, undo: CleanUp) -> Planned:
     """Start captures and servers; the rest is `Planned.follow`. Their end is in ``undo``."""
-    runtime = Runtime(started, undo, alone=True)
-    run = Planned(started.built.plan, runtime)
+    return begun(Planned(started.built.plan, Runtime(started, undo, alone=True)), started)
+
+
+def begun(run: Planned, started: Started) -> Planned:
+    """What `planned` does for any ``run``."""
+    runtime = run.runtime
     run.serve()
     runtime.account.write(started.built.out)
     # What the set-up left to be collected, sockets among it, is closed now.

@@ -74,7 +74,11 @@ class Programs:
         """Give radios the MTU that Linux gives a card: a program sends what fits, and the longest
         frame of hwsim has no room for a QoS header, which stations that have heard each other's
         beacon use. What tunnels packets needs room for its own headers, and narrows its tunnel."""
-        if plan.scenario.is_found or plan.scenario.routing.protocol in ("dsr", "batman-adv"):
+        if plan.scenario.is_found or plan.scenario.routing.protocol in (
+            "dsr",
+            "batman-adv",
+            "hwmp",
+        ):
             return
         for station in plan.radios:
             netlink = self._namespaces.netlink(station)

@@ -100,7 +100,7 @@ class Session:
         done = self._scenario.model_copy(
             update={
                 "duration_s": end_s,
-                "flow": tuple(_as_gone(going, end_s) for going in self._runtime.going.values()),
+                "flow": tuple(as_gone(going, end_s) for going in self._runtime.going.values()),
                 "event": (*self._scenario.event, *self._events),
                 "program": (),  # they have not been started
             }
@@ -141,13 +141,8 @@ class Session:
 
     def _change(self, kind: str, given: dict[str, Any], t_s: float) -> None:
         """An event of the scenario, now."""
-        try:
-            event = Event.model_validate({**given, "kind": kind, "at_s": t_s})
-        except ValidationError as error:
-            first = error.errors()[0]
-            key = ".".join(str(part) for part in first["loc"])
-            raise ScenarioError(f"{key or kind}: {first['msg']}") from None
-        self._medium.ask(_to_medium(event))
+        event = event_of(kind, given, t_s)
+        self._medium.ask(to_medium(event))
         if kind == "move":
             self._moving[str(event.station)] = (time.monotonic(), event)
         else:
@@ -162,12 +157,7 @@ class Session:
 
     def _note(self, event: Event) -> None:
         self._events.append(event)
-        detail = {
-            "move": f"x_m={event.x_m} y_m={event.y_m}",
-            "loss": f"dst={event.dst} rate={event.rate}",
-        }
-        node = event.station or event.src or ""
-        self._runtime.event(event.at_s, node, event.kind, detail.get(event.kind, ""))
+        note(self._runtime, event)
 
     def _start(self, given: dict[str, Any], t_s: float) -> None:
         name = given.get("flow")
@@ -229,7 +219,7 @@ class Session:
             if going.begin_s is not None or going.end_s is not None:
                 continue
             late = time.monotonic() - self._asked_at[name] > LISTEN_S
-            if late or _listens(going.conversation):
+            if late or listens(going.conversation):
                 self._runtime.start_client(going, now_s)
 
     def _stop(self, given: dict[str, Any], t_s: float) -> None:
@@ -266,14 +256,36 @@ class Session:
         self._channel.say(flows=shown, going=self._open_flows())
 
 
-def _as_gone(going: Going, end_s: float) -> Flow:
+def as_gone(going: Going, end_s: float) -> Flow:
+    """The flow with the times at which it went, of a session that ended at ``end_s``."""
     begin_s = end_s if going.begin_s is None else going.begin_s
     until_s = end_s if going.end_s is None else going.end_s
     times = {"start_s": begin_s, "stop_s": max(until_s, begin_s + 1e-6)}
     return going.conversation.flow.model_copy(update=times)
 
 
-def _to_medium(event: Event) -> dict[str, Any]:
+def event_of(kind: str, given: dict[str, Any], t_s: float) -> Event:
+    """An event of the scenario, from a request. Raises `ScenarioError` for what is none."""
+    try:
+        return Event.model_validate({**given, "kind": kind, "at_s": t_s})
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise ScenarioError(f"{key or kind}: {first['msg']}") from None
+
+
+def note(runtime: Runtime, event: Event) -> None:
+    """A row of table `events` about it."""
+    detail = {
+        "move": f"x_m={event.x_m} y_m={event.y_m}",
+        "loss": f"dst={event.dst} rate={event.rate}",
+    }
+    node = event.station or event.src or ""
+    runtime.event(event.at_s, node, event.kind, detail.get(event.kind, ""))
+
+
+def to_medium(event: Event) -> dict[str, Any]:
+    """An event as the medium is asked for it."""
     if event.kind == "move":
         return {"do": "move", "station": event.station, "x_m": event.x_m, "y_m": event.y_m}
     if event.kind == "loss":
@@ -281,7 +293,7 @@ def _to_medium(event: Event) -> dict[str, Any]:
     return {"do": "power", "station": event.station, "up": event.kind == "up"}
 
 
-def _listens(conversation: Conversation) -> bool:
+def listens(conversation: Conversation) -> bool:
     """Whether the flow's server does; spaced packets and echoes need none."""
     if conversation.is_spaced or not conversation.has_server:
         return True

@@ -14,7 +14,9 @@ def write(
     plan: Plan, epoch_ns: int, out: Path, overhear: bool, control: Path | None = None
 ) -> Path:
     """Write ``medium-document.json`` into ``out``, which the daemon reads."""
-    document = medium_document.document(_medium(plan, out, overhear, control), epoch_ns)
+    document = medium_document.document(
+        _medium(plan, out, overhear, control), epoch_ns, plan.scenario.roams
+    )
     return documents.write(out / "raw" / "medium-document.json", document)
 
 
@@ -34,11 +36,13 @@ def _medium(plan: Plan, out: Path, overhear: bool, control: Path | None) -> Medi
                 y_m=station.y_m,
                 waypoints=station.waypoints,
                 nic=station.nic,
+                channel=scenario.channel_of(station.name),
             )
             for station in scenario.station
             if station.radio
         ),
         loss=tuple(loss for loss in scenario.loss if not scenario.is_wired(loss)),
+        snr=scenario.snr,
         event=scenario.event,
         records=Records(
             dir=str(out / "raw"),

@@ -41,6 +41,11 @@ def start(
             'radio.queue: "fq_codel" needs the medium in the guest\'s kernel, which is there in '
             'virtual time only; run with --machine uml, or set radio.queue = "fifo"'
         )
+    if plan.scenario.roams and not in_kernel:
+        raise ScenarioError(
+            "cell: roaming needs the medium in the guest's kernel, which is there in virtual time "
+            "only; run with --machine uml, or remove it"
+        )
     document = config.write(plan, epoch_ns, out, overhear, control)
     log = out / "logs" / "medium.log"
     with log.open("ab") as messages:

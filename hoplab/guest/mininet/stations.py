@@ -14,11 +14,11 @@ from typing import Any
 from hoplab.guest.mininet.surroundings import INSIDE, PYTHON, VARIABLE, surroundings
 from hoplab.guest.network import build, wifi
 from hoplab.guest.network.build import Network
-from hoplab.guest.network.hwsim import LAST_2_GHZ_CHANNEL
 from hoplab.guest.system.processes import last_line
 from hoplab.model.errors import HoplabError, ScenarioError
 from hoplab.model.scenario.model import Scenario
 from hoplab.model.scenario.plan import WIRELESS, Plan
+from hoplab.model.scenario.radio import LAST_2_GHZ_CHANNEL
 
 STOP_S = 20.0
 MODES = {"802.11": "b", "802.11b": "b", "802.11g": "g"}

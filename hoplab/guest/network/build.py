@@ -15,7 +15,7 @@ from hoplab.guest.network.hwsim import Radios
 from hoplab.guest.network.namespaces import Namespaces
 from hoplab.model.errors import MissingTool
 from hoplab.model.scenario.model import Station
-from hoplab.model.scenario.plan import BROADCAST, SUBNET, WIRELESS, WIRES, Plan
+from hoplab.model.scenario.plan import BRIDGE, BROADCAST, SUBNET, WIRES, Plan
 
 LOOPBACK = "lo"
 WITHOUT_IPV6 = {f"net.ipv6.conf.{which}.disable_ipv6": "1" for which in ("all", "default")}
@@ -48,7 +48,7 @@ def own_stations(plan: Plan, network: Network) -> None:
     with contextlib.ExitStack() as stack:
         if plan.radios:
             if plan.scenario.radio.queue == "fq_codel":
-                hwsim.hold_back(plan.scenario.radio.queue_frames)
+                hwsim.hold_back(plan.scenario.radio.frames_ahead)
             if plan.scenario.radio.rules == "edca" and any(
                 cell.security == "wpa3" for cell in plan.scenario.cell
             ):
@@ -65,10 +65,10 @@ def own_stations(plan: Plan, network: Network) -> None:
 
 
 def _radio(plan: Plan, namespaces: Namespaces, name: str, radios: Radios, iw: IW) -> None:
-    """The radio of a station, in its namespace: in the IBSS, or at rest for a cell."""
+    """The radio of a station, in its namespace: in the IBSS, or at rest for a cell or a mesh."""
     radio = plan.scenario.radio
-    channel, width_mhz = radio.channel or 1, radio.width_mhz or 20
-    phy = radios.create(f"radio-{name}", plan.mac[name], channel, width_mhz)
+    channel = radio.channel or 1
+    phy = radios.create(f"radio-{name}", plan.mac[name], channel, wifi.kernel_width_mhz(radio))
     if radio.aql_us is not None:
         wifi.limit_air_time(f"radio-{name}", radio.aql_us)
     if not radio.airtime_fairness:
@@ -76,6 +76,16 @@ def _radio(plan: Plan, namespaces: Namespaces, name: str, radios: Radios, iw: IW
     wifi.move(iw, phy, name)
     if plan.scenario.cell:
         cells.settle(namespaces, name, phy, cells.own(plan, name))
+        if plan.addressed(name) == BRIDGE:
+            # Here, since a run without roaming shall not import it.
+            from hoplab.guest.network import distribution
+
+            distribution.bridge(plan, namespaces, name)
+    elif plan.scenario.routing.protocol == "hwmp":
+        # Here, since a run without a mesh shall not import it.
+        from hoplab.guest.network import mesh
+
+        mesh.settle(namespaces, name, radio)
     else:
         wifi.settle(namespaces, name, radio)
 
@@ -85,7 +95,9 @@ def build(
     created: Callable[[str], None] = lambda name: None,
     stations: Callable[[Plan, Network], None] = own_stations,
 ) -> Network:
-    """Namespaces, radios in one IBSS or at rest for cells, wired links, addresses; no routes yet.
+    """Namespaces, radios in one IBSS or at rest for cells and a mesh, wired links, addresses.
+
+    There are no routes yet.
 
     ``created`` is told the name of each namespace as soon as it is there; ``stations`` makes the
     stations with their radios.
@@ -93,13 +105,18 @@ def build(
     network = Network(Namespaces(created), None)
     try:
         stations(plan, network)
-        if plan.radios and not plan.scenario.cell:
+        at_rest = plan.scenario.cell or plan.scenario.routing.protocol == "hwmp"
+        if plan.radios and not at_rest:
             wifi.introduce(plan.radios, plan.scenario.radio)
-        if plan.cables:
+        if plan.cables or plan.scenario.roams:
             network.namespaces.create(WIRES)
             if plan.scenario.uses_ipv6:
                 # The wires' insides are no hosts, and would look for duplicates of themselves.
                 network.namespaces.sysctl(WIRES, WITHOUT_IPV6)
+        if plan.scenario.roams:
+            from hoplab.guest.network import distribution
+
+            distribution.join(plan, network.namespaces)
         for cable in plan.cables:
             wired.connect(network.namespaces, cable, plan.scenario.uses_ipv6)
         wired_loss.install(plan)
@@ -148,7 +165,9 @@ def settings(plan: Plan, namespaces: Namespaces, station: Station) -> None:
 
 def address(plan: Plan, namespaces: Namespaces, station: Station) -> None:
     """The address of the station, on its radio where it has one."""
-    interface, prefix = (WIRELESS, plan.prefix) if station.radio else (LOOPBACK, 32)
+    interface, prefix = LOOPBACK, 32
+    if station.radio:
+        interface, prefix = plan.addressed(station.name), plan.prefix
     netlink = namespaces.netlink(station.name)
     index = namespaces.index(station.name, interface)
     arguments = {"index": index, "address": plan.address[station.name], "prefixlen": prefix}

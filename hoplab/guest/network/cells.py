@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import socket
 import struct
@@ -17,13 +18,21 @@ from hoplab.guest.network.namespaces import Namespaces, inside
 from hoplab.guest.system.processes import READY_POLL_S, Daemon, Daemons, last_line, program
 from hoplab.model.errors import DaemonDied
 from hoplab.model.scenario.cells import Cell
-from hoplab.model.scenario.plan import WIRELESS, Plan
-from hoplab.model.scenario.radio import DSSS_MBPS, HT_STANDARDS, OFDM_MBPS, RATES_OF_STANDARD, Radio
+from hoplab.model.scenario.plan import BRIDGE, WIRELESS, Plan
+from hoplab.model.scenario.radio import (
+    DSSS_MBPS,
+    HT_STANDARDS,
+    LAST_2_GHZ_CHANNEL,
+    OFDM_MBPS,
+    RATES_OF_STANDARD,
+    Edca,
+    Radio,
+)
 from hoplab.model.scenario.reach import ETHERNET_MTU
 
 BEACON_INTERVAL_TU = 100
-MODES = {"802.11": "b", "802.11b": "b", "802.11g": "g"}
-"""hostapd's names of standards at 2.4 GHz; those at 5 GHz are "a"."""
+MODES = {"802.11": "b", "802.11b": "b"}
+"""hostapd's names of standards before OFDM; the others' go by the band."""
 POWER_SAVE_OFF = 0
 MINSTREL_CCK, MINSTREL_OFDM = 16, 17
 """The groups of rates before HT in minstrel_ht."""
@@ -32,6 +41,9 @@ READY = {HOSTAPD: b"state=ENABLED", SUPPLICANT: b"wpa_state=COMPLETED"}
 """What each says of itself when its station is ready: it sends beacons, it has its keys."""
 HT_MCS_BYTES = 10
 """Of the set of MCS that a station takes (IEEE 802.11-2020 9.4.2.55.4)."""
+TXOP_UNIT_US = 32
+AIRTIME_STATIC = 1
+"""Of hostapd's ways to weigh air time: by the weights of its file alone."""
 BAND_5_GHZ_MHZ = 5000
 """From which channels are counted (IEEE 802.11-2020 17.3.8.4.2)."""
 LARGEST_REPLY_BYTES = 4096
@@ -60,9 +72,9 @@ def settle(namespaces: Namespaces, namespace: str, phy_index: int, radio: Radio)
                 ("NL80211_ATTR_PS_STATE", struct.pack("=I", POWER_SAVE_OFF)),
             ],
         )
-        if radio.standard in HT_STANDARDS:
+        if radio.standard in HT_STANDARDS and not radio.is_adaptive:
             wifi.fix_scheme(wifi.name_of(iw, phy_index), radio)
-        elif radio.rate_mbps not in (None, "auto"):
+        elif radio.rate_mbps is not None and not radio.is_adaptive:
             wifi.fix_index(wifi.name_of(iw, phy_index), _index(float(str(radio.rate_mbps))))
     finally:
         iw.close()
@@ -70,9 +82,12 @@ def settle(namespaces: Namespaces, namespace: str, phy_index: int, radio: Radio)
 
 def own(plan: Plan, station: str) -> Radio:
     """`[radio]` with what is the station's own of it."""
-    radio = plan.scenario.radio
-    mcs = _own_mcs(plan)
-    return radio.model_copy(update={"mcs": mcs[station]}) if station in mcs else radio
+    radio, mcs = plan.scenario.radio, _own_mcs(plan)
+    channel = plan.scenario.channel_of(station)
+    update: dict[str, int] = {} if channel is None else {"channel": channel}
+    if station in mcs:
+        update["mcs"] = mcs[station]
+    return radio.model_copy(update=update) if update else radio
 
 
 def _own_mcs(plan: Plan) -> dict[str, int]:
@@ -106,13 +121,22 @@ def associate(
     for member in points:
         member.start(namespaces, out, daemons)
         member.wait(deadline_s)
-    for cell in plan.scenario.cell:
-        if schemes := {mcs[client] for client in cell.clients if client in mcs}:
+        member.adapt(radio)
+    for cells in plan.scenario.networks:
+        if schemes := {mcs[name] for cell in cells for name in cell.clients if name in mcs}:
             schemes.add(radio.mcs or 0)
-            wifi.allow_schemes(cell.access_point, radio.channel or 36, tuple(schemes))
+            for cell in cells:
+                wifi.allow_schemes(cell.access_point, radio.channel or 36, tuple(schemes))
+    if plan.scenario.roams:
+        from hoplab.guest.network import distribution
+
+        for cell in plan.scenario.cell:
+            if cell.roaming is not None:
+                distribution.reflect(namespaces, cell.access_point)
     for member in clients:
         member.start(namespaces, out, daemons)
         member.wait(deadline_s)
+        member.adapt(radio)
 
 
 class Member:
@@ -138,6 +162,12 @@ class Member:
         command.append(str(settings))
         process = namespaces.spawn(self._station, command, log)
         self._daemon = daemons.add(Daemon(name, process, log))
+
+    def adapt(self, radio: Radio) -> None:
+        """Where minstrel chooses among MCS, say up to which; what the interface knew of it before
+        the program set it up is gone."""
+        if radio.is_adaptive and radio.standard in HT_STANDARDS:
+            wifi.adapt(self._station, radio)
 
     def wait(self, deadline_s: float) -> None:
         """Return when the program says that the station is ready. Every event of its is a reason
@@ -194,14 +224,15 @@ def _state(reply: bytes) -> str:
 
 def _hostapd(plan: Plan, cell: Cell) -> list[str]:
     """hostapd.conf(5) of the access point."""
-    radio = plan.scenario.radio
+    radio = own(plan, cell.access_point)
     standard = str(radio.standard)
     ht = standard in HT_STANDARDS
+    mode = "g" if (radio.channel or 1) <= LAST_2_GHZ_CHANNEL else "a"
     return [
         f"interface={WIRELESS}",
         "driver=nl80211",
         f"ssid2={_hex(cell)}",
-        f"hw_mode={MODES.get(standard, 'a')}",
+        f"hw_mode={MODES.get(standard, mode)}",
         f"channel={radio.channel}",
         f"beacon_int={BEACON_INTERVAL_TU}",
         f"supported_rates={_rates(*RATES_OF_STANDARD[standard])}",
@@ -209,9 +240,32 @@ def _hostapd(plan: Plan, cell: Cell) -> list[str]:
         f"preamble={int(radio.preamble == 'short')}",
         f"wmm_enabled={int(ht)}",
         *(_high_throughput(radio) if ht else []),
+        *([] if radio.edca is None else _wmm(radio.edca)),
+        *_airtime(plan, cell),
         "auth_algs=1",
         *_keys(cell),
+        *([] if cell.roaming is None else _roaming(plan, cell)),
     ]
+
+
+def _roaming(plan: Plan, cell: Cell) -> list[str]:
+    """What an access point has of its network's others."""
+    lines = [f"bridge={BRIDGE}", "ap_isolate=1"]
+    if cell.roaming != "802.11r":
+        return lines
+    key = hashlib.sha256(f"{cell.ssid}/{cell.passphrase}".encode()).hexdigest()
+    lines += [
+        f"nas_identifier={cell.name}",
+        f"mobility_domain={key[:4]}",
+        "ft_over_ds=0",
+        "pmk_r1_push=1",
+    ]
+    network = next(cells for cells in plan.scenario.networks if cell in cells)
+    for other in network:
+        if other != cell:
+            mac = plan.mac[other.access_point]
+            lines += [f"r0kh={mac} {other.name} {key}", f"r1kh={mac} {mac} {key}"]
+    return lines
 
 
 def _rates(*mbps: float) -> str:
@@ -220,18 +274,60 @@ def _rates(*mbps: float) -> str:
 
 
 def _high_throughput(radio: Radio) -> list[str]:
-    channel, width_mhz = radio.channel or 36, radio.width_mhz or 20
+    channel, width_mhz = radio.channel or 36, wifi.kernel_width_mhz(radio)
+    at_2_ghz = channel <= LAST_2_GHZ_CHANNEL
     capable = "[SHORT-GI-20]"
     if width_mhz > 20:
         above = wifi.centre_mhz(channel, 40) > wifi.frequency_mhz(channel)
         capable += f"[HT40{'+' if above else '-'}][SHORT-GI-40]"
     lines = ["ieee80211n=1", f"ht_capab={capable}"]
-    if radio.standard == "802.11ac":
-        lines += ["ieee80211ac=1", "vht_capab=[SHORT-GI-80]"]
-        lines.append(f"vht_oper_chwidth={int(width_mhz == 80)}")
-        if width_mhz == 80:
-            centre = (wifi.centre_mhz(channel, 80) - BAND_5_GHZ_MHZ) // 5
-            lines.append(f"vht_oper_centr_freq_seg0_idx={centre}")
+    if radio.standard != "802.11n" and not at_2_ghz:
+        lines += [
+            "ieee80211ac=1",
+            "vht_capab=[SHORT-GI-80]",
+            *_operation("vht", channel, width_mhz),
+        ]
+    if radio.standard == "802.11ax":
+        lines += ["ieee80211ax=1", *_operation("he", channel, width_mhz)]
+    return lines
+
+
+def _wmm(edca: Edca) -> list[str]:
+    """The element by which the access point says how categories contend (WMM 2.2.2): as
+    the medium has it. Windows are exponents there, a TXOP is in units of 32 us."""
+    lines = []
+    for name, category in zip(("vo", "vi", "be", "bk"), edca.complete(), strict=True):
+        lines += [
+            f"wmm_ac_{name}_aifs={category.aifsn}",
+            f"wmm_ac_{name}_cwmin={category.cw_min.bit_length()}",
+            f"wmm_ac_{name}_cwmax={category.cw_max.bit_length()}",
+            f"wmm_ac_{name}_txop_limit={round(category.txop_us / TXOP_UNIT_US)}",
+            f"wmm_ac_{name}_acm=0",
+        ]
+    return lines
+
+
+def _airtime(plan: Plan, cell: Cell) -> list[str]:
+    """Weights of clients' air time, which hostapd hands to the kernel as each associates."""
+    network = next(cells for cells in plan.scenario.networks if cell in cells)
+    members = {name for each in network for name in each.clients}
+    weights = {
+        station.name: station.airtime_weight
+        for station in plan.scenario.station
+        if station.name in members and station.airtime_weight is not None
+    }
+    if not weights:
+        return []
+    lines = [f"airtime_sta_weight={plan.mac[name]} {one}" for name, one in weights.items()]
+    return [f"airtime_mode={AIRTIME_STATIC}", *lines]
+
+
+def _operation(prefix: str, channel: int, width_mhz: int) -> list[str]:
+    """The channel's width and centre, of VHT or HE."""
+    lines = [f"{prefix}_oper_chwidth={int(width_mhz == 80)}"]
+    if width_mhz == 80:
+        centre = (wifi.centre_mhz(channel, 80) - BAND_5_GHZ_MHZ) // 5
+        lines.append(f"{prefix}_oper_centr_freq_seg0_idx={centre}")
     return lines
 
 
@@ -240,25 +336,38 @@ def _keys(cell: Cell) -> list[str]:
         return []
     lines = ["wpa=2", "rsn_pairwise=CCMP", f"wpa_passphrase={cell.passphrase}"]
     if cell.security == "wpa2":
-        return [*lines, "wpa_key_mgmt=WPA-PSK"]
+        return [*lines, f"wpa_key_mgmt={_management(cell)}"]
     # WPA3 asks for protected management frames.
-    return [*lines, "wpa_key_mgmt=SAE", "ieee80211w=2"]
+    return [*lines, f"wpa_key_mgmt={_management(cell)}", "ieee80211w=2"]
+
+
+def _management(cell: Cell) -> str:
+    """How keys are agreed upon, and whether they are handed on (FT)."""
+    name = {"open": "NONE", "wpa2": "WPA-PSK", "wpa3": "SAE"}[cell.security]
+    if cell.roaming != "802.11r":
+        return name
+    return f"{name} FT-{name.removeprefix('WPA-')}"
 
 
 def _supplicant(plan: Plan, cell: Cell, mcs: int | None) -> list[str]:
-    """wpa_supplicant.conf(5) of a client, which looks for its access point on its channel alone,
-    and takes one MCS of HT alone where it is given."""
-    frequency = wifi.frequency_mhz(plan.scenario.radio.channel or 1)
-    management = {"open": "NONE", "wpa2": "WPA-PSK", "wpa3": "SAE"}[cell.security]
+    """wpa_supplicant.conf(5) of a client, which looks for access points on its network's channels
+    alone, and takes one MCS of HT alone where it is given."""
+    network = next(cells for cells in plan.scenario.networks if cell in cells)
+    points = [each.access_point for each in network]
+    on = {wifi.frequency_mhz(own(plan, point).channel or 1): None for point in points}
+    frequencies = " ".join(map(str, on))
     lines = [
         "p2p_disabled=1",
         "network={",
         f"ssid={_hex(cell)}",
-        f"bssid={plan.mac[cell.access_point]}",
-        f"scan_freq={frequency}",
-        f"freq_list={frequency}",
-        f"key_mgmt={management}",
+        *([] if cell.roaming is not None else [f"bssid={plan.mac[cell.access_point]}"]),
+        f"scan_freq={frequencies}",
+        f"freq_list={frequencies}",
+        f"key_mgmt={_management(cell)}",
     ]
+    if cell.roaming is not None:
+        values = cell.bgscan_short_s, cell.bgscan_dbm, cell.bgscan_long_s
+        lines.append(f'bgscan="simple:{":".join(map(str, values))}"')
     if cell.security != "open":
         lines += ["proto=RSN", "pairwise=CCMP", "group=CCMP", f'psk="{cell.passphrase}"']
     if cell.security == "wpa3":

@@ -10,9 +10,9 @@ from pyroute2.netlink.exceptions import NetlinkError
 from pyroute2.netlink.generic import GenericNetlinkSocket
 
 from hoplab.model.errors import MissingTool
+from hoplab.model.scenario.radio import LAST_2_GHZ_CHANNEL
 
 CMD_NEW_RADIO = 4
-LAST_2_GHZ_CHANNEL = 14
 REGULATORY_WITH_5_GHZ = 0
 """The first of hwsim's own regulatory domains: channels 1 to 11, 36 to 48 and 149 to 165. Without
 one, the kernel's world domain lets nobody begin to send at 5 GHz."""

@@ -78,6 +78,9 @@ class Tbf:
         return {"attrs": [("TCA_TBF_PARMS", parameters), ("TCA_TBF_BURST", burst)]}
 
 
+TC_RED_ECN = 1
+
+
 class RedOptions(nla):  # type: ignore[misc]
     nla_map = (
         (1, "TCA_RED_PARMS", "hex"),
@@ -87,7 +90,7 @@ class RedOptions(nla):  # type: ignore[misc]
 
 
 class Red:
-    """limit, min, max, avpkt in bytes; weight; probability; rate_bytes per s (Floyd 1993)."""
+    """limit, min, max, avpkt in bytes; weight; probability; rate_bytes per s; ecn (Floyd 1993)."""
 
     parent = TC_H_ROOT
     options = RedOptions
@@ -105,7 +108,12 @@ class Red:
                     struct.pack(
                         "=IIIBBBB",
                         *(values["limit"], values["min"], values["max"]),
-                        *(weight_log, min(probability_log, 31), cell_log, 0),
+                        *(
+                            weight_log,
+                            min(probability_log, 31),
+                            cell_log,
+                            TC_RED_ECN * values["ecn"],
+                        ),
                     ),
                 ),
                 ("TCA_RED_STAB", table),

@@ -17,8 +17,9 @@ from hoplab.guest.network.namespaces import inside
 from hoplab.model.errors import HoplabError
 
 RTM_NEWROUTE, RTM_NEWNEIGH = 24, 28
-FLAGS = 0x1 | 0x4 | 0x200 | 0x400
-"""NLM_F_REQUEST, NLM_F_ACK, NLM_F_EXCL, NLM_F_CREATE."""
+FLAGS = 0x1 | 0x4 | 0x400
+"""NLM_F_REQUEST, NLM_F_ACK, NLM_F_CREATE."""
+NLM_F_REPLACE, NLM_F_EXCL = 0x100, 0x200
 NLMSG_ERROR = 2
 HEADER = struct.Struct("=IHHII")
 """struct nlmsghdr: length, kind, flags, number, sender (linux/netlink.h)."""
@@ -40,10 +41,12 @@ LARGEST_ANSWER = 1 << 16
 
 
 class Routes:
-    """What a station is to know; leaving the context tells its kernel."""
+    """What a station is to know; leaving the context tells its kernel. What it knows already is a
+    mistake, unless these ``replace`` it."""
 
-    def __init__(self, station: str) -> None:
+    def __init__(self, station: str, replace: bool = False) -> None:
         self._station = station
+        self._flags = FLAGS | (NLM_F_REPLACE if replace else NLM_F_EXCL)
         with inside(station):
             self._socket = socket.socket(
                 socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, socket.NETLINK_ROUTE
@@ -99,7 +102,7 @@ class Routes:
 
     def _add(self, kind: int, about: bytes) -> None:
         length = HEADER.size + len(about)
-        self._waiting.append(HEADER.pack(length, kind, FLAGS, len(self._waiting), 0) + about)
+        self._waiting.append(HEADER.pack(length, kind, self._flags, len(self._waiting), 0) + about)
         if len(self._waiting) == MOST:
             self._tell()
 

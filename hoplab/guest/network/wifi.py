@@ -3,22 +3,35 @@
 
 from __future__ import annotations
 
+import math
 import os
 import socket
 import struct
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyroute2 import IW
 from pyroute2.netlink import NLM_F_ACK, NLM_F_REQUEST
 from pyroute2.netlink.nl80211 import NL80211_NAMES, nl80211cmd
 
+from hoplab.guest.network import capabilities
 from hoplab.guest.network.namespaces import Namespaces, inside
 from hoplab.model.errors import HoplabError, MissingTool
 from hoplab.model.scenario.plan import WIRELESS
-from hoplab.model.scenario.radio import HT_STANDARDS, RADIO_MTU, RATES_OF_STANDARD, Radio
+from hoplab.model.scenario.radio import (
+    DSSS_MBPS,
+    HE_TONES,
+    HT_STANDARDS,
+    LAST_2_GHZ_CHANNEL,
+    MCS,
+    OFDM_MBPS,
+    RADIO_MTU,
+    RATES_OF_STANDARD,
+    TONES,
+    Radio,
+)
 
 BSSID = "02:ff:ff:ff:ff:01"
 SSID = "hoplab"
@@ -33,15 +46,21 @@ QOS = bytes.fromhex("dd070050f202000100")
 """The vendor's element by which mac80211 knows a station with QoS, as those with HT are."""
 CHANNEL_WIDTHS = {20: 1, 40: 2, 80: 3}
 """NL80211_CHAN_WIDTH_20, _40 and _80."""
+SYMBOL_US, HE_SYMBOL_US = 3.2, 12.8
+"""A symbol without its guard interval (IEEE 802.11-2020 table 19-6, 802.11ax-2021 table 27-12)."""
 DEBUGFS = Path("/sys/kernel/debug/ieee80211")
+MINSTREL_CCK, MINSTREL_OFDM = 16, 17
+"""The groups of DSSS and OFDM in minstrel_ht, whose rates are in the standard's order."""
 MINSTREL_VHT = 18
 """The first group of VHT rates in minstrel_ht, after 16 of HT, one of CCK and one of OFDM; a group
 is a number of streams (1 to 4), a guard interval and a width, in this order from fast to slow."""
 MOST_RETRIES = 31
 NESTED = 0x8000
 """NLA_F_NESTED."""
-TXRATE_LEGACY, TXRATE_HT = 1, 2
-"""NL80211_TXRATE_LEGACY and _HT."""
+TXRATE_LEGACY, TXRATE_HT, TXRATE_VHT = 1, 2, 3
+"""NL80211_TXRATE_LEGACY, _HT and _VHT."""
+VHT_STREAMS = 8
+"""Of a set of VHT's MCS (nl80211_txrate_vht)."""
 INTRODUCTION_S = 0.05
 INTRODUCTION_LIMIT_S = 20.0
 NETNS_DIRECTORY = Path("/var/run/netns")
@@ -60,6 +79,13 @@ def centre_mhz(channel: int, width_mhz: int) -> int:
     channels = width_mhz // 20
     lowest = first + (channel - first) // (4 * channels) * 4 * channels
     return frequency_mhz(lowest) + 10 * (channels - 1)
+
+
+def kernel_width_mhz(radio: Radio) -> int:
+    """Width of the channel as the kernel has it: hwsim has 160 MHz only where radar is looked for,
+    and at 2.4 GHz the medium alone makes it wider."""
+    widest = 20 if (radio.channel or 1) <= LAST_2_GHZ_CHANNEL else 80
+    return min(radio.width_mhz or 20, widest)
 
 
 def settle(namespaces: Namespaces, namespace: str, radio: Radio) -> None:
@@ -81,10 +107,7 @@ def settle(namespaces: Namespaces, namespace: str, radio: Radio) -> None:
         limits(iw, phy_index, radio)
         # Before joining: an IBSS that is up refuses to do without its basic rate, which only
         # broadcasts use here.
-        if radio.standard in HT_STANDARDS:
-            fix_scheme(name_of(iw, phy_index), radio)
-        else:
-            _fix_rate(iw, index, radio)
+        choose_rates(iw, index, name_of(iw, phy_index), radio)
         _join(iw, index, radio)
     finally:
         iw.close()
@@ -142,6 +165,10 @@ def _tell_rates(namespace: str, radio: Radio) -> None:
         body += bytes([number, len(content)]) + content if content else b""
     if radio.standard in HT_STANDARDS:
         body += QOS
+    if radio.standard in HT_STANDARDS and radio.is_adaptive:
+        channel, mhz = radio.channel or 36, kernel_width_mhz(radio)
+        centre = centre_mhz(channel, mhz) if mhz > 20 else frequency_mhz(channel)
+        body += capabilities.elements(radio, mhz, centre, frequency_mhz(channel))
     try:
         request(
             iw,
@@ -216,16 +243,50 @@ def allow_schemes(namespace: str, channel: int, schemes: Sequence[int]) -> None:
     higher."""
     with inside(namespace):
         iw, index = IW(), socket.if_nametoindex(WIRELESS)
-    allowed = bytes(sorted(schemes))
-    nested = _nested(_band(channel) | NESTED, _nested(TXRATE_HT, allowed))
     try:
-        request(
-            iw,
-            "NL80211_CMD_SET_TX_BITRATE_MASK",
-            [("NL80211_ATTR_IFINDEX", index), ("NL80211_ATTR_TX_RATES", nested)],
-        )
+        _allow(iw, index, channel, _nested(TXRATE_HT, bytes(sorted(schemes))))
     finally:
         iw.close()
+
+
+def adapt(namespace: str, radio: Radio) -> None:
+    """Let the interface of ``namespace`` send at every MCS up to that of ``radio``."""
+    with inside(namespace):
+        iw, index = IW(), socket.if_nametoindex(WIRELESS)
+    try:
+        _adapt(iw, index, radio)
+    finally:
+        iw.close()
+
+
+def choose_rates(iw: Any, index: int, name: str, radio: Radio) -> None:
+    """Have the wiphy called ``name`` send at the one rate of ``radio``, or minstrel choose."""
+    if radio.standard not in HT_STANDARDS:
+        _fix_rate(iw, index, radio)
+    elif radio.is_adaptive:
+        _adapt(iw, index, radio)
+    else:
+        fix_scheme(name, radio)
+
+
+def _adapt(iw: Any, index: int, radio: Radio) -> None:
+    mcs = radio.mcs or 0
+    if radio.standard == "802.11n":
+        rates = _nested(TXRATE_HT, bytes(range(mcs + 1)))
+    else:
+        of_streams = [(2 << mcs) - 1] * (radio.streams or 1)
+        of_streams += [0] * (VHT_STREAMS - len(of_streams))
+        rates = _nested(TXRATE_VHT, struct.pack("=8H", *of_streams))
+    _allow(iw, index, radio.channel or 1, rates)
+
+
+def _allow(iw: Any, index: int, channel: int, rates: bytes) -> None:
+    nested = _nested(_band(channel) | NESTED, rates)
+    request(
+        iw,
+        "NL80211_CMD_SET_TX_BITRATE_MASK",
+        [("NL80211_ATTR_IFINDEX", index), ("NL80211_ATTR_TX_RATES", nested)],
+    )
 
 
 def _nested(kind: int, content: bytes) -> bytes:
@@ -254,7 +315,7 @@ def _join(iw: Any, index: int, radio: Radio) -> None:
             ("NL80211_ATTR_IFINDEX", index),
             ("NL80211_ATTR_SSID", SSID),
             ("NL80211_ATTR_WIPHY_FREQ", frequency_mhz(radio.channel or 1)),
-            *_width(radio),
+            *width(radio),
             ("NL80211_ATTR_FREQ_FIXED", b""),
             ("NL80211_ATTR_MAC", BSSID),
             ("NL80211_ATTR_BEACON_INTERVAL", struct.pack("=I", BEACON_INTERVAL_TU)),
@@ -275,21 +336,17 @@ def _fix_rate(iw: Any, index: int, radio: Radio) -> None:
         else [float(str(radio.rate_mbps))]
     )
     rate = bytes(round(mbps * 2) for mbps in rates)
-    nested = _nested(_band(radio.channel or 1) | NESTED, _nested(TXRATE_LEGACY, rate))
-    request(
-        iw,
-        "NL80211_CMD_SET_TX_BITRATE_MASK",
-        [("NL80211_ATTR_IFINDEX", index), ("NL80211_ATTR_TX_RATES", nested)],
-    )
+    _allow(iw, index, radio.channel or 1, _nested(TXRATE_LEGACY, rate))
 
 
-def _width(radio: Radio) -> list[tuple[str, Any]]:
+def width(radio: Radio) -> list[tuple[str, Any]]:
+    """What says of a network how wide its channel is."""
     if radio.standard not in HT_STANDARDS:
         return []
-    width = radio.width_mhz or 20
+    mhz = kernel_width_mhz(radio)
     return [
-        ("NL80211_ATTR_CHANNEL_WIDTH", CHANNEL_WIDTHS[width]),
-        ("NL80211_ATTR_CENTER_FREQ1", centre_mhz(radio.channel or 36, width)),
+        ("NL80211_ATTR_CHANNEL_WIDTH", CHANNEL_WIDTHS[mhz]),
+        ("NL80211_ATTR_CENTER_FREQ1", centre_mhz(radio.channel or 36, mhz)),
     ]
 
 
@@ -304,19 +361,79 @@ def name_of(iw: Any, phy_index: int) -> str:
     )
 
 
+def wiphy_in(namespace: str) -> str:
+    """Name of the wiphy of the interface in ``namespace``."""
+    with inside(namespace):
+        iw = IW()
+    try:
+        return name_of(iw, next(iter(iw.list_wiphy())).get_attr("NL80211_ATTR_WIPHY"))
+    finally:
+        iw.close()
+
+
+def fix_legacy_rate(name: str, mbps: float) -> None:
+    """Have the wiphy called ``name`` send data at this rate of DSSS or OFDM alone."""
+    if mbps in DSSS_MBPS:
+        fix_index(name, MINSTREL_CCK << 4 | DSSS_MBPS.index(mbps))
+    else:
+        fix_index(name, MINSTREL_OFDM << 4 | OFDM_MBPS.index(mbps))
+
+
 def fix_scheme(name: str, radio: Radio) -> None:
     """Send at this MCS, width and guard interval alone.
 
     nl80211's mask of rates does not name the last two: under it minstrel would still try others.
     """
-    mcs = radio.mcs or 0
-    width, short = CHANNEL_WIDTHS[radio.width_mhz or 20] - 1, radio.guard_ns == 400
+    scheme = _like(radio) if radio.fixed_by_medium else _own(radio)
+    width, short = CHANNEL_WIDTHS[scheme.width_mhz] - 1, scheme.short
+    first = MINSTREL_VHT if scheme.is_vht else 0
+    group = first + 8 * width + 4 * short + scheme.streams - 1
+    fix_index(name, group << 4 | scheme.mcs)
+
+
+class Scheme(NamedTuple):
+    """A rate of minstrel_ht."""
+
+    is_vht: bool
+    mcs: int
+    streams: int
+    width_mhz: int
+    short: bool
+
+    @property
+    def mbps(self) -> float:
+        on_tone, data, coded = MCS[self.mcs]
+        bits = TONES[self.width_mhz] * on_tone * self.streams * data / coded
+        return bits / (3.6 if self.short else 4.0)
+
+
+def _own(radio: Radio) -> Scheme:
+    mcs, width, short = radio.mcs or 0, radio.width_mhz or 20, radio.guard_ns == 400
     if radio.standard == "802.11n":
-        first, (streams, mcs) = 0, divmod(mcs, 8)
+        streams, mcs = divmod(mcs, 8)
+        return Scheme(False, mcs, streams + 1, width, short)
+    return Scheme(True, mcs, radio.streams or 1, width, short)
+
+
+def _like(radio: Radio) -> Scheme:
+    """The rate that comes closest to one that minstrel_ht does not know, and in whose stead the
+    medium sends: by it mac80211 estimates air time (AQL)."""
+    on_tone, data, coded = MCS[radio.mcs or 0]
+    streams, guard_us = radio.streams or 1, (radio.guard_ns or 800) / 1000
+    if radio.standard == "802.11ax":
+        tones, symbol_us = HE_TONES[radio.width_mhz or 20], HE_SYMBOL_US + guard_us
     else:
-        first, streams = MINSTREL_VHT, (radio.streams or 1) - 1
-    group = first + 8 * width + 4 * short + streams
-    fix_index(name, group << 4 | mcs)
+        tones, symbol_us = TONES[radio.width_mhz or 20], SYMBOL_US + guard_us
+    mbps = tones * on_tone * streams * data / coded / symbol_us
+    is_vht = (radio.channel or 1) > LAST_2_GHZ_CHANNEL
+    # VHT's MCS 9 is not in the tables of 20 MHz.
+    known = (
+        Scheme(is_vht, mcs, streams, kernel_width_mhz(radio), short)
+        for mcs in range(9 if is_vht else 8)
+        for streams in range(1, 3)
+        for short in (False, True)
+    )
+    return min(known, key=lambda scheme: abs(math.log(scheme.mbps / mbps)))
 
 
 def fix_index(name: str, index: int) -> None:

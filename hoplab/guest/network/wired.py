@@ -114,6 +114,7 @@ def _red(netlink: Any, index: int, link: Link) -> None:
         weight=RED_WEIGHT,
         rate_bytes=round(link.rate_mbps * 1e6 / 8),
         probability=queue.drop_probability,
+        ecn=queue.ecn,
     )
 
 

@@ -14,9 +14,11 @@ from hoplab.model.scenario.plan import Plan
 
 LINE = re.compile(
     rb"(?P<date>\d+\.\d+): \S+: CTRL-EVENT-(?:"
-    rb"(?P<up>CONNECTED)|DISCONNECTED bssid=\S+ reason=(?P<reason>-?\d+))"
+    rb"(?P<up>CONNECTED) - Connection to (?P<to>\S+)|"
+    rb"DISCONNECTED bssid=(?P<of>\S+) reason=(?P<reason>-?\d+))",
+    re.MULTILINE,
 )
-"""Of wpa_supplicant, with the date in s."""
+"""Of wpa_supplicant, with the date in s and the access point's address."""
 
 
 class Associations:
@@ -25,6 +27,7 @@ class Associations:
     def __init__(self, plan: Plan, out: Path, records: Records, realtime_epoch_ns: int) -> None:
         self._records = records
         self._epoch_ns = realtime_epoch_ns
+        self._cells = {plan.mac[cell.access_point].encode(): cell for cell in plan.scenario.cell}
         self._logs: list[tuple[Cell, str, IO[bytes]]] = []
         for cell in plan.scenario.cell:
             for client in cell.clients:
@@ -33,8 +36,9 @@ class Associations:
     def begin(self) -> None:
         """At time 0: all are associated, since `hoplab.guest.network.cells` waited for them."""
         for cell, client, log in self._logs:
-            log.read()
-            self._add(0.0, cell, client, "associated", "")
+            *_, last = [None, *LINE.finditer(log.read())]
+            found = cell if last is None else self._cells.get(last["to"], cell)
+            self._add(0.0, found, client, "associated", "")
 
     def read(self) -> None:
         """Take in what has happened since the last call."""
@@ -43,11 +47,12 @@ class Associations:
                 if (found := LINE.match(line)) is None:
                     continue
                 t_s = float(found["date"]) - self._epoch_ns / 1e9
+                point = self._cells.get(found["to"] or found["of"], cell)
                 if found["up"]:
-                    self._add(t_s, cell, client, "associated", "")
+                    self._add(t_s, point, client, "associated", "")
                 else:
                     reason = f" reason={found['reason'].decode()}"
-                    self._add(t_s, cell, client, "disassociated", reason)
+                    self._add(t_s, point, client, "disassociated", reason)
 
     def close(self) -> None:
         for _, _, log in self._logs:

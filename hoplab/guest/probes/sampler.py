@@ -1,24 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples of every flow and wired queue at the scenario's interval."""
+"""Samples of every flow and queue at the scenario's interval."""
 
 from __future__ import annotations
 
+import struct
 from collections import deque
 from typing import Any
 
 from hoplab.guest.network.namespaces import Namespaces
 from hoplab.guest.probes.sockets import SocketProbe, sender_row
 from hoplab.guest.probes.standby import StandbyProbe
+from hoplab.guest.probes.wifi_queues import WifiQueues
 from hoplab.model.records.writer import Records
 from hoplab.model.scenario.plan import Conversation, End, Plan
 
 GOODPUT_WINDOW_S = 1.0
+RED_STATS = struct.Struct("=4I")
 ProbedEnd = tuple[SocketProbe, tuple[str, int]]
 """The sockets of a station, and address and port of a connection's end there."""
 
 
 class Sampler:
-    """Reads sockets and queues; writes tables `tcp` and `queues`."""
+    """Reads sockets and queues; writes tables `tcp`, `queues` and `wifi_queues`."""
 
     def __init__(
         self, plan: Plan, namespaces: Namespaces, records: Records, standby: StandbyProbe
@@ -28,6 +31,8 @@ class Sampler:
         flows = [c.flow for c in plan.conversations if c.flow.transport == "tcp"]
         ends = {flow.source for flow in flows} | {flow.destination for flow in flows}
         self._probes = {name: SocketProbe(name) for name in sorted(ends)}
+        queued = plan.scenario.radio.queue == "fq_codel" and plan.radios
+        self._wifi = WifiQueues(plan, records) if queued else None
         self._going: dict[str, Conversation] = {}
         self._last: dict[str, dict[str, Any]] = {}
         self._totals = deque([(0.0, 0)])
@@ -37,6 +42,13 @@ class Sampler:
             for ends_of in plan.ends.values()
             for end in ends_of
         ]
+
+        self._marking = {
+            (end.station, end.interface)
+            for cable in plan.cables
+            for end in cable.ends
+            if cable.link.queue.ecn
+        }
 
     def begin(self, conversation: Conversation) -> None:
         """The flow's client has started."""
@@ -52,11 +64,13 @@ class Sampler:
             self._sample_flow(conversation, t_s)
 
     def sample(self, t_s: float) -> None:
-        """A row for every flow that is going and every wired queue."""
+        """A row for every flow that is going and every queue."""
         for conversation in self._going.values():
             self._sample_flow(conversation, t_s)
         for end, index, netlink in self._wired:
             self._sample_queue(end, index, netlink, t_s)
+        if self._wifi is not None:
+            self._wifi.sample(t_s)
         self._totals.append((t_s, sum(row["delivered_bytes"] for row in self._last.values())))
         while self._totals[1][0] <= t_s - GOODPUT_WINDOW_S + 1e-6:
             self._totals.popleft()
@@ -74,6 +88,8 @@ class Sampler:
     def close(self) -> None:
         for probe in self._probes.values():
             probe.close()
+        if self._wifi is not None:
+            self._wifi.close()
 
     def _sample_flow(self, conversation: Conversation, t_s: float) -> None:
         flow = conversation.flow
@@ -120,6 +136,11 @@ class Sampler:
             return
         queue = leaf.get_attr("TCA_STATS2").get_attr("TCA_STATS_QUEUE")
         basic = root.get_attr("TCA_STATS2").get_attr("TCA_STATS_BASIC")
+        marks = None
+        if (end.station, end.interface) in self._marking:
+            # struct tc_red_xstats: early and other drops, then marks (linux/pkt_sched.h).
+            own = leaf.get_attr("TCA_STATS2").get_attr("TCA_STATS_APP")
+            marks = RED_STATS.unpack_from(bytes.fromhex(own.replace(":", "")))[3]
         self._records.add(
             "queues",
             t_s=round(t_s, 6),
@@ -129,4 +150,5 @@ class Sampler:
             backlog_bytes=queue["backlog"],
             drops=queue["drops"],
             sent_packets=basic["packets"],
+            marks=marks,
         )

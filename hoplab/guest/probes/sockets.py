@@ -37,6 +37,7 @@ INFO = struct.Struct("=8B24I4Q4I")
 FIELDS = {
     1: "ca_state",
     4: "backoff",
+    5: "options",
     8: "rto",
     12: "unacked",
     14: "lost",
@@ -49,8 +50,11 @@ FIELDS = {
     35: "bytes_received",
     39: "min_rtt",
 }
+DELIVERED_CE_AT = 196
+"""Offset of tcpi_delivered_ce, since 4.18."""
 TOTAL_RTO_AT = 240
 """Offset of tcpi_total_rto, since 6.7."""
+TCPI_OPT_ECN = 8
 
 
 class SocketProbe:
@@ -122,6 +126,9 @@ def info_of(answer: bytes, at: int, end: int) -> dict[str, Any]:
             info["total_rto"] = (
                 struct.unpack_from("=H", answer, value + TOTAL_RTO_AT)[0] if told else None
             )
+            info["marked"] = None
+            if info["options"] & TCPI_OPT_ECN and length - ATTRIBUTE.size >= DELIVERED_CE_AT + 4:
+                info["marked"] = struct.unpack_from("=I", answer, value + DELIVERED_CE_AT)[0]
         elif kind == INET_DIAG_BBRINFO:
             # The congestion control's own estimate of the path's rate: BBR's and tcpw's tell one.
             low, high = BANDWIDTH.unpack_from(answer, value)
@@ -150,4 +157,5 @@ def sender_row(info: dict[str, Any]) -> dict[str, Any]:
         "in_flight": info["unacked"],
         "lost": info["lost"],
         "estimate_kbps": info["estimate_kbps"],
+        "marked": info["marked"],
     }

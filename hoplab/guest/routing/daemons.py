@@ -21,6 +21,12 @@ def start(plan: Plan, namespaces: Namespaces, out: Path, epoch_ns: int, daemons:
     if protocol == "batman-adv":
         _batman_adv(plan, namespaces)
         return
+    if protocol == "hwmp":
+        # Here, since a run without a mesh shall not import it.
+        from hoplab.guest.network import mesh
+
+        mesh.join(plan, namespaces)
+        return
     command = {"batmand": _batmand, "babeld": _babeld, "dsr": dsr_command}[protocol]
     started = []
     for station in plan.address:

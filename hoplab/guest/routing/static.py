@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from hoplab.guest.network.namespaces import Namespaces
 from hoplab.guest.network.routes import Routes
-from hoplab.model.scenario.plan import WIRELESS, Plan
+from hoplab.model.scenario.plan import Plan
 from hoplab.model.scenario.reach import neighbours, next_hops
 
 
@@ -25,10 +25,16 @@ def install(plan: Plan, namespaces: Namespaces) -> None:
                     _route(plan, namespaces, routes, station, hop, destination)
 
 
+def change(plan: Plan, namespaces: Namespaces, station: str, hop: str, destination: str) -> None:
+    """Lead what ``station`` sends to ``destination`` by the neighbour ``hop`` from now on."""
+    with Routes(station, replace=True) as routes:
+        _route(plan, namespaces, routes, station, hop, destination)
+
+
 def _neighbours(
     plan: Plan, namespaces: Namespaces, routes: Routes, station: str, others: list[str]
 ) -> None:
-    index = namespaces.index(station, WIRELESS)
+    index = namespaces.index(station, plan.addressed(station))
     radios = set(plan.radios)
     for other in others:
         if other in radios:
@@ -40,7 +46,7 @@ def _route(
     plan: Plan, namespaces: Namespaces, routes: Routes, station: str, hop: str, destination: str
 ) -> None:
     wired = next((end for end in plan.ends[station] if end.peer_station == hop), None)
-    interface = WIRELESS if wired is None else wired.interface
+    interface = plan.addressed(station) if wired is None else wired.interface
     for addresses in _families(plan):
         gateway = addresses[hop] if hop != destination else None
         if wired is not None:

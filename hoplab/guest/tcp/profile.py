@@ -51,6 +51,8 @@ def sysctls(tcp: Tcp, sack: bool, window_bytes: int = 0, splits: bool = False) -
         # A proxy's copy bears the time at which TCP sent it first. Once a later one has come,
         # the destination discards it as an old duplicate (PAWS, RFC 7323 section 5).
         values["net.ipv4.tcp_timestamps"] = "0"
+    if tcp.ecn is not None:
+        values["net.ipv4.tcp_ecn"] = "1" if tcp.ecn else "0"
     if tcp.min_rto_ms is not None:
         values[MIN_RTO] = str(tcp.min_rto_ms * 1000)
     return values

@@ -66,7 +66,7 @@ class Group:
         """Settings of further connections."""
         program = _program(settings)
         if program is not None:
-            _attach(self.folder, program)
+            attach(self.folder, program)
 
     def close(self) -> None:
         """Leave the group, end what is still in it, and remove it."""
@@ -89,8 +89,11 @@ def enter(settings: Sequence[SocketSettings]) -> Group | None:
     Raises `MissingTool` where the kernel has no control groups or no BPF in them.
     """
     program = _program(settings)
-    if program is None:
-        return None
+    return None if program is None else made(program)
+
+
+def made(program: bytes) -> Group:
+    """Make and enter a group with this ``program``. Raises as `enter` does."""
     if not (CGROUP_ROOT / "cgroup.procs").exists():
         raise MissingTool(
             f"{CGROUP_ROOT}: no control groups (version 2), which windows of flows need; "
@@ -100,7 +103,7 @@ def enter(settings: Sequence[SocketSettings]) -> Group | None:
     group = Group(own_folder(), CGROUP_ROOT / own.lstrip("/"))
     group.folder.mkdir()
     try:
-        _attach(group.folder, program)
+        attach(group.folder, program)
         (group.folder / "cgroup.procs").write_text(str(os.getpid()), encoding="ascii")
     except BaseException:
         group.close()
@@ -108,38 +111,43 @@ def enter(settings: Sequence[SocketSettings]) -> Group | None:
     return group
 
 
-def _instruction(code: int, dst: int = 0, src: int = 0, offset: int = 0, value: int = 0) -> bytes:
+def instruction(code: int, dst: int = 0, src: int = 0, offset: int = 0, value: int = 0) -> bytes:
+    """One of BPF's (`struct bpf_insn`)."""
     return struct.pack("<BBhi", code, src << 4 | dst, offset, value)
 
 
-def _load_word(dst: int, src: int, offset: int) -> bytes:
-    return _instruction(0x61, dst, src, offset)
+def load_word(dst: int, src: int, offset: int) -> bytes:
+    """``dst = *(u32 *)(src + offset)``."""
+    return instruction(0x61, dst, src, offset)
 
 
-def _set(register: int, value: int) -> bytes:
-    return _instruction(0xB7, register, value=value)
+def put(register: int, value: int) -> bytes:
+    """``register = value``."""
+    return instruction(0xB7, register, value=value)
 
 
-def _copy(dst: int, src: int) -> bytes:
-    return _instruction(0xBF, dst, src)
+def copy(dst: int, src: int) -> bytes:
+    """``dst = src``."""
+    return instruction(0xBF, dst, src)
 
 
-def _skip_unless_equal(register: int, value: int, skipped: bytes) -> bytes:
-    return _instruction(0x55, register, offset=len(skipped) // 8, value=value)
+def skip_unless_equal(register: int, value: int, skipped: bytes) -> bytes:
+    """Go past the instructions ``skipped`` unless ``register == value``."""
+    return instruction(0x55, register, offset=len(skipped) // 8, value=value)
 
 
 def _set_option(option: int, value: int) -> bytes:
     """``bpf_setsockopt(context, SOL_TCP, option, &value, 4)``; the value lies on the stack."""
     return b"".join(
         (
-            _instruction(0x62, 10, offset=-4, value=value),
-            _copy(1, 6),
-            _set(2, SOL_TCP),
-            _set(3, option),
-            _copy(4, 10),
-            _instruction(0x07, 4, value=-4),
-            _set(5, 4),
-            _instruction(0x85, value=HELPER_SETSOCKOPT),
+            instruction(0x62, 10, offset=-4, value=value),
+            copy(1, 6),
+            put(2, SOL_TCP),
+            put(3, option),
+            copy(4, 10),
+            instruction(0x07, 4, value=-4),
+            put(5, 4),
+            instruction(0x85, value=HELPER_SETSOCKOPT),
         )
     )
 
@@ -154,23 +162,24 @@ def _program(settings: Sequence[SocketSettings]) -> bytes | None:
         if flow.window is not None:
             block += _set_option(TCP_BPF_SNDCWND_CLAMP, flow.window)
         if block:
-            blocks += _load_word(2, 6, OFFSET_LOCAL_PORT)
-            blocks += _skip_unless_equal(2, flow.local_port, block) + block
+            blocks += load_word(2, 6, OFFSET_LOCAL_PORT)
+            blocks += skip_unless_equal(2, flow.local_port, block) + block
     if not blocks:
         return None
     return b"".join(
         (
-            _copy(6, 1),
-            _load_word(2, 6, OFFSET_OP),
-            _skip_unless_equal(2, ACTIVE_ESTABLISHED, blocks),
+            copy(6, 1),
+            load_word(2, 6, OFFSET_OP),
+            skip_unless_equal(2, ACTIVE_ESTABLISHED, blocks),
             blocks,
-            _set(0, 1),
-            _instruction(0x95),
+            put(0, 1),
+            instruction(0x95),
         )
     )
 
 
-def _bpf(command: int, attributes: bytes) -> int:
+def bpf(command: int, attributes: bytes) -> int:
+    """`bpf(2)`. Raises `MissingTool` where the kernel refuses."""
     number = SYS_BPF.get(platform.machine())
     if number is None:
         raise MissingTool(f"bpf: the number of this call on {platform.machine()} is not known")
@@ -185,10 +194,11 @@ def _bpf(command: int, attributes: bytes) -> int:
     return result
 
 
-def _attach(folder: Path, program: bytes) -> None:
+def attach(folder: Path, program: bytes) -> None:
+    """Have the kernel call ``program`` for every TCP connection of the group in ``folder``."""
     code = ctypes.create_string_buffer(program, len(program))
     licence = ctypes.create_string_buffer(b"Apache-2.0")
-    loaded = _bpf(
+    loaded = bpf(
         PROG_LOAD,
         struct.pack(
             "<IIQQ",
@@ -200,7 +210,7 @@ def _attach(folder: Path, program: bytes) -> None:
     )
     group = os.open(folder, os.O_RDONLY)
     try:
-        _bpf(PROG_ATTACH, struct.pack("<IIII", group, loaded, ATTACH_SOCK_OPS, ALLOW_MULTI))
+        bpf(PROG_ATTACH, struct.pack("<IIII", group, loaded, ATTACH_SOCK_OPS, ALLOW_MULTI))
     finally:
         os.close(group)
         os.close(loaded)

@@ -27,9 +27,18 @@ def family_of(address: str) -> int:
     return socket.AF_INET6 if ":" in address else socket.AF_INET
 
 
-def receive(address: str, port: str, size: str, report: str) -> None:
+def mark(end: socket.socket, traffic_class: int) -> None:
+    """Give packets this traffic class (RFC 2474: DSCP above two bits); 0 leaves the kernel's."""
+    if traffic_class and end.family == socket.AF_INET6:
+        end.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_TCLASS, traffic_class)
+    elif traffic_class:
+        end.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, traffic_class)
+
+
+def receive(address: str, port: str, size: str, report: str, traffic_class: str = "0") -> None:
     """Take in one transfer; write its end in ns of CLOCK_MONOTONIC to ``report``."""
     with socket.create_server((address, int(port)), family=family_of(address)) as server:
+        mark(server, int(traffic_class))
         connection, _ = server.accept()
         left = int(size)
         while left > 0:
@@ -42,10 +51,13 @@ def receive(address: str, port: str, size: str, report: str) -> None:
         signal.pause()
 
 
-def send(ends: list[str], packets: int, packet_bytes: int, mss: int, variant: str) -> None:
+def send(
+    ends: list[str], packets: int, packet_bytes: int, mss: int, variant: str, traffic_class: int = 0
+) -> None:
     """Write packet after packet, to ADDRESS PORT from OWN_ADDRESS OWN_PORT."""
     address, port, own_address, own_port = ends
     with socket.socket(family_of(address)) as connection:
+        mark(connection, traffic_class)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, mss)
         try:
@@ -69,5 +81,5 @@ if __name__ == "__main__":
     if role == "receive":
         receive(*words)
     else:
-        ends, (packets, packet_bytes, mss, variant) = words[:4], words[4:]
-        send(ends, int(packets), int(packet_bytes), int(mss), variant)
+        ends, (packets, packet_bytes, mss, variant, *classes) = words[:4], words[4:]
+        send(ends, int(packets), int(packet_bytes), int(mss), variant, *map(int, classes))

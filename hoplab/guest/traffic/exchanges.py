@@ -101,6 +101,7 @@ class Pinger:
         self._echo, self._reply = (128, 129) if self._is_ipv6 else (8, 0)
         self._socket = _icmp_socket(self._is_ipv6, self._reply)
         self._socket.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+        mark(self._socket, settings["traffic_class"])
         self._socket.bind((settings["own_address"], 0))
         self._socket.connect((settings["address"], 0))
         self._socket.setblocking(False)
@@ -190,6 +191,14 @@ def family_of(address: str) -> int:
     return socket.AF_INET6 if ":" in address else socket.AF_INET
 
 
+def mark(end: socket.socket, traffic_class: int) -> None:
+    """Give packets this traffic class (RFC 2474: DSCP above two bits); 0 leaves the kernel's."""
+    if traffic_class and end.family == socket.AF_INET6:
+        end.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_TCLASS, traffic_class)
+    elif traffic_class:
+        end.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, traffic_class)
+
+
 def _icmp_socket(is_ipv6: bool, reply: int) -> socket.socket:
     """What takes messages of the type ``reply`` alone (RFC 792, RFC 4443)."""
     if not is_ipv6:
@@ -252,6 +261,7 @@ def request(settings: dict[str, Any]) -> None:
     with socket.socket(family_of(settings["address"])) as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        mark(connection, settings["traffic_class"])
         connection.bind((settings["own_address"], settings["own_port"]))
         connection.connect((settings["address"], settings["port"]))
         try:
@@ -276,6 +286,7 @@ def respond(settings: dict[str, Any]) -> None:
     """Take one connection, and answer each request when all of it has come."""
     own = settings["address"], settings["port"]
     with socket.create_server(own, family=family_of(own[0])) as server:
+        mark(server, settings["traffic_class"])
         connection, _ = server.accept()
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         for asked, answer in zip(

@@ -77,7 +77,7 @@ def start_server(conversation: Conversation, namespaces: Namespaces, out: Path) 
         flow = conversation.flow
         report = counted_report(out, name)
         size = (flow.packets or 0) * (flow.packet_bytes or 0)
-        command = [*COUNTED, "receive", *ends, str(size), str(report)]
+        command = [*COUNTED, "receive", *ends, str(size), str(report), *_class_words(flow)]
     elif conversation.is_spaced:
         command = [*SPACED, "receive", *ends]
     elif conversation.flow.is_exchange:
@@ -120,6 +120,11 @@ def start_client(
     return Side(conversation, "client", process, report, log)
 
 
+def _class_words(flow: Flow) -> list[str]:
+    """The traffic class of the flow's packets, where it has one of its own."""
+    return [] if flow.dscp is None else [str(flow.traffic_class)]
+
+
 def _counted_client(conversation: Conversation) -> list[str]:
     flow = conversation.flow
     return [
@@ -127,6 +132,7 @@ def _counted_client(conversation: Conversation) -> list[str]:
         *(conversation.source_address, str(conversation.client_port)),
         *(str(flow.packets), str(flow.packet_bytes)),
         *(str(flow.mss), kernel_congestion_control(flow)),
+        *_class_words(flow),
     ]
 
 
@@ -145,6 +151,7 @@ def _settings(conversation: Conversation, **more: Any) -> str:
             "identifier": conversation.client_port,
             "stop_s": conversation.stop_s,
             "seed": conversation.seed,
+            "traffic_class": flow.traffic_class,
             **{name: getattr(flow, name) for name in names},
             **{name: draw and draw.model_dump() for name, draw in draws.items()},
             **more,
@@ -159,6 +166,7 @@ def _spaced_client(conversation: Conversation) -> list[str]:
         *(conversation.source_address, str(conversation.client_port)),
         *(str(flow.packets or 0), str(flow.packet_bytes), str(1000 * (flow.rate_kbps or 0.0))),
         str(conversation.seed),
+        *_class_words(flow),
     ]
 
 
@@ -179,6 +187,9 @@ def _iperf3_client(conversation: Conversation, report: Path) -> list[str]:
         command += ["--congestion", kernel_congestion_control(flow), "--set-mss", str(flow.mss)]
     else:
         command += _udp_options(flow)
+    if flow.dscp is not None:
+        # Its server gives the other way's packets the same.
+        command += ["--tos", str(flow.traffic_class)]
     return command
 
 

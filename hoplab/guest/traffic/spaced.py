@@ -33,6 +33,14 @@ def family_of(address: str) -> int:
     return socket.AF_INET6 if ":" in address else socket.AF_INET
 
 
+def mark(end: socket.socket, traffic_class: int) -> None:
+    """Give packets this traffic class (RFC 2474: DSCP above two bits); 0 leaves the kernel's."""
+    if traffic_class and end.family == socket.AF_INET6:
+        end.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_TCLASS, traffic_class)
+    elif traffic_class:
+        end.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, traffic_class)
+
+
 def receive(address: str, port: str) -> None:
     """Take packets in and forget them: captures count them."""
     with socket.socket(family_of(address), socket.SOCK_DGRAM) as end:
@@ -41,7 +49,14 @@ def receive(address: str, port: str) -> None:
             end.recv(65_535)
 
 
-def send(ends: list[str], packets: int, packet_bytes: int, rate_bps: float, seed: int) -> None:
+def send(
+    ends: list[str],
+    packets: int,
+    packet_bytes: int,
+    rate_bps: float,
+    seed: int,
+    traffic_class: int = 0,
+) -> None:
     """Send by the clock: a packet that leaves late does not put off those after it.
 
     ``ends`` are ADDRESS PORT OWN_ADDRESS OWN_PORT.
@@ -51,6 +66,7 @@ def send(ends: list[str], packets: int, packet_bytes: int, rate_bps: float, seed
     interval_s = packet_bytes * 8 / rate_bps
     packet = bytearray(packet_bytes)
     with socket.socket(family_of(address), socket.SOCK_DGRAM) as end:
+        mark(end, traffic_class)
         end.bind((own_address, int(own_port)))
         end.connect((address, int(port)))
         at_s = time.monotonic()
@@ -71,5 +87,12 @@ if __name__ == "__main__":
     if role == "receive":
         receive(*words)
     else:
-        ends, (packets, packet_bytes, rate_bps, seed) = words[:4], words[4:]
-        send(ends, int(packets), int(packet_bytes), float(rate_bps), int(seed))
+        ends, (packets, packet_bytes, rate_bps, seed, *classes) = words[:4], words[4:]
+        send(
+            ends,
+            int(packets),
+            int(packet_bytes),
+            float(rate_bps),
+            int(seed),
+            *map(int, classes),
+        )

@@ -33,15 +33,18 @@ def launched(
     writable: Sequence[str],
     command: Sequence[str],
     readable: Sequence[str] | None = None,
+    line: int | None = None,
 ) -> list[str]:
     """The command line that starts ``command`` on a core, able to write to ``writable`` alone, and
-    to read beside that ``readable`` alone where it is given."""
+    to read beside that ``readable`` alone where it is given. The descriptor ``line``, which the
+    launcher inherits, becomes its line to the host."""
     wanted = {
         "parent": os.getpid(),
         "core": core,
         "confinement": confinement(),
         "writable": writable,
         "readable": readable,
+        "line": line,
         "command": command,
     }
     return [*_launcher(), json.dumps(wanted)]

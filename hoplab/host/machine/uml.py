@@ -25,9 +25,9 @@ from hoplab.host.machine.watch import Limits, Watch, kill, last_message
 from hoplab.model.errors import GuestFailed, ScenarioError
 
 LINE_FD = 20
-"""The other end of the line to a session: a number that nothing else has."""
+"""The other end of the line, to the guest's kernel: the launcher's LINE_FD."""
 LINE = "/dev/tty3"
-"""That line, inside."""
+"""That line, inside, in real time."""
 STOP_GRACE_S = 5.0
 HELD_SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
@@ -38,7 +38,8 @@ class Streams:
 
     ``on_line`` receives each line of standard output as it comes. With ``terminal`` the caller's
     terminal is the command's: job control, Ctrl-C, its size. A ``line`` is a socket that the
-    command has as `LINE`, a terminal.
+    command has as `LINE`, a terminal; in virtual time as /dev/hoplab-host, where a read holds the
+    whole guest until something comes. ``on_hold`` is given what to call when that begins and ends.
     """
 
     stdin: int | IO[bytes] = subprocess.DEVNULL
@@ -47,6 +48,7 @@ class Streams:
     on_line: Callable[[str], None] | None = None
     terminal: bool = False
     line: int | None = None
+    on_hold: Callable[[Callable[[bool], None]], None] | None = None
 
 
 @dataclass(frozen=True)
@@ -77,12 +79,12 @@ def run_guest(
         size = stack.enter_context(_lent_terminal()) if streams.terminal else ""
         guest.prepare(folder, argv, boot, size)
         may_write = [str(folder), os.path.realpath(folder / private.MEMORY), *guest.writable()]
-        if streams.line is not None:
+        if streams.line is not None and not boot.virtual:
             command.append(f"con3=fd:{LINE_FD},fd:{LINE_FD}")
         started = time.monotonic()
         with _held_signals():
             process = _started(
-                confined.launched(core.number, may_write, command, guest.readable()),
+                confined.launched(core.number, may_write, command, guest.readable(), streams.line),
                 folder,
                 streams,
             )
@@ -90,8 +92,10 @@ def run_guest(
         watch = stack.enter_context(
             contextlib.closing(Watch(process, binary, folder, core, limits or Limits()))
         )
+        hold = partial(setattr, watch, "held")
+        if streams.on_hold is not None:
+            streams.on_hold(hold)
         if pace is not None:
-            hold = partial(setattr, watch, "held")
             stack.enter_context(contextlib.closing(Pacer(process, binary, pace, hold)))
         _follow(process, streams.on_line, watch)
         watch.close()
@@ -108,16 +112,15 @@ def run_guest(
 
 
 def _started(command: list[str], folder: Path, streams: Streams) -> subprocess.Popen[bytes]:
-    with contextlib.ExitStack() as stack:
-        return subprocess.Popen(
-            command,
-            pass_fds=() if streams.line is None else (_line(streams.line, stack),),
-            cwd=folder,
-            stdin=streams.stdin,
-            stdout=subprocess.PIPE if streams.on_line is not None else streams.stdout,
-            stderr=streams.stderr,
-            start_new_session=True,
-        )
+    return subprocess.Popen(
+        command,
+        pass_fds=() if streams.line is None else (streams.line,),
+        cwd=folder,
+        stdin=streams.stdin,
+        stdout=subprocess.PIPE if streams.on_line is not None else streams.stdout,
+        stderr=streams.stderr,
+        start_new_session=True,
+    )
 
 
 def _status(folder: Path) -> int | None:
@@ -154,13 +157,6 @@ def require_commands() -> None:
 
 def _hands_over(descriptor: int) -> bool:
     return not stat.S_ISCHR(os.fstat(descriptor).st_mode)
-
-
-def _line(line: int, stack: contextlib.ExitStack) -> int:
-    """The descriptor as `LINE_FD`, until the launcher has it."""
-    os.dup2(line, LINE_FD)
-    stack.callback(os.close, LINE_FD)
-    return LINE_FD
 
 
 @contextlib.contextmanager

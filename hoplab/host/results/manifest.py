@@ -35,6 +35,9 @@ class Where(StrEnum):
     """Either, where somebody took part: there is nothing to repeat."""
     SCRIPT = "mininet-wifi"
     """The network of a script for Mininet-WiFi: nothing but the script can repeat it."""
+    AGENT = "agent"
+    """A sealed guest whose course an agent decided at its steps: only the same decisions repeat
+    it."""
 
 
 class _Frozen(BaseModel):

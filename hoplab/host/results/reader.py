@@ -101,6 +101,12 @@ class Results:
         return self.table("queues")
 
     @property
+    def wifi_queues(self) -> pa.Table:
+        """Linux's own queues of each station and access category over time, with
+        ``radio.queue = "fq_codel"``."""
+        return self.table("wifi_queues")
+
+    @property
     def routing(self) -> pa.Table:
         """Counters of each station's routing daemon over the whole run; DSR has them."""
         return self.table("routing")

@@ -48,6 +48,8 @@ def _compare(
     manifest = _manifest(name, folder)
     if manifest.machine is Where.SCRIPT:
         raise ResultsError(f"{name}: is of a script's network; the script can be run again")
+    if manifest.machine is Where.AGENT:
+        raise ResultsError(f"{name}: an agent took part in it; the same agent can repeat it")
     if manifest.machine is Where.SHELL:
         raise ResultsError(f"{name}: somebody took part in it; its scenario.json has what was done")
     if machine is not None and manifest.machine is not Where.GUEST:

@@ -220,11 +220,15 @@ def _records(out: Path, table: str, rows: Iterable[dict[str, Any]]) -> None:
             file.write(json.dumps(row) + "\n")
 
 
+PACKAGES = {"wpa_supplicant": "wpasupplicant"}
+"""Debian's, where it is called otherwise than its program."""
+
+
 def _sealed_versions(scenario: Scenario, sealed: Machine) -> dict[str, str]:
     """Versions of the programs that took part, as the machine lists them."""
     listed = {package["name"]: package["version"] for package in sealed.description["packages"]}
     return {
-        name: listed.get(name, f"hoplab {sealed.description['hoplab']}")
+        name: listed.get(PACKAGES.get(name, name), f"hoplab {sealed.description['hoplab']}")
         for name in programs(scenario)
     }
 

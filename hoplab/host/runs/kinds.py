@@ -11,7 +11,7 @@ import sys
 import sysconfig
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hoplab.guest.system.processes import program
@@ -24,6 +24,7 @@ from hoplab.host.machine.watch import Limits
 from hoplab.host.results.manifest import Where
 from hoplab.host.runs.builder import NOBODY, Builder, Find, none_here
 from hoplab.host.runs.piped import Piped
+from hoplab.host.runs.steps import Steps
 from hoplab.model.errors import ScenarioError
 from hoplab.model.resources import IS_CHECKOUT, PROJECT
 from hoplab.model.scenario.model import Scenario
@@ -98,17 +99,25 @@ class Attendable(Runnable):
 
 @dataclass(frozen=True)
 class Sealed(Runnable):
-    """A guest that boots a sealed machine."""
+    """A guest that boots a sealed machine; with ``steps`` it asks there how to go on."""
 
     machine: Machine
-    name = Where.GUEST
+    steps: Steps | None = None
+
+    @property
+    def name(self) -> Where:  # type: ignore[override]
+        return Where.GUEST if self.steps is None else Where.AGENT
+
+    @property
+    def platform(self) -> Where:
+        return Where.GUEST
 
     @property
     def sealed(self) -> Machine:
         return self.machine
 
     def equipped(self, scenario: Scenario) -> Sealed:
-        return Sealed(equip.equipped(self.machine, scenario.machine))
+        return replace(self, machine=equip.equipped(self.machine, scenario.machine))
 
     def require(self, scenario: Scenario) -> None:
         """A sealed machine holds what builds the network, unless others do."""
@@ -127,7 +136,7 @@ class Sealed(Runnable):
     def run(self, scenario: Scenario, out: Path, watched: Watched) -> int:
         guest = SealedGuest(self.machine, out, bool(scenario.cell), scenario.machine)
         more_mb = equip.memory_mb(self.machine)
-        return _run_guest(guest, self._command, scenario, watched, more_mb)
+        return _run_guest(guest, self._command, scenario, watched, more_mb, self.steps)
 
     def shown(self, scenario: Scenario) -> str:
         machine = equip.equipped(self.machine, scenario.machine)
@@ -137,7 +146,8 @@ class Sealed(Runnable):
 
     @property
     def _command(self) -> list[str]:
-        return ["python3", "-S", "-P", "-m", "hoplab.guest.lab", "/out"]
+        lab = "hoplab.guest.lab" if self.steps is None else "hoplab.guest.lab.stepped"
+        return ["python3", "-S", "-P", "-m", lab, "/out"]
 
 
 @dataclass(frozen=True)
@@ -299,13 +309,23 @@ def _refuse_found(scenario: Scenario) -> None:
 
 
 def _run_guest(
-    guest: Guest, command: list[str], scenario: Scenario, watched: Watched, more_mb: int = 0
+    guest: Guest,
+    command: list[str],
+    scenario: Scenario,
+    watched: Watched,
+    more_mb: int = 0,
+    steps: Steps | None = None,
 ) -> int:
     return uml.run_guest(
         guest,
         command,
         Boot(memory_mb(scenario) + more_mb, scenario.seed),
-        Streams(stderr=subprocess.DEVNULL, on_line=watched.on_line),
+        Streams(
+            stderr=subprocess.DEVNULL,
+            on_line=watched.on_line,
+            line=None if steps is None else steps.other.fileno(),
+            on_hold=None if steps is None else steps.held_by,
+        ),
         watched.limits,
         watched.pace,
     ).exit_status

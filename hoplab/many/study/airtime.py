@@ -4,8 +4,10 @@ what stations that differ in rate and in size of aggregates get of an access poi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 PACKET_OCTETS = 1500
 SUBFRAME_OCTETS = 1544
@@ -16,6 +18,8 @@ BACKOFF_US = 67.5
 """Mean of CWmin, 15 slots of 9 us, without collisions."""
 BLOCK_ACK_OCTETS = 58
 """It is sent at the data's rate, a SIFS after it."""
+FRAME_COLUMNS = ("t_s", "until_s", "src", "dst", "kind", "protocol", "mpdu")
+"""Of table `frames`: what `served` reads."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,42 @@ class Aggregates:
     def bits(self) -> float:
         """Of its packets, from the IP header on."""
         return 8 * self.frames * PACKET_OCTETS
+
+
+@dataclass(frozen=True)
+class Served:
+    """What an access point's data to each of its stations took of the channel."""
+
+    share: dict[str, float]
+    """Of the air time of all of them; each try counts."""
+    aggregates: dict[str, Aggregates]
+
+
+def served(
+    frames: Iterable[Mapping[str, Any]],
+    access_point: str,
+    protocol: str,
+    mbps: Mapping[str, float],
+    since_s: float,
+) -> Served:
+    """From rows of table `frames`: frames of ``protocol`` that began at ``since_s`` or later, to
+    the stations of ``mbps``, whose rates these are. Each has to have had one."""
+    on_air: Counter[str] = Counter()
+    packets: Counter[str] = Counter()
+    sent: Counter[str] = Counter()
+    for row in frames:
+        ours = (row["src"], row["kind"], row["protocol"]) == (access_point, "data", protocol)
+        if not ours or row["t_s"] < since_s:
+            continue
+        packets[row["dst"]] += 1
+        # The frames of an A-MPDU share its time.
+        if row["mpdu"] in (None, 1):
+            sent[row["dst"]] += 1
+            on_air[row["dst"]] += row["until_s"] - row["t_s"]
+    return Served(
+        {name: on_air[name] / on_air.total() for name in mbps},
+        {name: Aggregates(packets[name] / sent[name], mbps[name]) for name in mbps},
+    )
 
 
 def shares_by_turns(stations: Mapping[str, Aggregates]) -> dict[str, float]:

@@ -8,18 +8,40 @@ import math
 from hoplab.model.errors import ScenarioError
 from hoplab.model.scenario.cells import Cell
 from hoplab.model.scenario.model import Scenario
-from hoplab.model.scenario.reach import reach_m
+from hoplab.model.scenario.powers import received_dbm
+from hoplab.model.scenario.reach import hearing, reach_m
 
 
 def check_cells(scenario: Scenario) -> None:
     """Raise `ScenarioError` for the first contradiction."""
     _rates(scenario)
+    _weights(scenario)
     if not scenario.cell:
+        _ad_hoc(scenario)
         return
     _surroundings(scenario)
     _members(scenario)
+    _networks(scenario)
     for i, cell in enumerate(scenario.cell):
         _within_reach(scenario, cell, i)
+
+
+def _ad_hoc(scenario: Scenario) -> None:
+    """What stations have among themselves where they are no mesh, which has all that cells have."""
+    radios = [station.name for station in scenario.station if station.radio]
+    if scenario.routing.protocol == "hwmp":
+        return
+    if scenario.radio.standard == "802.11ax" and radios:
+        raise ScenarioError(
+            'radio.standard: "802.11ax" is in cells and meshes only, as mac80211 has no HE in ad '
+            'hoc networks; add a [[cell]] or routing.protocol = "hwmp", or use profile "80211ac"'
+        )
+    radio = scenario.radio
+    if radio.is_adaptive and radio.standard == "802.11ac" and radio.width_mhz != 80 and radios:
+        raise ScenarioError(
+            f'radio.rate_mbps: "auto", but width_mhz is {radio.width_mhz}, and mac80211 has VHT '
+            'in ad hoc networks of 80 MHz only; add a [[cell]], or use profile "80211n"'
+        )
 
 
 def _rates(scenario: Scenario) -> None:
@@ -34,10 +56,38 @@ def _rates(scenario: Scenario) -> None:
                 f'{where}: {station.mcs}, but radio.standard is "{scenario.radio.standard}"; use '
                 '"802.11n", or remove it'
             )
+        if scenario.radio.is_adaptive:
+            raise ScenarioError(
+                f'{where}: {station.mcs}, but radio.rate_mbps is "auto", so minstrel chooses; '
+                "remove one"
+            )
         if station.name not in clients:
             raise ScenarioError(
                 f"{where}: {station.mcs}, but it is no client of a [[cell]], and other stations "
                 "send at radio.mcs; remove it"
+            )
+
+
+def _weights(scenario: Scenario) -> None:
+    """Air time is weighed by an access point whose kernel shares it out among its clients."""
+    clients = {name for cell in scenario.cell for name in cell.clients}
+    for station in scenario.station:
+        if station.airtime_weight is None:
+            continue
+        where = f"station {station.name}: airtime_weight: {station.airtime_weight}"
+        if scenario.radio.queue != "fq_codel":
+            raise ScenarioError(
+                f'{where}, but radio.queue is "{scenario.radio.queue}", which shares no air time '
+                'out; use "fq_codel", or remove it'
+            )
+        if not scenario.radio.airtime_fairness:
+            raise ScenarioError(
+                f"{where}, but radio.airtime_fairness is false, so stations take turns; remove one"
+            )
+        if station.name not in clients:
+            raise ScenarioError(
+                f"{where}, but it is no client of a [[cell]], whose access point weighs it; "
+                "remove it"
             )
 
 
@@ -88,7 +138,76 @@ def _members(scenario: Scenario) -> None:
             )
 
 
+NOISE_DBM, GREAT_SNR_DB = -92, 25
+"""wpa_supplicant leaves no access point that it hears so far above the noise (its
+wpa_supplicant/events.c), which mac80211_hwsim always says is this."""
+SAME = (
+    "roaming",
+    "security",
+    "passphrase",
+    "bgscan_dbm",
+    "bgscan_short_s",
+    "bgscan_long_s",
+)
+"""What the cells of one network agree on."""
+
+
+def _networks(scenario: Scenario) -> None:
+    """Cells that roam are one network where their SSID is the same."""
+    if scenario.roams and scenario.network.medium == "daemon":
+        raise ScenarioError(
+            "cell: roaming needs the medium in the guest's kernel, but network.medium is "
+            '"daemon"; remove one'
+        )
+    of_ssid: dict[str, list[int]] = {}
+    for i, cell in enumerate(scenario.cell):
+        of_ssid.setdefault(str(cell.ssid), []).append(i)
+    for ssid, numbers in of_ssid.items():
+        first, *others = numbers
+        if all(scenario.cell[i].roaming is None for i in numbers):
+            continue
+        if not others:
+            raise ScenarioError(
+                f"cell.{first}.roaming: no other cell has the ssid {ssid!r}, so there is nowhere "
+                "to go; give it to another cell, or remove roaming"
+            )
+        for i in others:
+            for name in SAME:
+                one, other = getattr(scenario.cell[first], name), getattr(scenario.cell[i], name)
+                if one != other:
+                    raise ScenarioError(
+                        f"cell.{i}.{name}: differs from cell.{first}.{name}, and both are the "
+                        f"network {ssid!r}; make them equal"
+                    )
+        if not any(scenario.cell[i].clients for i in numbers):
+            raise ScenarioError(
+                f"cell.{first}.clients: no cell of the network {ssid!r} has a client; name one"
+            )
+        _fades(scenario, first)
+
+
+def _fades(scenario: Scenario, i: int) -> None:
+    """An access point's signal gets weak before it is out of reach."""
+    reach = reach_m(scenario.radio)
+    weakest_dbm, most_dbm = received_dbm(scenario.radio, reach), NOISE_DBM + GREAT_SNR_DB
+    if weakest_dbm > most_dbm:
+        raise ScenarioError(
+            f"cell.{i}.roaming: at {reach:.4g} m, the end of the radios' reach, a signal still has "
+            f"{weakest_dbm:.0f} dBm, and wpa_supplicant leaves no access point above {most_dbm} "
+            'dBm; use radio.propagation = "log-distance", or a lower radio.tx_power_dbm'
+        )
+
+
 def _within_reach(scenario: Scenario, cell: Cell, i: int) -> None:
+    if scenario.snr:
+        heard = hearing(scenario)[cell.access_point]
+        for j, client in enumerate(cell.clients):
+            if client not in heard:
+                raise ScenarioError(
+                    f"cell.{i}.clients.{j}: {client} and {cell.access_point} do not hear each "
+                    "other at time 0 by [[snr]], so it cannot associate; name both ways"
+                )
+        return
     places = {station.name: station.place() for station in scenario.station}
     reach = reach_m(scenario.radio)
     for j, client in enumerate(cell.clients):

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from hoplab.model.scenario.keys import Conditions, Name, Table, Text, key
+from hoplab.model.scenario.keys import Conditions, Integer, Name, Table, Text, key
 
 LONGEST_SSID_BYTES = 32
 """IEEE 802.11-2020 9.4.2.2."""
@@ -37,15 +37,51 @@ class Cell(Table):
         key(None, "in records and reports; cell0, cell1, … where it is not given")
     )
     access_point: Name = key(..., "the station that is it")
-    clients: tuple[Name, ...] = key(..., "the stations that it serves", min_length=1)
+    clients: tuple[Name, ...] = key(
+        ..., "the stations that it serves; of several cells that roam, any may have none"
+    )
+    channel: Integer | None = key(
+        None, "its own, in the band of radio.channel; that one where it is not given", ge=1, le=165
+    )
     ssid: Ssid | None = key(None, "the network's name on the air; the cell's where it is not given")
     security: Literal["open", "wpa2", "wpa3"] = key(
         "open", "open; wpa2: a key by WPA2-Personal; wpa3: by WPA3-Personal (SAE)"
     )
     passphrase: Passphrase = key(PASSPHRASE, "8 to 63 printable ASCII characters")
+    roaming: Literal["bgscan", "802.11r"] | None = key(
+        None,
+        "clients go over between the cells of this ssid: bgscan, by scans and reassociation; "
+        "802.11r: by fast BSS transition as well; without it they stay",
+    )
+    bgscan_dbm: Integer | None = key(
+        None,
+        "signal of the access point's beacons below which a client that roams looks around often; "
+        "that at half the reach where it is not given",
+        unit="dBm",
+        ge=-120,
+        le=0,
+    )
+    bgscan_short_s: Integer | None = key(
+        None, "between scans below bgscan_dbm; 2 if not given", unit="s", ge=1, le=3600
+    )
+    bgscan_long_s: Integer | None = key(
+        None, "between scans above bgscan_dbm; 60 if not given", unit="s", ge=1, le=3600
+    )
 
     @model_validator(mode="after")
     def _check(self) -> Cell:
+        if self.roaming is None and not self.clients:
+            raise ValueError("clients: is empty; name the stations that it serves")
+        for name in ("bgscan_dbm", "bgscan_short_s", "bgscan_long_s"):
+            if self.roaming is None and getattr(self, name) is not None:
+                raise ValueError(
+                    f'{name} counts only with roaming = "bgscan" or "802.11r"; remove it'
+                )
+        if self.roaming == "802.11r" and self.security == "open":
+            raise ValueError(
+                'roaming: "802.11r" hands keys on, and security is "open"; use "bgscan", or '
+                '"wpa2" or "wpa3"'
+            )
         if self.access_point in self.clients:
             raise ValueError(f"clients: {self.access_point} is the access point itself; remove it")
         if len(set(self.clients)) < len(self.clients):

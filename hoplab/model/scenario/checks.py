@@ -13,12 +13,19 @@ from collections.abc import Iterable
 from hoplab.model.errors import ScenarioError
 from hoplab.model.scenario import programs
 from hoplab.model.scenario.cell_checks import check_cells
+from hoplab.model.scenario.channel_checks import check_channels, widest_mhz
 from hoplab.model.scenario.ipv6_checks import check_ipv6
 from hoplab.model.scenario.medium_file import MediumFile
 from hoplab.model.scenario.model import Flow, Radio, Scenario
-from hoplab.model.scenario.plan import AIR, ANY, plan
+from hoplab.model.scenario.plan import AIR, ANY, BRIDGE, UPLINK, plan
 from hoplab.model.scenario.proxies import detours
-from hoplab.model.scenario.radio import CHANNELS_OF_STANDARD, HT_STANDARDS, RATES_OF_STANDARD
+from hoplab.model.scenario.radio import (
+    CHANNELS_OF_STANDARD,
+    HT_STANDARDS,
+    MCS,
+    RATES_OF_STANDARD,
+    TONES,
+)
 from hoplab.model.scenario.reach import (
     narrowest_mtu,
     neighbours,
@@ -27,9 +34,12 @@ from hoplab.model.scenario.reach import (
     reach_m,
     sensed_m,
 )
+from hoplab.model.scenario.snr_checks import check_snr
 from hoplab.model.scenario.split import STAMP_BYTES, Split
 from hoplab.model.scenario.stations import MAX_STATIONS
 
+VHT_BITS_OF_ENCODER = 2160
+"""Data bits a symbol from which on VHT has a further encoder (IEEE 802.11-2020 21.5)."""
 MAX_WAYPOINTS = 1_000_000
 IP_TCP_HEADERS_BYTES = {4: 40, 6: 60}
 MAX_SAMPLES = 10_000_000
@@ -46,7 +56,11 @@ def check(scenario: Scenario) -> None:
         _channel(scenario.radio)
         check_radio(scenario.radio)
         _queue(scenario)
+    radios = [station.name for station in scenario.station if station.radio]
+    check_snr(scenario.snr, radios, scenario.radio, scenario.event)
     check_cells(scenario)
+    own = [(f"cell.{i}.channel", cell.channel) for i, cell in enumerate(scenario.cell)]
+    check_channels(scenario.radio, own)
     _agreements(scenario)
     _routing(scenario)
     check_ipv6(scenario)
@@ -175,6 +189,9 @@ def check_medium(medium: MediumFile) -> None:
     names = [station.name for station in medium.station]
     _named_once(names)
     check_radio(medium.radio)
+    own = [(f"station.{i}.channel", station.channel) for i, station in enumerate(medium.station)]
+    check_channels(medium.radio, own)
+    check_snr(medium.snr, names, medium.radio, medium.event)
     for key, tables in (("loss", medium.loss), ("event", medium.event)):
         for i, table in enumerate(tables):
             for end in ("station", "src", "dst"):
@@ -194,13 +211,19 @@ def check_radio(radio: Radio) -> None:
     """Raise `ScenarioError` for the first contradiction in `[radio]`."""
     standard = radio.standard
     assert standard is not None
+    if standard in HT_STANDARDS:
+        _adaptive(radio)
+    elif radio.rate_mbps == "ideal":
+        raise ScenarioError(
+            f'radio.rate_mbps: ideal, but radio.standard is {standard!r}; use "auto"'
+        )
     for key, rates in (
         ("rate_mbps", RATES_OF_STANDARD[standard]),
         ("basic_rate_mbps", RATES_OF_STANDARD[standard]),
         ("plcp_rate_mbps", (1, 2) if standard in ("802.11", "802.11b") else (6,)),
     ):
         rate = getattr(radio, key)
-        if rate not in (None, "auto") and rate not in rates:
+        if rate not in (None, "auto", "ideal") and rate not in rates:
             raise ScenarioError(
                 f"radio.{key}: {rate:g} Mbit/s is no such rate of {standard}; one of "
                 + ", ".join(map(str, rates))
@@ -222,26 +245,65 @@ def check_radio(radio: Radio) -> None:
         )
 
 
+def _adaptive(radio: Radio) -> None:
+    """From 802.11n on a rate is an MCS, or minstrel's choice where it knows them."""
+    if radio.rate_mbps is None:
+        return
+    where = f"radio.rate_mbps: {radio.rate_mbps}, but radio.standard is {radio.standard!r}"
+    usual = "ideal" if radio.fixed_by_medium else "auto"
+    if radio.rate_mbps not in ("auto", "ideal"):
+        raise ScenarioError(f'{where}; set mcs for a fixed rate, or rate_mbps = "{usual}"')
+    if radio.fixed_by_medium and radio.is_adaptive:
+        raise ScenarioError(
+            f"{where} on {radio.width_mhz} MHz, whose rates the kernel's minstrel does not know; "
+            'use "ideal", or set mcs'
+        )
+    if radio.rate_mbps == "ideal":
+        if not radio.fixed_by_medium:
+            raise ScenarioError(f'{where}, whose rates the kernel\'s minstrel knows; use "auto"')
+        if radio.reception != "error-rate":
+            raise ScenarioError(
+                f"{where}: by reception {radio.reception!r} every rate arrives as far; "
+                'set reception = "error-rate"'
+            )
+
+
 def _scheme(radio: Radio) -> None:
     """MCS and width (IEEE 802.11-2020 19.5, 21.5)."""
     if radio.mcs is None or radio.width_mhz is None or radio.guard_ns is None:
         raise ScenarioError(
             f"radio: {radio.standard} needs mcs, width_mhz and guard_ns, as its profile has them"
         )
-    if radio.standard == "802.11n":
-        wrong, known = radio.width_mhz > 40, "width_mhz: 802.11n has 20 and 40 MHz"
-    elif radio.width_mhz == 20:
-        wrong, known = radio.mcs > 8, "mcs: on 20 MHz 802.11ac has 0 to 8"
-    else:
-        wrong, known = radio.mcs > 9, "mcs: 802.11ac has 0 to 9"
-    if wrong:
-        key = known.split(":", maxsplit=1)[0]
-        raise ScenarioError(f"radio.{known}; not {getattr(radio, key)}")
-    if radio.width_mhz > 20 and radio.channel == 165:
+    widest = widest_mhz(radio.channel or 0)
+    standard, streams = radio.standard, radio.streams or 1
+    short = radio.guard_ns == 400 if standard == "802.11ax" else radio.guard_ns > 800
+    for wrong, known in (
+        (standard == "802.11n" and radio.width_mhz > 40, "width_mhz: 802.11n has 20 and 40 MHz"),
+        (standard == "802.11ax" and radio.mcs > 11, "mcs: 802.11ax has 0 to 11"),
+        (standard == "802.11ac" and radio.mcs > 9, "mcs: 802.11ac has 0 to 9"),
+        (short and standard == "802.11ax", "guard_ns: 802.11ax has 800, 1600 and 3200"),
+        (short and standard != "802.11ax", f"guard_ns: {standard} has 400 and 800"),
+        (
+            radio.width_mhz > widest,
+            f"width_mhz: channel {radio.channel} has neighbours for {widest} MHz at most",
+        ),
+    ):
+        if wrong:
+            key = known.split(":", maxsplit=1)[0]
+            raise ScenarioError(f"radio.{known}; not {getattr(radio, key)}")
+    if standard == "802.11ac" and not _in_vht_tables(radio.mcs, streams, radio.width_mhz):
         raise ScenarioError(
-            f"radio.width_mhz: channel 165 has no neighbour for {radio.width_mhz} MHz; use 20 MHz "
-            "or another channel"
+            f"radio.mcs: the standard's tables leave out {radio.mcs} of {streams} "
+            f"stream{'s' * (streams > 1)} on {radio.width_mhz} MHz; use {radio.mcs - 1}"
         )
+
+
+def _in_vht_tables(mcs: int, streams: int, width_mhz: int) -> bool:
+    """Whether 21.5 has the rate: each encoder gets whole bits, and whole puncturing patterns."""
+    on_tone, data, code = MCS[mcs]
+    coded = TONES[width_mhz] * on_tone * streams
+    encoders = -(-(coded * data // code) // VHT_BITS_OF_ENCODER)
+    return coded % (code * encoders) == 0
 
 
 def _routing(scenario: Scenario) -> None:
@@ -251,6 +313,8 @@ def _routing(scenario: Scenario) -> None:
             f"tcp.delayed_ack: false is a property of routes, and {protocol} "
             "makes its own; use routing.protocol static, dsr or batman-adv"
         )
+    if protocol == "hwmp":
+        _mesh(scenario)
     if protocol != "static" and any(not station.radio for station in scenario.station):
         raise ScenarioError(
             f"routing.protocol: {protocol!r} needs a radio at every station; "
@@ -260,6 +324,21 @@ def _routing(scenario: Scenario) -> None:
         raise ScenarioError(
             f'routing.protocol: {protocol!r} uses no wired links; remove [[link]] or use "static"'
         )
+
+
+def _mesh(scenario: Scenario) -> None:
+    """What a mesh cannot have around it."""
+    if scenario.network.built_by != "hoplab":
+        raise ScenarioError(
+            f'routing.protocol: "hwmp" needs network.built_by = "hoplab"; not '
+            f'"{scenario.network.built_by}"'
+        )
+    for i, flow in enumerate(scenario.flow):
+        if isinstance(flow.split, Split):
+            raise ScenarioError(
+                f'flow.{i}.split: the relays of routing.protocol "hwmp" forward below IP, where no '
+                "proxy sees the connection; remove it, or use another protocol"
+            )
 
 
 def _losses(scenario: Scenario) -> None:
@@ -410,6 +489,8 @@ def _stays(scenario: Scenario) -> bool:
     moves = any(len(station.waypoints) > 1 for station in scenario.station) or any(
         event.kind == "move" for event in scenario.event
     )
+    if scenario.snr:
+        moves = any(len(link.points) > 1 for link in scenario.snr)
     return not moves and radio.shadowing_db == 0 and radio.fading == "none"
 
 
@@ -448,6 +529,7 @@ def _interfaces(scenario: Scenario) -> dict[str, list[str]]:
         station: [
             "lo",
             *([planned.interface[station], *virtual] if station in planned.radios else []),
+            *([BRIDGE, UPLINK] if planned.addressed(station) == BRIDGE else []),
             *(end.interface for end in ends),
         ]
         for station, ends in planned.ends.items()

@@ -9,24 +9,25 @@ from __future__ import annotations
 
 import bisect
 import math
-from typing import Any, TypeVar
+from typing import Any
 
 from hoplab.model.scenario.documents import nanoseconds
 from hoplab.model.scenario.faults import Event, Loss
 from hoplab.model.scenario.medium_file import MediumFile, RadioStation
-from hoplab.model.scenario.radio import CARDS_W, POWERS, WINDOW, Edca, Energy, Nic, Radio
-from hoplab.model.scenario.reach import SPEED_OF_LIGHT_MPS
+from hoplab.model.scenario.powers import given, noise_dbm, reception_dbm, sensing_dbm
+from hoplab.model.scenario.radio import (
+    CARDS_W,
+    HE_WINDOW,
+    LAST_2_GHZ_CHANNEL,
+    POWERS,
+    WINDOW,
+    Edca,
+    Energy,
+    Nic,
+    Radio,
+)
 
 NEVER_NS = 2**64 - 1
-THERMAL_DBM_PER_MHZ = -113.975
-"""Density of thermal noise at 290 K."""
-NOISE_FIGURE_DB = 7.0
-"""What ns-3 assumes."""
-LAST_2_GHZ_CHANNEL = 14
-NEAREST_M = 0.1
-"""Radios count as no nearer to each other."""
-A_HAIR_DB = 1e-9
-"""By so much a threshold is below the power at its distance, so that the distance itself is in."""
 FRAMES_BESIDE = 1024
 """Of the kernel's own, management and broadcasts, which no limit of Linux's queues holds back."""
 CATEGORIES = 4
@@ -36,13 +37,13 @@ NO_RTS = 2347
 """The threshold above which no frame is."""
 NEVER_OCTETS = 2**32 - 1
 
-T = TypeVar("T")
 Waypoint = tuple[int, float, float]
 """A time in ns of the daemon's clock, and a place in m."""
 
 
-def document(medium: MediumFile, start_ns: int) -> dict[str, Any]:
-    """What the daemon reads; ``start_ns`` is time 0 where ``medium`` names none."""
+def document(medium: MediumFile, start_ns: int, roams: bool = False) -> dict[str, Any]:
+    """What the daemon reads; ``start_ns`` is time 0 where ``medium`` names none; with
+    ``roams`` radios are on the channels that their hosts tune them to."""
     radio, records = medium.radio, medium.records
     epoch_ns = start_ns if medium.epoch_ns is None else medium.epoch_ns
     end_ns = None if medium.duration_s is None else epoch_ns + nanoseconds(medium.duration_s)
@@ -58,9 +59,12 @@ def document(medium: MediumFile, start_ns: int) -> dict[str, Any]:
         },
         "stations": [_station(station, medium.event, epoch_ns) for station in medium.station],
         "losses": _losses(medium, epoch_ns),
-        "channel_mhz": channel_mhz(_given(radio.channel)),
+        "measured": _measured(medium, epoch_ns),
+        "channel_mhz": channel_mhz(given(radio.channel)),
         "noise_dbm": noise_dbm(radio),
         "rts_threshold": radio.rts_threshold,
+        "data_rate": _data_rate(radio),
+        "roams": roams,
         "control": medium.control,
         "records": {
             "dir": records.dir,
@@ -71,17 +75,11 @@ def document(medium: MediumFile, start_ns: int) -> dict[str, Any]:
     }
 
 
-def _given(value: T | None) -> T:
-    """A value that every profile gives."""
-    assert value is not None
-    return value
-
-
 def _params(radio: Radio) -> dict[str, Any]:
     # Decided by threshold, noise counts only where it is given, as in ns-2.
     counts = radio.noise_dbm is not None or radio.reception == "error-rate"
     return {
-        "rules": RULES[_given(radio.rules)],
+        "rules": RULES[given(radio.rules)],
         "phy": _phy(radio),
         "propagation": {
             "model": _propagation(radio),
@@ -93,8 +91,8 @@ def _params(radio: Radio) -> dict[str, Any]:
         "shadowing_db": radio.shadowing_db,
         "fading": _fading(radio),
         "reception": radio.reception,
-        "rx_threshold_dbm": _threshold_dbm(radio, radio.range_m, radio.rx_threshold_dbm),
-        "cs_threshold_dbm": _threshold_dbm(radio, radio.carrier_sense_m, radio.cs_threshold_dbm),
+        "rx_threshold_dbm": reception_dbm(radio),
+        "cs_threshold_dbm": sensing_dbm(radio),
         "capture_db": radio.capture_db,
         "capture_later": radio.capture_later,
         "noise_dbm": noise_dbm(radio) if counts else None,
@@ -116,7 +114,7 @@ def _edca(radio: Radio) -> dict[str, Any] | None:
     if radio.rules != "edca":
         return None
     edca = radio.edca or Edca()
-    threshold = _given(radio.rts_threshold)
+    threshold = given(radio.rts_threshold)
     return {
         "categories": [
             {
@@ -134,27 +132,43 @@ def _edca(radio: Radio) -> dict[str, Any] | None:
 
 def _aggregation(radio: Radio, edca: Edca) -> dict[str, Any]:
     return {
-        "window": WINDOW,
+        "window": HE_WINDOW if radio.standard == "802.11ax" else WINDOW,
         "octets": edca.ampdu_octets or NEVER_OCTETS,
         "start_spacing_ns": _nanoseconds(edca.start_spacing_us),
     }
 
 
+def _data_rate(radio: Radio) -> dict[str, Any] | None:
+    """The rate of data frames where the kernel's rate control does not know it."""
+    if not radio.fixed_by_medium:
+        return None
+    kind = "he" if radio.standard == "802.11ax" else "vht"
+    parts = {
+        "mcs": radio.mcs,
+        "streams": radio.streams or 1,
+        "width_mhz": radio.width_mhz,
+        "guard_ns": radio.guard_ns,
+    }
+    if radio.rate_mbps == "ideal":
+        parts["ideal"] = True
+    return {kind: parts}
+
+
 def _queue_packets(radio: Radio) -> int:
     """Frames that wait in the medium: with Linux's own queues all that these let go have room."""
     if radio.queue == "fq_codel":
-        return CATEGORIES * radio.queue_frames + FRAMES_BESIDE
-    return _given(radio.queue_packets)
+        return CATEGORIES * radio.frames_ahead + FRAMES_BESIDE
+    return given(radio.queue_packets)
 
 
 def _phy(radio: Radio) -> dict[str, Any]:
     return {
         "standard": _standard(radio),
-        "preamble_bits": PREAMBLE_BITS[_given(radio.preamble)],
+        "preamble_bits": PREAMBLE_BITS[given(radio.preamble)],
         "plcp_rate_mbps": radio.plcp_rate_mbps,
         "basic_rate_mbps": radio.basic_rate_mbps,
-        "slot_ns": _nanoseconds(_given(radio.slot_us)),
-        "sifs_ns": _nanoseconds(_given(radio.sifs_us)),
+        "slot_ns": _nanoseconds(given(radio.slot_us)),
+        "sifs_ns": _nanoseconds(given(radio.sifs_us)),
         "cw_min": radio.cw_min,
         "cw_max": radio.cw_max,
     }
@@ -169,20 +183,21 @@ def _standard(radio: Radio) -> str | dict[str, Any]:
     18.3.2.4)."""
     if radio.standard in ("802.11", "802.11b"):
         return "dsss"
-    extends = _given(radio.channel) <= LAST_2_GHZ_CHANNEL
+    extends = given(radio.channel) <= LAST_2_GHZ_CHANNEL
     kind, extension = {
         "802.11g": ("ofdm", True),
         "802.11a": ("ofdm", False),
         "802.11n": ("ht", extends),
         "802.11ac": ("vht", extends),
-    }[_given(radio.standard)]
+        "802.11ax": ("he", extends),
+    }[given(radio.standard)]
     return {kind: {"signal_extension": extension}}
 
 
 def _propagation(radio: Radio) -> str | dict[str, Any]:
     if radio.propagation == "log-distance":
         return {"log-distance": {"exponent": radio.exponent, "reference_m": radio.reference_m}}
-    return _given(radio.propagation)
+    return given(radio.propagation)
 
 
 def _fading(radio: Radio) -> str | dict[str, Any]:
@@ -190,41 +205,6 @@ def _fading(radio: Radio) -> str | dict[str, Any]:
         return "none"
     # Rayleigh's amplitude is Nakagami's of shape 1.
     return {"nakagami": {"m": radio.nakagami_m if radio.fading == "nakagami" else 1.0}}
-
-
-def _threshold_dbm(radio: Radio, distance_m: float | None, dbm: float | None) -> float:
-    if distance_m is None:
-        return _given(dbm)
-    return received_dbm(radio, distance_m) - A_HAIR_DB
-
-
-def received_dbm(radio: Radio, distance_m: float) -> float:
-    """Mean power at a distance, operation for operation as the daemon's engine computes it
-    (`daemons/medium-core/src/space/propagation.rs`)."""
-    d = max(distance_m, NEAREST_M)
-    wavelength_m = SPEED_OF_LIGHT_MPS / (_given(radio.frequency_mhz) * 1e6)
-    gain_dbi = _given(radio.antenna_gain_dbi)
-    gains = _given(radio.tx_power_dbm) + (gain_dbi + gain_dbi)
-
-    def friis_dbm(d: float) -> float:
-        return gains + 20.0 * math.log10(wavelength_m / (4.0 * math.pi * d))
-
-    if radio.propagation == "log-distance":
-        beyond_db = 10.0 * radio.exponent * math.log10(d / radio.reference_m)
-        return friis_dbm(radio.reference_m) - beyond_db
-    h = _given(radio.antenna_height_m)
-    crossover_m = 4.0 * math.pi * h * h / wavelength_m
-    if radio.propagation == "friis" or d < crossover_m:
-        return friis_dbm(d)
-    return gains + 10.0 * math.log10(h * h * h * h / (d * d * d * d))
-
-
-def noise_dbm(radio: Radio) -> float:
-    """Power of the receiver's noise."""
-    if radio.noise_dbm is not None:
-        return radio.noise_dbm
-    width_mhz = 22.0 if radio.standard in ("802.11", "802.11b") else 20.0
-    return THERMAL_DBM_PER_MHZ + 10.0 * math.log10(width_mhz) + NOISE_FIGURE_DB
 
 
 def channel_mhz(channel: int) -> int:
@@ -262,7 +242,7 @@ def _station(station: RadioStation, events: tuple[Event, ...], epoch_ns: int) ->
     for event in own:
         at_ns = epoch_ns + nanoseconds(event.at_s)
         if event.kind == "move":
-            waypoints = _jump(waypoints, at_ns, _given(event.x_m), _given(event.y_m))
+            waypoints = _jump(waypoints, at_ns, given(event.x_m), given(event.y_m))
         else:
             power.append({"at_ns": at_ns, "up": event.kind == "up"})
     return {
@@ -271,6 +251,7 @@ def _station(station: RadioStation, events: tuple[Event, ...], epoch_ns: int) ->
         "waypoints": [[at_ns, [x_m, y_m]] for at_ns, x_m, y_m in waypoints],
         "nic": None if station.nic is None else _nic(station.nic),
         "power": power,
+        "channel_mhz": None if station.channel is None else channel_mhz(station.channel),
     }
 
 
@@ -312,7 +293,7 @@ def _losses(medium: MediumFile, epoch_ns: int) -> list[dict[str, Any]]:
         for loss in medium.loss
     ]
     events = [
-        (epoch_ns + nanoseconds(event.at_s), (_given(event.src), _given(event.dst)), event.rate)
+        (epoch_ns + nanoseconds(event.at_s), (given(event.src), given(event.dst)), event.rate)
         for event in medium.event
         if event.kind == "loss"
     ]
@@ -332,6 +313,22 @@ def _losses(medium: MediumFile, epoch_ns: int) -> list[dict[str, Any]]:
     return rules + last_first[::-1]
 
 
+def _measured(medium: MediumFile, epoch_ns: int) -> list[dict[str, Any]] | None:
+    """Powers of links that were measured: their ratios above the noise."""
+    if not medium.snr:
+        return None
+    index = {station.name: i for i, station in enumerate(medium.station)}
+    noise = noise_dbm(medium.radio)
+    return [
+        {
+            "from": index[link.src],
+            "to": index[link.dst],
+            "points": [[epoch_ns + nanoseconds(t_s), noise + db] for t_s, db in link.points],
+        }
+        for link in medium.snr
+    ]
+
+
 def _loss_model(loss: Loss, epoch_ns: int) -> dict[str, Any]:
     if loss.kind == "uniform":
         return {"uniform": {"rate": loss.rate}}
@@ -339,8 +336,8 @@ def _loss_model(loss: Loss, epoch_ns: int) -> dict[str, Any]:
         return {"list": {"frames": loss.frames}}
     if loss.kind == "burst":
         times = {
-            "on_ns": nanoseconds(_given(loss.on_s)),
-            "period_ns": nanoseconds(_given(loss.period_s)),
+            "on_ns": nanoseconds(given(loss.on_s)),
+            "period_ns": nanoseconds(given(loss.period_s)),
             "start_ns": epoch_ns + nanoseconds(loss.start_s),
         }
         return {"burst": {"rate": loss.rate, **times}}

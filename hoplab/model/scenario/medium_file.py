@@ -7,6 +7,7 @@ from hoplab.model.scenario.faults import Event, Loss
 from hoplab.model.scenario.keys import MAX_DURATION_S, Integer, Mac, Number, Switch, Text, key
 from hoplab.model.scenario.measure import Recorded, Seeded
 from hoplab.model.scenario.radio import Nic, Radio
+from hoplab.model.scenario.snr import MAX_MEASURED_LINKS, Snr
 from hoplab.model.scenario.stations import Placed
 
 
@@ -15,6 +16,12 @@ class RadioStation(Placed):
 
     mac: Mac = key(..., "its permanent address, six bytes as 02:00:00:00:00:01")
     nic: Nic | None = key(None, "its own network card, whole; that of [radio] else")
+    channel: Integer | None = key(
+        None,
+        "its own, of no frequency that another has a part of; that of [radio] else",
+        ge=1,
+        le=165,
+    )
 
 
 class Records(Recorded):
@@ -49,5 +56,6 @@ class MediumFile(Seeded):
     radio: Radio = key(Radio(), "the channel")
     station: tuple[RadioStation, ...] = key(..., "the radios")
     loss: tuple[Loss, ...] = key((), "frames lost on top of the channel", max_length=1000)
+    snr: tuple[Snr, ...] = key((), "links as they were measured", max_length=MAX_MEASURED_LINKS)
     event: tuple[Event, ...] = key((), "what happens at a time", max_length=10_000)
     records: Records = key(..., "what is written")

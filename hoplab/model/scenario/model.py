@@ -21,6 +21,7 @@ from hoplab.model.scenario.keys import MAX_DURATION_S, Conditions, Number, Table
 from hoplab.model.scenario.measure import Measure, Seeded
 from hoplab.model.scenario.program import MAX_PROGRAMS, Additions, Program
 from hoplab.model.scenario.radio import RATES_MBPS, Energy, Nic, Radio
+from hoplab.model.scenario.snr import MAX_MEASURED_LINKS, Snr
 from hoplab.model.scenario.split import Split
 from hoplab.model.scenario.stations import Link, Network, Queue, Station, Topology
 from hoplab.model.scenario.traffic import MAX_FLOWS, Flow, Tcp
@@ -67,7 +68,7 @@ Setting = Annotated[
 ]
 
 
-ProtocolName = Literal["static", "batmand", "babeld", "batman-adv", "dsr"]
+ProtocolName = Literal["static", "batmand", "babeld", "batman-adv", "hwmp", "dsr"]
 RoutingName = Literal[ProtocolName, "own"]
 """Or what a network has that a script built."""
 
@@ -79,7 +80,8 @@ class Routing(Table):
 
     protocol: RoutingName = key(
         "static",
-        "static: shortest paths in hops at time 0; own: whatever a script's network has",
+        "static: shortest paths in hops at time 0; hwmp: the radios are an 802.11s mesh, where the "
+        "kernel finds paths below IP; own: whatever a script's network has",
     )
     preset: Literal["monarch"] | None = key(
         None, "settings by name, under those given; monarch: DSR as in ns-2.35 (`docs/dsr.md`)"
@@ -126,8 +128,8 @@ class Scenario(Seeded):
     duration_s: Number = key(60.0, "measured time", unit="s", gt=0, le=MAX_DURATION_S)
     warm_up_s: Number | None = key(
         None,
-        "network and routing before time 0; 20 for batmand and babeld, 64 for batman-adv, with "
-        "[[cell]] 4 and 0.5 a client, else 0",
+        "network and routing before time 0; 20 for batmand and babeld, 40 for batman-adv, 10 for "
+        "hwmp, with [[cell]] 4 and 0.5 a client, else 0",
         unit="s",
         ge=0,
         le=3600,
@@ -147,6 +149,7 @@ class Scenario(Seeded):
         (), "programs of the user's at stations", max_length=MAX_PROGRAMS
     )
     loss: tuple[Loss, ...] = key((), "frames lost on top of the channel", max_length=1000)
+    snr: tuple[Snr, ...] = key((), "links as they were measured", max_length=MAX_MEASURED_LINKS)
     event: tuple[Event, ...] = key((), "what happens at a time", max_length=10_000)
     measure: Measure = key(Measure(), "what is recorded beside the tables of every run")
 
@@ -154,6 +157,30 @@ class Scenario(Seeded):
         """The cell whose access point or client ``station`` is."""
         members = (cell for cell in self.cell if station in cell.members)
         return next(members, None)
+
+    @property
+    def networks(self) -> tuple[tuple[Cell, ...], ...]:
+        """The cells by the network that they are of: a station reaches all of one without a
+        router. Cells that roam and have one SSID are one, any other cell is its own."""
+        found: dict[str | int, list[Cell]] = {}
+        for i, cell in enumerate(self.cell):
+            roams = cell.roaming is not None and cell.ssid is not None
+            found.setdefault(str(cell.ssid) if roams else i, []).append(cell)
+        return tuple(tuple(cells) for cells in found.values())
+
+    @property
+    def roams(self) -> bool:
+        """Whether clients go over from one cell to another."""
+        return any(cell.roaming is not None for cell in self.cell)
+
+    def channel_of(self, station: str) -> int | None:
+        """The channel of a station's radio where cells are on several; none where all are on that
+        of `[radio]`."""
+        own = self.radio.channel
+        if all(cell.channel in (None, own) for cell in self.cell):
+            return None
+        cell = self.cell_of(station)
+        return own if cell is None or cell.channel is None else cell.channel
 
     @property
     def uses_ipv6(self) -> bool:

@@ -19,6 +19,9 @@ from hoplab.model.scenario.traffic import Elfn, Tcp
 
 WIRELESS = "wlan0"
 """The radio's interface at every station that Hoplab builds."""
+BRIDGE, UPLINK = "br0", "ds0"
+"""Interfaces of an access point whose clients roam: the bridge that has the station's address, and
+the port to the wires between the network's access points."""
 WIRES = "hoplab-wires"
 """The namespace that holds the wired links' insides: a name that no station can have."""
 SUBNET = 24
@@ -152,12 +155,13 @@ class Plan:
     @property
     def prefix(self) -> int:
         """Length of the radios' network: protocols that broadcast at IP need one."""
-        return SUBNET if self.scenario.routing.protocol in ("batmand", "batman-adv") else 32
+        one = ("batmand", "batman-adv", "hwmp")
+        return SUBNET if self.scenario.routing.protocol in one else 32
 
     @property
     def prefix_6(self) -> int:
-        """The same of IPv6: whoever is beyond batman-adv is a neighbour."""
-        return SUBNET_6 if self.scenario.routing.protocol == "batman-adv" else HOST_6
+        """The same of IPv6: whoever is beyond batman-adv or HWMP is a neighbour."""
+        return SUBNET_6 if self.scenario.routing.protocol in ("batman-adv", "hwmp") else HOST_6
 
     def network_prefix(self, station: str) -> int:
         """Length of the network that the station's routing daemon is to reach."""
@@ -168,6 +172,11 @@ class Plan:
     def ports(self) -> dict[str, Port]:
         """Radios that others have made, by station."""
         return {s.name: s.port for s in self.scenario.station if s.port is not None}
+
+    def addressed(self, station: str) -> str:
+        """The interface of a station with a radio that has the station's address."""
+        points = (cell.access_point for cell in self.scenario.cell if cell.roaming is not None)
+        return BRIDGE if station in points else WIRELESS
 
     @property
     def captures(self) -> list[Capture]:

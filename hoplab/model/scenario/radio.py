@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal, NamedTuple
 
 from pydantic import model_validator
 
-from hoplab.model.scenario.keys import Conditions, Integer, Number, Switch, Table, key, one_of
+from hoplab.model.scenario.keys import Conditions, Integer, Number, Switch, Table, Text, key, one_of
 
 DSSS_MBPS = (1, 2, 5.5, 11)
 """DSSS and CCK (IEEE 802.11-2020 clauses 15, 16)."""
@@ -24,15 +24,41 @@ RATES_OF_STANDARD = {
     "802.11a": OFDM_MBPS,
     "802.11n": OFDM_MBPS,
     "802.11ac": OFDM_MBPS,
+    "802.11ax": OFDM_MBPS,
 }
-"""Before HT; in 802.11n and 802.11ac those of frames that are not data."""
-HT_STANDARDS = ("802.11n", "802.11ac")
+"""Before HT; from 802.11n on those of frames that are not data."""
+HT_STANDARDS = ("802.11n", "802.11ac", "802.11ax")
+LAST_2_GHZ_CHANNEL = 14
+CHANNELS_2_GHZ = tuple(range(1, 12))
+CHANNELS_5_GHZ = (36, 40, 44, 48, 149, 153, 157, 161, 165)
 CHANNELS_OF_STANDARD = {
-    **dict.fromkeys(("802.11", "802.11b", "802.11g"), tuple(range(1, 12))),
-    **dict.fromkeys(("802.11a", *HT_STANDARDS), (36, 40, 44, 48, 149, 153, 157, 161, 165)),
+    **dict.fromkeys(("802.11", "802.11b", "802.11g"), CHANNELS_2_GHZ),
+    **dict.fromkeys(("802.11a", "802.11n", "802.11ac"), CHANNELS_5_GHZ),
+    "802.11ax": (*CHANNELS_2_GHZ, *CHANNELS_5_GHZ),
 }
 """Channels on which a simulated radio may begin to send: the kernel's world domain at 2.4 GHz, the
 first of mac80211_hwsim's own domains at 5 GHz (`hoplab.guest.network.hwsim`)."""
+
+MCS = (
+    (1, 1, 2),
+    (2, 1, 2),
+    (2, 3, 4),
+    (4, 1, 2),
+    (4, 3, 4),
+    (6, 2, 3),
+    (6, 3, 4),
+    (6, 5, 6),
+    (8, 3, 4),
+    (8, 5, 6),
+    (10, 3, 4),
+    (10, 5, 6),
+)
+"""Bits on a subcarrier and code (bits in, bits out) of each MCS: HT has 8, VHT 10, HE all
+(IEEE 802.11-2020 tables 19-27 and 21-29, 802.11ax-2021 table 27-111)."""
+TONES = {20: 52, 40: 108, 80: 234, 160: 468}
+"""Subcarriers with data of HT and VHT, by width in MHz (tables 19-6 and 21-5)."""
+HE_TONES = {20: 234, 40: 468, 80: 980, 160: 1960}
+"""Of HE, four times as close (802.11ax-2021 table 27-15)."""
 
 POWERS = ("tx_w", "rx_w", "idle_w", "sleep_w")
 CARDS_W = {
@@ -45,10 +71,12 @@ Lucent's WaveLAN cards of 2 and 11 Mbit/s draw 280, 204, 178, 14 and 284, 190, 1
 (Feeney, Nilsson 2001, table 1)."""
 
 Rate = Annotated[float, *one_of(RATES_MBPS, "rate of 802.11a/b/g in Mbit/s")]
-RateOrAuto = Annotated[float | str, *one_of((*RATES_MBPS, "auto"), "rate of 802.11a/b/g in Mbit/s")]
+RateOrAuto = Annotated[
+    float | str, *one_of((*RATES_MBPS, "auto", "ideal"), "rate of 802.11a/b/g in Mbit/s")
+]
 HeaderRate = Annotated[float, *one_of((1, 2, 6), "rate of a PLCP header in Mbit/s")]
-Width = Annotated[int, *one_of((20, 40, 80), "width in MHz")]
-Guard = Annotated[int, *one_of((800, 400), "guard interval in ns")]
+Width = Annotated[int, *one_of((20, 40, 80, 160), "width in MHz")]
+Guard = Annotated[int, *one_of((800, 400, 1600, 3200), "guard interval in ns")]
 
 
 class Energy(Table):
@@ -124,8 +152,9 @@ class Nic(Table):
         return self
 
 
-WINDOW = 64
-"""Frames that an HT or VHT block ack agreement has outstanding (IEEE 802.11-2020 10.25.6.3)."""
+WINDOW, HE_WINDOW = 64, 256
+"""Frames that a block ack agreement has outstanding: of HT and VHT, and of HE (IEEE 802.11-2020
+10.25.6.3, 802.11ax-2021 9.4.1.13)."""
 
 
 class Category(Table):
@@ -175,10 +204,10 @@ class Edca(Table):
     background: Category | None = key(None, "user priorities 1 and 2")
     ampdu_octets: Integer | None = key(
         None,
-        "longest A-MPDU; 802.11n has at most 65,535, 802.11ac 1,048,575",
+        "longest A-MPDU; 802.11n has at most 65,535, 802.11ac 1,048,575, 802.11ax 6,500,631",
         unit="octets",
         ge=64,
-        le=1_048_575,
+        le=6_500_631,
     )
     start_spacing_us: Number = key(
         8.0, "from the start of a frame in it to that of the next at least", unit="µs", ge=0, le=16
@@ -195,7 +224,15 @@ class Edca(Table):
 
 
 ProfileName = Literal[
-    "wavelan", "hv99", "ns2-stock", "80211b", "80211g", "80211a", "80211n", "80211ac"
+    "wavelan",
+    "hv99",
+    "ns2-stock",
+    "80211b",
+    "80211g",
+    "80211a",
+    "80211n",
+    "80211ac",
+    "80211ax",
 ]
 
 
@@ -206,11 +243,10 @@ class Radio(Table):
         "exponent": ("propagation", ("log-distance",)),
         "reference_m": ("propagation", ("log-distance",)),
         "nakagami_m": ("fading", ("nakagami",)),
-        "rate_mbps": ("standard", ("802.11", "802.11b", "802.11g", "802.11a")),
         "mcs": ("standard", HT_STANDARDS),
         "width_mhz": ("standard", HT_STANDARDS),
         "guard_ns": ("standard", HT_STANDARDS),
-        "streams": ("standard", ("802.11ac",)),
+        "streams": ("standard", ("802.11ac", "802.11ax")),
         "aggregation": ("rules", ("edca",)),
         "edca": ("rules", ("edca",)),
         "queue_frames": ("queue", ("fq_codel",)),
@@ -226,22 +262,32 @@ class Radio(Table):
     )
     aggregation: Switch | None = key(None, "frames of one receiver go together in A-MPDUs")
     edca: Edca | None = key(None, "access categories and A-MPDUs")
-    standard: Literal["802.11", "802.11b", "802.11g", "802.11a", "802.11n", "802.11ac"] | None = (
-        key(None, "which PHY's preambles and rates apply")
-    )
-    channel: Integer | None = key(None, "named in captures; there is one channel", ge=1, le=165)
+    standard: (
+        Literal["802.11", "802.11b", "802.11g", "802.11a", "802.11n", "802.11ac", "802.11ax"] | None
+    ) = key(None, "which PHY's preambles and rates apply; 802.11ax in cells and meshes only")
+    channel: Integer | None = key(None, "named in captures; a cell may have its own", ge=1, le=165)
     rate_mbps: RateOrAuto | None = key(
-        None, "data rate; auto: the kernel's minstrel chooses", unit="Mbit/s"
+        None,
+        "data rate; auto: the kernel's minstrel chooses, of 802.11n and 802.11ac up to `mcs` and "
+        "`streams`, with any guard interval and width up to `width_mhz`; ideal: of 802.11ax, and "
+        "of 160 MHz, the medium takes the MCS up to `mcs` that carries most at the link's ratio",
+        unit="Mbit/s",
     )
     mcs: Integer | None = key(
         None,
-        "data rate: 802.11n's 0 to 7 of one stream and 8 to 15 of two, 802.11ac's 0 to 9",
+        "data rate: 802.11n's 0 to 7 of one stream and 8 to 15 of two, 802.11ac's 0 to 9, "
+        "802.11ax's 0 to 11",
         ge=0,
         le=15,
     )
     width_mhz: Width | None = key(None, "of data frames", unit="MHz")
-    guard_ns: Guard | None = key(None, "guard interval of data frames", unit="ns")
-    streams: Integer | None = key(None, "spatial streams of data frames", ge=1, le=2)
+    guard_ns: Guard | None = key(
+        None,
+        "guard interval of data frames: 400 and 800 of 802.11n and 802.11ac, 800 and more of "
+        "802.11ax",
+        unit="ns",
+    )
+    streams: Integer | None = key(None, "spatial streams of data frames", ge=1, le=4)
     basic_rate_mbps: Rate | None = key(None, "rate of ACK, CTS, RTS and broadcasts", unit="Mbit/s")
     plcp_rate_mbps: HeaderRate | None = key(None, "rate of the PLCP header", unit="Mbit/s")
     preamble: Literal["long", "short"] | None = key(None, "of DSSS")
@@ -264,8 +310,12 @@ class Radio(Table):
         "where packets wait: in the radio's interface queue, or in Linux's own queues of each "
         "station, with FQ-CoDel, AQL and airtime fairness, as with a card",
     )
-    queue_frames: Integer = key(
-        128, "fq_codel: frames of an access category that the radio takes ahead", ge=1, le=1024
+    queue_frames: Integer | None = key(
+        None,
+        "fq_codel: frames of an access category that the radio takes ahead; without it 128, of "
+        "802.11ax 512",
+        ge=1,
+        le=1024,
     )
     aql_us: Integer | None = key(
         None,
@@ -297,6 +347,11 @@ class Radio(Table):
     shadowing_db: Number = key(0.0, "standard deviation of a link's loss", unit="dB", ge=0, le=30)
     fading: Literal["none", "rayleigh", "nakagami"] = key("none", "per frame and receiver")
     nakagami_m: Number = key(1.0, "shape; 1 is Rayleigh", ge=0.5, le=1000)
+    snr_trace: Text | None = key(
+        None,
+        "CSV or Parquet file, beside the scenario: links as they were measured, with the columns "
+        "t_s, src, dst, snr_db; it becomes [[snr]]",
+    )
     tx_power_dbm: Number | None = key(None, "power sent", unit="dBm", ge=-200, le=100)
     frequency_mhz: Number | None = key(
         None, "of the propagation model; need not be the channel's", unit="MHz", ge=0.001, le=1e6
@@ -344,3 +399,20 @@ class Radio(Table):
     )
     nic: Nic | None = key(None, "the network card and its host; a station may have its own")
     energy: Energy | None = key(None, "what radios use")
+
+    @property
+    def is_adaptive(self) -> bool:
+        """Whether the kernel's minstrel chooses the rate of data frames."""
+        return self.rate_mbps == "auto"
+
+    @property
+    def fixed_by_medium(self) -> bool:
+        """Whether data frames have a rate that the kernel's rate control does not know: HE's, and
+        VHT's on 160 MHz. Without aggregation too."""
+        return self.standard == "802.11ax" or self.width_mhz == 160
+
+    @property
+    def frames_ahead(self) -> int:
+        """Frames of an access category that a radio with Linux's own queues takes ahead: of HE two
+        windows."""
+        return self.queue_frames or (2 * HE_WINDOW if self.standard == "802.11ax" else 2 * WINDOW)

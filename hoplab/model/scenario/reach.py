@@ -8,11 +8,11 @@ from collections import deque
 
 from hoplab.model.errors import ScenarioError
 from hoplab.model.scenario.model import Radio, Scenario
+from hoplab.model.scenario.powers import SPEED_OF_LIGHT_MPS, noise_dbm, reception_dbm
 from hoplab.model.scenario.radio import RADIO_MTU
 
 ETHERNET_MTU = 1500
 """Of wires, and of the interfaces of DSR and B.A.T.M.A.N. advanced."""
-SPEED_OF_LIGHT_MPS = 299_792_458.0
 
 
 def reach_m(radio: Radio) -> float:
@@ -60,27 +60,24 @@ def distance_m(radio: Radio, threshold_dbm: float) -> float:
 def narrowest_mtu(scenario: Scenario) -> int:
     """Octets of the largest IP packet that every interface takes."""
     narrow = scenario.link or scenario.cell or scenario.program or scenario.is_found
-    tunnelled = scenario.routing.protocol in ("dsr", "batman-adv")
+    tunnelled = scenario.routing.protocol in ("dsr", "batman-adv", "hwmp")
     return ETHERNET_MTU if narrow or tunnelled else RADIO_MTU
 
 
 def neighbours(scenario: Scenario) -> dict[str, list[str]]:
     """Who can talk to whom directly at time 0: radios within reach, and ends of wired links. In a
-    cell these are the access point and its clients, which reach each other by way of it."""
+    cell these are the access point and its clients, which reach each other by way of it; in cells
+    that are one network, all of them."""
     graph: dict[str, list[str]] = {station.name: [] for station in scenario.station}
-    places = [(station.name, station.place()) for station in scenario.station if station.radio]
-    reach = reach_m(scenario.radio) if places else 0.0
-    for a, at_a in places:
-        for b, at_b in places:
-            if a != b and math.dist(at_a, at_b) <= reach and not scenario.cell:
-                graph[a].append(b)
-    for cell in scenario.cell:
-        at = dict(places)
-        served = [
-            one
-            for one in cell.members
-            if one in at and math.dist(at[one], at[cell.access_point]) <= reach
-        ]
+    hear = hearing(scenario)
+    if not scenario.cell:
+        for a, heard in hear.items():
+            graph[a] += heard
+    for cells in scenario.networks:
+        served = []
+        for cell in cells:
+            near = {cell.access_point, *hear.get(cell.access_point, ())}
+            served += [one for one in cell.members if one in near]
         for one in served:
             graph[one] += [other for other in served if other != one]
     for link in scenario.link:
@@ -88,6 +85,23 @@ def neighbours(scenario: Scenario) -> dict[str, list[str]]:
             if b not in graph[a]:
                 graph[a].append(b)
     return graph
+
+
+def hearing(scenario: Scenario) -> dict[str, list[str]]:
+    """Of each radio those that it can talk to at time 0, in station order: within reach, or heard
+    both ways where links were measured."""
+    radios = [station for station in scenario.station if station.radio]
+    if scenario.snr:
+        enough_db = reception_dbm(scenario.radio) - noise_dbm(scenario.radio)
+        heard = {(link.src, link.dst) for link in scenario.snr if link.at(0.0) >= enough_db}
+        both = heard & {link[::-1] for link in heard}
+        return {a.name: [b.name for b in radios if (a.name, b.name) in both] for a in radios}
+    places = [(station.name, station.place()) for station in radios]
+    reach = reach_m(scenario.radio) if places else 0.0
+    return {
+        a: [b for b, at_b in places if a != b and math.dist(at_a, at_b) <= reach]
+        for a, at_a in places
+    }
 
 
 def next_hops(graph: dict[str, list[str]], destination: str) -> dict[str, str]:

@@ -31,6 +31,10 @@ from hoplab.model.scenario.model import (
     Station,
     Topology,
 )
+from hoplab.model.scenario.powers import received_dbm
+from hoplab.model.scenario.radio import LAST_2_GHZ_CHANNEL
+from hoplab.model.scenario.reach import reach_m
+from hoplab.model.scenario.snr import Snr, load
 from hoplab.model.scenario.split import STAMP_BYTES
 from hoplab.model.scenario.stations import GENERATED
 from hoplab.model.scenario.traffic import PING_BYTES, PING_INTERVAL_S, PING_TIMEOUT_S, Draw
@@ -41,11 +45,14 @@ WARM_UP_S = {
     "dsr": 0.0,
     "batmand": 20.0,
     "babeld": 20.0,
-    "batman-adv": 64.0,
+    "batman-adv": 40.0,
+    "hwmp": 10.0,
     "own": 0.0,
 }
-"""Proactive protocols need several hello intervals before all routes of a 10-hop chain stand, and
-batman-adv's link qualities are means over its 64 last OGMs, one a second."""
+"""Proactive protocols need several hello intervals before all routes of a 10-hop chain stand:
+batman-adv's took 35 s at most under 16 seeds."""
+BGSCAN_S = (2, 60)
+"""Between scans where the signal is weak, and where it is not."""
 ASSOCIATION_S = (4.0, 0.5)
 """In which access points begin, and each client scans, associates and agrees on a key, which takes
 0.15 s on an idle channel."""
@@ -78,15 +85,16 @@ def resolve(scenario: Scenario, folder: Path = Path(), walk: Walk = no_walk) -> 
     Raises `ScenarioError` where parts contradict each other.
     """
     stations, links = _network(scenario, folder, walk)
-    radio = radio_with_profile(scenario.radio)
+    radio, measured = _measured(radio_with_profile(scenario.radio), scenario, folder)
     stations = tuple(_equipped(_placed(station), radio) for station in stations)
     resolved = scenario.model_copy(
         update={
             "topology": Topology(),
             "station": stations,
             "link": links,
-            "cell": tuple(_cell(cell, i) for i, cell in enumerate(scenario.cell)),
+            "cell": tuple(_cell(cell, i, radio) for i, cell in enumerate(scenario.cell)),
             "radio": radio,
+            "snr": measured,
             "routing": _with_preset(scenario.routing),
             "warm_up_s": _warm_up_s(scenario) if scenario.warm_up_s is None else scenario.warm_up_s,
             "split": None,
@@ -117,9 +125,26 @@ def _warm_up_s(scenario: Scenario) -> float:
     return warm_up_s
 
 
-def _cell(cell: Cell, index: int) -> Cell:
+def _cell(cell: Cell, index: int, radio: Radio) -> Cell:
     name = cell.name or f"cell{index}"
-    return cell.model_copy(update={"name": name, "ssid": cell.ssid or name})
+    update: dict[str, object] = {"name": name, "ssid": cell.ssid or name}
+    if cell.roaming is not None:
+        half_dbm = round(received_dbm(radio, reach_m(radio) / 2))
+        update |= {
+            "bgscan_dbm": half_dbm if cell.bgscan_dbm is None else cell.bgscan_dbm,
+            "bgscan_short_s": cell.bgscan_short_s or BGSCAN_S[0],
+            "bgscan_long_s": cell.bgscan_long_s or BGSCAN_S[1],
+        }
+    return cell.model_copy(update=update)
+
+
+def _measured(radio: Radio, scenario: Scenario, folder: Path) -> tuple[Radio, tuple[Snr, ...]]:
+    """Links as they were measured, read from the file that the radio's keys name."""
+    if radio.snr_trace is None:
+        return radio, scenario.snr
+    if scenario.snr:
+        raise ScenarioError("radio.snr_trace: gives the same as [[snr]]; remove one")
+    return radio.model_copy(update={"snr_trace": None}), load(folder / radio.snr_trace)
 
 
 def resolve_medium(medium: MediumFile) -> MediumFile:
@@ -136,8 +161,10 @@ def radio_with_profile(radio: Radio) -> Radio:
     """Every key that the scenario leaves open, from the profile's file."""
     path = PROFILES / f"{radio.profile}.toml"
     with path.open("rb") as file:
-        document = tomllib.load(file)["radio"]
-    given = radio.model_dump(exclude_unset=True, exclude_none=True)
+        tables = tomllib.load(file)
+    document, given = tables["radio"], radio.model_dump(exclude_unset=True, exclude_none=True)
+    if given.get("channel", document["channel"]) <= LAST_2_GHZ_CHANNEL:
+        document |= tables.get("at_2_ghz", {})
     for distance, power in (
         ("range_m", "rx_threshold_dbm"),
         ("carrier_sense_m", "cs_threshold_dbm"),

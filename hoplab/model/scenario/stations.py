@@ -45,7 +45,8 @@ class Queue(Table):
     """The output queue of each end of a wired link."""
 
     only: ClassVar[Conditions] = dict.fromkeys(
-        ("min_packets", "max_packets", "drop_probability", "packet_bytes"), ("kind", ("red",))
+        ("min_packets", "max_packets", "drop_probability", "packet_bytes", "ecn"),
+        ("kind", ("red",)),
     )
 
     kind: Literal["droptail", "red"] = key("droptail", "what is dropped: the last, or early")
@@ -55,6 +56,10 @@ class Queue(Table):
     drop_probability: Number = key(0.1, "RED's at max_packets", gt=0, le=1)
     packet_bytes: Integer = key(
         1000, "RED's mean packet, for the averaging weight", unit="octets", ge=40, le=65_535
+    )
+
+    ecn: Switch = key(
+        False, "RED marks packets whose ends know ECN (`tcp.ecn`) instead of dropping them early"
     )
 
     @model_validator(mode="after")
@@ -247,6 +252,13 @@ class Station(Placed):
         "data rate of a client with 802.11n, to and from it, where it is not that of `[radio]`",
         ge=0,
         le=15,
+    )
+    airtime_weight: Integer | None = key(
+        None,
+        'of a client with `radio.queue = "fq_codel"`: its part of what the access point sends, in '
+        "air time, is in proportion; 256 where it is not given, as in the kernel",
+        ge=1,
+        le=65_535,
     )
     port: Port | None = key(None, 'its radio, where `network.built_by` is "script"')
 

@@ -39,7 +39,7 @@ MAX_BUFFER_BYTES = 212_992
 
 
 class Elfn(Table):
-    """How connections stand by when they are told that their route failed (`docs/elfn.md`)."""
+    """How connections stand by when a notice says that their route failed (`docs/elfn.md`)."""
 
     probe_ms: Integer = key(2000, "between probes", unit="ms", ge=10, le=30_000)
     first_probe: Literal["rto", "interval"] = key(
@@ -74,6 +74,11 @@ class Tcp(Table):
     delayed_ack: Switch | None = key(None, "the kernel's where it is not given")
     min_rto_ms: Integer | None = key(
         None, "the kernel's 200 where it is not given", unit="ms", ge=1, le=60_000
+    )
+    ecn: Switch | None = key(
+        None,
+        "connections ask for ECN (RFC 3168), so that queues mark packets instead of dropping them; "
+        "linux only answers who asks, classic has none",
     )
     elfn: ElfnChoice = key(
         False, "stand by when a route fails: true, or a table with the keys of `[tcp.elfn]`"
@@ -153,6 +158,13 @@ class Flow(Table):
     )
     ip: Literal[4, 6] = key(
         4, "which version of IP; with 6 stations have addresses of IPv6 beside those of IPv4"
+    )
+    dscp: Integer | None = key(
+        None,
+        "differentiated services code point of its packets. The kernel takes the access category "
+        "from it (RFC 8325): 46 (EF) is voice, 34 (AF41) video, 8 (CS1) background",
+        ge=0,
+        le=63,
     )
     source: Name = key(..., "the station that sends")
     destination: Name = key(..., "the station that receives")
@@ -277,6 +289,11 @@ class Flow(Table):
     def transport(self) -> str:
         """What its packets are to IP: ``tcp``, ``udp`` or ``icmp``."""
         return {"ping": "icmp", "rr": "tcp"}.get(self.protocol, self.protocol)
+
+    @property
+    def traffic_class(self) -> int:
+        """The octet of IP's header with the code point in it; ECN is the kernel's own."""
+        return (self.dscp or 0) << 2
 
     @property
     def is_exchange(self) -> bool:

@@ -29,7 +29,7 @@ def figures(results: Results) -> dict[str, Any]:
     events = [event for event in results.rows("events") if event["t_s"] is not None]
     return {
         "duration_s": scenario.duration_s,
-        "marks": _marks(scenario),
+        "marks": _marks(scenario) + _handovers(results),
         "panels": _panels(results, [str(flow.name) for flow in scenario.flow]),
         "events": [
             {
@@ -57,6 +57,14 @@ def _marks(scenario: Scenario) -> Rows:
                 marks.pop()
         marks.append(mark)
     return marks
+
+
+def _handovers(results: Results) -> Rows:
+    """When a client's packets begin to go by way of another access point."""
+    return [
+        {"t": row["first_s"], "kind": f"goes to {row['new']}", "what": row["node"]}
+        for row in results.rows("handovers")
+    ]
 
 
 def _scenario(results: Results) -> Scenario:
@@ -87,7 +95,7 @@ def _panels(results: Results, order: list[str]) -> Rows:
     for row in sampled:
         if row["flow"] in shown:
             lines.add("tcp", row)
-    for table in ("exchanges", "queues"):
+    for table in ("exchanges", "queues", "wifi_queues"):
         for row in results.rows(table):
             lines.add(table, row)
     for name, rows in _grouped(results.rows("packets"), "flow").items():
@@ -105,8 +113,8 @@ def _shown(sampled: Rows, flows: list[str]) -> set[str]:
 def _map(results: Results, scenario: Scenario) -> dict[str, Any]:
     return {
         "stations": _tracks(results, scenario),
-        # Of a script's network nobody has told it.
-        "range_m": None if scenario.is_found else scenario.radio.range_m,
+        # Unknown of a script's network, and of no meaning where links are measured.
+        "range_m": None if scenario.is_found or scenario.snr else scenario.radio.range_m,
         "wired": [list(link.ends) for link in scenario.link],
         "links": [
             {

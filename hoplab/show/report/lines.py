@@ -140,6 +140,7 @@ class Lines:
         self._flows: dict[str, _Flow] = {}
         self._exchanges: dict[str, Line] = {}
         self._queues: dict[str, Line] = {}
+        self._waiting: dict[str, Line] = {}
         self._of_packets: tuple[list[Line], list[Line]] = ([], [])
 
     def add(self, table: str, row: Row) -> None:
@@ -159,6 +160,11 @@ class Lines:
             if name not in self._queues:
                 self._queues[name] = Line(name, limit=self._limit)
             self._queues[name].add(float(row["t_s"]), row["backlog_packets"])
+        elif table == "wifi_queues":
+            name = f"{row['node']} to {row['peer']}, {row['category']}"
+            if name not in self._waiting:
+                self._waiting[name] = Line(name, limit=self._limit)
+            self._waiting[name].add(float(row["t_s"]), row["backlog_packets"])
 
     def add_packets(self, name: str, rows: list[dict[str, Any]]) -> None:
         """All packets of a flow, once the run is over: its delay, and the goodput of a flow
@@ -238,7 +244,8 @@ class Lines:
                 "From each echo or request to the end of its reply; a gap where none came.",
             ),
             _panel("One-way delay", "ms", self._sorted(delay), "Of each packet that arrived."),
-            self._queue_panel(),
+            _queue_panel("Queue", "wired", "interfaces", self._queues),
+            _queue_panel("Wi-Fi queue", "Wi-Fi", "queues", self._waiting),
         ]
         return [panel for panel in panels if panel["lines"]]
 
@@ -246,13 +253,14 @@ class Lines:
         last = len(self._order)
         return sorted(lines, key=lambda line: self._order.get(line.group, last))
 
-    def _queue_panel(self) -> dict[str, Any]:
-        used = [line for line in self._queues.values() if any(line.y)]
-        used.sort(key=lambda line: -max(value or 0 for value in line.y))
-        note = "Wired interfaces whose queue was ever in use."
-        if len(used) > MAX_QUEUES:
-            note = f"The {MAX_QUEUES} fullest of {len(used)} wired queues."
-        return _panel("Queue", "packets", used[:MAX_QUEUES], note)
+
+def _queue_panel(title: str, kind: str, what: str, lines: dict[str, Line]) -> dict[str, Any]:
+    used = [line for line in lines.values() if any(line.y)]
+    used.sort(key=lambda line: -max(value or 0 for value in line.y))
+    note = f"{kind[0].upper()}{kind[1:]} {what} in which packets ever waited."
+    if len(used) > MAX_QUEUES:
+        note = f"The {MAX_QUEUES} fullest of {len(used)} {kind} queues."
+    return _panel(title, "packets", used[:MAX_QUEUES], note)
 
 
 def _panel(title: str, unit: str, lines: list[Line], note: str) -> dict[str, Any]:

@@ -98,7 +98,10 @@ def _page(results: Results) -> str:
             connections=results.rows("connections")[:MAX_ROWS],
             connections_left_out=max(0, len(results.rows("connections")) - MAX_ROWS),
             most_drawn=MAX_CONNECTIONS,
-            queues=_queues(results.rows("queues")),
+            handovers=results.rows("handovers")[:MAX_ROWS],
+            handovers_left_out=max(0, len(results.rows("handovers")) - MAX_ROWS),
+            queues=_queues(results.rows("queues"), "node", "interface"),
+            wifi_queues=_queues(results.rows("wifi_queues"), "node", "peer", "category"),
             splits=_splits(results.rows("split")),
             event_rows=data["events"][:MAX_ROWS],
             event_count=len(data["events"]) + data["events_left_out"],
@@ -214,22 +217,18 @@ def _airtime(radios: list[dict[str, Any]], duration_s: float) -> list[dict[str, 
     return shares if widest else []
 
 
-def _queues(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Per wired interface: packets sent, drops, mean and largest backlog."""
-    found: dict[tuple[str, str], dict[str, Any]] = {}
+def _queues(rows: list[dict[str, Any]], *keys: str) -> list[dict[str, Any]]:
+    """Per queue, which ``keys`` name: its last counts, mean and largest backlog."""
+    found: dict[tuple[str, ...], dict[str, Any]] = {}
     for row in rows:
-        queue = found.setdefault(
-            (row["node"], row["interface"]), {"count": 0, "sum": 0, "largest": 0}
-        )
+        name = tuple(str(row[key]) for key in keys)
+        queue = found.setdefault(name, {"count": 0, "sum": 0, "largest": 0})
         backlog = row["backlog_packets"] or 0
         queue["count"] += 1
         queue["sum"] += backlog
         queue["largest"] = max(queue["largest"], backlog)
-        queue["sent"], queue["drops"] = row["sent_packets"], row["drops"]
-    return [
-        {"node": node, "interface": interface, "mean": queue["sum"] / queue["count"], **queue}
-        for (node, interface), queue in sorted(found.items())
-    ]
+        queue["last"] = row
+    return [{"mean": queue["sum"] / queue["count"], **queue} for _, queue in sorted(found.items())]
 
 
 def _programs(scenario: Mapping[str, Any], events: list[dict[str, Any]]) -> list[dict[str, Any]]:

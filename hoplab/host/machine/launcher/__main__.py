@@ -6,7 +6,7 @@ inside; between fork and exec of a process with threads, Python must not run.
 This one has a single thread. Isolated and without site (``python -I -S``) it starts in 20 ms:
 
     launcher '{"parent": …, "core": …, "confinement": …, "writable": […],
-              "readable": […], "command": […]}'
+              "readable": […], "line": …, "command": […]}'
     launcher --facts      say what is to be had of it
 """
 
@@ -24,6 +24,9 @@ import confine  # type: ignore[import-not-found]  # beside this file; no package
 CONSOLE_FD = 3
 """Kernel messages have a channel of their own, so that they mix with nobody's output."""
 CONSOLE_LOG = "console.log"
+LINE_FD = 20
+"""The end of the line to a session, or to who decides at a run's steps: con3, or HOST_DESCRIPTOR of
+kernel-modules/guest/medium/hoplab_host.c."""
 PR_SET_PDEATHSIG = 1
 ENVIRONMENT = {
     "HOME": "/proc/self/cwd",
@@ -45,6 +48,8 @@ def main(argument: str) -> None:
     os.dup2(console, CONSOLE_FD)
     os.set_inheritable(CONSOLE_FD, True)  # it may have been the same one
     try:
+        if wanted.get("line") is not None:
+            os.dup2(wanted["line"], LINE_FD)
         signal.pthread_sigmask(signal.SIG_SETMASK, set())
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != wanted["parent"]:

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A scenario as an environment of Gymnasium's: an agent decides, virtual time goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+from hoplab.front import api
+from hoplab.front.agents.actions import Action, Goes, Window
+from hoplab.front.agents.episode import Episode
+from hoplab.front.agents.fields import Field, Observer, field
+from hoplab.host.machine import select
+from hoplab.host.runs.kinds import Sealed
+from hoplab.host.runs.steps import Wanted
+from hoplab.model.errors import HoplabError, ScenarioError
+from hoplab.model.scenario.model import Scenario
+
+Observation = dict[str, np.ndarray[Any, Any]]
+Reward = Callable[[Observation], float]
+ONLY = ""
+"""The name of an action that stands alone."""
+LARGEST_SEED = 2**31 - 1
+DELIVERED = "tcp.{}.delivered_bytes/s"
+
+
+class ScenarioEnv(gymnasium.Env[dict[str, Any], Any]):
+    """A run of ``scenario`` is an episode; a step is ``step_s`` of its virtual time.
+
+    While the agent thinks no virtual time passes: the guest waits in one read of the host. So the
+    same seed and actions give the same run to the byte, whose ``digest`` is in the last ``info``.
+
+    ``scenario`` and ``set`` are as those of `hoplab.run`. ``action`` is one action, or several by
+    names. ``observe`` names numbers of the run's samples (``tcp.flow0.cwnd``; with ``/s`` how fast
+    it grows); without it, the rate at which each TCP flow delivers. ``reward`` makes a step's
+    reward of the observation; without it, it is what all TCP flows have delivered in Mbit/s.
+    ``folder`` keeps the runs, numbered from 1; without it they vanish.
+
+    Raises `ScenarioError` for a mistake in any of that, and at a step for what cannot be done; the
+    `HoplabError` of a run that breaks.
+    """
+
+    metadata = {"render_modes": []}  # noqa: RUF012 - Gymnasium's own
+
+    def __init__(
+        self,
+        scenario: Scenario | str | Path | Mapping[str, Any],
+        action: Action | Mapping[str, Action],
+        *,
+        step_s: float = 1.0,
+        observe: Sequence[str] | None = None,
+        reward: Reward | None = None,
+        set: Mapping[str, Any] | None = None,
+        folder: str | Path | None = None,
+    ) -> None:
+        self.scenario = api.resolved_scenario(scenario, None, set or {})
+        self._step_s = _checked_step(step_s, self.scenario)
+        self._actions = dict(action) if isinstance(action, Mapping) else {ONLY: action}
+        for one in self._actions.values():
+            one.check(self.scenario)
+        _require_apart(self._actions.values())
+        told, delivered = _fields(observe, self.scenario)
+        self._fields = {one.name: one for one in (*told, *delivered)}
+        self._told = [one.name for one in told]
+        self._delivered = [one.name for one in delivered]
+        self._reward = reward
+        self._folder = None if folder is None else Path(folder)
+        self._machine = select.chosen()
+        Sealed(self._machine).require(self.scenario)
+        self._episode: Episode | None = None
+        self._observer = Observer((), (), ())
+        self._last: dict[str, Any] = {}
+        self._number = 0
+        self.action_space = (
+            self._actions[ONLY].space
+            if ONLY in self._actions
+            else spaces.Dict({name: one.space for name, one in self._actions.items()})
+        )
+        self.observation_space = spaces.Dict({one.name: one.space for one in told})
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Start a run with ``seed``; without one, with the scenario's the first time, then with one
+        that follows from the last that was given. Returns what is observed at time 0."""
+        first = self._number == 0
+        if seed is None and first:
+            seed = self.scenario.seed
+        super().reset(seed=seed)
+        chosen = seed if seed is not None else int(self.np_random.integers(1, LARGEST_SEED))
+        self._end()
+        self._number += 1
+        flows = [one.flow for one in self._actions.values() if isinstance(one, Goes)]
+        planned = [str(flow.name) for flow in self.scenario.flow]
+        self._observer = Observer(self._fields.values(), flows, planned)
+        self._last = {}
+        self._episode = Episode(
+            self.scenario.model_copy(update={"seed": chosen}),
+            self._machine,
+            Wanted(
+                self._step_s,
+                [one.flow for one in self._actions.values() if isinstance(one, Window)],
+                flows,
+                any(one.for_medium for one in self._actions.values()),
+            ),
+            self._observer.take,
+            None if self._folder is None else self._folder / f"{self._number:04}",
+        )
+        at_s = self._episode.reached()
+        assert at_s is not None
+        observation, _, info = self._seen(at_s)
+        return observation, {**info, "seed": chosen}
+
+    def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Decide, and let ``step_s`` pass; the last step of a run is truncated, with its ``digest``
+        and ``warnings`` in ``info``, and its ``folder`` where it is kept."""
+        if self._episode is None:
+            raise HoplabError("step: there is no run; call reset first")
+        self._episode.go_on(list(self._requests(action)))
+        at_s = self._episode.reached()
+        if at_s is not None:
+            observation, reward, info = self._seen(at_s)
+            return observation, reward, False, False, info
+        observation, reward, info = self._seen(self.scenario.duration_s)
+        manifest = self._episode.manifest
+        assert manifest is not None
+        info |= {"digest": manifest.digest, "warnings": manifest.verdict.warnings}
+        if self._folder is not None:
+            info["folder"] = str(self._episode.folder)
+        self._end()
+        return observation, reward, False, True, info
+
+    def close(self) -> None:
+        """End the run that goes on, if one does."""
+        self._end()
+        super().close()
+
+    def _end(self) -> None:
+        if self._episode is not None:
+            self._episode.close()
+            self._episode = None
+
+    def _requests(self, action: Any) -> Iterator[dict[str, Any]]:
+        """Of what has changed since the last step."""
+        values = {ONLY: action} if ONLY in self._actions else action
+        for name, one in self._actions.items():
+            if not one.space.contains(values[name]):
+                what = f"action {name}" if name else "action"
+                raise ScenarioError(f"{what}: {values[name]!r:.60} is not in {one.space}")
+            request = one.request(values[name])
+            if self._last.get(name) != request:
+                self._last[name] = request
+                yield request
+
+    def _seen(self, at_s: float) -> tuple[Observation, float, dict[str, Any]]:
+        found, missing = self._observer.observe(at_s)
+        observation = {name: found[name] for name in self._told}
+        if self._reward is None:
+            reward = sum(float(found[name][0]) for name in self._delivered) * 8e-6
+        else:
+            reward = float(self._reward(observation))
+        told = [name for name in missing if name in observation]
+        return observation, reward, {"t_s": at_s, "missing": told}
+
+
+def _checked_step(step_s: float, scenario: Scenario) -> float:
+    interval_s = scenario.measure.interval_s
+    if not interval_s <= step_s <= scenario.duration_s:
+        raise ScenarioError(
+            f"step_s: {step_s:g}; expected at least measure.interval_s, {interval_s:g}, since "
+            f"there is nothing new before, and at most duration_s, {scenario.duration_s:g}"
+        )
+    return float(step_s)
+
+
+def _require_apart(actions: Any) -> None:
+    seen = set()
+    for one in actions:
+        about = tuple(map(str, (type(one).__name__, *_subject(one))))
+        if about in seen:
+            raise ScenarioError(f"action: {' '.join(about)} is there twice")
+        seen.add(about)
+
+
+def _subject(one: Action) -> Iterator[Any]:
+    for key in ("flow", "station", "src", "dst", "destination"):
+        if (value := getattr(one, key, None)) is not None:
+            yield value
+
+
+def _fields(observe: Sequence[str] | None, scenario: Scenario) -> tuple[list[Field], list[Field]]:
+    """The fields to be told, and those that the reward is made of where nobody names another."""
+    delivered = [
+        field(DELIVERED.format(flow.name), scenario)
+        for flow in scenario.flow
+        if flow.protocol == "tcp"
+    ]
+    told = delivered if observe is None else [field(name, scenario) for name in observe]
+    if not told:
+        raise ScenarioError("observe: no field, and no flow of TCP to tell of; name at least one")
+    return told, delivered

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One run that an agent leads, in a thread of its own."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from hoplab.host.machine.sealed import Machine
+from hoplab.host.results.manifest import Manifest
+from hoplab.host.runs.kinds import Sealed
+from hoplab.host.runs.launch import RunRequest, perform
+from hoplab.host.runs.steps import Steps, Wanted
+from hoplab.host.stream.follow import Follower
+from hoplab.host.stream.sink import Batch
+from hoplab.model.errors import HoplabError
+from hoplab.model.scenario.model import Scenario
+
+
+class Episode:
+    """From time 0 to the scenario's end, unless it is `close`d before."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        machine: Machine,
+        wanted: Wanted,
+        take: Callable[[Batch], None],
+        folder: Path | None = None,
+    ) -> None:
+        """Start it. ``take`` is given its samples; they are kept where there is a ``folder``."""
+        self.manifest: Manifest | None = None
+        """Once it has come to its end."""
+        self._failure: BaseException | None = None
+        self._temporary = None if folder else tempfile.TemporaryDirectory(prefix="hoplab-episode-")
+        self.folder = folder or Path(str(self._temporary and self._temporary.name)) / "run"
+        self._follower = Follower(self.folder, scenario.duration_s, take)
+        self._steps = Steps(wanted)
+        request = RunRequest(scenario, Sealed(machine, self._steps), out=self.folder)
+        self._thread = threading.Thread(
+            target=self._perform, args=(request,), name="episode", daemon=True
+        )
+        self._thread.start()
+
+    def reached(self) -> float | None:
+        """The time of its next step in s, with all samples until then taken; None at its end.
+        Raises what the run raises, and `ScenarioError` for a request that was refused."""
+        at_s = self._steps.reached()
+        if at_s is None:
+            self._thread.join()
+        while self._follower.poll():
+            pass
+        if at_s is None and self._failure is not None:
+            raise self._failure
+        return at_s
+
+    def go_on(self, requests: Sequence[dict[str, Any]]) -> None:
+        """Have them done, and the run go on to its next step."""
+        self._steps.go_on(requests)
+
+    def close(self) -> None:
+        """End it, wherever it is."""
+        self._steps.close()
+        self._thread.join()
+        self._follower.close()
+        if self._temporary is not None:
+            self._temporary.cleanup()
+
+    def _perform(self, request: RunRequest) -> None:
+        try:
+            self.manifest = perform(request)
+        except HoplabError as error:
+            self._failure = error
+        except BaseException as error:  # a defect; whoever waits for a step is told of it
+            self._failure = error
+        finally:
+            self._steps.close()

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Flows that an agent starts and ends (`hoplab.guest.lab.stepped`)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from hoplab.guest.lab.acts import Acts
+from hoplab.guest.lab.built import Built
+from hoplab.guest.lab.cleanup import CleanUp
+from hoplab.guest.lab.runtime import Going, Runtime
+from hoplab.guest.lab.session import as_gone, listens
+from hoplab.model.errors import ScenarioError
+from hoplab.model.scenario.keys import MAX_DURATION_S
+from hoplab.model.scenario.model import Scenario
+from hoplab.model.scenario.plan import plan
+from hoplab.model.scenario.traffic import MAX_FLOWS
+
+LOOK_S = 0.001
+"""Between two looks whether a server listens; of virtual time, so that a run repeats."""
+LISTEN_S = 5.0
+
+
+class FlowSwitch:
+    """Starts and ends the flows of these ``names``. One that goes again is another flow to the
+    tables, since its counts begin anew, as at a live page (`hoplab.guest.lab.session`)."""
+
+    def __init__(
+        self, built: Built, runtime: Runtime, acts: Acts, names: Sequence[str], undo: CleanUp
+    ) -> None:
+        self.names = frozenset(names)
+        self._built = built
+        self._runtime = runtime
+        self._acts = acts
+        self._undo = undo
+        self._scenario = built.plan.scenario
+        self._current = {name: name for name in names}
+        """Of each flow, the name that it goes by now."""
+        acts.add("start", self._start)
+        acts.add("stop", self._stop)
+
+    def end(self, name: str, t_s: float) -> None:
+        """End the flow if it goes."""
+        going = self._going(name)
+        if going.begin_s is not None and going.end_s is None:
+            self._runtime.end_flow(going, t_s)
+            source = going.conversation.flow.source
+            self._runtime.event(t_s, source, "flow-stop", going.conversation.name)
+
+    def as_gone(self) -> Scenario:
+        """The scenario with the times at which flows went."""
+        end_s = self._scenario.duration_s
+        others = {str(flow.name) for flow in self._built.plan.scenario.flow} - self.names
+        flows = tuple(
+            flow if flow.name in others else as_gone(self._runtime.going[str(flow.name)], end_s)
+            for flow in self._scenario.flow
+        )
+        return self._scenario.model_copy(update={"flow": flows})
+
+    def _going(self, name: str) -> Going:
+        return self._runtime.going[self._current[name]]
+
+    def _start(self, given: dict[str, Any], t_s: float) -> None:
+        name = self._known(given)
+        going = self._going(name)
+        if going.end_s is not None:
+            going = self._again(name)
+            self._runtime.start_client(going, round(self._runtime.clock.now_s(), 9))
+        elif going.begin_s is None:
+            self._runtime.start_client(going, t_s)
+
+    def _stop(self, given: dict[str, Any], t_s: float) -> None:
+        self.end(self._known(given), t_s)
+
+    def _known(self, given: dict[str, Any]) -> str:
+        name = given.get("flow")
+        if not isinstance(name, str) or name not in self.names:
+            raise ScenarioError(f"flow: {name!r:.40} is none that the agent was to start and end")
+        return name
+
+    def _again(self, name: str) -> Going:
+        """A flow like ``name`` whose server listens."""
+        if len(self._scenario.flow) >= MAX_FLOWS:
+            raise ScenarioError(f"flow {name}: a run has at most {MAX_FLOWS} flows")
+        base = next(flow for flow in self._scenario.flow if flow.name == name)
+        taken = {str(flow.name) for flow in self._scenario.flow}
+        numbers = (f"{name[:27]}-{n}" for n in range(2, MAX_FLOWS + 2))
+        other = next(free for free in numbers if free not in taken)
+        times = {"name": other, "start_s": 0.0, "stop_s": MAX_DURATION_S}
+        flow = base.model_copy(update=times)
+        self._scenario = self._scenario.model_copy(update={"flow": (*self._scenario.flow, flow)})
+        whole = plan(self._scenario.model_copy(update={"duration_s": MAX_DURATION_S}))
+        conversation = next(c for c in whole.conversations if c.name == other)
+        self._built.prepare(conversation, self._undo.later)
+        self._runtime.standby.follow(conversation)
+        if conversation in whole.followed:
+            self._runtime.captures.follow(conversation, self._built.out)
+        if self._acts.follows_window(name):
+            self._acts.follow_window(conversation, name)
+        going = self._runtime.start_server(conversation)
+        deadline_s = time.monotonic() + LISTEN_S
+        while not listens(conversation) and time.monotonic() < deadline_s:
+            time.sleep(LOOK_S)
+        self._current[name] = other
+        return going

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A planned run in virtual time that stops at each step and asks the host how to go on.
+
+``python -m hoplab.guest.lab.stepped FOLDER`` is as `hoplab.guest.lab`. The host talks to it at
+`HOST`, in lines of JSON. First it says what it is going to do::
+
+    {"step_s": 0.5, "windows": ["flow0"], "flows": [], "medium": true}
+
+At each step, time 0 the first, this says ``{"at": t_s}`` and reads the answer, in which the guest's
+kernel as a whole waits, and virtual time with it: ``{"acts": [{"do": …}, …]}``. What cannot be done
+is answered by ``{"refused": reason}``, and asked for once more.
+"""
+
+from __future__ import annotations
+
+import gc
+
+# As `hoplab.guest.lab.__main__` has it.
+gc.disable()
+
+import heapq  # noqa: E402
+import json  # noqa: E402
+import math  # noqa: E402
+import os  # noqa: E402
+import sys  # noqa: E402
+from collections.abc import Iterator  # noqa: E402
+from dataclasses import dataclass  # noqa: E402
+from functools import partial  # noqa: E402
+from pathlib import Path  # noqa: E402
+from typing import Any  # noqa: E402
+
+from hoplab.guest.lab import job  # noqa: E402
+from hoplab.guest.lab.account import Account  # noqa: E402
+from hoplab.guest.lab.acts import Acts  # noqa: E402
+from hoplab.guest.lab.cleanup import CleanUp  # noqa: E402
+from hoplab.guest.lab.flow_switch import FlowSwitch  # noqa: E402
+from hoplab.guest.lab.planned import Planned, begun  # noqa: E402
+from hoplab.guest.lab.runtime import Action, Going, Runtime  # noqa: E402
+from hoplab.guest.lab.started import Started  # noqa: E402
+from hoplab.guest.system import signals  # noqa: E402
+from hoplab.guest.system.note import NOTES  # noqa: E402
+from hoplab.model.errors import GuestFailed, HoplabError, MissingTool  # noqa: E402
+
+HOST = "/dev/hoplab-host"
+"""See kernel-modules/guest/medium/hoplab_host.c."""
+AT_ONCE = 1 << 16
+LEFT = "the agent left"
+
+
+class HostLine:
+    """Lines of JSON to and from the host."""
+
+    def __init__(self) -> None:
+        self._descriptor = os.open(HOST, os.O_RDWR | os.O_CLOEXEC)
+        self._rest = b""
+
+    def say(self, **what: Any) -> None:
+        """Tell the host."""
+        data = (json.dumps(what, separators=(",", ":")) + "\n").encode()
+        while data:
+            data = data[os.write(self._descriptor, data) :]
+
+    def hear(self) -> dict[str, Any]:
+        """The host's next line; no virtual time passes until it comes. Raises `GuestFailed` where
+        none will."""
+        while b"\n" not in self._rest:
+            came = os.read(self._descriptor, AT_ONCE)
+            if not came:
+                raise GuestFailed(LEFT)
+            self._rest += came
+        line, _, self._rest = self._rest.partition(b"\n")
+        heard = json.loads(line)
+        assert isinstance(heard, dict)
+        return heard
+
+
+class Stepped(Planned):
+    """A plan with steps in between."""
+
+    def __init__(self, stage: Started, undo: CleanUp, line: HostLine, asked: _Asked) -> None:
+        runtime = Runtime(stage, undo, alone=True)
+        super().__init__(stage.built.plan, runtime)
+        self._built = stage.built
+        self._line = line
+        self._step_s = asked.step_s
+        self._acts = Acts(stage, runtime, asked.control, undo)
+        self._acts.follow_windows(asked.windows)
+        self._flows = FlowSwitch(stage.built, runtime, self._acts, asked.flows, undo)
+
+    def follow(self) -> None:
+        super().follow()
+        scenario = self._flows.as_gone()
+        if self._acts.events or self._flows.names:
+            done = scenario.model_copy(update={"event": (*scenario.event, *self._acts.events)})
+            text = done.model_dump_json(exclude_none=True, indent=1)
+            (self._built.out / "scenario.json").write_text(text, encoding="utf-8")
+
+    def _agenda(self) -> Iterator[tuple[float, Action]]:
+        """A step comes after all else of its time, but for the first."""
+        yield 0.0, self._step
+        # The step need not divide the duration.
+        count = math.ceil(self._plan.scenario.duration_s / self._step_s - 1e-9)
+        steps = ((round(n * self._step_s, 9), self._step) for n in range(1, count))
+        yield from heapq.merge(super()._agenda(), steps, key=lambda entry: entry[0])
+
+    def _starter(self, going: Going) -> Action:
+        """The agent starts its flows by itself."""
+        return _pass if going.conversation.name in self._flows.names else super()._starter(going)
+
+    def _stopper(self, going: Going) -> Action:
+        if going.conversation.name not in self._flows.names:
+            return super()._stopper(going)
+
+        def stop(t_s: float) -> None:
+            if t_s >= self._plan.scenario.duration_s:
+                self._watch(t_s)
+                self._flows.end(going.conversation.name, t_s)
+
+        return stop
+
+    def _step(self, t_s: float) -> None:
+        self._line.say(at=t_s)
+        while True:
+            requests = self._line.hear()["acts"]
+            try:
+                for request in requests:
+                    self._acts.do(request, t_s)
+                return
+            except HoplabError as error:
+                self._line.say(refused=str(error))
+
+
+def _pass(t_s: float) -> None:
+    """Nothing is due."""
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What the host wants of a run."""
+
+    step_s: float
+    windows: list[str]
+    flows: list[str]
+    control: Path | None
+
+
+def _arranged(line: HostLine, asked: _Asked, stage: Started, undo: CleanUp) -> Planned:
+    return begun(Stepped(stage, undo, line, asked), stage)
+
+
+def main(arguments: list[str]) -> int:
+    """``FOLDER``; returns the exit status."""
+    signals.raise_on_signals()
+    out = Path(arguments[0])
+    try:
+        line = HostLine()
+    except OSError as error:
+        lacking = f"machine: {HOST}: {error.strerror}; agents need one of this version of Hoplab"
+        (out / "raw").mkdir(exist_ok=True)
+        Account(MissingTool.exit_status, lacking).write(out)
+        return MissingTool.exit_status
+    wanted = line.hear()
+    control = NOTES / f"{os.getpid()}-medium" if wanted["medium"] else None
+    asked = _Asked(wanted["step_s"], wanted["windows"], wanted["flows"], control)
+    arrange = partial(_arranged, line, asked)
+    return job.perform(out, False, arrange=arrange, control=control)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

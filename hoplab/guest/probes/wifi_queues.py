@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Read mac80211's own queues of each station and access category, through nl80211."""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pyroute2 import IW
+
+from hoplab.guest.network.namespaces import inside
+from hoplab.model.errors import HoplabError
+from hoplab.model.records.writer import Records
+from hoplab.model.scenario.plan import WIRELESS, Plan
+
+NETLINK_GENERIC = 16
+NLM_F_REQUEST, NLM_F_DUMP = 1, 0x300
+NLMSG_ERROR, NLMSG_DONE = 2, 3
+NL80211_CMD_GET_STATION = 17
+NL80211_ATTR_IFINDEX, NL80211_ATTR_MAC, NL80211_ATTR_STA_INFO = 3, 6, 21
+NL80211_STA_INFO_TID_STATS = 31
+NL80211_TID_STATS_TXQ_STATS = 6
+COLUMNS = {
+    1: "backlog_bytes",
+    2: "backlog_packets",
+    4: "drops",
+    5: "marks",
+    6: "overflows",
+    9: "sent_bytes",
+    10: "sent_packets",
+}
+"""Attributes of a queue (enum nl80211_txq_stats, linux/nl80211.h)."""
+CATEGORY_OF_TID = (
+    *("best-effort", "background", "background", "best-effort"),
+    *("video", "video", "voice", "voice"),
+)
+"""By user priority (IEEE 802.11-2020 table 10-1)."""
+HEADER = struct.Struct("=IHHII")
+GENERIC = struct.Struct("=BBH")
+ATTRIBUTE = struct.Struct("=HH")
+KIND = 0x3FFF
+"""Of an attribute's type, without the flags of nesting and byte order."""
+LARGEST_ANSWER = 1 << 16
+
+Attributes = Iterator[tuple[int, memoryview]]
+Counts = dict[str, int]
+
+
+class WifiQueues:
+    """Where packets wait with `radio.queue = "fq_codel"`: table `wifi_queues`.
+
+    A queue has rows from its first packet on. A general netlink library takes every answer apart,
+    so only what the table keeps is read; a radio costs two calls a sample.
+    """
+
+    def __init__(self, plan: Plan, records: Records) -> None:
+        self._records = records
+        self._names = {bytes.fromhex(mac.replace(":", "")): n for n, mac in plan.mac.items()}
+        self._radios = {name: _Radio(name) for name in plan.radios}
+        self._sent: dict[tuple[str, str, str], tuple[float, int]] = {}
+
+    def sample(self, t_s: float) -> None:
+        """A row for every queue that was ever in use."""
+        for node, radio in self._radios.items():
+            for mac, categories in radio.queues():
+                for category, counts in categories.items():
+                    if counts["sent_packets"] or counts["backlog_packets"]:
+                        self._add(t_s, node, self._names.get(mac, mac.hex(":")), category, counts)
+
+    def close(self) -> None:
+        for radio in self._radios.values():
+            radio.close()
+
+    def _add(self, t_s: float, node: str, peer: str, category: str, counts: Counts) -> None:
+        key = (node, peer, category)
+        before_s, before = self._sent.get(key, (t_s, counts["sent_bytes"]))
+        self._sent[key] = (t_s, counts["sent_bytes"])
+        left = counts["sent_bytes"] - before
+        self._records.add(
+            "wifi_queues",
+            t_s=round(t_s, 6),
+            node=node,
+            peer=peer,
+            category=category,
+            # Little's law: what waits, over the rate at which it leaves.
+            sojourn_ms=1000 * counts["backlog_bytes"] * (t_s - before_s) / left if left else None,
+            **counts,
+        )
+
+
+class _Radio:
+    """The stations that a station's radio knows."""
+
+    def __init__(self, station: str) -> None:
+        with inside(station):
+            index = socket.if_nametoindex(WIRELESS)
+            with IW() as iw:
+                family = iw.prid
+            self._socket = socket.socket(
+                socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, NETLINK_GENERIC
+            )
+        self._socket.bind((0, 0))
+        body = GENERIC.pack(NL80211_CMD_GET_STATION, 0, 0)
+        body += ATTRIBUTE.pack(8, NL80211_ATTR_IFINDEX) + struct.pack("=I", index)
+        flags = NLM_F_REQUEST | NLM_F_DUMP
+        self._request = HEADER.pack(HEADER.size + len(body), family, flags, 0, 0) + body
+
+    def queues(self) -> Iterator[tuple[bytes, Mapping[str, Counts]]]:
+        """Each station's address, and what its queues of each access category have together."""
+        self._socket.send(self._request)
+        while True:
+            answer = memoryview(self._socket.recv(LARGEST_ANSWER))
+            at = 0
+            while at + HEADER.size <= len(answer):
+                length, kind, *_ = HEADER.unpack_from(answer, at)
+                message = answer[at + HEADER.size : at + length]
+                if kind == NLMSG_DONE:
+                    return
+                if kind == NLMSG_ERROR:
+                    code = -struct.unpack_from("=i", message)[0]
+                    raise HoplabError(f"nl80211: the kernel refuses: {os.strerror(code)}")
+                yield _station(message[GENERIC.size :])
+                at += _aligned(length)
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+def _aligned(length: int) -> int:
+    return (length + 3) & ~3
+
+
+def _attributes(data: memoryview) -> Attributes:
+    at = 0
+    while at + ATTRIBUTE.size <= len(data):
+        length, kind = ATTRIBUTE.unpack_from(data, at)
+        if length < ATTRIBUTE.size:
+            return
+        yield kind & KIND, data[at + ATTRIBUTE.size : at + length]
+        at += _aligned(length)
+
+
+def _station(message: memoryview) -> tuple[bytes, Mapping[str, Counts]]:
+    mac = b""
+    found: dict[str, Any] = {}
+    for kind, value in _attributes(message):
+        if kind == NL80211_ATTR_MAC:
+            mac = bytes(value)
+        elif kind == NL80211_ATTR_STA_INFO:
+            info = dict(_attributes(value))
+            found = _categories(info.get(NL80211_STA_INFO_TID_STATS, memoryview(b"")))
+    return mac, found
+
+
+def _categories(tids: memoryview) -> dict[str, Counts]:
+    """Of the user priorities of an access category together."""
+    found: dict[str, Counts] = {}
+    for number, stats in _attributes(tids):
+        queue = dict(_attributes(stats)).get(NL80211_TID_STATS_TXQ_STATS)
+        # Attribute 1 is TID 0; those above 7 are not by priority, and Linux uses none of them.
+        if queue is None or number > len(CATEGORY_OF_TID):
+            continue
+        counts = found.setdefault(CATEGORY_OF_TID[number - 1], dict.fromkeys(COLUMNS.values(), 0))
+        for kind, value in _attributes(queue):
+            if kind in COLUMNS:
+                counts[COLUMNS[kind]] += int.from_bytes(value, "little")
+    return found

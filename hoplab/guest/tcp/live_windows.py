@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Window limits of TCP flows that change while these run, by a BPF program on the run's sockets.
+
+The limit is `snd_cwnd_clamp` (linux/bpf.h: TCP_BPF_SNDCWND_CLAMP), as that of
+`hoplab.guest.tcp.socket_settings`. It waits in a map until the program takes it: when the
+connection is established, or at its next measured round trip (BPF_SOCK_OPS_RTT_CB). The kernel
+then sets ssthresh to the limit too. A window that is larger shrinks with the next acknowledgement
+that would have it grow (`tcp_cong_avoid_ai`, `tcp_slow_start`); one that is smaller opens by slow
+start.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+
+from hoplab.guest.tcp.socket_settings import (
+    ACTIVE_ESTABLISHED,
+    HELPER_SETSOCKOPT,
+    OFFSET_LOCAL_PORT,
+    OFFSET_OP,
+    SOL_TCP,
+    TCP_BPF_SNDCWND_CLAMP,
+    Group,
+    attach,
+    bpf,
+    copy,
+    instruction,
+    load_word,
+    made,
+    put,
+    skip_unless_equal,
+)
+
+MAP_CREATE, MAP_UPDATE_ELEM = 0, 2
+MAP_TYPE_ARRAY = 2
+HELPER_MAP_LOOKUP_ELEM, HELPER_SOCK_OPS_CB_FLAGS_SET = 1, 59
+RTT_CALLBACK = 12
+RTT_CALLBACK_FLAG = 1 << 3
+"""BPF_SOCK_OPS_RTT_CB and BPF_SOCK_OPS_RTT_CB_FLAG."""
+WORD = 4
+CONTEXT, STACK = 6, 10
+"""Registers: where the program keeps its argument, and the frame's."""
+
+
+class LiveWindow:
+    """The limit of the connections from ``port``, until `close`."""
+
+    def __init__(self, port: int, group: Group | None) -> None:
+        """``group`` is the run's, where it has one; else one is made and entered."""
+        self._map = bpf(MAP_CREATE, struct.pack("<IIIII", MAP_TYPE_ARRAY, WORD, WORD, 1, 0))
+        program = _program(port, self._map)
+        self._owns = group is None
+        self.group = made(program) if group is None else group
+        if group is not None:
+            attach(group.folder, program)
+
+    def set(self, segments: int) -> None:
+        """The limit from the next round trip on."""
+        key = ctypes.create_string_buffer(bytes(WORD), WORD)
+        value = ctypes.create_string_buffer(struct.pack("<I", segments), WORD)
+        ends = ctypes.addressof(key), ctypes.addressof(value)
+        bpf(MAP_UPDATE_ELEM, struct.pack("<IIQQQ", self._map, 0, *ends, 0))
+
+    def close(self) -> None:
+        """Leave the group, if it was made here; the map goes with its last user."""
+        os.close(self._map)
+        if self._owns:
+            self.group.close()
+
+
+def _program(port: int, map_descriptor: int) -> bytes:
+    """What the kernel calls: take the limit that waits for this port, if one does."""
+    take = _take(map_descriptor)
+    ask = b"".join(
+        (
+            copy(1, CONTEXT),
+            put(2, RTT_CALLBACK_FLAG),
+            _call(HELPER_SOCK_OPS_CB_FLAGS_SET),
+            put(8, RTT_CALLBACK),
+        )
+    )
+    body = load_word(7, CONTEXT, OFFSET_LOCAL_PORT) + skip_unless_equal(7, port, take) + take
+    return b"".join(
+        (
+            copy(CONTEXT, 1),
+            load_word(8, CONTEXT, OFFSET_OP),
+            skip_unless_equal(8, ACTIVE_ESTABLISHED, ask),
+            ask,
+            skip_unless_equal(8, RTT_CALLBACK, body),
+            body,
+            put(0, 1),
+            instruction(0x95),
+        )
+    )
+
+
+def _take(map_descriptor: int) -> bytes:
+    """Have what waits in the map set, once."""
+    clear_and_set = b"".join(
+        (
+            instruction(0x63, STACK, 7, offset=-4),  # *(u32 *)(stack - 4) = r7
+            instruction(0x62, 0, offset=0, value=0),  # *(u32 *)(r0 + 0) = 0
+            copy(1, CONTEXT),
+            put(2, SOL_TCP),
+            put(3, TCP_BPF_SNDCWND_CLAMP),
+            copy(4, STACK),
+            instruction(0x07, 4, value=-4),
+            put(5, WORD),
+            _call(HELPER_SETSOCKOPT),
+        )
+    )
+    found = load_word(7, 0, 0) + _skip_if_zero(7, clear_and_set) + clear_and_set
+    return b"".join(
+        (
+            instruction(0x62, STACK, offset=-8, value=0),  # the map's only key
+            # The address of the map, in two instructions (BPF_PSEUDO_MAP_FD).
+            instruction(0x18, 1, 1, value=map_descriptor),
+            instruction(0),
+            copy(2, STACK),
+            instruction(0x07, 2, value=-8),
+            _call(HELPER_MAP_LOOKUP_ELEM),
+            _skip_if_zero(0, found),
+            found,
+        )
+    )
+
+
+def _call(helper: int) -> bytes:
+    return instruction(0x85, value=helper)
+
+
+def _skip_if_zero(register: int, skipped: bytes) -> bytes:
+    return instruction(0x15, register, offset=len(skipped) // 8)
