@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Print a line a figure, beside its reference; fail if one fails, or is missing.
 
-    python -m tests.validate [--json FILE] [--ns-2] [--expect] [PART…]
+    python -m tests.validate [--json FILE] [--ns-2] [--ns-3] [--expect] [PART…]
 
 A PART is one of `PARTS` or the beginning of one; without any, all. A figure is a mean over seeds
 with its 95 % interval: ``verdict name measured reference deviation limit``
 (`hoplab.many.study.figures` says what decides). "info" lines decide nothing. ``expected.txt`` lists
 the figures of each part: one that a part does not print any more has failed. ``--expect`` writes
-that list anew, ``--ns-2`` runs ns-2.35 instead of reading its recorded figures.
+that list anew, ``--ns-2`` runs ns-2.35 instead of reading its recorded figures, ``--ns-3``
+ns-3.37.
 """
 
 from __future__ import annotations
@@ -27,9 +28,14 @@ from tests.validate import recorded
 PARTS = {
     "medium/maximum": "throughput:items",
     "wifi/aggregation": "aggregation:items",
+    "wifi/ns-3": "ns3:items",
+    "wifi/window": "window:items",
+    "wifi/minstrel": "minstrel:items",
     "wifi/airtime": "airtime:items",
+    "wifi/he": "high_efficiency:items",
+    "wifi/roaming": "roaming:items",
     "wifi/bianchi": "classes:bianchi_items",
-    "wifi/edca": "classes:items",
+    "wifi/edca": "edca:items",
     "medium/bianchi": "contention:items",
     "medium/terminals": "terminals:items",
     "medium/exact": "exactness:items",
@@ -84,9 +90,11 @@ def main(arguments: list[str], source: Callable[[str], Items] = items) -> int:
     parser.add_argument("parts", nargs="*", metavar="PART")
     parser.add_argument("--json", type=Path, metavar="FILE", help="the figures, for programs")
     parser.add_argument("--ns-2", action="store_true", help="run ns-2.35 anew")
+    parser.add_argument("--ns-3", action="store_true", help="run ns-3.37 anew")
     parser.add_argument("--expect", action="store_true", help="these are the figures to expect")
     options = parser.parse_args(arguments)
-    recorded.renew = options.ns_2
+    asked = {recorded.NS2: options.ns_2, recorded.NS3: options.ns_3}
+    recorded.renew = {peer for peer, anew in asked.items() if anew}
     chosen = [part for part in PARTS if part.startswith(tuple(options.parts or ("",)))]
     unknown = [word for word in options.parts if not any(p.startswith(word) for p in PARTS)]
     if unknown:

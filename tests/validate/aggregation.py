@@ -33,13 +33,14 @@ from tests.validate.throughput import APART_M, SCHEMES, SEEDS
 PAYLOADS = (500, 1472)
 NAMES = ("HT-20-MCS-7", "HT-40-MCS-15-short", "VHT-80-MCS-9")
 TXOP_US = (0, 3008)
-BLOCK_ACK_BYTES = 32
-WINDOW = 64
+BLOCK_ACK_BYTES = 24
+"""But its bitmap, an octet for eight frames of the window."""
+WINDOW = {"HT": 64, "VHT": 64, "HE": 256}
 LONGEST_PPDU_US = 5484
 SPACING_US = 8
 """From the start of a frame to that of the next, as mac80211_hwsim's radios ask for it."""
-MOST_OCTETS = {False: 65_535, True: 1_048_575}
-"""Of an A-MPDU, by whether it is VHT's."""
+MOST_OCTETS = {"HT": 65_535, "VHT": 1_048_575, "HE": 6_500_631}
+"""Of an A-MPDU."""
 STARTED_S, DURATION_S = 0.7, 1.7
 
 
@@ -56,14 +57,15 @@ class Case:
         """Delimiters, frames, padding to words and to the spacing between starts of frames."""
         frame = payload + HEADERS_BYTES + QOS_BYTES
         if frames == 1:
-            return frame + (DELIMITER_BYTES if self.scheme.is_vht else 0)
+            return frame + (0 if self.scheme.kind == "HT" else DELIMITER_BYTES)
         spacing = math.ceil(SPACING_US * self.scheme.mbps / 8)
         padded = 4 * math.ceil(max(DELIMITER_BYTES + frame, spacing) / 4)
         return (frames - 1) * padded + DELIMITER_BYTES + frame
 
     def exchange_us(self, frames: int, payload: int) -> float:
         sifs, control_us = BEST_EFFORT.sifs_us, BEST_EFFORT.control_us
-        answer = ACK_BYTES if frames == 1 else BLOCK_ACK_BYTES
+        block_ack = BLOCK_ACK_BYTES + WINDOW[self.scheme.kind] // 8
+        answer = ACK_BYTES if frames == 1 else block_ack
         data_us = self.scheme.psdu_us(self.psdu_bytes(frames, payload))
         protection = control_us(RTS_BYTES) + control_us(CTS_BYTES) + 2 * sifs if self.rts else 0
         return protection + data_us + sifs + control_us(answer)
@@ -71,9 +73,9 @@ class Case:
     def most_frames(self, payload: int, left_us: float) -> int:
         """In an A-MPDU whose exchange ends within ``left_us``; 0 where not even one does."""
         fitting = 0
-        for frames in range(1, WINDOW + 1):
+        for frames in range(1, WINDOW[self.scheme.kind] + 1):
             psdu = self.psdu_bytes(frames, payload)
-            if psdu > MOST_OCTETS[self.scheme.is_vht]:
+            if psdu > MOST_OCTETS[self.scheme.kind]:
                 break
             if self.scheme.psdu_us(psdu) > LONGEST_PPDU_US:
                 break

@@ -8,7 +8,6 @@ and throughput are held against the paper's model, evaluated with this run's mea
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -75,27 +74,14 @@ def scenario(case: Case) -> dict[str, Any]:
 
 
 def read(results: Results) -> Draw:
-    on_air: Counter[str] = Counter()
-    frames: Counter[str] = Counter()
-    sent: Counter[str] = Counter()
-    columns = ["t_s", "until_s", "src", "dst", "kind", "protocol", "mpdu"]
-    for row in results.frames.select(columns).to_pylist():
-        ours = row["src"] == "ap" and row["kind"] == "data" and row["protocol"] == "udp"
-        if not ours or row["t_s"] < STARTED_S:
-            continue
-        frames[row["dst"]] += 1
-        # The frames of an A-MPDU share its time.
-        if row["mpdu"] in (None, 1):
-            sent[row["dst"]] += 1
-            on_air[row["dst"]] += row["until_s"] - row["t_s"]
+    frames = results.frames.select(list(airtime.FRAME_COLUMNS)).to_pylist()
+    mbps = {name: MBPS_OF_MCS[mcs] for name, mcs in CLIENTS.items()}
+    served = airtime.served(frames, "ap", "udp", mbps, STARTED_S)
     received = received_mbps(results, STARTED_S)
     return Draw(
-        {name: on_air[name] / on_air.total() for name in CLIENTS},
+        served.share,
         {name: received[f"server-{name}"] * PACKET_OCTETS / PAYLOAD for name in CLIENTS},
-        {
-            name: Aggregates(frames[name] / sent[name], MBPS_OF_MCS[mcs])
-            for name, mcs in CLIENTS.items()
-        },
+        served.aggregates,
     )
 
 

@@ -18,19 +18,23 @@ from dataclasses import dataclass
 from hoplab.many.study.figures import Figure, figure
 from hoplab.model.errors import HoplabError
 from hoplab.model.resources import PROJECT
-from tests.validate.saturation import ACK_BYTES, OFDM, air_us
+from tests.validate.saturation import ACK_BYTES, OFDM, Scheme, air_us
 
 EXAMPLE = "classes"
 FRAME_BYTES = 1500 + 8 + 26 + 4
 """An IP packet of 1500 octets with LLC and SNAP, QoS header and FCS."""
 AIFSN = 2
-"""DIFS, for every class."""
+"""DIFS, for every class of the models."""
 SECONDS = 400
 SEEDS = (1, 2, 3, 4, 5)
 RATE_MBPS = 54.0
 BIANCHI_STATIONS = (5, 10, 20, 50)
-BIANCHI_MBPS = (54.0, 6.0)
-CONTROL_MBPS = {54.0: 24.0, 6.0: 6.0}
+HE_MCS_11, HE_MCS_0 = 143.4, 8.6
+"""One stream on 20 MHz with a guard interval of 0.8 us, in Mbit/s."""
+HE = {HE_MCS_11: (11, 1950), HE_MCS_0: (0, 117)}
+"""MCS and data bits of a symbol."""
+BIANCHI_MBPS = (54.0, 6.0, HE_MCS_11, HE_MCS_0)
+CONTROL_MBPS = {54.0: 24.0, 6.0: 6.0, HE_MCS_11: 24.0, HE_MCS_0: 6.0}
 """Of an ACK: the fastest mandatory rate up to the data's (IEEE 802.11-2020 10.6.6.5)."""
 
 
@@ -41,6 +45,9 @@ class Class:
     stations: int
     cw_min: int
     cw_max: int
+    aifsn: int = AIFSN
+    txop_us: int = 0
+    """0: a frame a turn."""
 
     @property
     def stages(self) -> int:
@@ -55,7 +62,8 @@ class Class:
         return 2 / (1 + window + p * window * doubled)
 
     def word(self) -> str:
-        return f"{self.stations}:{AIFSN}:{self.cw_min}:{self.cw_max}:0"
+        """As the engine's example and ns-3's program take it."""
+        return f"{self.stations}:{self.aifsn}:{self.cw_min}:{self.cw_max}:{self.txop_us}"
 
 
 MIXES = {
@@ -74,16 +82,25 @@ class Share:
     collisions: float
 
 
+def data_us(rate_mbps: float) -> float:
+    """A frame on the air; of HE with its delimiter."""
+    if rate_mbps not in HE:
+        return air_us(FRAME_BYTES, rate_mbps)
+    _, symbol_bits = HE[rate_mbps]
+    scheme = Scheme({"profile": "80211ax", "guard_ns": 800}, symbol_bits, training_fields=1)
+    return scheme.air_us(FRAME_BYTES)
+
+
 def success_us(rate_mbps: float) -> float:
     """A frame, its acknowledgement and the space before the next."""
     answer_us = OFDM.sifs_us + air_us(ACK_BYTES, CONTROL_MBPS[rate_mbps])
-    return air_us(FRAME_BYTES, rate_mbps) + answer_us + OFDM.difs_us
+    return data_us(rate_mbps) + answer_us + OFDM.difs_us
 
 
 def collision_us(rate_mbps: float) -> float:
     """Frames that collide, and EIFS, whose ACK is at the lowest rate."""
     answer_us = OFDM.sifs_us + air_us(ACK_BYTES, 6.0)
-    return air_us(FRAME_BYTES, rate_mbps) + answer_us + OFDM.difs_us
+    return data_us(rate_mbps) + answer_us + OFDM.difs_us
 
 
 def model(classes: Sequence[Class], rate_mbps: float) -> list[Share]:
@@ -137,7 +154,8 @@ def slotted(classes: Sequence[Class], rate_mbps: float, seed: int) -> list[Share
 
 def engine(classes: Sequence[Class], rate_mbps: float, seed: int) -> list[Share]:
     """What the engine's example measures. Raises `HoplabError` where it fails."""
-    words = [f"{rate_mbps:g}", str(FRAME_BYTES), str(SECONDS), str(seed)]
+    rate = f"he:{HE[rate_mbps][0]}" if rate_mbps in HE else f"{rate_mbps:g}"
+    words = [rate, str(FRAME_BYTES), str(SECONDS), str(seed)]
     words += [one.word() for one in classes]
     command = (
         ". scripts/rust && cargo run --quiet --release --locked --manifest-path daemons/Cargo.toml "
@@ -157,7 +175,8 @@ def bianchi_items() -> Iterator[Figure]:
     for rate_mbps in BIANCHI_MBPS:
         for stations in BIANCHI_STATIONS:
             (expected,) = model(one := [Class(stations, 15, 1023)], rate_mbps)
-            name = f"wifi/bianchi/{rate_mbps:g}-Mbps/{stations}-stations"
+            rate = f"HE-MCS-{HE[rate_mbps][0]}" if rate_mbps in HE else f"{rate_mbps:g}-Mbps"
+            name = f"wifi/bianchi/{rate}/{stations}-stations"
             rates = [engine(one, rate_mbps, seed)[0].frames_per_s for seed in SEEDS]
             yield figure(f"{name}_frames/s", rates, expected.frames_per_s, 0.015)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Saturated stations that share a receiver, against Bianchi's Markov chain.
 
-``python -m tests.validate.contention FILE`` draws the figure of `docs/medium.md`.
+``python -m tests.validate.contention FILE`` draws the figure of `docs/medium-figures.md`.
 
 G. Bianchi, "Performance Analysis of the IEEE 802.11 Distributed Coordination Function", IEEE JSAC
 18(3), 2000. The engine's figures, up to 50 stations, are those of its own example.

@@ -17,6 +17,7 @@ RTS_BYTES, CTS_BYTES, ACK_BYTES = 20, 14, 14
 DELIMITER_BYTES = 4
 """Before each frame of an A-MPDU."""
 DSSS_MBPS = (1.0, 2.0, 5.5, 11.0)
+KINDS = {"80211n": "HT", "80211ac": "VHT", "80211ax": "HE"}
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,8 @@ def air_us(frame_bytes: int, rate_mbps: float) -> float:
 
 @dataclass(frozen=True)
 class Scheme:
-    """An HT or VHT rate, as the tables of IEEE 802.11-2020 19.5 and 21.5 have it."""
+    """A rate, as the tables have it: of HT (IEEE 802.11-2020 19.5), VHT (21.5) or HE (802.11ax-2021
+    27.5)."""
 
     radio: dict[str, Any]
     symbol_bits: int
@@ -69,26 +71,37 @@ class Scheme:
     encoders: int = 1
 
     @property
-    def is_vht(self) -> bool:
-        return bool(self.radio["profile"] == "80211ac")
+    def kind(self) -> str:
+        return KINDS[self.radio["profile"]]
+
+    @property
+    def guard_us(self) -> float:
+        return float(self.radio["guard_ns"]) / 1000
 
     @property
     def symbol_us(self) -> float:
-        return 3.6 if self.radio["guard_ns"] == 400 else 4.0
+        return (12.8 if self.kind == "HE" else 3.2) + self.guard_us
 
     @property
     def mbps(self) -> float:
         return self.symbol_bits / self.symbol_us
 
     def air_us(self, frame_bytes: int) -> float:
-        """Of a PSDU that holds one frame; VHT's has a delimiter before it (9.7.1)."""
-        return self.psdu_us(frame_bytes + (DELIMITER_BYTES if self.is_vht else 0))
+        """Of a PSDU that holds one frame; but for HT's it has a delimiter before it (9.7.1)."""
+        return self.psdu_us(frame_bytes + (0 if self.kind == "HT" else DELIMITER_BYTES))
 
     def psdu_us(self, psdu_bytes: int) -> float:
-        """TXTIME at 5 GHz, in mixed format (19.4.3) or of VHT (21.4.3)."""
+        """TXTIME at 5 GHz, in mixed format (19.4.3), of VHT (21.4.3) or HE (27.4.3)."""
         legacy_us, signal_us, short_training_us = 16 + 4, 8, 4
+        if self.kind == "HE":
+            field_us = (12.8 if self.guard_us == 3.2 else 6.4) + self.guard_us
+            symbols = math.ceil((8 * psdu_bytes + 16) / self.symbol_bits)
+            # RL-SIG, and no tail with LDPC. LDPC's further symbol is not in here: no long PSDU has
+            # one.
+            preamble_us = legacy_us + 4 + signal_us + short_training_us
+            return preamble_us + field_us * self.training_fields + self.symbol_us * symbols
         preamble_us = legacy_us + signal_us + short_training_us + 4 * self.training_fields
-        if self.is_vht:
+        if self.kind == "VHT":
             preamble_us += 4  # VHT-SIG-B
         symbols = math.ceil((8 * psdu_bytes + 16 + 6 * self.encoders) / self.symbol_bits)
         return preamble_us + 4 * math.ceil(round(self.symbol_us * symbols / 4, 6))

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An access point of 802.11ax that sends to its client, against the formula, through the kernel.
+VHT on 160 MHz too, between two stations.
+
+The formula is that of `tests.validate.aggregation`, with HE's preambles, symbols and window
+(802.11ax-2021 27.3.4, 27.4.3; Sharon, Alpert 2017). What an access point's beacons take of the
+channel is measured and taken off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from hoplab.host.results.reader import Results
+from hoplab.many.study.figures import Figure, figure
+from tests.validate.aggregation import Case
+from tests.validate.runs import measure_seeds
+from tests.validate.saturation import Scheme, received_mbps, sender, station
+
+PAYLOAD = 1472
+SENDERS = 4
+"""A socket holds some 90 packets by default, less than a window of 256."""
+STARTED_S, MEASURED_MBIT = 0.4, 450
+"""When the first windows are over; and what is to be received at least, so that an A-MPDU more or
+less does not matter."""
+SEEDS = (1, 2, 3, 4, 5)
+
+
+def _he(mcs: int, streams: int, width_mhz: int, guard_ns: int, symbol_bits: int) -> Scheme:
+    radio = {
+        "profile": "80211ax",
+        "mcs": mcs,
+        "streams": streams,
+        "width_mhz": width_mhz,
+        "guard_ns": guard_ns,
+    }
+    return Scheme(radio, symbol_bits, streams)
+
+
+SCHEMES = {
+    "HE-20-MCS-11-3200": _he(11, 1, 20, 3200, 1950),
+    "HE-40-MCS-7-2-1600": _he(7, 2, 40, 1600, 4680),
+    "HE-80-MCS-11-2-800": _he(11, 2, 80, 800, 16333),
+    "HE-160-MCS-9-1-800": _he(9, 1, 160, 800, 13066),
+    "VHT-160-MCS-8": Scheme(
+        {"profile": "80211ac", "mcs": 8, "width_mhz": 160, "guard_ns": 800, "streams": 1},
+        symbol_bits=2808,
+        training_fields=1,
+        encoders=2,
+    ),
+}
+"""Data bits of a symbol are those of the standard's tables."""
+
+
+def cases() -> list[Case]:
+    return [
+        Case(name, scheme, txop_us=0, rts=rts)
+        for name, scheme in SCHEMES.items()
+        for rts in (False, True)
+    ]
+
+
+def duration_s(case: Case) -> float:
+    return round(STARTED_S + MEASURED_MBIT / case.maximum_mbps(PAYLOAD), 1)
+
+
+def scenario(case: Case) -> dict[str, Any]:
+    mbps = 1.1 * case.maximum_mbps(PAYLOAD) / SENDERS
+    flows = [{**sender("ap", "n0", PAYLOAD, mbps), "name": f"flow{i}"} for i in range(SENDERS)]
+    cell = {"cell": [{"access_point": "ap", "clients": ["n0"]}]}
+    return {
+        "title": f"{case.name}, RTS {'on' if case.rts else 'off'}",
+        "duration_s": duration_s(case),
+        "station": [station("ap", 0.0), station("n0", 20.0)],
+        **(cell if case.scheme.kind == "HE" else {}),
+        "radio": {**case.scheme.radio, "rts_threshold": 0 if case.rts else 2347},
+        "flow": flows,
+        "measure": {"packets": True},
+    }
+
+
+def received(results: Results) -> tuple[float, float]:
+    """Mbit/s of all flows, and the share of the time that beacons took."""
+    beacons_s = sum(row["airtime_beacon_s"] for row in results.rows("radios"))
+    return sum(received_mbps(results, STARTED_S).values()), beacons_s / results.scenario[
+        "duration_s"
+    ]
+
+
+def items() -> Iterator[Figure]:
+    """Ten figures in Mbit/s of payload, within 1 %."""
+    found = measure_seeds([scenario(case) for case in cases()], SEEDS, received)
+    for case, draws in zip(cases(), found, strict=True):
+        name = f"wifi/he/{case.name}{'/rts' if case.rts else ''}_Mbps"
+        free = 1 - sum(share for _, share in draws) / len(draws)
+        yield figure(name, [mbps for mbps, _ in draws], free * case.maximum_mbps(PAYLOAD), 0.01)

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One saturated sender of A-MPDUs, and saturated OFDM stations, beside ns-3.37 in the same setting.
+
+`tests/ns3/wifi.cc` has the same AIFS, backoff, rates of answers, length of an A-MPDU and window.
+ns-3's ad hoc stations send no beacons, its packet sockets ask for no address; Hoplab's kernel does
+both, which costs a few frames a second.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from hoplab.many.study.figures import Figure, figure
+from hoplab.model.errors import HoplabError, MissingTool
+from hoplab.model.resources import PROJECT
+from tests.validate import recorded
+from tests.validate.aggregation import (
+    MOST_OCTETS,
+    PAYLOADS,
+    STARTED_S,
+    Case,
+    cases,
+    received,
+    scenario,
+)
+from tests.validate.classes import Class, engine
+from tests.validate.runs import measure_seeds
+from tests.validate.throughput import SEEDS
+
+SCRIPT = PROJECT / "tests" / "ns3" / "wifi.cc"
+PROGRAM = PROJECT / "build" / "ns3-wifi"
+MODULES = ("core", "network", "wifi", "mobility", "propagation")
+RECORDED = SCRIPT.parent / "recorded"
+HEADERS_BYTES = 28
+"""UDP and IP: a packet socket's packet has none of its own."""
+MODES = {
+    "HT-20-MCS-7": "-standard 80211n -mode HtMcs7",
+    "HT-40-MCS-15-short": "-standard 80211n -mode HtMcs15 -width 40 -streams 2 -shortGuard 1",
+    "VHT-80-MCS-9": "-standard 80211ac -mode VhtMcs9 -width 80",
+}
+STATIONS = (5, 10, 20, 50)
+OFDM_MBPS = (54.0, 6.0)
+PACKET_BYTES = 1500
+ONE_CLASS_S, PAIR_S = 5, 10
+"""Counted, in ns-3."""
+CLASS_SEEDS = (1, 2, 3, 4, 5)
+DIFFERENT = {
+    "aifsn-2+aifsn-3": (Class(5, 15, 1023, aifsn=2), Class(5, 15, 1023, aifsn=3)),
+    "aifsn-2+aifsn-7": (Class(5, 15, 1023, aifsn=2), Class(5, 15, 1023, aifsn=7)),
+    "txop-3008+txop-0": (Class(5, 15, 1023, txop_us=3008), Class(5, 15, 1023)),
+    "video+best-effort": (Class(5, 7, 15, 2, 3008), Class(5, 15, 1023, 3, 0)),
+}
+"""Pairs of classes by what tells them apart."""
+_building = threading.Lock()
+
+
+def run(options: str) -> recorded.Row:
+    """Frames a second of each class in ns-3.
+
+    Raises `MissingTool` where ns-3's headers or a compiler are missing, `HoplabError` where the
+    program fails.
+    """
+    with _building:
+        _build()
+    words = [f"--{key}={value}" for key, value in recorded.words(options).items()]
+    done = subprocess.run([str(PROGRAM), *words], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise HoplabError(f"{PROGRAM} {' '.join(words)}: fails with status {done.returncode}")
+    rates = [float(line.split()[1]) for line in done.stdout.splitlines()]
+    return (rates[0], rates[1] if len(rates) > 1 else 0.0)
+
+
+def _build() -> None:
+    if PROGRAM.exists() and PROGRAM.stat().st_mtime > SCRIPT.stat().st_mtime:
+        return
+    if shutil.which("g++") is None or not Path("/usr/include/ns3/wifi-module.h").exists():
+        raise MissingTool("ns-3: is not installed; Debian has it in the package libns3-dev")
+    PROGRAM.parent.mkdir(exist_ok=True)
+    words = ["g++", "-O2", "-std=c++17", str(SCRIPT), "-o", str(PROGRAM)]
+    words += [f"-lns3-{name}" for name in MODULES]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise HoplabError(f"{' '.join(words)}: fails with status {done.returncode}; run it")
+
+
+def in_ns3(options: Sequence[str]) -> list[recorded.Row]:
+    """Frames a second of the first and the second class, by the table or by ns-3 itself."""
+    columns = ("frames/s", "frames/s-2")
+    return recorded.rows("wifi", columns, options, run, RECORDED, recorded.NS3)
+
+
+def options_of(case: Case, payload: int, seed: int) -> str:
+    """Of ns-3's program."""
+    return (
+        f"{MODES[case.name]} -ampdu {MOST_OCTETS[case.scheme.kind]} "
+        f"-octets {payload + HEADERS_BYTES} -classes 1:3:15:1023:{case.txop_us:g} "
+        f"-rts {case.rts:d} -offered {1.2 * case.maximum_mbps(payload):.0f} "
+        f"-from {STARTED_S} -time {STARTED_S + 2} -seed {seed}"
+    )
+
+
+def contending(classes: Sequence[Class], mbps: float, seed: int) -> str:
+    """Options of ns-3's program for classes that offer half more than the channel's rate."""
+    control = "OfdmRate24Mbps" if mbps > 24 else "OfdmRate6Mbps"
+    counted_s = ONE_CLASS_S if len(classes) == 1 else PAIR_S
+    offered = 1.5 * mbps / sum(one.stations for one in classes)
+    return (
+        f"-mode OfdmRate{mbps:g}Mbps -control {control} -octets {PACKET_BYTES} "
+        f"-classes {'+'.join(one.word() for one in classes)} "
+        f"-offered {offered:.3g} -from 1 -time {1 + counted_s} -seed {seed}"
+    )
+
+
+def _asked_alone() -> list[str]:
+    return [
+        options_of(case, payload, seed)
+        for case in cases()
+        for payload in PAYLOADS
+        for seed in SEEDS
+    ]
+
+
+def asked() -> list[str]:
+    """The options of every run that a figure is compared with."""
+    alone: list[tuple[Class, ...]] = [(Class(stations, 15, 1023),) for stations in STATIONS]
+    several = [(one, mbps) for mbps in OFDM_MBPS for one in alone]
+    several += [(pair, OFDM_MBPS[0]) for pair in DIFFERENT.values()]
+    contended = [contending(*each, seed) for each in several for seed in CLASS_SEEDS]
+    return _asked_alone() + contended
+
+
+def items() -> Iterator[Figure]:
+    """24 figures of one sender through the kernel and eight of OFDM stations in the engine, within
+    3 %."""
+    found = iter(in_ns3(_asked_alone()))
+    ours = measure_seeds([scenario(case) for case in cases()], SEEDS, received)
+    for case, draws in zip(cases(), ours, strict=True):
+        options = f"txop-{case.txop_us:g}{'/rts' if case.rts else ''}"
+        for payload in PAYLOADS:
+            theirs = [8e-6 * payload * next(found)[0] for _ in SEEDS]
+            name = f"wifi/ns-3/{case.name}/{options}/{payload}-B_Mbps"
+            mbps = [draw[f"a{payload}-b{payload}"] for draw in draws]
+            yield figure(name, mbps, theirs, 0.03)
+    yield from _ofdm_items()
+
+
+def _ofdm_items() -> Iterator[Figure]:
+    for mbps in OFDM_MBPS:
+        for stations in STATIONS:
+            one = Class(stations, 15, 1023)
+            rows = in_ns3([contending([one], mbps, seed) for seed in CLASS_SEEDS])
+            rates = [engine([one], mbps, seed)[0].frames_per_s for seed in CLASS_SEEDS]
+            name = f"wifi/ns-3/{mbps:g}-Mbps/{stations}-stations_frames/s"
+            yield figure(name, rates, [row[0] for row in rows], 0.03)
+
+
+def edca_items() -> Iterator[Figure]:
+    """Two classes that differ in AIFS, in TXOP limit, in both, beside ns-3, within 3 %."""
+    for name, classes in DIFFERENT.items():
+        rows = in_ns3([contending(classes, OFDM_MBPS[0], seed) for seed in CLASS_SEEDS])
+        ours = [engine(classes, OFDM_MBPS[0], seed) for seed in CLASS_SEEDS]
+        for at in range(len(classes)):
+            rates = [draw[at].frames_per_s for draw in ours]
+            theirs = [row[at] for row in rows]
+            yield figure(f"wifi/edca/{name}/class-{at + 1}_frames/s", rates, theirs, 0.03)
