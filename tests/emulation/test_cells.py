@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Access points and their clients: association, keys, traffic by way of the access point."""
 
+import struct
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
@@ -188,6 +189,95 @@ def test_a_client_has_the_throughput_that_the_standard_leaves(
     assert 0.001 < beacons < 0.01
     got = received_mbps(found, from_s=1.0)["n0-ap"]
     assert got == pytest.approx(maximum * (1 - beacons), rel=0.015)
+
+
+HIGH_EFFICIENCY = """
+duration_s = 1
+[radio]
+profile = "80211ax"
+{keys}
+[[station]]
+name = "ap"
+[[station]]
+name = "n0"
+x_m = 20
+[[cell]]
+access_point = "ap"
+clients = ["n0"]
+security = "{security}"
+[[flow]]
+source = "ap"
+destination = "n0"
+[measure]
+frames = true
+captures = ["air"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("keys", "security", "mbps", "he"),
+    [
+        ("mcs = 11\nstreams = 2", "wpa3", 16333 / 13.6, (11, 2, 2, 0)),
+        ("mcs = 9\nwidth_mhz = 160\nguard_ns = 3200", "open", 13066 / 16, (9, 1, 3, 2)),
+        ("mcs = 7\nwidth_mhz = 40\nchannel = 6", "wpa2", 2340 / 13.6, (7, 1, 1, 0)),
+        ("mcs = 0\nwidth_mhz = 20\nchannel = 6", "open", 117 / 13.6, (0, 1, 0, 0)),
+    ],
+)
+def test_data_of_802_11ax_goes_at_its_rate(
+    tmp_path: Path,
+    run_scenario: Run,
+    keys: str,
+    security: str,
+    mbps: float,
+    he: tuple[int, int, int, int],
+) -> None:
+    """Both ways, from the handshake on; the capture names MCS, streams, width and guard interval
+    as radiotap has them."""
+    run_scenario(HIGH_EFFICIENCY.format(keys=keys, security=security))
+    found = results.load(tmp_path / "run1")
+    frames = [row for row in found.rows("frames") if row["t_s"] > 0.1 and row["kind"] == "data"]
+    rates = {(row["src"], round(row["rate_mbps"], 6)) for row in frames if row["bytes"] > 60}
+    assert rates == {("ap", round(mbps, 6)), ("n0", round(mbps, 6))}
+    aggregates = max(row["mpdus"] or 1 for row in frames)
+    assert aggregates > (30 if mbps > 100 else 3)
+    mcs, streams, bandwidth, guard = he
+    field = struct.pack(
+        "<6H", 0x40A0, 0x0002, mcs << 8 | 0x2000, 0, guard << 4 | bandwidth, streams
+    )
+    assert (tmp_path / "run1" / "captures" / "air.pcapng").read_bytes().count(field) > 20
+
+
+CATEGORIES = """
+duration_s = 1
+[radio]
+profile = "80211n"
+[radio.edca]
+voice = { aifsn = 3, cw_min = 7, cw_max = 15, txop_us = 0 }
+best_effort = { txop_us = 3008 }
+[[station]]
+name = "ap"
+[[station]]
+name = "n0"
+x_m = 20
+[[cell]]
+access_point = "ap"
+clients = ["n0"]
+[[flow]]
+source = "ap"
+destination = "n0"
+[measure]
+captures = ["air"]
+"""
+
+
+def test_beacons_say_how_categories_contend(tmp_path: Path, run_scenario: Run) -> None:
+    """WMM's parameter element has what the medium goes by: of best effort, background, video and
+    voice, each with number and AIFSN, both windows as exponents, and a TXOP in units of 32 us."""
+    run_scenario(CATEGORIES)
+    capture = (tmp_path / "run1" / "captures" / "air.pcapng").read_bytes()
+    fields = ((0x03, 0xA4, 94), (0x27, 0xA4, 0), (0x42, 0x43, 94), (0x63, 0x43, 0))
+    element = b"".join(struct.pack("<BBH", *field) for field in fields)
+    assert capture.count(element) >= 9
 
 
 GIVEN_UP = """

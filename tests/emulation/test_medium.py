@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import dpkt
 import pytest
 
 from hoplab.host import results
@@ -230,6 +231,8 @@ def test_an_empty_battery_is_told(tmp_path: Path, run_scenario: Run) -> None:
         ("80211n", "mcs = 7", 65),
         ("80211n", "mcs = 15\nwidth_mhz = 40\nguard_ns = 400\nchannel = 48", 300),
         ("80211ac", "mcs = 9\nstreams = 2\nguard_ns = 400", 2600 / 3),
+        ("80211ac", "mcs = 8\nstreams = 4", 1404),
+        ("80211ac", "mcs = 8\nwidth_mhz = 160", 702),
     ],
 )
 def test_data_goes_at_its_rate_from_the_start(
@@ -290,6 +293,62 @@ rate_kbps = 60_000
         assert {round(row["until_s"], 7) for row in frames} <= answered
 
 
+LOSSY_AGGREGATES = """
+duration_s = 1
+[radio]
+profile = "{profile}"
+[measure]
+frames = true
+captures = ["air"]
+[[loss]]
+rate = 0.2
+[[station]]
+name = "n0"
+[[station]]
+name = "n1"
+x_m = 10
+{cell}
+[[flow]]
+source = "n0"
+destination = "n1"
+protocol = "udp"
+rate_kbps = 200_000
+"""
+CELL = '[[cell]]\naccess_point = "n1"\nclients = ["n0"]\n'
+
+
+@pytest.mark.parametrize(
+    ("profile", "cell", "bitmap_octets"), [("80211n", "", 8), ("80211ax", CELL, 32)]
+)
+def test_a_capture_has_block_acks_of_the_frames_that_came(
+    tmp_path: Path, run_scenario: Run, profile: str, cell: str, bitmap_octets: int
+) -> None:
+    """Of each A-MPDU its BlockAck names what the table says was delivered, by the sequence numbers
+    that the hosts gave (IEEE 802.11-2020 9.3.1.8.2)."""
+    run_scenario(LOSSY_AGGREGATES.format(profile=profile, cell=cell))
+    rows = results.load(tmp_path / "run1").rows("frames")
+    with (tmp_path / "run1" / "captures" / "air.pcapng").open("rb") as file:
+        packets = [data for _, data in dpkt.pcapng.Reader(file)]
+    frames = [data[int.from_bytes(data[2:4], "little") :] for data in packets]
+    assert len(frames) == len(rows)
+    wanted: dict[int, bool] = {}
+    checked = Counter[bool]()
+    for row, frame in zip(sorted(rows, key=lambda row: row["t_s"]), frames, strict=True):
+        if row["kind"] == "data" and row["mpdu"] is not None and row["src"] == "n0":
+            wanted |= {int.from_bytes(frame[22:24], "little") >> 4: row["fate"] == "delivered"}
+        if row["kind"] == "block-ack" and row["src"] == "n1":
+            assert frame[0] == 0x94 and len(frame) == 20 + bitmap_octets
+            start = int.from_bytes(frame[18:20], "little") >> 4
+            bitmap = int.from_bytes(frame[20:], "little")
+            for sequence, came in wanted.items():
+                place = (sequence - start) % 4096
+                covered = place >= 2048 or bool(bitmap >> place & 1)
+                assert covered == came
+                checked[came] += 1
+            wanted = {}
+    assert checked[True] > 500 and checked[False] > 100
+
+
 def test_without_rts_nothing_asks_for_it(tmp_path: Path, run_scenario: Run) -> None:
     """Not even a retry, although the kernel's rate table does (`retry_rules = "standard"`)."""
     loss = '[measure]\nframes = true\n[[loss]]\nkind = "uniform"\nrate = 0.2\n'
@@ -314,3 +373,88 @@ window = 8
     plain, listening = (account(tmp_path / run)["kernel"] for run in ("run1", "run2"))
     assert plain["deliveries"] <= plain["frames"]
     assert listening["deliveries"] > 1.5 * listening["frames"]
+
+
+MARKED = """
+duration_s = 2
+[topology]
+kind = "pair"
+spacing_m = 50
+[radio]
+profile = "80211n"
+[measure]
+frames = true
+[[flow]]
+name = "transfer"
+source = "n0"
+destination = "n1"
+dscp = 46
+window = 4
+[[flow]]
+name = "counted"
+source = "n0"
+destination = "n1"
+dscp = 8
+packets = 50
+packet_bytes = 1000
+[[flow]]
+name = "spaced"
+source = "n0"
+destination = "n1"
+protocol = "udp"
+spacing = "random"
+rate_kbps = 500
+dscp = 34
+[[flow]]
+name = "datagrams"
+source = "n0"
+destination = "n1"
+protocol = "udp"
+rate_kbps = 500
+dscp = 10
+[[flow]]
+name = "requests"
+source = "n0"
+destination = "n1"
+protocol = "rr"
+dscp = 40
+ip = 6
+[[flow]]
+name = "echoes"
+source = "n0"
+destination = "n1"
+protocol = "ping"
+interval_s = 0.1
+dscp = 56
+"""
+
+FLOW_OF_PORTS = {
+    frozenset({20_001 + number, 5201 + number}): flow
+    for number, flow in enumerate(("transfer", "counted", "spaced", "datagrams", "requests"))
+}
+
+
+def test_a_flow_s_code_point_chooses_its_access_category(tmp_path: Path, run_scenario: Run) -> None:
+    """By RFC 8325, as the kernel has it: EF voice, AF41 and CS5 video, AF11 best effort, CS1
+    background. Acknowledgements and responses are marked alike; Linux answers an echo with its own
+    code point."""
+    run_scenario(MARKED)
+    by_flow: dict[str, set[tuple[str, str]]] = {}
+    for row in results.load(tmp_path / "run1").rows("frames"):
+        if row["kind"] != "data" or row["t_s"] < 0.2:
+            continue
+        # iperf3 has a control connection too, from another port and without a mark.
+        ports = {row["src_port"], row["dst_port"]}
+        flow = FLOW_OF_PORTS.get(frozenset(ports), "others")
+        flow = "echoes" if row["protocol"] == "icmp" else flow
+        by_flow.setdefault(flow, set()).add((row["src"], row["category"]))
+    both = ("n0", "n1")
+    assert by_flow == {
+        "transfer": {(end, "voice") for end in both},
+        "counted": {(end, "background") for end in both},
+        "spaced": {("n0", "video")},
+        "datagrams": {("n0", "best-effort")},
+        "requests": {(end, "video") for end in both},
+        "echoes": {(end, "voice") for end in both},
+        "others": {(end, "best-effort") for end in both},
+    }

@@ -121,6 +121,23 @@ def test_red_keeps_the_queue_short(tmp_path: Path, run_scenario: Run) -> None:
     assert droptail_drops == 0
 
 
+def test_red_marks_with_ecn_instead_of_dropping(tmp_path: Path, run_scenario: Run) -> None:
+    """RFC 3168: the sender halves its window for a mark as for a drop. What finds the queue full,
+    in slow start, is dropped all the same."""
+    red = BOTTLENECK.format(kind="red")
+    dropping = run_scenario(red)["flows"]
+    text = red.replace("packets = 50", "packets = 50\necn = true")
+    marking = run_scenario(text.replace("[tcp]", "[tcp]\necn = true"))["flows"]
+    (_, drops), (short, few) = backlog(tmp_path / "run1"), backlog(tmp_path / "run2")
+    assert short < 15 and few < drops / 3
+    run = results.load(tmp_path / "run2")
+    marks = {row["node"]: row["marks"] for row in run.rows("queues") if row["marks"]}
+    assert marks.keys() == {"n2"} and marks["n2"] > 10 * few
+    assert all(row["marked"] > 0 for row in run.rows("tcp") if row["t_s"] == 15)
+    repeated = [sum(flow["retransmits"] for flow in flows) for flows in (dropping, marking)]
+    assert repeated[1] < repeated[0] / 3
+
+
 def test_more_than_a_hundred_radios(run_scenario: Run) -> None:
     """The driver's answer for the 106th reads as an error; the first hop's capacity is
     test_runs.py's."""

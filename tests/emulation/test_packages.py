@@ -181,6 +181,77 @@ def test_a_quic_pair_is_the_same_each_time(
     assert run(hoplab, scenario, "second")["digest"] == first["digest"]
 
 
+GO = f"""{NETWORK}
+[machine]
+packages = ["caddy"]
+[[program]]
+name = "server"
+station = "n2"
+run = "caddy file-server --listen :80 --root ."
+file = {{ page = "A page." }}
+ready = {{ port = 80 }}
+[[program]]
+name = "client"
+station = "n0"
+run = "busybox wget -O answer http://n2/page"
+start_s = 1
+expect = 0
+measure = true
+"""
+
+
+def test_a_go_program_is_the_same_each_time(
+    locked: Callable[[str], Path], tmp_path: Path, hoplab: Hoplab
+) -> None:
+    """Its runtime seeds its scheduler by the processor's counter."""
+    scenario = locked(GO)
+    first = run(hoplab, scenario, "first")
+    assert (tmp_path / "first" / "programs" / "client" / "answer").read_text() == "A page."
+    for name in ("second", "third"):
+        assert run(hoplab, scenario, name)["digest"] == first["digest"]
+
+
+COUNTER = r"""
+#include <stdio.h>
+#include <time.h>
+#include <x86intrin.h>
+
+static unsigned long long now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000000000ULL + t.tv_nsec;
+}
+
+int main(void)
+{
+    unsigned cpu;
+    unsigned long long begin = __rdtsc(), clock = now();
+    nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    unsigned long long end = __rdtscp(&cpu), later = now();
+    printf("%llu %llu %u %llu\n", end - begin, later - clock, cpu, end);
+    return 0;
+}
+"""
+
+
+def test_the_processor_s_counter_is_virtual_time(tmp_path: Path, hoplab: Hoplab) -> None:
+    """In nanoseconds, and the same each time."""
+    (tmp_path / "counter.c").write_text(COUNTER)
+    built = str(tmp_path / "counter")
+    subprocess.run(["cc", "-O2", "-static", "-o", built, str(tmp_path / "counter.c")], check=True)
+    scenario = tmp_path / "scenario.toml"
+    text = '[machine]\nadd = ["counter"]\n[[program]]\nname = "own"\nstation = "n0"\n'
+    scenario.write_text(f'{NETWORK}{text}run = "counter"\nexpect = 0\n')
+    said = []
+    for name in ("first", "second"):
+        run(hoplab, scenario, name)
+        said.append((tmp_path / name / "logs" / "program-own.out").read_text())
+    assert said[0] == said[1]
+    counted, clock, cpu, _ = (int(word) for word in said[0].split())
+    assert abs(counted - clock) < 20_000 and counted >= 50_000_000 and cpu == 0
+
+
 THREADS = r"""
 #include <pthread.h>
 #include <stdio.h>

@@ -229,3 +229,51 @@ def test_dsr_does_not_go_on_with_privileges_it_cannot_drop(hoplab: Hoplab, missi
     done = hoplab("exec", "--radios", "1", "--", "sh", "-c", script)
     assert done.returncode == 1
     assert "dropping privileges" in done.stderr and "ready" not in done.stdout
+
+
+GRID = """
+duration_s = 80
+warm_up_s = 20
+[topology]
+kind = "grid"
+rows = 3
+columns = 3
+spacing_m = 200
+[routing]
+protocol = "batman-adv"
+"""
+ELEVEN = """
+duration_s = 20
+[topology]
+kind = "chain"
+stations = 11
+spacing_m = 200
+[routing]
+protocol = "batman-adv"
+[[flow]]
+source = "n0"
+destination = "n10"
+protocol = "ping"
+interval_s = 1
+"""
+
+
+def test_neighbours_of_batman_adv_do_not_send_at_once(run_scenario: Run) -> None:
+    """All kernels tick as one. Where packets left at ticks, 2.1 and 2.3 % of the worst links' OGMs
+    met others under seeds 2 and 3."""
+    worst = []
+    for seed in (2, 3):
+        links = results.load(Path(run_scenario(GRID, "--seed", str(seed))["folder"])).links
+        shares = [
+            (link["deaf"] + link["collided"] + link["capture_lost"]) / link["frames"]
+            for link in links.to_pylist()
+            if link["frames"] > 20
+        ]
+        worst.append(max(shares))
+    print(worst)
+    assert max(worst) < 0.015
+
+
+def test_routes_of_batman_adv_over_ten_hops_stand_at_time_0(run_scenario: Run) -> None:
+    (flow,) = run_scenario(ELEVEN)["flows"]
+    assert flow["sent"] == flow["received"] == 20

@@ -10,8 +10,15 @@ import pytest
 import tomli_w
 
 from hoplab.host import results
-from hoplab.many.study.airtime import mbps_by_turns
+from hoplab.many.study.airtime import (
+    FRAME_COLUMNS,
+    Served,
+    mbps_by_turns,
+    served,
+    shares_by_turns,
+)
 from tests.validate import airtime
+from tests.validate.saturation import sender
 
 Run = Callable[..., dict[str, Any]]
 LINK_MS = 1
@@ -19,6 +26,14 @@ SEGMENT_BITS = 1460 * 8
 AQL_US = 3000
 FRAME_ESTIMATE_US = 20 + 4 * -(-(22 + 8 * 1536) // 216)
 """What AQL counts for a data frame at 54 Mbit/s: its time on the air (IEEE 802.11-2020 17.4.3)."""
+KERNELS_WEIGHT = 256
+"""IEEE80211_DEFAULT_AIRTIME_WEIGHT."""
+SATURATING_MBPS = 150
+"""More than a client can get that has the channel for itself."""
+NO_AQL_US = 300_000
+"""More than the 128 frames that a radio takes ahead last at 7.2 Mbit/s."""
+TURNS_POINTS = 0.02
+"""Of a share: both clients' turns are some hundreds, so one more or less is below a point."""
 DOWNLOAD = """
 duration_s = 10
 [radio]
@@ -79,6 +94,32 @@ def test_a_sparse_flow_waits_in_linuxs_queues_for_what_the_radio_took(run_scenar
     assert sparse["latency_ms_mean"] < most_ms
 
 
+def test_ecn_marks_what_codel_would_drop(run_scenario: Run) -> None:
+    """The table has backlog and sojourn of the access point's queue for its client; the wait of a
+    download's packets there and in the radio is what its round trips take."""
+    found = {}
+    for ecn in ("false", "true"):
+        queue = f'queue = "fq_codel"\naql_us = {AQL_US}\n[tcp]\necn = {ecn}'
+        done = run_scenario(DOWNLOAD.format(queue=queue))
+        run = results.load(Path(done["folder"]))
+        rows = [row for row in run.rows("wifi_queues") if row["node"] == "ap"]
+        assert {(row["peer"], row["category"]) for row in rows} == {("n0", "best-effort")}
+        found[ecn] = rows[-1], run.rows("tcp")[-1]
+        assert rows[-1]["overflows"] == 0
+        late = [row for row in rows if row["t_s"] > 2]
+        rtt_ms = fmean(row["rtt_ms"] for row in run.rows("tcp") if row["t_s"] > 2)
+        wait_ms = fmean(row["sojourn_ms"] for row in late)
+        taken_ms = (
+            (AQL_US // FRAME_ESTIMATE_US + 1) * SEGMENT_BITS / done["flows"][0]["goodput_kbps"]
+        )
+        assert rtt_ms == pytest.approx(wait_ms + taken_ms + 2 * LINK_MS, rel=0.1)
+        assert fmean(row["backlog_packets"] for row in late) > 10
+    (dropping, without), (marking, with_ecn) = found["false"], found["true"]
+    assert dropping["drops"] > 0 and dropping["marks"] == 0 and without["marked"] is None
+    assert marking["drops"] == 0 and marking["marks"] > 0 and with_ecn["marked"] > 0
+    assert without["retransmits"] == dropping["drops"] and with_ecn["retransmits"] == 0
+
+
 @pytest.mark.parametrize("name", airtime.CASES)
 def test_air_time_is_shared_as_the_queues_say(run_scenario: Run, name: str) -> None:
     """Two fast stations and a slow one take turns, or have the same air time: each share within 5
@@ -91,6 +132,58 @@ def test_air_time_is_shared_as_the_queues_say(run_scenario: Run, name: str) -> N
     if name != "airtime-fairness":
         turns = mbps_by_turns(draw.aggregates)
         assert draw.mbps == pytest.approx(turns, rel=airtime.THROUGHPUT)
+
+
+WEIGHTS: dict[str, tuple[dict[str, int | None], int | None]] = {
+    "even": ({"fast1": None, "fast2": None}, None),
+    "same-rate": ({"fast1": 512, "fast2": None}, None),
+    "fast-heavy": ({"fast1": 512, "slow": 256}, None),
+    "slow-heavy": ({"fast1": None, "slow": 512}, NO_AQL_US),
+}
+"""Each client's weight, and AQL's limit."""
+
+
+def two_clients(run_scenario: Run, weights: dict[str, int | None], aql_us: int | None) -> Served:
+    """What two saturated clients with these weights get of the air time."""
+    given = airtime.scenario(airtime.CASES["airtime-fairness"]) | {"duration_s": 3}
+    given["station"] = [
+        station for station in given["station"] if station["name"] in {"server", "ap", *weights}
+    ]
+    for station in given["station"]:
+        if weights.get(station["name"]) is not None:
+            station["airtime_weight"] = weights[station["name"]]
+    if aql_us is not None:
+        given["radio"]["aql_us"] = aql_us
+    given["cell"][0]["clients"] = list(weights)
+    given["flow"] = [
+        sender("server", client, airtime.PAYLOAD, SATURATING_MBPS) for client in weights
+    ]
+    run = results.load(Path(run_scenario(tomli_w.dumps(given))["folder"]))
+    frames = run.frames.select(list(FRAME_COLUMNS)).to_pylist()
+    mbps = {client: airtime.MBPS_OF_MCS[airtime.CLIENTS[client]] for client in weights}
+    return served(frames, "ap", "udp", mbps, airtime.STARTED_S)
+
+
+@pytest.mark.parametrize("name", WEIGHTS)
+def test_air_time_is_in_proportion_to_weights(run_scenario: Run, name: str) -> None:
+    """Of two saturated clients, of the same rate or of rates 20 to 1, the one with twice the weight
+    has two thirds of the air time, within 5 points; one without a weight has the kernel's 256."""
+    weights, aql_us = WEIGHTS[name]
+    share = two_clients(run_scenario, weights, aql_us).share
+    total = sum(weight or KERNELS_WEIGHT for weight in weights.values())
+    expected = {client: (weight or KERNELS_WEIGHT) / total for client, weight in weights.items()}
+    assert share == pytest.approx(expected, abs=airtime.SHARE_POINTS)
+
+
+def test_stations_take_turns_whatever_they_weigh_where_aql_holds_the_heavy_one_back(
+    run_scenario: Run,
+) -> None:
+    """mac80211 passes over a station at its AQL limit, and lets the other one send in its stead.
+    Then both have frames in the radio at every turn."""
+    found = two_clients(run_scenario, {"fast1": 256, "slow": 512}, None)
+    turns = shares_by_turns(found.aggregates)
+    assert turns["slow"] < 2 / 3 - airtime.SHARE_POINTS  # so the two laws are told apart
+    assert found.share == pytest.approx(turns, abs=TURNS_POINTS)
 
 
 def test_a_medium_outside_of_the_kernel_is_refused(

@@ -247,14 +247,21 @@ HAND_WRITTEN: list[Case] = [
     radio('profile = "80211g"\nplcp_rate_mbps = 1', "radio.plcp_rate_mbps"),
     radio('profile = "80211n"\nmcs = 15\nwidth_mhz = 40\nrange_m = 300\ncarrier_sense_m = 600'),
     radio('profile = "80211ac"\nmcs = 9\nstreams = 2\nrange_m = 300\ncarrier_sense_m = 600'),
-    radio('profile = "80211ac"\nmcs = 9\nwidth_mhz = 20', "radio.mcs", "0 to 8"),
+    radio('profile = "80211ac"\nmcs = 9\nwidth_mhz = 20', "radio.mcs", "9 of 1 stream on 20 MHz"),
+    radio('profile = "80211ac"\nmcs = 6\nstreams = 3', "radio.mcs", "6 of 3 streams on 80 MHz"),
+    radio(
+        'profile = "80211ac"\nmcs = 8\nwidth_mhz = 160\nstreams = 4\n'
+        "range_m = 300\ncarrier_sense_m = 600"
+    ),
+    radio('profile = "80211ac"\nwidth_mhz = 160\nchannel = 149', "radio.width_mhz", "80 MHz"),
+    radio('profile = "80211ax"', "radio.standard", "cell"),
     radio('profile = "80211ac"\nmcs = 10', "radio.mcs", "0 to 9"),
     radio('profile = "80211n"\nmcs = 16', "radio.mcs"),
     radio('profile = "80211n"\nwidth_mhz = 80', "radio.width_mhz", "20 and 40"),
     radio('profile = "80211n"\nwidth_mhz = 30', "radio.width_mhz"),
     radio('profile = "80211n"\nguard_ns = 1600', "radio.guard_ns"),
     radio('profile = "80211n"\nstreams = 2', "streams", "802.11ac"),
-    radio('profile = "80211n"\nrate_mbps = 54', "rate_mbps", "remove one"),
+    radio('profile = "80211n"\nrate_mbps = 54', "rate_mbps", "set mcs"),
     radio('profile = "80211a"\nmcs = 7', "mcs", "remove one"),
     radio('profile = "80211ac"\nchannel = 165', "radio.width_mhz", "165"),
     radio('profile = "80211ac"\nstandard = "802.11a"\nrange_m = 300\ncarrier_sense_m = 600'),

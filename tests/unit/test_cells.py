@@ -5,9 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from hoplab.host.machine.sealed import Machine
+from hoplab.host.runs import collect
 from hoplab.model.errors import ScenarioError
 from hoplab.model.scenario.file import load
 from hoplab.model.scenario.model import Scenario
+from hoplab.model.scenario.powers import received_dbm
 from hoplab.model.scenario.reach import neighbours
 from hoplab.model.scenario.resolve import resolve
 
@@ -29,16 +32,67 @@ CELL = """
 access_point = "ap"
 clients = ["n0", "n1"]
 """
+TWO_CELLS = """
+[[cell]]
+access_point = "ap"
+clients = ["n0"]
+channel = {}
+[[cell]]
+access_point = "n1"
+clients = ["n2"]
+channel = {}
+[[station]]
+name = "n2"
+x_m = -190
+{}
+"""
 HT = """
 [radio]
 profile = "80211n"
+"""
+HT_40 = """
+[radio]
+profile = "80211n"
+width_mhz = 40
+range_m = 210
 """
 OWN_RATE = """
 [[station]]
 name = "n2"
 mcs = 3
 """
+WEIGHTS = """
+[[station]]
+name = "n2"
+airtime_weight = 512
+"""
+FQ_CODEL = """
+[radio]
+profile = "80211n"
+queue = "fq_codel"
+range_m = 210
+"""
 ONE_CLIENT = CELL.replace(', "n1"', "")
+
+
+ROAMING = """
+[radio]
+propagation = "log-distance"
+exponent = 3.0
+profile = "80211g"
+range_m = 250
+carrier_sense_m = 500
+[[cell]]
+access_point = "ap"
+clients = ["n0"]
+ssid = "campus"
+roaming = "bgscan"
+[[cell]]
+access_point = "n1"
+clients = []
+ssid = "campus"
+roaming = "bgscan"
+"""
 
 
 def resolved(folder: Path, text: str) -> Scenario:
@@ -70,15 +124,84 @@ def test_stations_of_two_cells_are_no_neighbours(tmp_path: Path) -> None:
     assert graph["ap"] == ["n0"] and graph["m"] == ["n1"]
 
 
+def test_stations_of_a_cell_are_on_its_channel(tmp_path: Path) -> None:
+    found = resolved(tmp_path, STATIONS + TWO_CELLS.format(1, 11, ""))
+    channels = {name: found.channel_of(name) for name in ("ap", "n0", "n1", "n2")}
+    assert channels == {"ap": 1, "n0": 1, "n1": 11, "n2": 11}
+
+
+def test_a_channel_that_is_everybodys_is_nobodys_own(tmp_path: Path) -> None:
+    """So that such a scenario is what it was without the key."""
+    found = resolved(tmp_path, STATIONS + TWO_CELLS.format(6, 6, "[radio]\nchannel = 6"))
+    assert {found.channel_of(name) for name in ("ap", "n0", "n1", "n2")} == {None}
+
+
+def test_cells_that_roam_are_one_network(tmp_path: Path) -> None:
+    """Its members reach each other whichever access point they are at, and scans begin where the
+    signal is that of half the reach."""
+    found = resolved(tmp_path, STATIONS + ROAMING)
+    assert neighbours(found)["n0"] == ["ap", "n1"] and neighbours(found)["n1"] == ["ap", "n0"]
+    assert [len(cells) for cells in found.networks] == [2]
+    half_dbm = round(received_dbm(found.radio, 125))
+    for cell in found.cell:
+        assert (cell.bgscan_short_s, cell.bgscan_dbm, cell.bgscan_long_s) == (2, half_dbm, 60)
+    assert resolve(found) == found
+
+
+def test_cells_of_one_name_that_do_not_roam_are_two_networks(tmp_path: Path) -> None:
+    two = TWO_CELLS.replace("channel = {}", 'ssid = "campus"').format("")
+    found = resolved(tmp_path, STATIONS + two)
+    assert [len(cells) for cells in found.networks] == [1, 1] and not found.roams
+    assert neighbours(found)["n0"] == ["ap"]
+
+
+@pytest.mark.parametrize(
+    ("channels", "width_mhz"),
+    [((36, 40), 20), ((36, 44), 40), ((36, 149), 80), ((149, 157), 40), ((44, 48), 20)],
+)
+def test_channels_side_by_side_do_not_overlap(
+    tmp_path: Path, channels: tuple[int, int], width_mhz: int
+) -> None:
+    radio = f'[radio]\nprofile = "80211ac"\nwidth_mhz = {width_mhz}\nrange_m = 210'
+    resolved(tmp_path, STATIONS + TWO_CELLS.format(*channels, radio))
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
+        (TWO_CELLS.format(1, 4, ""), ["cell.1.channel: 4 overlaps 1", "cell.0.channel"]),
+        (TWO_CELLS.format(1, 13, ""), ["cell.1.channel: 13", "one of 1, 2"]),
+        (TWO_CELLS.format(1, 36, ""), ["cell.1.channel: 36", "band"]),
+        (TWO_CELLS.format(36, 40, f"{HT_40}"), ["cell.1.channel: 40 overlaps 36"]),
+        (TWO_CELLS.format(36, 165, f"{HT_40}"), ["cell.1.channel: 165", "20 MHz", "width_mhz"]),
         (CELL + "chanel = 1", ["cell.0.chanel: unknown key", "allowed: access_point"]),
         (CELL + 'security = "wep"', ["cell.0.security: 'wep'", "wpa2"]),
         (CELL.replace("access_point", "#"), ["cell.0.access_point: missing"]),
-        (CELL.replace('["n0", "n1"]', "[]"), ["cell.0.clients"]),
+        (CELL.replace('["n0", "n1"]', "[]"), ["cell.0", "clients: is empty"]),
         (CELL.replace('"n1"]', '"n0"]'), ["cell.0", "clients", "twice"]),
         (CELL.replace('"n1"]', '"ap"]'), ["cell.0", "ap is the access point itself"]),
+        (
+            ROAMING.replace('"bgscan"', '"802.11r"', 1),
+            ["cell.0: roaming", '"802.11r"', 'security is "open"'],
+        ),
+        (CELL + "bgscan_long_s = 9", ["cell.0: bgscan_long_s", "roaming"]),
+        (CELL + 'roaming = "bgscan"', ["cell.0.roaming: no other cell", "'cell0'"]),
+        (ROAMING + 'security = "wpa2"', ["cell.1.security: differs from cell.0.security"]),
+        (
+            ROAMING.replace('ssid = "campus"\nroaming = "bgscan"\n[[', 'ssid = "campus"\n[['),
+            ["cell.1.roaming: differs", "'campus'"],
+        ),
+        (
+            ROAMING.replace('["n0"]', "[]")
+            + CELL.replace(', "n1"', "").replace('"ap"', '"n2"')
+            + '[[station]]\nname = "n2"\nx_m = 100',
+            ["cell.0.clients", "'campus'", "name one"],
+        ),
+        (
+            ROAMING.replace("exponent = 3.0", "exponent = 2.0\ntx_power_dbm = 30"),
+            ["cell.0.roaming", "250 m", "above -67 dBm", "lower radio.tx_power_dbm"],
+        ),
+        (ROAMING + '[network]\nmedium = "daemon"', ["roaming", "network.medium"]),
         (CELL + 'ssid = "a\\nb"', ["cell.0.ssid", "32 octets"]),
         (CELL + f'ssid = "{"ä" * 17}"', ["cell.0.ssid", "32 octets"]),
         (CELL + 'passphrase = "long enough"', ["cell.0: passphrase", 'security is "wpa2"']),
@@ -96,8 +219,22 @@ def test_stations_of_two_cells_are_no_neighbours(tmp_path: Path) -> None:
         ('[radio]\nmac = "csma-ca-noack"' + CELL, ["radio.mac", "no client associates"]),
         ("[radio]\nrange_m = 150" + CELL, ["cell.0.clients.0", "200 m from ap", "150 m"]),
         ('[network]\nbuilt_by = "mininet-wifi"' + CELL, ["cell", "network.built_by"]),
+        (
+            '[radio]\nprofile = "80211ac"\nrate_mbps = "auto"\nwidth_mhz = 40\n',
+            ['radio.rate_mbps: "auto"', "width_mhz is 40", "VHT in ad hoc networks of 80 MHz only"],
+        ),
         (OWN_RATE + CELL, ["station n2: mcs: 3", 'radio.standard is "802.11"', '"802.11n"']),
+        (
+            f'{HT}rate_mbps = "auto"\n{OWN_RATE}{CELL}',
+            ["station n2: mcs: 3", 'radio.rate_mbps is "auto"', "remove one"],
+        ),
         (f"{HT}{OWN_RATE}{CELL}", ["station n2: mcs: 3", "no client of a [[cell]]"]),
+        (WEIGHTS + CELL, ["station n2: airtime_weight: 512", 'radio.queue is "fifo"', "fq_codel"]),
+        (
+            f"{FQ_CODEL}airtime_fairness = false\n{WEIGHTS}{CELL}",
+            ["station n2: airtime_weight: 512", "airtime_fairness is false"],
+        ),
+        (f"{FQ_CODEL}{WEIGHTS}{CELL}", ["station n2: airtime_weight: 512", "no client"]),
         (f"{HT}{OWN_RATE}", ["station n2: mcs: 3", "no client of a [[cell]]"]),
     ],
 )
@@ -107,3 +244,17 @@ def test_mistakes_are_named(tmp_path: Path, text: str, words: list[str]) -> None
     for word in words:
         assert word in str(error.value)
     assert len(str(error.value).splitlines()) == 1
+
+
+def test_a_manifest_has_the_version_of_each_program_of_a_cell(tmp_path: Path) -> None:
+    """Debian's package of wpa_supplicant has another name."""
+    names = ("hostapd", "wpasupplicant", "iperf3")
+    packages = [{"name": name, "version": f"1-{name}"} for name in names]
+    machine = Machine(tmp_path, "abc", {"packages": packages, "hoplab": "9", "files": {}})
+    found = collect._sealed_versions(resolved(tmp_path, STATIONS + CELL), machine)
+    assert found == {
+        "iperf3": "1-iperf3",
+        "hoplab-medium": "hoplab 9",
+        "hostapd": "1-hostapd",
+        "wpa_supplicant": "1-wpasupplicant",
+    }

@@ -85,7 +85,7 @@ def test_what_is_printed_is_what_a_run_starts(
     started: list[list[str]] = []
     jobs: list[str] = []
 
-    def launched(core: int, writable: list[str], command: list[str], readable: list[str]) -> Any:
+    def launched(core: int, writable: list[str], command: list[str], *others: Any) -> Any:
         started.append(command)
         return ["/nonexistent"]
 

@@ -83,6 +83,7 @@ def test_progress_is_a_rate_at_any_interval(interval_s: float, kbps: float) -> N
     """10 000 bytes a second."""
     sampler = Sampler.__new__(Sampler)
     sampler._going, sampler._wired, sampler._totals = {}, [], deque([(0.0, 0)])
+    sampler._wifi = None
     for step in range(1, 20):
         sampler._last = {"flow0": {"delivered_bytes": round(10_000 * step * interval_s)}}
         sampler.sample(step * interval_s)

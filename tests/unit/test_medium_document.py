@@ -14,7 +14,7 @@ import pytest
 
 from hoplab.model.errors import ScenarioError
 from hoplab.model.resources import PROJECT
-from hoplab.model.scenario import medium_document
+from hoplab.model.scenario import medium_document, powers
 from hoplab.model.scenario.medium_document import NEVER_NS
 from hoplab.model.scenario.medium_file import MediumFile
 from hoplab.model.scenario.radio import ProfileName
@@ -92,6 +92,12 @@ def test_words_become_the_engine_s() -> None:
     assert params(profile="80211g")["phy"]["standard"] == {"ofdm": {"signal_extension": True}}
     assert params(profile="80211a")["phy"]["standard"] == {"ofdm": {"signal_extension": False}}
     assert params(profile="80211ac")["phy"]["standard"] == {"vht": {"signal_extension": False}}
+    ax = params(profile="80211ax")
+    assert ax["phy"]["standard"] == {"he": {"signal_extension": False}}
+    assert ax["edca"]["aggregation"]["window"] == 256
+    at_2_ghz = params(profile="80211ax", channel=6)["phy"]
+    assert at_2_ghz["standard"] == {"he": {"signal_extension": True}}
+    assert at_2_ghz["sifs_ns"] == 10_000
     at_2_ghz = params(profile="80211n", channel=6)["phy"]["standard"]
     assert at_2_ghz == {"ht": {"signal_extension": True}}
     assert params(profile="ns2-stock")["rules"] == "ns2"
@@ -110,7 +116,7 @@ def test_log_distance_falls_by_its_exponent() -> None:
     radio = resolve_medium(
         MediumFile.model_validate({"station": STATIONS, "records": {"dir": "/"}, **given})
     ).radio
-    loss_db = medium_document.received_dbm(radio, 2) - medium_document.received_dbm(radio, 20)
+    loss_db = powers.received_dbm(radio, 2) - powers.received_dbm(radio, 20)
     assert loss_db == pytest.approx(33, abs=1e-9)
 
 
@@ -210,6 +216,30 @@ def test_times_count_from_the_start_where_no_epoch_is_given() -> None:
         ({"radio": {"cw_min": 30}}, "radio.cw_min: 30 is not 2^n - 1"),
         ({"radio": {"carrier_sense_m": 100}}, "carrier sense ends at 100 m"),
         ({"radio": {"profile": "80211n", "width_mhz": 80}}, "802.11n has 20 and 40 MHz"),
+        (
+            {"radio": {"profile": "80211n", "rate_mbps": 54}},
+            "radio.rate_mbps: 54.0, but radio.standard is '802.11n'; set mcs",
+        ),
+        (
+            {"radio": {"profile": "80211ac", "width_mhz": 160, "rate_mbps": "auto"}},
+            "radio.rate_mbps: auto, but radio.standard is '802.11ac' on 160 MHz",
+        ),
+        (
+            {"radio": {"profile": "80211ax", "rate_mbps": "ideal"}},
+            "by reception 'threshold' every rate arrives as far",
+        ),
+        (
+            {"radio": {"profile": "80211n", "rate_mbps": "ideal"}},
+            'whose rates the kernel\'s minstrel knows; use "auto"',
+        ),
+        (
+            {"radio": {"profile": "80211g", "rate_mbps": "ideal"}},
+            "radio.rate_mbps: ideal, but radio.standard is '802.11g'",
+        ),
+        (
+            {"radio": {"profile": "80211ax", "rate_mbps": "auto"}},
+            "whose rates the kernel's minstrel does not know",
+        ),
         ({"radio": {"range_m": 9, "rx_threshold_dbm": -70}}, "give the same"),
         ({"station": [STATIONS[0]] * 2}, "'a' is given twice"),
         ({"loss": [{"rate": 0.1, "src": "z"}]}, "loss.0.src: no station 'z'"),

@@ -242,6 +242,20 @@ def test_a_drag_is_one_mark_where_it_ended(tmp_path: Path) -> None:
     assert [(mark["t"], mark["what"]) for mark in marks] == ends
 
 
+def test_a_handover_is_a_row_and_a_mark(tmp_path: Path) -> None:
+    calm = _run(tmp_path / "calm", 3, 1)
+    assert "Handovers" not in _page(tmp_path / "calm") and data.figures(calm)["marks"] == []
+    values = {"node": "n1", "old": "n0", "new": "n2", "last_s": 1.0, "first_s": 1.25, "gap_ms": 250}
+    rows = [_row("handovers", **values)]
+    found = _run(tmp_path / "run", 3, 1)
+    path = tmp_path / "run" / "tables" / "handovers.parquet"
+    pq.write_table(arrow.from_rows("handovers", rows, "test"), path)
+    assert data.figures(found)["marks"] == [{"t": 1.25, "kind": "goes to n2", "what": "n1"}]
+    text = _page(tmp_path / "run")
+    row = re.search(r"<tr><th>n1</th><td>n0 → n2</td>.*?</tr>", text)
+    assert row is not None and ">250.0<" in row[0] and "n1 goes to n2 at 1.2 s" in text
+
+
 def test_a_scenario_of_another_version_is_one_line(tmp_path: Path) -> None:
     _run(tmp_path / "run", 3, 1)
     (tmp_path / "run" / "scenario.json").write_text('{"stations": []}')

@@ -32,7 +32,7 @@ SCENARIO = resolve(
 SAMPLE = {
     **dict.fromkeys(("acked_bytes", "cwnd", "backoff", "retransmits", "in_flight", "lost"), 1),
     **dict.fromkeys(("rtt_ms", "rttvar_ms", "rto_ms", "min_rtt_ms"), 20.0),
-    **dict.fromkeys(("ssthresh", "timeouts", "estimate_kbps")),
+    **dict.fromkeys(("ssthresh", "timeouts", "estimate_kbps", "marked")),
     **dict.fromkeys(("standby", "standby_s", "probes", "notices")),
     "flow": "flow0",
     "ca_state": "Open",

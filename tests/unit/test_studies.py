@@ -188,6 +188,15 @@ def test_expected_values_are_read_as_written(tmp_path: Path) -> None:
         expected.read(tmp_path / "none.json")
 
 
+@pytest.mark.parametrize("name", folder.names())
+def test_a_studys_page_has_rows_in_every_table(name: str) -> None:
+    page = (pages.DOCUMENTATION / "studies" / f"{name}.md").read_text(encoding="utf-8")
+    marks = list(pages.MARK.finditer(page))
+    assert marks
+    empty = [mark["name"] for mark in marks if mark[0].count("\n| ") < 3]
+    assert not empty, f"{name}.md: renew with 'hoplab study {name} --docs': {', '.join(empty)}"
+
+
 def test_a_quick_study_that_differs_ends_badly(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

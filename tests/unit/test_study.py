@@ -15,7 +15,7 @@ from hoplab.model.resources import PROJECT
 from hoplab.model.scenario.file import parse
 from hoplab.model.scenario.resolve import resolve
 from tests.validate import __main__ as validate
-from tests.validate import chain, collapse, contention, dumbbell, mobile, recorded
+from tests.validate import chain, collapse, contention, dumbbell, mobile, ns3, recorded
 
 
 @pytest.mark.parametrize(("freedom", "t"), [(1, 12.706), (4, 2.776), (30, 2.042), (60, 2.0003)])
@@ -167,6 +167,14 @@ def test_comparing_with_ns_2_does_not_need_it(monkeypatch: pytest.MonkeyPatch) -
     assert len(mobile.in_ns2([(v, s) for v in mobile.SPEEDS_MPS for s in mobile.SEEDS])) == 20
     assert len(dumbbell.ns2_alone()) == 20
     assert len(dumbbell.ns2_pairs()) == 4
+
+
+def test_comparing_with_ns_3_does_not_need_it() -> None:
+    """As with ns-2; a table of ns-3's names ns-3."""
+    lines = (ns3.RECORDED / "wifi.tsv").read_text(encoding="utf-8").splitlines()
+    assert lines[0].startswith("# ns-3.37 ") and "tests/ns3/wifi.cc" in lines[0]
+    known = {line.split("\t")[0] for line in lines[2:]}
+    assert set(ns3.asked()) <= known
 
 
 def test_the_package_imports_nothing_of_the_tests() -> None:

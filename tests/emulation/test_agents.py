@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs that an agent leads: what it decides acts, and the time in which it thinks does not."""
+
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from hoplab import gym
+from hoplab.host.machine import watch
+from hoplab.host.results import reader
+from hoplab.host.runs import again
+from hoplab.host.runs.steps import Steps
+from hoplab.model.errors import GuestFailed, HoplabError, ResultsError, ScenarioError
+
+CHAIN: dict[str, Any] = {
+    "duration_s": 6,
+    "topology": {"kind": "chain", "stations": 4, "spacing_m": 100},
+    "routing": {"protocol": "static"},
+    "flow": [{"name": "f", "source": "n0", "destination": "n3"}],
+}
+PAIR: dict[str, Any] = {
+    "duration_s": 6,
+    "topology": {"kind": "pair", "spacing_m": 10},
+    "routing": {"protocol": "static"},
+    "flow": [{"name": "f", "source": "n0", "destination": "n1"}],
+}
+RATE = "tcp.f.delivered_bytes/s"
+Make = Callable[..., gym.ScenarioEnv]
+
+
+@pytest.fixture
+def make() -> Iterator[Make]:
+    """Environments by their public name, which are closed in the end."""
+    made: list[gymnasium.Env[Any, Any]] = []
+
+    def call(scenario: Mapping[str, Any], action: Any, **options: Any) -> gym.ScenarioEnv:
+        options = {"scenario": scenario, "action": action, **options}
+        made.append(gymnasium.make("hoplab/Scenario-v0", disable_env_checker=True, **options))
+        found = made[-1].unwrapped
+        assert isinstance(found, gym.ScenarioEnv)
+        return found
+
+    yield call
+    for env in made:
+        env.close()
+
+
+def play(
+    env: gym.ScenarioEnv, decisions: Sequence[Any], think_s: float = 0.0, seed: int = 1
+) -> tuple[list[dict[str, float]], str]:
+    """What is observed after each decision, and the digest."""
+    env.reset(seed=seed)
+    seen = []
+    for decision in decisions:
+        time.sleep(think_s)
+        observation, _, over, cut, info = env.step(decision)
+        seen.append({name: float(value[0]) for name, value in observation.items()})
+        assert not over
+    assert cut
+    return seen, info["digest"]
+
+
+def test_gymnasiums_own_checker_is_content(make: Make) -> None:
+    env = make(PAIR, gym.Window("f", 1, 8), set={"duration_s": 2})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        # A count has no bound that a space could name.
+        warnings.filterwarnings("ignore", ".*infinity.*")
+        check_env(env)
+
+
+def test_the_same_decisions_give_the_same_run_however_long_they_take(make: Make) -> None:
+    """The digest is over all tables, with the nanoseconds of their times."""
+    env = make(CHAIN, gym.Window("f", 1, 8), observe=["tcp.f.cwnd", "nodes.n1.queue_len", RATE])
+    windows = [1, 2, 4, 8, 3, 6]
+    first = play(env, windows)
+    assert play(env, windows, think_s=0.05) == first
+    assert play(env, windows, seed=2)[1] != first[1]
+    assert play(env, [1, 2, 4, 8, 3, 5])[1] != first[1]
+    # The last one has had its second: cwnd is where the agent wants it.
+    assert [seen["tcp.f.cwnd"] for seen in first[0]] == windows
+
+
+@pytest.mark.parametrize("is_held", [True, False])
+def test_the_watch_for_hung_guests_lets_one_be_that_waits_for_the_agent(
+    make: Make, monkeypatch: pytest.MonkeyPatch, is_held: bool
+) -> None:
+    """With the watch so quick, and nobody who holds it, the same run is ended as hung."""
+    monkeypatch.setattr(watch, "TICK_S", 0.1)
+    monkeypatch.setattr(watch, "SLEEP_LIMIT_S", 1.0)
+    if not is_held:
+        monkeypatch.setattr(Steps, "held_by", lambda self, hold: None)
+    env = make(PAIR, gym.Window("f", 1, 8), set={"duration_s": 2})
+    env.reset(seed=1)
+    time.sleep(4.0)
+    if is_held:
+        assert env.step(1)[4]["t_s"] == 1.0
+    else:
+        with pytest.raises(GuestFailed, match="hung: all its processes slept"):
+            env.step(1)
+
+
+def test_reset_without_a_seed_goes_on_from_the_last_one(make: Make) -> None:
+    env = make(PAIR, gym.Window("f"), set={"duration_s": 1, "seed": 7})
+    seeds = [env.reset()[1]["seed"] for _ in range(2)]
+    assert seeds[0] == 7
+    assert env.reset(seed=7)[1]["seed"] == 7
+    assert env.reset()[1]["seed"] == seeds[1] != 7
+
+
+def numbers(*values: float) -> list[np.ndarray[Any, Any]]:
+    return [np.array([value]) for value in values]
+
+
+def test_a_flow_goes_when_the_agent_says_so(make: Make, tmp_path: Path) -> None:
+    env = make(CHAIN, gym.Goes("f"), folder=tmp_path)
+    seen, digest = play(env, [0, 1, 1, 0, 1, 1])
+    assert [rate[RATE] > 0 for rate in seen] == [False, True, True, False, True, True]
+    assert play(env, [0, 1, 1, 0, 1, 1], think_s=0.01)[1] == digest
+    flows = list(reader.load(tmp_path / "0001").rows("flows"))
+    assert [flow["flow"] for flow in flows] == ["f", "f-2"]
+    assert (flows[0]["start_s"], flows[0]["stop_s"]) == (1.0, 3.0)
+    assert flows[1]["start_s"] == pytest.approx(4.0, abs=0.05)  # its server has to listen first
+
+
+@pytest.mark.parametrize(
+    ("action", "decisions"),
+    [
+        (gym.Up("n1"), [1, 1, 0, 0, 1, 1]),
+        (
+            gym.Place("n3", (0.0, 0.0), (5000.0, 1.0)),
+            [np.array([x, 0.0]) for x in (300.0, 300.0, 5000.0, 5000.0, 300.0, 300.0)],
+        ),
+        (gym.LossRate("n0", "n1"), numbers(0, 0, 1, 1, 0, 0)),
+        (gym.TransmitPower("n0", -100, 30), numbers(24.5, 24.5, -100, -100, 24.5, 24.5)),
+    ],
+    ids=["up", "place", "loss", "power"],
+)
+def test_the_channel_obeys(
+    make: Make, action: gym.Action, decisions: Sequence[Any], tmp_path: Path
+) -> None:
+    """From the second second on nothing comes through for two seconds; at the end of them, since
+    relays still have packets at their beginning."""
+    env = make(CHAIN, action, folder=tmp_path)
+    seen, digest = play(env, decisions)
+    rates = [found[RATE] for found in seen]
+    assert rates[1] > 50_000 < rates[5]
+    assert rates[3] == 0
+    assert play(env, decisions, think_s=0.01)[1] == digest
+    manifest = reader.load(tmp_path / "0001").manifest
+    assert manifest.medium is not None and manifest.medium["trustworthy"]
+
+
+def test_a_next_hop_is_the_agents(make: Make) -> None:
+    links = [f"link_samples.n0>{hop}.frames/s" for hop in ("n1", "n2")]
+    env = make(CHAIN, gym.NextHop("n0", "n3", ("n1", "n2")), observe=links)
+    decisions = [0, 0, 1, 1, 0, 0]
+    seen, digest = play(env, decisions)
+    assert [found[links[0]] > found[links[1]] for found in seen] == [hop == 0 for hop in decisions]
+    assert play(env, decisions)[1] == digest
+
+
+@pytest.mark.parametrize(
+    ("radio", "action"),
+    [
+        ({"profile": "80211b", "rate_mbps": "auto"}, gym.Rate("n0", (1, 2, 5.5))),
+        ({"profile": "80211n"}, gym.Mcs("n0", (0, 3, 7))),
+    ],
+    ids=["rate", "mcs"],
+)
+def test_data_go_at_the_agents_rate(make: Make, radio: dict[str, Any], action: gym.Action) -> None:
+    """A transfer over one hop gets more than half of the rate, and never all of it. At 11 Mbit/s
+    preambles and acknowledgements at 1 or 2 Mbit/s take more than half."""
+    env = make({**PAIR, "radio": radio}, action)
+    mbps = (1, 2, 5.5) if isinstance(action, gym.Rate) else (6.5, 26, 65)
+    seen, digest = play(env, [0, 0, 1, 1, 2, 2])
+    got = [seen[n][RATE] * 8e-6 for n in (1, 3, 5)]
+    assert all(0.5 * rate < goodput < rate for goodput, rate in zip(got, mbps, strict=True)), got
+    assert play(env, [0, 0, 1, 1, 2, 2])[1] == digest
+
+
+def test_several_things_at_once(make: Make) -> None:
+    actions = {"window": gym.Window("f", 1, 8), "up": gym.Up("n3")}
+    env = make(CHAIN, actions, observe=["tcp.f.cwnd", RATE])
+    seen, _ = play(env, [{"window": window, "up": 1} for window in (2, 2, 2, 4, 4, 4)])
+    assert seen[2]["tcp.f.cwnd"] == 2
+    assert seen[5]["tcp.f.cwnd"] == 4
+
+
+def test_mistakes_are_told_in_a_line(make: Make) -> None:
+    env = make(PAIR, gym.Window("f", 1, 8))
+    with pytest.raises(HoplabError, match=r"^step: there is no run; call reset first$"):
+        env.step(1)
+    env.reset(seed=1)
+    with pytest.raises(ScenarioError, match=r"^action: 9 is not in Discrete\(8, start=1\)$"):
+        env.step(9)
+    env.step(8)  # it goes on
+
+
+def test_what_the_guest_refuses_is_told_and_the_run_goes_on(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    env = make(CHAIN, gym.LossRate("n0", "n1"))
+    env.reset(seed=1)
+    decided = np.array([0.5])
+    with monkeypatch.context() as patch:
+        wrong = {"do": "loss", "src": "n0", "dst": "n7", "rate": 0.5}
+        patch.setattr(gym.LossRate, "request", lambda self, value: wrong)
+        with pytest.raises(ScenarioError, match=r'^"n7": no station of this name has a radio$'):
+            env.step(decided)
+    assert env.step(decided)[4]["t_s"] == 1.0
+
+
+def test_a_run_that_is_left_ends_and_one_of_an_agent_is_not_verified(
+    make: Make, tmp_path: Path
+) -> None:
+    env = make(PAIR, gym.Window("f"), set={"duration_s": 2}, folder=tmp_path)
+    env.reset(seed=1)
+    env.step(1)
+    play(env, [2, 3])
+    left = reader.load(tmp_path / "0001").manifest
+    assert left.verdict.error == "the agent left"
+    with pytest.raises(ResultsError, match="an agent took part in it"):
+        again.verify(tmp_path / "0002", print)

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cells on several channels: what is on one is neither heard nor sensed on another."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hoplab.host import results
+
+Run = Callable[..., dict[str, Any]]
+RADIO = """
+duration_s = 5
+[radio]
+profile = "{profile}"
+{more}
+[measure]
+packets = true
+captures = ["air"]
+"""
+CELL = """
+[[station]]
+name = "ap{i}"
+y_m = {y_m}
+[[station]]
+name = "n{i}"
+x_m = 30
+y_m = {y_m}
+[[cell]]
+access_point = "ap{i}"
+clients = ["n{i}"]
+channel = {channel}
+security = "wpa2"
+[[flow]]
+source = "n{i}"
+destination = "ap{i}"
+protocol = "udp"
+rate_kbps = 70_000
+"""
+FROM_S = 1.0
+MORE = {"80211ac": "mcs = 0"}
+"""29.3 Mbit/s at 80 MHz, which the flows saturate as they do the others."""
+
+
+def cells(profile: str, *channels: int) -> str:
+    """Ten metres apart, so that each hears all of the other where both are on one channel."""
+    return RADIO.format(profile=profile, more=MORE.get(profile, "")) + "".join(
+        CELL.format(i=i, y_m=10 * i, channel=channel) for i, channel in enumerate(channels)
+    )
+
+
+def received(found: results.Results) -> list[int]:
+    """Packets of each flow that came once all have begun."""
+    count: dict[str, int] = {}
+    for row in found.rows("packets"):
+        if row["received_s"] is not None and row["received_s"] > FROM_S:
+            count[row["flow"]] = count.get(row["flow"], 0) + 1
+    return [count[flow] for flow in sorted(count)]
+
+
+@pytest.mark.parametrize(
+    ("profile", "channels"), [("80211g", (1, 6)), ("80211n", (36, 40)), ("80211ac", (36, 149))]
+)
+def test_cells_on_two_channels_have_the_throughput_of_one_alone(
+    tmp_path: Path, run_scenario: Run, profile: str, channels: tuple[int, int]
+) -> None:
+    """On one channel they share it: two saturated senders carry together about what one does."""
+    first, second = channels
+    found = []
+    for n, on in enumerate(((first,), (first, second), (first, first)), start=1):
+        run_scenario(cells(profile, *on))
+        found.append(received(results.load(tmp_path / f"run{n}")))
+    (alone,), apart, together = found
+    assert apart == pytest.approx([alone, alone], rel=0.01)
+    assert sum(together) == pytest.approx(alone, rel=0.15)
+    assert all(0.35 * alone < each < 0.65 * alone for each in together)
+
+
+def test_a_capture_of_the_air_names_each_channel(tmp_path: Path, run_scenario: Run) -> None:
+    run_scenario(cells("80211n", 36, 149))
+    air = (tmp_path / "run1" / "captures" / "air.pcapng").read_bytes()
+    ofdm_at_5_ghz = (0x0100 | 0x0040).to_bytes(2, "little")
+    for mhz in (5180, 5745):
+        assert air.count(mhz.to_bytes(2, "little") + ofdm_at_5_ghz) > 1000

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Radios as an 802.11s mesh, where the kernel's HWMP finds paths."""
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hoplab.host import results
+
+Run = Callable[..., dict[str, Any]]
+CHAIN = """
+duration_s = 6
+[topology]
+kind = "chain"
+stations = 4
+spacing_m = {spacing_m}
+[radio]
+profile = "{profile}"
+[routing]
+protocol = "hwmp"
+[measure]
+frames = true
+[[flow]]
+source = "n0"
+destination = "n3"
+"""
+DIAMOND = """
+duration_s = 30
+[radio]
+profile = "wavelan"
+carrier_sense_m = 600
+[routing]
+protocol = "hwmp"
+[measure]
+frames = true
+[[station]]
+name = "left"
+[[station]]
+name = "above"
+x_m = 200
+y_m = 100
+[[station]]
+name = "below"
+x_m = 200
+y_m = -100
+[[station]]
+name = "right"
+x_m = 400
+[[flow]]
+source = "left"
+destination = "right"
+protocol = "udp"
+rate_kbps = 100
+[[event]]
+at_s = 10
+kind = "down"
+station = "above"
+[[event]]
+at_s = 20
+kind = "up"
+station = "above"
+[[event]]
+at_s = 20.5
+kind = "down"
+station = "below"
+"""
+
+
+def carried(folder: str, protocol: str) -> Counter[tuple[str, str]]:
+    """How many of the protocol's packets each link's frames carried."""
+    frames = results.load(Path(folder)).frames.to_pylist()
+    return Counter(
+        (frame["src"], frame["dst"])
+        for frame in frames
+        if frame["kind"] == "data" and frame["protocol"] == protocol
+    )
+
+
+def test_a_chain_is_crossed_hop_by_hop_the_same_each_time(run_scenario: Run) -> None:
+    text = CHAIN.format(spacing_m=200, profile="wavelan")
+    first = run_scenario(text)
+    (flow,) = first["flows"]
+    assert flow["goodput_kbps"] > 300
+    segments = carried(first["folder"], "tcp")
+    way = [("n0", "n1"), ("n1", "n2"), ("n2", "n3")]
+    assert set(segments) == {*way, *((b, a) for a, b in way)}
+    assert all(segments[hop] >= flow["delivered_bytes"] // 1460 for hop in way)
+    assert run_scenario(text)["digest"] == first["digest"]
+
+
+@pytest.mark.parametrize(("profile", "least_mbps"), [("80211n", 8), ("80211ax", 30)])
+def test_frames_of_a_mesh_go_together(run_scenario: Run, profile: str, least_mbps: int) -> None:
+    answer = run_scenario(CHAIN.format(spacing_m=90, profile=profile))
+    assert answer["flows"][0]["goodput_kbps"] > 1000 * least_mbps
+    frames = results.load(Path(answer["folder"])).frames.to_pylist()
+    together = [frame for frame in frames if frame["kind"] == "data" and (frame["mpdus"] or 1) > 8]
+    assert len({frame["src"] for frame in together}) >= 3
+
+
+def test_another_way_is_found_when_a_relay_goes(run_scenario: Run) -> None:
+    answer = run_scenario(DIAMOND)
+    (flow,) = answer["flows"]
+    assert flow["received"] > 0.85 * flow["sent"]
+    frames = results.load(Path(answer["folder"])).frames.to_pylist()
+
+    def relays(begin_s: float, end_s: float) -> set[str]:
+        return {
+            frame["src"]
+            for frame in frames
+            if frame["dst"] == "right"
+            and frame["protocol"] == "udp"
+            and frame["fate"] == "delivered"
+            and begin_s <= frame["t_s"] < end_s
+        }
+
+    assert relays(15, 20) == {"below"}
+    assert relays(26, 30) == {"above"}

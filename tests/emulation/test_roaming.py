@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A station walks past two access points of one network."""
+
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hoplab.host import results
+
+Run = Callable[..., dict[str, Any]]
+WALK = """
+duration_s = 30
+[radio]
+profile = "{profile}"
+propagation = "log-distance"
+exponent = 3.0
+channel = {first}
+[[station]]
+name = "left"
+[[station]]
+name = "right"
+x_m = 120
+[[station]]
+name = "srv"
+radio = false
+[[station]]
+name = "n0"
+waypoints = [[0, 10, 5], [30, 110, 5]]
+[[station]]
+name = "m0"
+y_m = 20
+[[cell]]
+access_point = "left"
+clients = ["n0", "m0"]
+ssid = "campus"
+security = "{security}"
+roaming = "{roaming}"
+[[cell]]
+access_point = "right"
+clients = []
+ssid = "campus"
+channel = {second}
+security = "{security}"
+roaming = "{roaming}"
+[[link]]
+ends = ["left", "srv"]
+rate_mbps = 100
+[[flow]]
+name = "down"
+source = "srv"
+destination = "n0"
+protocol = "udp"
+rate_kbps = 1000
+[[flow]]
+name = "up"
+source = "n0"
+destination = "srv"
+protocol = "udp"
+rate_kbps = 500
+[[flow]]
+name = "across"
+source = "m0"
+destination = "n0"
+protocol = "udp"
+rate_kbps = 500
+[[flow]]
+name = "echo"
+source = "n0"
+destination = "srv"
+protocol = "ping"
+interval_s = 0.02
+[measure]
+packets = true
+captures = ["air"]
+"""
+HALF_S = 15.0
+"""When it is as near to one as to the other."""
+
+
+def holes_s(found: results.Results) -> dict[str, float]:
+    """The longest time in which nothing came of each flow, up to its end."""
+    came: dict[str, list[float]] = {}
+    for row in found.rows("packets"):
+        if row["received_s"] is not None:
+            came.setdefault(row["flow"], []).append(row["received_s"])
+    came["echo"] = [row["t_s"] for row in found.rows("exchanges") if row["rtt_ms"] is not None]
+    return {
+        flow: max(after - before for before, after in pairwise([*sorted(times), 30.0]))
+        for flow, times in came.items()
+    }
+
+
+def walk(run_scenario: Run, folder: Path, n: int = 1, **values: object) -> results.Results:
+    run_scenario(WALK.format(**{"profile": "80211g"} | values))
+    return results.load(folder / f"run{n}")
+
+
+@pytest.mark.parametrize(
+    ("profile", "first", "second", "roaming", "security", "away_s"),
+    [
+        ("80211g", 1, 11, "bgscan", "wpa2", 1.0),
+        ("80211g", 1, 1, "802.11r", "wpa2", 0.1),
+        ("80211g", 6, 6, "802.11r", "wpa3", 0.1),
+        ("80211n", 36, 149, "802.11r", "wpa3", 1.0),
+        ("80211g", 11, 1, "bgscan", "open", 1.0),
+    ],
+)
+def test_a_station_that_walks_by_stays_connected(
+    tmp_path: Path,
+    run_scenario: Run,
+    profile: str,
+    first: int,
+    second: int,
+    roaming: str,
+    security: str,
+    away_s: float,
+) -> None:
+    """Once, on the second half of its way, it goes over; nothing that it sends or gets is away for
+    longer, be it from the wires or from a client of the access point that it left."""
+    values = {"first": first, "second": second, "roaming": roaming, "security": security}
+    found = walk(run_scenario, tmp_path, profile=profile, **values)
+    (handover,) = found.rows("handovers")
+    assert (handover["node"], handover["old"], handover["new"]) == ("n0", "left", "right")
+    assert HALF_S < handover["last_s"] < handover["first_s"] < 30
+    gap_ms = 1e3 * (handover["first_s"] - handover["last_s"])
+    assert handover["gap_ms"] == pytest.approx(gap_ms, abs=1e-5)
+    assert handover["gap_ms"] < 1e3 * away_s
+    holes = holes_s(found)
+    assert holes.keys() == {"down", "up", "across", "echo"}
+    assert all(0 < hole < away_s for hole in holes.values()), holes
+    cells = [(row["node"], row["detail"].split()[1]) for row in associations(found)]
+    assert ("n0", "access_point=right") in cells
+    assert [at for node, at in cells if node == "m0"] == ["access_point=left"]
+
+
+def associations(found: results.Results) -> list[dict[str, Any]]:
+    return [row for row in found.rows("events") if row["kind"] == "associated"]
+
+
+def test_a_capture_of_the_air_shows_the_station_on_both_channels(
+    tmp_path: Path, run_scenario: Run
+) -> None:
+    """What it sends is named by the channel that it is on, where it scans as where it stays."""
+    walk(run_scenario, tmp_path, first=1, second=11, roaming="bgscan", security="open")
+    air = (tmp_path / "run1" / "captures" / "air.pcapng").read_bytes()
+    ofdm_at_2_ghz = (0x0080 | 0x0040).to_bytes(2, "little")
+    for mhz in (2412, 2462):
+        assert air.count(mhz.to_bytes(2, "little") + ofdm_at_2_ghz) > 1000
+
+
+def test_a_walk_has_the_same_digest_twice(tmp_path: Path, run_scenario: Run) -> None:
+    values = {"first": 1, "second": 11, "roaming": "802.11r", "security": "wpa3"}
+    first, second = (walk(run_scenario, tmp_path, n, **values) for n in (1, 2))
+    assert first.manifest.digest == second.manifest.digest
+
+
+def test_a_network_without_roaming_loses_the_station(tmp_path: Path, run_scenario: Run) -> None:
+    """So the walk is one that needs a handover."""
+    values = {"first": 1, "second": 11, "roaming": "bgscan", "security": "wpa2"}
+    text = WALK.format(profile="80211g", **values).replace('roaming = "bgscan"\n', "")
+    text = text.replace("clients = []", 'clients = ["p0"]').replace(
+        "[[cell]]", '[[station]]\nname = "p0"\nx_m = 250\n[[cell]]', 1
+    )
+    text = text.replace("x_m = 120", "x_m = 240").replace("[30, 110, 5]", "[30, 230, 5]")
+    run_scenario(text)
+    found = results.load(tmp_path / "run1")
+    assert found.rows("handovers") == []
+    lost = [row["node"] for row in found.rows("events") if row["kind"] == "disassociated"]
+    assert lost == ["n0"]
