@@ -91,6 +91,7 @@ FOUND = {
     ),
     "random-loss": Example({"flow.0.congestion_control": "reno"}, goodput(0), (1.1, 3.0)),
     "mobile-mesh": Example({"topology.stations": 4}, delivery, (1.01, math.inf)),
+    "backbone": Example({"backbone.0.mode": "ad-hoc"}, delivery, (1.1, math.inf)),
     "mesh": Example({"routing.protocol": "babeld"}, delivery, (1.3, math.inf)),
     "babel": Example({"event": []}, delivery, (0.3, 0.98)),
     "home": Example({"link.0.delay_ms": 100}, goodput(0), (2.0, 10.0)),

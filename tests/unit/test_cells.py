@@ -13,6 +13,7 @@ from hoplab.model.scenario.model import Scenario
 from hoplab.model.scenario.powers import received_dbm
 from hoplab.model.scenario.reach import neighbours
 from hoplab.model.scenario.resolve import resolve
+from hoplab.model.scenario.wlans import channel_of, wlans
 
 STATIONS = """
 [[station]]
@@ -126,14 +127,14 @@ def test_stations_of_two_cells_are_no_neighbours(tmp_path: Path) -> None:
 
 def test_stations_of_a_cell_are_on_its_channel(tmp_path: Path) -> None:
     found = resolved(tmp_path, STATIONS + TWO_CELLS.format(1, 11, ""))
-    channels = {name: found.channel_of(name) for name in ("ap", "n0", "n1", "n2")}
+    channels = {wlan.name: channel_of(found, wlan) for wlan in wlans(found)}
     assert channels == {"ap": 1, "n0": 1, "n1": 11, "n2": 11}
 
 
 def test_a_channel_that_is_everybodys_is_nobodys_own(tmp_path: Path) -> None:
     """So that such a scenario is what it was without the key."""
     found = resolved(tmp_path, STATIONS + TWO_CELLS.format(6, 6, "[radio]\nchannel = 6"))
-    assert {found.channel_of(name) for name in ("ap", "n0", "n1", "n2")} == {None}
+    assert {channel_of(found, wlan) for wlan in wlans(found)} == {None}
 
 
 def test_cells_that_roam_are_one_network(tmp_path: Path) -> None:

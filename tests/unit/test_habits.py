@@ -194,7 +194,7 @@ def test_set_completes_keys_and_values(typed: str, offered: str) -> None:
 
 def test_every_key_that_is_offered_is_one() -> None:
     """Unknown ones are refused by name; a value that is offered may need others beside it."""
-    lists = ("flow", "program", "station", "link", "cell", "loss", "snr", "event")
+    lists = ("flow", "program", "station", "link", "cell", "backbone", "loss", "snr", "event")
     base: dict[str, Any] = {name: [{}] for name in lists}
     for word, _ in completion.overrides(""):
         path = word.partition("=")[0].split(".")

@@ -197,8 +197,10 @@ class Mcs(Action):
                 f"mcs: the radios are of {standard}; it can be chosen of 802.11n and 802.11ac up "
                 "to 80 MHz, where the kernel knows the rate"
             )
-        if scenario.cell:
-            raise ScenarioError("mcs: cannot be chosen in a cell; leave it to an ad hoc network")
+        if scenario.cell or scenario.backbone:
+            raise ScenarioError(
+                "mcs: cannot be chosen beside cells or backbones; leave it to an ad hoc network"
+            )
         _choices("mcs", self.schemes, range(16 if standard == "802.11n" else 10))
 
     def request(self, value: Any) -> Request:
@@ -219,7 +221,7 @@ class Rate(Action):
 
     def check(self, scenario: Scenario) -> None:
         _radio("rate", self.station, scenario)
-        if not scenario.radio.is_adaptive or scenario.cell:
+        if not scenario.radio.is_adaptive or scenario.cell or scenario.backbone:
             raise ScenarioError(
                 'rate: needs radio.rate_mbps = "auto" in an ad hoc network, since a rate that is '
                 "fixed stays"

@@ -82,8 +82,10 @@ class Programs:
             return
         for station in plan.radios:
             netlink = self._namespaces.netlink(station)
-            index = self._namespaces.index(station, plan.interface[station])
-            netlink.link("set", index=index, mtu=ETHERNET_MTU)
+            further = [wlan.interface for wlan in plan.wlans[station][1:]]
+            for interface in (plan.interface[station], *further):
+                index = self._namespaces.index(station, interface)
+                netlink.link("set", index=index, mtu=ETHERNET_MTU)
 
     def start_early(self) -> None:
         """Start those that time 0 waits for, and wait for each. Raises `DaemonDied` for the first

@@ -22,6 +22,7 @@ from hoplab.guest.lab.channel import Channel, MediumClient
 from hoplab.guest.lab.cleanup import CleanUp
 from hoplab.guest.lab.runtime import Action, Going, Runtime
 from hoplab.guest.lab.started import Started
+from hoplab.guest.medium.config import of_radios
 from hoplab.guest.network.namespaces import inside
 from hoplab.model.errors import HoplabError, ScenarioError
 from hoplab.model.scenario.faults import Event
@@ -142,7 +143,8 @@ class Session:
     def _change(self, kind: str, given: dict[str, Any], t_s: float) -> None:
         """An event of the scenario, now."""
         event = event_of(kind, given, t_s)
-        self._medium.ask(to_medium(event))
+        for each in of_radios(self._built.plan, event):
+            self._medium.ask(to_medium(each))
         if kind == "move":
             self._moving[str(event.station)] = (time.monotonic(), event)
         else:

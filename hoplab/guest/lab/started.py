@@ -48,6 +48,11 @@ def started(built: Built, real_time: bool, undo: CleanUp, control: Path | None =
     undo.later(daemons.stop)
     if plan.radios and not plan.scenario.is_found:
         medium.start(plan, clock.epoch_ns, built.out, real_time, daemons, control)
+    if any(backbone.mode == "mesh" for backbone in plan.scenario.backbone):
+        # Here, since a run without a mesh shall not import it.
+        from hoplab.guest.network import mesh
+
+        mesh.join(plan, namespaces)
     if plan.scenario.cell:
         cells.associate(plan, namespaces, built.out, daemons, clock.epoch_ns / NANOSECONDS)
     if plan.scenario.routing.protocol == "static":

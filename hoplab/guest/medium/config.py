@@ -3,11 +3,18 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
+from typing import TypeVar
 
 from hoplab.model.scenario import documents, medium_document
+from hoplab.model.scenario.faults import Event, Loss
 from hoplab.model.scenario.medium_file import MediumFile, RadioStation, Records
 from hoplab.model.scenario.plan import Plan
+from hoplab.model.scenario.snr import Snr
+from hoplab.model.scenario.wlans import channel_of
+
+OfStations = TypeVar("OfStations", Event, Loss, Snr)
 
 
 def write(
@@ -30,20 +37,25 @@ def _medium(plan: Plan, out: Path, overhear: bool, control: Path | None) -> Medi
         radio=scenario.radio,
         station=tuple(
             RadioStation(
-                name=station.name,
-                mac=plan.mac[station.name],
+                name=wlan.name,
+                mac=plan.mac[wlan.name],
                 x_m=station.x_m,
                 y_m=station.y_m,
                 waypoints=station.waypoints,
                 nic=station.nic,
-                channel=scenario.channel_of(station.name),
+                channel=channel_of(scenario, wlan),
             )
             for station in scenario.station
-            if station.radio
+            for wlan in plan.wlans.get(station.name, ())
         ),
-        loss=tuple(loss for loss in scenario.loss if not scenario.is_wired(loss)),
-        snr=scenario.snr,
-        event=scenario.event,
+        loss=tuple(
+            each
+            for loss in scenario.loss
+            if not scenario.is_wired(loss)
+            for each in of_radios(plan, loss)
+        ),
+        snr=tuple(each for link in scenario.snr for each in of_radios(plan, link)),
+        event=tuple(each for event in scenario.event for each in of_radios(plan, event)),
         records=Records(
             dir=str(out / "raw"),
             interval_s=measure.interval_s,
@@ -51,3 +63,18 @@ def _medium(plan: Plan, out: Path, overhear: bool, control: Path | None) -> Medi
             air_capture=str(out / "captures" / "air.pcapng") if "air" in measure.captures else None,
         ),
     )
+
+
+def of_radios(plan: Plan, told: OfStations) -> list[OfStations]:
+    """What names stations, for each of their radios, by whose names the medium knows them.
+
+    Radios of several networks hear nothing of each other, so that each pair of them will do.
+    """
+    keys = [key for key in ("station", "src", "dst") if getattr(told, key, None) is not None]
+    radios = [[wlan.name for wlan in plan.wlans[getattr(told, key)]] for key in keys]
+    if all(len(of_one) == 1 for of_one in radios):
+        return [told]
+    return [
+        told.model_copy(update=dict(zip(keys, names, strict=True)))
+        for names in itertools.product(*radios)
+    ]

@@ -105,7 +105,8 @@ def _stations(out: Path, adopted: Callable[[str], None], plan: Plan, network: Ne
         namespaces.netlink(station.name).link("set", index=lo, state="up")
         build.settings(plan, namespaces, station)
         if station.radio:
-            wifi.settle(namespaces, station.name, plan.scenario.radio)
+            (wlan,), phy = plan.wlans[station.name], wifi.only_phy(station.name)
+            wifi.settle(namespaces, wlan, phy, plan.scenario.radio)
             _without_addresses(network, station.name)
             network.mac[station.name] = mininet.made[station.name]["mac"]
         build.address(plan, namespaces, station)

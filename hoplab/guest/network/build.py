@@ -14,8 +14,11 @@ from hoplab.guest.network import cells, hwsim, wifi, wired, wired_loss
 from hoplab.guest.network.hwsim import Radios
 from hoplab.guest.network.namespaces import Namespaces
 from hoplab.model.errors import MissingTool
+from hoplab.model.scenario.backbones import Backbone
+from hoplab.model.scenario.cells import Cell
 from hoplab.model.scenario.model import Station
-from hoplab.model.scenario.plan import BRIDGE, BROADCAST, SUBNET, WIRES, Plan
+from hoplab.model.scenario.plan import BROADCAST, SUBNET, WIRES, Plan
+from hoplab.model.scenario.wlans import Wlan
 
 LOOPBACK = "lo"
 WITHOUT_IPV6 = {f"net.ipv6.conf.{which}.disable_ipv6": "1" for which in ("all", "default")}
@@ -59,35 +62,62 @@ def own_stations(plan: Plan, network: Network) -> None:
         for station in plan.scenario.station:
             namespaces.create(station.name)
             settings(plan, namespaces, station)
-            if station.radio:
-                _radio(plan, namespaces, station.name, radios, iw)
+            for wlan in plan.wlans.get(station.name, ()):
+                _radio(plan, namespaces, wlan, radios, iw)
             address(plan, namespaces, station)
 
 
-def _radio(plan: Plan, namespaces: Namespaces, name: str, radios: Radios, iw: IW) -> None:
-    """The radio of a station, in its namespace: in the IBSS, or at rest for a cell or a mesh."""
-    radio = plan.scenario.radio
-    channel = radio.channel or 1
-    phy = radios.create(f"radio-{name}", plan.mac[name], channel, wifi.kernel_width_mhz(radio))
+def _radio(plan: Plan, namespaces: Namespaces, wlan: Wlan, radios: Radios, iw: IW) -> None:
+    """A radio of a station, in its namespace: in the IBSS, or at rest for a cell or a mesh."""
+    radio = plan.radio_of(wlan)
+    width_mhz = wifi.kernel_width_mhz(radio)
+    phy = radios.create(wlan.wiphy, plan.mac[wlan.name], radio.channel or 1, width_mhz)
     if radio.aql_us is not None:
-        wifi.limit_air_time(f"radio-{name}", radio.aql_us)
+        wifi.limit_air_time(wlan.wiphy, radio.aql_us)
     if not radio.airtime_fairness:
-        wifi.take_turns(f"radio-{name}")
-    wifi.move(iw, phy, name)
-    if plan.scenario.cell:
-        cells.settle(namespaces, name, phy, cells.own(plan, name))
-        if plan.addressed(name) == BRIDGE:
+        wifi.take_turns(wlan.wiphy)
+    wifi.move(iw, phy, wlan.station)
+    if isinstance(wlan.network, Cell):
+        cells.settle(namespaces, wlan, phy, radio)
+        if wlan.is_bridged:
             # Here, since a run without roaming shall not import it.
             from hoplab.guest.network import distribution
 
-            distribution.bridge(plan, namespaces, name)
-    elif plan.scenario.routing.protocol == "hwmp":
+            distribution.bridge(plan, namespaces, wlan)
+    elif _is_mesh(plan, wlan):
         # Here, since a run without a mesh shall not import it.
         from hoplab.guest.network import mesh
 
-        mesh.settle(namespaces, name, radio)
+        mesh.settle(namespaces, wlan, phy, radio)
     else:
-        wifi.settle(namespaces, name, radio)
+        wifi.settle(namespaces, wlan, phy, radio, _bssid(plan, wlan.network))
+
+
+def _is_mesh(plan: Plan, wlan: Wlan) -> bool:
+    if isinstance(wlan.network, Backbone):
+        return wlan.network.mode == "mesh"
+    return plan.scenario.routing.protocol == "hwmp"
+
+
+def _bssid(plan: Plan, network: Cell | Backbone | None) -> str:
+    """Of an ad hoc network: backbones on one channel are several of them."""
+    if not isinstance(network, Backbone):
+        return wifi.BSSID
+    *first, _ = wifi.BSSID.split(":")
+    return ":".join([*first, f"{1 + plan.scenario.backbone.index(network):02x}"])
+
+
+def _introduce(plan: Plan) -> None:
+    """Let the stations of every ad hoc network hear each other."""
+    networks: list[tuple[Cell | Backbone | None, list[Wlan]]] = [
+        (backbone, [plan.wlan_in(name, backbone) for name in backbone.stations])
+        for backbone in plan.scenario.backbone
+    ]
+    if not plan.scenario.cell and not plan.scenario.backbone:
+        networks.append((None, [wlan for name in plan.radios for wlan in plan.wlans[name]]))
+    for network, members in networks:
+        if members and not _is_mesh(plan, members[0]):
+            wifi.introduce(members, plan.radio_of(members[0]), _bssid(plan, network))
 
 
 def build(
@@ -105,9 +135,7 @@ def build(
     network = Network(Namespaces(created), None)
     try:
         stations(plan, network)
-        at_rest = plan.scenario.cell or plan.scenario.routing.protocol == "hwmp"
-        if plan.radios and not at_rest:
-            wifi.introduce(plan.radios, plan.scenario.radio)
+        _introduce(plan)
         if plan.cables or plan.scenario.roams:
             network.namespaces.create(WIRES)
             if plan.scenario.uses_ipv6:

@@ -18,7 +18,7 @@ from hoplab.guest.network.namespaces import Namespaces, inside
 from hoplab.guest.system.processes import READY_POLL_S, Daemon, Daemons, last_line, program
 from hoplab.model.errors import DaemonDied
 from hoplab.model.scenario.cells import Cell
-from hoplab.model.scenario.plan import BRIDGE, WIRELESS, Plan
+from hoplab.model.scenario.plan import BRIDGE, Plan
 from hoplab.model.scenario.radio import (
     DSSS_MBPS,
     HT_STANDARDS,
@@ -29,6 +29,7 @@ from hoplab.model.scenario.radio import (
     Radio,
 )
 from hoplab.model.scenario.reach import ETHERNET_MTU
+from hoplab.model.scenario.wlans import Wlan
 
 BEACON_INTERVAL_TU = 100
 MODES = {"802.11": "b", "802.11b": "b"}
@@ -49,19 +50,16 @@ BAND_5_GHZ_MHZ = 5000
 LARGEST_REPLY_BYTES = 4096
 
 
-def settle(namespaces: Namespaces, namespace: str, phy_index: int, radio: Radio) -> None:
-    """Have the radio in ``namespace`` be ``wlan0``, which hostapd or wpa_supplicant takes on."""
-    route = namespaces.netlink(namespace)
-    with inside(namespace):
+def settle(namespaces: Namespaces, wlan: Wlan, phy_index: int, radio: Radio) -> None:
+    """Have the radio with this wiphy be ``wlan`` in its station, which hostapd or wpa_supplicant
+    takes on."""
+    route = namespaces.netlink(wlan.station)
+    with inside(wlan.station):
         iw = IW()
     try:
-        index = next(
-            entry.get_attr("NL80211_ATTR_IFINDEX")
-            for entry in iw.get_interfaces_dump()
-            if entry.get_attr("NL80211_ATTR_IFNAME")
-        )
+        index = wifi.interface_of(iw, phy_index)
         route.link("set", index=index, state="down")
-        route.link("set", index=index, ifname=WIRELESS, mtu=ETHERNET_MTU)
+        route.link("set", index=index, ifname=wlan.interface, mtu=ETHERNET_MTU)
         route.link("set", index=index, state="up")
         wifi.limits(iw, phy_index, radio)
         wifi.request(
@@ -78,16 +76,6 @@ def settle(namespaces: Namespaces, namespace: str, phy_index: int, radio: Radio)
             wifi.fix_index(wifi.name_of(iw, phy_index), _index(float(str(radio.rate_mbps))))
     finally:
         iw.close()
-
-
-def own(plan: Plan, station: str) -> Radio:
-    """`[radio]` with what is the station's own of it."""
-    radio, mcs = plan.scenario.radio, _own_mcs(plan)
-    channel = plan.scenario.channel_of(station)
-    update: dict[str, int] = {} if channel is None else {"channel": channel}
-    if station in mcs:
-        update["mcs"] = mcs[station]
-    return radio.model_copy(update=update) if update else radio
 
 
 def _own_mcs(plan: Plan) -> dict[str, int]:
@@ -111,9 +99,10 @@ def associate(
     radio, mcs = plan.scenario.radio, _own_mcs(plan)
     points, clients = [], []
     for cell in plan.scenario.cell:
-        points.append(Member(HOSTAPD, cell.access_point, _hostapd(plan, cell)))
+        point = plan.wlan_in(cell.access_point, cell)
+        points.append(Member(HOSTAPD, point, _hostapd(plan, cell)))
         clients += [
-            Member(SUPPLICANT, name, _supplicant(plan, cell, mcs.get(name)))
+            Member(SUPPLICANT, plan.wlan_in(name, cell), _supplicant(plan, cell, mcs.get(name)))
             for name in cell.clients
         ]
     # One after the other: clients that begin at the same instant of virtual time would send the
@@ -126,13 +115,14 @@ def associate(
         if schemes := {mcs[name] for cell in cells for name in cell.clients if name in mcs}:
             schemes.add(radio.mcs or 0)
             for cell in cells:
-                wifi.allow_schemes(cell.access_point, radio.channel or 36, tuple(schemes))
+                point = plan.wlan_in(cell.access_point, cell)
+                wifi.allow_schemes(point, radio.channel or 36, tuple(schemes))
     if plan.scenario.roams:
         from hoplab.guest.network import distribution
 
         for cell in plan.scenario.cell:
             if cell.roaming is not None:
-                distribution.reflect(namespaces, cell.access_point)
+                distribution.reflect(namespaces, plan.wlan_in(cell.access_point, cell))
     for member in clients:
         member.start(namespaces, out, daemons)
         member.wait(deadline_s)
@@ -142,32 +132,32 @@ def associate(
 class Member:
     """A station of a cell with the program that makes it one."""
 
-    def __init__(self, name: str, station: str, settings: list[str]) -> None:
-        self._program, self._station, self._settings = name, station, settings
-        self._folder = Path(f"/run/hoplab-{os.getpid()}-{station}")
+    def __init__(self, name: str, wlan: Wlan, settings: list[str]) -> None:
+        self._program, self._wlan, self._settings = name, wlan, settings
+        self._folder = Path(f"/run/hoplab-{os.getpid()}-{wlan.name}")
         """Of the program's control socket, which removes it: the path of a run's folder may be too
         long for a socket's."""
 
     def start(self, namespaces: Namespaces, out: Path, daemons: Daemons) -> None:
         """Start the program; it ends with ``daemons``."""
-        name = f"{self._program}-{self._station}"
+        name = f"{self._program}-{self._wlan.name}"
         self._folder.mkdir(mode=0o700, exist_ok=True)
-        settings, log = out / "logs" / f"{name}.conf", _log(out, self._program, self._station)
+        settings, log = out / "logs" / f"{name}.conf", _log(out, self._program, self._wlan)
         lines = [f"ctrl_interface={self._folder}", *self._settings]
         settings.write_text("\n".join(lines) + "\n", encoding="ascii")
         # With dates, and each line at once.
         command = [program(self._program), "-t", "-f", str(log)]
         if self._program == SUPPLICANT:
-            command += ["-D", "nl80211", "-i", WIRELESS, "-c"]
+            command += ["-D", "nl80211", "-i", self._wlan.interface, "-c"]
         command.append(str(settings))
-        process = namespaces.spawn(self._station, command, log)
+        process = namespaces.spawn(self._wlan.station, command, log)
         self._daemon = daemons.add(Daemon(name, process, log))
 
     def adapt(self, radio: Radio) -> None:
         """Where minstrel chooses among MCS, say up to which; what the interface knew of it before
         the program set it up is gone."""
         if radio.is_adaptive and radio.standard in HT_STANDARDS:
-            wifi.adapt(self._station, radio)
+            wifi.adapt(self._wlan, radio)
 
     def wait(self, deadline_s: float) -> None:
         """Return when the program says that the station is ready. Every event of its is a reason
@@ -195,7 +185,7 @@ class Member:
     def _connect(self, sock: socket.socket, deadline_s: float) -> None:
         while True:
             try:
-                sock.connect(str(self._folder / WIRELESS))
+                sock.connect(str(self._folder / self._wlan.interface))
                 return
             except OSError:
                 if self._daemon.process.poll() is not None or time.monotonic() > deadline_s:
@@ -207,13 +197,13 @@ class Member:
         raise DaemonDied(f"{self._daemon.name}: {how} {last_line(log)}; see logs/{log.name}")
 
 
-def log_of(out: Path, client: str) -> Path:
+def log_of(out: Path, client: Wlan) -> Path:
     """What a client's program writes."""
     return _log(out, SUPPLICANT, client)
 
 
-def _log(out: Path, name: str, station: str) -> Path:
-    return out / "logs" / f"{name}-{station}.log"
+def _log(out: Path, name: str, wlan: Wlan) -> Path:
+    return out / "logs" / f"{name}-{wlan.name}.log"
 
 
 def _state(reply: bytes) -> str:
@@ -224,12 +214,13 @@ def _state(reply: bytes) -> str:
 
 def _hostapd(plan: Plan, cell: Cell) -> list[str]:
     """hostapd.conf(5) of the access point."""
-    radio = own(plan, cell.access_point)
+    point = plan.wlan_in(cell.access_point, cell)
+    radio = plan.radio_of(point)
     standard = str(radio.standard)
     ht = standard in HT_STANDARDS
     mode = "g" if (radio.channel or 1) <= LAST_2_GHZ_CHANNEL else "a"
     return [
-        f"interface={WIRELESS}",
+        f"interface={point.interface}",
         "driver=nl80211",
         f"ssid2={_hex(cell)}",
         f"hw_mode={MODES.get(standard, mode)}",
@@ -263,7 +254,7 @@ def _roaming(plan: Plan, cell: Cell) -> list[str]:
     network = next(cells for cells in plan.scenario.networks if cell in cells)
     for other in network:
         if other != cell:
-            mac = plan.mac[other.access_point]
+            mac = _bssid(plan, other)
             lines += [f"r0kh={mac} {other.name} {key}", f"r1kh={mac} {mac} {key}"]
     return lines
 
@@ -318,7 +309,10 @@ def _airtime(plan: Plan, cell: Cell) -> list[str]:
     }
     if not weights:
         return []
-    lines = [f"airtime_sta_weight={plan.mac[name]} {one}" for name, one in weights.items()]
+    macs = {
+        name: plan.mac[plan.wlan_in(name, each).name] for each in network for name in each.clients
+    }
+    lines = [f"airtime_sta_weight={macs[name]} {one}" for name, one in weights.items()]
     return [f"airtime_mode={AIRTIME_STATIC}", *lines]
 
 
@@ -353,14 +347,14 @@ def _supplicant(plan: Plan, cell: Cell, mcs: int | None) -> list[str]:
     """wpa_supplicant.conf(5) of a client, which looks for access points on its network's channels
     alone, and takes one MCS of HT alone where it is given."""
     network = next(cells for cells in plan.scenario.networks if cell in cells)
-    points = [each.access_point for each in network]
-    on = {wifi.frequency_mhz(own(plan, point).channel or 1): None for point in points}
+    points = [plan.wlan_in(each.access_point, each) for each in network]
+    on = {wifi.frequency_mhz(plan.radio_of(point).channel or 1): None for point in points}
     frequencies = " ".join(map(str, on))
     lines = [
         "p2p_disabled=1",
         "network={",
         f"ssid={_hex(cell)}",
-        *([] if cell.roaming is not None else [f"bssid={plan.mac[cell.access_point]}"]),
+        *([] if cell.roaming is not None else [f"bssid={_bssid(plan, cell)}"]),
         f"scan_freq={frequencies}",
         f"freq_list={frequencies}",
         f"key_mgmt={_management(cell)}",
@@ -376,6 +370,11 @@ def _supplicant(plan: Plan, cell: Cell, mcs: int | None) -> list[str]:
         bits = (1 << mcs).to_bytes(HT_MCS_BYTES, "little")
         lines.append(f'ht_mcs="{bits.hex(" ")}"')
     return [*lines, "}"]
+
+
+def _bssid(plan: Plan, cell: Cell) -> str:
+    """The access point's MAC."""
+    return plan.mac[plan.wlan_in(cell.access_point, cell).name]
 
 
 def _hex(cell: Cell) -> str:

@@ -11,17 +11,18 @@ the one that the kernel sends in its name when it associates.
 from __future__ import annotations
 
 from hoplab.guest.network.namespaces import Namespaces
-from hoplab.model.scenario.plan import BRIDGE, UPLINK, WIRELESS, WIRES, Plan
+from hoplab.model.scenario.plan import BRIDGE, UPLINK, WIRES, Plan
 from hoplab.model.scenario.reach import ETHERNET_MTU
+from hoplab.model.scenario.wlans import Wlan
 
 
-def bridge(plan: Plan, namespaces: Namespaces, station: str) -> None:
+def bridge(plan: Plan, namespaces: Namespaces, wlan: Wlan) -> None:
     """Make an access point's bridge, with the radio's address and no port yet."""
-    netlink = namespaces.netlink(station)
+    netlink = namespaces.netlink(wlan.station)
     netlink.link(
-        "add", ifname=BRIDGE, kind="bridge", address=plan.mac[station], br_mcast_snooping=0
+        "add", ifname=BRIDGE, kind="bridge", address=plan.mac[wlan.name], br_mcast_snooping=0
     )
-    index = namespaces.index(station, BRIDGE)
+    index = namespaces.index(wlan.station, BRIDGE)
     netlink.link("set", index=index, mtu=ETHERNET_MTU, state="up")
 
 
@@ -47,8 +48,8 @@ def join(plan: Plan, namespaces: Namespaces) -> None:
             wires.link("set", index=namespaces.index(WIRES, name), master=inner, state="up")
 
 
-def reflect(namespaces: Namespaces, station: str) -> None:
+def reflect(namespaces: Namespaces, wlan: Wlan) -> None:
     """Have an access point's bridge, not its radio, send frames from one client to another: it
     knows which of them has gone."""
-    index = namespaces.index(station, WIRELESS)
-    namespaces.netlink(station).brport("set", index=index, mode=1)
+    index = namespaces.index(wlan.station, wlan.interface)
+    namespaces.netlink(wlan.station).brport("set", index=index, mode=1)

@@ -7,7 +7,7 @@ The kernel finds its peers by beacons and its paths by HWMP, below IP.
 from __future__ import annotations
 
 import struct
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 from pyroute2 import IW
@@ -15,11 +15,12 @@ from pyroute2 import IW
 from hoplab.guest.network import wifi
 from hoplab.guest.network.namespaces import Namespaces, inside
 from hoplab.model.errors import MissingTool
-from hoplab.model.scenario.plan import WIRELESS, Plan
+from hoplab.model.scenario.plan import Plan
 from hoplab.model.scenario.radio import HT_STANDARDS, Radio
 from hoplab.model.scenario.reach import ETHERNET_MTU
+from hoplab.model.scenario.wlans import Wlan
 
-MESH_ID = b"hoplab"
+MESH_ID = "hoplab"
 INTERVAL_TU = 1000
 """Between a station's beacons: mac80211's own."""
 TU_US = 1024
@@ -28,19 +29,15 @@ MOST_PEERS = struct.pack("=HHHxx", 6, 4, 255)
 """NL80211_MESHCONF_MAX_PEER_LINKS: as many as there can be."""
 
 
-def settle(namespaces: Namespaces, namespace: str, radio: Radio) -> None:
-    """Have the radio in ``namespace`` be ``wlan0``, ready to join."""
-    with inside(namespace):
+def settle(namespaces: Namespaces, wlan: Wlan, phy_index: int, radio: Radio) -> None:
+    """Have the radio with this wiphy be ``wlan`` in its station, ready to join."""
+    with inside(wlan.station):
         iw = IW()
     try:
-        interface = next(
-            entry for entry in iw.get_interfaces_dump() if entry.get_attr("NL80211_ATTR_IFNAME")
-        )
-        index = interface.get_attr("NL80211_ATTR_IFINDEX")
-        phy_index = interface.get_attr("NL80211_ATTR_WIPHY")
-        route = namespaces.netlink(namespace)
+        index = wifi.interface_of(iw, phy_index)
+        route = namespaces.netlink(wlan.station)
         route.link("set", index=index, state="down")
-        route.link("set", index=index, ifname=WIRELESS)
+        route.link("set", index=index, ifname=wlan.interface)
         iw.set_interface_type(index, "mesh_point")
         # Mesh header and further addresses take what a longer packet would need.
         route.link("set", index=index, mtu=ETHERNET_MTU, state="up")
@@ -51,44 +48,54 @@ def settle(namespaces: Namespaces, namespace: str, radio: Radio) -> None:
 
 
 def join(plan: Plan, namespaces: Namespaces) -> None:
-    """Have all radios join, now that a medium decides who hears whom: each takes those that it
-    hears for peers, and for long."""
-    for number, station in enumerate(plan.radios):
-        with inside(station):
+    """Have all radios of meshes join, now that a medium decides who hears whom: each takes those
+    that it hears for peers, and for long."""
+    radio = plan.scenario.radio
+    if plan.scenario.routing.protocol == "hwmp":
+        _join_all(namespaces, [wlan for name in plan.radios for wlan in plan.wlans[name]], radio)
+    for backbone in plan.scenario.backbone:
+        if backbone.mode == "mesh":
+            members = [plan.wlan_in(name, backbone) for name in backbone.stations]
+            _join_all(namespaces, members, plan.radio_of(members[0]), str(backbone.name))
+
+
+def _join_all(
+    namespaces: Namespaces, members: Sequence[Wlan], radio: Radio, mesh: str = MESH_ID
+) -> None:
+    for number, wlan in enumerate(members):
+        with inside(wlan.station):
             iw = IW()
         try:
-            index = namespaces.index(station, WIRELESS)
-            phy = next(iter(iw.list_wiphy())).get_attr("NL80211_ATTR_WIPHY")
-            _join(iw, index, plan.scenario.radio)
-            _set_clock(
-                wifi.DEBUGFS / wifi.name_of(iw, phy) / f"netdev:{WIRELESS}" / "tsf",
-                number * INTERVAL_TU * TU_US // len(plan.radios),
-            )
+            index = namespaces.index(wlan.station, wlan.interface)
+            _join(iw, index, radio, mesh)
+            _set_clock(wlan, number * INTERVAL_TU * TU_US // len(members))
         finally:
             iw.close()
 
 
-def _set_clock(path: Path, apart_us: int) -> None:
+def _set_clock(wlan: Wlan, apart_us: int) -> None:
     """Put a radio's clock forward. Clocks that agree would have all beacons at one instant, and
     none heard."""
-    try:
+    folder = wifi.DEBUGFS / wlan.wiphy
+    # A folder may have the name that the interface had before it came into its station.
+    for netdev in folder.glob("netdev:*"):
         # The kernel takes a difference for one where it has nine digits.
-        path.write_text(f"+={apart_us:09}", encoding="ascii")
-    except FileNotFoundError:
-        raise MissingTool(
-            f"{path}: not there, so all radios would send their beacons at once; mount debugfs at "
-            "/sys/kernel/debug of a kernel with MAC80211_DEBUGFS, or run with --machine uml"
-        ) from None
+        (netdev / "tsf").write_text(f"+={apart_us:09}", encoding="ascii")
+        return
+    raise MissingTool(
+        f"{folder}: no interface is there, so all radios would send their beacons at once; mount "
+        "debugfs at /sys/kernel/debug of a kernel with MAC80211_DEBUGFS, or run with --machine uml"
+    )
 
 
-def _join(iw: Any, index: int, radio: Radio) -> None:
+def _join(iw: Any, index: int, radio: Radio, mesh: str) -> None:
     channel = radio.channel or 1
     wifi.request(
         iw,
         "NL80211_CMD_JOIN_MESH",
         [
             ("NL80211_ATTR_IFINDEX", index),
-            ("NL80211_ATTR_MESH_ID", MESH_ID),
+            ("NL80211_ATTR_MESH_ID", mesh.encode()),
             ("NL80211_ATTR_WIPHY_FREQ", wifi.frequency_mhz(channel)),
             *(wifi.width(radio) if radio.standard in HT_STANDARDS else []),
             ("NL80211_ATTR_MESH_CONFIG", MOST_PEERS),

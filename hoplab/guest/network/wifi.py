@@ -19,7 +19,6 @@ from pyroute2.netlink.nl80211 import NL80211_NAMES, nl80211cmd
 from hoplab.guest.network import capabilities
 from hoplab.guest.network.namespaces import Namespaces, inside
 from hoplab.model.errors import HoplabError, MissingTool
-from hoplab.model.scenario.plan import WIRELESS
 from hoplab.model.scenario.radio import (
     DSSS_MBPS,
     HE_TONES,
@@ -32,6 +31,7 @@ from hoplab.model.scenario.radio import (
     TONES,
     Radio,
 )
+from hoplab.model.scenario.wlans import Wlan
 
 BSSID = "02:ff:ff:ff:ff:01"
 SSID = "hoplab"
@@ -88,33 +88,43 @@ def kernel_width_mhz(radio: Radio) -> int:
     return min(radio.width_mhz or 20, widest)
 
 
-def settle(namespaces: Namespaces, namespace: str, radio: Radio) -> None:
-    """Have the radio in ``namespace`` be ``wlan0`` and join the IBSS, without a scan and whatever
-    it was before."""
-    with inside(namespace):
+def settle(
+    namespaces: Namespaces, wlan: Wlan, phy_index: int, radio: Radio, bssid: str = BSSID
+) -> None:
+    """Have the radio with this wiphy, which is in its station, be ``wlan`` and join the IBSS
+    called ``bssid``, without a scan and whatever it was before."""
+    with inside(wlan.station):
         iw = IW()
     try:
-        interface = next(
-            entry for entry in iw.get_interfaces_dump() if entry.get_attr("NL80211_ATTR_IFNAME")
-        )
-        index = interface.get_attr("NL80211_ATTR_IFINDEX")
-        phy_index = interface.get_attr("NL80211_ATTR_WIPHY")
-        route = namespaces.netlink(namespace)
+        index = interface_of(iw, phy_index)
+        route = namespaces.netlink(wlan.station)
         route.link("set", index=index, state="down")
-        route.link("set", index=index, ifname=WIRELESS)
+        route.link("set", index=index, ifname=wlan.interface)
         iw.set_interface_type(index, "adhoc")
         route.link("set", index=index, mtu=RADIO_MTU, state="up")
         limits(iw, phy_index, radio)
         # Before joining: an IBSS that is up refuses to do without its basic rate, which only
         # broadcasts use here.
         choose_rates(iw, index, name_of(iw, phy_index), radio)
-        _join(iw, index, radio)
+        _join(iw, index, radio, bssid)
     finally:
         iw.close()
 
 
-def introduce(namespaces: Sequence[str], radio: Radio) -> None:
-    """Let all stations hear each other once, before a medium decides who does.
+def interface_of(iw: Any, phy_index: int) -> int:
+    """Index of the interface of this wiphy, in the namespace of ``iw``."""
+    return int(
+        next(
+            entry.get_attr("NL80211_ATTR_IFINDEX")
+            for entry in iw.get_interfaces_dump()
+            if entry.get_attr("NL80211_ATTR_IFNAME")
+            and entry.get_attr("NL80211_ATTR_WIPHY") == phy_index
+        )
+    )
+
+
+def introduce(wlans: Sequence[Wlan], radio: Radio, bssid: str = BSSID) -> None:
+    """Let all stations of an IBSS hear each other once, before a medium decides who does.
 
     mac80211 drops a unicast frame to an IBSS station that it has not heard, and learns of one
     only some time after its first frame, so that the first answer to every neighbour would be
@@ -124,37 +134,37 @@ def introduce(namespaces: Sequence[str], radio: Radio) -> None:
     """
     deadline = time.monotonic() + INTRODUCTION_LIMIT_S
     # Who has heard all the others has been heard by them: all hear the same frames.
-    while _known(namespaces[0]) + 1 < len(namespaces):
+    while _known(wlans[0]) + 1 < len(wlans):
         if time.monotonic() > deadline:
             raise HoplabError(
-                f"radio of {namespaces[0]}: knows {_known(namespaces[0])} of "
-                f"{len(namespaces) - 1} others after {INTRODUCTION_LIMIT_S:g} s; see dmesg"
+                f"radio of {wlans[0].name}: knows {_known(wlans[0])} of "
+                f"{len(wlans) - 1} others after {INTRODUCTION_LIMIT_S:g} s; see dmesg"
             )
-        for namespace in namespaces:
-            _greet(namespace)
+        for wlan in wlans:
+            _greet(wlan)
         time.sleep(INTRODUCTION_S)
     if radio.standard in ("802.11a", "802.11g", *HT_STANDARDS):
-        for namespace in namespaces:
-            _tell_rates(namespace, radio)
+        for wlan in wlans:
+            _tell_rates(wlan, radio, bssid)
         time.sleep(INTRODUCTION_S)
 
 
-def _greet(namespace: str) -> None:
-    with inside(namespace), socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sock:
-        sock.bind((WIRELESS, 0))
+def _greet(wlan: Wlan) -> None:
+    with inside(wlan.station), socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sock:
+        sock.bind((wlan.interface, 0))
         source = sock.getsockname()[4]
         sock.send(b"\xff" * 6 + source + ETHERTYPE_EXPERIMENTAL + bytes(46))
 
 
-def _tell_rates(namespace: str, radio: Radio) -> None:
+def _tell_rates(wlan: Wlan, radio: Radio, bssid: str) -> None:
     """Send one beacon (IEEE 802.11-2020 9.3.3.2), as those of the interface are seconds apart."""
-    with inside(namespace):
-        iw, index = IW(), socket.if_nametoindex(WIRELESS)
+    with inside(wlan.station):
+        iw, index = IW(), socket.if_nametoindex(wlan.interface)
         with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sock:
-            sock.bind((WIRELESS, 0))
+            sock.bind((wlan.interface, 0))
             mac = sock.getsockname()[4]
-    bssid = bytes.fromhex(BSSID.replace(":", ""))
-    header = struct.pack("<HH", 0x0080, 0) + b"\xff" * 6 + mac + bssid + bytes(2)
+    addresses = b"\xff" * 6 + mac + bytes.fromhex(bssid.replace(":", ""))
+    header = struct.pack("<HH", 0x0080, 0) + addresses + bytes(2)
     body = struct.pack("<QHH", 0, BEACON_INTERVAL_TU, IBSS_CAPABILITY)
     rates = bytes(round(mbps * 2) for mbps in RATES_OF_STANDARD[str(radio.standard)])
     for number, content in (
@@ -184,10 +194,10 @@ def _tell_rates(namespace: str, radio: Radio) -> None:
         iw.close()
 
 
-def _known(namespace: str) -> int:
+def _known(wlan: Wlan) -> int:
     """How many other stations the radio's driver knows."""
-    with inside(namespace):
-        iw, index = IW(), socket.if_nametoindex(WIRELESS)
+    with inside(wlan.station):
+        iw, index = IW(), socket.if_nametoindex(wlan.interface)
     try:
         return sum(1 for _ in iw.get_stations(index))
     finally:
@@ -237,22 +247,21 @@ def limit_air_time(phy: str, aql_us: int) -> None:
         limit.write_text(f"{category} {aql_us} {aql_us}", encoding="ascii")
 
 
-def allow_schemes(namespace: str, channel: int, schemes: Sequence[int]) -> None:
-    """Let the interface of ``namespace`` send at these HT MCS: to a station that cannot take the
-    one that is fixed, mac80211 then sends at the next lower one that it can, else the next
-    higher."""
-    with inside(namespace):
-        iw, index = IW(), socket.if_nametoindex(WIRELESS)
+def allow_schemes(wlan: Wlan, channel: int, schemes: Sequence[int]) -> None:
+    """Let ``wlan`` send at these HT MCS: to a station that cannot take the one that is fixed,
+    mac80211 then sends at the next lower one that it can, else the next higher."""
+    with inside(wlan.station):
+        iw, index = IW(), socket.if_nametoindex(wlan.interface)
     try:
         _allow(iw, index, channel, _nested(TXRATE_HT, bytes(sorted(schemes))))
     finally:
         iw.close()
 
 
-def adapt(namespace: str, radio: Radio) -> None:
-    """Let the interface of ``namespace`` send at every MCS up to that of ``radio``."""
-    with inside(namespace):
-        iw, index = IW(), socket.if_nametoindex(WIRELESS)
+def adapt(wlan: Wlan, radio: Radio) -> None:
+    """Let ``wlan`` send at every MCS up to that of ``radio``."""
+    with inside(wlan.station):
+        iw, index = IW(), socket.if_nametoindex(wlan.interface)
     try:
         _adapt(iw, index, radio)
     finally:
@@ -306,7 +315,7 @@ def take_turns(phy: str) -> None:
     (DEBUGFS / phy / "airtime_flags").write_text("0", encoding="ascii")
 
 
-def _join(iw: Any, index: int, radio: Radio) -> None:
+def _join(iw: Any, index: int, radio: Radio, bssid: str) -> None:
     basic = bytes([round((radio.basic_rate_mbps or 1) * 2)])
     request(
         iw,
@@ -317,7 +326,7 @@ def _join(iw: Any, index: int, radio: Radio) -> None:
             ("NL80211_ATTR_WIPHY_FREQ", frequency_mhz(radio.channel or 1)),
             *width(radio),
             ("NL80211_ATTR_FREQ_FIXED", b""),
-            ("NL80211_ATTR_MAC", BSSID),
+            ("NL80211_ATTR_MAC", bssid),
             ("NL80211_ATTR_BEACON_INTERVAL", struct.pack("=I", BEACON_INTERVAL_TU)),
             ("NL80211_ATTR_BSS_BASIC_RATES", basic),
             (
@@ -361,12 +370,23 @@ def name_of(iw: Any, phy_index: int) -> str:
     )
 
 
-def wiphy_in(namespace: str) -> str:
-    """Name of the wiphy of the interface in ``namespace``."""
+def only_phy(namespace: str) -> int:
+    """Index of the wiphy of a namespace that has one."""
     with inside(namespace):
         iw = IW()
     try:
-        return name_of(iw, next(iter(iw.list_wiphy())).get_attr("NL80211_ATTR_WIPHY"))
+        return int(next(iter(iw.list_wiphy())).get_attr("NL80211_ATTR_WIPHY"))
+    finally:
+        iw.close()
+
+
+def wiphy_in(namespace: str) -> str:
+    """Name of the wiphy of a namespace that has one."""
+    index = only_phy(namespace)
+    with inside(namespace):
+        iw = IW()
+    try:
+        return name_of(iw, index)
     finally:
         iw.close()
 

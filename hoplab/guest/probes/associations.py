@@ -27,11 +27,13 @@ class Associations:
     def __init__(self, plan: Plan, out: Path, records: Records, realtime_epoch_ns: int) -> None:
         self._records = records
         self._epoch_ns = realtime_epoch_ns
-        self._cells = {plan.mac[cell.access_point].encode(): cell for cell in plan.scenario.cell}
+        points = {cell: plan.wlan_in(cell.access_point, cell) for cell in plan.scenario.cell}
+        self._cells = {plan.mac[wlan.name].encode(): cell for cell, wlan in points.items()}
         self._logs: list[tuple[Cell, str, IO[bytes]]] = []
         for cell in plan.scenario.cell:
             for client in cell.clients:
-                self._logs.append((cell, client, log_of(out, client).open("rb")))
+                wlan = plan.wlan_in(client, cell)
+                self._logs.append((cell, client, log_of(out, wlan).open("rb")))
 
     def begin(self) -> None:
         """At time 0: all are associated, since `hoplab.guest.network.cells` waited for them."""

@@ -14,7 +14,8 @@ from pyroute2 import IW
 from hoplab.guest.network.namespaces import inside
 from hoplab.model.errors import HoplabError
 from hoplab.model.records.writer import Records
-from hoplab.model.scenario.plan import WIRELESS, Plan
+from hoplab.model.scenario.plan import Plan
+from hoplab.model.scenario.wlans import Wlan
 
 NETLINK_GENERIC = 16
 NLM_F_REQUEST, NLM_F_DUMP = 1, 0x300
@@ -59,7 +60,8 @@ class WifiQueues:
     def __init__(self, plan: Plan, records: Records) -> None:
         self._records = records
         self._names = {bytes.fromhex(mac.replace(":", "")): n for n, mac in plan.mac.items()}
-        self._radios = {name: _Radio(name) for name in plan.radios}
+        every = [wlan for name in plan.radios for wlan in plan.wlans[name]]
+        self._radios = {wlan.name: _Radio(wlan) for wlan in every}
         self._sent: dict[tuple[str, str, str], tuple[float, int]] = {}
 
     def sample(self, t_s: float) -> None:
@@ -92,11 +94,11 @@ class WifiQueues:
 
 
 class _Radio:
-    """The stations that a station's radio knows."""
+    """The stations that a radio knows."""
 
-    def __init__(self, station: str) -> None:
-        with inside(station):
-            index = socket.if_nametoindex(WIRELESS)
+    def __init__(self, wlan: Wlan) -> None:
+        with inside(wlan.station):
+            index = socket.if_nametoindex(wlan.interface)
             with IW() as iw:
                 family = iw.prid
             self._socket = socket.socket(

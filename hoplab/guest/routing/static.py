@@ -34,19 +34,25 @@ def change(plan: Plan, namespaces: Namespaces, station: str, hop: str, destinati
 def _neighbours(
     plan: Plan, namespaces: Namespaces, routes: Routes, station: str, others: list[str]
 ) -> None:
-    index = namespaces.index(station, plan.addressed(station))
     radios = set(plan.radios)
     for other in others:
-        if other in radios:
+        if other in radios and (way := plan.way(station, other)) is not None:
+            interface, mac = way
             for addresses in _families(plan):
-                routes.neighbour(addresses[other], plan.mac[other], index)
+                index = namespaces.index(station, interface)
+                routes.neighbour(addresses[other], mac, index)
 
 
 def _route(
     plan: Plan, namespaces: Namespaces, routes: Routes, station: str, hop: str, destination: str
 ) -> None:
     wired = next((end for end in plan.ends[station] if end.peer_station == hop), None)
-    interface = plan.addressed(station) if wired is None else wired.interface
+    if wired is not None:
+        interface = wired.interface
+    else:
+        way = plan.way(station, hop)
+        assert way is not None, f"{station} and {hop} are neighbours in no network"
+        interface, _ = way
     for addresses in _families(plan):
         gateway = addresses[hop] if hop != destination else None
         if wired is not None:

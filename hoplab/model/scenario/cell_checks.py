@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cells that contradict themselves, or the rest of a resolved scenario, are refused."""
+"""Cells and backbones that contradict themselves, or the rest of a resolved scenario, are
+refused."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 from hoplab.model.errors import ScenarioError
+from hoplab.model.scenario.backbones import Backbone
 from hoplab.model.scenario.cells import Cell
 from hoplab.model.scenario.model import Scenario
 from hoplab.model.scenario.powers import received_dbm
@@ -16,11 +19,13 @@ def check_cells(scenario: Scenario) -> None:
     """Raise `ScenarioError` for the first contradiction."""
     _rates(scenario)
     _weights(scenario)
-    if not scenario.cell:
+    if not scenario.cell and not scenario.backbone:
         _ad_hoc(scenario)
         return
     _surroundings(scenario)
     _members(scenario)
+    if any(backbone.mode == "ad-hoc" for backbone in scenario.backbone):
+        _ad_hoc(scenario)
     _networks(scenario)
     for i, cell in enumerate(scenario.cell):
         _within_reach(scenario, cell, i)
@@ -28,16 +33,16 @@ def check_cells(scenario: Scenario) -> None:
 
 def _ad_hoc(scenario: Scenario) -> None:
     """What stations have among themselves where they are no mesh, which has all that cells have."""
-    radios = [station.name for station in scenario.station if station.radio]
-    if scenario.routing.protocol == "hwmp":
+    radio = scenario.radio
+    radios = any(station.radio for station in scenario.station)
+    if scenario.routing.protocol == "hwmp" or not radios:
         return
-    if scenario.radio.standard == "802.11ax" and radios:
+    if radio.standard == "802.11ax":
         raise ScenarioError(
             'radio.standard: "802.11ax" is in cells and meshes only, as mac80211 has no HE in ad '
             'hoc networks; add a [[cell]] or routing.protocol = "hwmp", or use profile "80211ac"'
         )
-    radio = scenario.radio
-    if radio.is_adaptive and radio.standard == "802.11ac" and radio.width_mhz != 80 and radios:
+    if radio.is_adaptive and radio.standard == "802.11ac" and radio.width_mhz != 80:
         raise ScenarioError(
             f'radio.rate_mbps: "auto", but width_mhz is {radio.width_mhz}, and mac80211 has VHT '
             'in ad hoc networks of 80 MHz only; add a [[cell]], or use profile "80211n"'
@@ -92,50 +97,84 @@ def _weights(scenario: Scenario) -> None:
 
 
 def _surroundings(scenario: Scenario) -> None:
-    """What an access point cannot have around it."""
+    """What an access point, or a radio of a backbone, cannot have around it."""
+    table = "cell" if scenario.cell else "backbone"
     if scenario.network.built_by != "hoplab":
         raise ScenarioError(
-            f'cell: is made where network.built_by is "hoplab", not "{scenario.network.built_by}"; '
-            "remove one"
+            f'{table}: is made where network.built_by is "hoplab", not '
+            f'"{scenario.network.built_by}"; remove one'
         )
     if scenario.routing.protocol != "static":
         raise ScenarioError(
-            f'routing.protocol: "{scenario.routing.protocol}" is for stations that are all alike, '
-            'and an access point serves its clients itself; use "static" with [[cell]]'
+            f'routing.protocol: "{scenario.routing.protocol}" is for stations that are all alike; '
+            f'use "static" with [[{table}]]'
         )
     if scenario.radio.mac != "80211":
         raise ScenarioError(
-            f'radio.mac: "{scenario.radio.mac}" acknowledges nothing, so no client associates; '
-            'use "80211" with [[cell]]'
+            f'radio.mac: "{scenario.radio.mac}" acknowledges nothing, so no client associates and '
+            f'no mesh finds its peers; use "80211" with [[{table}]]'
         )
 
 
 def _members(scenario: Scenario) -> None:
-    """Every radio is in one cell."""
+    """Every radio is in one network, and two of a station are on two channels."""
     radios = [station.name for station in scenario.station if station.radio]
     names = [station.name for station in scenario.station]
-    where: dict[str, int] = {}
+    inside: dict[str, list[tuple[str, Cell | Backbone]]] = {name: [] for name in radios}
+    for where, key, name, network in _memberships(scenario):
+        if name not in radios:
+            lack = "it has no radio" if name in names else "there is no such station"
+            raise ScenarioError(f"{where}.{key}: {name}: {lack}; name a station with a radio")
+        for other, earlier in inside[name]:
+            _apart(scenario, f"{where}.{key}: {name}", network, other, earlier)
+        inside[name].append((where, network))
+    _named_once("cell", [cell.name for cell in scenario.cell])
+    _named_once("backbone", [backbone.name for backbone in scenario.backbone])
+    for name in radios:
+        if not inside[name]:
+            raise ScenarioError(
+                f"station {name}: is in no cell or backbone, and beside them there is no other "
+                "network; add it to one, or set radio = false"
+            )
+
+
+def _named_once(table: str, names: list[str | None]) -> None:
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise ScenarioError(f"{table}.{i}.name: {name!r} is given twice")
+
+
+def _memberships(scenario: Scenario) -> Iterator[tuple[str, str, str, Cell | Backbone]]:
+    """Each station of each network: the network's table, the key in it, the name, the network."""
     for i, cell in enumerate(scenario.cell):
         keys = ["access_point", *(f"clients.{j}" for j in range(len(cell.clients)))]
         for key, name in zip(keys, cell.members, strict=True):
-            if name not in radios:
-                lack = "it has no radio" if name in names else "there is no such station"
-                raise ScenarioError(f"cell.{i}.{key}: {name}: {lack}; name a station with a radio")
-            if name in where:
-                raise ScenarioError(
-                    f"cell.{i}.{key}: {name} is in cell.{where[name]} already, and a radio is in "
-                    "one cell; remove one"
-                )
-            where[name] = i
-        others = [other.name for other in scenario.cell[:i]]
-        if cell.name in others:
-            raise ScenarioError(f"cell.{i}.name: {cell.name!r} is given twice")
-    for name in radios:
-        if name not in where:
-            raise ScenarioError(
-                f"station {name}: is in no cell, and beside cells there is no ad hoc network; add "
-                "it to clients of a [[cell]], or set radio = false"
-            )
+            yield f"cell.{i}", key, name, cell
+    for i, backbone in enumerate(scenario.backbone):
+        for j, name in enumerate(backbone.stations):
+            yield f"backbone.{i}", f"stations.{j}", name, backbone
+
+
+def _apart(
+    scenario: Scenario, who: str, one: Cell | Backbone, where: str, other: Cell | Backbone
+) -> None:
+    """Two radios of a station disturb each other on one channel; and a client that goes over
+    between cells, or an access point that it goes to, is in these alone."""
+    cells = [network for network in (one, other) if isinstance(network, Cell)]
+    if len(cells) > 1 and any(cell.roaming is not None for cell in cells):
+        raise ScenarioError(
+            f"{who} is in {where} already, and of cells with roaming a station is in one; "
+            "remove one"
+        )
+    mine, theirs = (
+        scenario.radio.channel if network.channel is None else network.channel
+        for network in (one, other)
+    )
+    if mine == theirs:
+        raise ScenarioError(
+            f"{who} is in {where} already, on channel {mine} too, and two radios of a station "
+            "need two channels; set channel"
+        )
 
 
 NOISE_DBM, GREAT_SNR_DB = -92, 25

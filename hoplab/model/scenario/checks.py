@@ -17,7 +17,7 @@ from hoplab.model.scenario.channel_checks import check_channels, widest_mhz
 from hoplab.model.scenario.ipv6_checks import check_ipv6
 from hoplab.model.scenario.medium_file import MediumFile
 from hoplab.model.scenario.model import Flow, Radio, Scenario
-from hoplab.model.scenario.plan import AIR, ANY, BRIDGE, UPLINK, plan
+from hoplab.model.scenario.plan import AIR, ANY, BRIDGE, UPLINK, Plan, plan
 from hoplab.model.scenario.proxies import detours
 from hoplab.model.scenario.radio import (
     CHANNELS_OF_STANDARD,
@@ -60,6 +60,7 @@ def check(scenario: Scenario) -> None:
     check_snr(scenario.snr, radios, scenario.radio, scenario.event)
     check_cells(scenario)
     own = [(f"cell.{i}.channel", cell.channel) for i, cell in enumerate(scenario.cell)]
+    own += [(f"backbone.{i}.channel", one.channel) for i, one in enumerate(scenario.backbone)]
     check_channels(scenario.radio, own)
     _agreements(scenario)
     _routing(scenario)
@@ -528,9 +529,15 @@ def _interfaces(scenario: Scenario) -> dict[str, list[str]]:
     return {
         station: [
             "lo",
-            *([planned.interface[station], *virtual] if station in planned.radios else []),
+            *(_radios(planned, station, virtual) if station in planned.radios else []),
             *([BRIDGE, UPLINK] if planned.addressed(station) == BRIDGE else []),
             *(end.interface for end in ends),
         ]
         for station, ends in planned.ends.items()
     }
+
+
+def _radios(planned: Plan, station: str, virtual: list[str]) -> list[str]:
+    """The interfaces of a station's radios, with what stands on the first."""
+    further = [wlan.interface for wlan in planned.wlans[station][1:]]
+    return [planned.interface[station], *further, *virtual]

@@ -14,6 +14,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import PlainValidator, ValidationError, model_validator
 
+from hoplab.model.scenario.backbones import Backbone
 from hoplab.model.scenario.cells import MAX_CELLS, Cell
 from hoplab.model.scenario.dsr import DsrSettings
 from hoplab.model.scenario.faults import Event, Loss
@@ -129,7 +130,7 @@ class Scenario(Seeded):
     warm_up_s: Number | None = key(
         None,
         "network and routing before time 0; 20 for batmand and babeld, 40 for batman-adv, 10 for "
-        "hwmp, with [[cell]] 4 and 0.5 a client, else 0",
+        "hwmp and a backbone that is a mesh; with [[cell]] 4 and 0.5 a client more; else 0",
         unit="s",
         ge=0,
         le=3600,
@@ -139,6 +140,9 @@ class Scenario(Seeded):
     station: tuple[Station, ...] = key((), "the hosts, where topology.kind is explicit")
     link: tuple[Link, ...] = key((), "wired links", max_length=2000)
     cell: tuple[Cell, ...] = key((), "access points and their clients", max_length=MAX_CELLS)
+    backbone: tuple[Backbone, ...] = key(
+        (), "stations that reach each other by radios of their own", max_length=MAX_CELLS
+    )
     radio: Radio = key(Radio(), "the channel")
     routing: Routing = key(Routing(), "who routes")
     tcp: Tcp = key(Tcp(), "how TCP is set")
@@ -152,11 +156,6 @@ class Scenario(Seeded):
     snr: tuple[Snr, ...] = key((), "links as they were measured", max_length=MAX_MEASURED_LINKS)
     event: tuple[Event, ...] = key((), "what happens at a time", max_length=10_000)
     measure: Measure = key(Measure(), "what is recorded beside the tables of every run")
-
-    def cell_of(self, station: str) -> Cell | None:
-        """The cell whose access point or client ``station`` is."""
-        members = (cell for cell in self.cell if station in cell.members)
-        return next(members, None)
 
     @property
     def networks(self) -> tuple[tuple[Cell, ...], ...]:
@@ -172,15 +171,6 @@ class Scenario(Seeded):
     def roams(self) -> bool:
         """Whether clients go over from one cell to another."""
         return any(cell.roaming is not None for cell in self.cell)
-
-    def channel_of(self, station: str) -> int | None:
-        """The channel of a station's radio where cells are on several; none where all are on that
-        of `[radio]`."""
-        own = self.radio.channel
-        if all(cell.channel in (None, own) for cell in self.cell):
-            return None
-        cell = self.cell_of(station)
-        return own if cell is None or cell.channel is None else cell.channel
 
     @property
     def uses_ipv6(self) -> bool:

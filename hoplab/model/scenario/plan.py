@@ -7,18 +7,23 @@ number or a name that two parts must agree on from here.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from functools import cached_property
 
+from hoplab.model.scenario.backbones import Backbone
+from hoplab.model.scenario.cells import Cell
 from hoplab.model.scenario.model import Flow, Link, Scenario
+from hoplab.model.scenario.radio import Radio
 from hoplab.model.scenario.reach import neighbours, next_hops, path
 from hoplab.model.scenario.split import Split, SplitConnection
 from hoplab.model.scenario.stations import Port
 from hoplab.model.scenario.streams import stream_seed
 from hoplab.model.scenario.traffic import Elfn, Tcp
+from hoplab.model.scenario.wlans import Wlan, channel_of, wlans
 
 WIRELESS = "wlan0"
-"""The radio's interface at every station that Hoplab builds."""
+"""The first radio's interface at every station that Hoplab builds."""
 BRIDGE, UPLINK = "br0", "ds0"
 """Interfaces of an access point whose clients roam: the bridge that has the station's address, and
 the port to the wires between the network's access points."""
@@ -117,8 +122,9 @@ class Plan:
     address_6: dict[str, str]
     """The same of IPv6, for documentation (RFC 3849); empty where the scenario does not use it."""
     mac: dict[str, str]
+    """Of each station, and of each further radio by the radio's name."""
     interface: dict[str, str]
-    """Of each station's radio."""
+    """Of each station's first radio."""
     cables: tuple[Cable, ...]
     conversations: tuple[Conversation, ...]
     metrics: dict[str, dict[str, dict[str, int]]]
@@ -130,6 +136,51 @@ class Plan:
     def radios(self) -> tuple[str, ...]:
         """Names of the stations that have one."""
         return tuple(station.name for station in self.scenario.station if station.radio)
+
+    @cached_property
+    def wlans(self) -> dict[str, tuple[Wlan, ...]]:
+        """The radios of every station that has one, in order."""
+        every = wlans(self.scenario)
+        return {name: tuple(w for w in every if w.station == name) for name in self.radios}
+
+    def wlan_in(self, station: str, network: Cell | Backbone) -> Wlan:
+        """The station's radio in this network."""
+        return next(wlan for wlan in self.wlans[station] if wlan.network == network)
+
+    def radio_of(self, wlan: Wlan) -> Radio:
+        """`[radio]` with what is this radio's own of it: its channel, and a client's MCS."""
+        radio, update = self.scenario.radio, {}
+        channel = channel_of(self.scenario, wlan)
+        if channel is not None:
+            update["channel"] = channel
+        if isinstance(wlan.network, Cell) and wlan.station in wlan.network.clients:
+            station = next(one for one in self.scenario.station if one.name == wlan.station)
+            if station.mcs is not None:
+                update["mcs"] = station.mcs
+        return radio.model_copy(update=update) if update else radio
+
+    def way(self, station: str, neighbour: str) -> tuple[str, str] | None:
+        """The interface by which a station sends to a neighbour without a wire between, and the
+        neighbour's MAC there; None where no network has both."""
+        if not self.scenario.cell and not self.scenario.backbone:
+            return self.addressed(station), self.mac[neighbour]
+        return self._ways.get((station, neighbour))
+
+    @cached_property
+    def _ways(self) -> dict[tuple[str, str], tuple[str, str]]:
+        """By pairs of stations; of several networks that have both, the first's."""
+        ways: dict[tuple[str, str], tuple[str, str]] = {}
+        joined: list[list[Wlan]] = [
+            [self.wlan_in(name, cell) for cell in cells for name in cell.members]
+            for cells in self.scenario.networks
+        ]
+        for backbone in self.scenario.backbone:
+            joined.append([self.wlan_in(name, backbone) for name in backbone.stations])
+        for members in joined:
+            for one, other in itertools.permutations(members, 2):
+                port = BRIDGE if one.is_bridged else one.interface
+                ways.setdefault((one.station, other.station), (port, self.mac[other.name]))
+        return ways
 
     @property
     def host_names(self) -> dict[str, str]:
@@ -175,8 +226,8 @@ class Plan:
 
     def addressed(self, station: str) -> str:
         """The interface of a station with a radio that has the station's address."""
-        points = (cell.access_point for cell in self.scenario.cell if cell.roaming is not None)
-        return BRIDGE if station in points else WIRELESS
+        bridged = any(wlan.is_bridged for wlan in self.wlans.get(station, ()))
+        return BRIDGE if bridged else WIRELESS
 
     @property
     def captures(self) -> list[Capture]:
@@ -208,7 +259,7 @@ def plan(scenario: Scenario) -> Plan:
         scenario,
         address,
         address_6,
-        {s.name: s.port.mac if s.port else _mac(i) for i, s in stations},
+        {s.name: s.port.mac if s.port else _mac(i) for i, s in stations} | _further(scenario),
         {s.name: s.port.interface if s.port else WIRELESS for _, s in stations},
         _cables(scenario),
         tuple(
@@ -220,8 +271,18 @@ def plan(scenario: Scenario) -> Plan:
     )
 
 
-def _mac(number: int) -> str:
-    return f"02:00:00:00:{number >> 8:02x}:{number & 0xFF:02x}"
+def _mac(number: int, radio: int = 0) -> str:
+    return f"02:00:00:{radio:02x}:{number >> 8:02x}:{number & 0xFF:02x}"
+
+
+def _further(scenario: Scenario) -> dict[str, str]:
+    """The MACs of the radios beside each station's first."""
+    numbers = {station.name: i for i, station in enumerate(scenario.station, 1)}
+    return {
+        wlan.name: _mac(numbers[wlan.station], wlan.number)
+        for wlan in wlans(scenario)
+        if wlan.number
+    }
 
 
 def _cables(scenario: Scenario) -> tuple[Cable, ...]:

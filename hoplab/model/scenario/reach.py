@@ -59,7 +59,8 @@ def distance_m(radio: Radio, threshold_dbm: float) -> float:
 
 def narrowest_mtu(scenario: Scenario) -> int:
     """Octets of the largest IP packet that every interface takes."""
-    narrow = scenario.link or scenario.cell or scenario.program or scenario.is_found
+    joined = scenario.link or scenario.cell or scenario.backbone
+    narrow = joined or scenario.program or scenario.is_found
     tunnelled = scenario.routing.protocol in ("dsr", "batman-adv", "hwmp")
     return ETHERNET_MTU if narrow or tunnelled else RADIO_MTU
 
@@ -67,10 +68,10 @@ def narrowest_mtu(scenario: Scenario) -> int:
 def neighbours(scenario: Scenario) -> dict[str, list[str]]:
     """Who can talk to whom directly at time 0: radios within reach, and ends of wired links. In a
     cell these are the access point and its clients, which reach each other by way of it; in cells
-    that are one network, all of them."""
+    that are one network, all of them; in a mesh, all between whom there is a path."""
     graph: dict[str, list[str]] = {station.name: [] for station in scenario.station}
     hear = hearing(scenario)
-    if not scenario.cell:
+    if not scenario.cell and not scenario.backbone:
         for a, heard in hear.items():
             graph[a] += heard
     for cells in scenario.networks:
@@ -80,6 +81,12 @@ def neighbours(scenario: Scenario) -> dict[str, list[str]]:
             served += [one for one in cell.members if one in near]
         for one in served:
             graph[one] += [other for other in served if other != one]
+    for backbone in scenario.backbone:
+        heard_there = {a: [b for b in hear[a] if b in backbone.stations] for a in backbone.stations}
+        for a in backbone.stations:
+            reached = next_hops(heard_there, a) if backbone.mode == "mesh" else {}
+            met = {*heard_there[a], *reached}
+            graph[a] += [b for b in backbone.stations if b in met and b not in graph[a]]
     for link in scenario.link:
         for a, b in (link.ends, link.ends[::-1]):
             if b not in graph[a]:

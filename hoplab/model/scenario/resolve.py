@@ -93,6 +93,10 @@ def resolve(scenario: Scenario, folder: Path = Path(), walk: Walk = no_walk) -> 
             "station": stations,
             "link": links,
             "cell": tuple(_cell(cell, i, radio) for i, cell in enumerate(scenario.cell)),
+            "backbone": tuple(
+                one.model_copy(update={"name": one.name or f"backbone{i}"})
+                for i, one in enumerate(scenario.backbone)
+            ),
             "radio": radio,
             "snr": measured,
             "routing": _with_preset(scenario.routing),
@@ -119,6 +123,8 @@ def resolve(scenario: Scenario, folder: Path = Path(), walk: Walk = no_walk) -> 
 
 def _warm_up_s(scenario: Scenario) -> float:
     warm_up_s = WARM_UP_S[scenario.routing.protocol]
+    if any(backbone.mode == "mesh" for backbone in scenario.backbone):
+        warm_up_s += WARM_UP_S["hwmp"]
     if scenario.cell:
         clients = sum(len(cell.clients) for cell in scenario.cell)
         warm_up_s += ASSOCIATION_S[0] + ASSOCIATION_S[1] * clients

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hoplab.model.scenario.model import Scenario
+from hoplab.model.scenario.wlans import station_of
 from hoplab.show.report.lines import Lines, number
 from hoplab.show.report.on_map import Place, lost, place_at
 
@@ -196,7 +197,7 @@ class Course:
         way.add(t_s, float(row["x_m"]), float(row["y_m"]))
 
     def _add_link(self, t_s: float, row: Mapping[str, Any]) -> None:
-        ends = str(row["src"]), str(row["dst"])
+        ends = station_of(str(row["src"])), station_of(str(row["dst"]))
         if all(name in self._ways for name in ends):
             self._uses.setdefault(ends, Use()).add(t_s, row)
 

@@ -7,6 +7,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from hoplab.model.scenario.wlans import station_of
 from hoplab.show.report import labels
 
 RADIO, WIRED, DOWN = "#0072b2", "#5a6576", "#9aa5b1"
@@ -96,8 +97,8 @@ def links(places: Mapping[str, Place], used: Iterable[Mapping[str, Any]]) -> lis
     pairs: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for link in used:
         if link["frames"]:
-            ends = (min(link["src"], link["dst"]), max(link["src"], link["dst"]))
-            pairs.setdefault(ends, []).append(link)
+            one, other = sorted((station_of(link["src"]), station_of(link["dst"])))
+            pairs.setdefault((one, other), []).append(link)
     carried = {ends: sum(link["frames"] for link in both) for ends, both in pairs.items()}
     busiest = max(carried.values(), default=1)
     classes: list[list[tuple[tuple[str, str], str]]] = [[] for _ in WIDTHS_PX]

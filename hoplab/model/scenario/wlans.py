@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Radios of stations: one in each `[[cell]]` and `[[backbone]]` that the station is in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hoplab.model.scenario.backbones import Backbone
+from hoplab.model.scenario.cells import Cell
+from hoplab.model.scenario.model import Scenario
+
+
+@dataclass(frozen=True)
+class Wlan:
+    """A radio of a station."""
+
+    station: str
+    number: int
+    """Among the station's radios, from 0."""
+    network: Cell | Backbone | None
+    """What it is in; None in a scenario with neither cells nor backbones."""
+
+    @property
+    def interface(self) -> str:
+        """Its name inside the station."""
+        return f"wlan{self.number}"
+
+    @property
+    def name(self) -> str:
+        """In records: the first radio has its station's."""
+        return f"{self.station}:{self.interface}" if self.number else self.station
+
+    @property
+    def wiphy(self) -> str:
+        """Its name in the kernel."""
+        return f"radio-{self.name}"
+
+    @property
+    def is_bridged(self) -> bool:
+        """Whether it is the access point of a cell that clients leave for another one, so that
+        both are ports of bridges."""
+        cell = self.network
+        return (
+            isinstance(cell, Cell)
+            and cell.roaming is not None
+            and cell.access_point == self.station
+        )
+
+
+def station_of(radio: str) -> str:
+    """The station of the radio with this `Wlan.name`."""
+    return radio.partition(":")[0]
+
+
+def wlans(scenario: Scenario) -> tuple[Wlan, ...]:
+    """Every radio, in order of stations; of a station those in cells come first."""
+    stations = [station.name for station in scenario.station if station.radio]
+    if not scenario.cell and not scenario.backbone:
+        return tuple(Wlan(name, 0, None) for name in stations)
+    networks: dict[str, list[Cell | Backbone]] = {name: [] for name in stations}
+    for cell in scenario.cell:
+        for name in cell.members:
+            networks[name].append(cell)
+    for backbone in scenario.backbone:
+        for name in backbone.stations:
+            networks[name].append(backbone)
+    return tuple(
+        Wlan(name, number, network)
+        for name, of_station in networks.items()
+        for number, network in enumerate(of_station)
+    )
+
+
+def channel_of(scenario: Scenario, wlan: Wlan) -> int | None:
+    """The channel of a radio where networks are on several; None where all are on that of
+    `[radio]`."""
+    own = scenario.radio.channel
+    networks: list[Cell | Backbone] = [*scenario.cell, *scenario.backbone]
+    if wlan.network is None or all(network.channel in (None, own) for network in networks):
+        return None
+    return own if wlan.network.channel is None else wlan.network.channel
