@@ -60,9 +60,22 @@ def nap(seconds):
     sleep(seconds)
 """
 LINK = """
+class Node:
+    def __init__(self):
+        self.params, self.done = {"wlan": []}, []
+    def pexec(self, command):
+        self.done.append(command)
 class IntfWireless:
+    def __init__(self, node=None, name="", mac="", passwd=None):
+        self.node, self.name, self.mac, self.passwd = node or Node(), name, mac, passwd
+        self.id, self.associatedTo = len(self.node.params["wlan"]), None
+        self.node.params["wlan"].append(name)
     def ipLink(self, *words):
         return " ".join(words)
+    def setDisconnected(self, ap_intf):
+        self.associatedTo = None
+    def wpaFile(self, ap_intf):
+        self.node.done.append(self.passwd)
 """
 NODE_WIFI = """
 from mininet.node import OVSSwitch
@@ -345,6 +358,32 @@ def test_stations_come_up_one_after_another(clock: Clock) -> None:
     assert link.IntfWireless().ipLink("down") == "down" and clock.now == 0
     assert [link.IntfWireless().ipLink("up") for _ in range(3)] == ["up"] * 3
     assert clock.naps == [0.05] * 3
+
+
+@pytest.mark.usefixtures("hooks")
+def test_an_access_point_forgets_a_station_that_left() -> None:
+    link = importlib.import_module("mn_wifi.link")
+    station = link.IntfWireless(name="sta1-wlan0", mac="02:00:00:00:00:00")
+    point = link.IntfWireless(name="ap1-wlan1")
+    station.associatedTo = point
+    station.setDisconnected(point)
+    assert station.associatedTo is None
+    assert point.node.done == ["iw dev ap1-wlan1 station del 02:00:00:00:00:00"]
+
+
+@pytest.mark.usefixtures("hooks")
+def test_each_radio_has_a_passphrase_of_its_own() -> None:
+    link = importlib.import_module("mn_wifi.link")
+    node = link.Node()
+    radios = [link.IntfWireless(node, f"sta1-wlan{i}", passwd="12345678,abcdefgh") for i in (0, 1)]
+    for radio in radios:
+        radio.wpaFile(None)
+    assert node.done == ["12345678", "abcdefgh"]
+    assert radios[0].passwd == "12345678,abcdefgh"
+    alone = link.IntfWireless(passwd="with,comma")
+    alone.wpaFile(None)
+    link.IntfWireless(alone.node).wpaFile(None)
+    assert alone.node.done == ["with,comma", None]
 
 
 def test_each_cell_that_was_refused_is_told_once(

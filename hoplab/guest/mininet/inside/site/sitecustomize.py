@@ -174,11 +174,50 @@ def apart(module):
     kind.ipLink = later
 
 
+def parted(module):
+    """A station that walks away says goodbye where its access point does not hear it, and that
+    would send it packets for five minutes more. A distribution system tells it (IEEE 802.11-2020
+    4.5.3.4)."""
+    kind = module.IntfWireless
+    disconnected = kind.setDisconnected
+
+    def forgotten(self, ap_intf):
+        disconnected(self, ap_intf)
+        ap_intf.node.pexec(f"iw dev {ap_intf.name} station del {self.mac}")
+
+    kind.setDisconnected = forgotten
+
+
+def passphrases(module):
+    """A station with several radios has a passphrase for each, separated by commas; all of them
+    together would be each radio's."""
+    kind = module.IntfWireless
+    write = kind.wpaFile
+
+    def write_own(self, ap_intf):
+        every = self.passwd
+        own = (every or "").split(",")
+        if 1 < len(own) == len(self.node.params["wlan"]):
+            self.passwd = own[self.id]
+        try:
+            write(self, ap_intf)
+        finally:
+            self.passwd = every
+
+    kind.wpaFile = write_own
+
+
+def links(module):
+    apart(module)
+    parted(module)
+    passphrases(module)
+
+
 HOOKS = {
     "mininet.util": older_mininet,
     "mininet.node": nodes,
     "mn_wifi.node": access_points,
-    "mn_wifi.link": apart,
+    "mn_wifi.link": links,
     "mn_wifi.mobility": waiting,
     "mn_wifi.replaying": waiting,
     "mn_wifi.net": medium,
