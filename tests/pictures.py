@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import sys
 import tempfile
+import textwrap
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ ECHOES = "Echoes and transactions"
 PANELS = {
     **dict.fromkeys(("window", "red", "home"), RTT),
     "bufferbloat": ECHOES,
+    "page": PAGES,
     "quic": PAGES,
 }
 """What an example's picture shows, where that is not goodput."""
@@ -33,6 +35,7 @@ SHORT = {"home"}
 """Those that are over in a second are sampled every 10 ms."""
 COLOURS = plot.FURTHER
 MOST_POINTS = 100
+HEADING_LETTERS = 48
 Lines = dict[str, list[tuple[float, float]]]
 
 
@@ -73,6 +76,7 @@ def picture(name: str) -> str:
             )
             unit, lines = _lines(run, title)
             changes = ", ".join(f"{key} = {_toml(value)}" for key, value in changed.items())
+            changes = textwrap.fill(changes, HEADING_LETTERS)
             found.append((changes or "as it is", lines))
     points = [point for _, lines in found for line in lines.values() for point in line]
     ends = max(t for t, _ in points), 1.05 * max(y for _, y in points if not math.isnan(y))

@@ -105,6 +105,11 @@ FOUND = {
     # Half of the run is free of load; what the load leaves of the other half is open.
     "requests": Example({"flow.1.start_s": 0}, goodput(0), (2.0, math.inf)),
     # One round trip to the answer after one of handshake; TCP and TLS shake hands for two.
+    "page": Example(
+        {"program.1.run": "hoplab-har load page.har server --pages 10 --think 1 --connections 1"},
+        page,
+        (0.5, 0.6),
+    ),
     "quic": Example({"program.1.run": "python3 fetch.py tls server"}, page, (0.65, 0.75)),
     "walk-away": Example({"radio.rate_mbps": 54}, delivery, (1.1, 10.0)),
 }

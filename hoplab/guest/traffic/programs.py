@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +23,9 @@ from hoplab.model.scenario.programs import octets_of
 PATH = f"/usr/local/sbin:/usr/local/bin:{SEARCHED}"
 KEPT = ("GLIBC_TUNABLES", "LC_ALL", "TZ", "PYTHONHASHSEED", "PYTHONUTF8")
 """What a guest sets so that a program does the same everywhere."""
+
+HAR = (sys.executable, "-S", "-E", str(Path(__file__).with_name("har.py")))
+"""Hoplab's own, which every machine has. Not imported: it runs at stations alone."""
 
 
 @dataclass
@@ -97,6 +101,8 @@ def environment(task: Task) -> dict[str, str]:
 def command(task: Task) -> list[str]:
     """Its words, the first as a path. Raises `MissingTool` where there is no such program."""
     word, *arguments = task.program.words
+    if word == "hoplab-har":
+        return [*HAR, *arguments]
     if "/" in word:
         path = task.folder / word
         found = str(path) if os.access(path, os.X_OK) and path.is_file() else None
