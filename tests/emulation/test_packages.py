@@ -252,6 +252,36 @@ def test_the_processor_s_counter_is_virtual_time(tmp_path: Path, hoplab: Hoplab)
     assert abs(counted - clock) < 20_000 and counted >= 50_000_000 and cpu == 0
 
 
+DRAWS = r"""
+#include <immintrin.h>
+#include <stdio.h>
+
+int main(int count, char **words)
+{
+    unsigned number = 0;
+    return count > 1 && !_rdrand32_step(&number);
+}
+"""
+
+
+def test_a_program_that_may_draw_from_the_processor_is_named(
+    tmp_path: Path, hoplab: Hoplab
+) -> None:
+    (tmp_path / "draws.c").write_text(DRAWS)
+    built = str(tmp_path / "draws")
+    compiler = ["cc", "-O2", "-static", "-mrdrnd", "-o", built, str(tmp_path / "draws.c")]
+    subprocess.run(compiler, check=True)
+    scenario = tmp_path / "scenario.toml"
+    text = '[machine]\nadd = ["draws"]\n'
+    for name, command in (("own", "draws"), ("other", "sleep 1")):
+        text += f'[[program]]\nname = "{name}"\nstation = "n0"\nrun = "{command}"\nexpect = 0\n'
+    scenario.write_text(f"{NETWORK}{text}")
+    run(hoplab, scenario, "run")
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    (warning,) = manifest["verdict"]["warnings"]
+    assert warning.startswith("program own: draws has instructions that draw random numbers")
+
+
 THREADS = r"""
 #include <pthread.h>
 #include <stdio.h>

@@ -19,7 +19,7 @@ from hoplab.guest.probes.connections import Connections
 from hoplab.guest.probes.listeners import listens
 from hoplab.guest.system.note import NOTES
 from hoplab.guest.system.processes import Change
-from hoplab.guest.traffic import programs
+from hoplab.guest.traffic import processor, programs
 from hoplab.guest.traffic.programs import Task
 from hoplab.model.errors import DaemonDied
 from hoplab.model.records.writer import Records
@@ -63,8 +63,15 @@ class Programs:
             programs.put(plan.scenario.machine.file, added)
             for task in self.tasks:
                 task.found_first = added
-        for task in self.tasks:
-            programs.command(task)  # what is missing is told before anything runs
+        # What is missing is told before anything runs.
+        found = {task.name: Path(programs.command(task)[0]) for task in self.tasks}
+        self.doubts = [
+            f"program {name}: {path.name} has instructions that draw random numbers from the "
+            "processor (RDRAND, RDSEED); if it uses them, runs differ"
+            for name, path in found.items()
+            if processor.draws(path)
+        ]
+        """Why the run may not be repeatable."""
         self._connections: Connections | None = None
         if any(program.measure for program in plan.scenario.program):
             self._connections = Connections(plan, self.tasks, records, out)

@@ -89,6 +89,7 @@ class Runtime:
                 built.plan, self._namespaces, self._out, self.clock, self.records
             )
             undo.later(self.programs.close)
+            self.account.warnings += self.programs.doubts
 
     def follow(self, feed: Feed) -> None:
         """From time 0 on, do what the feed brings."""
