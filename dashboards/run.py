@@ -253,6 +253,18 @@ def _radio(made: Dashboard) -> None:
             query(f"hoplab_nodes_queue_len{{{NODE}}}", "{{node}}"),
         )
     )
+    for title, told, unit, name in (
+        ("Waiting in Linux's Wi-Fi queues", "Packets", "suffix: packets", "backlog_packets"),
+        ("Wait in Linux's Wi-Fi queues", "How long packets wait", "ms", "sojourn_ms"),
+    ):
+        made.with_panel(
+            lines(
+                title,
+                f"{told}, by the station that they wait for and by access category (FQ-CoDel).",
+                unit,
+                query(f"hoplab_wifi_queues_{name}{{{NODE}}}", "{{node}} to {{peer}}, {{category}}"),
+            ).no_value('this run has no radio.queue = "fq_codel"')
+        )
     made.with_panel(
         lines(
             "Waiting at wired links",

@@ -63,6 +63,7 @@ y_m = 0
 SECOND = """
 duration_s = 6
 topology = { kind = "hybrid" }
+radio = { queue = "fq_codel" }
 [[flow]]
 source = "srv"
 destination = "n0"
@@ -342,7 +343,7 @@ def expectations(s: Streamed) -> dict[tuple[str, str, str], tuple[Key, Series]]:
     }
     run, flow, station, items = "hoplab-run", ("flow",), ("node",), ("item",)
     health_board = "hoplab-health"
-    wired = ("node", "interface")
+    wired, queued = ("node", "interface"), ("node", "peer", "category")
     fates = ("delivered", "collided", "weak", "capture_lost", "error_model", "deaf", "off")
     compare = "hoplab-compare"
     expected: dict[tuple[str, str, str], tuple[Key, Series]] = {
@@ -369,6 +370,14 @@ def expectations(s: Streamed) -> dict[tuple[str, str, str], tuple[Key, Series]]:
         (run, "Waiting in radios", "A"): (station, node["queue_len"]),
         (run, "Dropped by queues", "A"): (station, node["queue_drops"]),
         (run, "Dropped by queues", "B"): (wired, column(two, "queues", "drops")),
+        (run, "Waiting in Linux's Wi-Fi queues", "A"): (
+            queued,
+            column(two, "wifi_queues", "backlog_packets"),
+        ),
+        (run, "Wait in Linux's Wi-Fi queues", "A"): (
+            queued,
+            column(two, "wifi_queues", "sojourn_ms"),
+        ),
         (run, "Waiting at wired links", "A"): (wired, column(two, "queues", "backlog_packets")),
         (run, "Tries after the first", "A"): (station, growth(node["retries"])),
         (run, "Tries after the first", "B"): (station, growth(node["failed"])),
@@ -428,8 +437,8 @@ def expectations(s: Streamed) -> dict[tuple[str, str, str], tuple[Key, Series]]:
     return expected
 
 
-OF_SECOND = {"Waiting at wired links", "Dropped by queues"}
-"""Panels with queries of wired links, which only the second run has."""
+OF_SECOND = "hoplab_queues", "hoplab_wifi_queues"
+"""Tables of wired links and of FQ-CoDel, which only the second run has."""
 
 
 def test_every_query_has_the_tables_values(streamed: Streamed) -> None:
@@ -438,7 +447,7 @@ def test_every_query_has_the_tables_values(streamed: Streamed) -> None:
     assert sorted(asked) == sorted(expected)
     for name, (labels, series) in expected.items():
         assert series, name
-        second = name[1] in OF_SECOND and "hoplab_queues" in asked[name]["expr"]
+        second = any(table in asked[name]["expr"] for table in OF_SECOND)
         found = answer(streamed, asked[name], labels, second)
         assert sorted(found) == sorted(series), name
         for key, values in series.items():
