@@ -7,6 +7,7 @@ Figures in wall seconds are for a machine of two cores; the ratios hold more wid
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 import re
 import statistics
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from hoplab.host.machine import select
+from hoplab.host.results import load as load_results
 from hoplab.host.results.manifest import Manifest
 from hoplab.host.runs.kinds import Sealed
 from hoplab.host.runs.launch import Observers, Progress, RunRequest, perform
@@ -32,7 +34,7 @@ from hoplab.model.scenario.file import load, parse
 from hoplab.model.scenario.model import Scenario
 from hoplab.model.scenario.resolve import resolve
 from hoplab.show import report
-from tests.bench import turns
+from tests.bench import bare, turns
 from tests.emulation.victoria import victoria
 from tests.page import busy
 
@@ -151,6 +153,37 @@ def _first_sample_s() -> float:
     return statistics.median(started)
 
 
+def _fast_pair_over_bare() -> float:
+    """TCP's payload a wall second over a pair of VHT80 radios, over that of radios without a
+    medium. What a run or a guest needs beside is taken off, by a second one that carries less."""
+    spent = []
+    for seconds in (1, 5):
+        scenario = resolve(parse({**bare.PAIR, "duration_s": seconds}, "bench"))
+        bits: list[float] = []
+
+        def on_results(folder: Path, bits: list[float] = bits) -> None:
+            (flow,) = load_results(folder).rows("flows")
+            bits.append(8 * flow["delivered_bytes"])
+
+        walls = [_run(scenario, Observers(on_results=on_results)).wall_s for _ in range(REPEATS)]
+        spent.append((bits[0], statistics.median(wall or 0.0 for wall in walls)))
+    ours = (spent[1][0] - spent[0][0]) / (spent[1][1] - spent[0][1])
+    return ours / _bare_bits_a_second()
+
+
+def _bare_bits_a_second() -> float:
+    sizes = 100_000_000, 1_100_000_000
+    programs = PROJECT / ".venv" / "bin"
+    times = []
+    for size in sizes:
+        command = [programs / "hoplab", "exec", "--", programs / "python", "-m", "tests.bench.bare"]
+        sending = functools.partial(
+            subprocess.run, [*map(str, command), str(size)], cwd=PROJECT, check=True
+        )
+        times.append(_wall_s(sending))
+    return 8 * (sizes[1] - sizes[0]) / (times[1] - times[0])
+
+
 def _side_by_side() -> float:
     scenario = _document(3, 40)
 
@@ -220,6 +253,7 @@ def figures() -> None:
         ("30_stations_saturated_virtual_per_cpu", lambda: _speed_of_cpu(_saturated(60)), ">= 8"),
         ("medium_engine_10_radios_million_events_per_s", _engine, ">= 1.5"),
         ("30_stations_dsr_virtual_per_wall", lambda: _speed(_mobile(60)), ">= 40"),
+        ("vht80_pair_payload_a_wall_second_over_hwsim_alone", _fast_pair_over_bare, ">= 0.5"),
         ("two_runs_side_by_side_over_one", _side_by_side, "<= 1.25"),
         ("30_stations_dsr_streamed_over_not", _streamed, "<= 1.03"),
         ("live_page_30_stations_cpu_per_virtual", _page, "<= 0.25"),
