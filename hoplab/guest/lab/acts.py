@@ -12,7 +12,7 @@ from hoplab.guest.lab.cleanup import CleanUp
 from hoplab.guest.lab.runtime import Runtime
 from hoplab.guest.lab.session import event_of, note, to_medium
 from hoplab.guest.lab.started import Started
-from hoplab.guest.medium.config import of_radios
+from hoplab.guest.medium.config import of_radios, radios_of
 from hoplab.guest.network import wifi
 from hoplab.guest.routing import static
 from hoplab.guest.tcp.live_windows import LiveWindow
@@ -109,8 +109,8 @@ class Acts:
         self._runtime.event(t_s, station, "rate", f"mbps={mbps:g}")
 
     def _transmit(self, given: dict[str, Any], t_s: float) -> None:
-        for wlan in self._built.plan.wlans[given["station"]]:
-            self._ask({"do": "transmit", **given, "station": wlan.name})
+        for radio in radios_of(self._built.plan, given["station"]):
+            self._ask({"do": "transmit", **given, "station": radio})
         self._runtime.event(t_s, given["station"], "transmit-power", f"dbm={given['dbm']}")
 
     def _event_of(self, kind: str) -> Act:
