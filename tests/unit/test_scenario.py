@@ -13,6 +13,7 @@ from hoplab.front.pages import keys as schema
 from hoplab.model.errors import ScenarioError
 from hoplab.model.resources import PROJECT
 from hoplab.model.scenario.file import load
+from hoplab.model.scenario.keys import MAX_DURATION_S
 from hoplab.model.scenario.movement import Trace
 from hoplab.model.scenario.plan import plan
 from hoplab.model.scenario.reach import neighbours
@@ -134,6 +135,13 @@ def test_movement_leaves_and_comes_back(tmp_path: Path, name: str) -> None:
             assert Trace.of(station.waypoints).at(t_s) == pytest.approx(
                 Trace.of(one["waypoints"]).at(t_s), abs=1e-3
             )
+
+
+def test_a_leg_may_end_after_the_longest_run(tmp_path: Path) -> None:
+    """A random waypoint's last leg ends after the run, however long that is."""
+    topology = '[topology]\nkind = "random-waypoint"\nstations = 2\nmax_speed_mps = 1\n'
+    found = resolve(load(write(tmp_path, f"duration_s = {MAX_DURATION_S}\n" + topology)))
+    assert all(station.waypoints[-1][0] > MAX_DURATION_S for station in found.station)
 
 
 def test_static_routes_start_from_waypoints(tmp_path: Path) -> None:

@@ -49,6 +49,8 @@ Coordinate = Annotated[
     float, Field(strict=True, allow_inf_nan=False, ge=-MAX_COORDINATE_M, le=MAX_COORDINATE_M)
 ]
 Time = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0, le=MAX_DURATION_S)]
+Arrival = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0, le=1e9)]
+"""When a station gets somewhere: its leg may end after the run, in nanoseconds of 63 bits."""
 
 Wait = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0.001, le=MAX_DURATION_S)]
 """A time that must pass before something is done again."""

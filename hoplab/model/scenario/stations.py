@@ -9,6 +9,7 @@ from pydantic import Field, field_validator, model_validator
 
 from hoplab.model.scenario.keys import (
     Address,
+    Arrival,
     Conditions,
     Coordinate,
     Integer,
@@ -175,7 +176,7 @@ class Placed(Table):
     )
     x_m: Coordinate = key(0.0, "place", unit="m")
     y_m: Coordinate = key(0.0, "place", unit="m")
-    waypoints: tuple[tuple[Time, Coordinate, Coordinate], ...] = key(
+    waypoints: tuple[tuple[Arrival, Coordinate, Coordinate], ...] = key(
         (), "[[t_s, x_m, y_m], …]: straight lines between them, at rest before and after"
     )
 
