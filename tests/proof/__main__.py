@@ -3,8 +3,8 @@
 can be had here, each as a command before the same `hoplab run`.
 
 Words choose scenarios and circumstances by name. ``PROOF_ROOT`` names another distribution's root
-with hoplab's wheels in /env, for root to run in by chroot. Prints a line for each run and fails
-where a digest differs, a run fails or a circumstance cannot be had.
+with hoplab's wheels in /env, for root to run in by chroot. Prints this computer's processor, then a
+line for each run, and fails where a digest differs, a run fails or a circumstance cannot be had.
 """
 
 from __future__ import annotations
@@ -47,6 +47,8 @@ SCENARIOS = {
         '[[flow]]\nsource = "n1"\ndestination = "n4"\n'
     ),
 }
+PROCESSORS = ("EPYC", "Skylake-Client", "Nehalem")
+"""Models that QEMU emulates: of AMD, of Intel, and of Intel without AVX."""
 DIGEST = re.compile("[0-9a-f]{64}")
 NOBODY = "65534"
 LOOPS = 'while :; do :; done & a=$!; while :; do :; done & b=$!; "$@"; s=$?; kill $a $b; exit $s'
@@ -83,10 +85,23 @@ def circumstances(folder: Path) -> dict[str, list[str]]:
         "one-core": ["taskset", "-c", "0"],
         "other-packages": ["env", f"PYTHONPATH={folder}/packages"],
     }
+    for model in PROCESSORS:
+        found[model] = [sys.executable, "-m", "tests.proof.processor", model, str(folder)]
     if "PROOF_ROOT" in os.environ:
         root = os.environ["PROOF_ROOT"]
         found["another-distribution"] = ["unshare", "--mount", *shell, INSIDE, str(folder), root]
     return found
+
+
+def processor() -> str:
+    """The model of this computer's processor, with what tells it from others of that name."""
+    lines = (line.split(":", 1) for line in Path("/proc/cpuinfo").read_text().splitlines() if line)
+    found: dict[str, str] = {}
+    for key, value in lines:
+        found.setdefault(key.strip(), value.strip())
+    keys = ("cpu family", "model", "stepping")
+    numbers = " ".join(f"{key} {found[key]}" for key in keys if key in found)
+    return f"{found.get('vendor_id', 'unknown')} {found.get('model name', '')}, {numbers}"
 
 
 TENTH = "tenth-run"
@@ -136,6 +151,7 @@ def compare(
 
 def main(words: list[str]) -> int:
     wrong = 0
+    print(f"processor: {processor()}", flush=True)
     with tempfile.TemporaryDirectory(prefix="hoplab-proof-") as name:
         folder = Path(name)
         folder.chmod(0o777)
