@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-.PHONY: setup setup-tests demo test test-python test-rust test-nightly flaky lint lint-python lint-rust docs pictures validate study studies-quick bench fuzz proof kernel-checks wheels clean
+.PHONY: setup setup-tests demo test test-python test-rust test-nightly flaky lint lint-python lint-rust docs pictures validate study studies-quick bench fuzz proof soak kernel-checks wheels clean
 
 setup:
 	@scripts/setup
@@ -58,8 +58,10 @@ pictures: setup-tests
 	@.venv/bin/python packaging/docs/pictures.py docs/figures
 
 # make validate ONLY=tcp/dumbbell NS2=run (with ns-2.35 itself, not its recorded figures; NS3=run: ns-3.37)
+# make validate QUICK=1 takes parts of less than 20 minutes in all.
 validate: setup
-	@mkdir -p build; .venv/bin/python -m tests.validate --json build/validate.json $(ONLY) $(if $(NS2),--ns-2) $(if $(NS3),--ns-3); \
+	@mkdir -p build; .venv/bin/python -m tests.validate --json build/validate.json $(ONLY) \
+		$(if $(QUICK),--quick) $(if $(NS2),--ns-2) $(if $(NS3),--ns-3); \
 	status=$$?; test $$status -gt 1 || .venv/bin/python -m tests.validate.accuracy build/validate.json || status=1; exit $$status
 
 # make study NAME=energy QUICK=1: its tables and pictures, in build/studies
@@ -83,6 +85,12 @@ fuzz: setup
 # The same digests under every circumstance that can be had here: make proof ONLY=babeld
 proof: setup-tests
 	@.venv/bin/python -m tests.proof $(ONLY)
+
+# Memory over 10^9 frames of the engine and a day of thirty mobile stations: some two hours.
+# make soak FRAMES=1000000 VIRTUAL_S=600 ONLY=mobile
+soak: setup
+	@.venv/bin/python -m tests.soak $(if $(FRAMES),--frames $(FRAMES)) \
+		$(if $(VIRTUAL_S),--virtual-s $(VIRTUAL_S)) $(ONLY)
 
 # The modules' tests in kernels that watch their locks and their memory; each takes minutes to compile.
 # User-Mode Linux keeps KASAN's marks of an unloaded module, so the test that loads one anew is left out.

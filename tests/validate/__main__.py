@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Print a line a figure, beside its reference; fail if one fails, or is missing.
 
-    python -m tests.validate [--json FILE] [--ns-2] [--ns-3] [--expect] [PART…]
+    python -m tests.validate [--json FILE] [--quick] [--ns-2] [--ns-3] [--expect] [PART…]
 
-A PART is one of `PARTS` or the beginning of one; without any, all. A figure is a mean over seeds
-with its 95 % interval: ``verdict name measured reference deviation limit``
+A PART is one of `PARTS` or the beginning of one; without any, all, or those of `QUICK`. A figure is
+a mean over seeds with its 95 % interval: ``verdict name measured reference deviation limit``
 (`hoplab.many.study.figures` says what decides). "info" lines decide nothing. ``expected.txt`` lists
 the figures of each part: one that a part does not print any more has failed. ``--expect`` writes
 that list anew, ``--ns-2`` runs ns-2.35 instead of reading its recorded figures, ``--ns-3``
@@ -48,6 +48,18 @@ PARTS = {
     "tcp/loss-law": "loss_law:items",
     "tcp/dumbbell": "dumbbell:items",
 }
+QUICK = (
+    "medium/maximum",
+    "wifi/minstrel",
+    "wifi/airtime",
+    "wifi/roaming",
+    "medium/bianchi",
+    "medium/terminals",
+    "medium/exact",
+    "medium/chain",
+    "tcp/estimates",
+)
+"""Parts that together take less than 20 minutes on two cores, by the same rules as all."""
 EXPECTED = Path(__file__).parent / "expected.txt"
 
 Items = Callable[[], Iterable[Figure]]
@@ -89,13 +101,15 @@ def main(arguments: list[str], source: Callable[[str], Items] = items) -> int:
     parser = argparse.ArgumentParser(prog="validate", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("parts", nargs="*", metavar="PART")
     parser.add_argument("--json", type=Path, metavar="FILE", help="the figures, for programs")
+    parser.add_argument("--quick", action="store_true", help="the parts that take little time")
     parser.add_argument("--ns-2", action="store_true", help="run ns-2.35 anew")
     parser.add_argument("--ns-3", action="store_true", help="run ns-3.37 anew")
     parser.add_argument("--expect", action="store_true", help="these are the figures to expect")
     options = parser.parse_args(arguments)
     asked = {recorded.NS2: options.ns_2, recorded.NS3: options.ns_3}
     recorded.renew = {peer for peer, anew in asked.items() if anew}
-    chosen = [part for part in PARTS if part.startswith(tuple(options.parts or ("",)))]
+    asked_for = tuple(options.parts) or (QUICK if options.quick else ("",))
+    chosen = [part for part in PARTS if part.startswith(asked_for)]
     unknown = [word for word in options.parts if not any(p.startswith(word) for p in PARTS)]
     if unknown:
         print(f"validate: {unknown[0]!r} is not known; one of: {', '.join(PARTS)}", file=sys.stderr)
