@@ -15,6 +15,9 @@ duration_s = 5
 [radio]
 profile = "{profile}"
 {more}
+[measure]
+packets = true
+captures = ["air"]
 """
 CELL = """
 [[station]]
@@ -38,8 +41,6 @@ rate_kbps = {rate_kbps}
 FROM_S = 1.0
 RATES_KBPS = {"80211g": 20_000, "80211n": 70_000, "80211ac": 40_000}
 """More than a cell carries of the flows' short datagrams; every one that is dropped costs time."""
-PACKETS = "[measure]\npackets = true\n"
-CAPTURES = '[measure]\ncaptures = ["air"]\n'
 MORE = {"80211ac": "mcs = 0"}
 """29.3 Mbit/s at 80 MHz, so that a flow can saturate it."""
 
@@ -71,7 +72,7 @@ def test_cells_on_two_channels_have_the_throughput_of_one_alone(
     first, second = channels
     found = []
     for n, on in enumerate(((first,), (first, second), (first, first)), start=1):
-        run_scenario(cells(profile, *on) + PACKETS)
+        run_scenario(cells(profile, *on))
         found.append(received(results.load(tmp_path / f"run{n}")))
     (alone,), apart, together = found
     assert apart == pytest.approx([alone, alone], rel=0.01)
@@ -80,7 +81,7 @@ def test_cells_on_two_channels_have_the_throughput_of_one_alone(
 
 
 def test_a_capture_of_the_air_names_each_channel(tmp_path: Path, run_scenario: Run) -> None:
-    run_scenario(cells("80211n", 36, 149) + CAPTURES)
+    run_scenario(cells("80211n", 36, 149))
     air = (tmp_path / "run1" / "captures" / "air.pcapng").read_bytes()
     ofdm_at_5_ghz = (0x0100 | 0x0040).to_bytes(2, "little")
     for mhz in (5180, 5745):
