@@ -109,6 +109,10 @@ def test_a_server_and_its_client(web: Path, hoplab: Hoplab) -> None:
     assert (row["node"], row["peer"], row["peer_port"]) == ("n0", "n2", 80)
     assert PAGE_BYTES < row["received_bytes"] == flow["delivered_bytes"] < PAGE_BYTES + 500
     assert row["start_s"] < row["first_octet_s"] < row["end_s"] <= when["program-end", "client"]
+    (total,) = (one for one in rows(out, "flows") if one["flow"] == "client")
+    for key in ("start_s", "first_octet_s"):
+        assert flow[key] == total[key] == row[key]
+    assert flow["stop_s"] == total["stop_s"] == row["end_s"]
     assert row["end_s"] - 1 == pytest.approx(took_s, rel=0.01)
     sampled = [one for one in rows(out, "tcp") if one["flow"] == f"client:{row['port']}<n2:80"]
     assert len(sampled) == pytest.approx(took_s / 0.1, abs=3)

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from hoplab.host.results import connections
 from hoplab.host.results.connections import Connection
 from hoplab.model.errors import ScenarioError
 from hoplab.model.scenario.file import parse
 from hoplab.model.scenario.model import Scenario
+from hoplab.model.scenario.plan import plan
 from hoplab.model.scenario.programs import octets_of
 from hoplab.model.scenario.resolve import resolve
 
@@ -133,6 +135,28 @@ def test_a_connections_octets_are_counted_once_each(begin: int) -> None:
     # The same ports again are another connection; the same SYN again is not.
     assert not connection.is_new(True, packet(out, 5, 0, SYN, 0), 20)
     assert connection.is_new(True, packet(out, 77, 0, SYN, 0), 20)
+
+
+def test_a_programs_flow_has_the_first_octet_of_all_its_connections() -> None:
+    def row(start_s: float, first_octet_s: float | None, protocol: str = "tcp") -> dict[str, Any]:
+        counts = dict.fromkeys(("received_bytes", "received_packets"), int(bool(first_octet_s)))
+        return {
+            **{"flow": "program0", "protocol": protocol, "peer": "n2", "start_s": start_s},
+            **{"first_octet_s": first_octet_s, "end_s": start_s + 1},
+            **{**counts, "sent_bytes": 0, "sent_packets": 0},
+        }
+
+    def of(*rows: dict[str, Any]) -> dict[str, Any]:
+        found = connections.Found(list(rows), {})
+        (flow,) = connections.flows(plan(scenario(measure=True)), found, [])
+        return flow
+
+    # A name looked up by UDP is no first octet of what came by TCP.
+    flow = of(row(1, 1.1, "udp"), row(2, 2.8), row(3, None), row(2.5, 2.6))
+    assert (flow["start_s"], flow["first_octet_s"], flow["stop_s"]) == (1, 2.6, 4)
+    assert of(row(1, 1.1, "udp"))["first_octet_s"] == 1.1
+    assert of(row(3, None))["first_octet_s"] is None
+    assert of()["first_octet_s"] is None
 
 
 def test_what_a_machine_is_given_is_named_once(tmp_path: Path) -> None:

@@ -5,11 +5,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from hoplab.front.pages import tables as page
 from hoplab.host.results import tables
+from hoplab.host.results.manifest import Manifest
+from hoplab.host.results.reader import Results
 from hoplab.model.errors import ResultsError
 from hoplab.model.records.schema import TABLES
 from hoplab.model.records.writer import Records
@@ -77,6 +80,22 @@ def test_units_and_meanings_are_in_the_files(tmp_path: Path) -> None:
 def test_rows_after_the_end_are_cut(tmp_path: Path) -> None:
     run = run_with(tmp_path, {**EVENT, "t_s": 10.1}, EVENT, {**EVENT, "t_s": 10})
     assert tables.convert(run, 10)["events"]["t_s"].to_pylist() == [1.5, 10]
+
+
+def test_a_table_from_before_a_column_came_can_be_read(tmp_path: Path) -> None:
+    row = {name: None for name in TABLES["flows"].names}
+    row |= {"flow": "f", "protocol": "udp", "src": "a", "dst": "b", "start_s": 0, "stop_s": 1}
+    tables.convert(run_with(tmp_path, row, name="flows"), 10)
+    path = tmp_path / "tables" / "flows.parquet"
+    whole = pq.read_table(path)
+
+    def without(*columns: str) -> pa.Table:
+        pq.write_table(whole.drop_columns(columns), path)
+        return Results(tmp_path, Manifest.model_construct(), {}).flows
+
+    assert without("first_octet_s", "rtt_ms_min").equals(whole, check_metadata=True)
+    with pytest.raises(ResultsError, match="lacks goodput_kbps; it is from another version"):
+        without("goodput_kbps")
 
 
 def test_the_page_follows_the_schema() -> None:

@@ -39,6 +39,15 @@ def from_rows(name: str, rows: list[dict[str, Any]], source: str) -> pa.Table:
     return pa.Table.from_arrays(arrays, schema=schema(table))
 
 
+def completed(name: str, found: pa.Table) -> pa.Table:
+    """With no value in the columns that the table ``name`` got after ``found`` was written."""
+    for column in TABLES[name].columns:
+        if column.later and column.name not in found.column_names:
+            found = found.append_column(_field(column), pa.nulls(len(found), TYPES[column.type]))
+    names = [field.name for field in schema(TABLES[name])]
+    return found.select(names) if set(found.column_names) == set(names) else found
+
+
 def _field(column: Column) -> pa.Field:
     metadata = {"meaning": column.meaning}
     if column.unit is not None:

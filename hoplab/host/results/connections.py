@@ -315,6 +315,7 @@ def flows(plan: Plan, found: Found, samples: list[dict[str, Any]]) -> Iterator[d
         ends = (peer or program.station, program.station)
         start_s = min((row["start_s"] for row in mine), default=program.start_s or 0.0)
         stop_s = max((row["end_s"] for row in mine if row["end_s"] is not None), default=start_s)
+        first_octets = (row["first_octet_s"] for row in by_tcp or mine)
         is_udp = bool(mine) and not by_tcp
         row = {
             "flow": str(program.name),
@@ -323,6 +324,7 @@ def flows(plan: Plan, found: Found, samples: list[dict[str, Any]]) -> Iterator[d
             "dst": ends[1] if takes else ends[0],
             "start_s": start_s,
             "stop_s": stop_s,
+            "first_octet_s": min((s for s in first_octets if s is not None), default=None),
             **_of_sockets(f"{program.name}:", "<" if takes else ">", samples),
         }
         if is_udp and not takes:

@@ -20,7 +20,8 @@ TCP_ALONE = ("retransmits", "timeouts", "rtt_ms_mean")
 UDP_ALONE = ("sent", "received", "lost", "latency_ms_mean")
 OF_BOTH = ("delivered_bytes", "goodput_kbps")
 EXCHANGES_ALONE = ("rtt_ms_min", "rtt_ms_max", "rate_per_s")
-UNKNOWN = (*OF_BOTH, *TCP_ALONE, *UDP_ALONE, *EXCHANGES_ALONE)
+PROGRAMS_ALONE = ("first_octet_s",)
+UNKNOWN = (*OF_BOTH, *TCP_ALONE, *UDP_ALONE, *EXCHANGES_ALONE, *PROGRAMS_ALONE)
 
 
 @dataclass(frozen=True)

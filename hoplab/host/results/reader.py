@@ -48,7 +48,7 @@ class Results:
         if not path.exists():
             return arrow.schema(TABLES[name]).empty_table()
         try:
-            table = parquet.read(path)
+            table = arrow.completed(name, parquet.read(path))
         except (OSError, pa.ArrowException) as error:
             reason = str(error).splitlines()[0]
             raise ResultsError(f"{path}: cannot be read: {reason}; run it again") from None

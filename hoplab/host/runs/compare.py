@@ -15,7 +15,7 @@ from hoplab.host.results.reader import Results
 FIGURES = (
     *("goodput_kbps", "delivered_bytes", "retransmits", "timeouts", "rtt_ms_mean"),
     *("sent", "received", "lost", "latency_ms_mean"),
-    *("rtt_ms_min", "rtt_ms_max", "rate_per_s"),
+    *("rtt_ms_min", "rtt_ms_max", "rate_per_s", "first_octet_s"),
 )
 """Columns of ``flows`` that are compared."""
 

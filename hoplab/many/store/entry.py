@@ -138,7 +138,7 @@ class Entry:
             if not 0 <= size <= LARGEST_TABLE_BYTES:
                 raise ValueError(f"{size} bytes")
             plain = pa.decompress(self.blobs[name], decompressed_size=size, codec="zstd")
-            found = pa.ipc.open_stream(plain).read_all()
+            found = arrow.completed(name, pa.ipc.open_stream(plain).read_all())
             found.validate(full=True)
         except (pa.ArrowException, OSError, ValueError) as error:
             raise ResultsError(f"run {self.key[:16]}: table {name} is damaged: {error}") from None

@@ -22,11 +22,13 @@ _COLUMNS = (
     ("rtt_ms_min", "lowest RTT ms", ",.3f"),
     ("rtt_ms_max", "highest RTT ms", ",.3f"),
     ("rate_per_s", "transactions 1/s", ",.1f"),
+    ("first_octet_s", "first octet at s", ",.3f"),
     ("sent", "sent", ",d"),
     ("received", "received", ",d"),
     ("lost", "lost", ",d"),
     ("latency_ms_mean", "mean delay ms", ",.1f"),
 )
+_PROGRAM_KEYS = ("start_s", "first_octet_s", "stop_s")
 _FLOW_KEYS = ("protocol", "goodput_kbps", "delivered_bytes", "retransmits", "rtt_ms_mean")
 _UDP_KEYS = ("sent", "received", "lost", "latency_ms_mean")
 _EXCHANGES_KEYS = ("sent", "received", "lost", "rtt_ms_min", "rtt_ms_max", "rate_per_s")
@@ -83,6 +85,8 @@ def summary(results: Results) -> dict[str, Any]:
     flows = []
     for row in results.rows("flows"):
         keys = _FLOW_KEYS + _MORE_KEYS.get(row["protocol"], ())
+        if row["first_octet_s"] is not None:
+            keys += _PROGRAM_KEYS
         flows.append({"name": row["flow"], **{key: row[key] for key in keys}})
     nodes: dict[str, Any] = {}
     for row in results.rows("nodes"):
