@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from hoplab import load
+
 Hoplab = Callable[..., subprocess.CompletedProcess[str]]
 NETWORK = """
 duration_s = 12
@@ -48,6 +50,8 @@ http { access_log off; server { listen 80; root /proc/self/cwd; } }
 """
 PAGE_BYTES = 100_000
 QUIC = f"""{NETWORK}
+[measure]
+packets = true
 [machine]
 python = ["aioquic==1.2.0"]
 [[program]]
@@ -115,7 +119,7 @@ async def main():
         reader, writer = await client.create_stream()
         writer.write(b"get")
         writer.write_eof()
-        print(len(await reader.read()))
+        print(len(await reader.read()), client._quic._loss._rtt_min * 1e3)
 
 
 asyncio.run(main())
@@ -174,10 +178,25 @@ def test_a_quic_pair_is_the_same_each_time(
     (tmp_path / "quic" / "fetch.py").write_text(FETCH)
     scenario = locked(QUIC)
     first = run(hoplab, scenario, "first")
-    said = tmp_path / "first" / "logs" / "program-client.out"
-    assert said.read_text() == "50000\n"
+    said = (tmp_path / "first" / "logs" / "program-client.out").read_text().split()
+    assert int(said[0]) == 50_000
     (flow,) = first["flows"]
     assert 50_000 < flow["delivered_bytes"] < 60_000  # and QUIC's and TLS's own
+    # Its own estimate is from a packet to its acknowledgement, which a turn of the spin bit may
+    # have to wait for.
+    results = load(tmp_path / "first")
+    (connection,) = results.rows("connections")
+    assert float(said[1]) == pytest.approx(connection["rtt_ms_min"], rel=0.2)
+    assert connection["rtt_ms_min"] < connection["rtt_ms_mean"] == flow["rtt_ms_mean"]
+    packets = results.rows("packets")
+    names = [f"client:{connection['port']}{sign}n2:4433" for sign in "><"]
+    assert {packet["flow"] for packet in packets} == set(names)
+    came = [p for p in packets if p["flow"] == names[1] and p["received_s"] is not None]
+    assert sum(packet["bytes"] for packet in came) == connection["received_bytes"]
+    least = [
+        min(p["received_s"] - p["sent_s"] for p in packets if p["flow"] == name) for name in names
+    ]
+    assert 0 < 1e3 * sum(least) < connection["rtt_ms_min"]
     assert run(hoplab, scenario, "second")["digest"] == first["digest"]
 
 

@@ -126,6 +126,75 @@ def test_a_server_and_its_client(web: Path, hoplab: Hoplab) -> None:
     assert done.returncode == 0, done.stderr
 
 
+ASKED = f"""{NETWORK}
+[measure]
+packets = true
+[[program]]
+station = "n2"
+run = "python3 -m http.server 80"
+ready = {{ port = 80 }}
+file = {{ page = "A page." }}
+[[program]]
+station = "n2"
+run = "python3 echo.py"
+[program.file]
+"echo.py" = '''
+import socket
+here = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+here.bind(("", 7))
+while True:
+    here.sendto(*here.recvfrom(2000))
+'''
+[[program]]
+name = "web"
+station = "n0"
+run = "busybox wget -q -O answer http://n2/page"
+start_s = 2
+measure = true
+[[program]]
+name = "ask"
+station = "n0"
+run = "python3 ask.py"
+start_s = 3
+measure = true
+[program.file]
+"ask.py" = '''
+import socket, time
+here = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for number in range(10):
+    began = time.monotonic()
+    here.sendto(bytes(500), ("n2", 7))
+    here.recv(2000)
+    print((time.monotonic() - began) * 1e3)
+    time.sleep(0.1)
+'''
+"""
+
+
+def test_round_trips_and_delays_of_datagrams(tmp_path: Path, hoplab: Hoplab) -> None:
+    (tmp_path / "asked.toml").write_text(ASKED)
+    run(hoplab, tmp_path / "asked.toml", "out")
+    out = tmp_path / "out"
+    said = [float(line) for line in (out / "logs" / "program-ask.out").read_text().split()]
+    (ask,) = (row for row in rows(out, "connections") if row["flow"] == "ask")
+    # The program looks for a name first, and its datagram is on its way only then.
+    assert ask["rtt_ms_min"] == pytest.approx(min(said), rel=0.05)
+    assert ask["rtt_ms_mean"] == pytest.approx(sum(said) / len(said), rel=0.05)
+    packets = rows(out, "packets")
+    there, back = (
+        [p for p in packets if p["flow"] == f"ask:{ask['port']}{sign}n2:7"] for sign in "><"
+    )
+    assert [p["seq"] for p in there] == [p["seq"] for p in back] == list(range(10))
+    # They are equal, and each is answered at the instant at which it comes.
+    for number, (asked, answered) in enumerate(zip(there, back, strict=True)):
+        assert answered["sent_s"] - asked["received_s"] == pytest.approx(0, abs=1e-4)
+        took_ms = 1e3 * (answered["received_s"] - asked["sent_s"])
+        assert took_ms == pytest.approx(said[number], rel=0.05)
+    # It ended before the first look at sockets, when no other program of n0 went.
+    (web,) = (row for row in rows(out, "connections") if row["flow"] == "web")
+    assert web["end_s"] - web["start_s"] < 0.1 and web["received_bytes"] > len("A page.")
+
+
 def rows(out: Path, table: str) -> list[dict[str, Any]]:
     return list(map(json.loads, (out / "raw" / f"{table}.jsonl").read_text().splitlines()))
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from hoplab.host.results import connections
+from hoplab.host.results import connection_packets, connections, rings
 from hoplab.host.results.connections import Connection
+from hoplab.host.results.round_trips import RoundTrips
 from hoplab.model.errors import ScenarioError
 from hoplab.model.scenario.file import parse
 from hoplab.model.scenario.model import Scenario
@@ -135,6 +136,107 @@ def test_a_connections_octets_are_counted_once_each(begin: int) -> None:
     # The same ports again are another connection; the same SYN again is not.
     assert not connection.is_new(True, packet(out, 5, 0, SYN, 0), 20)
     assert connection.is_new(True, packet(out, 77, 0, SYN, 0), 20)
+
+
+LONG, SHORT, TURNED = b"\xc0\x00\x00\x00\x01", b"\x40", b"\x60"
+
+
+@pytest.mark.parametrize(
+    ("course", "found_ms"),
+    [
+        # Who speaks first asks; what comes unasked is no answer.
+        ([(1, True, b"?"), (1.01, False, b"!"), (1.02, False, b"!")], [10]),
+        ([(1, True, b"?"), (1.5, True, b"?"), (2, False, b"!"), (3, True, b"?")], [1000]),
+        ([(1, False, b"?"), (1.01, True, b"!"), (2, False, b"?")], []),
+        ([], []),
+        # QUIC at its client: the handshake, then each turn of the spin bit, however much goes.
+        (
+            [
+                *[(1, True, LONG), (1.05, False, LONG), (1.06, True, LONG), (1.1, False, LONG)],
+                *[(1.2, False, SHORT), (2, True, TURNED), (2.01, False, SHORT)],
+                *[(2.02, True, TURNED), (2.06, False, TURNED), (2.07, True, SHORT)],
+                *[(2.08, False, TURNED), (2.17, False, SHORT)],
+            ],
+            [50, 60, 100],
+        ),
+        # And at its server, which brings each turn back and waits for the next.
+        (
+            [
+                *[(1, False, LONG), (1.01, True, LONG), (1.1, True, SHORT), (1.2, False, TURNED)],
+                *[(1.21, True, TURNED), (1.25, False, TURNED), (1.31, False, SHORT)],
+            ],
+            [100],
+        ),
+        # Another version need not spin (RFC 8999).
+        ([(1, True, b"\xc0\x00\x00\x00\x09"), (1.2, False, LONG[:4])], [200]),
+    ],
+)
+def test_round_trips_of_datagrams(
+    course: list[tuple[float, bool, bytes]], found_ms: list[float]
+) -> None:
+    trips = RoundTrips()
+    for t_s, went_out, payload in course:
+        trips.add(t_s, went_out, payload)
+    assert trips.ms == pytest.approx(found_ms)
+
+
+def ring(path: Path, *packets: tuple[int, int, bool, bytes]) -> None:
+    """A ring's file of packets: nanoseconds, interface, whether it went out, octets."""
+    begin = rings.ADDRESS_AT + rings.ADDRESS.size
+    content = b""
+    for date_ns, interface, went_out, data in packets:
+        header = rings.PACKET.pack(1, len(data), len(data), begin, 0, 0, date_ns)
+        direction = rings.OUTGOING if went_out else 0
+        address = rings.ADDRESS.pack(17, b"\x08\x00", interface, 1, direction, 6, bytes(8))
+        content += header.ljust(rings.ADDRESS_AT, b"\0") + address + data
+    path.write_bytes(content)
+
+
+def test_a_bridge_and_its_ports_show_a_packet_once(tmp_path: Path) -> None:
+    ring(
+        tmp_path / "ring",
+        *[(1, 4, True, b"a"), (1, 2, True, b"a"), (2, 2, False, b"a"), (2, 4, False, b"a")],
+        *[(3, 4, True, b"a"), (3, 2, True, b"a"), (4, 2, True, b"b")],
+    )
+    once = [(seen.date_ns, seen.data) for seen in rings.packets(tmp_path / "ring", once=True)]
+    assert once == [(1, b"a"), (2, b"a"), (3, b"a"), (4, b"b")]
+    assert len(list(rings.packets(tmp_path / "ring"))) == 7
+
+
+def datagram(source: str, target: str, octets: int, identification: int) -> bytes:
+    ip = struct.pack("!BBHHHBBH", 0x45, 0, 28 + octets, identification, 0, 64, 17, 0)
+    addresses = socket.inet_aton(source) + socket.inet_aton(target)
+    return ip + addresses + struct.pack("!HHHH", 5000, 7, 8 + octets, 0) + bytes(octets)
+
+
+def test_datagrams_are_known_again_at_the_other_end(tmp_path: Path) -> None:
+    document = {
+        **{"duration_s": 10, "topology": {"kind": "chain", "stations": 3}},
+        "program": [{"station": name, "run": "true"} for name in ("n0", "n2")],
+    }
+    work = plan(resolve(parse(document, "test")))
+    ends = work.address["n0"], work.address["n2"]
+    first, second = (datagram(*ends, 100, number) for number in (1, 2))
+    equal = datagram(*ends, 50, 0)  # as each of a socket that is not connected
+    sent = [(10, first), (20, second), (30, equal), (40, equal), (50, equal), (60, first)]
+    came = [(25, second), (35, equal), (55, equal), (65, first)]
+    others = (70, 2, False, datagram(ends[0], work.address["n1"], 50, 0))  # is passed on
+    raw = tmp_path / "raw"
+    raw.mkdir()
+    ring(raw / "programs-n0.ring", *((ns, 2, True, data) for ns, data in sent))
+    ring(raw / "programs-n2.ring", *((ns, 2, False, data) for ns, data in came), others)
+    row = {
+        **{"flow": "program0", "protocol": "udp", "node": "n0", "port": 5000},
+        **{"peer": "n2", "peer_port": 7},
+    }
+    found = connections.Found([row], {})
+    packets = list(connection_packets.gather(tmp_path, work, found, 0))
+    # The first was lost once, and one of those that are equal.
+    arrived_ns = [None, 25, 35, None, 55, 65]
+    wanted = [None if ns is None else ns * 1e-9 for ns in arrived_ns]
+    assert [p.received_s for p in packets] == pytest.approx(wanted)
+    assert [p.seq for p in packets] == list(range(6))
+    assert {p.flow for p in packets} == {"program0:5000>n2:7"}
 
 
 def test_a_programs_flow_has_the_first_octet_of_all_its_connections() -> None:

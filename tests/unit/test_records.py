@@ -83,7 +83,7 @@ def test_rows_after_the_end_are_cut(tmp_path: Path) -> None:
 
 
 def test_a_table_from_before_a_column_came_can_be_read(tmp_path: Path) -> None:
-    row = {name: None for name in TABLES["flows"].names}
+    row = dict.fromkeys(TABLES["flows"].names)
     row |= {"flow": "f", "protocol": "udp", "src": "a", "dst": "b", "start_s": 0, "stop_s": 1}
     tables.convert(run_with(tmp_path, row, name="flows"), 10)
     path = tmp_path / "tables" / "flows.parquet"

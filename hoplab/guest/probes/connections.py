@@ -168,9 +168,11 @@ class Connections:
         """Names of programs by station, protocol and ends; None for others' sockets."""
         self._last: dict[str, dict[str, Any]] = {}
         self._owners = (out / "raw" / "sockets.jsonl").open("w", encoding="utf-8")
+        # A packet's delay needs the other end, too.
+        every = {t.program.station for t in tasks} if plan.scenario.measure.packets else ()
         self._rings = [
             Ring(name, "", out / "raw" / f"programs-{name}.ring", captures.HEADERS_SLOT, FILTER)
-            for name in self._stations
+            for name in sorted({*self._stations, *every})
         ]
 
     def begin(self) -> None:

@@ -3,23 +3,20 @@
 
 from __future__ import annotations
 
-import json
+import math
 import socket
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from hoplab.host.results import rings
-from hoplab.model.reading import content
-from hoplab.model.scenario.plan import Plan
+from hoplab.host.results.lifetimes import EVER, lines, of_programs
+from hoplab.host.results.round_trips import RoundTrips
+from hoplab.model.scenario.plan import BRIDGE, Plan
 
 PROTOCOLS = {6: "tcp", 17: "udp"}
-OUTGOING = 4
-"""PACKET_OUTGOING (linux/if_packet.h), of a packet's direction."""
-DIRECTION_AT = 10
-"""Of it in a LINKTYPE_LINUX_SLL2 header."""
 FRAGMENT_OFFSET = 0x1FFF
 FIN, SYN, ACK = 1, 2, 16
 UDP_BYTES = 8
@@ -90,6 +87,8 @@ class Connection:
     sent_packets: int = 0
     received_bytes: int = 0
     sent_bytes: int = 0
+    round_trips: RoundTrips = field(default_factory=RoundTrips)
+    """Of UDP alone; TCP's sockets tell theirs."""
     _in: _Half = field(default_factory=_Half)
     _out: _Half = field(default_factory=_Half)
     _opened: dict[bool, int] = field(default_factory=dict)
@@ -107,6 +106,7 @@ class Connection:
         if self.key[0] == "udp":
             (length,) = struct.unpack_from("!H", packet, header + 4)
             self._count(t_s, went_out, max(0, length - UDP_BYTES))
+            self.round_trips.add(t_s, went_out, packet[header + UDP_BYTES :])
             self.end_s = t_s
             if went_out:
                 self.sent_bytes += max(0, length - UDP_BYTES)
@@ -158,6 +158,8 @@ class Found:
 
     rows: list[dict[str, Any]]
     unknown: dict[str, int]
+    round_trips_ms: dict[str, list[float]] = field(default_factory=dict)
+    """Those of UDP, by program."""
 
     def warnings(self) -> list[str]:
         return [
@@ -170,12 +172,11 @@ class Found:
 def gather(out: Path, plan: Plan, realtime_epoch_ns: int) -> Found:
     """On the host, after the run: the rows of table `connections`."""
     owners = _owners(out / "raw" / "sockets.jsonl")
-    names = {address: name for name, address in plan.address.items()}
-    names |= {address: name for name, address in plan.address_6.items()}
-    names |= {end.address: name for name, ends in plan.ends.items() for end in ends}
-    names |= {end.address_6: name for name, ends in plan.ends.items() for end in ends}
+    times_of = of_programs(out)
+    names = stations_of(plan)
     rows: list[dict[str, Any]] = []
     unknown: dict[str, int] = {}
+    round_trips_ms: dict[str, list[float]] = {}
     own_ports = {port for c in plan.conversations for port in (c.client_port, c.server_port)}
     measured = [program for program in plan.scenario.program if program.measure]
     for station in sorted({program.station for program in measured}):
@@ -184,18 +185,22 @@ def gather(out: Path, plan: Plan, realtime_epoch_ns: int) -> Found:
         path = out / "raw" / f"programs-{station}.ring"
         if not path.exists():
             continue
+        once = plan.addressed(station) == BRIDGE
         for connection in _connections(
-            path, addresses, realtime_epoch_ns, plan.scenario.duration_s
+            rings.packets(path, once), addresses, realtime_epoch_ns, plan.scenario.duration_s
         ):
             protocol, port, peer, peer_port = connection.key
             if {port, peer_port} & own_ports:
                 continue
             owner = _owner(owners, station, connection.key)
-            if owner == UNKNOWN and len(here) == 1:
-                owner = here[0]
+            if owner == UNKNOWN:
+                lasted = [p for p in here if times_of.get(p, EVER).includes(connection.start_s)]
+                owner = lasted[0] if len(lasted) == 1 else UNKNOWN
             if owner == UNKNOWN:
                 unknown[station] = unknown.get(station, 0) + 1
             elif any(owner == program.name for program in measured):
+                times = connection.round_trips.ms
+                round_trips_ms.setdefault(str(owner), []).extend(times)
                 rows.append(
                     {
                         "flow": owner,
@@ -211,30 +216,45 @@ def gather(out: Path, plan: Plan, realtime_epoch_ns: int) -> Found:
                         "sent_bytes": connection.sent_bytes,
                         "received_packets": connection.received_packets,
                         "sent_packets": connection.sent_packets,
+                        "rtt_ms_min": round(min(times), 6) if times else None,
+                        "rtt_ms_mean": _mean(times),
                     }
                 )
     rows.sort(key=lambda row: (row["start_s"], row["flow"], row["port"], row["peer_port"]))
-    return Found(rows, unknown)
+    return Found(rows, unknown, round_trips_ms)
+
+
+def stations_of(plan: Plan) -> dict[str, str]:
+    """The station of every address."""
+    names = {address: name for name, address in plan.address.items()}
+    names |= {address: name for name, address in plan.address_6.items()}
+    names |= {end.address: name for name, ends in plan.ends.items() for end in ends}
+    names |= {end.address_6: name for name, ends in plan.ends.items() for end in ends}
+    return names
+
+
+def _mean(times: list[float]) -> float | None:
+    return round(math.fsum(times) / len(times), 6) if times else None
 
 
 def _connections(
-    path: Path, addresses: set[str], epoch_ns: int, duration_s: float
+    packets: Iterable[rings.Seen], addresses: set[str], epoch_ns: int, duration_s: float
 ) -> list[Connection]:
     going: dict[Key, Connection] = {}
     found: list[Connection] = []
-    for seen in rings.packets(path):
+    for seen in packets:
         packet = seen.data
         t_s = round((seen.date_ns - epoch_ns) / 1e9, 9)
-        header = _header_bytes(packet)
+        header = header_bytes(packet)
         if t_s > duration_s or header < 20 or len(packet) < header + 8:
             continue
-        protocol, source, target = _carried(packet)
+        protocol, source, target = carried(packet)
         if protocol is None:
             continue
         if protocol == "tcp" and len(packet) < header + 20:
             continue
         ports = struct.unpack_from("!HH", packet, header)
-        went_out = seen.cooked[DIRECTION_AT] == OUTGOING
+        went_out = seen.went_out
         if (source if went_out else target) not in addresses:
             continue  # it is passed on
         key: Key = (
@@ -250,14 +270,14 @@ def _connections(
     return found
 
 
-def _header_bytes(packet: bytes) -> int:
+def header_bytes(packet: bytes) -> int:
     """Of IP; 0 where there is none."""
     if not packet:
         return 0
     return IPV6_BYTES if packet[0] >> 4 == IPV6 else (packet[0] & 15) * 4
 
 
-def _carried(packet: bytes) -> tuple[str | None, str, str]:
+def carried(packet: bytes) -> tuple[str | None, str, str]:
     """What a packet carries, from where and to where; None for what has no ports. Of a datagram of
     IPv4 in fragments the first one has them, and its length."""
     if packet[0] >> 4 == IPV6:
@@ -271,13 +291,8 @@ def _carried(packet: bytes) -> tuple[str | None, str, str]:
 def _owners(path: Path) -> dict[tuple[str, Key], str | None]:
     """What the lab noted of sockets; what is none of its lines is left out."""
     found: dict[tuple[str, Key], str | None] = {}
-    try:
-        lines = content(path).decode("utf-8", "replace").splitlines()
-    except OSError:
-        return found
-    for line in lines:
+    for told in lines(path):
         try:
-            told = json.loads(line)
             key: Key = (
                 str(told["protocol"]),
                 int(told["port"]),
@@ -286,7 +301,7 @@ def _owners(path: Path) -> dict[tuple[str, Key], str | None]:
             )
             name = told["program"]
             found[str(told["node"]), key] = None if name is None else str(name)
-        except (ValueError, KeyError, TypeError, RecursionError):
+        except (ValueError, KeyError, TypeError):
             continue
     return found
 
@@ -317,7 +332,7 @@ def flows(plan: Plan, found: Found, samples: list[dict[str, Any]]) -> Iterator[d
         stop_s = max((row["end_s"] for row in mine if row["end_s"] is not None), default=start_s)
         first_octets = (row["first_octet_s"] for row in by_tcp or mine)
         is_udp = bool(mine) and not by_tcp
-        row = {
+        row: dict[str, Any] = {
             "flow": str(program.name),
             "protocol": "udp" if is_udp else "tcp",
             "src": ends[0] if takes else ends[1],
@@ -327,6 +342,8 @@ def flows(plan: Plan, found: Found, samples: list[dict[str, Any]]) -> Iterator[d
             "first_octet_s": min((s for s in first_octets if s is not None), default=None),
             **_of_sockets(f"{program.name}:", "<" if takes else ">", samples),
         }
+        if is_udp:
+            row["rtt_ms_mean"] = _mean(found.round_trips_ms.get(str(program.name), []))
         if is_udp and not takes:
             # Nobody tells the sender of a datagram what becomes of it.
             yield {**row, "sent": sum(one["sent_packets"] for one in mine)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -43,12 +43,17 @@ def gather(out: Path, plan: Plan, realtime_epoch_ns: int) -> dict[str, dict[str,
     for conversation in plan.followed:
         packets = _match(out / "raw", conversation, realtime_epoch_ns)
         if plan.scenario.measure.packets:
-            with (out / "raw" / "packets.jsonl").open("a", encoding="utf-8") as file:
-                for packet in packets:
-                    file.write(json.dumps(packet._asdict()) + "\n")
+            write(out, packets)
         if conversation.flow.protocol == "udp":
             summaries[conversation.name] = _summary(conversation, packets)
     return summaries
+
+
+def write(out: Path, packets: Iterable[Packet]) -> None:
+    """Add rows to ``raw/packets.jsonl``."""
+    with (out / "raw" / "packets.jsonl").open("a", encoding="utf-8") as file:
+        for packet in packets:
+            file.write(json.dumps(packet._asdict()) + "\n")
 
 
 def _to_pcapng(capture: Capture, source: Path, target: Path) -> None:
@@ -89,11 +94,12 @@ class Packet(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Seen:
+class Seen:
     """A packet with payload at one end of its flow, by what identifies it at both ends."""
 
-    key: tuple[int, int]
+    key: Hashable
     seq: int
+    """0 for a datagram without a number of its own."""
     payload: int
     first_s: float
     """When it came; of a packet in fragments, its first."""
@@ -116,56 +122,51 @@ class _Parts:
     last_s: float | None = None
 
 
-def _read(path: Path, epoch_ns: int) -> Iterator[_Seen]:
+def _read(path: Path, epoch_ns: int) -> Iterator[Seen]:
     """The flow's packets with payload in a ring, those in fragments when the capture ends."""
     parts: dict[int, list[_Parts]] = {}
-    for seen in rings.packets(path):
-        packet = seen.data
-        time_s = float(seen.date_ns - epoch_ns) / 1e9
-        if packet[0] >> 4 == IPV6:
-            yield from _of_ipv6(packet, time_s)
-            continue
-        header = (packet[0] & 15) * 4
-        total, identification, place = struct.unpack_from("!HHH", packet, 2)
+    for kept in rings.packets(path):
+        packet = kept.data
+        time_s = float(kept.date_ns - epoch_ns) / 1e9
+        is_ipv6 = packet[0] >> 4 == IPV6
+        header = IPV6_BYTES if is_ipv6 else (packet[0] & 15) * 4
+        identification, place = (None, 0) if is_ipv6 else struct.unpack_from("!HH", packet, 4)
         if place & (MORE_FRAGMENTS | FRAGMENT_OFFSET):
             _put_together(parts.setdefault(identification, []), packet, time_s)
-        elif packet[9] == PROTOCOL_UDP:
-            payload = total - header - UDP_BYTES
+        elif packet[6 if is_ipv6 else 9] == PROTOCOL_UDP:
+            (length,) = struct.unpack_from("!H", packet, header + 4)
+            payload = length - UDP_BYTES
             if payload >= IPERF3_HEADER_BYTES:  # less is iperf3's greeting
                 number = _number(packet, header)
-                yield _Seen((number, 0), number, payload, time_s, time_s, identification)
-        else:
-            (sequence,) = struct.unpack_from("!I", packet, header + 4)
-            payload = total - header - (packet[header + 12] >> 4) * 4
-            if payload > 0:
-                # A retransmission has the sequence number, not the identification, again.
-                key = sequence, identification
-                yield _Seen(key, sequence, payload, time_s, time_s, identification)
+                yield Seen((number, 0), number, payload, time_s, time_s, identification)
+        elif (segment := of_tcp(packet, header, time_s)) is not None:
+            yield segment
     for identification, packets in parts.items():
         for whole in packets:
             if whole.number is not None:
                 number = whole.number
                 first_s, last_s = whole.first_s, whole.last_s
-                yield _Seen((number, 0), number, whole.payload, first_s, last_s, identification)
+                yield Seen((number, 0), number, whole.payload, first_s, last_s, identification)
 
 
-def _of_ipv6(packet: bytes, time_s: float) -> Iterator[_Seen]:
-    """A packet without extensions. It has no identification; a retransmission has another timestamp
-    (RFC 7323), and the sequence number again."""
-    (size,) = struct.unpack_from("!H", packet, 4)
-    if packet[6] == PROTOCOL_UDP:
-        payload = size - UDP_BYTES
-        if payload >= IPERF3_HEADER_BYTES:  # less is iperf3's greeting
-            number = _number(packet, IPV6_BYTES)
-            yield _Seen((number, 0), number, payload, time_s, time_s, None)
-        return
-    (sequence,) = struct.unpack_from("!I", packet, IPV6_BYTES + 4)
-    options_end = (packet[IPV6_BYTES + 12] >> 4) * 4
-    payload = size - options_end
-    if payload > 0:
-        options = packet[IPV6_BYTES + 20 : IPV6_BYTES + options_end]
-        key = sequence, _timestamp(options)
-        yield _Seen(key, sequence, payload, time_s, time_s, None)
+def of_tcp(packet: bytes, header: int, time_s: float) -> Seen | None:
+    """A segment, from its IP header on, which is ``header`` octets long; None without payload.
+
+    A retransmission has the sequence number again, and of IPv4 another identification. IPv6 has
+    none: there it has another timestamp (RFC 7323).
+    """
+    (sequence,) = struct.unpack_from("!I", packet, header + 4)
+    options_end = header + (packet[header + 12] >> 4) * 4
+    if packet[0] >> 4 == IPV6:
+        total = IPV6_BYTES + struct.unpack_from("!H", packet, 4)[0]
+        identification, mark = None, _timestamp(packet[header + 20 : options_end])
+    else:
+        total, identification = struct.unpack_from("!HH", packet, 2)
+        mark = identification
+    payload = total - options_end
+    if payload <= 0:
+        return None
+    return Seen((sequence, mark), sequence, payload, time_s, time_s, identification)
 
 
 def _timestamp(options: bytes) -> int:
@@ -206,12 +207,12 @@ def _match(raw: Path, conversation: Conversation, epoch_ns: int) -> list[Packet]
     ends = [raw / f"packets-{name}-{end}.ring" for end in (flow.source, flow.destination)]
     if not all(path.exists() for path in ends):
         return []
-    received: dict[tuple[int, int], float] = {}
+    received: dict[Hashable, float] = {}
     for seen in _read(ends[1], epoch_ns):
         if seen.last_s is not None:
             received.setdefault(seen.key, seen.last_s)
     # Of a packet that several interfaces show, as a tunnel and the one below it do, the first.
-    sent: dict[tuple[int, int], _Seen] = {}
+    sent: dict[Hashable, Seen] = {}
     for seen in _read(ends[0], epoch_ns):
         sent.setdefault(seen.key, seen)
     return [

@@ -20,6 +20,12 @@ SLL2 = struct.Struct("!2sHIHBB8s")
 """LINKTYPE_LINUX_SLL2: protocol, reserved, interface, its type, direction, address."""
 
 
+OUTGOING = 4
+"""PACKET_OUTGOING (linux/if_packet.h), of a packet's direction."""
+INTERFACE_AT, DIRECTION_AT = 4, 10
+"""In a LINKTYPE_LINUX_SLL2 header."""
+
+
 @dataclass(frozen=True)
 class Seen:
     """A packet that a ring kept; ``data`` may be shorter than ``length``."""
@@ -32,9 +38,33 @@ class Seen:
     cooked: bytes
     """The packet's LINKTYPE_LINUX_SLL2 header."""
 
+    @property
+    def went_out(self) -> bool:
+        return self.cooked[DIRECTION_AT] == OUTGOING
 
-def packets(path: Path) -> Iterator[Seen]:
-    """Every packet in a ring's file, up to where a run that was killed had come."""
+    @property
+    def interface(self) -> bytes:
+        """Its number, as four octets."""
+        return self.cooked[INTERFACE_AT : INTERFACE_AT + 4]
+
+
+def packets(path: Path, once: bool = False) -> Iterator[Seen]:
+    """Every packet in a ring's file, up to where a run that was killed had come.
+
+    ``once``: by the first interface alone that shows it, where a bridge and its ports do.
+    """
+    return _once(_packets(path)) if once else _packets(path)
+
+
+def _once(every: Iterator[Seen]) -> Iterator[Seen]:
+    shown_by: dict[int, bytes] = {}
+    for seen in every:
+        place = hash((seen.went_out, seen.data))
+        if shown_by.setdefault(place, seen.interface) == seen.interface:
+            yield seen
+
+
+def _packets(path: Path) -> Iterator[Seen]:
     with opened(path) as file:
         content = file.read()
     at = 0

@@ -20,7 +20,14 @@ from hoplab.guest.system import signals
 from hoplab.guest.system.processes import program
 from hoplab.host.machine import compare, confined, surroundings
 from hoplab.host.machine.sealed import Machine
-from hoplab.host.results import connections, digests, flows, packets, tables
+from hoplab.host.results import (
+    connection_packets,
+    connections,
+    digests,
+    flows,
+    packets,
+    tables,
+)
 from hoplab.host.results import manifest as manifests
 from hoplab.host.results.flows import Course
 from hoplab.host.results.manifest import (
@@ -200,6 +207,8 @@ def _tables(out: Path, scenario: Scenario, ended: _Ended) -> tuple[dict[str, pa.
     found = connections.Found([], {})
     if date_ns is not None and scenario.program:
         found = connections.gather(out, work, date_ns)
+        if scenario.measure.packets:
+            packets.write(out, connection_packets.gather(out, work, found, date_ns))
     course = Course(
         tables.raw_rows(out, "tcp"),
         udp,

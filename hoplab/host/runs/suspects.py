@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
-from typing import Any
 
+from hoplab.host.results import lifetimes
 from hoplab.model.errors import GuestFailed
-from hoplab.model.reading import content
 from hoplab.model.scenario.model import Scenario
 
 COMPUTED = re.compile(r"it computed in ([^;]*)")
@@ -25,7 +23,7 @@ def named(error: GuestFailed, scenario: Scenario, out: Path) -> GuestFailed:
     if found is None or not scenario.program:
         return error
     busy = set(NAMED.findall(found[1]))
-    going = _going(out / "raw" / "events.jsonl")
+    going = {name for name, life in lifetimes.of_programs(out).items() if life.is_open}
     here = [
         f"{program.name} ({program.run[:60]})"
         for program in scenario.program
@@ -37,23 +35,3 @@ def named(error: GuestFailed, scenario: Scenario, out: Path) -> GuestFailed:
         f"program {' or '.join(here)}: computes without waiting, so virtual time stands still; "
         f"have it sleep or wait for something: {error}"
     )
-
-
-def _going(path: Path) -> set[str]:
-    """Names of programs that have been started, and of which no end is known."""
-    going: set[str] = set()
-    try:
-        lines = content(path).splitlines()
-    except OSError:
-        return going
-    for line in lines:
-        try:
-            event: dict[str, Any] = json.loads(line)
-            kind, name = event["kind"], str(event["detail"]).split()[0]
-        except (ValueError, KeyError, TypeError, IndexError, RecursionError):
-            continue
-        if kind == "program-start":
-            going.add(name)
-        elif kind == "program-end":
-            going.discard(name)
-    return going

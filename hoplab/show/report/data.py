@@ -91,21 +91,23 @@ def _panels(results: Results, order: list[str]) -> Rows:
     """Lines in the order of the scenario's flows."""
     lines = Lines(order)
     sampled = results.rows("tcp")
-    shown = _shown(sampled, order)
+    shown = _most({row["flow"]: row["delivered_bytes"] or 0 for row in sampled}, order)
     for row in sampled:
         if row["flow"] in shown:
             lines.add("tcp", row)
     for table in ("exchanges", "queues", "wifi_queues"):
         for row in results.rows(table):
             lines.add(table, row)
-    for name, rows in _grouped(results.rows("packets"), "flow").items():
-        lines.add_packets(name, rows)
+    packets = _grouped(results.rows("packets"), "flow")
+    most = _most({name: sum(row["bytes"] for row in rows) for name, rows in packets.items()}, order)
+    for name, rows in packets.items():
+        if name in most:
+            lines.add_packets(name, rows)
     return lines.panels()
 
 
-def _shown(sampled: Rows, flows: list[str]) -> set[str]:
+def _most(carried: dict[str, int], flows: list[str]) -> set[str]:
     """Names of all flows, and of the connections of programs that carried most."""
-    carried = {row["flow"]: row["delivered_bytes"] or 0 for row in sampled}
     others = sorted(carried.keys() - set(flows), key=lambda name: (-carried[name], name))
     return {*flows, *others[:MAX_CONNECTIONS]}
 

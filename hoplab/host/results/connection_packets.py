@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One-way delays of measured programs (`measure.packets`): packets that both ends have seen."""
+
+from __future__ import annotations
+
+import struct
+from collections import defaultdict, deque
+from collections.abc import Hashable, Iterator
+from pathlib import Path
+
+from hoplab.host.results import rings
+from hoplab.host.results.connections import Found, carried, header_bytes, stations_of
+from hoplab.host.results.packets import IPV6, UDP_BYTES, Packet, Seen, of_tcp
+from hoplab.model.scenario.plan import BRIDGE, Plan
+
+Way = tuple[str, str, int, str, int]
+"""Protocol, the sender and its port, the receiver and its port."""
+
+
+def gather(out: Path, plan: Plan, found: Found, epoch_ns: int) -> Iterator[Packet]:
+    """On the host, after the run: the packets of each connection whose ends both have programs.
+
+    Named as in table `tcp`. Of several under way that are equal in all that was kept, the
+    latest has arrived: so none that got lost counts for a later one. Of a datagram in fragments its
+    first counts.
+    """
+    names = stations_of(plan)
+    sent: dict[Way, list[Seen]] = defaultdict(list)
+    received: dict[Way, list[Seen]] = defaultdict(list)
+    looked_at = set()
+    for station in sorted({program.station for program in plan.scenario.program}):
+        path = out / "raw" / f"programs-{station}.ring"
+        if path.exists():
+            looked_at.add(station)
+            for way, went_out, seen in _read(
+                path, plan.addressed(station) == BRIDGE, station, names, epoch_ns
+            ):
+                (sent if went_out else received)[way].append(seen)
+    named: dict[str, Way] = {}
+    for row in found.rows:
+        here, there = (row["node"], row["port"]), (row["peer"], row["peer_port"])
+        if row["peer"] in looked_at:
+            ends = f"{row['flow']}:{row['port']}", f"{row['peer']}:{row['peer_port']}"
+            named[">".join(ends)] = (row["protocol"], *here, *there)
+            named["<".join(ends)] = (row["protocol"], *there, *here)
+    for name, way in named.items():
+        within = [seen for seen in sent[way] if 0 <= seen.first_s <= plan.scenario.duration_s]
+        yield from _matched(name, way[0] == "udp", within, received[way])
+
+
+def _matched(name: str, is_udp: bool, sent: list[Seen], received: list[Seen]) -> Iterator[Packet]:
+    arrived: dict[int, float] = {}
+    under_way: dict[Hashable, list[int]] = defaultdict(list)
+    went = deque(enumerate(sent))
+    for come in received:
+        while went and went[0][1].first_s <= come.first_s:
+            number, one = went.popleft()
+            under_way[one.key].append(number)
+        if under_way[come.key]:
+            arrived[under_way[come.key].pop()] = come.first_s
+    for number, one in enumerate(sent):
+        seq, at_s = number if is_udp else one.seq, arrived.get(number)
+        yield Packet(name, seq, one.payload, one.first_s, at_s, one.identification)
+
+
+def _of_udp(packet: bytes, header: int, time_s: float) -> Seen | None:
+    """A datagram, or its first fragment, by what was kept of it but for its checksum, which an
+    interface may leave to another."""
+    (length,) = struct.unpack_from("!H", packet, header + 4)
+    payload = length - UDP_BYTES
+    if payload <= 0:
+        return None
+    identification = None
+    if packet[0] >> 4 != IPV6:
+        (identification,) = struct.unpack_from("!H", packet, 4)
+    key = identification, length, packet[header + UDP_BYTES :]
+    return Seen(key, 0, payload, time_s, time_s, identification)
+
+
+def _read(
+    path: Path, once: bool, station: str, names: dict[str, str], epoch_ns: int
+) -> Iterator[tuple[Way, bool, Seen]]:
+    """What the station sent and received itself, and which of both."""
+    for packet in rings.packets(path, once):
+        data, header = packet.data, header_bytes(packet.data)
+        protocol, source, target = carried(data) if header >= 20 else (None, "", "")
+        went_out = packet.went_out
+        if protocol is None or names.get(source if went_out else target) != station:
+            continue
+        if len(data) < header + (20 if protocol == "tcp" else UDP_BYTES):
+            continue
+        time_s = round((packet.date_ns - epoch_ns) / 1e9, 9)
+        seen = (of_tcp if protocol == "tcp" else _of_udp)(data, header, time_s)
+        if seen is not None:
+            ports = struct.unpack_from("!HH", data, header)
+            ends = (names.get(source, source), ports[0]), (names.get(target, target), ports[1])
+            yield (protocol, *ends[0], *ends[1]), went_out, seen
