@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the protocol did and why, for the structured log: one value per occurrence. Formatting
-//! happens only when a log asks for it.
+//! What the protocol did and why, for the structured log: one value for each occurrence. Only a log
+//! that wants it has it formatted.
 
 use crate::wire::{Fate, LostSegment, Packet};
 use alloc::vec::Vec;
@@ -30,7 +30,7 @@ pub enum DropCause {
     SalvageLimit,
     /// The address of the next hop could not be resolved, or its queue was full.
     Arp,
-    /// Longer than the link's MTU with its source route, and not to be fragmented.
+    /// Longer than the link's MTU with its source route. This node fragments nothing (§8.5).
     TooBig,
     /// Multicast or broadcast, which DSR does not route (§8.1.5).
     Multicast,
@@ -73,7 +73,7 @@ impl DropCause {
 pub enum Evidence {
     /// The link layer got no acknowledgement (RFC 4728 §8.3.1).
     NotAcknowledged,
-    /// The link layer told no status: it does not know the station.
+    /// The link layer gave no status: it does not know the station.
     NoStatus,
     /// No passive or network-layer acknowledgement came (§8.3.2, §8.3.3).
     NoAnswer,

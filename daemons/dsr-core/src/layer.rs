@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What may stand between the protocol and the local stack, and take packets over from their
-//! sources. The protocol works without.
+//! A layer may stand between the protocol and the local stack. It can take packets over from their
+//! sources. The protocol works without one.
 
 use crate::wire::{LostSegment, Packet};
 use core::convert::Infallible;
@@ -39,19 +39,20 @@ pub trait Layer {
     /// The station that has taken `packet` over from its source.
     fn custodian(&self, packet: &Packet) -> Option<Ipv4Addr>;
 
-    /// Shows a packet at its place; whether it goes no further.
+    /// Shows a packet at its place. True when the layer keeps it, so that it goes no further.
     fn takes(&mut self, now: Instant, place: Place, packet: &Packet) -> bool;
 
     /// `packet` goes no further, since it has no route.
     fn dropped(&mut self, packet: &Packet);
 
-    /// Whatever made this node drop packets is over.
+    /// Comes at the end of each input. The event that made this node drop packets has been dealt
+    /// with, so the layer may act on them now.
     fn settle(&mut self, now: Instant);
 
-    /// What a Route Error says of segments.
+    /// A Route Error that was received or overheard names these segments.
     fn lost(&mut self, now: Instant, segments: &[LostSegment]);
 
-    /// Takes off what the layer added, where `packet` is delivered.
+    /// Takes what the layer added off a packet that is about to be delivered.
     fn restore(&self, packet: &mut Packet);
 
     /// When `handle_timeout` must be called at the latest.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Link-layer addresses of neighbours: learned from the DSR frames they send, or by ARP
-//! (RFC 826) with the queue and the timers that differ between systems as settings. A queue of
-//! one packet, the last in wins, is what BSD has and Holland and Vaidya (1999) blame.
+//! Link-layer addresses of neighbours: learned from the DSR frames that they send, or by ARP
+//! (RFC 826). The settings choose ARP's queue and timers, which differ between systems. BSD has a
+//! queue of one packet, in which the last one stays. Holland and Vaidya (1999) blame that queue.
 //!
 //! A link-layer address belongs to one neighbour, the one that was seen with it last. A false
 //! header that names another neighbour therefore serves until the next frame of the true one.
@@ -15,18 +15,20 @@ use core::net::Ipv4Addr;
 use hoplab_base::{Duration, Instant};
 use hoplab_wire::Mac;
 
-/// How long after the first frame of a neighbour unicast frames to it are held back. An IBSS
-/// station in Linux enters a new neighbour into its table some time after it handed up the frame
-/// by which it learned of it, and drops without a word what is sent to one not entered yet.
+/// How long unicast frames to a neighbour wait after its first frame. An IBSS station in Linux
+/// hands up the frame of a new neighbour first and enters the neighbour into its table a little
+/// later. Until then it drops frames to that neighbour without a status.
 const SETTLING: Duration = Duration::from_millis(1);
 
 #[derive(Default)]
 struct Entry {
     mac: Option<Mac>,
+    /// The neighbour's last frame or acknowledgement.
     confirmed: Instant,
     /// When the link layer knows the neighbour too.
     usable: Instant,
     waiting: VecDeque<Item>,
+    /// Questions asked so far, and when the next is due. Both count only while packets wait.
     tries: u32,
     next_try: Instant,
 }
@@ -47,8 +49,9 @@ pub enum Resolved {
     },
 }
 
-/// Between requests. Where ARP only makes up for a neighbour not heard lately, a request is a
-/// one-hop exchange like a non-propagating Route Request, and waits as long (RFC 4728 §9).
+/// The time between two questions. With learned addresses ARP only asks neighbours that were silent
+/// for long. That is an exchange over one hop like a non-propagating Route Request, so it waits as
+/// long (RFC 4728 §9).
 fn retry(s: &Settings) -> Duration {
     match s.resolution {
         Resolution::Learned => s.nonprop_request_timeout_ns,
@@ -65,8 +68,8 @@ fn lifetime(s: &Settings) -> Duration {
 }
 
 impl Neighbours {
-    /// A frame that the interface took in showed the neighbour's address; returns from when on
-    /// it may be sent to.
+    /// A frame that the interface took in showed the neighbour's address. Returns the time from
+    /// which on frames may go to the neighbour.
     pub fn learn(&mut self, now: Instant, ip: Ipv4Addr, mac: Mac, s: &Settings) -> Instant {
         if self.mac_of(ip) != Some(mac) {
             self.take_from_others(now, ip, mac);
@@ -74,6 +77,7 @@ impl Neighbours {
         }
         let entry = self.entries.entry(ip).or_default();
         if entry.mac != Some(mac) || now.since(entry.confirmed) >= lifetime(s) {
+            // New to the kernel, or forgotten during a long silence: the kernel enters it now.
             entry.usable = now + SETTLING;
         }
         entry.mac = Some(mac);
@@ -82,7 +86,7 @@ impl Neighbours {
         entry.usable
     }
 
-    /// Whoever else was taken for the station with `mac` is asked for anew.
+    /// Another neighbour may have been taken for the station with `mac`. ARP asks for it anew.
     fn take_from_others(&mut self, now: Instant, ip: Ipv4Addr, mac: Mac) {
         for (other, entry) in &mut self.entries {
             if *other != ip && entry.mac == Some(mac) {
@@ -139,6 +143,8 @@ impl Neighbours {
         if let (Some(mac), false, true) = (entry.mac, stale, entry.usable <= now) {
             return Resolved::Known(mac, item);
         }
+        // Three cases wait: a neighbour that the kernel is about to enter, one that was silent for
+        // too long, and one without an address. The first packet for the last two asks by ARP.
         let settling = entry.mac.is_some() && !stale;
         let ask = entry.waiting.is_empty() && !settling;
         let full = entry.waiting.len() >= s.arp_queue_packets.max(1);
@@ -149,6 +155,8 @@ impl Neighbours {
         };
         entry.waiting.push_back(item);
         if ask {
+            // `take_resolved` releases what waits as soon as there is an address. The stale one
+            // must not do that.
             entry.mac = None;
             entry.tries = 1;
             entry.next_try = now + retry(s);

@@ -18,7 +18,7 @@ pub struct Item {
     pub routing: bool,
     /// Whether reachability of the next hop is to be confirmed (§8.3).
     pub maintained: bool,
-    /// How often this node has sent it on a new route.
+    /// How often this node has sent it on a new route. Bounds retries of its own packets.
     pub attempts: u8,
     /// When the packet was first taken from the local stack or the air.
     pub since: hoplab_base::Instant,
@@ -55,6 +55,7 @@ impl InterfaceQueue {
         for list in [&mut self.routing, &mut self.data] {
             match list.front() {
                 Some(item) if unicast || item.next_hop.is_none() => return list.pop_front(),
+                // A blocked packet holds up what is behind it: data must not overtake routing.
                 Some(_) => return None,
                 None => {}
             }

@@ -168,7 +168,7 @@ pub struct Settings {
     pub arp_retry_ns: Duration,
     pub arp_tries: u32,
     pub arp_timeout_ns: Duration,
-    /// Largest IP packet that fits one frame: mac80211_hwsim takes frames of at most 2304 octets, a
-    /// MAC header of 24 and an LLC and SNAP header of 8 among them.
+    /// Largest IP packet that fits one frame. mac80211_hwsim takes frames of at most 2304 octets.
+    /// The MAC header takes 24 of them, the LLC and SNAP header 8.
     pub link_mtu: usize,
 }

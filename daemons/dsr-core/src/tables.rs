@@ -10,8 +10,8 @@ use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 use hoplab_base::{Duration, Instant};
 
-/// Entries of a table that has no size in the RFC: whoever makes up addresses must not make it
-/// grow without limit.
+/// Most entries of a table that has no size in the RFC. Packets with made-up addresses must not
+/// make it grow without limit.
 pub const MOST_ENTRIES: usize = 1024;
 
 /// Removes the oldest entries of `table` until `key` fits among `most`; true when one had to go.
@@ -23,6 +23,7 @@ pub fn make_room<K: Ord + Copy, V>(
 ) -> bool {
     let mut removed = false;
     while table.len() >= most && !table.contains_key(key) {
+        // The key decides between equal times, so that every run removes the same entry.
         let oldest = table.iter().min_by_key(|(k, v)| (time(v), **k));
         let Some(oldest) = oldest.map(|e| *e.0) else {
             break;
@@ -87,8 +88,8 @@ impl SendBuffer {
         out
     }
 
-    /// Puts a copy of a TCP segment in the place of the one that waits already; gives it back where
-    /// none does.
+    /// Puts a copy of a TCP segment in the place of the one that waits already. If none waits, it
+    /// gives the copy back.
     pub fn renew(&mut self, waiting: Waiting) -> Result<(), Waiting> {
         let Some(segment) = LostSegment::of(&waiting.packet, Fate::Held) else {
             return Err(waiting);
@@ -193,6 +194,8 @@ impl RequestTable {
         });
         p.last = now;
         let again = s.nonpropagating_every_time && !p.nonpropagating;
+        // §8.2.1: the first request asks the neighbours only, and later ones double their period.
+        // The short wait after a non-propagating request leaves that period as it is.
         p.nonpropagating = s.nonpropagating_first && (p.attempts == 0 || again);
         let ttl = if p.nonpropagating {
             p.not_before = now + s.nonprop_request_timeout_ns;
@@ -226,6 +229,7 @@ impl RequestTable {
     /// Restarts counting after MaxRequestRexmt without losing the back-off.
     pub fn give_up(&mut self, target: Ipv4Addr) {
         if let Some(p) = self.pursuits.get_mut(&target) {
+            // Not 0: a new search would begin with a non-propagating request and its short wait.
             p.attempts = 1;
         }
     }
@@ -242,6 +246,7 @@ impl RequestTable {
         make_room(&mut self.seen, &initiator, s.request_table_size, |e| e.last);
         let entry = self.seen.entry(initiator).or_default();
         entry.last = now;
+        // §4.3 keeps both: an identification may come again for another target.
         if entry.ids.contains(&(id, target)) {
             return true;
         }
@@ -262,6 +267,7 @@ pub struct GratuitousTable {
 impl GratuitousTable {
     /// True when a reply may be sent now; it is then recorded until `holdoff` has passed.
     pub fn admit(&mut self, now: Instant, key: (Ipv4Addr, Ipv4Addr), holdoff: Duration) -> bool {
+        // The holdoff also bounds the table: no entry outlives it.
         self.entries.retain(|_, until| *until > now);
         if self.entries.contains_key(&key) {
             return false;
@@ -305,8 +311,8 @@ impl Blacklist {
     }
 }
 
-/// Packets this node has handled lately. A salvaged packet's source route no longer names the
-/// nodes before the first salvage, so the route alone cannot rule out a second visit.
+/// Packets that this node has handled lately. The source route of a salvaged packet does not name
+/// the nodes before the salvage any more. So the route alone cannot rule out a second visit.
 #[derive(Default)]
 pub struct Handled {
     keys: VecDeque<(Instant, u64)>,

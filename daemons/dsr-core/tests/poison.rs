@@ -4,10 +4,11 @@
 
 mod support;
 
-use hoplab_dsr_core::cache::{link::LinkCache, Origin, RouteCache};
+use hoplab_dsr_core::cache::{link::LinkCache, Origin, RouteCache, Store};
 use hoplab_dsr_core::neighbours::Neighbours;
 use hoplab_dsr_core::settings::{CacheKind, Resolution};
 use hoplab_dsr_core::tables::MOST_ENTRIES;
+use hoplab_dsr_core::wire::options::MAX_ADDRESSES;
 use hoplab_dsr_core::wire::{
     DsrOption, ErrorKind, Ipv4Header, Packet, RouteError, RouteRequest, SourceRoute, NO_NEXT_HEADER,
 };
@@ -183,4 +184,22 @@ fn made_up_addresses_do_not_make_tables_grow_without_limit() {
     let kept = cache.routes(Instant(20_000));
     assert_eq!(kept.len(), 4096);
     assert!(kept.contains(&vec![ip(0), made_up(19_999)]));
+}
+
+/// A source route has room for so many stations between its ends; a longer one would not arrive.
+#[test]
+fn no_route_is_longer_than_every_option_has_room_for() {
+    for cache in [CacheKind::Path, CacheKind::Link] {
+        let settings = Settings {
+            cache,
+            ..settings()
+        };
+        let mut store = Store::new(ip(0), &settings);
+        let nodes: Vec<Ipv4Addr> = (0..=MAX_ADDRESSES + 2).map(ip).collect();
+        let now = Instant::default();
+        store.learn(now, &nodes, Origin::Discovered);
+        let longest = store.find(now, ip(MAX_ADDRESSES + 1), &[]);
+        assert_eq!(longest.as_deref(), Some(&nodes[..MAX_ADDRESSES + 2]));
+        assert_eq!(store.find(now, ip(MAX_ADDRESSES + 2), &[]), None);
+    }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Connects the protocol core to the system: TUN, packet sockets, clock, records. One thread, one
-//! wait. Frames come through rings without a call of their own and leave in batches; what need not
-//! be known at once (statuses of frames sent, overheard frames) is gathered for a while.
+//! Connects the protocol core to the system: TUN, packet sockets, clock, records. One thread has
+//! one wait. Frames come through rings without a call of their own and leave in batches. Statuses
+//! of sent frames and overheard frames are not urgent, so the daemon gathers them for a while.
 
 use crate::config::{Config, Overhear};
 use crate::control;
@@ -31,15 +31,15 @@ use std::os::fd::{AsFd, OwnedFd};
 
 /// Longest wait without looking at the clock.
 const IDLE: Duration = Duration::from_secs(3600);
-/// Never zero: in virtual time only waiting lets time pass.
+/// Never zero: where the kernel's time is virtual, it passes only during a wait.
 const SHORTEST_WAIT: Duration = Duration::from_micros(1);
 /// Octets of a sent frame that identify it when its status comes.
 const PREFIX: usize = 72;
-/// Frames whose status never came are forgotten beyond so many; the core has given up on them
-/// long before.
+/// Most frames that wait for a status. Beyond that the daemon forgets the oldest. The core has
+/// given up on that one long before.
 const AWAITED: usize = 1024;
-/// How long statuses of frames sent and overheard frames may wait for a wake-up that comes for
-/// another reason. Statuses do not wait while one of them would let the next frame go.
+/// How long statuses of sent frames, and overheard frames, may wait for a wake-up that has another
+/// reason. Statuses do not wait while one of them would let the next frame go.
 const GATHER: Duration = Duration::from_millis(20);
 /// How long quiet frames may wait for such a wake-up, so that their ring does not overflow.
 const QUIET: Duration = Duration::from_millis(100);
@@ -53,9 +53,9 @@ pub struct Daemon {
     tun: Tun,
     /// Receives what `passing` does not.
     link: Ring,
-    /// Data of others for others. While neither the queue nor the driver lets it go on, it may
-    /// wait here: nothing else is done before it was read, so all is decided as if it had been
-    /// read when it came.
+    /// Data of others for others. It may wait here while neither the queue nor the driver lets it
+    /// go on. The daemon reads it before it does anything else, so all decisions are as if it had
+    /// been read when it came.
     passing: Ring,
     may_wait: bool,
     /// Sends, and gets the statuses where `sent` does not.
@@ -72,10 +72,12 @@ pub struct Daemon {
     quiet_due: Instant,
     /// When a frame was overheard last.
     foreign_read: Instant,
-    /// What a ring's stamps are ahead of the clock, and the time of the last round.
+    /// How far a ring's stamps are ahead of the clock: they count from another origin.
     stamps_ahead: Duration,
+    /// When overheard frames were read last. The core's time never goes back behind it.
     last: Instant,
-    /// Unicast frames whose status is outstanding, oldest first.
+    /// The starts of unicast frames whose status is outstanding, oldest first. Among equal starts
+    /// the first status belongs to the oldest frame.
     awaited: VecDeque<(Token, Vec<u8>)>,
     /// Sequence number of the latest frame overheard from each neighbour.
     heard: BTreeMap<Mac, u16>,
@@ -143,6 +145,7 @@ impl Daemon {
                 Monitor::open(&net, &wanted)?
             }
         };
+        // Otherwise the monitor interface brings them, and reading its ring takes no system call.
         if monitor.sent.is_none() {
             want_statuses(&sender)?;
         }
@@ -199,6 +202,7 @@ impl Daemon {
         while !signals::stopped() {
             let woken = self.wait();
             let now = self.clock.now();
+            // The counters include what was overheard before the measured time ended.
             if self.counters.due().is_some_and(|end| end <= now) {
                 self.read_foreign();
                 self.counters.write(&control::counters(&self.core));
@@ -224,6 +228,7 @@ impl Daemon {
         let gather_foreign = self.foreign_due > now;
         let foreign = self.monitor.foreign.as_ref().filter(|_| !gather_foreign);
         let gather_quiet = self.quiet_due > now;
+        // While a packet waits for a route, a quiet frame may teach it and is as urgent as others.
         let wait_quiet = match self.core.seeks() {
             true => gather_foreign,
             false => gather_quiet,
@@ -254,6 +259,7 @@ impl Daemon {
             (gather_foreign && self.monitor.foreign.is_some()).then_some(self.foreign_due);
         let rows = self.splitting.as_ref().and_then(SplitSamples::due);
         let quiet = (gather_quiet && self.monitor.quiet.is_some()).then_some(self.quiet_due);
+        // A gathered source has no interest above, so its time must end the wait.
         let until = [
             deadline,
             statuses,
@@ -267,6 +273,7 @@ impl Daemon {
         let left = wait(&mut interests, longest);
         let found = interests.map(|interest| interest.found());
         let [link, passing, tun, _, _, sent, control, sender] = found;
+        // Where reading the clock is a system call, time advances by what the waits took.
         self.clock.waited(longest - left);
         Woken {
             link,
@@ -321,6 +328,7 @@ impl Daemon {
         if self.core.next_deadline().is_some_and(|at| at <= now) {
             self.core.handle_timeout(now);
         }
+        // A refused frame makes room for others, which the core hands over at once.
         self.carry_out();
         while self.send() {
             self.carry_out();
@@ -391,6 +399,7 @@ impl Daemon {
             return false;
         }
         let now = self.clock.now();
+        // The driver has none of the outstanding frames yet, so their statuses start a new wait.
         if self.core.outstanding() == self.outbox.len() {
             self.statuses_due = now + GATHER;
         }
@@ -408,8 +417,9 @@ fn input(ring: Option<&Ring>) -> Interest<'_> {
     ring.map_or_else(Interest::none, |ring| Interest::input(ring.as_fd()))
 }
 
-/// Whether data to be sent on while the driver takes none may be read later: nothing follows from
-/// it but its place in the queue and what the Route Cache learns.
+/// Whether data that is to be sent on may be read later, while the driver takes none. This holds
+/// where nothing follows from it but its place in the queue and what the Route Cache learns.
+/// Other kinds of acknowledgement, and signals, need each frame at once.
 fn may_wait(s: &Settings) -> bool {
     s.acknowledgement == Acknowledgement::Link && s.signal_threshold_dbm.is_none()
 }

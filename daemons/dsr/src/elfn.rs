@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Hands segments that met a broken link to the kernel module `elfn` (kernel-modules/elfn,
-//! docs/elfn.md), which has their connections stand by.
+//! docs/elfn.md). The module makes their connections stand by.
 
 use crate::error::Error;
 use crate::nl80211::answer;
@@ -11,7 +11,7 @@ use hoplab_wire::netlink::{family_id, Batch};
 const VERSION: u8 = 1;
 const NOTICE: u8 = 2;
 const RECORDS: u16 = 8;
-/// The module takes so many records with one notice.
+/// Most records that the module takes with one notice.
 const AT_ONCE: usize = 64;
 
 pub struct Elfn {
@@ -20,8 +20,8 @@ pub struct Elfn {
 }
 
 impl Elfn {
-    /// To be opened with the privilege (CAP_NET_ADMIN), which the module asks of whoever opened
-    /// the socket, not of who writes to it.
+    /// Needs CAP_NET_ADMIN. The module asks it of the process that opened the socket, not of the
+    /// one that writes. So the daemon can give up its privileges afterwards.
     pub fn open() -> Result<Self, Error> {
         let netlink = Netlink::open().map_err(Error::Elfn)?;
         let mut batch = Batch::default();
@@ -40,7 +40,7 @@ impl Elfn {
             batch.begin(self.family, 0, NOTICE, VERSION, 0);
             batch.attribute(RECORDS, &records);
             batch.end();
-            // A notice that the kernel does not take is one that was lost on its way.
+            // A notice that the kernel does not take is like one that was lost on its way.
             let _ = self.netlink.send(&batch.take());
         }
     }

@@ -14,15 +14,16 @@ const SHORTEST_ROUTED: u32 = 14 + 20 + 4 + 4;
 /// Addresses after the receiver's that a quiet frame may have.
 const LATER: u32 = 4;
 
-/// One instruction, or a condition on what the last one left.
+/// One instruction, or a condition on the value that the last one left.
 enum Step {
     Do(u32, u32),
-    /// Of frames for which this does not hold, or holds, nobody learns.
+    /// Neither ring gets a frame for which this does not hold, or holds.
     Must(u32, u32),
     Never(u32, u32),
+    /// The other ring gets a frame for which this does not hold, or holds.
     Want(u32, u32),
     Refuse(u32, u32),
-    /// Where this does not hold, no more conditions follow.
+    /// A frame for which this does not hold passes without more conditions.
     While(u32, u32),
 }
 use Step::{Do, Must, Never, Refuse, Want, While};
@@ -42,8 +43,9 @@ const LENGTH: Step = Do(WORD | bpf::BPF_LEN, 0);
 const STORE: u32 = bpf::BPF_ST;
 const RECALL: u32 = bpf::BPF_LDX | bpf::BPF_MEM;
 
-/// Frames for which all conditions hold pass, or with `others`, all the other ones of which
-/// somebody learns. A load from beyond the end refuses a frame either way.
+/// Frames for which all conditions hold pass. With `others`, the frames pass that fail a `Want` or
+/// `Refuse` instead. A load from beyond the end refuses a frame either way. So a program looks at
+/// the length before it loads what a short frame lacks.
 fn program(steps: &[Step], others: bool) -> Vec<Instruction> {
     let (pass, fail) = if others { (0, ALL) } else { (ALL, 0) };
     let instruction = |code: u32, jt: usize, jf: usize, k: u32| Instruction {
@@ -54,7 +56,7 @@ fn program(steps: &[Step], others: bool) -> Vec<Instruction> {
     };
     let mut all = Vec::with_capacity(steps.len() + 3);
     for (i, step) in steps.iter().enumerate() {
-        // Where to go on: the last three instructions.
+        // Where to go on: the last three instructions. A jump counts those that it skips.
         let passes = steps.len() - i - 1;
         let (fails, nobody) = (passes + 1, passes + 2);
         all.push(match *step {
@@ -72,6 +74,7 @@ fn program(steps: &[Step], others: bool) -> Vec<Instruction> {
     all
 }
 
+/// The last four octets, which one load can compare.
 fn tail(mac: Mac) -> u32 {
     u32::from_be_bytes([mac.0[2], mac.0[3], mac.0[4], mac.0[5]])
 }
@@ -106,14 +109,16 @@ pub fn others_only(own: Mac) -> Vec<Instruction> {
     program(&between_others(own), false)
 }
 
-/// Of a monitor interface: data between others that only teaches routes. That needs no haste
-/// while no packet waits for a route: the cache matters when a packet comes, an error or a
-/// deadline, and all of these wake the daemon, which then reads first what it overheard. With
-/// `others`, all else of which DSR may learn: replies, errors and other options, and data that
+/// Of a monitor interface: data between others that only teaches routes. It is not urgent while no
+/// packet waits for a route. The cache matters when a packet comes, an error or a deadline. All of
+/// these wake the daemon, which then first reads what it overheard.
+///
+/// With `others`, all else of which DSR may learn: replies, errors and other options, and data that
 /// could have come straight here, which a gratuitous reply answers (RFC 4728 §3.4.3).
 ///
-/// Only what is no IPv4 is kept from both rings. What a frame teaches depends on the cache, on what
-/// was heard before and on the time, which the kernel does not know.
+/// Of all frames between others, only what is no IPv4 is kept from both rings. The effect of a
+/// frame depends on the cache, on what was heard before and on the time. The kernel knows none of
+/// these.
 pub fn quiet(own: Mac, address: Ipv4Addr, others: bool) -> Vec<Instruction> {
     const BASE: u32 = 0;
     const VALUE: u32 = 1;
@@ -151,6 +156,8 @@ pub fn quiet(own: Mac, address: Ipv4Addr, others: bool) -> Vec<Instruction> {
         Do(RECALL, BASE),
         Do(HALF | bpf::BPF_IND, 58), // Segments Left: the receiver and those after it
         Do(bpf::BPF_ALU | bpf::BPF_AND | bpf::BPF_K, 0x3f),
+        // X becomes BASE + option length - 4 x Segments Left. The addresses after the receiver then
+        // begin at X + 62: 60 and the receiver's 4, less the 2 fixed octets in the option length.
         Refuse(AT_LEAST, LATER + 2),
         Do(bpf::BPF_ALU | bpf::BPF_LSH | bpf::BPF_K, 2),
         Do(STORE, VALUE),
@@ -163,8 +170,8 @@ pub fn quiet(own: Mac, address: Ipv4Addr, others: bool) -> Vec<Instruction> {
         SUBTRACT_X,
         Want(AT_LEAST, 62 + 4 * LATER),
     ]);
-    // This station must not be one of those after the receiver. What stands behind the list may
-    // be taken for it: such a frame is no quiet one, which does no harm.
+    // This station must not be one of those after the receiver. The loop may read octets behind the
+    // list and find the address there. Such a frame goes to the other ring, which does no harm.
     for i in 0..LATER {
         steps.extend([
             Do(WORD | bpf::BPF_IND, 62 + 4 * i),

@@ -12,12 +12,12 @@ use hoplab_wire::ieee80211::Frame;
 use hoplab_wire::{radiotap, Mac, ETHERTYPE_IPV4};
 use std::net::Ipv4Addr;
 
-/// What the monitor interface tells.
+/// The rings of the monitor interface.
 #[derive(Default)]
 pub struct Monitor {
     /// Keeps the interface alive.
     _owner: Option<Netlink>,
-    /// Frames of others: what is to be read soon, and what waits for any wake-up.
+    /// Frames of others: the first ring is to be read soon, the second waits for any wake-up.
     pub foreign: Option<Ring>,
     pub quiet: Option<Ring>,
     /// This station's own, with their statuses.
@@ -30,7 +30,8 @@ pub struct Wanted {
     pub index: i32,
     pub own: Mac,
     pub address: Ipv4Addr,
-    /// Signals are of use, which the wireless interface does not tell; so all frames are read.
+    /// The signals of frames are of use. The wireless interface does not report them, so the daemon
+    /// reads all frames here.
     pub signals: bool,
     /// How many statuses can be outstanding.
     pub outstanding: usize,
@@ -59,8 +60,9 @@ impl Monitor {
             (false, false) => Some(filter::others_only(own)),
         };
         let quiet = (wanted.quiet && !wanted.signals).then(|| filter::quiet(own, address, false));
-        // Where calls are dear (User-Mode Linux) radios are mac80211_hwsim's. Another driver may tell
-        // only the statuses that a socket asked for.
+        // System calls are dear in User-Mode Linux, where the radios are mac80211_hwsim's. Another
+        // driver may report only the statuses that a socket asked for. The ring must have room for
+        // each status, as a lost one would look like a broken link.
         let few = wanted.outstanding <= Room::STARTS.slots() / 2;
         let statuses = (few && !kernel::clock_is_cheap()).then(|| filter::sent_only(own));
         Ok(Monitor {

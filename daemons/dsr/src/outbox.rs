@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Frames on their way to the interface. The kernel may take only some of those that one call
-//! offers: what it has no room for waits and goes first the next time, and what it refuses is told
-//! to the protocol. A frame forgotten here would look like a broken link half a second later.
+//! offers. Frames without room wait and go first the next time. The protocol hears of frames that
+//! the kernel refuses: a forgotten one would look like a broken link half a second later.
 
 use hoplab_dsr_core::Token;
 use std::collections::VecDeque;
 use std::io;
 
-/// Most frames that wait for room. The protocol has a few unicast frames under way at a time, so
-/// these are broadcasts of seconds: the interface is stuck.
+/// Most frames that wait for room. The protocol has only a few unicast frames under way. So many
+/// frames are therefore broadcasts of several seconds, and the interface is stuck.
 const CAPACITY: usize = 64;
 
 pub struct Frame {
@@ -49,6 +49,7 @@ impl Outbox {
             let (taken, error) = send(self.0.make_contiguous());
             self.0.drain(..taken.min(self.0.len()));
             match error {
+                // The kernel refused the first frame for itself. Those behind it get their own try.
                 Some(error) if error.kind() != io::ErrorKind::WouldBlock => {
                     refused.extend(self.0.pop_front().map(|frame| frame.token));
                 }

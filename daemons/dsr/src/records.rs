@@ -11,8 +11,8 @@ fn failed(what: &'static str) -> impl Fn(hoplab_records::Error) -> Error {
     move |why| Error::Records { what, why }
 }
 
-/// The table `events`. A full disk must not stop forwarding: the first failure is kept until the
-/// end.
+/// The table `events`. A full disk must not stop forwarding, so the first failure waits here until
+/// the end.
 pub struct Events {
     out: Writer<events::Table>,
     node: String,
@@ -74,8 +74,8 @@ impl Events {
     }
 }
 
-/// The table `routing`, written when the measured time is over: what comes after it, while the
-/// run is taken down, does not count.
+/// The table `routing`, written when the measured time is over. The run is taken down after that,
+/// and those frames do not count.
 pub struct Counters {
     out: Option<Writer<routing::Table>>,
     node: String,

@@ -35,7 +35,7 @@ impl SplitSamples {
         self.samples.due()
     }
 
-    /// Before anything else happens at `now`: the rows are those of the time since the last wake-up.
+    /// Comes before anything else happens at `now`: the rows show the state since the last wake-up.
     pub fn sample(&mut self, now: Instant, layer: &Splitting) {
         if self.samples.wanted(now) {
             self.samples.write(now, &layer.rows(), &self.config);

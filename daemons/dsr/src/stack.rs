@@ -5,9 +5,9 @@ use crate::error::Error;
 use hoplab_linux::interface::Configurator;
 use std::net::Ipv4Addr;
 
-/// Keeps the kernel's own IP layer off the wireless interface: its address moves to the TUN
-/// interface, and strict reverse-path filtering discards what the daemon handles, since the
-/// stations' addresses are all reached through TUN.
+/// Keeps the kernel's own IP layer off the wireless interface, whose address moves to the TUN
+/// interface. Routes to all stations lead through TUN. So strict reverse-path filtering discards
+/// the frames of the wireless interface, which the daemon handles.
 pub fn quiet(net: &Configurator, name: &str, own: Ipv4Addr, prefix: u8) -> Result<(), Error> {
     if let Some(old) = net.ip(name) {
         let mask = u32::MAX.checked_shl(32 - u32::from(prefix)).unwrap_or(0);
@@ -16,6 +16,7 @@ pub fn quiet(net: &Configurator, name: &str, own: Ipv4Addr, prefix: u8) -> Resul
         }
     }
     set(&format!("ipv4/conf/{name}/rp_filter"), "1");
+    // 8: no answer to any request. The daemon has its own ARP.
     set(&format!("ipv4/conf/{name}/arp_ignore"), "8");
     Ok(())
 }

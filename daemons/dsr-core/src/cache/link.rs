@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The link cache (RFC 4728 §4.1): a graph of single links, searched for the shortest route,
-//! with Link-MaxLife: each node has a stability that grows when its links serve and shrinks when
-//! they break, a link lives as long as the less stable of its ends, and among equally short
-//! routes the one whose first link to expire lives longest wins.
+//! The link cache (RFC 4728 §4.1): a graph of single links, searched for the shortest route.
+//!
+//! Link-MaxLife says how long a link lives. Each node has a stability, which grows when its links
+//! serve and shrinks when they break. A link lives as long as the less stable of its ends. Among
+//! equally short routes the one whose first link to expire lives longest wins.
 
 use super::{Origin, Route, RouteCache};
 use crate::settings::{CacheTimeout, Settings};
@@ -13,11 +14,12 @@ use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 use hoplab_base::{Duration, Instant};
 
-/// Links of the cache: as many as 64 stations have that all hear each other. A full cache drops
-/// the link that expires first.
+/// Most links of the cache: as many as 64 stations have that all hear each other. A full cache
+/// drops the link that expires first.
 const MOST_LINKS: usize = 4096;
 
 struct Link {
+    /// Start of the fixed or adapted lifetime, and of the age at which use makes the ends stable.
     learned: Instant,
     expires: Instant,
 }
@@ -66,7 +68,8 @@ impl LinkCache {
         }
     }
 
-    /// Only nodes with a link keep their stability once more are known than the links can have.
+    /// Bounds the table. Beyond two nodes for each possible link, only nodes with a link keep their
+    /// stability.
     fn forget_strangers(&mut self) {
         if self.stability.len() > 2 * MOST_LINKS {
             let known: BTreeSet<_> = self.links.keys().flat_map(|(a, b)| [*a, *b]).collect();
@@ -76,6 +79,7 @@ impl LinkCache {
 
     fn scale(&mut self, node: Ipv4Addr, factor: f64) {
         let old = self.stability.get(&node).copied().unwrap_or(self.init);
+        // The upper bound keeps repeated growth within the range of a time.
         let new = Duration::from_secs_f64((old.as_secs_f64() * factor).min(1e6));
         self.stability.insert(node, new.max(self.min_lifetime));
         self.forget_strangers();
@@ -96,7 +100,8 @@ impl RouteCache for LinkCache {
                 expires,
             });
             link.expires = link.expires.max(expires);
-            // A link that this node told of and hears repeated is no newer for it.
+            // An overheard link may be an echo of what this node itself sent out. It stays as old
+            // as it was, or the fixed lifetime would never end.
             let live = self.lifetime.is_none_or(|l| now.since(link.learned) < l);
             if origin == Origin::Discovered || !live {
                 link.learned = now;
@@ -118,9 +123,12 @@ impl RouteCache for LinkCache {
         while !layer.is_empty() && !reached.contains_key(&to) {
             let mut next: BTreeMap<Ipv4Addr, (Ipv4Addr, Instant)> = BTreeMap::new();
             for (node, life) in &layer {
+                // All links from `node`: the map is in the order of (from, to).
                 let low = (*node, Ipv4Addr::UNSPECIFIED);
                 let high = (*node, Ipv4Addr::BROADCAST);
                 for ((_, hop), link) in self.links.range(low..=high) {
+                    // Nodes of this same layer are not in `reached` yet, so the better of two
+                    // equally long ways to them can still win.
                     let known = *hop == self.own || reached.contains_key(hop);
                     let barred = avoid.contains(hop) || !admits(*node, *hop);
                     if known || barred || !self.alive(now, link) {
@@ -159,8 +167,8 @@ impl RouteCache for LinkCache {
                 link.expires = link.expires.max(now + self.use_extends);
             }
         }
-        // Serving a packet shows both ends of the first hop stable; once per second at most, so
-        // that the increase follows time and not the packet rate.
+        // Serving a packet shows both ends of the first hop stable. The factor applies at most once
+        // in each lifetime of the link, so that the increase follows time and not the packet rate.
         if let [a, b, ..] = *route {
             let age = self.links.get(&(a, b)).map(|l| now.since(l.learned));
             if age.is_some_and(|age| age.0 > self.lifetime(a, b).0) {

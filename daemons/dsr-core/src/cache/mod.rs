@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The Route Cache (RFC 4728 §4.1): one interface, two structures, and the strategies around
-//! them (timeouts, negative cache) that are the same for both.
+//! The Route Cache (RFC 4728 §4.1). One interface has two structures behind it. The strategies
+//! around them (timeouts, negative cache) are the same for both.
 
 pub mod link;
 pub mod path;
 
 use crate::settings::{CacheKind, CacheTimeout, Learning, Settings};
 use crate::tables::{make_room, MOST_ENTRIES};
+use crate::wire::options::MAX_ADDRESSES;
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -15,6 +16,10 @@ use hoplab_base::{Duration, Instant};
 
 /// A route: this node first, the destination last, no address twice.
 pub type Route = Vec<Ipv4Addr>;
+
+/// Nodes of the longest route that every option has room for, with both ends. A cache puts routes
+/// together that are longer, or learns them from a false header. Their length octet would wrap.
+const LONGEST_ROUTE: usize = MAX_ADDRESSES + 2;
 
 /// How a sequence of hops came to this node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +52,8 @@ pub trait RouteCache {
     /// All live routes, for display.
     fn routes(&self, now: Instant) -> Vec<Route>;
     fn flush(&mut self);
-    /// The lifetime that timeouts use from now on; `None`: no timeout.
+    /// The lifetime that timeouts use from now on. With `None` a path has no timeout, and a link
+    /// has that of Link-MaxLife.
     fn set_lifetime(&mut self, lifetime: Option<Duration>);
 }
 
@@ -60,7 +66,7 @@ pub struct Store {
     /// Broken links that are refused until the given time.
     negative: BTreeMap<(Ipv4Addr, Ipv4Addr), Instant>,
     negative_time: Duration,
-    /// Signal of each link, lower address first, and when it was measured or told.
+    /// Signal of each link, lower address first, and when it was measured or reported.
     signals: Signals,
     threshold: Option<i16>,
 }
@@ -80,8 +86,8 @@ fn fresh(signals: &Signals, now: Instant, a: Ipv4Addr, b: Ipv4Addr) -> Option<i8
 }
 
 /// Timeout from observed breaks: the larger of factor x mean lifetime of broken routes and the
-/// time since the last break (Marina and Das, "Performance of route caching strategies in
-/// Dynamic Source Routing", 2001).
+/// time since the last break. The second term keeps routes while nothing breaks. (Marina and Das,
+/// "Performance of route caching strategies in Dynamic Source Routing", 2001.)
 struct Adaptive {
     factor: f64,
     minimum: Duration,
@@ -134,7 +140,7 @@ impl Store {
             return self.cache.learn(now, nodes, origin);
         }
         self.negative.retain(|_, until| *until > now);
-        // Only the part up to the first refused link, and the part after each, are new.
+        // The route falls into pieces at its refused links, and the cache learns each piece.
         let mut start = 0;
         for i in 1..nodes.len() {
             if self.negative.contains_key(&(nodes[i - 1], nodes[i])) {
@@ -150,16 +156,20 @@ impl Store {
             let lifetime = a.lifetime(now);
             self.cache.set_lifetime(lifetime);
         }
+        // First only routes without a hop known to be weak, then any. An unknown signal is no
+        // reason to avoid a hop.
+        let usable = |route: &Route| route.len() <= LONGEST_ROUTE;
         if let Some(threshold) = self.threshold {
             let signals = &self.signals;
             let strong =
                 |a, b| fresh(signals, now, a, b).is_none_or(|dbm| i16::from(dbm) >= threshold);
-            let route = self.cache.find(now, to, avoid, &strong);
+            let route = self.cache.find(now, to, avoid, &strong).filter(usable);
             if route.is_some() {
                 return route;
             }
         }
-        self.cache.find(now, to, avoid, &|_, _| true)
+        let any = self.cache.find(now, to, avoid, &|_, _| true);
+        any.filter(usable)
     }
 
     /// The signal of the link between two nodes, taken as the same both ways.
@@ -175,7 +185,8 @@ impl Store {
         fresh(&self.signals, now, a, b)
     }
 
-    /// Whether the whole of `route`, this node first, is known and nobody told of a break since.
+    /// Whether the cache knows the whole of `route`, this node first, and has heard of no break on
+    /// it since.
     pub fn knows(&self, now: Instant, route: &[Ipv4Addr]) -> bool {
         self.cache.knows(now, route)
     }
@@ -197,6 +208,7 @@ impl Store {
                 a.mean_s += (life.as_secs_f64() - a.mean_s) / a.breaks as f64;
             }
         }
+        // Others may repeat the broken link from their caches before they hear of the break.
         if self.negative_time.0 > 0 {
             make_room(&mut self.negative, &(from, to), MOST_ENTRIES, |until| {
                 *until

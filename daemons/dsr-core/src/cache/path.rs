@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The path cache (RFC 4728 §4.1), built as the Monarch project's ns-2 code has it: a primary
-//! part for routes that this node asked for or uses, a secondary part for those it merely heard
-//! of, each first in, first out. A secondary route that gets used moves to the primary part, so
-//! overheard routes cannot push out routes in use.
+//! The path cache (RFC 4728 §4.1), built as the Monarch project's ns-2 code has it. The primary
+//! part holds routes that this node asked for or uses, the secondary part those that it merely
+//! heard of. Each part is first in, first out. A secondary route that gets used moves to the
+//! primary part, so overheard routes cannot push out routes in use.
 
 use super::{Origin, Route, RouteCache};
 use crate::settings::{CacheTimeout, Settings};
@@ -12,6 +12,7 @@ use core::net::Ipv4Addr;
 use hoplab_base::{Duration, Instant};
 
 struct Path {
+    /// This node first. Every beginning of the path is a route too, to the node where it ends.
     nodes: Route,
     learned: Instant,
     used: Instant,
@@ -24,6 +25,7 @@ pub struct PathCache {
     primary_size: usize,
     secondary_size: usize,
     lifetime: Option<Duration>,
+    /// Whether a lifetime starts when a path is learned, or else at its last use.
     from_learning: bool,
 }
 
@@ -65,6 +67,7 @@ impl PathCache {
 /// new path is replaced by it.
 fn add(list: &mut VecDeque<Path>, size: usize, now: Instant, nodes: &[Ipv4Addr]) {
     if let Some(known) = list.iter_mut().find(|p| p.nodes.starts_with(nodes)) {
+        // News of a beginning says nothing of the rest, so a longer path gets no younger.
         if known.nodes.len() == nodes.len() {
             known.learned = now;
             known.used = now;
@@ -115,6 +118,7 @@ impl RouteCache for PathCache {
                 continue;
             };
             let route = &path.nodes[..=end];
+            // Of equally long routes the primary and older one stays the choice.
             let shorter = best.is_none_or(|b| route.len() < b.len());
             let admitted = |route: &[Ipv4Addr]| route.windows(2).all(|w| admits(w[0], w[1]));
             if shorter && !route[1..].iter().any(|a| avoid.contains(a)) && admitted(route) {

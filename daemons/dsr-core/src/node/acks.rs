@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Confirmation of next hops without the link's help: passive acknowledgements (RFC 4728
 //! §8.3.2) and network-layer acknowledgements (§8.3.3). With link-layer feedback (§8.3.1) none
-//! of this runs, except that requests of others are answered.
+//! of this runs, except that the node answers Acknowledgement Requests of others.
 
 use super::Dsr;
 use crate::event::{DropCause, Evidence};
@@ -23,22 +23,28 @@ pub(super) struct Maintained {
     /// Transmissions that expect to be overheard, and those that ask for an acknowledgement.
     passive_tries: u32,
     asked: u32,
+    /// Of the latest transmission that asked. Every transmission has a new one.
     ack_id: Option<u16>,
     sent: Instant,
     pub deadline: Instant,
 }
 
-/// Smoothed round trip per neighbour, as TCP estimates it (§8.3.3), seconds.
+/// What the node remembers between confirmations.
 #[derive(Default)]
 pub(super) struct AckState {
     next_id: u16,
+    /// Smoothed round trip of each neighbour and its variation, seconds, estimated as TCP does
+    /// (§8.3.3).
     rtt: BTreeMap<Ipv4Addr, (f64, f64)>,
+    /// When each neighbour was last shown to be reachable, for MaintHoldoffTime.
     confirmed: BTreeMap<Ipv4Addr, Instant>,
+    /// The state of the packet that is being sent again. `None` outside of that.
     retry: Option<Maintained>,
 }
 
 impl<L: Layer> Dsr<L> {
     fn expects_passive(&self, item: &Item) -> bool {
+        // The destination does not send the packet on, so nobody can overhear it there (§8.3.2).
         let last_hop = item.next_hop == Some(item.packet.ip.destination);
         self.settings.acknowledgement == Acknowledgement::Passive && !last_hop
     }
@@ -56,6 +62,8 @@ impl<L: Layer> Dsr<L> {
             return;
         }
         let fresh = self.ack_state.confirmed.get(&hop);
+        // MaintHoldoffTime (§8.3): a hop confirmed a moment ago needs no new proof. But a
+        // retransmission asks, as its own packet got no answer.
         if retry.is_none() && fresh.is_some_and(|t| now.since(*t) < self.settings.maint_holdoff_ns)
         {
             return;
@@ -79,6 +87,7 @@ impl<L: Layer> Dsr<L> {
         let (mut passive_tries, mut asked) = before.map_or((0, 0), |b| (b.passive_tries, b.asked));
         let wait = if ack_id.is_some() {
             asked += 1;
+            // The wait doubles with each retransmission, up to 64 times the first one.
             self.ack_timeout(hop)
                 .saturating_mul(1 << (asked - 1).min(6))
         } else if self.expects_passive(&item) {
@@ -138,6 +147,7 @@ impl<L: Layer> Dsr<L> {
         } else {
             super::Class::Data
         };
+        // Its token is not outstanding: the link's status of a retransmission changes nothing.
         self.transmit(to, crate::wire::ETHERTYPE_IPV4, bytes, class);
         self.await_confirmation(now, item, hop);
     }
@@ -148,6 +158,7 @@ impl<L: Layer> Dsr<L> {
         let Some(m) = self.maintenance.iter().find(|m| same(m)) else {
             return;
         };
+        // Only a packet sent once is measured, as Karn's algorithm has it (RFC 6298 section 3).
         if m.asked == 1 {
             let sample = now.since(m.sent).as_secs_f64();
             let (srtt, var) = self
@@ -169,6 +180,7 @@ impl<L: Layer> Dsr<L> {
         // Any confirmation clears all packets to the same next hop (§8.3.2, §8.3.3).
         self.maintenance.retain(|m| m.hop != hop);
         let state = &mut self.ack_state;
+        // `rtt` has no limit of its own. It loses the neighbours that leave `confirmed`.
         if make_room(&mut state.confirmed, &hop, MOST_ENTRIES, |at| *at) {
             let known = &state.confirmed;
             state
@@ -189,6 +201,7 @@ impl<L: Layer> Dsr<L> {
             return;
         };
         let (hop, sent) = (hop.hop, hop.sent);
+        // Confirmed as of the sending, the earlier time: the forwarding may be heard late.
         self.hop_confirmed(sent, hop);
     }
 

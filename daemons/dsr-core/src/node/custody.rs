@@ -2,11 +2,12 @@
 //! Packets that this node's layer has taken over from their sources.
 //!
 //! A custodian is a new origin of the packets that it took. It sends them on along the source route
-//! that they came with, as long as nobody told of a break on it. Where somebody did, it sends them
-//! along a route of its own, in the format of a salvaged packet (RFC 4728 §8.3.6). Route Errors of
-//! breaks behind it come to it and no further, as the source has no packet there. Without a route
-//! a packet waits in the Send Buffer as what is to be salvaged there does, and a Route Discovery
-//! is begun.
+//! that they came with, unless it has heard of a break on that route. After a break it sends them
+//! along a route of its own, in the format of a salvaged packet (RFC 4728 §8.3.6).
+//!
+//! A Route Error about a break behind the custodian goes to the custodian and no further, because
+//! the source has no packet there. Without a route a packet waits in the Send Buffer, like one that
+//! is to be salvaged, and a Route Discovery begins.
 
 use super::maintain::travelled;
 use super::{Dsr, Output};
@@ -19,7 +20,7 @@ use core::net::Ipv4Addr;
 use hoplab_base::Instant;
 
 impl<L: Layer> Dsr<L> {
-    /// Shows a packet to the layer; whether it goes no further.
+    /// Shows a packet to the layer. True when the layer keeps it, so that it goes no further.
     pub(super) fn layer_takes(&mut self, now: Instant, place: Place, packet: &Packet) -> bool {
         let taken = self.layer.takes(now, place, packet);
         self.serve_layer(now);
@@ -59,6 +60,8 @@ impl<L: Layer> Dsr<L> {
     pub(super) fn send_as_custodian(&mut self, now: Instant, mut packet: Packet) {
         let to = packet.ip.destination;
         let travelled = travelled(&packet);
+        // `knows` sees the whole rest of the way. A link that broke farther ahead would stop the
+        // packet there and bring back a Route Error.
         let onward = self.onward(&packet);
         let next_hop = if onward.len() > 1 && self.cache.knows(now, &onward) {
             onward[1]
@@ -79,6 +82,7 @@ impl<L: Layer> Dsr<L> {
                 },
             );
         };
+        // A new transmission has a new stamp, so it does not look like the packet that came here.
         self.handled.record(now, &packet);
         self.enqueue(Item {
             packet,
@@ -105,8 +109,9 @@ impl<L: Layer> Dsr<L> {
         nodes
     }
 
-    /// Puts the packet on `route` as if it were salvaged here; whether it still fits the link.
+    /// Puts the packet on `route` as if this node salvaged it. True when it still fits the link.
     fn redirect(&self, packet: &mut Packet, route: &[Ipv4Addr], travelled: &[Ipv4Addr]) -> bool {
+        // This node stands first in the list, as after a salvage. Route Errors thus come to it.
         let addresses = route[..route.len() - 1].to_vec();
         packet.remove_options(|o| matches!(o, DsrOption::SourceRoute(_) | DsrOption::Visited(_)));
         let options = packet.options.get_or_insert_default();

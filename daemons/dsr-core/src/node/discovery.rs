@@ -27,9 +27,12 @@ impl<L: Layer> Dsr<L> {
         let foreign = !self
             .send_buffer
             .waits_for(target, |packet| self.answers_for(packet));
+        // Their source is warned by a Route Error and searches itself. A second search would only
+        // add to its load.
         if foreign && self.requests.attempts(target) > 0 {
             return;
         }
+        // The first request is no retransmission, so MaxRequestRexmt + 1 requests go out.
         if self.requests.attempts(target) > self.settings.max_request_rexmt
             && self.requests.not_before(target).is_none_or(|t| t <= now)
         {
@@ -99,6 +102,8 @@ impl<L: Layer> Dsr<L> {
             return;
         }
         let is_target = request.target == self.own;
+        // Before the request enters the Route Request Table: the same request over a good link must
+        // still count as new, and so must a held one when it is released.
         if !is_target && self.suspicious(now, &packet, from) {
             return;
         }
@@ -109,6 +114,8 @@ impl<L: Layer> Dsr<L> {
             Origin::Overheard
         };
         self.cache.learn(now, &path, origin);
+        // The target answers every copy, so this comes before the check for repeats (§8.2.2). Each
+        // copy came another way and teaches the initiator another route.
         if is_target {
             self.cache.learn_back(now, &path, Origin::Discovered);
             let route = path[1..].to_vec();
@@ -118,6 +125,7 @@ impl<L: Layer> Dsr<L> {
             packet.remove_options(|o| matches!(o, DsrOption::RouteRequest(_)));
             return self.deliver(now, packet);
         }
+        // A copy seen before has taught its path above, and ends here.
         if self.requests.seen(
             now,
             initiator,
@@ -130,6 +138,7 @@ impl<L: Layer> Dsr<L> {
         if self.settings.reply_from_cache && self.reply_from_cache(now, &path, request.target) {
             return;
         }
+        // A non-propagating request ends here. It asks what the neighbours' caches know (§3.3.3).
         if packet.ip.ttl <= 1 {
             return;
         }
@@ -140,6 +149,7 @@ impl<L: Layer> Dsr<L> {
             }
         }
         if let Some(signals) = self.signals_of(now, &path) {
+            // The new list has what the old one said: `learn_signals` took that over above.
             packet.remove_options(|o| matches!(o, DsrOption::Signals(_)));
             packet.options.get_or_insert_default().push(signals);
         }
@@ -191,6 +201,7 @@ impl<L: Layer> Dsr<L> {
 
     /// A reply came from `node`, so it hears this one: its held requests are processed.
     pub(super) fn release_held(&mut self, now: Instant, node: Ipv4Addr) {
+        // Off the Blacklist first, or the requests below would be held once more.
         self.confirmed(node);
         let (released, kept) = core::mem::take(&mut self.held)
             .into_iter()
@@ -263,7 +274,8 @@ impl<L: Layer> Dsr<L> {
         let initiator = path[0];
         let back: Vec<_> = path.iter().rev().copied().collect();
         let item = self.reply(now, &back, route.clone());
-        // d = H x (h - 1 + r), §8.2.5.
+        // d = H x (h - 1 + r), §8.2.5: nodes with short routes answer first, and data on such a
+        // route then cancels the longer replies.
         let wait = if self.settings.prevent_reply_storms {
             let h = (hops - 1) as f64 + self.random.unit();
             Duration::from_secs_f64(self.settings.reply_hop_delay_ns.as_secs_f64() * h)
@@ -287,8 +299,8 @@ impl<L: Layer> Dsr<L> {
         true
     }
 
-    /// A data packet from an initiator shows that it has a route: replies of this node that are
-    /// no shorter are not sent (§8.2.5).
+    /// A data packet from an initiator shows that it has a route. This node then does not send its
+    /// replies that are no shorter (§8.2.5).
     pub(super) fn suppress_replies(&mut self, from: Ipv4Addr, to: Ipv4Addr, hops_used: usize) {
         let obsolete = |d: &Delayed| {
             matches!(d, Delayed::CachedReply { initiator, target, hops, .. }
@@ -321,6 +333,7 @@ impl<L: Layer> Dsr<L> {
             .any(|(i, a)| route[..i].contains(a));
         if let Some(target) = addresses.last().filter(|_| !looped) {
             self.requests.answered(*target);
+            // A route of one hop from the target itself answers the test of a questionable link.
             if *target == from && addresses.len() == 1 {
                 self.release_held(now, from);
             }

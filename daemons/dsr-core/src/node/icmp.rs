@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Packets that do not fit (RFC 4728 §8.1.5, §8.5): fragmentation of this node's own packets
-//! before the source route is added, or "fragmentation needed" to the local stack.
+//! Packets that do not fit a frame (RFC 4728 §8.1.5, §8.5). The node fragments nothing: it drops
+//! them, and reports "fragmentation needed" to the local stack where the packet came from there.
 
 use super::{Dsr, Output};
 use crate::event::DropCause;
@@ -17,13 +17,14 @@ const QUOTED: usize = 8;
 const DEFAULT_TTL: u8 = 64;
 
 impl<L: Layer> Dsr<L> {
-    /// The packet with its source route is longer than a frame. Tells the local stack the size
-    /// that fits (RFC 1191), when the packet is its own.
+    /// The packet with its source route is longer than a frame. If it is one of the local stack,
+    /// this tells the stack the size that fits (RFC 1191).
     pub(super) fn too_big(&mut self, packet: Packet) {
         self.drop_packet(DropCause::TooBig, Some(&packet));
         if packet.ip.source != self.own || packet.is_control() {
             return;
         }
+        // The stack knows nothing of the DSR header, so its room counts against the MTU.
         let header = packet.wire_len() - packet.ip.header_len() - packet.payload.len();
         let mtu = self
             .settings
@@ -40,7 +41,8 @@ impl<L: Layer> Dsr<L> {
     }
 }
 
-/// An error message of `kind` (type, code) about `packet` as its sender made it, without its route.
+/// An error message of `kind` (type, code) about `packet`. It quotes the packet as its sender made
+/// it, without the DSR header, which no TCP would recognise as its own.
 pub(super) fn quoting(kind: [u8; 2], rest: [u8; 4], packet: &Packet) -> Vec<u8> {
     let bare = Packet {
         options: None,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Route Maintenance (RFC 4728 §8.3): handing frames to the link, judging next hops by what the
-//! link tells, Route Errors, and salvaging what a broken link left behind.
+//! Route Maintenance (RFC 4728 §8.3). The node hands frames to the link and judges next hops by
+//! what the link reports. After a break it sends Route Errors and salvages the packets that the
+//! broken link left behind.
 
 use super::{Class, Delayed, Dsr, LinkDestination, Outstanding, Token};
 use crate::event::{DropCause, Event, Evidence, Summary};
@@ -27,8 +28,9 @@ struct ErrorDraft {
     back: Vec<Ipv4Addr>,
     salvage: u8,
     segments: Vec<LostSegment>,
-    /// Packets that went no further, where ICMP is to tell of them.
+    /// Packets that went no further. ICMP tells their senders, where the settings say so.
     lost: Vec<Packet>,
+    /// Route Errors and Acknowledgements that the packets of the break carried.
     carried: Vec<DsrOption>,
 }
 
@@ -44,6 +46,8 @@ impl<L: Layer> Dsr<L> {
         {
             self.send_item(now, item);
         }
+        // The layer acts on dropped segments only here. By now all packets of a break have been
+        // dealt with, so what it sends again cannot get among them.
         self.layer.settle(now);
     }
 
@@ -73,6 +77,8 @@ impl<L: Layer> Dsr<L> {
                 return;
             }
         };
+        // Not before: a packet may wait long for an address, and the round trip of its
+        // Acknowledgement Request starts here.
         self.request_ack(now, &mut item, hop);
         let bytes = item.packet.emit();
         let token = self.transmit(LinkDestination::Unicast(mac), ETHERTYPE_IPV4, bytes, class);
@@ -89,8 +95,8 @@ impl<L: Layer> Dsr<L> {
         self.pump(now);
     }
 
-    /// The interface did not take the frame `token`: the packet is lost as in a full queue, and
-    /// nothing is known of the next hop.
+    /// The interface did not take the frame `token`. The packet is lost as in a full queue, and the
+    /// next hop stays as good as it was.
     pub fn handle_refusal(&mut self, now: Instant, token: Token) {
         self.stats.frames_refused += 1;
         if let Some(refused) = self.outstanding.remove(&token) {
@@ -108,9 +114,13 @@ impl<L: Layer> Dsr<L> {
                 self.neighbours.confirm(now, hop);
                 self.confirmed(hop);
             }
+            // mac80211 does not know the station any more. The next packet asks by ARP, and the
+            // answer makes the station known again.
             Some(Evidence::NoStatus) => self.neighbours.forget(hop),
             Some(_) => {}
         }
+        // With the other kinds of acknowledgement a failed frame breaks no link by itself. The
+        // missing answer will.
         if self.settings.acknowledgement == Acknowledgement::Link {
             if let Some(why) = failed {
                 self.link_failure(now, hop, why, done.item);
@@ -183,6 +193,7 @@ impl<L: Layer> Dsr<L> {
             packet,
             why,
         });
+        // First, so that neither salvaging nor the Route Errors choose the broken link again.
         self.cache.remove_link(now, self.own, hop);
         more.extend(self.queue.pull(hop));
         more.extend(self.neighbours.pull(hop));
@@ -192,6 +203,9 @@ impl<L: Layer> Dsr<L> {
         let mut resend: Vec<Item> = Vec::new();
         let mut waiting: Vec<Item> = Vec::new();
         for mut item in core::iter::once(trigger).chain(more) {
+            // The order matters: the next step takes away the reply that this one looks for. A
+            // reply travels back along the route that it names, so that route has broken here.
+            // An Acknowledgement Request counts for one hop, and the new hop gets its own.
             self.note_unidirectional(now, hop, &item.packet);
             item.packet.remove_options(|o| {
                 matches!(
@@ -205,6 +219,7 @@ impl<L: Layer> Dsr<L> {
             }
             let travelled = travelled(&item.packet);
             let salvaged = self.salvage(now, &item, &travelled);
+            // A salvaged packet brings an error too (§8.3.6): its source must learn of the break.
             let draft = self.draft_for(&mut drafts, &item.packet, &travelled);
             if let Some(draft) = draft {
                 draft.add(&item.packet, salvaged.as_ref().is_some_and(Result::is_ok));
@@ -260,8 +275,8 @@ impl<L: Layer> Dsr<L> {
         }
     }
 
-    /// A reply that cannot go back along the path of its request shows that path's next link to
-    /// be unidirectional (§8.2.6).
+    /// A reply goes back along the path of its request. Where it cannot, the link that the request
+    /// crossed is unidirectional (§8.2.6).
     fn note_unidirectional(&mut self, now: Instant, hop: Ipv4Addr, packet: &Packet) {
         if self.settings.use_blacklist && packet.has_route_reply() {
             self.blacklist.add(now, hop);
@@ -281,6 +296,7 @@ impl<L: Layer> Dsr<L> {
             ..
         } = item;
         packet.remove_options(|o| matches!(o, DsrOption::SourceRoute(_)));
+        // Not `is_control`: a reply that was alone in its packet has left no options behind.
         let control = packet.ip.protocol == crate::wire::NO_NEXT_HEADER;
         if (control && packet.options.is_none()) || attempts >= self.settings.max_salvage_count {
             return self.drop_packet(DropCause::LinkBroken, Some(&packet));
@@ -312,6 +328,7 @@ impl<L: Layer> Dsr<L> {
             return None;
         }
         let old = item.packet.source_route()?;
+        // The field has four bits (§6.7). Without the limit a packet could go round for ever.
         if old.salvage >= self.settings.max_salvage_count.min(15) {
             return Some(Err(DropCause::SalvageLimit));
         }
@@ -321,6 +338,7 @@ impl<L: Layer> Dsr<L> {
             &[]
         };
         let route = self.cache.find(now, item.packet.ip.destination, avoid)?;
+        // Both lists go into options whose length field has eight bits.
         if route.len() > MAX_ADDRESSES || travelled.len() > MAX_ADDRESSES {
             return None;
         }
@@ -335,6 +353,7 @@ impl<L: Layer> Dsr<L> {
             segments_left: (addresses.len() - 1) as u8,
             addresses,
         };
+        // `travelled` includes what an earlier Visited option listed.
         packet.remove_options(|o| matches!(o, DsrOption::Visited(_)));
         if self.settings.visited_option {
             let options = packet.options.get_or_insert_default();
@@ -358,8 +377,8 @@ impl<L: Layer> Dsr<L> {
         }))
     }
 
-    /// The error for the packet's sender: one a sender and break, which is to list all its lost
-    /// segments and so satisfies the limit of §8.3 on silent losses.
+    /// The error for the packet's sender. A break makes one error for each sender, which lists all
+    /// its lost segments. This satisfies the limit of §8.3 on silent losses.
     fn draft_for<'a>(
         &self,
         drafts: &'a mut Vec<ErrorDraft>,
@@ -369,6 +388,7 @@ impl<L: Layer> Dsr<L> {
         let own = self.own;
         let custodian = self.layer.custodian(packet).unwrap_or(packet.ip.source);
         let (salvage, to) = match packet.source_route() {
+            // The node that salvaged the packet last chose the broken route (§8.3.4).
             Some(sr) if sr.salvage > 0 => (sr.salvage, *sr.addresses.first()?),
             // A custodian stands for the source of what it has taken over.
             _ if travelled.contains(&custodian) || custodian == own => (0, custodian),
@@ -378,6 +398,8 @@ impl<L: Layer> Dsr<L> {
             .iter()
             .position(|draft| draft.to == to)
             .unwrap_or_else(|| {
+                // `back` is the way by which the packet came, which just worked. If it does not
+                // lead to `to`, it keeps this node alone, and `send_control` asks the cache.
                 let mut back = vec![own];
                 let from = travelled
                     .iter()
@@ -399,6 +421,7 @@ impl<L: Layer> Dsr<L> {
 
     /// §8.3.4: tells the sender, back along the way the packet came.
     fn send_error(&mut self, now: Instant, draft: ErrorDraft, unreachable: Ipv4Addr) {
+        // This node salvaged the packet or is its custodian, and knows of the break already.
         if draft.to == self.own {
             return;
         }
@@ -435,6 +458,8 @@ impl<L: Layer> Dsr<L> {
     /// the total salvage count (§8.3.4).
     fn carried_errors(&self, salvage: u8, carried: Vec<DsrOption>) -> Vec<DsrOption> {
         let limit = u32::from(self.settings.max_salvage_count);
+        // Each error counts itself and the salvages of its packet. The sum bounds how often nested
+        // errors can be sent on. The first one beyond the limit goes with all that follow it.
         let mut total = 1 + u32::from(salvage);
         let mut kept = Vec::new();
         for option in carried {
@@ -477,10 +502,13 @@ impl<L: Layer> Dsr<L> {
     }
 }
 
-/// The nodes a packet on its way out of this node has visited, oldest first, without this node.
+/// The nodes that a packet has visited on its way to this node, oldest first, without this node.
+/// The packet is about to leave: its source route already names the next hop as the receiver.
 pub(super) fn travelled(packet: &Packet) -> Vec<Ipv4Addr> {
     let mut nodes = Vec::new();
     if let Some(sr) = packet.source_route() {
+        // Salvaging took the first nodes out of the source route (§8.3.6). The Visited option has
+        // them, and the source, which may head that list.
         nodes.push(packet.ip.source);
         for option in packet.options() {
             if let DsrOption::Visited(list) = option {

@@ -61,7 +61,8 @@ pub enum Output<E> {
     Event(Event),
     /// What this station's layer did.
     Layer(E),
-    /// Segments of the local TCP that met a broken link, for who can make use of that.
+    /// Segments of the local TCP that met a broken link. The driver passes them on to whatever can
+    /// use them.
     Notice(Vec<LostSegment>),
 }
 
@@ -123,11 +124,11 @@ enum Delayed {
         target: Ipv4Addr,
         hops: usize,
     },
-    /// A request from a questionable neighbour, held until it answers (§8.2.2).
+    /// Gives up the held requests of a questionable neighbour that did not answer (§8.2.2).
     HeldRequest {
         from: Ipv4Addr,
     },
-    /// An ARP reply, when the link layer knows who asked.
+    /// An ARP reply. It waits until the link layer knows the neighbour that asked.
     ArpAnswer {
         mac: Mac,
         ip: Ipv4Addr,
@@ -138,11 +139,14 @@ enum Delayed {
 ///
 /// The driver feeds input through [`handle_ip_packet`](Dsr::handle_ip_packet),
 /// [`handle_frame`](Dsr::handle_frame), [`handle_tx_status`](Dsr::handle_tx_status) and
-/// [`handle_timeout`](Dsr::handle_timeout) with a time that never goes back; after each it
-/// drains [`poll_output`](Dsr::poll_output) until `None`, and then waits for input or for
-/// [`next_deadline`](Dsr::next_deadline), whichever comes first. Inputs may be batched before
-/// draining. Every unicast `Transmit` is answered by one `handle_tx_status`, or the core takes
-/// it as failed after `status_timeout_ns`. The same inputs, times and stream give the same outputs.
+/// [`handle_timeout`](Dsr::handle_timeout) with a time that never goes back. After each call it
+/// drains [`poll_output`](Dsr::poll_output) until `None`. Then it waits for input or for
+/// [`next_deadline`](Dsr::next_deadline), whichever comes first. It may batch inputs before
+/// draining.
+///
+/// The driver answers every unicast `Transmit` by one `handle_tx_status`, or by
+/// [`handle_refusal`](Dsr::handle_refusal). Without an answer the core takes the frame as failed
+/// after `status_timeout_ns`. The same inputs, times and stream give the same outputs.
 pub struct Dsr<L: Layer = Alone> {
     settings: Settings,
     own: Ipv4Addr,
@@ -154,12 +158,17 @@ pub struct Dsr<L: Layer = Alone> {
     gratuitous: GratuitousTable,
     blacklist: Blacklist,
     handled: Handled,
+    /// Data packets that were overheard lately. Only `overhear_every_hop = false` asks for them.
     overheard: Handled,
     neighbours: Neighbours,
     queue: InterfaceQueue,
+    /// Unicast frames with the link. Tokens only grow, so the map is in the order of sending.
     outstanding: BTreeMap<Token, Outstanding>,
+    /// Actions by their time. The number keeps equal times apart, and in the order of their call.
     delayed: BTreeMap<(Instant, u64), Delayed>,
+    /// Requests that wait for the test of a questionable link, with the neighbour at its other end.
     held: Vec<(Ipv4Addr, Packet)>,
+    /// The Maintenance Buffer (§4.5). It stays empty with link-layer feedback.
     maintenance: Vec<acks::Maintained>,
     ack_state: acks::AckState,
     /// Of each neighbour, when it was heard last and its mean signal, dBm.
@@ -232,6 +241,7 @@ impl<L: Layer> Dsr<L> {
     pub fn handle_ip_packet(&mut self, now: Instant, bytes: &[u8]) {
         match Packet::parse(bytes) {
             Err(_) => self.drop_packet(DropCause::Malformed, None),
+            // Only this core writes DSR options, so those of a local program are forged.
             Ok(packet) if packet.options.is_some() => {
                 self.drop_packet(DropCause::Malformed, Some(&packet));
             }
@@ -264,6 +274,8 @@ impl<L: Layer> Dsr<L> {
         let status = self.outstanding.values().map(|o| o.sent).min();
         let status = status.map(|t| t + self.settings.status_timeout_ns);
         let expiry = self.send_buffer.next_expiry(|w| self.longest_wait(w));
+        // Targets that only packets of other nodes wait for are left out. `pursue` asks for them
+        // once and leaves their `not_before` in the past, which would end every wait at once.
         let targets = self.send_buffer.targets(|packet| self.answers_for(packet));
         let request = targets
             .iter()
@@ -333,7 +345,7 @@ impl<L: Layer> Dsr<L> {
         self.cache.flush();
     }
 
-    /// What stands between the protocol and the local stack.
+    /// The layer between the protocol and the local stack.
     pub fn layer(&self) -> &L {
         &self.layer
     }
@@ -407,6 +419,7 @@ impl<L: Layer> Dsr<L> {
         if let Some(out) = new.and_then(|w| self.send_buffer.push(w, most)) {
             self.drop_packet(DropCause::SendBufferFull, Some(&out.packet));
         }
+        // Only now: `pursue` asks for no target that the Send Buffer does not wait for.
         self.pursue(now, target);
     }
 
@@ -417,10 +430,13 @@ impl<L: Layer> Dsr<L> {
             since,
             attempts,
         } = w;
+        // A route to another node has a next hop. Callers have dealt with packets for this node.
         let Some(next_hop) = route.get(1).copied() else {
             return;
         };
         self.cache.used(now, route);
+        // To a neighbour the IP destination alone names the receiver, and the packet travels
+        // without a source route. §8.1.1 to §8.1.3 allow that.
         if route.len() > 2 {
             let listed = route[1..route.len() - 1].to_vec();
             let option = DsrOption::SourceRoute(SourceRoute {
@@ -430,6 +446,7 @@ impl<L: Layer> Dsr<L> {
                 segments_left: listed.len() as u8,
                 addresses: listed,
             });
+            // It stands first, where the daemon's socket filter looks for it.
             packet.options.get_or_insert_default().insert(0, option);
         }
         if packet.wire_len() > self.settings.link_mtu {
@@ -464,11 +481,13 @@ impl<L: Layer> Dsr<L> {
             if self.cache.find(now, target, &[]).is_none() {
                 continue;
             }
+            // A route that was overheard ends the back-off as a reply does (§4.3).
             self.requests.answered(target);
             for w in self.send_buffer.take_for(target) {
                 if w.packet.ip.source == self.own {
                     self.originate(now, w);
                 } else {
+                    // It has visited nodes already, so it is salvaged and not originated.
                     self.salvage_waiting(now, w);
                 }
             }
@@ -497,6 +516,8 @@ impl<L: Layer> Dsr<L> {
         });
         if let Some(packet) = packet.filter(|_| cause.is_of_the_route()) {
             self.notice(packet, Fate::Dropped);
+            // The layer sends again what it hears of here. Back in a full Send Buffer, that segment
+            // would only push out the next one.
             if cause != DropCause::SendBufferFull {
                 self.layer.dropped(packet);
             }
@@ -560,7 +581,7 @@ fn answers_for(node: Ipv4Addr, layer: &impl Layer, packet: &Packet) -> bool {
     packet.ip.source == node || layer.custodian(packet) == Some(node)
 }
 
-/// How long a packet may stay in the Send Buffer (§4.2); what was not this node's own, less long.
+/// How long a packet may stay in the Send Buffer (§4.2). A packet of another node leaves sooner.
 fn longest_wait(s: &Settings, own: bool) -> Duration {
     if own {
         s.send_buffer_timeout_ns
@@ -569,6 +590,8 @@ fn longest_wait(s: &Settings, own: bool) -> Duration {
     }
 }
 
+/// Whether the packet carries an Acknowledgement. Such a packet asks for none in return: two
+/// neighbours would else acknowledge each other's acknowledgements without end.
 fn has_ack(packet: &Packet) -> bool {
     packet
         .options()

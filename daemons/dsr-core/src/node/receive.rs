@@ -107,6 +107,7 @@ impl<L: Layer> Dsr<L> {
             Err(cause) => return self.drop_packet(cause, Some(&packet)),
         }
         if packet.route_request().is_some() {
+            // Errors first: the cache must not answer this request with a link that they remove.
             self.learn_errors(now, &packet);
             return self.route_request(now, packet, from);
         }
@@ -115,9 +116,9 @@ impl<L: Layer> Dsr<L> {
             None => packet.ip.destination,
         };
         if receiver != self.own {
-            // Broadcast IP traffic of other kinds is not DSR's. The rest was sent here in error:
-            // its sender takes this station for another and hears whose this address is. The link
-            // acknowledges such frames, so that nothing else would tell it, ever.
+            // Broadcast IP traffic of other kinds is not DSR's. The sender of any other frame takes
+            // this station for another one. The ARP reply says whose link-layer address it is.
+            // Without that the sender would never notice, as the link acknowledges such frames.
             if !group {
                 self.delay(
                     now,
@@ -132,6 +133,7 @@ impl<L: Layer> Dsr<L> {
         }
         self.learn_options(now, &packet, from);
         self.learn_errors(now, &packet);
+        // Before the layer may take the packet: the previous hop waits for an answer either way.
         self.answer_ack_request(now, &packet, from);
         if packet.ip.destination == self.own {
             self.deliver(now, packet);
@@ -156,6 +158,8 @@ impl<L: Layer> Dsr<L> {
     /// §8.1.5, for a packet whose next listed node is this one.
     fn forward(&mut self, now: Instant, mut packet: Packet) {
         let own = self.own;
+        // A source route without a salvage lists every hop, so a loop shows in the list or at the
+        // source. A salvaged one has lost its first hops, so `handled` remembers what was here.
         // Without the Visited option a salvaged packet may come back; §8.3.6 lets it.
         let salvaged = packet.source_route().is_some_and(|sr| sr.salvage > 0);
         let may_return = salvaged && !self.settings.visited_option;
@@ -175,11 +179,13 @@ impl<L: Layer> Dsr<L> {
         let Some(sr) = packet.source_route_mut() else {
             return self.drop_packet(DropCause::NotForUs, Some(&packet));
         };
+        // From here on the route names the next hop as its receiver (§8.1.5).
         sr.segments_left = sr.segments_left.saturating_sub(1);
         let next = sr.receiver().unwrap_or(destination);
         if next.is_multicast() || next.is_broadcast() || destination.is_multicast() {
             return self.drop_packet(DropCause::Multicast, Some(&packet));
         }
+        // Each hop is confirmed for itself, with an identification of its own (§8.3.3).
         packet.remove_options(|o| matches!(o, DsrOption::AckRequest { .. }));
         self.handled.record(now, &packet);
         self.stats.forwarded += 1;
@@ -203,9 +209,11 @@ impl<L: Layer> Dsr<L> {
 
     /// A frame for somebody else: learn from it, and see whether it could have come straight here.
     fn overhear(&mut self, now: Instant, packet: Packet, from: Ipv4Addr) {
+        // Only the unicast test of a questionable link (§8.2.2) comes here. It is for one node.
         if packet.route_request().is_some() {
             return;
         }
+        // Every copy may confirm a hop, also one that teaches no more routes below.
         self.passive_ack(&packet);
         if !self.settings.overhear_every_hop && !packet.is_control() {
             if self.overheard.contains(now, &packet) {
@@ -235,12 +243,14 @@ impl<L: Layer> Dsr<L> {
             return;
         };
         let nodes = listed_nodes(packet, sr);
+        // `nodes` may begin with the source, which `addresses` does not list.
         let offset = nodes.len() - sr.addresses.len() - 1;
         let receiver = at + offset;
         // This node stands later in the route than the frame's receiver.
         let Some(me) = nodes.iter().position(|a| *a == self.own) else {
             return;
         };
+        // The IP source of a salvaged packet did not choose this route, so it cannot shorten it.
         if me <= receiver || receiver == 0 || sr.salvage > 0 || packet.is_control() {
             return;
         }
@@ -316,6 +326,7 @@ impl<L: Layer> Dsr<L> {
         };
         self.learn_through(now, &way, from, true);
         for option in packet.options() {
+            // A reply goes to the initiator, which heads the route without being listed (§6.3).
             if let DsrOption::RouteReply { addresses, .. } = option {
                 let mut nodes = vec![packet.ip.destination];
                 nodes.extend_from_slice(addresses);
@@ -324,7 +335,8 @@ impl<L: Layer> Dsr<L> {
         }
     }
 
-    /// Learns `nodes`; if this node is not among them, as reached through `from` if that is to be.
+    /// Learns the route `nodes`. If this node is not on it, `through` says whether to learn the way
+    /// by `from`, a neighbour on that route.
     fn learn_through(&mut self, now: Instant, nodes: &[Ipv4Addr], from: Ipv4Addr, through: bool) {
         if nodes.contains(&self.own) {
             return self.cache.learn(now, nodes, Origin::Overheard);
@@ -342,7 +354,7 @@ impl<L: Layer> Dsr<L> {
         }
     }
 
-    /// §8.3.5.
+    /// Route Errors of a packet that is received or overheard (§8.3.5).
     fn learn_errors(&mut self, now: Instant, packet: &Packet) {
         let options = packet.options();
         for (i, option) in options.iter().enumerate() {
@@ -354,7 +366,7 @@ impl<L: Layer> Dsr<L> {
             };
             self.cache.remove_link(now, e.source, unreachable);
             self.layer.lost(now, &LostSegment::parse_all(&e.extension));
-            // What a Route Request spreads was dealt with before it was attached.
+            // The initiator of a Route Request has dealt with the errors that it spreads.
             if e.destination != self.own || packet.route_request().is_some() {
                 continue;
             }
@@ -371,6 +383,7 @@ impl<L: Layer> Dsr<L> {
                 if self.errors_to_spread.len() >= MAX_ERRORS_TO_SPREAD {
                     self.errors_to_spread.remove(0);
                 }
+                // The segments concern this node alone. All others only need the link.
                 let bare = RouteError {
                     extension: Vec::new(),
                     ..e.clone()
@@ -378,13 +391,16 @@ impl<L: Layer> Dsr<L> {
                 self.errors_to_spread.push((now, bare));
             }
             if packet.ip.destination == self.own {
+                // The errors behind this one are for other nodes. They go on in one packet, whose
+                // receiver passes on the next in turn.
                 self.pass_on(now, e.salvage, &options[i + 1..]);
                 break;
             }
         }
     }
 
-    /// What follows an error and was sent by this node goes on to its own destination (§8.3.5).
+    /// A packet of this node carried the options `rest` and met the break. This node sends them on
+    /// to the destination of the first one (§8.3.5).
     fn pass_on(&mut self, now: Instant, salvage: u8, rest: &[DsrOption]) {
         let to = match rest.first() {
             Some(DsrOption::RouteError(e)) if e.source == self.own => e.destination,
@@ -406,6 +422,7 @@ impl<L: Layer> Dsr<L> {
             let w = crate::tables::Waiting {
                 packet,
                 since: now,
+                // Earlier failures count against MAX_SALVAGE_COUNT, or nested errors never end.
                 attempts: salvage,
             };
             self.send_along(now, w, &route);
@@ -427,8 +444,11 @@ impl<L: Layer> Dsr<L> {
         if kinds.is_empty() {
             return Ok(());
         }
+        // A Route Request reaches every node. An error from each of them would be a storm.
         let asks = packet.route_request().is_some();
         for kind in &kinds {
+            // The highest bit asks for a Route Error. The next two say what becomes of the option:
+            // 00 ignore, 01 remove, 10 mark by the first bit of its data, 11 drop the packet.
             if kind & 0x80 != 0 && !asks {
                 self.refuse_option(now, packet, *kind, from);
             }
@@ -460,6 +480,7 @@ impl<L: Layer> Dsr<L> {
             }
             None => back.push(from),
         }
+        // After a salvage the route does not lead back to the source. Then the cache must know one.
         if back.last() != Some(&to) {
             back.clear();
         }
@@ -488,7 +509,8 @@ fn listed_nodes(packet: &Packet, sr: &SourceRoute) -> Vec<Ipv4Addr> {
     nodes
 }
 
-/// Who transmitted the frame, from its routing header; `None` when that is impossible.
+/// The node that transmitted the frame, by its routing header. `None` stands for a header that no
+/// node sends.
 fn transmitter(packet: &Packet) -> Option<Ipv4Addr> {
     if let Some(r) = packet.route_request() {
         return Some(r.addresses.last().copied().unwrap_or(packet.ip.source));
@@ -496,6 +518,7 @@ fn transmitter(packet: &Packet) -> Option<Ipv4Addr> {
     match packet.source_route() {
         None => Some(packet.ip.source),
         Some(sr) => match sr.position()? {
+            // The first address of a salvaged packet is the salvaging node, never a receiver.
             0 if sr.salvage == 0 => Some(packet.ip.source),
             0 => None,
             at => Some(sr.addresses[at - 1]),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Signal strength as the quality of routes (a setting): every station measures its neighbours,
-//! Route Requests gather the signal of each hop, replies take it back, and the Route Cache prefers
+//! Signal strength as the quality of routes (a setting). Every station measures its neighbours.
+//! Route Requests gather the signal of each hop, and replies take it back. The Route Cache prefers
 //! routes whose weakest hop is not below the threshold.
 
 use super::Dsr;
@@ -26,9 +26,12 @@ impl<L: Layer> Dsr<L> {
         let mean = old + SIGNAL_WEIGHT * (new - old);
         make_room(&mut self.signals, &from, MOST_ENTRIES, |(heard, _)| *heard);
         self.signals.insert(from, (now, mean));
+        // 127 stands for an unknown signal on the wire.
         let rounded = mean.clamp(-127.0, 126.0) as i8;
         self.cache.note_signal(now, self.own, from, rounded);
         let limit = f64::from(threshold);
+        // Only the crossing counts. A neighbour that stays weak may be learned again, for routes
+        // that have no other hop.
         if old >= limit && mean < limit {
             self.cache.remove_link(now, self.own, from);
             self.event(Event::Blacklist {
@@ -38,7 +41,7 @@ impl<L: Layer> Dsr<L> {
         }
     }
 
-    /// Takes over what a request or a reply says of the hops between `nodes`.
+    /// Takes over the signals that a request or a reply lists, one for each hop between `nodes`.
     pub(super) fn learn_signals(&mut self, now: Instant, packet: &Packet, nodes: &[Ipv4Addr]) {
         if self.settings.signal_threshold_dbm.is_none() {
             return;

@@ -14,15 +14,16 @@ pub const ACK: u8 = 32;
 pub const SOURCE_ROUTE: u8 = 96;
 pub const PAD1: u8 = 224;
 pub const PADN: u8 = 0;
-/// Not of the RFC: the stations a salvaged packet has been at. Its three high bits are zero, so
-/// nodes that do not know it skip it (§8.1.6).
+/// Not of the RFC: the stations that a salvaged packet has visited. The three high bits of the type
+/// are zero, so nodes that do not know it skip it (§8.1.6).
 pub const VISITED: u8 = 30;
-/// Not of the RFC either, and skipped likewise: the signal of each hop of the request's or
-/// reply's route, dBm as a signed octet, [`UNKNOWN_SIGNAL`] where nobody measured it.
+/// Not of the RFC either, and skipped likewise: the signal of each hop on the route of a request or
+/// reply. Each is a signed octet in dBm, [`UNKNOWN_SIGNAL`] where nobody measured it.
 pub const SIGNALS: u8 = 29;
 pub const UNKNOWN_SIGNAL: i8 = 127;
 
-/// Most addresses that one option's 8-bit length allows a source route to carry.
+/// Most addresses that every kind of option can carry. A Route Request has the least room: six
+/// octets of its 8-bit length are taken before the list begins.
 pub const MAX_ADDRESSES: usize = 62;
 
 /// Route Request (§6.2). The initiator is the IP source and not listed.
@@ -100,8 +101,9 @@ pub enum DsrOption {
 }
 
 impl SourceRoute {
-    /// The node that a frame carrying this option is meant for; `None` means the IP destination.
-    /// By §6.7 "Segments Left" counts the nodes still to be visited, the receiver among them.
+    /// The node that a frame with this option is meant for; `None` means the IP destination.
+    /// By §6.7 "Segments Left" counts the nodes still to be visited, the receiver among them. The
+    /// index arithmetic of §8.1.5, read literally, would visit the first node twice.
     pub fn receiver(&self) -> Option<Ipv4Addr> {
         let left = usize::from(self.segments_left);
         if left == 0 {
@@ -112,7 +114,8 @@ impl SourceRoute {
             .copied()
     }
 
-    /// Index in `addresses` of the receiver; `addresses.len()` stands for the destination.
+    /// Index in `addresses` of the receiver; `addresses.len()` stands for the destination. `None`
+    /// where a false header claims more segments than it lists.
     pub fn position(&self) -> Option<usize> {
         self.addresses
             .len()
@@ -135,6 +138,7 @@ impl DsrOption {
     /// Parses the option at the start of `bytes`; returns it and its whole length.
     pub fn parse(bytes: &[u8]) -> Result<(Self, usize), ParseError> {
         let kind = *bytes.first().ok_or(ParseError::Truncated)?;
+        // The only option without a length octet (§6.8).
         if kind == PAD1 {
             return Ok((DsrOption::Pad1, 1));
         }

@@ -29,6 +29,7 @@ pub struct Packet {
 impl Packet {
     pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         let (mut ip, rest) = Ipv4Header::parse(bytes)?;
+        // A later fragment has no DSR header of its own: it starts in the middle of the payload.
         if ip.protocol != PROTOCOL_DSR || !ip.starts_payload() {
             return Ok(Packet {
                 ip,
@@ -75,6 +76,7 @@ impl Packet {
             match area.len() % 4 {
                 0 => {}
                 3 => DsrOption::Pad1.emit(&mut area),
+                // Type and length of PadN are two octets, and its data fills the rest (§6.9).
                 rest => DsrOption::PadN(2 - rest as u8).emit(&mut area),
             }
         }
@@ -133,7 +135,7 @@ impl Packet {
             .any(|o| matches!(o, DsrOption::RouteReply { .. }))
     }
 
-    /// Removes the options for which `remove` holds, and the header once it is empty.
+    /// Removes the options for which `remove` holds. A header that has only padding left goes too.
     pub fn remove_options(&mut self, remove: impl Fn(&DsrOption) -> bool) {
         if let Some(options) = &mut self.options {
             options.retain(|o| !remove(o));
@@ -146,7 +148,7 @@ impl Packet {
         }
     }
 
-    /// Length on the wire, octets.
+    /// Length on the wire, octets: always that of [`Packet::emit`].
     pub fn wire_len(&self) -> usize {
         let header: usize = match &self.options {
             None => 0,

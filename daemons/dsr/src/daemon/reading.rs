@@ -9,6 +9,7 @@ use hoplab_linux::Ring;
 use hoplab_wire::{ethernet, ETHERTYPE_ARP, ETHERTYPE_IPV4};
 
 impl Daemon {
+    /// The statuses in the sender's error queue, unless the monitor interface brings them.
     pub(super) fn read_error_queue(&mut self) {
         if self.monitor.sent.is_some() {
             return;
@@ -16,6 +17,7 @@ impl Daemon {
         let now = self.clock.now();
         for (start, acked) in self.statuses.read(&self.sender) {
             let same = |sent: &Vec<u8>| {
+                // Both are cut, at different lengths. The part that both have must be the same.
                 let n = sent.len().min(start.len());
                 let header = ethernet::HEADER_LEN;
                 n > header && sent[header..n] == start[header..n]
@@ -28,8 +30,8 @@ impl Daemon {
         }
     }
 
-    /// The statuses that the monitor interface brought. What arrived is read before: it found the
-    /// driver as it was then.
+    /// The statuses that the monitor interface brought. The daemon reads arrived frames first,
+    /// because they met the driver as it was before these statuses.
     pub(super) fn read_sent(&mut self) {
         let Some(ring) = &mut self.monitor.sent else {
             return;
@@ -51,7 +53,7 @@ impl Daemon {
         });
     }
 
-    /// In the order in which the frames came.
+    /// Frames that the wireless interface took in, in the order in which they came.
     pub(super) fn read_link(&mut self) {
         let (now, own, core) = (self.clock.now(), self.own, &mut self.core);
         let signals = &self.signals;
@@ -62,6 +64,7 @@ impl Daemon {
             let (from, to) = (header.source, header.destination);
             if [ETHERTYPE_IPV4, ETHERTYPE_ARP].contains(&header.ethertype) {
                 let promiscuous = !to.is_group() && to != own;
+                // The wireless interface reports no signal. The monitor interface does.
                 let signal = signals.get(&from).copied();
                 core.handle_frame(now, from, to, packet, signal, promiscuous);
             }
@@ -71,8 +74,9 @@ impl Daemon {
         });
     }
 
-    /// Whether there was anything to read but quiet frames. Each is taken at the time when it came,
-    /// after which nothing else has happened; what is learnt counts from then.
+    /// Reads what was overheard. True when there was anything but quiet frames. The core takes each
+    /// frame at the time when it came, as nothing else has happened since. So routes count from
+    /// their arrival.
     pub(super) fn read_foreign(&mut self) -> bool {
         let Some(ring) = &mut self.monitor.foreign else {
             return false;
@@ -95,6 +99,7 @@ impl Daemon {
             if from == own {
                 return;
             }
+            // The wireless interface brings these frames too. Here only their signal is news.
             if to == own || to.is_group() {
                 signals.extend(heard.signal_dbm.map(|dbm| (from, dbm)));
                 return;
