@@ -163,6 +163,31 @@ print(medium.wait(timeout=5))
 """
 
 
+COME = """
+import json, os, socket, subprocess, sys, time
+from pathlib import Path
+Path("records").mkdir()
+environment = {**os.environ, "HOPLAB_MEDIUM_RECORDS": "records"}
+command = ["/run/b/wmediumd", "-l", "0", "-s", "-c", "wmediumd.cfg"]
+medium = subprocess.Popen(command, env=environment, stdout=sys.stderr)
+peer = socket.socket(socket.AF_UNIX)
+while peer.connect_ex("/var/run/wmediumd.sock"):
+    time.sleep(0.1)
+peer.sendall(bytes.fromhex("07020000000200"))
+print(peer.recv(100).hex())
+for number in range(3):
+    subprocess.run(["iw", "dev", f"wlan{number}", "set", "type", "ibss"], check=True)
+    subprocess.run(["ip", "link", "set", f"wlan{number}", "up"], check=True)
+    join = ["iw", "dev", f"wlan{number}", "ibss", "join", "cell", "2412", "02:ca:ff:ee:ba:01"]
+    subprocess.run(join, check=True)
+time.sleep(10)
+peer.sendall(bytes([0]))
+medium.wait(timeout=5)
+rows = map(json.loads, Path("records/links.jsonl").read_text().splitlines())
+print(sorted({row["src"][-5:-3] + row["dst"][-5:-3] for row in rows if row["delivered"]}))
+"""
+
+
 REPLAY = """
 import json, os, socket, subprocess, sys, time
 from pathlib import Path
@@ -244,6 +269,18 @@ def test_a_cell_that_the_regulatory_domain_forbids_is_told(hoplab: Hoplab) -> No
         "wlan0: joined no ad hoc cell at 5200 MHz: regulatory domain 00 lets no radio begin there "
         "(no-IR); take a channel of 2.4 GHz",
     ]
+
+
+def test_a_radio_that_is_added_takes_part(tmp_path: Path, hoplab: Hoplab) -> None:
+    """The file names two of three; message 7 brings the third, and beacons go between all."""
+    (tmp_path / "wmediumd.cfg").write_text(CONFIG)
+    (tmp_path / "come.py").write_text(COME)
+    link = f"mkdir -p /run/b; ln -s {BINARIES / 'hoplab-wmediumd'} /run/b/wmediumd"
+    command = ["sh", "-c", f"{link}; python3 come.py"]
+    done = hoplab("exec", "--radios", "3", "--writable", "--", *command, cwd=tmp_path)
+    answer, links = done.stdout.splitlines()[-2:]
+    assert answer == "08" + "07020000000200" + "00000002" + "00", done.stderr
+    assert links == str(["0001", "0002", "0100", "0102", "0200", "0201"])
 
 
 def test_the_socket_of_a_wmediumd(tmp_path: Path, hoplab: Hoplab) -> None:

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use hoplab_medium_core::Duration;
 use hoplab_medium_core::{
     Class, Frame, Instant, LinkId, Medium, MediumId, Mhz, Outcome, Output, Position, RadioId, Rate,
-    Station, To,
+    Station, To, Waypoint,
 };
+use hoplab_wire::Mac;
 use serde_json::{json, Value};
 
 use crate::config::{Config, Measured, Radio};
@@ -21,12 +22,34 @@ const FCS_BYTES: usize = 4;
 /// A change of the channel from outside.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Change {
-    Put { radio: RadioId, place: Position },
-    Power { radio: RadioId, up: bool },
-    Lose { link: LinkId, rate: f64 },
-    Level { link: LinkId, dbm: f64 },
-    Fit { radio: RadioId, part: Part },
-    Assign { radio: RadioId, medium: MediumId },
+    Put {
+        radio: RadioId,
+        place: Position,
+    },
+    Power {
+        radio: RadioId,
+        up: bool,
+    },
+    Lose {
+        link: LinkId,
+        rate: f64,
+    },
+    Level {
+        link: LinkId,
+        dbm: f64,
+    },
+    Fit {
+        radio: RadioId,
+        part: Part,
+    },
+    Assign {
+        radio: RadioId,
+        medium: MediumId,
+    },
+    /// One radio more, at the origin, with the next number.
+    Add {
+        mac: [u8; 6],
+    },
 }
 
 /// What of a radio's antenna changes: power in dBm, gain in dBi, height in m.
@@ -224,8 +247,20 @@ impl<T> Channel<T> {
                 self.medium.fit(radio, antenna);
             }
             Change::Assign { radio, medium } => self.medium.assign(radio, medium),
+            Change::Add { mac } => self.add(mac),
         }
         self.medium.advance(now);
+    }
+
+    fn add(&mut self, mac: [u8; 6]) {
+        let name = Mac(mac).to_string();
+        let place = Waypoint::new(Instant::ZERO, Position::default());
+        let radio = self.medium.add(Station {
+            name: name.clone(),
+            waypoints: vec![place],
+        });
+        self.radios.insert(mac, radio.index());
+        self.recorder.add(name, mac);
     }
 
     /// Whether radios are where their hosts tune them to.

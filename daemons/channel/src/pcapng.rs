@@ -80,6 +80,12 @@ impl Capture {
         })
     }
 
+    /// A radio more, on the channel of the first until it is tuned.
+    pub fn grow(&mut self) {
+        let first = self.channels_mhz.first().copied();
+        self.channels_mhz.push(first.unwrap_or_default());
+    }
+
     /// From now on the radio is on the channel with this centre.
     pub fn tuned(&mut self, radio: RadioId, mhz: u16) {
         self.channels_mhz[radio.index()] = mhz;

@@ -103,6 +103,20 @@ impl Recorder {
         })
     }
 
+    /// A radio more from now on.
+    pub fn add(&mut self, name: String, mac: [u8; 6]) {
+        self.names.push(name);
+        self.macs.push(mac);
+        let radios = self.names.len();
+        self.sampled.resize(radios, Vec::new());
+        for row in &mut self.sampled {
+            row.resize(radios, 0);
+        }
+        if let Some(capture) = &mut self.capture {
+            capture.grow();
+        }
+    }
+
     /// When the medium is to be read next; none after the end.
     pub fn next_due(&self) -> Option<Instant> {
         let sample = self.end.is_none_or(|end| self.next <= end);

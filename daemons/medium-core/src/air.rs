@@ -73,8 +73,8 @@ impl Air {
         })
     }
 
-    /// Whether what is there ends now: the end that was foreseen for a transmission that broke off
-    /// may find its successor.
+    /// Whether the slot's transmission ends now. A transmission that broke off leaves its end in
+    /// the agenda, and that may find a successor in the slot.
     pub fn ends(&self, slot: usize, now: Instant) -> bool {
         self.get(slot).is_some_and(|tx| tx.end == now || tx.cut)
     }

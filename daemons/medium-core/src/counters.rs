@@ -7,7 +7,7 @@ use hoplab_base::Duration;
 
 use crate::RadioId;
 
-/// What a transmission is.
+/// Kind of a transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AirKind {
     Data,
@@ -47,7 +47,7 @@ impl AirKind {
     }
 }
 
-/// What became of one transmission at one receiver.
+/// Fate of one transmission at one receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     Delivered,
@@ -97,7 +97,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Whether the host is told of success.
+    /// Whether the host learns of success.
     pub fn succeeded(self) -> bool {
         matches!(self, Self::Acked | Self::Sent)
     }

@@ -73,6 +73,6 @@ pub struct Edca {
     pub categories: [CategoryParams; 4],
     /// None where every frame goes alone.
     pub aggregation: Option<Aggregation>,
-    /// An RTS goes before what has more octets.
+    /// An RTS goes before a PSDU with more octets.
     pub rts_threshold: usize,
 }

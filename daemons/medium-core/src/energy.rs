@@ -33,7 +33,7 @@ impl Joules {
 }
 
 impl Energy {
-    /// What is spent in these times.
+    /// Energy spent in these times.
     pub(crate) fn spent(&self, times: &StateTimes) -> Joules {
         let spent = |watts: f64, time: Duration| watts * time.as_secs_f64();
         Joules {
@@ -44,7 +44,7 @@ impl Energy {
         }
     }
 
-    /// What any state can draw at most.
+    /// Power of the state that draws most.
     pub(crate) fn most_w(&self) -> f64 {
         let most_w = self.tx_w.max(self.rx_w).max(self.idle_w);
         most_w.max(self.sleep_w)

@@ -5,9 +5,9 @@
 //! Henderson 2010, "Validation of OFDM error rate model in ns-3" and "Validation of ns-3 802.11b
 //! PHY model"). `sinr` is the ratio of powers in the channel's bandwidth.
 //!
-//! Several streams go over paths that do not disturb each other, from as many antennas, among which
-//! the power is divided, to as many, which together collect each: to each stream's ratio that comes
-//! to one stream's.
+//! Several streams do not disturb each other. The sending antennas share the power, and all
+//! receiving antennas collect each stream. Both effects cancel: each stream has the ratio of a
+//! single one.
 
 use core::f64::consts::{PI, SQRT_2};
 
@@ -17,8 +17,8 @@ use crate::{ldpc, Modulation, Rate};
 /// Bandwidth of a DSSS channel, in MHz, in which its noise is counted.
 const DSSS_MHZ: f64 = 22.0;
 
-/// Probability that a bit at `rate` spoils its frame: of an OFDM rate after the convolutional
-/// decoder, of CCK such that all bits of a code word spoil the frame as often as the word is wrong.
+/// Probability that a bit at `rate` spoils its frame. For OFDM it is the rate after the
+/// convolutional decoder. For CCK, all bits of a code word together are right as often as the word.
 pub fn bit_error_rate(rate: Rate, sinr: f64) -> f64 {
     let wrong = match rate.modulation() {
         Modulation::Dsss => dsss(rate, sinr * DSSS_MHZ),
@@ -32,7 +32,7 @@ pub fn bit_error_rate(rate: Rate, sinr: f64) -> f64 {
         }
         Modulation::He(scheme) => ldpc::bit_error_rate(scheme, sinr),
     };
-    // Worse than guessing is not possible; a bound may say so.
+    // A bound may exceed 1/2, but no decoder is worse than guessing.
     wrong.clamp(0.0, 0.5)
 }
 
@@ -63,6 +63,7 @@ fn constellation(rate: Rate) -> (u32, Code) {
 }
 
 fn per_bit(word: f64, bits: f64) -> f64 {
+    // 1 - (1 - word)^(1 / bits), without loss of digits for a tiny `word`.
     -libm::expm1(libm::log1p(-word) / bits)
 }
 
@@ -81,8 +82,10 @@ fn biorthogonal(e: f64) -> f64 {
     let width = (high - low) / STEPS as f64;
     let value = |v: f64| {
         let within = libm::erf((v + libm::sqrt(2.0 * e)) / SQRT_2);
+        // 16 biorthogonal signals are 8 axes with two signs. The right axis must beat 7 others.
         libm::pow(within.max(0.0), 7.0) * libm::exp(-v * v / 2.0)
     };
+    // Simpson's rule; `STEPS` is even.
     let mut sum = value(low) + value(high);
     for step in 1..STEPS {
         let weight = if step % 2 == 1 { 4.0 } else { 2.0 };
@@ -106,6 +109,8 @@ fn uncoded(points: u32, sinr: f64) -> f64 {
 /// Union bound on hard-decision Viterbi decoding of the (133, 171) code: weight spectra of rate
 /// 1/2 (Frenger, Orten, Ottosson 1999), of 2/3, 3/4 and 5/6 (Haccoun, Begin 1989).
 fn decoded(p: f64, code: Code) -> f64 {
+    // Data bits of a puncturing period, free distance, step to the next distance, and bit errors at
+    // each distance. The code of rate 1/2 has even distances only.
     let (b, first, step, weights): (f64, i32, i32, &[f64]) = match code {
         Code::Half => (
             1.0,
@@ -166,6 +171,7 @@ fn decoded(p: f64, code: Code) -> f64 {
             ],
         ),
     };
+    // Two paths of distance n are confused with a probability of at most d^n / 2 (Bhattacharyya).
     let d = libm::sqrt(4.0 * p * (1.0 - p));
     let mut power = libm::pow(d, f64::from(first));
     let ratio = libm::pow(d, f64::from(step));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What a driver hands to the channel, and what the channel tells it.
+//! Input of the channel from its driver, and its output.
 
 use alloc::vec::Vec;
 

@@ -106,7 +106,8 @@ pub struct Params {
     pub trace: bool,
     /// Keep [`Signals`](crate::Signals) of every link.
     pub histograms: bool,
-    /// Standard deviation of what a card tells of levels, in dB; it acts on those histograms alone.
+    /// Standard deviation of the levels that a card reports, in dB. It affects those histograms
+    /// alone.
     pub level_error_db: f64,
 }
 

@@ -52,14 +52,14 @@ const OFDM_PREAMBLE: Duration = Duration::from_micros(20);
 const OFDM_SYMBOL: Duration = Duration::from_micros(4);
 /// With a guard interval of 400 ns.
 const SHORT_SYMBOL: Duration = Duration::from_nanos(3600);
-/// Of an HT frame in mixed format beyond OFDM's: HT-SIG and HT-STF (19.3.9). HT-LTF follow.
+/// HT frame in mixed format, after OFDM's preamble: HT-SIG and HT-STF (19.3.9). HT-LTF follow.
 const HT_PREAMBLE: Duration = Duration::from_micros(12);
 /// Of a VHT frame: VHT-SIG-A, VHT-STF and VHT-SIG-B (21.3.4). VHT-LTF are between the last two.
 const VHT_PREAMBLE: Duration = Duration::from_micros(16);
 /// Of an HE frame to one user: RL-SIG, HE-SIG-A and HE-STF (802.11ax-2021 27.3.4, table 27-12).
 /// HE-LTF follow.
 const HE_PREAMBLE: Duration = Duration::from_micros(16);
-/// An HE-LTF before its guard interval: of type 4x with the longest one, 2x with the others.
+/// An HE-LTF without its guard interval: type 4x with the longest interval, 2x with the others.
 const HE_LONG_TRAINING: Duration = Duration::from_nanos(12_800);
 const HE_SHORTER_TRAINING: Duration = Duration::from_nanos(6400);
 /// One for a stream, but four for three (tables 19-13 and 21-13).
@@ -81,6 +81,7 @@ impl Standard {
             // 802.11g knows the rates of 802.11b too, 802.11a does not.
             Self::Ofdm { .. } | Self::Ht { .. } | Self::Vht { .. } | Self::He { .. } => {
                 match rate.modulation() {
+                    // The signal extension marks the 2.4 GHz band, the only one that has DSSS.
                     Modulation::Dsss => self.extends(),
                     Modulation::Ofdm => true,
                     Modulation::Ht(_) => !matches!(self, Self::Ofdm { .. }),
@@ -108,7 +109,8 @@ impl Phy {
     pub fn preamble(&self, rate: Rate) -> Duration {
         let beyond_ofdm = match rate.modulation() {
             Modulation::Dsss => {
-                // A bit a symbol is half a bit a microsecond.
+                // `bits` counts in 500 kbit/s, so twice the bits over it are microseconds. The
+                // quotient rounds to the nearest nanosecond.
                 let half_bits = 2 * u64::from(self.preamble_bits + PLCP_HEADER_BITS);
                 let units = u64::from(self.header_rate(rate).bits());
                 return Duration::from_nanos((half_bits * 1000 + units / 2) / units);
@@ -155,11 +157,11 @@ impl Phy {
         };
         let (bits, short) = match rate.modulation() {
             Modulation::Dsss => {
-                // The PLCP header tells the length in whole microseconds (16.3.4).
+                // The PLCP header gives the length in whole microseconds (16.3.4).
                 return preamble + Duration::from_micros((2 * 8 * bytes).div_ceil(a_symbol));
             }
             Modulation::Ofdm => (OFDM_EXTRA_BITS + 8 * bytes, false),
-            // Of so few streams HT has one encoder.
+            // HT needs one encoder for up to two streams.
             Modulation::Ht(scheme) => (8 * bytes + SERVICE_BITS + TAIL_BITS, is_short(scheme)),
             Modulation::Vht(scheme) => {
                 let tails = TAIL_BITS * u64::from(scheme.encoders(rate.bits()));
@@ -171,7 +173,8 @@ impl Phy {
                 return preamble + scheme.he_symbol_lasts() * symbols + extension;
             }
         };
-        // Padded to whole symbols (17.4.3), short ones in sum to the end of a long one (19.4.3).
+        // Padded to whole symbols (17.4.3). All short symbols together end with one of 4 us
+        // (19.4.3). Integers avoid a further symbol by rounding.
         let symbols = bits.div_ceil(a_symbol);
         let symbols = if short {
             (SHORT_SYMBOL * symbols)

@@ -45,7 +45,7 @@ impl Width {
         }
     }
 
-    /// HE's in the part of a symbol to which its last one is filled (table 27-32: N_SD,short).
+    /// HE's in each of the parts by which the last symbol is filled (table 27-32: N_SD,short).
     fn he_short_tones(self) -> u32 {
         match self {
             Self::Mhz20 => 60,
@@ -78,7 +78,7 @@ impl Guard {
     }
 }
 
-/// What an HT, a VHT or an HE rate is made of.
+/// Parameters of an HT, a VHT or an HE rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Scheme {
     /// Modulation and code of each stream, as HE numbers them: 0 is BPSK 1/2, 11 is 1024-QAM 5/6.
@@ -138,8 +138,8 @@ impl Scheme {
         bits.div_ceil(BITS_OF_ENCODER)
     }
 
-    /// Data bits a symbol of HT and VHT (N_DBPS); none where an encoder would get a part of a bit,
-    /// or of a puncturing pattern: such a combination the tables of 21.5 leave out.
+    /// Data bits a symbol of HT and VHT (N_DBPS). None if an encoder would get a part of a bit or
+    /// of a puncturing pattern. The tables of 21.5 leave such combinations out.
     fn bits(self) -> Option<u32> {
         let (on_tone, code) = *SCHEMES[..VHT_SCHEMES].get(usize::from(self.mcs))?;
         let (numerator, denominator) = code.ratio();
@@ -166,7 +166,7 @@ impl Scheme {
         coded * numerator / denominator
     }
 
-    /// Coded and data bits of a whole symbol of HE and of the part to which its last one is filled.
+    /// Coded and data bits of a whole HE symbol, and of a part of its last symbol.
     pub(crate) fn he_symbol(self) -> HeSymbol {
         let coded = |tones| self.coded(tones).unwrap_or_default();
         let (coded, coded_short) = (
@@ -206,13 +206,14 @@ pub enum Modulation {
     He(Scheme),
 }
 
-/// A rate that the standard has.
+/// A rate that the standard has. The order is that of bits a symbol. It ranks speeds only if
+/// symbols last equally long, as among OFDM rates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(try_from = "f64"))]
 pub struct Rate {
-    /// Data bits of a symbol; of DSSS of 2 us, which makes them the units of 500 kbit/s in which
-    /// the Supported Rates element (9.4.2.3) counts.
+    /// Data bits of a symbol. DSSS counts them in 2 us, in the units of 500 kbit/s of the Supported
+    /// Rates element (9.4.2.3).
     bits: u32,
     modulation: Modulation,
 }
@@ -347,6 +348,7 @@ impl Rate {
     pub fn mbps(self) -> f64 {
         let bits = f64::from(self.bits);
         match self.modulation {
+            // Bits over the length of a symbol in us. The short guard interval makes it 3.6 us.
             Modulation::Dsss => bits / 2.0,
             Modulation::Ofdm => bits / 4.0,
             Modulation::Ht(scheme) | Modulation::Vht(scheme) if scheme.guard == Guard::Ns400 => {
@@ -398,9 +400,10 @@ impl Rate {
         }
     }
 
-    /// An HT, VHT or HE rate's non-HT reference rate (table 10-10): of the same modulation and code,
-    /// and OFDM's fastest where OFDM has none. Of the others, themselves.
+    /// The non-HT reference rate of an HT, VHT or HE rate (table 10-10). It has the same modulation
+    /// and code, or is OFDM's fastest if OFDM lacks them. Other rates are their own.
     pub fn reference(self) -> Self {
+        // By MCS. OFDM's 9 Mbit/s (BPSK 3/4) is not here, as no MCS has it.
         const OF_SCHEME: [Rate; 7] = [
             Rate::OFDM_6,
             Rate::OFDM_12,

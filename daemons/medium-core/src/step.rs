@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The steps of a frame exchange and their transitions (IEEE 802.11-2020 10.3.2), in one table: what
-//! sends goes by it, and what looks ahead for a driver.
+//! The steps of a frame exchange and their transitions (IEEE 802.11-2020 10.3.2), in one table.
+//! Sending and looking ahead both use it.
 
 use crate::timing::Answer;
 use crate::{AirKind, Class, To};
@@ -15,13 +15,13 @@ pub enum Step {
     Ack,
     /// Frames of a host, in an A-MPDU.
     Aggregate,
-    /// What asks for a BlockAck of frames that were sent before (9.3.1.7).
+    /// A request for a BlockAck of earlier frames (9.3.1.7).
     BlockAckRequest,
     BlockAck,
 }
 
 impl Step {
-    /// What its receiver sends a SIFS later; `acknowledged` is whether frames like this are.
+    /// The receiver's answer, a SIFS later. `acknowledged` is whether such frames are acknowledged.
     pub fn next(self, acknowledged: bool) -> Option<Self> {
         match self {
             Self::Rts => Some(Self::Cts),
@@ -32,7 +32,7 @@ impl Step {
         }
     }
 
-    /// What its sender waits for, and does without after a timeout.
+    /// The answer that its sender awaits, up to a timeout.
     pub fn awaits(self, acknowledged: bool) -> Option<Answer> {
         match self {
             Self::Rts => Some(Answer::Cts),
@@ -52,7 +52,7 @@ impl Step {
         self.next(acknowledged).is_none()
     }
 
-    /// As which answer it counts.
+    /// The answer that it counts as.
     pub fn answers(self) -> Option<Answer> {
         match self {
             Self::Cts => Some(Answer::Cts),
@@ -62,7 +62,7 @@ impl Step {
         }
     }
 
-    /// What records call it; `class` is that of the host's frame.
+    /// Its name in records. `class` is that of the host's frame.
     pub fn kind(self, class: Option<Class>, to: To) -> AirKind {
         match self {
             Self::Ack => AirKind::Ack,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The times of a frame exchange (IEEE 802.11-2020 10.3), in one place: what sends by them and what
-//! looks ahead for a driver read them here.
+//! The times of a frame exchange (IEEE 802.11-2020 10.3), in one place. Sending and looking ahead
+//! both read them here.
 
 use hoplab_base::Duration;
 
@@ -36,8 +36,8 @@ pub struct Timing {
     pub sifs: Duration,
     /// SIFS + 2 slots (10.3.7).
     pub difs: Duration,
-    /// SIFS + DIFS + the time of an ACK at the lowest basic rate (10.3.7); DIFS where no frame is
-    /// acknowledged, as it leaves room for an acknowledgement that a station could not make out.
+    /// SIFS + DIFS + the time of an ACK at the lowest basic rate (10.3.7). It leaves room for the
+    /// ACK of a frame that a station could not decode. Without acknowledgements it is DIFS.
     pub eifs: Duration,
     block_ack_bytes: usize,
     // On the air, at the lowest basic rate.
@@ -47,8 +47,8 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// `window` is how many frames a BlockAck speaks of, with whose radios answers go by rate; none
-    /// for DCF.
+    /// `window` is how many frames a BlockAck covers. None for DCF, where answers go at the lowest
+    /// basic rate.
     pub fn new(phy: &Phy, no_ack: bool, window: Option<usize>) -> Self {
         let control = |bytes| phy.duration(bytes, phy.basic_rate);
         let difs = phy.sifs + 2 * phy.slot;
@@ -56,6 +56,7 @@ impl Timing {
         Self {
             phy: phy.clone(),
             by_rate: window.is_some(),
+            // A bit for each frame, in steps of 64: 8 octets, or 32 for a window of 256.
             block_ack_bytes: BLOCK_ACK_BYTES + window.unwrap_or_default().div_ceil(64) * 8,
             slot: phy.slot,
             sifs: phy.sifs,
@@ -73,6 +74,7 @@ impl Timing {
         if !self.by_rate || like.is_dsss() {
             return self.phy.basic_rate;
         }
+        // Both are OFDM rates, whose order is that of their speed.
         let slower = MANDATORY.into_iter().find(|basic| *basic <= like);
         slower.unwrap_or(self.phy.basic_rate)
     }
@@ -113,6 +115,8 @@ impl Timing {
 
     /// From the end of a frame at `rate` until its sender gives the answer up (10.3.2.9, 10.3.2.11).
     pub fn timeout(&self, answer: Answer, rate: Rate) -> Duration {
+        // The standard gives up if no preamble begins within SIFS + slot + aRxPHYStartDelay. This
+        // waits for the whole answer instead, so a failed try takes longer.
         self.answered(answer, rate) + self.slot
     }
 

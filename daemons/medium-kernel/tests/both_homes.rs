@@ -178,6 +178,8 @@ impl Port for Daemon {
 
     fn watch(&mut self, _: OwnedFd) {}
 
+    fn add(&mut self, _: [u8; 6]) {}
+
     fn read(&mut self, mut accept: impl FnMut(&mut Self, Sent<'_, u64>)) {
         let now = self.now.as_nanos();
         while self

@@ -2,7 +2,7 @@
 //! The daemon's loop: one thread that blocks in one place.
 
 use hoplab_channel::config::Config;
-use hoplab_channel::{Account, Channel};
+use hoplab_channel::{Account, Change, Channel};
 use hoplab_medium_core::{Duration, Instant, Medium};
 
 use crate::control::{Changes, Control};
@@ -132,6 +132,9 @@ impl<P: Port> Server<P> {
         }
         self.ended |= received.end;
         for change in received.changes {
+            if let Change::Add { mac } = change {
+                self.port.add(mac);
+            }
             self.channel.change(change, now);
         }
         Ok(())

@@ -101,6 +101,8 @@ impl Port for Script {
 
     fn watch(&mut self, _: OwnedFd) {}
 
+    fn add(&mut self, _: [u8; 6]) {}
+
     fn read(&mut self, mut accept: impl FnMut(&mut Self, Sent<'_, u64>)) {
         while self.frames.front().is_some_and(|frame| frame.0 <= self.now) {
             if let Some((at, radio, bytes)) = self.frames.pop_front() {

@@ -36,12 +36,14 @@ pub struct Described {
     pub levels: Option<(f64, Vec<Link>)>,
     /// Probability of a loss on each link, where only chance decides.
     pub losses: Vec<Link>,
+    /// That of a link of which nothing is said; none where more than chance decides.
+    pub default_loss: Option<f64>,
     pub mediums: Vec<(RadioId, MediumId)>,
 }
 
 /// wmediumd's, which a file does not tell.
-const GAIN_DBI: f64 = 5.0;
-const HEIGHT_M: f64 = 1.0;
+pub const GAIN_DBI: f64 = 5.0;
+pub const HEIGHT_M: f64 = 1.0;
 const NOISE_DBM: f64 = -91.0;
 const DEFAULT_SNR_DB: f64 = 30.0;
 const DEFAULT_POWER_DBM: f64 = 20.0;
@@ -87,6 +89,7 @@ pub fn describe(
         antennas: Vec::new(),
         levels: None,
         losses: Vec::new(),
+        default_loss: None,
         mediums: mediums(ifaces, addresses.len())?,
     };
     let kind = model.get("type").map_or(Some("snr"), Value::text);
@@ -165,12 +168,21 @@ impl Described {
                 self.losses.push((link, own.map_or(default, |own| own.1)));
             }
         }
+        self.default_loss = Some(default);
         let strong = self.config.noise_dbm + STRONG_SNR_DB;
         self.levels = Some((strong, Vec::new()));
         // Nothing but chance.
         self.config.params.reception = Reception::ErrorRate;
         self.config.params.table = ErrorTable::default();
         Ok(())
+    }
+
+    /// Power in dBm of a radio of which nothing is said.
+    pub fn default_power_dbm(&self) -> f64 {
+        match self.mode {
+            Mode::Places => DEFAULT_POWER_DBM,
+            Mode::Snr | Mode::Probability => self.config.params.propagation.tx_power_dbm,
+        }
     }
 
     /// Power of each radio, in dBm.

@@ -102,14 +102,7 @@ fn file_failed(path: &Path, why: io::Error) -> Error {
 
 fn serve(described: Described, takes_changes: bool) -> Result<(), Error> {
     let config = &described.config;
-    let open = || {
-        Socket::open(
-            described.mode,
-            &config.macs(),
-            &described.powers(),
-            config.noise_dbm,
-        )
-    };
+    let open = || Socket::open(&described);
     let socket = takes_changes.then(open).transpose()?;
     let port = Hwsim::open(&config.macs(), config.others_radios)?;
     let phases = beacon_phases(config);

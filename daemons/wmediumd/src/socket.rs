@@ -12,7 +12,7 @@ use hoplab_medium::control::{Changes, Received};
 use hoplab_medium::Error;
 use hoplab_medium_core::{LinkId, MediumId, RadioId};
 
-use crate::file::Mode;
+use crate::file::{Described, Mode, GAIN_DBI, HEIGHT_M};
 use crate::messages::{self, Address, Answer, Request};
 
 pub const PATH: &str = "/var/run/wmediumd.sock";
@@ -33,6 +33,10 @@ struct Radios {
     mode: Mode,
     addresses: Vec<Address>,
     noise_dbm: f64,
+    /// Power of a radio that is added.
+    default_power_dbm: f64,
+    /// Probability that a frame from or to such a radio is lost; none where chance does not decide.
+    default_loss: Option<f64>,
     /// Power that a radio was told, and the deviation that comes to it.
     powers: Vec<(f64, f64)>,
 }
@@ -43,24 +47,22 @@ fn failed(why: io::Error) -> Error {
 }
 
 impl Socket {
-    pub fn open(
-        mode: Mode,
-        addresses: &[Address],
-        powers: &[f64],
-        noise_dbm: f64,
-    ) -> Result<Self, Error> {
+    pub fn open(described: &Described) -> Result<Self, Error> {
         let _ = fs::remove_file(PATH);
         let listener = UnixListener::bind(PATH).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
+        let powers = described.powers().into_iter().map(|power| (power, 0.0));
         Ok(Self {
             listener,
             peer: None,
             received: Vec::new(),
             radios: Radios {
-                mode,
-                addresses: addresses.to_vec(),
-                noise_dbm,
-                powers: powers.iter().map(|power| (*power, 0.0)).collect(),
+                mode: described.mode,
+                addresses: described.config.macs(),
+                noise_dbm: described.config.noise_dbm,
+                default_power_dbm: described.default_power_dbm(),
+                default_loss: described.default_loss,
+                powers: powers.collect(),
             },
         })
     }
@@ -131,7 +133,10 @@ impl Radios {
                     index = radio.index() as i32;
                     Answer::Duplicate
                 }
-                None => Answer::UnknownRadio,
+                None => {
+                    index = self.add(address, received);
+                    Answer::Done
+                }
             },
             other => match self.change(other) {
                 Ok(change) => {
@@ -142,6 +147,32 @@ impl Radios {
             },
         };
         Some((result, index))
+    }
+
+    /// A radio that comes while the network is in use: to all others it is as the file's default says.
+    fn add(&mut self, mac: Address, received: &mut Received) -> i32 {
+        let radio = RadioId::new(self.addresses.len());
+        self.addresses.push(mac);
+        self.powers.push((self.default_power_dbm, 0.0));
+        received.changes.push(Change::Add { mac });
+        if self.mode == Mode::Places {
+            let parts = [
+                Part::Gain(GAIN_DBI),
+                Part::Height(HEIGHT_M),
+                self.power(radio),
+            ];
+            let fits = parts.map(|part| Change::Fit { radio, part });
+            received.changes.extend(fits);
+        }
+        if let Some(rate) = self.default_loss {
+            for other in (0..radio.index()).map(RadioId::new) {
+                for (from, to) in [(radio, other), (other, radio)] {
+                    let link = LinkId { from, to };
+                    received.changes.push(Change::Lose { link, rate });
+                }
+            }
+        }
+        radio.index() as i32
     }
 
     fn radio(&self, address: Address) -> Option<RadioId> {
@@ -245,6 +276,8 @@ mod tests {
             mode,
             addresses: vec![FIRST, SECOND],
             noise_dbm: -91.0,
+            default_power_dbm: 20.0,
+            default_loss: (mode == Mode::Probability).then_some(0.25),
             powers: vec![(14.0, 0.0); 2],
         }
     }
@@ -312,6 +345,44 @@ mod tests {
         assert_eq!(
             obeyed(&mut radios, Request::Add(FIRST)).0,
             Answer::Duplicate
+        );
+    }
+
+    #[test]
+    fn a_radio_that_is_added_is_as_the_file_says_of_all() {
+        const THIRD: Address = [2, 0, 0, 0, 2, 0];
+        let third = RadioId::new(2);
+        let added = |mode| {
+            let mut radios = radios(mode);
+            let mut received = Received::default();
+            let answer = radios.obey(Request::Add(THIRD), &mut received);
+            assert_eq!(answer, Some((Answer::Done, 2)));
+            let again = radios.obey(Request::Add(THIRD), &mut received);
+            assert_eq!(again, Some((Answer::Duplicate, 2)));
+            let power = obeyed(&mut radios, Request::Power(THIRD, 7));
+            let fit = Change::Fit {
+                radio: third,
+                part: Part::Power(7.0),
+            };
+            assert_eq!(power, (Answer::Done, vec![fit]));
+            received.changes
+        };
+        let add = Change::Add { mac: THIRD };
+        assert_eq!(added(Mode::Snr), [add]);
+        let fit = |part| Change::Fit { radio: third, part };
+        let parts = [Part::Gain(5.0), Part::Height(1.0), Part::Power(20.0)];
+        let placed: Vec<Change> = [add].into_iter().chain(parts.map(fit)).collect();
+        assert_eq!(added(Mode::Places), placed);
+        let lose = |from, to| Change::Lose {
+            link: LinkId {
+                from: RadioId::new(from),
+                to: RadioId::new(to),
+            },
+            rate: 0.25,
+        };
+        assert_eq!(
+            added(Mode::Probability),
+            [add, lose(2, 0), lose(0, 2), lose(2, 1), lose(1, 2)]
         );
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What will happen by itself, in a total order: by time, kind, radio, and then as it was foreseen.
+//! Events to come, in a total order: by time, kind, radio, and then in the order of the requests.
 
 use alloc::collections::BinaryHeap;
 use core::cmp::{Ordering, Reverse};
@@ -20,8 +20,7 @@ pub enum Event {
         up: bool,
     },
     Measure,
-    /// A part of a radio waits for this; a `generation` tells a wake-up that still holds from one
-    /// that was overtaken.
+    /// A part of a radio waits for this. Its `generation` shows whether the wake-up still holds.
     Wake {
         radio: RadioId,
         timer: Timer,
@@ -32,6 +31,14 @@ pub enum Event {
 impl Event {
     /// Kind, in the order in which they are handled at one instant, and radio or slot.
     fn rank(self) -> u64 {
+        // Ends come first. A frame that begins when another ends does not overlap it. An answer
+        // that ends in time comes before its timeout.
+        //
+        // Switches and the start of measuring follow, before anything new begins. Next are answers
+        // after SIFS, then timeouts, then new accesses.
+        //
+        // Hosts that send come after accesses. A post-backoff that ends now is over before the new
+        // frame asks for one.
         let (kind, of) = match self {
             Self::End { slot } => (0, slot as usize),
             Self::Power { radio, .. } => (1, radio.index()),
@@ -50,6 +57,7 @@ impl Event {
                 (kind, radio.index())
             }
         };
+        // Kind in the upper half and index in the lower, which 32 bits hold.
         kind << 32 | of as u64
     }
 }
@@ -58,7 +66,7 @@ struct Entry {
     at: Instant,
     /// See [`Event::rank`].
     rank: u64,
-    /// The number of events that were foreseen before.
+    /// How many events were foreseen before. It makes the order total, so a replay is exact.
     sequence: u64,
     event: Event,
 }

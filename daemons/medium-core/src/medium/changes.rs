@@ -1,15 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What is changed from outside while the channel is in use: a person's hand, not the scenario's.
+//! Changes from outside while the channel is in use.
 
 use alloc::vec::Vec;
 
 use hoplab_base::Instant;
 
 use super::{Event, Medium};
-use crate::space::{Antenna, Position};
+use crate::space::{Antenna, Position, Station};
 use crate::{LinkId, MediumId, Mhz, RadioId};
 
 impl Medium {
+    /// From now on there is a radio more, with the next number. It has the card and the antenna of
+    /// [`Params`](crate::Params), hears what begins from now on, and counts from now on.
+    pub fn add(&mut self, station: Station) -> RadioId {
+        let radio = self.radios.add(&station.name, &self.setup);
+        self.links.add(&self.setup.params, &station);
+        self.space.add(station);
+        self.radios[radio].forget_counts(self.now);
+        self.foresee_empty(radio);
+        radio
+    }
+
     /// Switch a radio off or on at `at`.
     pub fn schedule_power(&mut self, at: Instant, radio: RadioId, up: bool) {
         self.agenda.push(at, Event::Power { up, radio });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The rate that a sender would choose who knew how strong it is where its frame goes.
+//! The rate of a sender that knows its mean power at the receiver.
 
 use super::Medium;
 use crate::error_rate::bit_error_rate;

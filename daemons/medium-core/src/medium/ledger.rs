@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What hosts learn, and that they learn of each frame once.
+//! Outputs to the hosts, each frame's status once.
 
 use alloc::collections::{BTreeMap, VecDeque};
 

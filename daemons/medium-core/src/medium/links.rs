@@ -21,19 +21,28 @@ struct Link {
 pub struct Links {
     /// Of each sender, in order of the receiver.
     of: Vec<Vec<Link>>,
-    /// What each radio's card misreads in levels.
+    /// Errors of each card's readings. They have streams of their own, so they change the fate of
+    /// no frame.
     misreadings: Vec<Stream>,
 }
 
 impl Links {
     pub fn new(params: &Params, stations: &[Station]) -> Self {
-        let stream = |station: &Station| {
-            Stream::new(params.seed, &format!("medium/levels/{}", station.name))
+        let mut links = Self {
+            of: Vec::new(),
+            misreadings: Vec::new(),
         };
-        Self {
-            of: stations.iter().map(|_| Vec::new()).collect(),
-            misreadings: stations.iter().map(stream).collect(),
-        }
+        stations
+            .iter()
+            .for_each(|station| links.add(params, station));
+        links
+    }
+
+    /// Those of a radio more.
+    pub fn add(&mut self, params: &Params, station: &Station) {
+        let name = format!("medium/levels/{}", station.name);
+        self.of.push(Vec::new());
+        self.misreadings.push(Stream::new(params.seed, &name));
     }
 
     /// Count a data frame.
@@ -43,6 +52,7 @@ impl Links {
             return;
         }
         for ended in end.heard.iter().filter(|ended| tx.is_for(ended.radio)) {
+            // A group frame is for all radios. Those out of its range have not lost it.
             if ppdu.to == To::Everyone && !setup.hearing.decodes(ended.dbm) {
                 continue;
             }
@@ -59,6 +69,8 @@ impl Links {
             }
         }
         if let Some((to, fate)) = end.missed.filter(|_| !end.to_itself()) {
+            // The receiver sensed nothing, so there is no power with fading. The mean at the
+            // beginning takes its place.
             let dbm = space.mean_dbm(tx.from, to, tx.start);
             let link = self.link(tx.from, to);
             if ppdu.subframes.is_empty() {

@@ -2,8 +2,11 @@
 //! How long a driver may sleep.
 //!
 //! Between a frame's arrival and its acknowledgement the engine has several events that no host
-//! learns of. A driver that wakes only when a host may learn something spends a fraction of the
-//! system calls; the engine catches up with the events in between.
+//! learns of. A driver that sleeps through them saves most of its system calls. The engine catches
+//! up with them at the next `advance`.
+//!
+//! Every output follows from an event in the agenda. For each event there is a lower bound of the
+//! time to its first output. The least of them is the answer. A bound may be early, but never late.
 
 use hoplab_base::{Duration, Instant};
 
@@ -14,7 +17,7 @@ use crate::{Frame, RadioId, To};
 
 /// A battery that may be empty sooner than this is watched closely.
 const CLOSE: Duration = Duration::from_secs(1);
-/// No radio draws less where batteries count.
+/// Least power of a radio with a battery, so that the division below is defined.
 const LEAST_W: f64 = 1e-12;
 
 impl Medium {
@@ -22,6 +25,7 @@ impl Medium {
     /// this time unless a frame is enqueued first. None: none will come.
     pub fn next_output(&self) -> Option<Instant> {
         if self.setup.params.edca.is_some() {
+            // For TXOPs and block ack there are no bounds. The next event is one in any case.
             return self.next_deadline();
         }
         let lasts = self.batteries_last();
@@ -45,6 +49,7 @@ impl Medium {
         let radios = self.radios.ids();
         let alive = radios.filter(|radio| !self.radios[*radio].power.is_exhausted());
         let left_j = alive.map(|radio| (battery_j - self.joules(radio).sum()).max(0.0));
+        // Rounded down, so it stays a lower bound.
         left_j
             .map(|left_j| Duration::from_nanos((left_j / most_w * 1e9) as u64))
             .min()
@@ -55,6 +60,8 @@ impl Medium {
         match event {
             Event::End { slot } => {
                 let slot = slot as usize;
+                // Only the end of the slot's present transmission counts. One that broke off leaves
+                // a stale end.
                 let tx = self.air.get(slot).filter(|tx| tx.end == at)?;
                 Some(at + self.after_end(tx, slot))
             }
@@ -77,6 +84,7 @@ impl Medium {
     ) -> Option<Instant> {
         let (station, setup) = (&self.radios[radio], &self.setup);
         let ahead = match timer {
+            // `batteries_last` bounds the one, and only EDCA has the other.
             Timer::Empty | Timer::Reorder => return None,
             Timer::Served => Duration::ZERO,
             Timer::Prepared => {
@@ -88,7 +96,8 @@ impl Medium {
             Timer::Respond => station.exchange.ahead_of_response(setup)?,
             Timer::Timeout => station.exchange.ahead_of_timeout(generation, setup)?,
             Timer::Access(_) => {
-                // The event may be due before the access that it stands for.
+                // The event may be due before the access that it stands for. A frozen access has no
+                // time: the end of the signal that froze it has a bound that covers it.
                 let access_at = station.access().at()?;
                 return Some(access_at + station.exchange.ahead_of_turn(setup)?);
             }
@@ -96,8 +105,8 @@ impl Medium {
         Some(at + ahead)
     }
 
-    /// To the first output of a frame that its host is done with, and that finds nothing before it
-    /// and the channel idle.
+    /// Time to the first output of a frame that its host has just made ready. It assumes an idle
+    /// channel, and no other frame before this one.
     fn at_once(&self, frame: Option<&Frame>) -> Option<Duration> {
         let frame = frame?;
         Some(ahead_of(frame, *frame.rates.first()?, &self.setup))
@@ -106,7 +115,8 @@ impl Medium {
     /// From the end of a transmission to the first output.
     fn after_end(&self, tx: &Transmission, slot: usize) -> Duration {
         let To::Radio(to) = tx.ppdu.to else {
-            // Group frames are over; a timeout follows a frame to nobody.
+            // The host learns of a group frame now. A frame to nobody ends by a timeout: this bound
+            // is early.
             return Duration::ZERO;
         };
         let setup = &self.setup;
@@ -118,7 +128,8 @@ impl Medium {
         if own.is_zero() {
             return own;
         }
-        // Whoever has something to send waits for a DIFS and its backoff first.
+        // A radio with something to send waits for DIFS and its backoff. EIFS and the NAV only add
+        // to that.
         let timing = &setup.timing;
         let heard = tx.neighbours.iter().map(|heard| heard.radio);
         let others = heard.chain([tx.from]).filter_map(|radio| {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What was counted, and when counting begins.
+//! Counters, and the start of counting.
 
 use hoplab_base::{Duration, Instant};
 
@@ -54,7 +54,7 @@ impl Medium {
         }
     }
 
-    /// What the radio is transmitting, and for how long it will.
+    /// Kind of the radio's present transmission, and the time left of it.
     pub(super) fn ongoing(&self, radio: RadioId) -> Option<(AirKind, Duration)> {
         let slot = self.radios[radio].transceiver.sending()?;
         let tx = self.air.get(slot)?;

@@ -45,7 +45,7 @@ impl Medium {
         self.foresee_empty(radio);
     }
 
-    /// What the radio was transmitting breaks off: no receiver can use it.
+    /// The radio's transmission breaks off, and no receiver can use it.
     fn break_off(&mut self, radio: RadioId, slot: usize) {
         if let Some(kind) = self.air.get(slot).map(|tx| tx.ppdu.kind()) {
             let left = self.air.cut(slot, self.now);

@@ -20,6 +20,13 @@ impl Radios {
         Self(stations.map(radio).collect())
     }
 
+    /// One more, with the next number.
+    pub fn add(&mut self, name: &str, setup: &Setup) -> RadioId {
+        let radio = RadioId::new(self.0.len());
+        self.0.push(Radio::new(radio, name, setup));
+        radio
+    }
+
     pub fn ids(&self) -> impl Iterator<Item = RadioId> {
         (0..self.0.len()).map(RadioId::new)
     }

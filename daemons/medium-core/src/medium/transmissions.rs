@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Transmissions from their beginning to their end, at everybody whom they reach.
+//! Transmissions from their beginning to their end, at all radios that they reach.
 
 use super::observers::End;
 use super::{Event, Medium};
@@ -17,6 +17,8 @@ impl Medium {
             setup: &self.setup,
         };
         let phy = &at.setup.params.phy;
+        // The octets of an A-MPDU include all delimiters. `duration` adds the one of a lone VHT or
+        // HE frame.
         let lasts = match ppdu.subframes.is_empty() {
             true => phy.duration(ppdu.bytes, ppdu.rate),
             false => phy.psdu_duration(ppdu.bytes, ppdu.rate),
@@ -52,6 +54,8 @@ impl Medium {
         let fading = at.setup.params.fading;
         for &(mut signal) in &near {
             let station = &mut self.radios[signal.radio];
+            // A radio that comes up during the frame has missed its preamble, and neither senses it
+            // nor counts it as interference.
             if !station.power.is_up() {
                 continue;
             }
@@ -63,6 +67,8 @@ impl Medium {
                     continue;
                 }
             }
+            // The list keeps the power of the beginning. The end removes what the beginning added,
+            // even if a station has moved.
             transmission.neighbours.push(signal);
             let arriving = Arriving {
                 signal,
@@ -80,12 +86,17 @@ impl Medium {
 
     /// A transmission ends everywhere at once: propagation delay is not modelled.
     pub(super) fn end(&mut self, slot: usize) {
+        // A transmission that broke off leaves its end in the agenda. The slot may have a
+        // successor.
         if !self.air.ends(slot, self.now) {
             return;
         }
         let Some(mut transmission) = self.air.end(slot) else {
             return;
         };
+        // The order matters. The channel falls quiet at all radios before one of them reacts.
+        // Records see the final fates. Backoffs resume last, when NAV, EIFS and pending answers are
+        // known.
         self.signals_end(&transmission, slot);
         self.receive(&transmission);
         self.observe(&transmission);
@@ -94,13 +105,15 @@ impl Medium {
         self.air.recycle(neighbours);
     }
 
-    /// The channel falls quiet at the sender and at all who heard it; `self.ended` gets what it made
-    /// of the signals.
+    /// The channel falls quiet at the sender and at all radios that heard it. `self.ended` gets the
+    /// fate at each of them.
     fn signals_end(&mut self, transmission: &Transmission, slot: usize) {
         let at = Moment {
             now: self.now,
             setup: &self.setup,
         };
+        // Bits up to now were disturbed by this signal, or are its own. They count before it is
+        // removed.
         if !at.setup.hearing.by_threshold() {
             for heard in &transmission.neighbours {
                 let transceiver = &mut self.radios[heard.radio].transceiver;
@@ -119,13 +132,15 @@ impl Medium {
         }
     }
 
-    /// Radios receive what the channel let through; hosts get what an acknowledgement ends.
+    /// Radios receive the frames that came through. When an acknowledgement ends, hosts get its
+    /// frames.
     fn receive(&mut self, transmission: &Transmission) {
         if matches!(transmission.ppdu.step, Step::Ack | Step::BlockAck) {
             self.hand_up_acknowledged(transmission);
         }
         for i in 0..self.ended.len() {
             let ended = &mut self.ended[i];
+            // `receive` may still change the fate, to a loss of the error model.
             if ended.fate != Fate::Delivered {
                 continue;
             }
@@ -140,8 +155,8 @@ impl Medium {
         }
     }
 
-    /// An acknowledgement has ended: the frame reaches the receiver's host, before its sender's
-    /// status, which ends the frame's life, and those who overheard it.
+    /// An acknowledgement has ended. The frame reaches its receiver's host and those of bystanders.
+    /// This comes before the sender's status, which ends the frame's life.
     fn hand_up_acknowledged(&mut self, ack: &Transmission) {
         self.radios[ack.from].acknowledgement_ends(ack.cut, &mut self.effects);
         if let To::Radio(sender) = ack.ppdu.to {
@@ -175,13 +190,14 @@ impl Medium {
         }
     }
 
-    /// The sender goes on with its exchange, and all who heard it with their backoffs.
+    /// The sender goes on with its exchange, and all radios that heard it with their backoffs.
     fn go_on(&mut self, transmission: &Transmission) {
         let at = Moment {
             now: self.now,
             setup: &self.setup,
         };
         let from = transmission.from;
+        // The sender first: it may draw a backoff, which then counts like the others.
         if !transmission.cut {
             self.radios[from].sent(&transmission.ppdu, at, &mut self.effects);
             self.carry_out(from);

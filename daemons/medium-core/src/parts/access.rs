@@ -8,11 +8,11 @@ use super::effect::{Timer, Wake};
 use super::sense::CarrierSense;
 use crate::timing::Timing;
 
-/// What an event for a radio's access to the channel means when it comes.
+/// Meaning of an access event when it comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Due {
     Now,
-    /// It stands for an access that has been put off since, until then.
+    /// The access was put off or given up since. Its new event, if it needs one.
     Later(Option<Wake>),
 }
 
@@ -23,8 +23,8 @@ pub struct Contention {
     pub cw_max: u32,
     /// The interframe space after a frame without errors: DIFS, or the AIFS of a category.
     pub ifs: Duration,
-    /// The slot that begins with the end of the interframe space is counted at its beginning, as
-    /// EDCA does it (10.23.2.4); DCF counts a slot when it has been idle to its end (10.3.4.3).
+    /// EDCA counts a slot at its beginning, the first at the end of the interframe space
+    /// (10.23.2.4). DCF counts a slot that was idle to its end (10.3.4.3).
     pub counts_at_once: bool,
 }
 
@@ -34,13 +34,16 @@ pub struct Access {
     function: u8,
     contention: Contention,
     cw: u32,
+    /// Slots that were left when counting last began. They count only if `needs_backoff`.
     slots: u32,
     needs_backoff: bool,
     /// Start of the slot count; slots elapse from here.
     origin: Instant,
+    /// When it will send if the channel stays idle. None while it does not count.
     at: Option<Instant>,
-    /// When the earliest event for this is due: at or before `at`.
+    /// When its earliest event is due. If `at` is set, this is no later.
     queued_at: Option<Instant>,
+    /// When the backoff was drawn. Zero once it has frozen, as the draw then matters no more.
     drawn_at: Instant,
     /// Which access an event is for.
     generation: u64,
@@ -98,6 +101,7 @@ impl Access {
         quiet: bool,
         at_once: bool,
     ) {
+        // A post-backoff is still open. The frame waits for the rest of it, and none is drawn anew.
         if self.needs_backoff {
             return;
         }
@@ -136,14 +140,17 @@ impl Access {
         drawn_wait: Duration,
     ) -> Option<Wake> {
         let space = sense.space(self.contention.ifs, timing);
+        // After a timeout the medium has often been idle for the whole space. Then the slots count
+        // from the draw, and by ns-2's rules from `drawn_wait` after it.
         self.origin = (sense.idle_from() + space).max(self.drawn_at + drawn_wait);
+        // `origin` may lie in the past for a frame that needs no backoff. It is due now.
         self.at = Some((self.origin + self.slots() * timing.slot).max(now));
         self.generation += 1;
         self.wake()
     }
 
-    /// The event that must come for `at`. Backoffs freeze and resume far more often than they end,
-    /// so an event that is due earlier is left to find out that it must come again.
+    /// The event for `at`, if none is due earlier. Backoffs freeze and resume far more often than
+    /// they end. An earlier event therefore stays, and `come` renews it.
     fn wake(&mut self) -> Option<Wake> {
         let at = self.at?;
         if self.queued_at.is_some_and(|queued| queued <= at) {
@@ -161,16 +168,19 @@ impl Access {
     pub fn freeze(&mut self, now: Instant, slot: Duration) {
         let Some(at) = self.at else { return };
         if at <= now {
-            // Its slot has come too: it cannot sense what starts in the same instant, and both
-            // transmit. This is how DCF collides.
+            // Its own slot is over in this instant. It cannot sense a signal that starts now, so
+            // both transmit. This is how DCF collides.
             return;
         }
+        // Only whole slots count: the slot in which the channel became busy is counted anew. EDCA
+        // has counted that slot at its beginning, hence one more.
         let first = u64::from(self.contention.counts_at_once && now >= self.origin);
         let elapsed = now.since(self.origin) / slot + first;
         self.slots = self.slots.saturating_sub(elapsed as u32);
         self.at = None;
         self.generation += 1;
         if self.needs_backoff {
+            // It resumes an interframe space after the medium is idle, by ns-2's rules as well.
             self.drawn_at = Instant::ZERO;
         } else {
             // Deferring without backoff: the medium became busy first, so now it must back off.
@@ -183,10 +193,12 @@ impl Access {
         if self.queued_at == Some(now) {
             self.queued_at = None;
         }
+        // An event of an access that was frozen or moved since. `at`, if set, still needs one.
         if self.generation != generation || self.at.is_none() {
             return Due::Later(self.wake());
         }
         self.at = None;
+        // A post-backoff without a frame ends here too. The next frame may then go at once.
         self.needs_backoff = false;
         self.slots = 0;
         Due::Now
@@ -194,6 +206,7 @@ impl Access {
 
     /// The radio goes off, or comes up.
     pub fn forget(&mut self) {
+        // `queued_at` stays: that event will come, and renews itself if an access waits by then.
         self.generation += 1;
         self.at = None;
         self.needs_backoff = false;

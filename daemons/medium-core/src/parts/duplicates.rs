@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A receiver's memory of what came last from each sender (IEEE 802.11-2020 10.3.2.14).
+//! A receiver's memory of the last frame from each sender (IEEE 802.11-2020 10.3.2.14).
 
 use alloc::vec::Vec;
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What a radio's parts ask for. A part changes itself alone; the medium carries out the rest, in
-//! the order in which it was asked for.
+//! Effects that a radio's parts ask for. A part changes only itself. The medium carries out the
+//! rest, in the order of the requests.
 
 use hoplab_base::{Duration, Instant};
 
 use super::Arrived;
 use crate::{FrameId, Outcome, RadioId, MAX_RATES};
 
-/// What a part waits for; a wake-up of an earlier generation was overtaken.
+/// Events that a part waits for. A wake-up of an earlier generation is void.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Timer {
     /// A battery is empty.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The frame in service: its tries, the answer that is awaited, the answer that is pending
-//! (IEEE 802.11-2020 10.3.2, 10.3.4.4).
+//! The exchange of the frame in service: its tries, the answer that it awaits, and the answer that
+//! this radio owes others (IEEE 802.11-2020 10.3.2, 10.3.4.4).
 
 use alloc::vec::Vec;
 
@@ -20,7 +20,7 @@ pub struct RetryLimits {
     pub long: u32,
 }
 
-/// What a transmission carries for a host.
+/// The host's frame that a transmission carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Payload {
     pub id: FrameId,
@@ -44,7 +44,7 @@ pub struct Subframe {
     pub attempt: u32,
 }
 
-/// What a radio sends at once.
+/// A PPDU, as its sender builds it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ppdu {
     pub step: Step,
@@ -53,8 +53,8 @@ pub struct Ppdu {
     pub payload: Option<Payload>,
     /// Frames that go together, in the order of their sequence.
     pub subframes: Vec<Subframe>,
-    /// The agreement that its frames, or the request, belong to: which of the sender's TIDs, and the
-    /// frame's place in it or the first one that counts.
+    /// Block ack agreement of its frames or of the request: the sender's TID and a sequence number.
+    /// The number is that of a lone frame, or the start of the sender's window.
     pub agreement: Option<(u8, u64)>,
     pub block_ack: Option<BlockAck>,
     /// Which access function of the sender it comes from.
@@ -67,19 +67,19 @@ pub struct Ppdu {
     /// 1 at the first try.
     pub attempt: u32,
     pub rate: Rate,
-    /// The duration field: what it sets the NAV of others to, from its end.
+    /// The duration field. It sets the NAV of others, and counts from the end of the PPDU.
     pub nav: Duration,
 }
 
 impl Ppdu {
-    /// What records call it.
+    /// Its name in records.
     pub fn kind(&self) -> AirKind {
         let class = self.payload.map(|payload| payload.class);
         self.step.kind(class, self.to)
     }
 }
 
-/// What goes on the air a SIFS after a frame.
+/// An answer, which goes on the air a SIFS after its frame. Data count as the answer to a CTS.
 #[derive(Clone, Debug)]
 pub struct Response {
     pub step: Step,
@@ -89,7 +89,7 @@ pub struct Response {
     /// Its duration field.
     pub nav: Duration,
     pub block_ack: Option<BlockAck>,
-    /// That of the frames which it acknowledges together.
+    /// Agreement of the frames that it acknowledges together.
     pub agreement: Option<(u8, u64)>,
     /// Handed to the host when this acknowledgement has ended.
     pub deliver: Vec<Arrived>,
@@ -110,7 +110,7 @@ impl Numbers {
     }
 }
 
-/// What a sender does once its transmission has ended.
+/// Next step of a sender whose transmission has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
     Waits(Wake),
@@ -124,7 +124,8 @@ pub enum Sent {
 pub struct Exchange {
     frame: Option<Frame>,
     pub numbers: Numbers,
-    /// Frames of an access category are on the air, or an RTS for them: they stay in its line.
+    /// By EDCA: a batch or its RTS is on the air, or awaits its answer. Its frames stay in their
+    /// line, and `frame` is none.
     batch: bool,
     tries: [u32; MAX_RATES],
     /// For how long it was on the air, its RTS included.
@@ -132,8 +133,9 @@ pub struct Exchange {
     short_retries: u32,
     long_retries: u32,
     awaited: Option<Answer>,
-    /// Which wait for an answer a timeout belongs to.
+    /// Number of the present wait for an answer. A timeout with another number is void.
     generation: u64,
+    /// The one answer that this radio owes. While there is one, its backoffs do not count.
     response: Option<Response>,
     /// Radios that overheard the frame in service and get it when its exchange is over.
     overheard: Vec<(RadioId, Arrived)>,
@@ -168,7 +170,7 @@ impl Exchange {
         self.airtime += lasts;
     }
 
-    /// Rate entry of the frame's try after all but the last `back` that were made.
+    /// Rate entry of the try that follows the first `attempt() - back` tries.
     fn entry(&self, frame: &Frame, back: u32) -> usize {
         let done = self.attempt().saturating_sub(back);
         let mut total = 0;
@@ -181,7 +183,7 @@ impl Exchange {
         frame.rates.len() - 1
     }
 
-    /// How the try goes that an RTS has counted already.
+    /// Rate of the data after a CTS. The RTS has counted their try, so the entry is one back.
     fn try_after_rts(&self) -> Option<Attempts> {
         let frame = self.frame.as_ref()?;
         Some(frame.rates[self.entry(frame, 1)])
@@ -193,6 +195,7 @@ impl Exchange {
         let (to, bytes) = (frame.to, frame.bytes);
         let entry = self.entry(frame, 0);
         let attempts = frame.rates[entry];
+        // The try counts from its RTS on, whether or not a CTS lets the data follow.
         self.tries[entry] += 1;
         if !attempts.rts || !setup.acknowledges(to) {
             return self.data(attempts, setup);
@@ -227,7 +230,7 @@ impl Exchange {
         })
     }
 
-    /// What carries nothing, at the lowest basic rate.
+    /// A frame without payload, at the lowest basic rate.
     pub fn control(&self, step: Step, to: To, bytes: usize, nav: Duration, setup: &Setup) -> Ppdu {
         Ppdu {
             step,
@@ -246,7 +249,7 @@ impl Exchange {
         }
     }
 
-    /// What goes on the air as this answer; none where its frame is gone.
+    /// The PPDU of this answer. None if the frame that a CTS cleared is gone.
     pub fn answer(&self, response: &Response, setup: &Setup) -> Option<Ppdu> {
         let Some(answer) = response.step.answers() else {
             return self.data(self.try_after_rts()?, setup);
@@ -270,6 +273,7 @@ impl Exchange {
                 _ => Sent::Nothing,
             };
         };
+        // With nothing in service nothing can be repeated, so no timeout runs.
         if !up || !(self.batch || self.frame.is_some()) {
             return Sent::Nothing;
         }
@@ -282,13 +286,13 @@ impl Exchange {
         })
     }
 
-    /// From now on frames of an access category are in service, or no more.
+    /// Whether a batch of an access category is in service from now on.
     pub fn serve_batch(&mut self, is_served: bool) {
         self.batch = is_served;
     }
 
-    /// The answer that a timeout of `generation` is about, which nobody awaits from now on; none
-    /// where the timeout was overtaken.
+    /// The answer that did not come by the timeout of `generation`; nobody awaits it any longer.
+    /// None if the timeout is void.
     pub fn overdue(&mut self, generation: u64) -> Option<Answer> {
         let answer = self.awaits(generation)?;
         self.awaited = None;
@@ -309,26 +313,30 @@ impl Exchange {
         if self.awaited != Some(answer) {
             return false;
         }
+        // The timeout stays in the agenda. The new generation makes it void.
         self.awaited = None;
         self.generation += 1;
+        // A CTS shows that RTS get through: failed RTS count from 0 again. The data count long
+        // retries.
         if answer == Answer::Cts {
             self.short_retries = 0;
         }
         true
     }
 
-    /// The answer that a timeout of `generation` is about will not come: whether the frame is given
-    /// up; none where the timeout was overtaken.
+    /// The awaited answer did not come by the timeout of `generation`. Returns whether the frame is
+    /// given up; none if the timeout is void.
     pub fn timeout(&mut self, generation: u64, limits: Option<RetryLimits>) -> Option<bool> {
         self.frame.as_ref()?;
         let answer = self.overdue(generation)?;
+        // `gives_up` adds this failure itself, so it comes before the counts change.
         let over = self.gives_up(answer, limits);
         (self.short_retries, self.long_retries) = self.retries_after(answer);
         Some(over)
     }
 
-    /// Short and long retries once `answer` has not come. Frames above the RTS threshold, which
-    /// are those that RTS protects, count long retries.
+    /// Short and long retries after `answer` did not come. Frames above the RTS threshold have an
+    /// RTS, and their data count long retries (10.3.4.4).
     fn retries_after(&self, answer: Answer) -> (u32, u32) {
         let rates = self.frame.iter().flat_map(|frame| &frame.rates);
         let protected = rates.into_iter().any(|attempts| attempts.rts);
@@ -388,8 +396,8 @@ impl Exchange {
         self.overheard.push((radio, arrived));
     }
 
-    /// Hosts of bystanders get the frame together with its receiver's: what is due at one instant
-    /// costs a driver one system call.
+    /// Hosts of bystanders get the frame together with its receiver's host. A driver can then serve
+    /// all of them with one system call.
     pub fn hand_up_overheard(&mut self, effects: &mut Effects) {
         let overheard = self.overheard.drain(..);
         effects.extend(overheard.map(|(to, arrived)| Effect::HandUp { to, arrived }));
@@ -411,7 +419,9 @@ impl Exchange {
     }
 }
 
-/// How soon a host may learn something, by the transitions above.
+/// How soon a host may learn something, by the transitions above. All results are lower bounds. A
+/// bound that is too early costs a driver a system call; one that is too late would delay an
+/// output.
 impl Exchange {
     /// From the radio's turn on the channel to the first output that can come of it; none if it has
     /// nothing to send.
@@ -428,7 +438,7 @@ impl Exchange {
         };
         let data = setup.params.phy.duration(frame.bytes, attempts.rate);
         let data = setup.timing.acknowledged(Answer::Ack, data, attempts.rate);
-        // By ns-2's rules it may have to start over.
+        // By ns-2's rules a busy medium makes the sender start over.
         let again = self.ahead_of_turn(setup);
         again.map_or(data, |again| data.min(again))
     }
@@ -474,6 +484,7 @@ impl Exchange {
                                 + timing.sifs
                                 + self.ahead_of_answer(setup)
                         }
+                        // An ACK is shorter than a BlockAck, so its time bounds both.
                         Step::Ack | Step::BlockAck => timing.answer(Answer::Ack, ppdu.rate),
                         _ => receiver.ahead_of_answer(setup),
                     }
@@ -488,6 +499,8 @@ impl Exchange {
             timing.timeout(answer, ppdu.rate) + after
         });
         let both = answered.into_iter().chain(unanswered);
+        // The answer may be lost, so the timeout counts as well. Without either, no host learns of
+        // it.
         both.min().unwrap_or(Duration::MAX)
     }
 }
@@ -496,7 +509,7 @@ impl Exchange {
 pub fn ahead_of(frame: &Frame, attempts: Attempts, setup: &Setup) -> Duration {
     let acknowledged = setup.acknowledges(frame.to);
     if attempts.rts && acknowledged {
-        // With no CTS by then, the sender may give up.
+        // The sender may give up a slot after the CTS was due, before any data.
         return setup.timing.cleared(attempts.rate);
     }
     let data = setup.params.phy.duration(frame.bytes, attempts.rate);

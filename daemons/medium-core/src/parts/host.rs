@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The host's side of a radio: what it costs the host to send and to receive, the interface queue,
-//! the card's buffers, received frames.
+//! The host's side of a radio: the costs of sending and receiving, the interface queue, the card's
+//! buffers and received frames.
 //!
-//! A frame to be sent is made ready by the host, one at a time; it waits in the interface queue,
-//! where it may find no room; the host copies it into a free buffer of the card; it is in service.
+//! The host makes frames ready, one at a time. A frame then waits in the interface queue, if that
+//! has room. The host copies it into a free buffer of the card, from which it comes into service.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -70,7 +70,7 @@ pub struct Arrived {
     pub held: bool,
 }
 
-/// What became of a frame that was queued.
+/// Fate of a frame on its way into the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queued {
     Waits,
@@ -80,7 +80,7 @@ pub enum Queued {
     Refused,
 }
 
-/// What becomes of a received frame.
+/// Fate of a received frame at the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Received {
     /// The host has it.
@@ -104,13 +104,14 @@ pub struct Host {
     ring: VecDeque<Frame>,
     /// The frame that is being copied into a buffer of the card.
     loading: Option<Frame>,
-    /// Which of the frames to be sent an event is for: those of before it went off are gone.
+    /// Generation of the frames to be sent. An event of an earlier one is void, as its frame was
+    /// lost when the radio went off.
     sending_generation: u64,
     /// Received frames whose acknowledgement is on the air.
     acknowledging: Vec<Arrived>,
     /// Received frames that wait for the host.
     received: VecDeque<Arrived>,
-    /// Which of its fetches an event is for.
+    /// Number of the present fetch. An event with another number is void.
     fetch_generation: u64,
 }
 
@@ -122,9 +123,10 @@ impl Host {
         self.preparing.len() + self.queue.len() + self.urgent.len() + in_card + beacon
     }
 
-    /// Let the host make a frame ready; it is done with it after what is returned, if it was idle.
+    /// Let the host make a frame ready. Returns the event of its end, if the host was idle.
     pub fn prepare(&mut self, frame: Frame, now: Instant, limits: &Limits) -> Option<Wake> {
         self.preparing.push_back(frame);
+        // The host is at an earlier frame. The end of that one starts the next.
         if self.preparing.len() > 1 {
             return None;
         }
@@ -165,13 +167,15 @@ impl Host {
         limits.queue_packets.saturating_sub(queued)
     }
 
-    /// How long after the frame that is being made ready one finds no room in the interface queue,
-    /// if none leaves it until then; none where all find room.
+    /// Time from the end of the present preparation to the first frame that finds the queue full,
+    /// if none leaves it before. None if all find room.
     pub fn refuses_after(&self, limits: &Limits) -> Option<Duration> {
         let room = self.room(limits);
         if self.preparing.len() <= room {
             return None;
         }
+        // Frame 0 is the present one. Frames 0 to `room` - 1 fill the queue and frame `room` is
+        // refused, so the preparations of frames 1 to `room` pass.
         let before = self.preparing.iter().take(room + 1).skip(1);
         let each = before.map(|frame| limits.nic.tx.of(frame.bytes));
         Some(each.fold(Duration::ZERO, |sum, one| sum + one))
@@ -193,6 +197,7 @@ impl Host {
         } else {
             self.queue.push_back(frame);
         }
+        // A copy that takes no time is made at once. Otherwise `load` makes it.
         if !limits.loads() {
             self.fill_ring(limits);
         }
@@ -209,6 +214,8 @@ impl Host {
         if let Some(beacon) = self.beacon.take() {
             return Some(beacon);
         }
+        // Only a frame in a buffer of the card can go. If copies take time, the queue is not in
+        // reach.
         if limits.loads() {
             return self.ring.pop_front();
         }
@@ -222,6 +229,7 @@ impl Host {
     }
 
     fn fill_ring(&mut self, limits: &Limits) {
+        // One buffer belongs to the frame in service.
         while self.ring.len() + 1 < limits.buffers_of_card() {
             let Some(frame) = self.next_queued() else {
                 return;
@@ -254,9 +262,10 @@ impl Host {
         }
     }
 
-    /// The radio went off: all frames that wait to be sent will not be, in the order in which they
-    /// would have been, and the host gets no received one.
+    /// The radio went off. Waiting frames are lost in the order in which they would have gone, and
+    /// the host gets no received frame.
     pub fn abandon(&mut self, in_service: Option<Frame>, effects: &mut Effects) {
+        // New generations make void what is under way: a fetch, a copy, a preparation.
         self.fetch_generation += 1;
         let received = self.received.drain(..);
         effects.extend(received.map(|arrived| Effect::Release(arrived.frame)));
@@ -297,10 +306,12 @@ impl Host {
             return Received::Taken;
         }
         let most = limits.nic.rx_buffer_packets;
+        // The frame that the host fetches now keeps its buffer until the fetch is over.
         if most > 0 && self.received.len() >= most {
             return Received::Lost;
         }
         self.received.push_back(arrived);
+        // A host at work begins this frame by itself, in `served`.
         Received::Waits(if self.received.len() == 1 {
             self.fetch(now, limits)
         } else {

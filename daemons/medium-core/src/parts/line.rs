@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What waits in an access category, by receiver and TID, and how it is put together: A-MPDUs,
-//! retries in a window that moves only past what was acknowledged or abandoned, requests for a
-//! BlockAck (IEEE 802.11-2020 10.25, 10.12).
+//! The queue of an access category, by receiver and TID. It builds A-MPDUs, repeats frames and asks
+//! for a BlockAck (IEEE 802.11-2020 10.25, 10.12). A window moves only past frames that were
+//! acknowledged or abandoned.
 //!
-//! Receivers take turns. Frames that are on the air stay in their line until they are done.
+//! Receivers take turns. Frames on the air stay in their line until they are done.
+//!
+//! Two invariants hold in every flow. Frames that a batch has numbered come before all others. A
+//! batch on the air is a prefix of its flow, so `conclude`, `settle` and `fail` count from the
+//! front.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -18,13 +22,14 @@ use crate::phy::DELIMITER_BYTES;
 use crate::timing::{Answer, BLOCK_ACK_REQUEST_BYTES};
 use crate::{Attempts, Class, Frame, FrameId, Outcome, RadioId, To, MAX_RATES};
 
-/// How often a request goes where the kernel's rate table has the limits.
+/// How often the sender asks for a BlockAck, if the kernel's rate table has the retry limits.
 const SHORT_RETRY_LIMIT: u32 = 7;
-/// aPPDUMaxTime of VHT and HE (tables 21-29, 27-54), and what an HT frame's L-SIG can say.
+/// aPPDUMaxTime of VHT and HE (tables 21-29, 27-54), and the longest time that the L-SIG of an HT
+/// frame can express.
 const LONGEST_PPDU: Duration = Duration::from_micros(5484);
 const WORD_BYTES: usize = 4;
 
-/// What shares a window.
+/// A unit that shares a window, and has a turn of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Key {
     /// Frames that go alone, in their order.
@@ -36,9 +41,10 @@ enum Key {
 #[derive(Clone, Debug)]
 struct Mpdu {
     frame: Frame,
-    /// Its place among all frames, and data frames, of its radio; 0 before its first try.
+    /// Its place among all frames, and data frames, of its radio. Both are 0 until a batch first
+    /// takes it: `numbers.frame > 0` marks frames that may be on the air.
     numbers: Numbers,
-    /// In its agreement, once it was tried.
+    /// In its agreement, from its first batch on. 64 bits never wrap, unlike the standard's 12.
     sequence: Option<u64>,
     tries: [u32; MAX_RATES],
     airtime: Duration,
@@ -47,11 +53,11 @@ struct Mpdu {
     long_retries: u32,
 }
 
-/// Whether the receiver has to be asked what it has.
+/// Whether the sender must send a BlockAckReq next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Request {
     No,
-    /// So many times in vain.
+    /// After so many requests without an answer.
     Due(u32),
 }
 
@@ -60,7 +66,7 @@ enum Request {
 pub struct AggregateLimits {
     pub window: usize,
     pub octets: usize,
-    /// From the start of one frame to that of the next at least.
+    /// Least distance from the start of one frame to that of the next (10.12.3).
     pub spacing_bytes: usize,
 }
 
@@ -75,14 +81,15 @@ fn subframe_bytes(bytes: usize, spacing_bytes: usize) -> usize {
 #[derive(Debug)]
 struct Flow {
     key: Key,
-    /// Those that have a sequence number come first.
+    /// Frames that a batch has numbered come first, in ascending order.
     mpdus: VecDeque<Mpdu>,
+    /// Sequence number of the next frame that gets one.
     next: u64,
     request: Request,
 }
 
 impl Mpdu {
-    /// Entry of its rates for the next try.
+    /// Index of the rate entry for the next try.
     fn entry(&self) -> usize {
         let made: u32 = self.tries.iter().sum();
         let mut total = 0;
@@ -91,6 +98,8 @@ impl Mpdu {
             total += attempts.tries;
             total <= made
         });
+        // The standard's limits may allow more tries than the table has. Then its last entry
+        // repeats.
         entry.count().min(self.frame.rates.len() - 1)
     }
 
@@ -105,6 +114,8 @@ impl Mpdu {
             Some(limits) => self.short_retries >= limits.short || self.long_retries >= limits.long,
             None => {
                 let allowed: u32 = self.frame.rates.iter().map(|entry| entry.tries).sum();
+                // By the kernel's limits only tries count. `u32::MAX` is how `fail` gives a frame
+                // up before that.
                 self.short_retries == u32::MAX || self.tries.iter().sum::<u32>() >= allowed
             }
         }
@@ -121,8 +132,10 @@ impl Mpdu {
 }
 
 impl Flow {
-    /// What asks the receiver for a BlockAck, at the rate of the frames.
+    /// The BlockAckReq of this flow.
     fn ask(&self, at: usize, to: RadioId, tid: u8, setup: &Setup) -> Option<Batch> {
+        // The flow may be empty: after its last frame was abandoned, a request still moves the
+        // receiver's window.
         let rate = match self.mpdus.front() {
             Some(mpdu) => mpdu.frame.rates[mpdu.entry()].rate,
             None => setup.params.phy.basic_rate,
@@ -145,7 +158,7 @@ impl Flow {
         })
     }
 
-    /// The first frame, and as many with it as may go.
+    /// The first frame, and as many more as may go with it.
     fn collect(
         &mut self,
         at: usize,
@@ -168,10 +181,12 @@ impl Flow {
             tid: None,
             start: 0,
             attempts,
+            // A frame that goes alone: `duration` adds the delimiter that its VHT or HE PSDU has.
             bytes: head.frame.bytes,
             lasts: setup.params.phy.duration(head.frame.bytes, attempts.rate),
             answer: acknowledged.then_some(Answer::Ack),
         };
+        // Without acknowledgements (`no_ack`) no window can move, so frames stay out of agreements.
         if let (Key::Agreement(_, tid), true) = (self.key, acknowledged) {
             batch.tid = Some(tid);
             batch.start = self.start();
@@ -179,6 +194,8 @@ impl Flow {
         if let Some(limits) = limits.filter(|_| batch.tid.is_some()) {
             self.extend(&mut batch, time, &limits, setup);
         }
+        // Numbers are given when the size of the batch is final. A repeat keeps its own, by which
+        // the receiver knows it as one (10.3.2.14).
         let tried = self.tried();
         for mpdu in self.mpdus.iter_mut().take(batch.frames).skip(tried) {
             numbers.count(mpdu.frame.class);
@@ -188,12 +205,13 @@ impl Flow {
                 self.next += 1;
             }
         }
+        // The threshold is compared with the whole PSDU.
         attempts.rts = acknowledged && (attempts.rts || setup.protects(batch.bytes));
         batch.attempts = attempts;
         Some(batch)
     }
 
-    /// Further frames, while all limits allow.
+    /// Add further frames, as long as all limits allow.
     fn extend(
         &self,
         batch: &mut Batch,
@@ -202,18 +220,23 @@ impl Flow {
         setup: &Setup,
     ) {
         let rate = batch.attempts.rate;
+        // The first sequence number beyond the window.
         let last = batch.start + limits.window as u64;
         let mut octets = 0;
+        // The sequence number that the next frame without one would get.
         let mut fresh = self.next;
         for (at, mpdu) in self.mpdus.iter().enumerate() {
             let sequence = mpdu.sequence.unwrap_or(fresh);
             fresh = fresh.max(sequence + 1);
+            // The PSDU ends with this frame, so its padding is left out. `octets` includes it for
+            // the next one.
             let bytes = octets + DELIMITER_BYTES + mpdu.frame.bytes;
             octets += subframe_bytes(mpdu.frame.bytes, limits.spacing_bytes);
             if at == 0 {
                 continue;
             }
-            // One rate for the whole PSDU: where rate control tries another, it learns of that one.
+            // A PSDU has one rate. A frame with which rate control tries another rate heads a PSDU
+            // of its own.
             if mpdu.frame.rates[mpdu.entry()].rate != rate {
                 return;
             }
@@ -224,7 +247,10 @@ impl Flow {
                 answer: Some(Answer::BlockAck),
                 ..batch.clone()
             };
+            // The TXOP must hold the answer too, and an RTS and CTS in front.
             let is_late = time.is_some_and(|time| longer.whole(setup) > time);
+            // Stop at the first frame that does not fit. A shorter one behind it must not overtake
+            // it, as a batch is a prefix of its flow.
             if sequence >= last || bytes > limits.octets || longer.lasts > LONGEST_PPDU || is_late {
                 return;
             }
@@ -236,24 +262,24 @@ impl Flow {
         !self.mpdus.is_empty() || matches!(self.request, Request::Due(_))
     }
 
-    /// Frames that were tried before.
+    /// How many frames batches have numbered.
     fn tried(&self) -> usize {
         let tried = self.mpdus.iter();
         tried.take_while(|mpdu| mpdu.numbers.frame > 0).count()
     }
 
-    /// The first sequence number that counts still.
+    /// Start of the sender's window: its oldest frame that is not done.
     fn start(&self) -> u64 {
         let first = self.mpdus.front().and_then(|mpdu| mpdu.sequence);
         first.unwrap_or(self.next)
     }
 }
 
-/// What goes on the air at a turn.
+/// What one turn sends: a frame, an A-MPDU or a BlockAckReq.
 #[derive(Clone, Debug)]
 pub struct Batch {
     flow: usize,
-    /// Of the flow, from its first on; 0 for a request.
+    /// How many of the flow's first frames it carries. 0 marks a request.
     frames: usize,
     pub to: To,
     pub tid: Option<u8>,
@@ -276,7 +302,7 @@ impl Batch {
         self.frames > 1
     }
 
-    /// The same from the start of its RTS on, if it has one.
+    /// From the start of its RTS, or of itself if it has none, to the end of its answer.
     fn whole(&self, setup: &Setup) -> Duration {
         let (timing, rate) = (&setup.timing, self.attempts.rate);
         let is_protected = self.attempts.rts || setup.protects(self.bytes);
@@ -299,7 +325,7 @@ impl Batch {
 #[derive(Default)]
 pub struct Line {
     flows: Vec<Flow>,
-    /// Those with work, the next one first.
+    /// Flows with work, the next one first.
     turns: VecDeque<usize>,
     waiting: usize,
 }
@@ -313,7 +339,7 @@ impl Line {
         !self.turns.is_empty()
     }
 
-    /// A frame to be sent, before all that were not tried yet where it is `urgent`.
+    /// Queue a frame. An `urgent` one goes before all frames that no batch has numbered.
     pub fn push(&mut self, frame: Frame, aggregates: bool, urgent: bool) {
         let key = match (frame.to, frame.tid) {
             (To::Radio(to), Some(tid)) if aggregates => Key::Agreement(to, tid),
@@ -329,6 +355,8 @@ impl Line {
             short_retries: 0,
             long_retries: 0,
         };
+        // Never before a numbered frame: that would break the order of sequence numbers, and the
+        // prefix that is on the air.
         let place = match urgent {
             true => self.flows[flow].tried(),
             false => self.flows[flow].mpdus.len(),
@@ -344,7 +372,8 @@ impl Line {
         }
     }
 
-    /// The last frame that was not tried yet leaves.
+    /// Drop a frame that no batch has numbered: the last one of the newest flow that ends with such
+    /// a frame. Routing frames stay.
     pub fn push_out(&mut self) -> Option<FrameId> {
         let flow = self.flows.iter_mut().rev();
         let mut loaded = flow.filter(|flow| {
@@ -357,7 +386,7 @@ impl Line {
         Some(loser.frame.id)
     }
 
-    /// A beacon that waits, and was not tried yet, leaves.
+    /// Drop a waiting beacon that no batch has numbered.
     pub fn take_untried_beacon(&mut self) -> Option<FrameId> {
         let alone = self.flow(Key::Alone);
         let mpdus = &mut self.flows[alone].mpdus;
@@ -388,8 +417,8 @@ impl Line {
         self.turns.retain(|flow| flows[*flow].has_work());
     }
 
-    /// What goes on the air next, and fits into `time` with its answer; a frame that is the first
-    /// of its TXOP goes alone if it does not (10.23.2.9).
+    /// The next batch, if it fits into `time` with its answer. The first frame of a TXOP may exceed
+    /// the limit if it goes alone (10.23.2.9).
     pub fn next(
         &mut self,
         numbers: &mut Numbers,
@@ -399,6 +428,7 @@ impl Line {
     ) -> Option<Batch> {
         let at = *self.turns.front()?;
         let flow = &mut self.flows[at];
+        // A request goes before data: only its answer shows which frames must be repeated.
         let batch = match (flow.key, flow.request) {
             (Key::Agreement(to, tid), Request::Due(_)) => flow.ask(at, to, tid, setup)?,
             _ => flow.collect(at, numbers, time, setup)?,
@@ -407,7 +437,7 @@ impl Line {
         (fits || is_first && !batch.is_aggregate()).then_some(batch)
     }
 
-    /// The frames of a batch that is on the air for the first time or again.
+    /// The frames of a batch, as they go on the air.
     pub fn carried(&self, batch: &Batch, setup: &Setup) -> Vec<Subframe> {
         let flow = &self.flows[batch.flow];
         let mut offset = 0;
@@ -438,7 +468,7 @@ impl Line {
         frames.map(subframe).collect()
     }
 
-    /// The frames of a batch are tried: at this entry of their rates.
+    /// Count a try of each frame of a batch, at its present rate entry.
     pub fn try_once(&mut self, batch: &Batch) {
         let flow = &mut self.flows[batch.flow];
         for mpdu in flow.mpdus.iter_mut().take(batch.frames) {
@@ -447,7 +477,7 @@ impl Line {
         }
     }
 
-    /// A batch, or its RTS, was on the air for so long: each frame for its share.
+    /// Charge the air time of a batch, or of its RTS, to its frames in equal shares.
     pub fn spend(&mut self, batch: &Batch, lasts: Duration) {
         let flow = &mut self.flows[batch.flow];
         let frames = batch.frames.max(1) as u64;
@@ -464,9 +494,8 @@ impl Line {
         Some(finished)
     }
 
-    /// A BlockAck has come: frames that it covers are done, and of those of the batch that it does
-    /// not cover the ones that have been tried often enough.
-    /// Returns how many of the batch are tried again.
+    /// Apply a BlockAck. Frames that it covers are done, as are uncovered frames at their retry
+    /// limit. Returns how many frames of the batch go again.
     pub fn settle(
         &mut self,
         batch: &Batch,
@@ -475,6 +504,8 @@ impl Line {
         mut done: impl FnMut(Finished),
     ) -> usize {
         let flow = &mut self.flows[batch.flow];
+        // All numbered frames, not the batch alone: the answer to a request is about frames of
+        // earlier batches.
         let tried = flow.tried();
         let mut left = VecDeque::with_capacity(tried);
         let (mut abandoned, mut again) = (false, 0);
@@ -482,6 +513,7 @@ impl Line {
             let covered = mpdu
                 .sequence
                 .is_some_and(|sequence| block_ack.covers(sequence));
+            // Frames behind the batch were not on the air this time, so they have not failed.
             if !covered && at < batch.frames {
                 mpdu.fails(batch.attempts.rts);
             }
@@ -499,6 +531,8 @@ impl Line {
         while let Some(mpdu) = left.pop_back() {
             flow.mpdus.push_front(mpdu);
         }
+        // The receiver still waits for an abandoned frame. A request moves its window past the gap
+        // (10.25.6.6.3).
         flow.request = if abandoned {
             Request::Due(0)
         } else {
@@ -508,7 +542,7 @@ impl Line {
         again
     }
 
-    /// The answer to a batch, or to its RTS, has not come. Frames that are given up are done.
+    /// No answer came to a batch or to its RTS. Frames at their retry limit are done.
     pub fn fail(
         &mut self,
         batch: &Batch,
@@ -522,31 +556,37 @@ impl Line {
         if let Request::Due(asked) = &mut flow.request {
             *asked += 1;
             let most = limits.map_or(SHORT_RETRY_LIMIT, |limits| limits.short);
+            // The flow keeps its turn, so the request goes again after the backoff.
             if *asked < most {
                 return;
             }
-            // Nobody is there: what it was to say something of is given up, and the receiver waits
-            // no longer than its reorder buffer does.
+            // The receiver does not answer. Give up all frames whose fate only its answer could
+            // show. The receiver waits for them only until its reorder timeout.
             flow.request = Request::No;
             frames = flow.tried();
             for mpdu in flow.mpdus.iter_mut().take(frames) {
                 mpdu.short_retries = u32::MAX;
             }
         } else {
+            // An RTS without CTS is a short retry, since the data did not go. Data after a CTS
+            // count as long (10.3.4.4).
             let long = missing != Answer::Cts && batch.attempts.rts;
             for mpdu in flow.mpdus.iter_mut().take(frames) {
                 mpdu.fails(long);
             }
             if missing == Answer::BlockAck {
-                // Some may have come: the request's answer tells.
+                // Some frames may have arrived. Only the answer to a request shows which, so none
+                // is given up before it.
                 flow.request = Request::Due(0);
                 return;
             }
         }
+        // `kept` has the frames in reverse, and the second loop reverses them back.
         let mut kept = VecDeque::new();
         for mpdu in flow.mpdus.drain(..frames) {
             if mpdu.is_given_up(limits) {
                 self.waiting -= 1;
+                // No further request to a receiver that has answered none.
                 if mpdu.sequence.is_some() && !asked {
                     flow.request = Request::Due(0);
                 }
@@ -558,13 +598,15 @@ impl Line {
         for mpdu in kept {
             flow.mpdus.push_front(mpdu);
         }
+        // No `rotate`: a failed flow keeps its turn, and goes again before other receivers.
         self.drop_idle();
     }
 
-    /// The radio goes off: what waits is lost, in its order.
+    /// The radio goes off. Waiting frames are lost, in their order.
     pub fn abandon(&mut self, mut lost: impl FnMut(FrameId)) {
         for flow in &mut self.flows {
             flow.request = Request::No;
+            // `next` counts on, so the receiver does not take later frames for repeats.
             flow.mpdus.drain(..).for_each(|mpdu| lost(mpdu.frame.id));
         }
         self.turns.clear();

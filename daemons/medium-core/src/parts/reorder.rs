@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The recipient's side of a block ack agreement: what came, and in which order the host gets it
-//! (IEEE 802.11-2020 10.25.6).
+//! The recipient's side of a block ack agreement: the frames that came, and the order in which the
+//! host gets them (IEEE 802.11-2020 10.25.6).
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -12,10 +12,10 @@ use super::Arrived;
 /// Most frames that an agreement has outstanding: HE's window (9.4.1.13).
 pub const LARGEST_WINDOW: usize = 256;
 
-/// What a BlockAck says.
+/// Content of a BlockAck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockAck {
-    /// Everything before was received, or its sender does without.
+    /// Each frame before it was received, or the window has moved past it.
     start: u64,
     /// From there on.
     bitmap: [u64; LARGEST_WINDOW / 64],
@@ -35,6 +35,7 @@ impl BlockAck {
     /// Whether the frame of this sequence number needs not be sent again.
     pub fn covers(&self, sequence: u64) -> bool {
         let Some(at) = sequence.checked_sub(self.start) else {
+            // The window has moved past it: a repeat would be dropped.
             return true;
         };
         let word = self.bitmap.get((at / 64) as usize);
@@ -47,11 +48,11 @@ impl BlockAck {
 struct Waiting {
     arrived: Arrived,
     since: Instant,
-    /// The host will not get it.
+    /// An error above the MAC took it. It counts as received, but the host does not get it.
     lost: bool,
 }
 
-/// What a received frame means.
+/// Whether a received frame is new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
     New,
@@ -63,9 +64,10 @@ pub enum Arrival {
 #[derive(Debug)]
 pub struct Reorder {
     window: usize,
-    /// WinStartB: the first one that is missing.
+    /// WinStartB: the first frame that is missing. 64 bits never wrap, unlike the standard's 12.
     start: u64,
-    /// From `start` on.
+    /// Frames from `start` on, at most `window`. Between calls its first place is vacant, as
+    /// `start` is missing.
     buffer: VecDeque<Option<Waiting>>,
     released: Vec<Arrived>,
 }
@@ -96,9 +98,11 @@ impl Reorder {
     ) -> Arrival {
         let last = self.start + self.window as u64 - 1;
         if sequence > last {
-            // The sender has given up what is missing before its window (10.25.6.6.2).
+            // The sender has given up frames missing before its window (10.25.6.6.2). This frame
+            // becomes the last of the new window.
             self.move_to(sequence + 1 - self.window as u64);
         }
+        // A frame before `start` counts as a repeat, whether it came or not.
         if self.has(sequence) {
             return Arrival::Repeat;
         }
@@ -115,7 +119,7 @@ impl Reorder {
         Arrival::New
     }
 
-    /// The sender does without what is missing before `start` (10.25.6.6.3).
+    /// The sender has given up the frames missing before `start` (10.25.6.6.3).
     pub fn move_to(&mut self, start: u64) {
         while self.start < start {
             let first = self.buffer.pop_front().flatten();
@@ -125,15 +129,16 @@ impl Reorder {
         self.release();
     }
 
-    /// What has waited since `since` or longer waits no more.
+    /// Frames that came at `since` or earlier wait no longer.
     pub fn expire(&mut self, since: Instant) {
         let old = |waiting: &Option<Waiting>| waiting.is_some_and(|waiting| waiting.since <= since);
+        // All before the last old frame goes too, also newer frames: the host gets them in order.
         if let Some(last) = self.buffer.iter().rposition(old) {
             self.move_to(self.start + last as u64 + 1);
         }
     }
 
-    /// All that nothing is missing before.
+    /// Release the first frames, up to the next gap.
     fn release(&mut self) {
         while let Some(Some(first)) = self.buffer.front().copied() {
             self.buffer.pop_front();
@@ -147,9 +152,11 @@ impl Reorder {
         self.released.extend(wanted.map(|waiting| waiting.arrived));
     }
 
-    /// What the host may have now; what still waits is held from now on, and `hold` gets each that
-    /// was not before.
+    /// Frames that the host may have now. Frames that still wait are held from now on, and `hold`
+    /// gets each of them once.
     pub fn take_released(&mut self, mut hold: impl FnMut(&Arrived)) -> Vec<Arrived> {
+        // The BlockAck lets the sender finish frames that still wait here. A hold keeps such a
+        // frame alive beyond its status.
         let waiting = self.buffer.iter_mut().flatten();
         for waiting in waiting.filter(|waiting| !waiting.arrived.held && !waiting.lost) {
             waiting.arrived.held = true;
@@ -158,10 +165,11 @@ impl Reorder {
         core::mem::take(&mut self.released)
     }
 
-    /// What its BlockAck says now.
+    /// The BlockAck of the present state.
     pub fn block_ack(&self) -> BlockAck {
         let mut bitmap = [0; LARGEST_WINDOW / 64];
         for (at, waiting) in self.buffer.iter().enumerate() {
+            // The window has at most 256 frames, so the place is within the bitmap.
             bitmap[at / 64] |= u64::from(waiting.is_some()) << (at % 64);
         }
         BlockAck {
@@ -170,8 +178,10 @@ impl Reorder {
         }
     }
 
-    /// The radio goes off: its host gets nothing of what waits. Returns what was held.
+    /// The radio goes off, and its host gets none of the waiting frames. Returns those that were
+    /// held.
     pub fn forget(&mut self) -> impl Iterator<Item = Arrived> + '_ {
+        // If the sender repeats one of them later, it counts as a repeat.
         self.start += self.buffer.len() as u64;
         let held = self.buffer.drain(..).flatten();
         held.map(|waiting| waiting.arrived)

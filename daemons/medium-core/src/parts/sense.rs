@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What a radio knows of the medium beyond what it senses at the moment: since when it is idle, for
-//! how long it is reserved, whether the last frame had errors. All its access functions go by it.
+//! Carrier sense beyond the signals of the moment: since when the medium is idle, how long the NAV
+//! reserves it, and whether the last frame had errors. All access functions of a radio share it.
 
 use hoplab_base::{Duration, Instant};
 
@@ -9,6 +9,7 @@ use crate::timing::Timing;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CarrierSense {
     nav_until: Instant,
+    /// Start of the present idle period, or of the last one while a signal is there.
     idle_from: Instant,
     /// The last frame had errors: EIFS comes next (10.3.2.3.7).
     errors: bool,
@@ -20,7 +21,7 @@ impl CarrierSense {
         self.nav_until = self.nav_until.max(until);
     }
 
-    /// It is another medium from now on, of which nothing is known.
+    /// The radio is on another medium from now on, and knows nothing of it.
     pub fn forget_nav(&mut self) {
         self.nav_until = Instant::ZERO;
     }
@@ -38,24 +39,27 @@ impl CarrierSense {
         self.errors = errors;
     }
 
-    /// The interframe space that comes next, for a function whose own is `ifs`: after an error
-    /// EIFS, which for an access category is longer than `ifs` by as much as it is than DIFS
-    /// (10.3.2.3.7).
+    /// The interframe space that comes next, for a function whose own is `ifs`. After an error it
+    /// is EIFS for DCF, and EIFS - DIFS + AIFS for a category (10.3.2.3.7).
     pub fn space(&self, ifs: Duration, timing: &Timing) -> Duration {
         if self.errors {
+            // The difference is SIFS + ACK: the time of an answer to the frame that was not
+            // understood.
             timing.eifs - timing.difs + ifs
         } else {
             ifs
         }
     }
 
-    /// Since when it is idle by physical and virtual carrier sense, if neither finds it busy.
+    /// Start of the idle time by physical and virtual carrier sense. It lies in the future while
+    /// the NAV counts, so a count can begin before the NAV ends.
     pub fn idle_from(&self) -> Instant {
         self.idle_from.max(self.nav_until)
     }
 
     /// Whether it has been idle for `space`, if it is not sensed busy.
     pub fn was_idle_for(&self, space: Duration, now: Instant) -> bool {
+        // The NAV must have ended. The idle time itself is that of physical carrier sense.
         !self.nav_counts(now) && now >= self.idle_from + space
     }
 }

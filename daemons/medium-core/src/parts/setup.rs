@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What all radios of a channel go by, worked out once.
+//! Rules and times of all radios of a channel, computed once.
 
 use hoplab_base::Duration;
 
@@ -101,7 +101,7 @@ impl Setup {
         aggregation.map_or(1, |aggregation| aggregation.window)
     }
 
-    /// What an A-MPDU at this rate may hold; none where frames go alone.
+    /// Limits of an A-MPDU at this rate. None if frames go alone.
     pub fn limits(&self, rate: Rate) -> Option<AggregateLimits> {
         let aggregation = self.params.edca?.aggregation?;
         let octets = match rate.modulation() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What a radio sends or hears: signals, interference, the frame that it receives. Which frame that
-//! is, [`crate::Rules`] say.
+//! The signals at a radio: what it sends, what it hears and the frame that it receives.
+//! [`crate::Rules`] decide which frame that is.
 
 use alloc::vec::Vec;
 
@@ -13,14 +13,15 @@ use crate::phy::DELIMITER_BYTES;
 use crate::space::{from_db, to_db, Neighbour};
 use crate::{ErrorTable, Fate, Params, Phy, Rate, Reception as Model};
 
-/// How receivers hear, worked out once.
+/// Thresholds and noise of all receivers, computed once.
 #[derive(Clone, Debug)]
 pub struct Hearing {
     model: Model,
     table: ErrorTable,
     rx_threshold_dbm: f64,
     cs_threshold_dbm: f64,
-    /// Power from which on the sum of signals makes the channel busy, where it does.
+    /// Least sum of signals that makes the channel busy. None by DCF, where each signal counts
+    /// alone.
     cs_sum_mw: Option<f64>,
     pub capture_ratio: f64,
     pub capture_later: bool,
@@ -97,18 +98,20 @@ pub struct Reception {
     pub tx: usize,
     pub mw: f64,
     pub rate: Rate,
+    /// When the receiver locked. By ns-2's rules it may stay locked on a later frame.
     pub began: Instant,
-    /// When its frame began, and ends.
+    /// When the frame that it is locked on began, and ends.
     begins: Instant,
     pub ends: Instant,
     interference_mw: f64,
-    /// Of an A-MPDU the interference from each instant on at which it changed; else empty.
+    /// Of an A-MPDU: when the interference changed, and to what. Each of its frames is judged at
+    /// the end, over its own stretch. Else empty.
     course: Vec<(Instant, f64)>,
     pub aggregate: bool,
     /// What has already spoiled it.
     pub spoiled: Option<Fate>,
-    /// Up to when `log_success` counts, and the logarithm of the probability that all bits until
-    /// then are right (reception by error rate).
+    /// By error rate: all bits up to `counted` are right with a probability whose logarithm is
+    /// `log_success`.
     counted: Instant,
     log_success: f64,
     /// Strongest interference so far, for the records.
@@ -175,12 +178,14 @@ pub struct Ended {
 pub struct Transceiver {
     /// What it sends.
     sending: Option<usize>,
-    /// How many signals are there that make the channel busy.
+    /// How many signals make the channel busy, each by itself.
     sensed: u32,
-    /// They are there together.
+    /// All signals together make the channel busy (EDCA only).
     senses_sum: bool,
+    /// Every signal at the radio, the one that it receives included.
     air: Vec<Signal>,
     reception: Option<Reception>,
+    /// A stream for each purpose: more draws from one do not shift the other.
     fading: Stream,
     errors: Stream,
 }
@@ -227,7 +232,8 @@ impl Transceiver {
 
     pub fn begin_sending(&mut self, tx: usize) {
         self.sending = Some(tx);
-        // A radio that transmits is deaf (half duplex).
+        // A radio that transmits is deaf (half duplex). The first cause counts, so an earlier one
+        // stays.
         if let Some(reception) = &mut self.reception {
             reception.spoiled.get_or_insert(Fate::Deaf);
         }
@@ -255,7 +261,7 @@ impl Transceiver {
         self.reception = Some(reception);
     }
 
-    /// The radio goes off.
+    /// What it receives is lost for this reason, whatever has spoiled it before.
     pub fn spoil(&mut self, fate: Fate) {
         if let Some(reception) = &mut self.reception {
             reception.spoiled = Some(fate);
@@ -284,11 +290,13 @@ impl Transceiver {
         self.sensed += 1;
     }
 
-    /// By error rate: the bits that have come in since the interference last changed.
+    /// By error rate: count the bits since the interference last changed. Call it before each
+    /// change, as all these bits are counted at the present ratio.
     pub fn count_bits(&mut self, now: Instant, phy: &Phy, hearing: &Hearing) {
         let Some(reception) = &mut self.reception else {
             return;
         };
+        // An A-MPDU keeps the course of the interference instead.
         if hearing.model != Model::ErrorRate || reception.aggregate {
             return;
         }
@@ -296,6 +304,7 @@ impl Transceiver {
         let sinr = reception.mw / (reception.interference_mw + noise_mw);
         let (rate, counted) = (reception.rate, reception.counted);
         let body = reception.begins + phy.preamble(rate);
+        // The stretch may contain the end of the header, which has its own rate.
         let parts = [
             (counted, now.min(body), phy.header_rate(rate)),
             (counted.max(body), now, rate),
@@ -303,6 +312,8 @@ impl Transceiver {
         for (from, to, rate) in parts {
             if to > from {
                 let bits = to.since(from).as_nanos() as f64 / 1000.0 * rate.mbps();
+                // A sum of logarithms does not underflow, and `log1p` keeps the digits of tiny
+                // error rates.
                 reception.log_success += bits * libm::log1p(-bit_error_rate(rate, sinr));
             }
         }
@@ -316,8 +327,8 @@ impl Transceiver {
         found.map_or(Fate::Weak, |at| self.air.remove(at).cause)
     }
 
-    /// What became of `tx` if it was received; `cut` is whether it broke off, and `subframes` are
-    /// those frames of an A-MPDU that the radio looks at.
+    /// Fate of `tx`, if the radio was receiving it. `cut` is whether it broke off. `subframes` are
+    /// the frames of an A-MPDU that the radio looks at.
     pub fn end_reception(
         &mut self,
         tx: usize,
@@ -334,6 +345,8 @@ impl Transceiver {
             fate = Fate::Off;
         } else if reception.aggregate && fate == Fate::Delivered {
             fates = self.fates_of_frames(&reception, subframes, setup);
+            // One good frame is enough: the PPDU then counts as received, sets the NAV and ends
+            // EIFS.
             let delivered = fates.contains(&Fate::Delivered);
             fate = if delivered { Fate::Delivered } else { fates[0] };
         } else if !hearing.by_threshold() && fate == Fate::Delivered {
@@ -346,6 +359,7 @@ impl Transceiver {
                 _ => libm::exp(reception.log_success),
             };
             if self.errors.unit() >= success {
+                // Without any interference the noise alone has spoiled it.
                 let clean = worst_mw == 0.0;
                 fate = if clean { Fate::Weak } else { Fate::Collided };
             }
@@ -357,8 +371,8 @@ impl Transceiver {
         })
     }
 
-    /// Of the frames of an A-MPDU: all are lost with its preamble, and each by what disturbs it
-    /// while it lasts.
+    /// Fates of an A-MPDU's frames. All are lost with the preamble. Each has its own errors, over
+    /// its own stretch of interference.
     fn fates_of_frames(
         &mut self,
         reception: &Reception,
@@ -369,6 +383,7 @@ impl Transceiver {
         let rate = reception.rate;
         let hearing = &setup.hearing;
         let body = reception.begins + phy.preamble(rate);
+        // Octets follow at an even pace. Service bits and symbol boundaries are left out.
         let after = |bytes: usize| {
             let lasts_ns = libm::round(bytes as f64 * 8e3 / rate.mbps());
             body + Duration::from_nanos(lasts_ns as u64)
@@ -381,6 +396,7 @@ impl Transceiver {
         let data = Stretch::of(reception, rate, hearing);
         let errors = &mut self.errors;
         let fate = |subframe: &Subframe| {
+            // A receiver finds a frame by its delimiter, so an error there loses the frame too.
             let from = after(subframe.offset.saturating_sub(DELIMITER_BYTES));
             let to = after(subframe.offset + subframe.bytes);
             data.fate(from, to, errors, hearing)
@@ -388,8 +404,10 @@ impl Transceiver {
         subframes.iter().map(fate).collect()
     }
 
-    /// What is still there disturbs what is received.
+    /// The signals that remain disturb what is received.
     pub fn sum_interference(&mut self, now: Instant) {
+        // Summed anew: taking off each signal that ends would let rounding errors grow. The
+        // difference may still come out below 0 by rounding.
         let heard_mw = self.heard_mw();
         if let Some(reception) = &mut self.reception {
             let rest_mw = (heard_mw - reception.mw).max(0.0);
@@ -398,7 +416,7 @@ impl Transceiver {
     }
 }
 
-/// What befalls bits of a rate in the course of a reception.
+/// Quality of the bits of one rate in the course of a reception.
 struct Stretch {
     rate: Rate,
     parts: Vec<Part>,
@@ -421,6 +439,7 @@ impl Stretch {
             let ratio = reception.mw / (interference_mw + noise_mw);
             let log_right = match hearing.model {
                 Model::ErrorRate => libm::log1p(-bit_error_rate(rate, ratio)),
+                // These models go by the worst ratio of the stretch.
                 Model::Threshold | Model::Table => 0.0,
             };
             Part {
@@ -436,7 +455,7 @@ impl Stretch {
         }
     }
 
-    /// What becomes of the bits from one instant to another.
+    /// Fate of the bits from one instant to another.
     fn fate(&self, from: Instant, to: Instant, errors: &mut Stream, hearing: &Hearing) -> Fate {
         let (mut log_success, mut worst, mut disturbed) = (0.0, f64::INFINITY, false);
         for (at, part) in self.parts.iter().enumerate() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What a radio sends by access categories (IEEE 802.11-2020 10.23.2): which of its functions sends,
-//! what it sends in its TXOP, and what follows from the answer.
+//! Sending by access categories (IEEE 802.11-2020 10.23.2): which function of a radio sends, what
+//! it sends in its TXOP, and what follows from the answer.
 
 use alloc::vec::Vec;
 
@@ -26,16 +26,16 @@ struct Recipient {
     reorder: Reorder,
 }
 
-/// What a radio has beyond DCF's parts; empty by DCF.
+/// Parts of a radio with access categories. They are empty by DCF.
 #[derive(Default)]
 pub struct Categories {
-    /// What waits, by access function.
+    /// Waiting frames, by access function.
     lines: Vec<Line>,
     /// It has sent a frame with a QoS header.
     qos: bool,
     /// The function that won the channel last.
     active: usize,
-    /// What of its line is on the air.
+    /// The batch of its line that is on the air.
     batch: Option<Batch>,
     txop_ends: Instant,
     /// It goes on sending when a SIFS is over.
@@ -70,14 +70,15 @@ impl Categories {
         self.active == function && (self.batch.is_some() || self.goes_on)
     }
 
-    /// What is on the air of its line is, with an RTS or without, for so long.
+    /// The batch, or its RTS, is on the air for so long.
     pub fn spend(&mut self, lasts: Duration) {
         if let Some(batch) = &self.batch {
             self.lines[self.active].spend(batch, lasts);
         }
     }
 
-    /// An acknowledgement will not end: what it was to deliver is lost with the radio.
+    /// An acknowledgement will not end. The frames that it would have delivered are lost with the
+    /// radio.
     pub fn orphan(&mut self, lost: impl Iterator<Item = Arrived>) {
         let held = lost.filter(|arrived| arrived.held);
         self.orphans.extend(held.map(|arrived| arrived.frame));
@@ -113,7 +114,7 @@ impl Categories {
         &mut self.recipients[at].reorder
     }
 
-    /// A frame of an agreement has come; `lost` is whether its host will not get it all the same.
+    /// A frame of an agreement has come. `lost` is whether an error above the MAC takes it.
     pub fn receive(
         &mut self,
         (tid, sequence): (u8, u64),
@@ -130,12 +131,13 @@ impl Categories {
         self.reorder(from, tid, setup).has(sequence)
     }
 
-    /// A sender asks what has come, and does without what is missing before `start`.
+    /// A sender asks which frames have come, and has given up those missing before `start`.
     pub fn asked(&mut self, from: RadioId, (tid, start): (u8, u64), setup: &Setup) {
         self.reorder(from, tid, setup).move_to(start);
     }
 
-    /// What a sender learns, and what the host gets now; what waits on is held.
+    /// The BlockAck for a sender, and the frames that the host gets now. Frames that still wait are
+    /// held.
     pub fn answer(
         &mut self,
         from: RadioId,
@@ -149,6 +151,8 @@ impl Categories {
         let hold = |arrived: &Arrived| effects.push(Effect::Hold(arrived.frame));
         let released = reorder.take_released(hold);
         if effects.len() > before {
+            // One generation is enough: each wake-up releases what has waited long, and leaves the
+            // rest.
             effects.push(Effect::Wake(Wake {
                 at: at.now + REORDER_TIMEOUT,
                 timer: Timer::Reorder,
@@ -233,6 +237,8 @@ impl Radio {
         if !self.categories.has_work(function) {
             return None;
         }
+        // The higher category's event may come before this one or after it. Before, this radio is
+        // sending already; after, that category's `at` is still now.
         if self.transceiver.is_sending() || (0..function).any(comes_too) {
             self.accesses[function].retry(at.now);
             effects.extend(self.count_down(function, at).map(Effect::Wake));
@@ -248,7 +254,7 @@ impl Radio {
         self.next_batch(time, true, at)
     }
 
-    /// What its line has next, with an RTS before it or without.
+    /// The next batch of its line, or the RTS before it.
     fn next_batch(
         &mut self,
         time: Option<Duration>,
@@ -258,6 +264,7 @@ impl Radio {
         let (categories, setup) = (&mut self.categories, at.setup);
         let line = &mut categories.lines[categories.active];
         let batch = line.next(&mut self.exchange.numbers, time, is_first, setup)?;
+        // An RTS begins the try, as by DCF.
         line.try_once(&batch);
         self.exchange.serve_batch(true);
         let (to, rate, protected) = (batch.to, batch.attempts.rate, batch.attempts.rts);
@@ -333,6 +340,7 @@ impl Radio {
     fn after_exchange(&mut self, at: Moment<'_>, effects: &mut Effects) {
         let (categories, sifs) = (&mut self.categories, at.setup.timing.sifs);
         let more = categories.lines[categories.active].has_work();
+        // A TXOP of 0 ended when it began: one exchange, then a backoff.
         if more && at.now + sifs < categories.txop_ends {
             categories.goes_on = true;
             effects.push(Effect::Wake(Wake {
@@ -345,7 +353,7 @@ impl Radio {
         }
     }
 
-    /// What of its line was on the air, and is no more.
+    /// Take the batch that was on the air, with its function.
     fn take_batch(&mut self) -> Option<(usize, Batch)> {
         self.exchange.serve_batch(false);
         let batch = self.categories.batch.take()?;
@@ -433,6 +441,8 @@ impl Radio {
     pub(super) fn release_waiting(&mut self, at: Moment<'_>, effects: &mut Effects) {
         let to = self.id;
         for recipient in &mut self.categories.recipients {
+            // Whatever waits is held already, as each reception ends with `answer`. So there is
+            // nothing to hold.
             recipient.reorder.expire(at.now - REORDER_TIMEOUT);
             let released = recipient.reorder.take_released(|_| ());
             effects.extend(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A radio: what concerns several of its parts, and none of another radio's. What others must do is
+//! A radio: transitions that concern several of its parts, and no other radio. Work for others is
 //! returned as effects.
 
 mod category;
@@ -140,8 +140,8 @@ impl Radio {
         &self.accesses[0]
     }
 
-    /// What a part waited for has come, but a battery's end, which is [`Radio::switch`]'s. Returns
-    /// what goes on the air.
+    /// The event that a part waited for has come. A battery's end is [`Radio::switch`]'s. Returns
+    /// the PPDU that goes on the air.
     pub fn wake(
         &mut self,
         timer: Timer,
@@ -178,11 +178,13 @@ impl Radio {
         let sum_mw = self.transceiver.heard_mw() + arriving.signal.mw;
         let together = hearing.senses_together(sum_mw);
         let sensed = alone || together;
+        // Slots stop and times are booked by the state before the signal counts.
         if sensed {
             self.freeze(at);
             self.book(at.now);
         }
         let transceiver = &mut self.transceiver;
+        // Bits up to now had the old interference.
         transceiver.count_bits(at.now, &params.phy, hearing);
         if alone {
             transceiver.begins_to_sense();
@@ -198,7 +200,7 @@ impl Radio {
         }
     }
 
-    /// A signal has ended; returns what the channel made of it. `cut` is whether it broke off.
+    /// A signal has ended. Returns its fate at this radio.
     pub fn signal_ends(
         &mut self,
         slot: usize,
@@ -218,6 +220,8 @@ impl Radio {
         self.transceiver.sense_sum(together);
         let mut noise_mw = hearing.noise_mw;
         let rules = at.setup.params.rules;
+        // A bystander that hands nothing up needs to know only whether the PPDU sets its NAV. The
+        // first frame decides that.
         let each = tx.is_for(self.id) || at.setup.params.overhear;
         let subframes = match (each, tx.ppdu.subframes.split_first()) {
             (false, Some((first, _))) => core::slice::from_ref(first),
@@ -250,7 +254,7 @@ impl Radio {
         (ended, wake)
     }
 
-    /// It goes to another channel: what it was receiving is lost, and who reserved the old one does
+    /// It goes to another channel. It loses what it was receiving, and the old channel's NAV does
     /// not count on the new one.
     pub fn leave_channel(&mut self) {
         self.transceiver.spoil(Fate::Deaf);

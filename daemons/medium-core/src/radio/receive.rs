@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What a radio does with a frame that it received.
+//! Reception of a frame by a radio.
 
 use alloc::vec::Vec;
 
@@ -42,6 +42,8 @@ impl Radio {
             Step::Data => ended.fate = self.receive_data(tx, ended.dbm, losses, at, effects),
             Step::Aggregate => self.receive_aggregate(tx, ended, losses, at, effects),
             Step::Rts if mine => {
+                // A CTS goes only if the NAV is not set (10.3.2.9). A radio owes one answer at a
+                // time.
                 let free = !self.sense.nav_counts(now);
                 if free && self.exchange.response().is_none() {
                     let nav = at.setup.timing.nav_of_cts(ppdu.nav, ppdu.rate);
@@ -123,6 +125,7 @@ impl Radio {
         } else if !for_host {
             self.overhear(arrived, at, effects);
         }
+        // A repeat is acknowledged again, since its sender has missed the first ACK.
         if acknowledged {
             let ack = response(ppdu, tx.from).map(|ack| Response { deliver, ..ack });
             self.answer(ack, at, effects);
@@ -211,6 +214,7 @@ impl Radio {
     /// Answer after a SIFS.
     fn answer(&mut self, response: Option<Response>, at: Moment<'_>, effects: &mut Effects) {
         let Some(response) = response else { return };
+        // No access function may send between the frame and its answer.
         self.freeze(at);
         self.exchange.respond_with(response);
         effects.push(Effect::Wake(Wake {
@@ -232,7 +236,7 @@ fn arrived(tx: &Transmission, payload: Payload, bytes: usize, dbm: f64) -> Arriv
     }
 }
 
-/// What follows on a frame that asks for an answer.
+/// The answer to a frame that asks for one.
 fn response(ppdu: &Ppdu, to: RadioId) -> Option<Response> {
     Some(Response {
         step: ppdu.step.next(true)?,

@@ -192,7 +192,7 @@ impl Radio {
         None
     }
 
-    /// What it sends is on the air from now on, for so long, as transmission `tx`.
+    /// Its PPDU is on the air from now on, for so long, as transmission `tx`.
     pub fn begin_sending(
         &mut self,
         tx: usize,
@@ -219,7 +219,7 @@ impl Radio {
         self.foresee_empty(at)
     }
 
-    /// That has ended; what follows is [`Radio::sent`]'s.
+    /// Its transmission has ended. [`Radio::sent`] has the next step.
     pub fn end_sending(&mut self, at: Moment<'_>) -> Option<Wake> {
         self.book(at.now);
         self.transceiver.end_sending();
@@ -239,7 +239,7 @@ impl Radio {
         effects.extend(arrived.map(|arrived| Effect::HandUp { to, arrived }));
     }
 
-    /// All have received what it sent, as far as they could.
+    /// All receivers have handled its PPDU.
     pub fn sent(&mut self, ppdu: &Ppdu, at: Moment<'_>, effects: &mut Effects) {
         let up = self.power.is_up();
         match self.exchange.sent(ppdu, up, at.now, at.setup) {
@@ -276,6 +276,8 @@ impl Radio {
             return;
         };
         effects.push(Effect::Conclude(finished));
+        // The post-backoff is drawn before the next frame begins, so that frame waits for it
+        // (10.3.4.3).
         self.accesses[DCF].finish(at.now);
         self.next_frame(at, effects);
         self.load(at, effects);

@@ -11,7 +11,7 @@ use crate::step::Step;
 use crate::timing::Timing;
 use crate::{Fate, Rules};
 
-/// What becomes of an answer whose time has come.
+/// Fate of an answer whose SIFS is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
     Goes,

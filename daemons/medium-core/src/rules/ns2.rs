@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! ns-2.35's `Mac802_11`.
 //!
-//! A radio locks on the first frame that it senses, one too weak to decode included; what comes
-//! later is drowned or spoils it, however strong it is, and only the strongest interferer counts. A
+//! A radio locks on the first frame that it senses, even one too weak to decode. A later frame is
+//! lost, and spoils the first unless that is much stronger. Only the strongest interferer counts. A
 //! reception with errors reserves the medium for EIFS. CTS, and data after CTS, wait for an idle
-//! medium, where IEEE 802.11-2020 10.3.2.9 asks for the NAV only.
+//! medium. IEEE 802.11-2020 10.3.2.9 asks for the NAV only.
 
 use hoplab_base::{Duration, Instant};
 
@@ -42,12 +42,14 @@ pub fn signal_begins(
         } else {
             (!decodable).then_some(Fate::Weak)
         };
+        // No interference is noted: ns-2 compares each later frame alone with this one.
         let reception = Reception::new(arriving, 0.0, spoiled);
         transceiver.lock(reception);
         return cause;
     };
     first.worst_mw = first.worst_mw.max(signal.mw);
     if first.mw >= hearing.capture_ratio * signal.mw {
+        // ns-2's `capture` reserves the medium until EIFS after the weaker frame.
         sense.set_nav(arriving.ends + timing.eifs);
         return if decodable { Fate::CaptureLost } else { cause };
     }

@@ -16,8 +16,8 @@ pub fn wait_after_draw() -> Duration {
     Duration::ZERO
 }
 
-/// A receiver locks on what it can decode when it receives nothing; of frames that begin together
-/// on the strongest; later on a much stronger one, if it is such a receiver.
+/// An idle receiver locks on a frame that it can decode. Of frames that begin together it takes the
+/// strongest. With `capture_later` it changes over to a much stronger later one.
 pub fn signal_begins(
     transceiver: &mut Transceiver,
     arriving: &Arriving,
@@ -29,6 +29,7 @@ pub fn signal_begins(
     let sending = transceiver.is_sending();
     let mut cause = unlocked(decodable);
     let mut lock = decodable && transceiver.reception().is_none();
+    // The new signal is not in yet: `Radio::signal_begins` adds it after this.
     let others_mw = transceiver.heard_mw();
     if let Some(reception) = transceiver.reception_mut() {
         reception.disturb(reception.interference_mw() + mw, arriving.begins);
@@ -54,6 +55,7 @@ pub fn signal_begins(
         }
     }
     if lock {
+        // A sending radio locks as well, though deaf. To it the frame counts as one with errors.
         let spoiled = if sending {
             Some(Fate::Deaf)
         } else if hearing.by_threshold() && mw < capture * (others_mw + noise_mw) {
@@ -73,7 +75,7 @@ pub fn reception_ends(sense: &mut CarrierSense, fate: Fate) {
     sense.last_frame_had_errors(fate != Fate::Delivered);
 }
 
-/// What was sensed and not decodable is a frame with errors.
+/// A signal that was sensed and could not be decoded counts as a frame with errors.
 pub fn signal_passes(
     transceiver: &mut Transceiver,
     sense: &mut CarrierSense,

@@ -26,6 +26,13 @@ impl Antennas {
         self.own[radio.index()] = antenna;
     }
 
+    /// There are so many radios; a new one has the antenna that all have.
+    pub fn grow(&mut self, radios: usize) {
+        if !self.own.is_empty() {
+            self.own.resize(radios, self.common);
+        }
+    }
+
     pub fn of(&self, radio: RadioId) -> Antenna {
         self.own.get(radio.index()).copied().unwrap_or(self.common)
     }

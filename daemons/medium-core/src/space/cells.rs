@@ -24,7 +24,7 @@ pub struct Cells {
 }
 
 impl Cells {
-    /// What they were sorted by has changed.
+    /// Places or the reach have changed, so the cells no longer hold.
     pub fn expire(&mut self) {
         self.until = Instant::ZERO;
     }
@@ -42,14 +42,19 @@ impl Cells {
             radios.push(RadioId::new(index));
         }
         if pace.fastest_m_per_ns > 0.0 {
+            // The fastest radio moves an eighth of the reach in `hold`. A longer one would save
+            // sorting, but widen each search.
             let hold = (reach_m / 8.0 / pace.fastest_m_per_ns).min(1e18);
             self.until = now + Duration::from_nanos(hold as u64).max(SHORTEST);
         } else {
             self.until = Instant::MAX;
         }
+        // No slack covers a jump, so the cells hold only until it.
         if let Some(jump) = pace.next_jump(now) {
             self.until = self.until.min(jump);
         }
+        // Only the sorted radios' places are old. A search begins at an exact place, so one
+        // movement counts.
         self.slack_m = pace.fastest_m_per_ns * self.until.since(now).as_nanos() as f64;
     }
 
@@ -57,6 +62,7 @@ impl Cells {
     pub fn near(&self, here: Position, reach_m: f64, found: &mut Vec<RadioId>) {
         found.clear();
         let Position { x_m: x, y_m: y, .. } = here;
+        // Cells lie on the ground. Height only adds distance, so no radio in reach is left out.
         let reach = reach_m + self.slack_m;
         let (first, last) = (cell(x - reach, reach_m), cell(x + reach, reach_m));
         let (low, high) = (cell(y - reach, reach_m), cell(y + reach, reach_m));
@@ -74,6 +80,7 @@ impl Cells {
                 }
             }
         }
+        // In the order of radios, whatever their cells, so a replay draws the same random numbers.
         found.sort_unstable();
     }
 }

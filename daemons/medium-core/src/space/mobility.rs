@@ -73,6 +73,7 @@ impl Station {
         let (Some(next), start) = (points.get(after), before.position) else {
             return before.position;
         };
+        // `before.at` <= `at` < `next.at`, so the divisor is not 0.
         let part =
             at.since(before.at).as_nanos() as f64 / next.at.since(before.at).as_nanos() as f64;
         Position {
@@ -84,6 +85,8 @@ impl Station {
 
     /// From now on it is at `position`, and stays.
     pub(super) fn put(&mut self, position: Position, now: Instant) {
+        // The old place stays for readers that look back, as for a frame that began earlier. `Pace`
+        // does not learn of this jump, so the cells must expire.
         let before = self.position(now);
         self.waypoints = alloc::vec![Waypoint::new(now, before), Waypoint::new(now, position)];
     }

@@ -53,6 +53,7 @@ impl Shadowing {
         let deviation = self.drawn.entry(pair).or_insert_with(|| {
             let name = |radio: RadioId| &stations[radio.index()].name;
             let name = format!("medium/shadowing/{}/{}", name(pair.0), name(pair.1));
+            // A stream for each pair: its deviation does not depend on which link is used first.
             let drawn = Stream::new(seed, &name).gaussian();
             drawn.clamp(-SHADOWING_LIMIT, SHADOWING_LIMIT)
         });
@@ -68,7 +69,7 @@ pub struct Space {
     shadowing: Shadowing,
     antennas: Antennas,
     tuning: Tuning,
-    /// What is given instead of positions.
+    /// Powers of links, if they are given instead of positions.
     rssi: Option<RssiMatrix>,
     /// Mean power below which a signal counts nowhere.
     floor_dbm: f64,
@@ -83,6 +84,8 @@ pub struct Space {
 
 impl Space {
     pub fn new(params: &Params, stations: Vec<Station>) -> Self {
+        // Fading may lift a signal by its limit, so weaker means count. Shadowing may favour a link
+        // by its own limit, so the search must reach that much further.
         let floor_dbm = params.floor_dbm() - params.fading.limit_db();
         let least_dbm = floor_dbm - SHADOWING_LIMIT * params.shadowing_db;
         let moves = stations.iter().any(|s| s.waypoints.len() > 1);
@@ -105,6 +108,7 @@ impl Space {
             fixed: None,
             near: Vec::new(),
         };
+        // Nothing moves, so a search for each radio is enough for the run.
         if !moves {
             let each = (0..space.stations.len()).map(|radio| {
                 let mut found = Vec::new();
@@ -116,7 +120,17 @@ impl Space {
         space
     }
 
+    /// There is a radio more, on every channel until it is tuned.
+    pub fn add(&mut self, station: Station) {
+        self.stations.push(station);
+        self.pace = Pace::of(&self.stations);
+        self.antennas.grow(self.stations.len());
+        self.tuning.grow(self.stations.len());
+        self.changed();
+    }
+
     fn changed(&mut self) {
+        // It stays none: after a change from outside each frame searches anew.
         self.fixed = None;
         self.cells.expire();
     }
@@ -130,6 +144,7 @@ impl Space {
     /// From now on the radio has this antenna and power.
     pub fn fit(&mut self, radio: RadioId, antenna: Antenna) {
         self.antennas.fit(radio, self.stations.len(), antenna);
+        // The search has one reach for all pairs: that of the best antennas at both ends.
         let best = self.antennas.strongest(antenna);
         let strongest = Propagation {
             tx_power_dbm: best.tx_power_dbm,
@@ -184,6 +199,7 @@ impl Space {
     pub fn set_rssi(&mut self, from: RadioId, to: RadioId, dbm: f64) -> bool {
         let matrix = self.rssi.as_mut();
         matrix.is_some_and(|matrix| {
+            // No `changed`: with given powers neighbours are never `fixed`.
             matrix.set(from, to, dbm);
             true
         })
@@ -248,6 +264,7 @@ impl Space {
             if other == radio || !self.tuning.listens(radio, other) {
                 continue;
             }
+            // Cells give candidates only. The exact distance decides.
             let way_m = here.distance_m(self.position(other, now));
             let dbm = self.dbm(radio, other, way_m);
             found.extend(self.neighbour(other, dbm));

@@ -77,7 +77,7 @@ pub struct Antenna {
     pub height_m: f64,
     /// Of what it sends.
     pub frequency_mhz: f64,
-    /// Who sends to it does so with its power: an access point's range is the same both ways.
+    /// Radios that send to it use its power. An access point's range is then the same both ways.
     pub sets_power: bool,
 }
 
@@ -119,7 +119,7 @@ impl Propagation {
         self.between(&own, &own, distance_m)
     }
 
-    /// What radios have that nothing else is said of.
+    /// The antenna of radios without one of their own.
     pub fn antenna(&self) -> Antenna {
         Antenna {
             tx_power_dbm: self.tx_power_dbm,
@@ -132,6 +132,8 @@ impl Propagation {
 
     /// Received power in dBm at `distance_m` of two radios with their own antennas.
     pub fn between(&self, from: &Antenna, to: &Antenna, distance_m: f64) -> f64 {
+        // The models hold in the far field only. Without a least distance the power would grow
+        // beyond all bounds.
         let d = distance_m.max(0.1);
         let wavelength = SPEED_OF_LIGHT / (from.frequency_mhz * 1e6);
         let power = if to.sets_power { to } else { from }.tx_power_dbm;
@@ -169,6 +171,7 @@ impl Propagation {
 
     /// Distance in m at which the mean power has fallen to `dbm`.
     pub fn reach_m(&self, dbm: f64) -> f64 {
+        // Bisection: by every model the power falls with distance.
         let (mut near, mut far) = (0.1, 1e7);
         while far - near > 1e-6 * far {
             let middle = (near + far) / 2.0;

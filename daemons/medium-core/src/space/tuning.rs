@@ -28,6 +28,13 @@ impl Tuning {
         self.of(radio, radios).medium = medium;
     }
 
+    /// There are so many radios.
+    pub fn grow(&mut self, radios: usize) {
+        if !self.0.is_empty() {
+            self.0.resize(radios, Tuned::default());
+        }
+    }
+
     fn of(&mut self, radio: RadioId, radios: usize) -> &mut Tuned {
         self.0.resize(radios, Tuned::default());
         &mut self.0[radio.index()]
@@ -39,6 +46,7 @@ impl Tuning {
             (Some(from), Some(to)) => {
                 from.medium == to.medium && (to.channel.is_none() || from.channel == to.channel)
             }
+            // Nothing was tuned or assigned yet, so all radios hear each other.
             _ => true,
         }
     }

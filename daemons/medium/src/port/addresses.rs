@@ -52,6 +52,18 @@ impl Addresses {
         }
     }
 
+    /// One radio more, with the next number.
+    pub fn add(&mut self, given: Address) {
+        let radio = self.given.len();
+        self.given.push(given);
+        self.radios.insert(given, radio);
+        if !self.others_radios {
+            self.senders.insert(given, radio);
+        }
+        self.called.push(given);
+        self.known.push(Known::Not);
+    }
+
     /// What hwsim calls this radio, or may call it; none for one that is part of another.
     pub fn of(&self, radio: usize) -> Option<Address> {
         (self.known[radio] != Known::Part).then_some(self.called[radio])

@@ -261,6 +261,10 @@ impl Port for Hwsim {
         self.other = Some(other);
     }
 
+    fn add(&mut self, mac: [u8; 6]) {
+        self.addresses.add(mac);
+    }
+
     fn read(&mut self, mut accept: impl FnMut(&mut Self, Sent<'_, Ticket>)) {
         let Some(mut inbox) = self.inbox.take() else {
             return;

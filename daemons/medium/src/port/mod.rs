@@ -49,6 +49,9 @@ pub trait Port: Hosts<Error = Error> {
     /// Hand what has come to `accept`, in order.
     fn read(&mut self, accept: impl FnMut(&mut Self, Sent<'_, Self::Ticket>));
 
+    /// There is a radio more, with this address and the next number.
+    fn add(&mut self, mac: [u8; 6]);
+
     /// System calls since the start, as the daemon's account of itself names them.
     fn calls(&self) -> Value;
 }
