@@ -98,9 +98,9 @@ kernel-checks:
 	@export HOPLAB_KERNEL_CHECKS=lockdep HOPLAB_FOR_TESTS=1; scripts/setup && \
 		.venv/bin/hoplab exec -- dmesg | grep 'Lock dependency validator' && \
 		.venv/bin/pytest -q tests/emulation/test_elfn.py tests/emulation/test_tcp_modules.py
-	@export HOPLAB_KERNEL_CHECKS=kasan; scripts/setup && \
+	@export HOPLAB_KERNEL_CHECKS=kasan HOPLAB_FOR_TESTS=1; scripts/setup && \
 		.venv/bin/hoplab exec -- grep -m1 __asan_load8 /proc/kallsyms && \
-		.venv/bin/pytest -q tests/emulation/test_elfn.py
+		.venv/bin/pytest -q tests/emulation/test_elfn.py tests/emulation/test_tcp_modules.py
 
 # What 'pip install' takes, in build/wheels.
 wheels: setup
