@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is done with finished runs: ``hoplab ls``, ``diff``, ``trace``, ``verify`` and ``pack``."""
+"""Commands for finished runs: ``hoplab ls``, ``diff``, ``trace``, ``verify`` and ``pack``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SHORT = 12
 """Digits of a digest that are shown."""
 MOST_ROWS = 60
 COLOURS = {"complete": "green", "running": "cyan", "failed": "red", "damaged": "red"}
-"""Of states; others are yellow."""
+"""Colours of states; other states are yellow."""
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON array on stdout.")]
 
@@ -47,8 +47,10 @@ def show(
         output.print(f"{where}: no run; 'hoplab run FILE' makes one", markup=False)
         return
     table = Table(box=None, pad_edge=False)
-    for name in ("run", "started (UTC)", "state", "title"):
-        table.add_column(name, overflow="fold")
+    # A run's name is there to be copied.
+    for name in ("run", "started (UTC)", "state"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("title", overflow="fold")
     for name in ("seed", "virtual s", "kbit/s"):
         table.add_column(name, justify="right")
     table.add_column("digest")

@@ -20,9 +20,10 @@ COLOURS = (
     *("#7fb2d6", "#a33c00", "#6cc7ab", "#7d2f61", "#d9b45c", "#14527a", "#9aa5b1", "#b59ae0"),
 )
 """Okabe and Ito's colour-blind safe set, then lighter and darker ones of the same hues."""
+FEW_SAMPLES = 3
 PANEL_PX = 190
 GAP_PX = 62
-"""Between panels: ticks above, the title below."""
+"""Pixels between panels: ticks above, the title below."""
 TITLE_PX, AXIS_PX, LEGEND_PX = 40, 50, 30
 MAP_PX, CONTROLS_PX = 400, 190
 BARS_PX = 250
@@ -30,28 +31,28 @@ LEGEND_COLUMNS = 8
 MAP_STEPS = 120
 MANY_STATIONS = 12
 CONFIG = {"displayModeBar": False, "responsive": True}
-"""Of every figure, for Plotly's script."""
+"""Configuration of every figure for Plotly's script."""
 FONT = {"family": "system-ui, Segoe UI, Roboto, Liberation Sans, sans-serif", "size": 13}
 
 
 BUNDLE = Path(__file__).with_name("plotly-basic.min.js")
-"""Plotly with lines and bars alone, a quarter of the whole; `scripts/plotly` fetches it."""
+"""Plotly with only lines and bars, a quarter of the whole; `scripts/plotly` fetches it."""
 
 
 def library() -> Markup:
-    """Plotly's script, for inlining: the page must work offline. An installation from a bare
-    checkout has the whole script alone."""
+    """Return Plotly's script, for inlining: the page must work offline. An installation from a bare
+    checkout has only the whole script."""
     return Markup(BUNDLE.read_text(encoding="utf-8") if BUNDLE.exists() else get_plotlyjs())
 
 
 def over_time(data: dict[str, Any]) -> Markup:
-    """`over_time_figure` for a page; nothing where there is no panel."""
+    """Return `over_time_figure` for a page, or nothing without a panel."""
     return _html(over_time_figure(data), "Over time") if data["panels"] else Markup()
 
 
 def over_time_figure(data: dict[str, Any]) -> go.Figure:
-    """All panels of `hoplab.show.report.data.figures` above each other, zooming together: a trace
-    for each line of each panel, in their order."""
+    """Draw all panels of `hoplab.show.report.data.figures` above each other, zooming together. Each
+    line of each panel makes a trace, in their order."""
     panels = data["panels"]
     plots_px = PANEL_PX * len(panels) + GAP_PX * (len(panels) - 1)
     figure = make_subplots(
@@ -74,7 +75,8 @@ def over_time_figure(data: dict[str, Any]) -> go.Figure:
                     name=group,
                     legendgroup=group,
                     showlegend=shown,
-                    mode="lines",
+                    # A line of a few samples is too short to be seen.
+                    mode="lines" if len(line["t"]) > FEW_SAMPLES else "lines+markers",
                     line={
                         "color": colour,
                         "width": 1.6,
@@ -95,7 +97,7 @@ def over_time_figure(data: dict[str, Any]) -> go.Figure:
     figure.update_layout(
         height=TITLE_PX + plots_px + below_px,
         hovermode="x unified",
-        # Below everything, however many there are: the page's width decides on its rows.
+        # The legend stands below all panels; the page's width decides on its rows.
         legend={
             "orientation": "h",
             "yref": "container",
@@ -110,10 +112,12 @@ def over_time_figure(data: dict[str, Any]) -> go.Figure:
 
 
 def station_map(data: dict[str, Any]) -> Markup:
-    """Stations, the links that carried frames, reception range; a slider where they move."""
+    """Draw stations, the links that carried frames, and the reception range. Moving stations get a
+    slider."""
     network = data["map"]
-    if not network["stations"]:
-        return Markup()
+    spots = {tuple(place[1:]) for station in network["stations"] for place in station["track"]}
+    if len(spots) < min(2, len(network["stations"])) or not spots:
+        return Markup()  # positions count for nothing here
     moving = moves(data)
     figure = go.Figure(layout=on_map.axes())
     stations = network["stations"]
@@ -142,8 +146,9 @@ def live_map(
     around_m: float,
     also: Collection[on_map.Place] = (),
 ) -> go.Figure:
-    """The map of a run that goes on, whose traces and shapes change: links, wires, stations. It
-    stays where it is, with ``places`` and ``also`` in it and ``around_m`` around them."""
+    """Draw the map of a run in progress, with traces and shapes that change: links, wires,
+    stations. The map's extent is fixed. It holds ``places`` and ``also``, with ``around_m`` around
+    them."""
     figure = go.Figure(layout=on_map.axes())
     figure.add_traces([*on_map.links(places, ()), on_map.wires(places, ())])
     metres = on_map.metres([*places.values(), *also], around_m)
@@ -156,12 +161,12 @@ def live_map(
 
 
 def lost_frames(counts: Mapping[str, int]) -> Markup:
-    """`losses_figure` for a page; nothing where none was lost."""
+    """Return `losses_figure` for a page, or nothing without lost frames."""
     return _html(losses_figure(counts), "Frames lost by cause") if counts else Markup()
 
 
 def losses_figure(counts: Mapping[str, int]) -> go.Figure:
-    """A bar for each cause, of what `hoplab.show.report.on_map.lost` counted."""
+    """Draw a bar for each cause that `hoplab.show.report.on_map.lost` counted."""
     figure = go.Figure(on_map.losses(counts))
     figure.update_xaxes(title_text="frames", rangemode="tozero")
     figure.update_yaxes(automargin=True, ticksuffix=" ")
@@ -170,7 +175,7 @@ def losses_figure(counts: Mapping[str, int]) -> go.Figure:
 
 
 def moves(data: dict[str, Any]) -> bool:
-    """Whether any station does."""
+    """Return whether any station moves."""
     return any(
         point[1:] != station["track"][0][1:]
         for station in data["map"]["stations"]
@@ -246,7 +251,7 @@ def _animate(
 
 
 def _dressed(figure: go.Figure, top_px: int = 20, bottom_px: int = 50) -> go.Figure:
-    """With the page's fonts and margins; the page's script adds its colours."""
+    """Give a figure the page's fonts and margins; the page's script adds its colours."""
     figure.update_layout(
         template="plotly_white",
         font=FONT,
@@ -258,7 +263,7 @@ def _dressed(figure: go.Figure, top_px: int = 20, bottom_px: int = 50) -> go.Fig
 
 
 def for_page(figure: go.Figure, label: str, top_px: int, bottom_px: int) -> Markup:
-    """A figure of another module, for a page that has `library`, in the page's style."""
+    """Return another module's figure in the page's style, for a page that has `library`."""
     return _html(_dressed(figure, top_px, bottom_px), label)
 
 

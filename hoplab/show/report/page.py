@@ -34,13 +34,13 @@ from hoplab.show.report.on_map import lost
 
 _HERE = Path(__file__).parent
 MAX_ROWS = 200
-"""Rows of the longest tables; the Parquet files have the rest."""
+"""Rows of the longest tables on the page; the Parquet files have all."""
 FOLD = 10
-"""Rows of a table that show at first."""
+"""Rows of a table that are visible at first."""
 CARDS_IN_ROW = (6, 4)
-"""At most: on a wide page, on one of some 800 px."""
+"""Cards in a row at most: on a wide page, and on one of some 800 px."""
 REAL_TIME = (Where.HOST, Where.SHELL)
-"""Machines of a manifest in which the clock is the wall's."""
+"""Machines of a manifest whose clock is the wall clock."""
 AIRTIME = ("data", "ack", "rts", "cts", "beacon", "broadcast")
 
 
@@ -59,8 +59,8 @@ def render(run_dir: Path | str) -> Path:
 
 
 def environment(*folders: Path) -> Environment:
-    """What pages are made with: the templates of ``folders`` and of this one, the filter ``num``,
-    and ``own``, which puts one of this package's files into the page."""
+    """Return the environment that renders pages. It has the templates of ``folders`` and of this
+    folder, and the filter ``num``. ``own`` puts one of this package's files into the page."""
     made = Environment(
         loader=FileSystemLoader([*folders, _HERE]),
         autoescape=True,
@@ -122,12 +122,12 @@ def _page(results: Results) -> str:
 
 
 def _own(name: str) -> Markup:
-    """A file of this package, for inlining."""
+    """Return a file of this package, for inlining."""
     return Markup((_HERE / name).read_text(encoding="utf-8"))
 
 
 def number_text(value: Any, digits: int = 1) -> str:
-    """With thin spaces between thousands; a dash for null and for what is no number."""
+    """Return a number with thin spaces between thousands, or a dash for null and other values."""
     known = number(value)
     if known is None:
         return ""
@@ -138,6 +138,13 @@ def number_text(value: Any, digits: int = 1) -> str:
 def _total(rows: list[dict[str, Any]], *keys: str) -> float | None:
     values = [v for row in rows for key in keys if (v := number(row[key])) is not None]
     return sum(values) if values else None
+
+
+def _octets(octets: float | None) -> tuple[float | None, str]:
+    """In the unit in which two decimals show something."""
+    if octets is None or octets >= 1e6:
+        return None if octets is None else octets / 1e6, "MB"
+    return octets / 1e3, "kB"
 
 
 def _cards(
@@ -156,7 +163,7 @@ def _cards(
     several = f"sum of {len(flows)} flows" if len(flows) > 1 else ""
     add("Goodput", _total(flows, "goodput_kbps"), "kbit/s", note=several)
     delivered = _total(flows, "delivered_bytes")
-    add("Delivered", None if delivered is None else delivered / 1e6, "MB", 2)
+    add("Delivered", *_octets(delivered), 2)
     add("Retransmits", _total(flows, "retransmits"), "segments", 0)
     rtts = [v for row in flows if (v := number(row["rtt_ms_mean"])) is not None]
     add("Mean RTT", sum(rtts) / len(rtts) if rtts else None, "ms")
@@ -183,18 +190,18 @@ def _cards(
 
 
 def cards_in_row(cards: int) -> list[int]:
-    """On a wide page, and on a medium one."""
+    """Return the number of cards in a row, on a wide page and on a medium one."""
     return [_in_row(cards, most) for most in CARDS_IN_ROW]
 
 
 def _in_row(cards: int, most: int) -> int:
-    """As many in each row as the fewest rows need, so that none is left alone."""
+    """Return the cards of a row so that rows are few and full: no card is left alone."""
     rows = max(1, -(-cards // most))
     return -(-cards // rows)
 
 
 def _airtime(radios: list[dict[str, Any]], duration_s: float) -> list[dict[str, Any]]:
-    """Per radio the share of the run, in percent, that it sent each kind of frame."""
+    """Return, per radio, the share of the run, in percent, that it sent each kind of frame."""
     shares = []
     for radio in radios:
         parts = [
@@ -218,7 +225,8 @@ def _airtime(radios: list[dict[str, Any]], duration_s: float) -> list[dict[str, 
 
 
 def _queues(rows: list[dict[str, Any]], *keys: str) -> list[dict[str, Any]]:
-    """Per queue, which ``keys`` name: its last counts, mean and largest backlog."""
+    """Return, per queue, its last counts and its mean and largest backlog. ``keys`` identify a
+    queue."""
     found: dict[tuple[str, ...], dict[str, Any]] = {}
     for row in rows:
         name = tuple(str(row[key]) for key in keys)
@@ -232,7 +240,8 @@ def _queues(rows: list[dict[str, Any]], *keys: str) -> list[dict[str, Any]]:
 
 
 def _programs(scenario: Mapping[str, Any], events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Each program of the scenario, with when it started, was ready and ended, and its status."""
+    """Return each program of the scenario with its start, the time it was ready, its end and its
+    status."""
     found: dict[str, dict[str, Any]] = {}
     for program in scenario.get("program") or ():
         began = {"start": None, "ready": None, "end": None, "status": ""}
@@ -246,7 +255,7 @@ def _programs(scenario: Mapping[str, Any], events: list[dict[str, Any]]) -> list
 
 
 def _splits(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What each station did for each split flow in all, and the most that it held."""
+    """Return the totals of each station for each split flow, and the most that it held."""
     found: dict[tuple[str, str, str], dict[str, Any]] = {}
     for row in rows:
         key = row["flow"], row["role"], row["node"]
@@ -257,7 +266,7 @@ def _splits(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _settings(by_station: Any) -> list[dict[str, Any]]:
-    """Stations with the same sysctls together: ``stations``, ``values``."""
+    """Group stations with the same sysctls: ``stations``, ``values``."""
     groups: dict[str, dict[str, Any]] = {}
     for station, values in (by_station or {}).items():
         group = groups.setdefault(
@@ -268,7 +277,8 @@ def _settings(by_station: Any) -> list[dict[str, Any]]:
 
 
 def _source(run_dir: Path) -> str:
-    """What the user wrote, or the resolved scenario of a run that did not start from a file."""
+    """Return the user's own text, or the resolved scenario of a run that did not start from a
+    file."""
     for name in ("scenario.toml", "scenario.json"):
         try:
             return content(run_dir / name).decode("utf-8", "replace")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run came to, as a table for the terminal and as JSON for programs."""
+"""Results of a run, as a table for the terminal and as JSON for programs."""
 
 from __future__ import annotations
 
@@ -35,13 +35,16 @@ _EXCHANGES_KEYS = ("sent", "received", "lost", "rtt_ms_min", "rtt_ms_max", "rate
 _MORE_KEYS = {"udp": _UDP_KEYS, "ping": _EXCHANGES_KEYS, "rr": _EXCHANGES_KEYS}
 
 
-def summary_table(results: Results) -> Table:
-    """A row per flow; columns that no flow has a value for are left out."""
+def summary_table(results: Results) -> Table | Text:
+    """Return a table with a row per flow, or a line where there is none. Columns without a value in
+    any flow are left out."""
     manifest = results.manifest
     title = str(results.scenario.get("title") or manifest.run or results.run_dir.name)
-    digest = (manifest.digest or "")[:12]
-    table = Table(title=Text(title), caption=Text(f"seed {manifest.seed}, digest {digest}"))
+    about = f"seed {manifest.seed}, digest {(manifest.digest or '')[:12]}"
     rows = results.rows("flows")
+    if not rows:
+        return Text(f"{title}: no flows; {about}")
+    table = Table(title=Text(title), caption=Text(about))
     columns = [column for column in _COLUMNS if any(row.get(column[0]) is not None for row in rows)]
     table.add_column("flow")
     table.add_column("path")
@@ -62,6 +65,8 @@ def summary_table(results: Results) -> Table:
 def summary_html(results: Results) -> str:
     """The same table for a notebook; names and titles are escaped."""
     table = summary_table(results)
+    if isinstance(table, Text):
+        return f"<p>{escape(str(table))}</p>"
     head = "".join(_cell("th", column, column.header) for column in table.columns)
     cells = zip(*(column.cells for column in table.columns), strict=True)
     rows = "".join(
@@ -75,13 +80,13 @@ def summary_html(results: Results) -> str:
 
 
 def _cell(tag: str, column: Column, text: object) -> str:
-    # Styled in place: notebooks have styles of their own, and drop style sheets.
+    # Inline styles, because notebooks have their own styles and drop style sheets.
     style = f"text-align: {column.justify}; white-space: nowrap"
     return f'<{tag} style="{style}">{escape(str(text))}</{tag}>'
 
 
 def summary(results: Results) -> dict[str, Any]:
-    """What ``hoplab run --json`` prints: the run, its flows, every station's last row."""
+    """Return what ``hoplab run --json`` prints: the run, its flows, every station's last row."""
     flows = []
     for row in results.rows("flows"):
         keys = _FLOW_KEYS + _MORE_KEYS.get(row["protocol"], ())
