@@ -67,8 +67,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """A public name, imported when it is asked for (PEP 562): Arrow and Plotly take half a second
-    to import, which a command such as ``hoplab --version`` does without."""
+    """Import a public name on its first use (PEP 562). Arrow and Plotly take half a second to
+    import, which a command such as ``hoplab --version`` does not need."""
     if name in _MODULES:
         return importlib.import_module(_MODULES[name])
     if name in __all__:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the command ``hoplab`` begins: a signal gets its one line from here on, also while the
+"""Entry point of the command ``hoplab``. From here on a signal prints its one line, also while the
 rest is being loaded."""
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import sys
 from hoplab.guest.system import signals
 
 LEAST_BYTES = 512 << 20
-"""Of data that a process must be allowed to have: with less, libraries end it without a word."""
+"""Data memory that a process must be allowed to have. With less, libraries end the process without
+a message."""
 REMEDY = "raise the limits of this shell: ulimit -d unlimited; ulimit -v unlimited"
 SYSTEMS_OWN = "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 

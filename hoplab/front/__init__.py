@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where users come in."""
+"""The users' entry points."""

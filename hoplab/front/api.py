@@ -50,18 +50,18 @@ class Run(reader.Results):
 
     @property
     def goodput_kbps(self) -> float:
-        """Of all flows together, in kbit/s of payload."""
+        """Goodput of all flows together, in kbit/s of payload."""
         return float(sum(row["goodput_kbps"] or 0.0 for row in self.rows("flows")))
 
     @property
     def report(self) -> Path:
-        """The report's page, written where it is not there yet."""
+        """Path of the report's page, which is written if it is missing."""
 
         page = self.run_dir / "report.html"
         return page if page.exists() else render(self.run_dir)
 
     def summary(self) -> dict[str, Any]:
-        """What ``hoplab run --json`` prints."""
+        """Return what ``hoplab run --json`` prints."""
 
         return summary(self)
 
@@ -69,7 +69,7 @@ class Run(reader.Results):
         """Goodput, cwnd and ssthresh, RTT, delays and queues over virtual time."""
 
         figure = figures.over_time_figure(data.figures(self))
-        # The report's page is white; a notebook may be dark, and the figure's letters are too.
+        # The report's page is white. A notebook may be dark, and the figure's letters are dark too.
         return figure.update_layout(paper_bgcolor="white", plot_bgcolor="white")
 
     def __str__(self) -> str:
@@ -80,7 +80,7 @@ class Run(reader.Results):
         return text.get()
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """Return the table that a notebook shows."""
 
         return summary_html(self)
 
@@ -94,15 +94,16 @@ def run(
     machine: str = "uml",
     wall_limit_s: float | None = None,
 ) -> Run:
-    """Run a scenario, the path of its file, or its document as a mapping; returns the results.
+    """Run a scenario, and return the results. It is a path of a file, or a document as a mapping.
 
     ``set`` overrides keys: ``{"flow.0.window": 8, "routing.protocol": "babeld"}``. ``out`` is the
-    results' new folder, one of its own below ``runs`` where it is not given. ``machine`` is "uml",
-    a guest in virtual time, or "host", this kernel in real time, as root. ``wall_limit_s`` ends a
-    guest that takes longer.
+    results' new folder, by default one below ``runs``. ``machine`` is "uml", a guest in virtual
+    time, or "host", this kernel in real time, as root. ``wall_limit_s`` ends a guest that takes
+    longer.
 
-    Raises `ScenarioError` for a mistake in the scenario, `MissingTool` for what this computer
-    lacks, `DaemonDied` and `GuestFailed` for a run that broke: what it had is kept then.
+    Raises `ScenarioError` for a mistake in the scenario, and `MissingTool` if this computer lacks
+    something. Raises `DaemonDied` and `GuestFailed` for a run that failed, whose results so far are
+    kept.
     """
     source = Path(scenario) if isinstance(scenario, str | Path) else None
     resolved = resolved_scenario(scenario, seed, set or {})
@@ -117,7 +118,7 @@ def run(
 
 
 def load(run_dir: Path | str) -> Run:
-    """The run in a folder. Raises `ResultsError` where that is no finished run."""
+    """Return the run in a folder. Raises `ResultsError` if that is no finished run."""
     found = reader.load(run_dir)
     return Run(found.run_dir, found.manifest, found.scenario)
 
@@ -127,7 +128,7 @@ def resolved_scenario(
     seed: int | None = None,
     changes: Mapping[str, Any] | None = None,
 ) -> Scenario:
-    """A scenario, a file or a document with ``changes`` made, everything filled in."""
+    """Return a scenario, a file or a document with ``changes`` made and all keys filled in."""
     folder, source = Path(), "scenario"
     if isinstance(scenario, str | Path):
         path = Path(scenario)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this machine can run, and what is missing for the rest."""
+"""Checks of this computer: which runs are possible, and what is missing for the rest."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from hoplab.model.errors import HoplabError
 
 @dataclass(frozen=True)
 class Check:
-    """``found`` says what is there, or what to do where ``ok`` is false; runs do without what is
-    not ``needed``."""
+    """``found`` says what exists, or what to do if ``ok`` is false. Runs work without a check that
+    is not ``needed``."""
 
     subject: str
     purpose: str
@@ -46,11 +46,11 @@ PROGRAMS = {
     "batmand": "B.A.T.M.A.N.",
     "babeld": "Babel",
 }
-"""The host's, for `hoplab shell` and ``--machine host``; a run takes its machine's."""
+"""Programs of the host, for `hoplab shell` and ``--machine host``. A run takes its machine's."""
 
 
 def checks() -> Iterator[Check]:
-    """Every check, the most basic first."""
+    """Yield every check, the most basic first."""
     machine = platform.machine()
     yield Check("processor", "guests", machine == "x86_64", machine)
     yield _try("guest kernel", "guests", lambda: str(guests.open_kernel()))
@@ -78,7 +78,8 @@ def checks() -> Iterator[Check]:
 
 
 def _mininet() -> str:
-    """Where Mininet-WiFi is, and which programs of networks with access points are not."""
+    """Return where Mininet-WiFi is, and which programs for networks with access points are
+    missing."""
     found = mininet_wifi.find()
     lacking = mininet_wifi.sometimes()
     place = str(found.tree or found.python)
@@ -86,7 +87,7 @@ def _mininet() -> str:
 
 
 def _memory() -> str:
-    """Where a guest's memory may be, tried as for a guest."""
+    """Return where a guest's memory can be. The check tries the places as for a guest."""
     with private.guest_folder() as folder:
         memory.attach(folder, memory.SMALLEST_MB)
         place = (folder / private.MEMORY).readlink().parent
@@ -95,7 +96,7 @@ def _memory() -> str:
 
 
 def _room() -> Check:
-    """Space for results where they go by default."""
+    """Check the space for results in their default place."""
     free_mb = shutil.disk_usage(Path.cwd()).free >> 20
     found = f"{free_mb} MB free in {Path.cwd()}"
     enough = free_mb >= RESULTS_MB
@@ -108,7 +109,7 @@ def _room() -> Check:
 
 
 def _boot() -> str:
-    """As a run boots it: sealed."""
+    """Boot a sealed guest, as a run does."""
     result = uml.run_guest(SealedGuest(select.chosen()), ["true"], Boot(memory.SMALLEST_MB))
     return f"boots and ends in {result.wall_s:.1f} s"
 

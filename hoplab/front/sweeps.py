@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``hoplab.sweep``: `hoplab.many.sweep` with the movement that Mininet-WiFi computes."""
+"""``hoplab.sweep``: `hoplab.many.sweep` with movement that Mininet-WiFi computes."""
 
 from __future__ import annotations
 

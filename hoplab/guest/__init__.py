@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs as root inside the kernel under test."""
+"""Code that runs as root inside the kernel under test."""

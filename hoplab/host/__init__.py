@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs a guest, or this kernel, and evaluates what it leaves."""
+"""Runs a guest, or the lab on this kernel, and evaluates the results."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A web server on the loopback address for whoever has its token.
+"""A web server on the loopback address, for clients with its token.
 
-Other users of this host, and other pages in the user's browser, can reach the port: the token keeps
-the former out; Host and Origin are checked for the latter (DNS rebinding, requests across sites).
-A request that is not complete in time ends its connection, and there are so many at once.
+Other users of this host, and other pages in the user's browser, can reach the port. The token keeps
+the users out, and checks of Host and Origin the pages (DNS rebinding, requests across sites). An
+incomplete request ends its connection after a time. The number of simultaneous requests is limited.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ HOST = "127.0.0.1"
 TOKEN_BYTES = 24
 MAX_CONNECTIONS = 64
 REQUEST_LIMIT_S = 5.0
-"""In which a request's header, and its body, must be there."""
+"""Seconds within which a request's header, and its body, must arrive."""
 START_LIMIT_S = 10.0
 LARGEST_PORT = 65535
 SILENT = logging.CRITICAL + 1
-"""What a client sends is nothing to print on the user's terminal."""
+"""Log level that prints nothing: clients' input is not for the user's terminal."""
 COMMON = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
@@ -45,7 +45,7 @@ COMMON = {
 
 
 def listening(port: int = 0) -> socket.socket:
-    """A socket on ``port``, 0 for any; raises `HoplabError` where it cannot be had."""
+    """Return a socket on ``port``, 0 for any. Raises `HoplabError` if it is not available."""
     if not 0 <= port <= LARGEST_PORT:
         raise HoplabError(f"port {port}: is no port; expected 0 (any) to {LARGEST_PORT}")
     try:
@@ -69,11 +69,11 @@ class Serving:
 
     @property
     def url(self) -> str:
-        """Where it is; who has it may use it."""
+        """Address of the application. Anyone who has it may use it."""
         return f"http://{HOST}:{self.port}{self.base}/"
 
     def start(self, app: ASGIApp) -> None:
-        """Returns when ``app``, whose routes begin with `base`, can be had."""
+        """Serve ``app``, whose routes begin with `base`. Returns when it answers."""
         self._uvicorn = uvicorn.Server(
             uvicorn.Config(
                 _Guard(app, self.base, self.port),
@@ -105,7 +105,7 @@ class Serving:
         self._socket.close()
 
     def _serve(self) -> None:
-        # A loop of its own; in a thread uvicorn leaves signals alone.
+        # A separate loop. In a thread uvicorn leaves signals alone.
         with contextlib.suppress(SystemExit):
             asyncio.run(self._serve_quietly())
 
@@ -116,12 +116,13 @@ class Serving:
 
 
 def refused(reason: str, status: int) -> Response:
-    """An answer that ends the connection: what else the client sends, however long, is not read."""
+    """Return an answer that ends the connection. Further input of the client, however long, is not
+    read."""
     return PlainTextResponse(reason, status, headers={"Connection": "close"})
 
 
 class _Guard:
-    """Lets only those through who have the token and are of this page."""
+    """Admits only requests with the token that come from this page."""
 
     def __init__(self, app: ASGIApp, base: str, port: int) -> None:
         self._app = app

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run is. Nothing here starts a process, opens a socket or reads a clock."""
+"""The description of a run. Nothing here starts a process, opens a socket or reads a clock."""

@@ -15,7 +15,7 @@ class ScenarioError(HoplabError):
 
 
 class MissingTool(HoplabError):
-    """A program, kernel feature or privilege that the run needs is not there."""
+    """A program, kernel feature or privilege that the run needs is missing."""
 
     exit_status = 3
 
@@ -45,7 +45,7 @@ class NotReproduced(HoplabError):
 
 
 class Damaged(HoplabError):
-    """A machine, or a pack of one or of a run, has not the bytes that its hashes say."""
+    """A machine, or a pack of a machine or a run, does not have the bytes that its hashes state."""
 
     exit_status = 8
 
@@ -69,11 +69,12 @@ class Terminated(HoplabError):
 
 
 OF_THIS_PLACE = (MissingTool, ResultsError, Damaged)
-"""What this computer lacks or has damaged: it says nothing of a run, which others can make."""
+"""Errors of this computer, which lacks or has damaged something. They say nothing about the run,
+which others can make."""
 
 
 def of_status(status: int, message: str) -> HoplabError:
-    """What a process that ended with ``status`` would have raised."""
+    """Return the error that a process which ended with ``status`` would have raised."""
     for kind in HoplabError.__subclasses__():
         if kind.exit_status == status:
             return kind(message)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The package's folders, by where their code runs: each imports only from those above it.
+"""The package's folders, by where their code runs. Each imports only from those above it.
 
-The test of imports, the list of what a sealed guest contains and the table in
-`docs/architecture.md` come from here.
+The test of imports, the list of a sealed guest's contents and the table in `docs/architecture.md`
+come from here.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder of the package, two deep at most, and what it is for."""
+    """A folder of the package, two deep at most, and its purpose."""
 
     name: str
     purpose: str
@@ -20,7 +20,7 @@ class Folder:
 
 @dataclass(frozen=True)
 class Layer:
-    """A top folder: where its code runs, and its own folders from the bottom up."""
+    """A top folder: where its code runs, and its folders from the bottom up."""
 
     name: str
     where: str
@@ -101,4 +101,4 @@ LAYERS = (
 )
 
 IN_GUEST = tuple(layer.name for layer in LAYERS if layer.in_guest)
-"""Top folders that a sealed guest contains, all of each and nothing else of the package."""
+"""Top folders that a sealed guest contains as a whole. It contains nothing else of the package."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads files that a user or a file names: regular ones only, and at most so many octets of each.
+"""Read files that a user or another file names: only regular files, up to a number of octets.
 
-A device or a pipe in a file's place may have no end, and may keep its reader waiting for ever.
+A device or a pipe in a file's place may have no end, and may block its reader forever.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from typing import BinaryIO
 from hoplab.model.errors import HoplabError, ScenarioError
 
 MAX_BYTES = 64 << 20
-"""Of a text that a person writes, and of what a run says of itself."""
+"""Limit for a text that a person writes, and for a run's account of itself."""
 FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-"""Without these, opening a pipe would wait, and opening a terminal could take it over."""
+"""Without these flags, opening a pipe would block, and opening a terminal could take it over."""
 IRREGULAR = "is no regular file"
 PIPE = "is no regular file but a pipe (write what it gives to a file first)"
 
 
 def opened(path: Path) -> BinaryIO:
-    """A regular file, open for reading. Raises `OSError`, also for what is none."""
+    """Open a regular file for reading. Raises `OSError`, also for other kinds of file."""
     try:
         descriptor = os.open(path, FLAGS)
     except OSError as error:
@@ -42,7 +42,8 @@ def opened(path: Path) -> BinaryIO:
 
 
 def content(path: Path, limit: int = MAX_BYTES) -> bytes:
-    """All of a regular file. Raises `OSError`, also for one of more than ``limit`` octets."""
+    """Return all of a regular file. Raises `OSError`, also for one of more than ``limit``
+    octets."""
     with opened(path) as file:
         found = file.read(limit + 1)
     if len(found) > limit:
@@ -54,8 +55,8 @@ def content(path: Path, limit: int = MAX_BYTES) -> bytes:
 def read_bytes(
     path: Path, limit: int, what: str, error: type[HoplabError] = ScenarioError
 ) -> bytes:
-    """As `content`. Raises ``error`` with one line that says what to name: ``what``, say "a TOML
-    file"."""
+    """Read a file as `content` does. Raises ``error`` with one line, which asks for ``what``, say
+    "a TOML file"."""
     try:
         return content(path, limit)
     except OSError as failed:
@@ -63,7 +64,7 @@ def read_bytes(
 
 
 def read_text(path: Path, limit: int, what: str, error: type[HoplabError] = ScenarioError) -> str:
-    """As `read_bytes`, as UTF-8 text without its byte order mark."""
+    """Read a file as `read_bytes` does, as UTF-8 text without its byte order mark."""
     try:
         return read_bytes(path, limit, what, error).decode("utf-8-sig")
     except UnicodeDecodeError:

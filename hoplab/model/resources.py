@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the package's own files are: profiles, topologies, daemons, the guest kernel's build.
+"""Paths of the package's own files: profiles, topologies, daemons, the guest kernel's build.
 
-An installed package carries what it needs inside itself. A checkout is one case of it: there the
-topologies and the studies are folders of the project and the daemons are what the last build left.
+An installed package has its files inside itself. In a checkout, the topologies and the studies are
+folders of the project. The daemons there are those of the last build.
 """
 
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1]
 PROJECT = PACKAGE.parent
-"""What holds the package: the checkout, or the folder that it is installed in."""
+"""The folder that holds the package: the checkout, or the folder of the installation."""
 KERNEL_BUILD = PROJECT / "kernel-modules" / "guest" / "build"
-"""Builds a checkout's guest kernel and tells where it is; an installed package has none."""
+"""Builds a checkout's guest kernel and prints its path. An installed package has none."""
 IS_CHECKOUT = KERNEL_BUILD.exists()
 
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people look at."""
+"""Pages and figures for people."""

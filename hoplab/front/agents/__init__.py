@@ -7,8 +7,8 @@
     env = gymnasium.make("hoplab/Scenario-v0", scenario="demo.toml", action=gym.Window("flow0"))
     observation, info = env.reset(seed=1)
 
-`pip install hoplab[gym]` brings Gymnasium; nothing else of Hoplab imports it. To import this
-registers the environment's name.
+`pip install hoplab[gym]` installs Gymnasium, which nothing else of Hoplab imports. Importing this
+package registers the environment's name.
 """
 
 from __future__ import annotations

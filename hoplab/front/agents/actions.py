@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an agent can decide at a step: each action has a space, and makes requests of a value."""
+"""Decisions of an agent at a step. Each action has a space of values, and turns a value into
+requests."""
 
 from __future__ import annotations
 
@@ -19,13 +20,13 @@ from hoplab.model.scenario.reach import neighbours
 Request = dict[str, Any]
 LARGEST_WINDOW = 10_000
 LEAST_DBM, MOST_DBM = -200.0, 100.0
-"""As those of `radio.tx_power_dbm`."""
+"""The limits of `radio.tx_power_dbm`."""
 FARTHEST_M = 1e6
-"""As the medium has it."""
+"""The medium's limit."""
 
 
 class Action(ABC):
-    """Something that an agent decides."""
+    """A decision of an agent."""
 
     for_medium = False
     """Whether it changes the channel."""
@@ -33,15 +34,15 @@ class Action(ABC):
     @property
     @abstractmethod
     def space(self) -> spaces.Space[Any]:
-        """Of its values."""
+        """Space of its values."""
 
     @abstractmethod
     def check(self, scenario: Scenario) -> None:
-        """Raise `ScenarioError` where the scenario has no such thing."""
+        """Raise `ScenarioError` if the scenario has no such thing."""
 
     @abstractmethod
     def request(self, value: Any) -> Request:
-        """What the guest is asked for, of a value in `space`."""
+        """Return the request to the guest for a value in `space`."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,8 @@ class Window(Action):
     """The most segments that the sender of a TCP flow has in flight: ``low`` to ``high``.
 
     The limit is the kernel's `snd_cwnd_clamp`. It holds from the flow's next measured round trip
-    on; the flow's first flight, before any, is the initial window. A wider limit is filled by slow
-    start."""
+    on. Before the first, the initial window limits the flow's first flight. Slow start fills a
+    wider limit."""
 
     flow: str
     low: int = 1
@@ -78,8 +79,8 @@ class Window(Action):
 
 @dataclass(frozen=True)
 class Goes(Action):
-    """Whether a flow goes: 1, or not: 0. The agent alone starts and ends it. After a pause it is
-    another flow to the tables, ``NAME-2`` and so on; fields of ``NAME`` go on with it."""
+    """Whether a flow runs: 1, or not: 0. Only the agent starts and ends it. After a pause it is
+    another flow in the tables, ``NAME-2`` and so on. Fields of ``NAME`` continue with it."""
 
     flow: str
 
@@ -114,7 +115,7 @@ class Up(Action):
 
 @dataclass(frozen=True)
 class Place(Action):
-    """Where a station is, in m: x and y, each between its values in ``low`` and ``high``."""
+    """The place of a station in m: x and y, each between its values in ``low`` and ``high``."""
 
     station: str
     low: tuple[float, float]
@@ -179,8 +180,8 @@ class TransmitPower(Action):
 
 @dataclass(frozen=True)
 class Mcs(Action):
-    """The modulation and coding scheme of a station's data frames: one of ``schemes``, by its
-    number in the list. In an ad hoc network of 802.11n or 802.11ac."""
+    """The modulation and coding scheme of a station's data frames. The value is the index of one of
+    ``schemes``. Needs an ad hoc network of 802.11n or 802.11ac."""
 
     station: str
     schemes: Sequence[int]
@@ -209,8 +210,8 @@ class Mcs(Action):
 
 @dataclass(frozen=True)
 class Rate(Action):
-    """The rate of a station's data frames in Mbit/s: one of ``rates``, by its number in the list.
-    In an ad hoc network with ``radio.rate_mbps = "auto"``."""
+    """The rate of a station's data frames in Mbit/s. The value is the index of one of ``rates``.
+    Needs an ad hoc network with ``radio.rate_mbps = "auto"``."""
 
     station: str
     rates: Sequence[float]
@@ -238,8 +239,8 @@ class Rate(Action):
 
 @dataclass(frozen=True)
 class NextHop(Action):
-    """A station's next hop towards ``destination``: one of its neighbours ``via``, by its number
-    in the list. With ``routing.protocol = "static"``."""
+    """A station's next hop towards ``destination``. The value is the index of one of the neighbours
+    ``via``. Needs ``routing.protocol = "static"``."""
 
     station: str
     destination: str

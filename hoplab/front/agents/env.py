@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scenario as an environment of Gymnasium's: an agent decides, virtual time goes on."""
+"""A scenario as an environment of Gymnasium's: an agent decides, then virtual time passes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from hoplab.model.scenario.model import Scenario
 Observation = dict[str, np.ndarray[Any, Any]]
 Reward = Callable[[Observation], float]
 ONLY = ""
-"""The name of an action that stands alone."""
+"""The name of an action without others."""
 LARGEST_SEED = 2**31 - 1
 DELIVERED = "tcp.{}.delivered_bytes/s"
 
@@ -32,17 +32,18 @@ DELIVERED = "tcp.{}.delivered_bytes/s"
 class ScenarioEnv(gymnasium.Env[dict[str, Any], Any]):
     """A run of ``scenario`` is an episode; a step is ``step_s`` of its virtual time.
 
-    While the agent thinks no virtual time passes: the guest waits in one read of the host. So the
-    same seed and actions give the same run to the byte, whose ``digest`` is in the last ``info``.
+    No virtual time passes while the agent thinks, because the guest waits in one read from the
+    host. The same seed and actions therefore give the same run to the byte. Its ``digest`` is in
+    the last ``info``.
 
-    ``scenario`` and ``set`` are as those of `hoplab.run`. ``action`` is one action, or several by
-    names. ``observe`` names numbers of the run's samples (``tcp.flow0.cwnd``; with ``/s`` how fast
-    it grows); without it, the rate at which each TCP flow delivers. ``reward`` makes a step's
-    reward of the observation; without it, it is what all TCP flows have delivered in Mbit/s.
-    ``folder`` keeps the runs, numbered from 1; without it they vanish.
+    ``scenario`` and ``set`` are as in `hoplab.run`. ``action`` is one action, or several by names.
+    ``observe`` names numbers of the run's samples, such as ``tcp.flow0.cwnd``; ``/s`` makes it a
+    rate of growth. By default it is the rate at which each TCP flow delivers. ``reward`` computes a
+    step's reward from the observation. By default it is what all TCP flows have delivered in
+    Mbit/s. ``folder`` keeps the runs, numbered from 1. Without it they are removed.
 
-    Raises `ScenarioError` for a mistake in any of that, and at a step for what cannot be done; the
-    `HoplabError` of a run that breaks.
+    Raises `ScenarioError` for a mistake in these arguments, and at a step for an impossible action.
+    Raises the `HoplabError` of a run that fails.
     """
 
     metadata = {"render_modes": []}  # noqa: RUF012 - Gymnasium's own
@@ -86,8 +87,8 @@ class ScenarioEnv(gymnasium.Env[dict[str, Any], Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Start a run with ``seed``; without one, with the scenario's the first time, then with one
-        that follows from the last that was given. Returns what is observed at time 0."""
+        """Start a run with ``seed``, and return the observation at time 0. Without a seed, the
+        first run has the scenario's. Later runs have one that follows from the last given seed."""
         first = self._number == 0
         if seed is None and first:
             seed = self.scenario.seed
@@ -117,8 +118,8 @@ class ScenarioEnv(gymnasium.Env[dict[str, Any], Any]):
         return observation, {**info, "seed": chosen}
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Decide, and let ``step_s`` pass; the last step of a run is truncated, with its ``digest``
-        and ``warnings`` in ``info``, and its ``folder`` where it is kept."""
+        """Decide, and let ``step_s`` pass. The last step of a run is truncated. Its ``info`` has
+        ``digest`` and ``warnings``, and ``folder`` if the run is kept."""
         if self._episode is None:
             raise HoplabError("step: there is no run; call reset first")
         self._episode.go_on(list(self._requests(action)))
@@ -136,7 +137,7 @@ class ScenarioEnv(gymnasium.Env[dict[str, Any], Any]):
         return observation, reward, False, True, info
 
     def close(self) -> None:
-        """End the run that goes on, if one does."""
+        """End the present run, if there is one."""
         self._end()
         super().close()
 
@@ -146,7 +147,7 @@ class ScenarioEnv(gymnasium.Env[dict[str, Any], Any]):
             self._episode = None
 
     def _requests(self, action: Any) -> Iterator[dict[str, Any]]:
-        """Of what has changed since the last step."""
+        """Yield the requests for actions that have changed since the last step."""
         values = {ONLY: action} if ONLY in self._actions else action
         for name, one in self._actions.items():
             if not one.space.contains(values[name]):
@@ -194,7 +195,7 @@ def _subject(one: Action) -> Iterator[Any]:
 
 
 def _fields(observe: Sequence[str] | None, scenario: Scenario) -> tuple[list[Field], list[Field]]:
-    """The fields to be told, and those that the reward is made of where nobody names another."""
+    """Return the observed fields, and the fields of the default reward."""
     delivered = [
         field(DELIVERED.format(flow.name), scenario)
         for flow in scenario.flow

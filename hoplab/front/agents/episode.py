@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One run that an agent leads, in a thread of its own."""
+"""One run that an agent controls, in its own thread."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hoplab.model.scenario.model import Scenario
 
 
 class Episode:
-    """From time 0 to the scenario's end, unless it is `close`d before."""
+    """A run from time 0 to the scenario's end, unless it is `close`d before."""
 
     def __init__(
         self,
@@ -31,9 +31,9 @@ class Episode:
         take: Callable[[Batch], None],
         folder: Path | None = None,
     ) -> None:
-        """Start it. ``take`` is given its samples; they are kept where there is a ``folder``."""
+        """Start it. ``take`` receives its samples, which are kept if there is a ``folder``."""
         self.manifest: Manifest | None = None
-        """Once it has come to its end."""
+        """The manifest, once the run has ended."""
         self._failure: BaseException | None = None
         self._temporary = None if folder else tempfile.TemporaryDirectory(prefix="hoplab-episode-")
         self.folder = folder or Path(str(self._temporary and self._temporary.name)) / "run"
@@ -46,8 +46,8 @@ class Episode:
         self._thread.start()
 
     def reached(self) -> float | None:
-        """The time of its next step in s, with all samples until then taken; None at its end.
-        Raises what the run raises, and `ScenarioError` for a request that was refused."""
+        """Return the time of its next step in s, once ``take`` has all samples until then. None at
+        its end. Raises the run's errors, and `ScenarioError` for a request that was refused."""
         at_s = self._steps.reached()
         if at_s is None:
             self._thread.join()
@@ -58,11 +58,11 @@ class Episode:
         return at_s
 
     def go_on(self, requests: Sequence[dict[str, Any]]) -> None:
-        """Have them done, and the run go on to its next step."""
+        """Carry out the requests, and let the run go on to its next step."""
         self._steps.go_on(requests)
 
     def close(self) -> None:
-        """End it, wherever it is."""
+        """End the run at any point."""
         self._steps.close()
         self._thread.join()
         self._follower.close()
@@ -74,7 +74,7 @@ class Episode:
             self.manifest = perform(request)
         except HoplabError as error:
             self._failure = error
-        except BaseException as error:  # a defect; whoever waits for a step is told of it
+        except BaseException as error:  # a defect, passed to the caller that waits for a step
             self._failure = error
         finally:
             self._steps.close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an agent observes: numbers of a run's samples, by name."""
+"""The observations of an agent: numbers of a run's samples, by name."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from hoplab.model.scenario.model import Scenario
 SAMPLED = ("tcp", "exchanges", "nodes", "link_samples", "queues")
 PER_SECOND = "/s"
 SIGNED = ("x_m", "y_m")
-"""Columns that can be below 0."""
+"""Columns with values below 0."""
 FORM = "TABLE.SUBJECT.COLUMN, as tcp.flow0.cwnd, nodes.n1.queue_len or link_samples.n0>n1.collided"
 AGAIN = re.compile(r"-\d+$")
-"""What a flow's name has that goes again."""
+"""Suffix of a flow's name after a restart."""
 
 
 @dataclass(frozen=True)
 class Field:
-    """A column of a table's latest row about one subject; ``per_second``: how much it has grown
+    """A column of a table's latest row about one subject. With ``per_second`` it is the growth
     since the last step, over the time between."""
 
     name: str
@@ -43,7 +43,7 @@ class Field:
 
 
 def field(name: str, scenario: Scenario) -> Field:
-    """The field of this name. Raises `ScenarioError` for one that the scenario's runs lack."""
+    """Return the field of this name. Raises `ScenarioError` if the scenario's runs lack it."""
     whole, per_second = name.removesuffix(PER_SECOND), name.endswith(PER_SECOND)
     table, _, rest = whole.partition(".")
     subject, _, column = rest.rpartition(".")
@@ -71,10 +71,10 @@ def field(name: str, scenario: Scenario) -> Field:
 
 
 def _subjects(table: str, key: str, scenario: Scenario) -> list[str] | None:
-    """The names that a run's rows can have; None where any."""
+    """Return the names that a run's rows can have; None for any name."""
     if key == "flow":
         wanted = ("tcp", "rr") if table == "tcp" else ("ping", "rr")
-        # Programs' connections have names that nobody knows before the run.
+        # Names of programs' connections are unknown before the run.
         named = [str(flow.name) for flow in scenario.flow if flow.protocol in wanted]
         return None if scenario.program else named
     if key == "interface":
@@ -84,30 +84,32 @@ def _subjects(table: str, key: str, scenario: Scenario) -> list[str] | None:
 
 
 class Observer:
-    """Follows a run's samples and tells the fields' values."""
+    """Follows a run's samples and returns the fields' values."""
 
     def __init__(
         self, fields: Iterable[Field], flows: Iterable[str], planned: Iterable[str]
     ) -> None:
-        """``flows`` of the ``planned`` ones may go again: their later selves count as them."""
+        """Flows of ``flows`` that are among the ``planned`` ones may restart; their later instances
+        count as the same flow."""
         self._fields = tuple(fields)
         self._again = frozenset(flows)
         self._planned = frozenset(planned)
         self._tables = {one.table for one in self._fields}
         self._latest: dict[tuple[str, tuple[str, ...]], Mapping[str, Any]] = {}
         self._before: dict[str, tuple[str, float]] = {}
-        """Of a field that grows, whose value it was and how large."""
+        """For a growing field, the flow of its last value, and that value."""
         self._before_s = 0.0
 
     def take(self, batch: Batch) -> None:
-        """Rows as a stream brings them."""
+        """Take rows from a stream."""
         if batch.table in self._tables:
             keys = TABLES[batch.table].keys
             for row in batch.rows:
                 self._latest[batch.table, tuple(self._named(row[key]) for key in keys)] = row
 
     def observe(self, t_s: float) -> tuple[dict[str, np.ndarray[Any, Any]], list[str]]:
-        """Every field's value at a step, and the names of those that have none yet: they are 0."""
+        """Return every field's value at a step, and the names of those without a value, which are
+        0."""
         found, missing = {}, []
         for one in self._fields:
             row = self._latest.get((one.table, one.subject), {})
@@ -118,7 +120,7 @@ class Observer:
             if one.per_second:
                 whose = str(row.get("flow", ""))
                 before_whose, before = self._before.get(one.name, (whose, 0.0))
-                # A flow that goes again counts from 0.
+                # A flow that restarts counts from 0.
                 grown = now - (before if before_whose == whose else 0.0)
                 self._before[one.name] = whose, now
                 now = grown / (t_s - self._before_s) if t_s > self._before_s else 0.0

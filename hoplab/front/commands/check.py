@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``hoplab check`` and ``hoplab schema``: what a scenario says, and may say."""
+"""``hoplab check`` and ``hoplab schema``: the keys of a scenario, and the keys that it may have."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands, each in a module that is imported when it is called: Arrow, Plotly and Dask take
+"""The commands, each in a module that is imported when it is called. Arrow, Plotly and Dask take
 longer to import than most commands take to run."""
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ HOMES = {
 }
 """The module of this folder that has each command."""
 GROUPS = ("store", "machine")
-"""Commands that have commands of their own."""
+"""Commands with subcommands."""
 
 
 class _Loaded(Mapping[str, Any]):
-    """The commands by name; one that is asked for imports its module."""
+    """The commands by name. Reading one imports its module."""
 
     def __iter__(self) -> Iterator[str]:
         return iter(HOMES)
@@ -75,7 +75,7 @@ class _Loaded(Mapping[str, Any]):
 
 
 class Commands(TyperGroup):
-    """Those of `HOMES`, in its order."""
+    """The commands of `HOMES`, in its order."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -117,18 +117,18 @@ def command() -> Any:
 
 
 def main() -> None:
-    """Entry point: turn every known failure into one line and its exit status."""
+    """Entry point. Turns every known failure into one line and its exit status."""
     debug = "--debug" in sys.argv
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     signals.raise_on_signals()
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # names of files can be any bytes
+        if isinstance(stream, io.TextIOWrapper):  # names of files can have any bytes
             stream.reconfigure(errors="surrogateescape")
     try:
         status = command()(args=arguments, standalone_mode=False)
         sys.exit(status or 0)
     except SystemExit as left:
-        if isinstance(left.__context__, BrokenPipeError):  # whoever reads the output has gone
+        if isinstance(left.__context__, BrokenPipeError):  # the reader of the output has gone
             sys.exit(128 + signal.SIGPIPE)
         raise
     except HoplabError as error:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a shell offers after ``--set``: the scenario's keys, and the values of those that have a
-list of them."""
+"""Completion after ``--set``: the scenario's keys, and the values of keys with a list of values."""
 
 from __future__ import annotations
 
@@ -12,8 +11,9 @@ from hoplab.front.pages.keys import REFERENCE, SCHEMA
 
 
 def overrides(incomplete: str) -> list[tuple[str, str]]:
-    """``path.to.key=`` and ``path.to.key=value`` that begin with ``incomplete``, each with what the
-    key is. Of lists, whose length a shell does not know, entry 0 and the one being typed."""
+    """Return ``path.to.key=`` and ``path.to.key=value`` that begin with ``incomplete``, each with
+    the key's sentence. A shell does not know the length of lists. They get entry 0 and the entry
+    being typed."""
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     return [found for found in _keys(schema, schema, "", incomplete) if _fits(found, incomplete)]
 
@@ -46,7 +46,7 @@ def _values(path: str, declared: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _table(schema: dict[str, Any], declared: dict[str, Any]) -> dict[str, Any] | None:
-    """The table that a key holds, None for a plain value."""
+    """Return the table that a key holds, or None for a plain value."""
     if "$ref" in declared:
         found: dict[str, Any] = schema["$defs"][declared["$ref"].removeprefix(REFERENCE)]
         return found if "properties" in found else None

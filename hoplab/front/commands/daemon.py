@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``hoplab medium``, ``hoplab dsr``, ``hoplab split``: a daemon, by hand, from a file."""
+"""``hoplab medium``, ``hoplab dsr``, ``hoplab split``: a daemon, started by hand from a file."""
 
 from __future__ import annotations
 
@@ -60,7 +60,8 @@ def split(file: File, overrides: Overrides = None, printed: Printed = False) -> 
 
 
 def _resolved(model: type[T], file: Path, overrides: Sequence[str]) -> T:
-    """What ``file`` says with ``overrides``; raises `ScenarioError`, a line for each mistake."""
+    """Return the contents of ``file`` with ``overrides``. Raises `ScenarioError`, a line for each
+    mistake."""
     given = read(file)
     for one in overrides:
         override(given, one)
@@ -71,7 +72,7 @@ def _resolved(model: type[T], file: Path, overrides: Sequence[str]) -> T:
 
 
 def _start(name: str, document: dict[str, Any], printed: bool) -> None:
-    """Become the daemon, which reads ``document`` from memory: no file is left behind."""
+    """Become the daemon, which reads ``document`` from memory, so that no file is left behind."""
     text = documents.text(document)
     if printed:
         print(text, end="")

@@ -40,7 +40,7 @@ def execute(
         Boot(seed=seed, virtual=not realtime, radios=radios),
         Streams(
             stdin=sys.stdin.fileno(),
-            # In virtual time a guest does not wait for a person to type.
+            # In virtual time a guest does not wait for a person who types.
             terminal=realtime and sys.stdin.isatty() and sys.stdout.isatty(),
         ),
         Limits(tell=None if realtime else tell_stalled),

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``hoplab export`` and ``hoplab plot``: results for other programs, and runs over each other."""
+"""``hoplab export`` and ``hoplab plot``: results for other programs, and several runs in one
+figure."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run that somebody looks at, and how it is told of when a signal ends it."""
+"""Output of a run that a user follows, also after a signal ended it."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def page_of(
 
 @contextmanager
 def told_so_far(pages: list[Path]) -> Iterator[None]:
-    """Who ends a run by a signal is told where its results are, and what they say."""
+    """If a signal ends a run, print where its results are, and what they show."""
 
     try:
         yield
     except signals.Stopped as stopped:
-        if stopped.__cause__ is not None:  # why there are none
+        if stopped.__cause__ is not None:  # the reason why there are none
             say(f"hoplab: {stopped.__cause__}")
         for page in pages:
             found = results.load(page.parent)
@@ -45,5 +45,5 @@ def told_so_far(pages: list[Path]) -> Iterator[None]:
 
 
 def _last_s(found: Results) -> float:
-    """Of a run that was cut short, the time of its last sample."""
+    """Return the time of the last sample of a run that was cut short."""
     return max((row["t_s"] for name in ("nodes", "tcp") for row in found.rows(name)), default=0.0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A command's options as one frozen object, declared once; the command line sees each of them."""
+"""A command's options as one frozen object, declared once. The command line sees each of them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any, get_type_hints
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with each parameter that is a dataclass spread into its fields, as typer reads
-    a function's parameters."""
+    """Return the command with each parameter that is a dataclass spread into its fields. Typer then
+    reads them as a function's parameters."""
     hints = get_type_hints(command, include_extras=True)
     plain: list[Parameter] = []
     groups: dict[str, tuple[type, list[str]]] = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``hoplab init``, a scenario to start from, and ``hoplab movement``, of files of movement."""
+"""``hoplab init`` for a first scenario, and ``hoplab movement`` for files of movement."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def movement(
     if out is None:
         output.print(_stations(found, traces))
     else:
-        # A format without names numbers its stations, from 0.
+        # A format without names numbers its stations from 0.
         files.save({f"n{i}": trace for i, trace in enumerate(traces.values())}, out, step)
     output.print(_extent(file, found, traces), markup=False, highlight=False, soft_wrap=True)
     if out is not None:
@@ -160,7 +160,7 @@ def _extent(file: Path, found: files.Movement, traces: Mapping[str, files.Trace]
 
 
 def _asked() -> start.Start:
-    """Answers at the terminal; Enter takes what is offered."""
+    """Return the answers at the terminal; Enter takes the default."""
     usual = start.Start()
     for name, meaning in start.TOPOLOGIES.items():
         messages.print(f"  {name:16} {meaning}", markup=False, highlight=False)

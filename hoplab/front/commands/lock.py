@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``hoplab lock``: the packages of a scenario, with all that they depend on, by their hashes."""
+"""``hoplab lock``: the packages of a scenario, with all their dependencies, by their hashes."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ app = typer.Typer()
 
 @dataclass(frozen=True)
 class Options:
-    """What ``hoplab mininet`` takes beside a script."""
+    """Options of ``hoplab mininet`` beside a script."""
 
     medium: Annotated[
         str, typer.Option(help="always, or as-written: for scripts that name none, none.")

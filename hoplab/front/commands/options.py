@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What several commands take, and what they check of it."""
+"""Options of several commands, and their checks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hoplab.model.scenario.model import Scenario
 from hoplab.model.scenario.resolve import resolve
 
 SLOWEST, FASTEST = 0.01, 1000.0
-"""Paces that a run can be held to."""
+"""Slowest and fastest pace of a run."""
 
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="FILE", help="Scenario in TOML.")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a run is, as a bar on the terminal."""
+"""The progress of a run, as a bar on the terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hoplab.host.runs.launch import Progress
 
 @contextmanager
 def shown(console: Console, title: str, duration_s: float) -> Iterator[Callable[[Progress], None]]:
-    """A bar while inside, where ``console`` is a terminal; what it yields moves it."""
+    """Show a bar inside the block if ``console`` is a terminal. The yielded function moves it."""
     with Bar(
         TextColumn("{task.description}"),
         BarColumn(),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``hoplab report`` and ``hoplab finish``: pages and tables made anew."""
+"""``hoplab report`` and ``hoplab finish``: pages and tables made again."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ app = typer.Typer()
 
 @dataclass(frozen=True)
 class Options:
-    """What ``hoplab run`` takes beside scenarios."""
+    """Options of ``hoplab run`` beside scenarios."""
 
     overrides: Overrides = None
     seed: Seed = None
@@ -79,7 +79,7 @@ class Options:
     ] = False
 
     def check(self, files: int) -> None:
-        """Raise `ScenarioError` for what no scenario could be run with."""
+        """Raise `ScenarioError` for options with which no scenario can run."""
         known_pace(self.pace, self.where)
         if self.wall_limit is not None:
             require_time(self.wall_limit, "--wall-limit")
@@ -90,11 +90,11 @@ class Options:
 
     @property
     def where(self) -> Where:
-        """The machine's word, parsed."""
+        """Return the machine's word, parsed."""
         return kinds.parse(self.machine, "--machine")
 
     def on(self, scenario: Scenario) -> kinds.Runnable:
-        """The machine for a scenario."""
+        """Return the machine for a scenario."""
         return kinds.chosen(self.where, scenario, builder, self.machine_file)
 
 
@@ -107,7 +107,7 @@ def run(
     """Run scenarios, one after the other; each leaves a folder with tables, logs and a report."""
 
     options.check(len(files))
-    # Whatever is wrong with the last of them is told before the first begins.
+    # Report mistakes in all files before the first run begins.
     scenarios = [(file, _scenario(file, options, len(files) == 1)) for file in files]
     if options.show_command:
         for _, scenario in scenarios:
@@ -155,7 +155,7 @@ def _print(line: str) -> None:
 
 @dataclass(frozen=True)
 class Done:
-    """A run that has ended: its manifest, its report, and its stream."""
+    """A run that has ended, with its manifest, its report and its stream."""
 
     manifest: Manifest
     page: Path
@@ -174,7 +174,7 @@ class Done:
         return {**summary(results.load(self.folder)), **about}
 
     def lines(self) -> list[str]:
-        """What is said below the table."""
+        """Return the lines to print below the table."""
         virtual_s, wall_s = self.manifest.virtual_s or 0.0, self.manifest.wall_s or 1.0
         return [
             f"{virtual_s:g} virtual s in {wall_s:.1f} s ({virtual_s / wall_s:.1f} to 1)",
@@ -184,13 +184,13 @@ class Done:
 
 
 def _performed(scenario: Scenario, file: Path, options: Options) -> Done:
-    """One run to its end."""
+    """Perform one run to its end."""
 
     pages: list[Path] = []
     chosen = sinks(options.influx, options.stream)
     with ExitStack() as stack:
         page = stack.enter_context(page_of(scenario)) if options.live else None
-        # Who holds a run back wants to look at it.
+        # A user who slows a run down wants to look at it.
         tell = None if options.pace is None else say
         following = Stream([*chosen, page.sink] if page is not None else chosen, tell=tell)
 

@@ -63,7 +63,7 @@ def shell(
 
 
 def _play(scenario: Scenario, file: Path, out: Path | None, machine: kinds.Attendable) -> None:
-    """A session on a page, and at the prompt where there is a terminal."""
+    """Run a session on a page, and at the prompt if there is a terminal."""
 
     pages: list[Path] = []
     with (

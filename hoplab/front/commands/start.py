@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The text of a scenario to start from: what was chosen, each key with its sentence, and the keys
-that are often wanted next as comments."""
+"""The text of a first scenario. It has the user's choices, each key with its sentence, and comments
+with the keys that are often needed next."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ TOPOLOGIES: dict[TopologyName, str] = {
     "hybrid": "a wired server, a gateway, a wireless station",
     "dumbbell": "six wired hosts, one bottleneck",
 }
-"""What each is."""
+"""One sentence for each topology."""
 WIRED = ("hybrid", "dumbbell")
-"""Have hosts without a radio, so that routes are static."""
+"""Topologies with hosts without a radio, which need static routes."""
 ENDS = {"hidden": ("a", "b"), "hybrid": ("srv", "n0"), "dumbbell": ("n1", "n4")}
-"""Of topologies that stand in files: where the first flow leads from and to."""
+"""Source and destination of the first flow, for topologies in files."""
 WIDTH = 26
 """Columns of a key and its value before its comment."""
 LONGEST = 100
-"""Of a line; a longer comment stands above its key."""
+"""Longest line. A longer comment stands above its key."""
 
 Pairs = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Start:
-    """What a newcomer chooses; ``stations`` counts for a chain and for stations that walk."""
+    """A newcomer's choices. ``stations`` counts for a chain and for stations that walk."""
 
     topology: TopologyName = "chain"
     stations: int = 4
@@ -99,7 +99,8 @@ def text(start: Start) -> str:
 
 
 def _title(start: Start) -> str:
-    """Of what stays: variants, seeds and lengths are what overrides and sweeps change."""
+    """Return a title of what stays the same. Overrides and sweeps change variants, seeds and
+    lengths."""
     return f"TCP over a {start.topology.replace('-', ' ')} network"
 
 
@@ -117,7 +118,7 @@ def _topology(start: Start) -> Pairs:
 
 
 def _spacing_m(profile: ProfileName) -> float:
-    """In reach of the neighbour, out of reach of the next but one."""
+    """Return a distance within reach of the neighbour, and out of reach of the next but one."""
     range_m = radio_with_profile(Radio(profile=profile)).range_m
     return 10.0 * math.floor(0.08 * range_m) if range_m else 200.0
 
@@ -130,14 +131,15 @@ def _ends(start: Start) -> tuple[str, str]:
 
 
 def _of_radio(start: Start) -> list[str]:
-    if start.topology == "dumbbell":  # has none
+    if start.topology == "dumbbell":  # a dumbbell has none
         return []
     chosen = _keys(Radio, {"profile": start.profile})
     return ["", "[radio]", *chosen, *_wanted_next(Radio, {"rts_threshold": 0})]
 
 
 def _keys(table: type[Table], pairs: Pairs, before: str = "") -> Iterator[str]:
-    """A line for each key: its value, and after # what it may be or what it is, and its unit."""
+    """Yield a line for each key: its value, then # and its allowed values or its meaning, and its
+    unit."""
     for name, value in pairs.items():
         line = f"{before}{name} = {_toml(value)}".ljust(WIDTH)
         comment = f"# {_told(table.model_fields[name])}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``hoplab store``: the runs that are kept."""
+"""``hoplab store``: the runs in the store."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Json = Annotated[bool, typer.Option("--json", help="JSON on stdout.")]
 MOST_ROWS = 50
 SHORT = 16
 MOST_KEYS = 4
-"""That tell a run from others, of a line."""
+"""Keys in a line that distinguish a run from others."""
 DAY_S = 86_400.0
 
 
@@ -55,7 +55,7 @@ def show(
         try:
             found = place.path(key).lstat()
         except OSError:
-            continue  # somebody has just removed it
+            continue  # another process has just removed it
         size += found.st_size
         dated.append((found.st_mtime, key))
     dated.sort(reverse=True)

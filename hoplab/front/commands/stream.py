@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``hoplab push``: results that are there already, to a database or a file."""
+"""``hoplab push``: send existing results to a database or a file."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def push(
 def send_sweep(
     path: Path, name: str, sinks: Iterable[Influx | File], tell: Callable[[str], None]
 ) -> str | None:
-    """Send a sweep's dataset; returns the link to its page. Raises `ResultsError`."""
+    """Send a sweep's dataset. Returns the link to its page. Raises `ResultsError`."""
     date_ns = time.time_ns()
     for sink in sinks:
         for text in pushed.sweep_lines(path, name, date_ns):
@@ -80,7 +80,7 @@ def _tell(line: str) -> None:
 
 
 def _insist(name: str, action: Callable[[], None]) -> None:
-    """Try several times. Raises `ResultsError`."""
+    """Try several times. Raises `ResultsError` after the last failure."""
 
     for attempt in range(1, TRIES + 1):
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``hoplab study``: a published study done again."""
+"""``hoplab study``: repeat a published study."""
 
 from __future__ import annotations
 

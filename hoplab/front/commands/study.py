@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``hoplab study``: run, evaluate, draw, compare, tell."""
+"""``hoplab study``: run, evaluate, draw, compare, report."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ class Outcome:
     machine: str
     wall_s: float
     processor_s: float
-    """Of this process and its children: runs that the store had cost nothing."""
+    """Processor time of this process and its children. Runs from the store cost nothing."""
     folder: Path
     written: list[Path]
     differences: list[str]
-    """From ``expected.json``; only the quick version is compared."""
+    """Differences from ``expected.json``. Only the quick version is compared."""
 
     def require(self) -> None:
-        """Raises `NotReproduced` where the quick version is not as committed."""
+        """Raise `NotReproduced` if the quick version differs from the committed values."""
         if self.differences:
             lines = "\n  ".join(self.differences)
             raise NotReproduced(f"study {self.study.name}: is not as committed:\n  {lines}")
 
     def document(self) -> dict[str, Any]:
-        """For ``--json``."""
+        """Return the outcome for ``--json``."""
         found = self.findings
         return {
             "study": self.study.name,
@@ -86,8 +86,8 @@ def default_folder(study: Study, quick: bool) -> Path:
 
 
 def perform(study: Study, quick: bool, out: Path | None, docs: bool, console: Console) -> Outcome:
-    """Run what the store lacks, evaluate, write tables and pictures, and compare if ``quick``;
-    renew the study's page if ``docs``."""
+    """Run what the store lacks, evaluate, and write tables and pictures. Compares if ``quick``, and
+    updates the study's page if ``docs``."""
     analysis = study.analysis()
     began_s, began_cpu_s = time.monotonic(), _processor_s()
     runs = gather(study, quick, console)
@@ -118,7 +118,7 @@ def perform(study: Study, quick: bool, out: Path | None, docs: bool, console: Co
 
 
 def expect(study: Study, draws: int, console: Console) -> Path:
-    """Write ``expected.json`` by ``draws`` runs of the quick version; returns its path."""
+    """Write ``expected.json`` from ``draws`` runs of the quick version. Returns its path."""
     analysis, published = study.analysis(), study.published()
     drawn = []
     machine = ""
@@ -132,13 +132,13 @@ def expect(study: Study, draws: int, console: Console) -> Path:
 
 
 def machine_of(runs: Runs) -> str:
-    """The hash of the machine that ran them, "" where they are not of one sealed machine."""
+    """Return the hash of the machine that ran them, "" if they are not of one sealed machine."""
     hashes = {run.machine for run in runs}
     return hashes.pop() if len(hashes) == 1 else ""
 
 
 def summary(outcome: Outcome) -> RenderableType:
-    """All tables, then what to look at."""
+    """Return all tables, then the findings to look at."""
     lines: list[RenderableType] = [_rich(table) for table in all_tables(outcome.findings)]
     unexplained = outcome.findings.unexplained
     if unexplained:
@@ -155,7 +155,7 @@ def summary(outcome: Outcome) -> RenderableType:
 
 
 def listing() -> RichTable:
-    """Every study, with the sentence that its analysis begins with."""
+    """Return every study, with the first sentence of its analysis."""
     table = RichTable(box=None, pad_edge=False, show_header=False)
     for name in names():
         table.add_row(Text(name), Text(find(name).sentence()))
@@ -163,7 +163,7 @@ def listing() -> RichTable:
 
 
 def compared(outcome: Outcome) -> str:
-    """What the quick version was held against, once it has passed."""
+    """Return what the quick version was compared with, once it has passed."""
     wanted = expected.read(outcome.study.expected)
     same = outcome.machine == wanted.machine
     how = "to the digit, on the same machine" if same else "within their limits, on another machine"

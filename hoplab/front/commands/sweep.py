@@ -48,7 +48,7 @@ PANEL = "Where runs go"
 
 @dataclass(frozen=True)
 class Options:
-    """What ``hoplab sweep`` takes beside its file."""
+    """Options of ``hoplab sweep`` beside its file."""
 
     overrides: Annotated[
         list[str] | None,
@@ -102,13 +102,13 @@ class Options:
 
     @property
     def place(self) -> Cluster:
-        """Where runs go."""
+        """The cluster that makes the runs."""
         return Cluster(
             self.scheduler, self.cluster, self.workers, _assigned(self.cluster_set or [])
         )
 
     def changed(self, sweep: Sweep) -> Sweep:
-        """The sweep as the command line changes it."""
+        """Return the sweep with the command line's changes."""
         overrides = self.overrides or []
         base = json.loads(json.dumps(sweep.base, default=str)) if overrides else sweep.base
         for one in overrides:
@@ -138,7 +138,7 @@ def sweep(
             if chosen:
                 data = Path(answer["results"])
                 answer["grafana"] = send_sweep(data, sweep_name(data), chosen, say)
-        finally:  # what was measured is told whether a database takes it or not
+        finally:  # print the results whether a database takes them or not
             _print(answer, options.as_json)
     if answer["failed"]:
         raise typer.Exit(1)
@@ -189,10 +189,10 @@ def _tell_plan(sweep: Sweep, store: Path | None, place: Cluster, as_json: bool) 
 
 
 def _run(sweep: Sweep, file: Path, folder: Path, options: Options) -> dict[str, Any]:
-    """Run it; what there is becomes results where it is stopped, too."""
+    """Run the sweep. If it is stopped, the runs so far become results too."""
 
     machine = select.chosen()
-    # Before the first run: they may have changed, or gone, after the last.
+    # Read them before the first run: they may have changed or disappeared after the last.
     texts = [
         read_text(path, MAX_BYTES, "a TOML file")
         for path in (file, file.parent / sweep.file.scenario)
@@ -307,7 +307,7 @@ def _duration(seconds: float) -> str:
 
 @contextmanager
 def _shown(title: str, total: int) -> Iterator[Callable[[Progress], None]]:
-    """A bar where messages go to a terminal."""
+    """Show a bar if messages go to a terminal."""
 
     with Bar(
         TextColumn("{task.description}"),

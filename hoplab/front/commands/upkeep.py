@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``hoplab clean`` and ``hoplab doctor``: what was left behind, and what is missing."""
+"""``hoplab clean`` and ``hoplab doctor``: leftovers of crashed runs, and missing tools."""
 
 from __future__ import annotations
 

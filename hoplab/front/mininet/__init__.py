@@ -2,12 +2,12 @@
 """Mininet-WiFi and Hoplab together.
 
 `launch` starts a guest with a script, by the interpreter that `hoplab.front.mininet.found` finds.
-What is below `hoplab/guest/mininet/inside` runs there: ``start.py`` prepares and starts the script,
-``build.py`` makes the stations of a scenario, ``site`` holds the few hooks into others' code,
-``bin`` programs that Mininet-WiFi starts and no distribution has.
+The files below `hoplab/guest/mininet/inside` run in the guest. ``start.py`` prepares and starts the
+script, and ``build.py`` makes the stations of a scenario. ``site`` holds the few hooks into other
+people's code. ``bin`` holds programs that Mininet-WiFi starts and no distribution has.
 
-A script imports this package, in whatever interpreter has Mininet-WiFi, so what it comes by here
-needs the standard library alone:
+A script imports this package in any interpreter that has Mininet-WiFi. The modules that it imports
+therefore need only the standard library:
 
     from hoplab import record
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Find Mininet-WiFi, which no package registry has, and what it needs beside itself."""
+"""Find Mininet-WiFi, which no package registry has, and its dependencies."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ MODULES = {
     "six": "python3-six",
     "pkg_resources": "python3-pkg-resources",
 }
-"""What Mininet-WiFi imports, and the Debian package of each."""
+"""Modules that Mininet-WiFi imports, and the Debian package of each."""
 PROGRAMS = {"mnexec": "mininet", "ifconfig": "net-tools", "iw": "iw"}
-"""Programs that every script needs."""
+"""Programs for every script."""
 SOMETIMES = {
     "hostapd": "hostapd",
     "wpa_supplicant": "wpasupplicant",
@@ -41,9 +41,10 @@ SOMETIMES = {
     "ovs-vsctl": "openvswitch-switch",
     "ovs-testcontroller": "openvswitch-testcontroller",
 }
-"""Those of networks with access points."""
+"""Programs for networks with access points."""
 REGULATORY = Path("/lib/firmware/regulatory.db")
-"""Without it a kernel lets nobody be the first to send at 5 GHz: access points there stay mute."""
+"""Without it a kernel allows no initial transmission at 5 GHz, so access points there never
+send."""
 HOW = (
     f"clone https://github.com/intrig-unicamp/mininet-wifi and set {VARIABLE} to its folder, "
     "or install it by its own script"
@@ -61,21 +62,22 @@ print(json.dumps([name for name in sys.argv[1:] if not there(name)]))
 
 @dataclass(frozen=True)
 class Found:
-    """An interpreter that has Mininet-WiFi, by the folder ``tree`` where it is not installed."""
+    """An interpreter that has Mininet-WiFi, or uses the folder ``tree`` if it is not installed."""
 
     python: str
     tree: Path | None
 
     def environment(self) -> dict[str, str]:
-        """How a lab is told of it."""
+        """Return the environment that names it for a lab."""
         tree = {} if self.tree is None else {VARIABLE: str(self.tree)}
         return {PYTHON: self.python, **tree}
 
 
 def builder(scenario: Scenario) -> Builder:
-    """Mininet-WiFi, for a scenario whose network it builds.
+    """Return Mininet-WiFi, for a scenario whose network it builds.
 
-    Raises `MissingTool` where there is none, `ScenarioError` for what its radios cannot do.
+    Raises `MissingTool` if there is none, and `ScenarioError` if its radios cannot do what the
+    scenario asks.
     """
     stations.check(scenario)
     found = find()
@@ -83,9 +85,10 @@ def builder(scenario: Scenario) -> Builder:
 
 
 def find(script: Path | None = None) -> Found:
-    """What ``script`` needs: Mininet alone where it does not speak of Mininet-WiFi.
+    """Find the interpreter for ``script``, with Mininet alone if the script does not name
+    Mininet-WiFi.
 
-    Raises `MissingTool` where there is none, or where what it needs is missing.
+    Raises `MissingTool` if there is none, or if a dependency is missing.
     """
     plain = script is not None and script.is_file() and not speaks_of_wifi(script)
     try:
@@ -108,7 +111,7 @@ def speaks_of_wifi(script: Path) -> bool:
 
 
 def mininet_wifi() -> Found:
-    """Mininet-WiFi by the variable, else of the active environment, else of the system."""
+    """Return Mininet-WiFi from the variable, else the active environment, else the system."""
     named = os.environ.get(VARIABLE)
     if named is not None:
         tree = Path(named).absolute()
@@ -122,19 +125,20 @@ def mininet_wifi() -> Found:
 
 
 def missing(python: str, modules: list[str]) -> set[str]:
-    """Debian packages that ``python`` lacks for these modules, and every script for itself."""
+    """Return the Debian packages that ``python`` lacks for these modules, and those for every
+    script."""
     lacking = {MODULES[name] for name in _lacks(python, modules)}
     return lacking | {package for name, package in PROGRAMS.items() if not program(name)}
 
 
 def sometimes() -> list[str]:
-    """Debian packages that networks with access points lack."""
+    """Return the missing Debian packages for networks with access points."""
     lacking = [package for name, package in SOMETIMES.items() if program(name) is None]
     return lacking + ([] if REGULATORY.exists() else ["wireless-regdb"])
 
 
 def program(name: str) -> str | None:
-    """Where a program is, also one that root alone has in its PATH."""
+    """Return a program's path, also if only root has it in its PATH."""
     return shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", ""), *SBIN]))
 
 
@@ -147,7 +151,7 @@ def _interpreters() -> Iterator[str]:
 
 
 def _lacks(python: str, names: list[str]) -> list[str]:
-    """Modules that the interpreter does not find; all where it cannot be run."""
+    """Return the modules that the interpreter does not find, or all of them if it cannot be run."""
     try:
         answer = subprocess.run(
             [python, "-c", ASK, *names], capture_output=True, text=True, check=True, cwd="/"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Start a guest with a script for Mininet-WiFi, and take from it what its medium recorded."""
+"""Start a guest with a script for Mininet-WiFi, and read the records of its medium."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ from hoplab.model.errors import MissingTool, ResultsError, ScenarioError
 from hoplab.model.resources import BINARIES, PROJECT
 
 PROGRAM = "hoplab-wmediumd"
-"""What a script of Mininet-WiFi starts as wmediumd."""
+"""The program that a script of Mininet-WiFi starts as wmediumd."""
 RECORDS = "medium"
-"""Folder of the medium's records in what a script leaves."""
+"""Folder of the medium's records in a script's output."""
 ACCOUNT = "medium.json"
 PACKAGES = Path("/run/hoplab/python")
-"""Where a script finds Hoplab, in a guest."""
+"""Folder in a guest where a script finds Hoplab."""
 AT_HOPLAB = Path("/hoplab")
-"""Where a guest has the project."""
+"""Folder of the project in a guest."""
 REFUSED = "refused.txt"
-"""What the kernel refused to the script, a line each: `inside/bin/iw` writes it."""
+"""The requests that the kernel refused to the script, a line each; `inside/bin/iw` writes it."""
 MOST_REFUSED = 1 << 16
 PIECE_BYTES = 1 << 20
 MEDIA = ("always", "as-written")
 OWN = (Path("/tmp"), Path("/run"), Path("/dev/shm"))
-"""Folders that a guest has of its own."""
+"""Folders that belong to the guest, not to the host."""
 
 
 @dataclass(frozen=True)
 class ScriptRequest:
-    """A script to be run in a guest: over which medium, on which clock, by which seed."""
+    """A script to run in a guest, with its medium, its clock and its seed."""
 
     script: Path
     arguments: Sequence[str] = ()
@@ -61,7 +61,7 @@ class ScriptRequest:
 def run(
     found: Found, request: ScriptRequest, out: Path, warn_stalled: Callable[[str], None]
 ) -> int:
-    """Run the script and return its status; ``out`` is a new folder for records."""
+    """Run the script and return its status. ``out`` is a new folder for records."""
     _require(request)
     script, realtime = request.script.absolute(), request.realtime
     if script.parent in OWN:
@@ -103,7 +103,7 @@ def _require(request: ScriptRequest) -> None:
 
 
 def _environment(request: ScriptRequest, tree: list[Path], fonts: Path) -> dict[str, str]:
-    """Of the script's interpreter, in the guest."""
+    """Return the environment of the script's interpreter in the guest."""
     path = [AT_HOPLAB / (INSIDE / "site").relative_to(PROJECT), PACKAGES, *tree]
     return {
         "PYTHONPATH": ":".join(map(str, path)),
@@ -116,13 +116,13 @@ def _environment(request: ScriptRequest, tree: list[Path], fonts: Path) -> dict[
         "MPLBACKEND": "Agg",
         "HOPLAB_FONTS": str(fonts),
         "MPLCONFIGDIR": "/run/hoplab/matplotlib",
-        # Hoplab's own interpreter is first in a guest, and has none of this.
+        # Hoplab's own interpreter comes first in a guest, and has none of this.
         "PATH": "/run/hoplab/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     }
 
 
 def account(out: Path) -> dict[str, Any] | None:
-    """What the medium says of itself; None where the script used none."""
+    """Return the medium's account of itself, or None if the script used no medium."""
     try:
         told: dict[str, Any] = json.loads(reading.content(out / RECORDS / ACCOUNT))
     except OSError:
@@ -133,7 +133,7 @@ def account(out: Path) -> dict[str, Any] | None:
 
 
 def refused(out: Path) -> list[str]:
-    """What the kernel refused to the script, each once."""
+    """Return the requests that the kernel refused to the script, each once."""
     try:
         with reading.opened(out / REFUSED) as file:
             text = file.read(MOST_REFUSED).decode("utf-8", "replace")
@@ -143,13 +143,13 @@ def refused(out: Path) -> list[str]:
 
 
 def complete(out: Path) -> dict[Path, Manifest]:
-    """Make tables and a report of every recording in ``out``; their manifests by folder."""
+    """Make tables and a report of every recording in ``out``. Returns their manifests by folder."""
     medium = out / RECORDS
     return {run: measured.complete(run, medium, None) for run in measured.recordings(out)}
 
 
 def keep(out: Path, script: Path) -> Path:
-    """Move results that nobody has named a folder for to one of their own."""
+    """Move results without a named folder to a new folder."""
     where = folder.made(None, script)
     for entry in out.iterdir():
         shutil.move(entry, where / entry.name)
@@ -157,7 +157,7 @@ def keep(out: Path, script: Path) -> Path:
 
 
 def digest(out: Path) -> str:
-    """SHA-256 over the names and the contents of the medium's records."""
+    """Return SHA-256 over the names and the contents of the medium's records."""
     sha = hashlib.sha256()
     for path in sorted((out / RECORDS).iterdir()):
         with reading.opened(path) as file:
@@ -168,7 +168,7 @@ def digest(out: Path) -> str:
 
 
 def passing() -> Path:
-    """A folder for a script whose records nobody asked for; the caller removes it."""
+    """Return a folder for a script whose records were not requested; the caller removes it."""
     return Path(tempfile.mkdtemp(prefix="hoplab-mininet-"))
 
 
@@ -177,8 +177,8 @@ def remove(folder: Path) -> None:
 
 
 def _fonts(python: str) -> Path:
-    """A folder with matplotlib's list of fonts, which it else makes anew, in a second;
-    empty where this interpreter has no matplotlib."""
+    """Return a folder with matplotlib's list of fonts, which it would otherwise make again in a
+    second. The folder is empty if this interpreter has no matplotlib."""
     fonts = store.cache() / "fonts" / hashlib.sha256(python.encode()).hexdigest()[:16]
     if not fonts.exists():
         with store.new_folder() as made:
@@ -190,7 +190,7 @@ def _fonts(python: str) -> Path:
             )
             made.chmod(0o755)
             fonts.parent.mkdir(exist_ok=True)
-            with contextlib.suppress(OSError):  # somebody else has made it meanwhile
+            with contextlib.suppress(OSError):  # another process has made it meanwhile
                 made.rename(fonts)
     return fonts
 

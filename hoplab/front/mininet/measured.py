@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From what a recording left to a finished run: the medium's tables, all others, the report."""
+"""From the output of a recording to a finished run: the medium's tables, all others, the report."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ from hoplab.model.records.schema import TABLES
 from hoplab.model.scenario.model import Scenario
 
 STATES = ("t_s", "node", "src", "dst", "x_m", "y_m", "queue_len")
-"""Columns of samples that are no counts."""
+"""Columns of samples that hold no counts."""
 
 
 def recordings(out: Path) -> list[Path]:
-    """The folders of recordings in what a script left."""
+    """Return the folders of recordings in a script's output."""
     return sorted(path.parent for path in out.glob("*/scenario.json"))
 
 
 def complete(out: Path, medium: Path | None, status: int | None) -> Manifest:
-    """Make tables and report of the recording in ``out``; returns the manifest. ``medium`` is the
-    folder of the medium's own records, if there are some, ``status`` the lab's (None: killed)."""
+    """Make tables and report of the recording in ``out``. Returns the manifest. ``medium`` is the
+    folder of the medium's own records, if there are any, and ``status`` the lab's (None:
+    killed)."""
     from hoplab.show import report  # takes a second to import
 
     scenario = Scenario.model_validate_json(content(out / "scenario.json"))
@@ -43,7 +44,7 @@ def complete(out: Path, medium: Path | None, status: int | None) -> Manifest:
 
 
 def _adopt(out: Path, medium: Path, scenario: Scenario) -> None:
-    """The medium's samples as the run's: by stations' names, from the run's time 0 on."""
+    """Make the medium's samples the run's: by stations' names, from the run's time 0 on."""
     verdict = _number(out / "raw" / "verdict.json", "monotonic_epoch_ns")
     started_s = _number(out / "raw" / STARTED, None)
     if verdict is None or started_s is None:
@@ -57,7 +58,7 @@ def _adopt(out: Path, medium: Path, scenario: Scenario) -> None:
 
 
 def _rows(medium: Path, table: str, names: dict[str, str]) -> Iterator[dict[str, Any]]:
-    """Those of stations, by their names."""
+    """Yield the rows of stations, by their names."""
     path = medium / f"{table}.jsonl"
     if not path.exists():
         return
@@ -72,7 +73,7 @@ def _rows(medium: Path, table: str, names: dict[str, str]) -> Iterator[dict[str,
 def _from_zero(
     rows: Iterator[dict[str, Any]], table: str, offset_s: float
 ) -> Iterator[dict[str, Any]]:
-    """Rows after time 0, with what had been counted until then taken off."""
+    """Yield rows after time 0, with earlier counts subtracted."""
     before: dict[tuple[Any, ...], dict[str, Any]] = {}
     counts = [c.name for c in TABLES[table].columns if c.name not in STATES]
     for row in rows:
@@ -97,7 +98,7 @@ def _from_zero(
 def _links(
     out: Path, medium: Path, names: dict[str, str], duration_s: float
 ) -> Iterator[dict[str, Any]]:
-    """Each link's last sample of the run; the mean signal is that of the medium's whole life."""
+    """Yield each link's last sample of the run. The mean signal covers the medium's whole life."""
     signal = {(r["src"], r["dst"]): r["signal_dbm_mean"] for r in _rows(medium, "links", names)}
     last: dict[tuple[str, str], dict[str, Any]] = {}
     for row in raw_rows(out, "link_samples"):

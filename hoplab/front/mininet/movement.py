@@ -15,18 +15,18 @@ from hoplab.model.scenario.stations import Topology
 from hoplab.model.scenario.trace import Trace, Waypoint
 
 STEP_S = 1.0
-"""Of all its models."""
+"""Time step in s of all its models."""
 SPEED_UNIT_MPS = 0.1
-"""Of its speeds (mn_wifi/mobility.py: `max_v / 10`)."""
+"""Unit of its speeds (mn_wifi/mobility.py: `max_v / 10`)."""
 LARGEST_SEED = 2**32 - 1
-"""numpy.random.seed's."""
+"""Largest seed of numpy.random.seed."""
 LIMIT_S = 120.0
 
 
 def walk(topology: Topology, duration_s: float, seed: int) -> dict[str, Trace]:
-    """Straight lines between the places of each second, of the stations n0, n1 and so on.
+    """Return straight lines between the places of each second, of the stations n0, n1 and so on.
 
-    Raises `MissingTool` where there is no Mininet-WiFi, `ScenarioError` where the model fails.
+    Raises `MissingTool` without Mininet-WiFi, and `ScenarioError` if the model fails.
     """
     found = find()
     asked = {

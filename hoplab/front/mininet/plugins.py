@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hoplab's protocols by their names in Mininet-WiFi: ``addLink(sta, cls=adhoc, …, proto="dsr")``.
 
-Mininet-WiFi looks the name up among the classes of one module and calls it with the interface and
-``proto_args``. Only the standard library: scripts import this.
+Mininet-WiFi looks the name up among the classes of one module. It calls the class with the
+interface and ``proto_args``. Only the standard library, because scripts import this.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ class Dsr:
         self.interface = str(intf.name)
         self.address, self.prefix = str(intf.ip), int(intf.prefixLen)
         self._process: subprocess.Popen[bytes] | None = None
-        # Else the radio's own network, which reaches neighbours only, is there beside DSR's.
+        # Otherwise the radio's own network, which reaches only neighbours, exists beside DSR's.
         self.node.cmd(f"ip address add {self.address}/32 dev {self.interface}")
         self.node.cmd(f"ip address del {self.address}/{self.prefix} dev {self.interface}")
         _hold(self.node, self)
         self.start()
 
     def start(self) -> None:
-        """Start the daemon; raises `RuntimeError` with its reason where it does not."""
+        """Start the daemon. Raises `RuntimeError` with its reason if it does not start."""
         given = {
             "interface": self.interface,
             "address": f"{self.address}/{self.prefix}",
@@ -68,7 +68,7 @@ class Dsr:
         self._process = process
 
     def stop(self) -> None:
-        """End the daemon, if it goes."""
+        """End the daemon if it runs."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -92,14 +92,14 @@ class Split:
         _hold(intf.node, self)
 
     def start(self) -> None:
-        """Its part begins with a flow."""
+        """Do nothing: its part begins with a flow."""
 
     def stop(self) -> None:
-        """And ends with it."""
+        """Do nothing: its part ends with the flow."""
 
 
 def settings(proto_args: str) -> list[str]:
-    """``KEY=VALUE`` each."""
+    """Return the settings, ``KEY=VALUE`` each."""
     words = proto_args.split()
     for word in words:
         if "=" not in word:
@@ -114,14 +114,15 @@ def of(node: Any) -> Dsr | Split | None:
 
 
 def register() -> None:
-    """Give Mininet-WiFi the names, where there is one."""
+    """Register the names with Mininet-WiFi, if it is installed."""
     with contextlib.suppress(ImportError):
         module: Any = importlib.import_module(PROTOCOLS)
         module.dsr, module.split = Dsr, Split
 
 
 def _hold(node: Any, protocol: Dsr | Split) -> None:
-    """Keep it at the node, and end it with that: Mininet-WiFi ends only what it knows."""
+    """Keep the protocol at the node, and end it with the node. Mininet-WiFi ends only what it
+    knows."""
     setattr(node, HELD, protocol)
     before = node.terminate
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lab of a network that a script has built: ``python -m hoplab.front.mininet.recorder``.
 
-What to measure comes at standard input (`hoplab.front.mininet.recording`); a line of JSON on
-standard output says when time 0 is, or what went wrong. Tables and report are made here on a host;
-of a guest, by the host (`hoplab.front.mininet.launch`).
+The request to measure comes at standard input (`hoplab.front.mininet.recording`). A line of JSON on
+standard output gives time 0 or the error. On a host this program makes tables and report. For a
+guest the host makes them (`hoplab.front.mininet.launch`).
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _measure(request: dict[str, Any], scenario: Scenario, out: Path) -> int:
 
 
 def adopted(pids: Mapping[str, int], plan: Plan, note: Note) -> Network:
-    """The stations that are there, by a process in each."""
+    """Return the existing stations as a network. ``pids`` has a process in each."""
     network = Network(Namespaces(), None)
     try:
         for station in plan.scenario.station:
@@ -97,7 +97,7 @@ def _ready(out: Path, begin_ns: int) -> None:
     if medium_s is not None:
         (out / "raw" / STARTED).write_text(json.dumps(medium_s), encoding="utf-8")
     _say(begin_ns=begin_ns)
-    # Progress is for who watches a run; nobody reads it here.
+    # Progress is for a user who watches a run, and has no reader here.
     nobody = os.open(os.devnull, os.O_WRONLY)
     kept = os.dup(1)
     os.set_inheritable(kept, False)
@@ -117,7 +117,7 @@ def _say(**what: Any) -> None:
 
 
 def medium_start_s() -> float | None:
-    """When the process called `MEDIUM` began, to a tick of the kernel's (10 ms)."""
+    """Return when the process called `MEDIUM` began, to a tick of the kernel's (10 ms)."""
     for path in sorted(Path("/proc").glob("[0-9]*/comm")):
         try:
             if path.read_text(encoding="utf-8", errors="replace").strip() != MEDIUM:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """``record``: have Hoplab measure a network that a script for Mininet-WiFi has built.
 
-The lab (`hoplab.front.mininet.recorder`) is a process of Hoplab's own interpreter; here is what
-tells it where the stations are. Only the standard library: scripts import this.
+The lab (`hoplab.front.mininet.recorder`) is a process of Hoplab's own interpreter. This module
+informs it where the stations are. Only the standard library, because scripts import this.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from typing import Any
 from hoplab.front.mininet import interpreter, plugins
 
 OUT = "HOPLAB_OUT"
-"""Where a guest that `hoplab mininet` started keeps results; not set on a host."""
+"""Folder of results in a guest that `hoplab mininet` started; not set on a host."""
 VIRTUAL = "HOPLAB_VIRTUAL"
-"""Set where time is virtual."""
+"""Set if time is virtual."""
 STARTED = "medium-start.json"
-"""In a run's raw records: CLOCK_MONOTONIC, in s, at which the medium began to count."""
+"""File in a run's raw records: CLOCK_MONOTONIC, in s, at which the medium began to count."""
 
 
 class RecordingFailed(RuntimeError):
@@ -31,16 +31,16 @@ class RecordingFailed(RuntimeError):
 
 
 class Recording:
-    """A measurement that goes on; as a context, its end is waited for."""
+    """A measurement in progress; as a context manager, it waits for the end."""
 
     def __init__(self, folder: Path, process: subprocess.Popen[str], paused: list[Any]) -> None:
         self.folder = folder
-        """Where the results are to be."""
+        """The folder for the results."""
         self._process = process
         self._paused = paused
 
     def wait(self) -> Path:
-        """Wait for its end; returns the folder of the results. Raises `RecordingFailed`."""
+        """Wait for its end. Returns the folder of the results. Raises `RecordingFailed`."""
         assert self._process.stdout is not None
         told = self._process.stdout.readlines()
         status = self._ended()
@@ -49,7 +49,7 @@ class Recording:
         return self.folder
 
     def _ended(self) -> int:
-        """Its status, once the network has its own routing back."""
+        """Wait for the end and return the status. The network then has its own routing back."""
         status = self._process.wait()
         paused, self._paused = self._paused, []
         for protocol in paused:
@@ -82,16 +82,16 @@ def record(
     influx: Sequence[str] = (),
     **tables: Any,
 ) -> Recording:
-    """Measure ``net``, which is built, for ``duration_s``, and send ``flow`` through it meanwhile.
+    """Measure the built network ``net`` for ``duration_s``, and send ``flow`` through it meanwhile.
 
     A flow has the keys of a scenario's `[[flow]]`: ``{"source": "sta1", "destination": "sta3",
-    "congestion_control": "vegas", "elfn": True}``; ``tables`` are further tables and keys of a
+    "congestion_control": "vegas", "elfn": True}``. ``tables`` are further tables and keys of a
     scenario, such as ``tcp={"profile": "classic"}``, ``measure={"packets": True}``,
     ``split={"proxies": ["sta2"]}``, ``title="…"``, ``seed=2``. Returns as the measured time begins.
 
     The results are in the folder ``name``: under `hoplab mininet` in its ``--out``, on a host in
-    the current folder. On a host ``stream`` (files) and ``influx`` (URLs) are given the samples;
-    in a guest those are options of `hoplab mininet`. Raises `RecordingFailed`.
+    the current folder. On a host the samples go to ``stream`` (files) and ``influx`` (URLs). In a
+    guest these are options of `hoplab mininet`. Raises `RecordingFailed`.
     """
     nodes = list(net.stations)
     if not nodes:
@@ -123,7 +123,7 @@ def record(
         "stream": list(map(str, stream)),
         "influx": list(influx),
     }
-    # The run's own daemons take the place of these: they know where its records go.
+    # The run's own daemons replace these, because they know where its records go.
     paused = protocols if document["routing"]["protocol"] == "dsr" else []
     for protocol in paused:
         protocol.stop()
@@ -133,7 +133,7 @@ def record(
 
 
 def _routing(nodes: list[Any], tables: dict[str, Any]) -> dict[str, Any]:
-    """DSR where every station has it; else the network's own affair."""
+    """Return DSR if every station has it. Otherwise the network does its own routing."""
     found = [plugins.of(node) for node in nodes]
     given = dict(tables.pop("routing", {}))
     if not all(isinstance(protocol, plugins.Dsr) for protocol in found):
@@ -145,7 +145,7 @@ def _routing(nodes: list[Any], tables: dict[str, Any]) -> dict[str, Any]:
 
 
 def _value(text: str) -> Any:
-    """As the daemon reads it: what is no number and no truth is a string."""
+    """Convert a value as the daemon does: anything but a number or a truth value is a string."""
     try:
         value = json.loads(text)
     except ValueError:
@@ -154,7 +154,7 @@ def _value(text: str) -> Any:
 
 
 def _splitting(nodes: list[Any]) -> dict[str, Any]:
-    """Stations with ``proto="split"`` are the proxies."""
+    """Return the stations with ``proto="split"`` as proxies."""
     names = [node.name for node in nodes if isinstance(plugins.of(node), plugins.Split)]
     return {"split": {"proxies": names}} if names else {}
 
@@ -182,7 +182,7 @@ def _start(request: dict[str, Any]) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         text=True,
         env=interpreter.environment(),
-        # A Ctrl-C in the script's terminal ends the script, which ends this.
+        # A Ctrl-C in the script's terminal ends the script, which then ends this process.
         start_new_session=True,
     )
     assert process.stdin is not None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Give the samples of a guest's recordings to sinks, as they are taken."""
+"""Give the samples of a guest's recordings to sinks as they come."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def follow(
     real_time: bool,
     tell: Callable[[str], None],
 ) -> Iterator[None]:
-    """While the block goes on, follow each recording that begins in ``out``, with ``sinks`` of its
-    own; ``tell`` hears what they did not take."""
+    """Inside the block, follow each recording that begins in ``out``, with its own ``sinks``.
+    ``tell`` receives messages about rows that they did not take."""
     ended = threading.Event()
 
     def watch() -> None:
@@ -64,7 +64,7 @@ def follow(
 
 
 def _begun(folder: Path) -> Scenario | None:
-    """The scenario of a recording whose lab is at work."""
+    """Return the scenario of a recording whose lab is at work."""
     if not (folder / "raw" / "verdict.json").exists():
         return None
     with contextlib.suppress(OSError, ValidationError):
@@ -73,7 +73,7 @@ def _begun(folder: Path) -> Scenario | None:
 
 
 def _status(folder: Path) -> int | None:
-    """How the lab has ended; None while it goes on."""
+    """Return the lab's exit status, or None while it runs."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         status = json.loads(content(folder / "raw" / "verdict.json")).get("status")
         return status if isinstance(status, int) else None

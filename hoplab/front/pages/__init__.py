@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages, schemas and tables that are made from declarations."""
+"""Pages, schemas and tables that are generated from declarations."""

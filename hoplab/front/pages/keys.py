@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is made of the declarations of keys: the JSON Schema, the tables of the manual, and DSR's
-settings for the tests of `daemons/dsr-core`.
+"""Output generated from the declarations of keys: the JSON Schema, the tables of the manual, and
+DSR's settings for the tests of `daemons/dsr-core`.
 
     python -m hoplab.front.pages.keys      # write all of them again
 
-The schema is published (`hoplab schema`) for editors. Beside JSON Schema's own words it has
-``unit``, and ``only``, of a key that counts only where another key has one of some values.
+The schema is published (`hoplab schema`) for editors. Beside JSON Schema's own keywords it has
+``unit`` and ``only``. A key with ``only`` counts only if another key has one of the listed values.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ REFERENCE = "#/$defs/"
 
 
 def document() -> dict[str, Any]:
-    """The JSON Schema of a scenario; its ``$defs`` hold the daemons' tables too."""
+    """Return the JSON Schema of a scenario. Its ``$defs`` hold the daemons' tables too."""
     models = (Scenario, Program, DsrFile, MediumFile, SplitFile)
     _, made = models_json_schema([(model, "validation") for model in models])
     tables = {name: _tidied(table) for name, table in made["$defs"].items()}
@@ -57,7 +57,8 @@ def _tables(table: type[Table]) -> list[type[Table]]:
 
 
 def _tidied(value: Any) -> Any:
-    """Without made-up titles, with optional keys as TOML has them: there or not, never null."""
+    """Remove made-up titles, and declare optional keys as in TOML: present or absent, never
+    null."""
     if isinstance(value, list):
         return [_tidied(entry) for entry in value]
     if not isinstance(value, dict):
@@ -76,12 +77,12 @@ def _tidied(value: Any) -> Any:
 
 
 def text() -> str:
-    """The schema as it stands in the package."""
+    """Return the text of the package's schema."""
     return json.dumps(document(), indent=1, ensure_ascii=False) + "\n"
 
 
 def page(old: str) -> str:
-    """A page of the manual with its tables of keys made anew, each between two marks."""
+    """Return a page of the manual with new tables of keys, each between two marks."""
     schema = document()
 
     def table(match: re.Match[str]) -> str:
@@ -108,7 +109,7 @@ def _rows(table: dict[str, Any]) -> str:
 
 
 def explained(*names: str) -> str:
-    """The keys of these tables, a paragraph each, for ``--help``."""
+    """Return the keys of these tables, a paragraph each, for ``--help``."""
     tables = json.loads(SCHEMA.read_text(encoding="utf-8"))["$defs"]
     lines = []
     for name in names:
@@ -135,7 +136,7 @@ def _value(value: Any) -> str:
 
 
 def _allowed(declared: dict[str, Any]) -> str:
-    """Values or range, and the unit."""
+    """Return values or range, and the unit."""
     if "enum" in declared:
         return ", ".join(_value(value) for value in declared["enum"]) + _unit(declared)
     if "oneOf" in declared:
@@ -164,12 +165,12 @@ def _unit(declared: dict[str, Any]) -> str:
 
 
 def dsr_settings() -> str:
-    """DSR's settings as a document has them, with their defaults."""
+    """Return DSR's settings in the form of a document, with their defaults."""
     return documents.text(documents.final(DsrSettings()))
 
 
 def write() -> None:
-    """Bring them up to date."""
+    """Write all generated files again."""
     DSR_SETTINGS.write_text(dsr_settings(), encoding="utf-8")
     SCHEMA.write_text(text(), encoding="utf-8")
     for path in PAGES:

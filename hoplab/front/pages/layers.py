@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the package's folders import each other: ``python -m hoplab.front.pages.layers``.
+"""The imports between the package's folders: ``python -m hoplab.front.pages.layers``.
 
-It prints the levels of the graph, its circles and its upward imports, and writes the table of
-`docs/architecture.md` anew.
+It prints the levels of the graph, its circles and its upward imports. It also updates the table of
+`docs/architecture.md`.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ BEGIN, END = "<!-- layers -->\n", "<!-- end of layers -->\n"
 ORDER = [folder.name for layer in LAYERS for folder in layer.folders]
 """Every folder, from the bottom up."""
 OTHERS_PROGRAMS = "inside"
-"""Holds programs of another interpreter, which import nothing of the package."""
+"""Folder of programs for another interpreter, which import nothing of the package."""
 
 Graph = Mapping[str, Mapping[str, list[str]]]
 
 
 def modules() -> dict[str, Path]:
-    """Every module of the package by its name without the package's, but for those that only
-    make a top folder a package."""
+    """Return every module of the package, by its name without the package's. Modules that only make
+    a top folder a package are left out."""
     found = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         parts = path.relative_to(PACKAGE).with_suffix("").parts
@@ -40,12 +40,13 @@ def modules() -> dict[str, Path]:
 
 
 def folder_of(path: PurePath) -> str:
-    """The folder, two deep at most, of a module's file."""
+    """Return the folder of a module's file, two deep at most."""
     return ".".join(path.relative_to(PACKAGE).parent.parts[:2])
 
 
 def imported(path: Path, known: Mapping[str, Path]) -> Iterator[str]:
-    """Modules of the package that a file imports, wherever in it, but for type checkers alone."""
+    """Yield the package's modules that a file imports anywhere, except imports for type
+    checkers."""
     for node in _statements(ast.parse(path.read_bytes())):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -67,7 +68,7 @@ def _statements(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def graph() -> Graph:
-    """For each folder, the folders that it imports from, and the imports that do."""
+    """Return, for each folder, the folders that it imports from, and these imports."""
     known = modules()
     arrows: dict[str, dict[str, list[str]]] = {}
     for name, path in known.items():
@@ -79,7 +80,7 @@ def graph() -> Graph:
 
 
 def upward(arrows: Graph) -> list[str]:
-    """Imports from a folder that stands no lower in the table."""
+    """Return imports from a folder that is not lower in the table."""
     place = {name: number for number, name in enumerate(ORDER)}
     return [
         line
@@ -91,8 +92,8 @@ def upward(arrows: Graph) -> list[str]:
 
 
 def levels(arrows: Graph) -> list[list[str]]:
-    """Folders by level: one that imports from no other is on level 1, any other one above the
-    highest that it imports from. Raises `graphlib.CycleError` where they form a circle."""
+    """Return folders by level. A folder without imports is on level 1, and any other is one above
+    the highest folder that it imports. Raises `graphlib.CycleError` if they form a circle."""
     sorter = TopologicalSorter({folder: others.keys() for folder, others in arrows.items()})
     level: dict[str, int] = {}
     for folder in sorter.static_order():
@@ -104,7 +105,7 @@ def levels(arrows: Graph) -> list[list[str]]:
 
 
 def table() -> str:
-    """The folders as `docs/architecture.md` shows them."""
+    """Return the table of folders for `docs/architecture.md`."""
     lines = ["| folder of `hoplab/` | runs | holds |", "|---|---|---|"]
     for layer in LAYERS:
         lines.append(f"| **`{layer.name}/`** | {layer.where} | |")
@@ -115,7 +116,7 @@ def table() -> str:
 
 
 def page(text: str) -> str:
-    """The page with the table as it is now."""
+    """Return the page with the present table."""
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
     return before + BEGIN + table() + END + after

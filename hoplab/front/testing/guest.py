@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The half of the plugin that pytest loads in a guest: what became of the test goes outside."""
+"""The half of the plugin that pytest loads in a guest. It sends the test's reports outside."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from pathlib import Path
 import pytest
 
 FOLDER = "HOPLAB_PYTEST_REPORTS"
-"""In the environment of a guest's pytest: the folder that it shares with the one outside."""
+"""Variable of a guest's pytest: the folder that it shares with the pytest outside."""
 REPORTS = "reports.jsonl"
 OPTIONS = frozenset({"radios", "seed", "realtime", "memory_mb"})
-"""That a marker may name."""
+"""Options of a marker."""
 
 
 def report(config: pytest.Config, folder: Path) -> None:
-    """Have reports written to ``folder``. Under ``-s`` what the test prints is on the user's
-    terminal, and pytest's own words are not: the one outside says them."""
+    """Write reports to ``folder``. Under ``-s`` the test prints to the user's terminal. pytest's
+    own output is suppressed, because the pytest outside prints it."""
     config.pluginmanager.register(Reporter(folder))
     if config.getoption("capture") == "no":
         config.pluginmanager.unregister(name="terminalreporter")
 
 
 class Reporter:
-    """Writes every report, as pytest writes it for other processes, a line each."""
+    """Writes every report as a line, in the form that pytest uses between processes."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / REPORTS

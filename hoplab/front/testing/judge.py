@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judge what was drawn over seeds by confidence intervals, so that a test neither flakes nor passes
-by luck: what too few seeds cannot show is no pass, and the message says how many could."""
+"""Judge values drawn over seeds by confidence intervals, so that a test neither flakes nor passes
+by luck. If the seeds are too few to show the claim, the test fails. The message says how many are
+enough."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ def assert_within(
 
     The two-sided interval of Student 1908 about their mean, at ``confidence``, must lie inside
     [expected (1 - relative), expected (1 + relative)]. Raises `AssertionError` that says whether
-    the mean is outside or the seeds are too few; `ValueError` for fewer than two values.
+    the mean is outside or the seeds are too few. Raises `ValueError` for fewer than two values.
     """
     __tracebackhide__ = True
     sample, half = _interval(values, 1 - (1 - confidence) / 2, confidence)
@@ -50,9 +51,10 @@ def assert_faster(
 ) -> None:
     """Fail unless the mean behind ``fast`` exceeds that behind ``slow`` by the share ``by``.
 
-    Values drawn under the same seeds are compared seed by seed where both have as many (a paired
-    test), else by Welch 1947; one-sided at ``confidence``. For times, where less is faster, swap
-    the two. Raises `AssertionError` with the difference and how many seeds would show it.
+    Draw both under the same seeds. If they have equally many values, these are compared seed by
+    seed (a paired test), else by Welch 1947. The test is one-sided at ``confidence``. For times,
+    where less is faster, swap the two. Raises `AssertionError` with the difference and the number
+    of seeds that would show it.
     """
     __tracebackhide__ = True
     goal = [value * (1 + by) for value in slow]
@@ -88,5 +90,5 @@ def _interval(values: Sequence[float], quantile: float, confidence: float) -> tu
 
 
 def _seeds(spread: float, room: float, quantile: float) -> int:
-    """About how many draws make the half-width as small as ``room``."""
+    """Return about how many draws make the half-width as small as ``room``."""
     return math.ceil((NormalDist().inv_cdf(quantile) * spread / room) ** 2) + 2

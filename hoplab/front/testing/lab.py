@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fixture ``lab``: runs for a test, each of them once."""
+"""The fixture ``lab``: runs for a test, each made once."""
 
 from __future__ import annotations
 
@@ -22,19 +22,20 @@ from hoplab.model.errors import HoplabError, ResultsError
 from hoplab.model.scenario.model import Scenario
 
 DIGITS = 16
-"""Of a run's key, in its folder's name."""
+"""Digits of a run's key in its folder's name."""
 LAST_EVENTS = 10
 Given = Scenario | str | Path | Mapping[str, Any]
 
 
 def goodput_kbps(run: api.Run) -> float:
-    """Of all flows together."""
+    """Return the goodput of all flows together."""
     return run.goodput_kbps
 
 
 class Lab:
-    """Runs scenarios into folders below ``kept``, by the hash of scenario and machine: what has
-    been run is read from there, whichever test asked for it. Relative paths are the test file's."""
+    """Runs scenarios into folders below ``kept``, named by the hash of scenario and machine. An
+    existing run is read from there, whichever test made it. Relative paths start at the test
+    file."""
 
     def __init__(self, kept: Path, beside: Path, seeds: int) -> None:
         self.kept = kept
@@ -49,7 +50,7 @@ class Lab:
         seed: int | None = None,
         set: Mapping[str, Any] | None = None,
     ) -> api.Run:
-        """As `hoplab.run`. Raises what that raises."""
+        """Run a scenario as `hoplab.run` does, with the same errors."""
         if isinstance(scenario, str | Path):
             scenario = self.beside / scenario
         resolved = api.resolved_scenario(scenario, seed, set)
@@ -70,15 +71,16 @@ class Lab:
         seeds: int | None = None,
         set: Mapping[str, Any] | None = None,
     ) -> list[float]:
-        """What ``read`` says of the runs under seeds 1, 2, …: as many as ``seeds`` or
-        ``--hoplab-seeds`` says. For `hoplab.front.testing.assert_within` and `assert_faster`."""
+        """Return the value of ``read`` for runs under seeds 1, 2, …. Their number is ``seeds`` or
+        that of ``--hoplab-seeds``. For `hoplab.front.testing.judge.assert_within` and
+        `assert_faster`."""
         wanted = range(1, (seeds or self.seeds) + 1)
         with ThreadPoolExecutor(_workers()) as pool:
             runs = pool.map(lambda seed: self.run(scenario, seed=seed, set=set), wanted)
             return [float(read(run)) for run in runs]
 
     def told(self) -> str:
-        """For a failed test's message: each run's report and its last events."""
+        """Return text for a failed test's message: each run's report and its last events."""
         lines = []
         for folder in self.used:
             try:
@@ -97,8 +99,8 @@ def _line(event: Mapping[str, Any]) -> str:
 
 
 def _run(scenario: Scenario, folder: Path, machine: Machine) -> None:
-    """Into ``folder``; what an earlier pytest left there half done, or a run that failed, makes
-    room and stands beside it."""
+    """Run a scenario into ``folder``. Half-done output of an earlier pytest, or a failed run, is
+    moved aside."""
     if folder.exists():
         number = 1
         while (aside := folder.with_name(f"{folder.name}-failed-{number}")).exists():
@@ -117,7 +119,7 @@ def _is_whole(folder: Path) -> bool:
 
 @contextmanager
 def _turn(folder: Path) -> Iterator[None]:
-    """One process at a time, however many pytest has."""
+    """Let one process at a time use the folder, however many pytest has."""
     if not folder.parent.exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
         (folder.parent / ".gitignore").write_text("*\n", encoding="ascii")
@@ -127,5 +129,6 @@ def _turn(folder: Path) -> Iterator[None]:
 
 
 def _workers() -> int:
-    """A guest a core; pytest-xdist has started a process a core already."""
+    """Return the number of workers: a guest a core. pytest-xdist has already started a process a
+    core."""
     return 1 if "PYTEST_XDIST_WORKER" in os.environ else len(os.sched_getaffinity(0))

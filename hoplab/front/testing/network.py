@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fixture ``network``: a scenario's network in a test's guest, at the test's disposal."""
+"""The fixture ``network``: a scenario's network in a test's guest, for the test to use."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from hoplab.model.scenario.model import Scenario
 
 PAUSE_S = 0.1
 TIMEOUT_S = 120.0
-"""Of a command, in virtual time where the guest has it."""
+"""Seconds that a command may take, in virtual time if the guest has it."""
 
 
 class Network:
@@ -37,18 +37,18 @@ class Network:
         self.address: dict[str, str] = dict(stage.built.plan.address)
         """IPv4 address of each station."""
         self.logs = out / "logs"
-        """What the daemons say."""
+        """Folder of the daemons' logs."""
         self._hosts = Hosts(out / "names", self.address)
         undo.later(self._hosts.close)
 
     def run(
         self, station: str, *command: str, check: bool = True, timeout_s: float = TIMEOUT_S
     ) -> subprocess.CompletedProcess[str]:
-        """Run a command at a station and wait; words of it that are names of stations become
-        addresses, and to the command itself they are names of hosts.
+        """Run a command at a station and wait. Names of stations become addresses if they are words
+        of their own. The command itself sees them as names of hosts.
 
-        Raises `AssertionError` with its output where it fails and ``check`` is set, and where it
-        takes longer.
+        Raises `AssertionError` with its output if it fails and ``check`` is set, or if it takes
+        longer than ``timeout_s``.
         """
         words = self._words(command)
         try:
@@ -66,7 +66,7 @@ class Network:
         return done
 
     def start(self, station: str, *command: str) -> subprocess.Popen[str]:
-        """Start a command at a station; it is ended with the network where it still runs."""
+        """Start a command at a station. If it still runs, it ends with the network."""
         with inside(station), self._hosts.known():
             process = subprocess.Popen(
                 self._words(command),
@@ -79,16 +79,18 @@ class Network:
         return process
 
     def answers(self, source: str, destination: str, within_s: float) -> float:
-        """How long it takes until a ping from ``source`` gets through, in s: routes converge.
+        """Return how long it takes in s until a ping from ``source`` gets through, as routes
+        converge.
 
-        Raises `AssertionError` where that is longer than ``within_s``.
+        Raises `AssertionError` if it takes longer than ``within_s``.
         """
         began = time.monotonic()
         while time.monotonic() - began < within_s:
             ping = self.run(source, "ping", "-c", "1", "-W", "1", destination, check=False)
             if ping.returncode == 0:
                 return time.monotonic() - began
-            # Without a route ping returns at once, and in virtual time a loop takes none.
+            # Without a route ping returns at once, and in virtual time a loop without a wait takes
+            # no time.
             time.sleep(PAUSE_S)
         raise AssertionError(f"{destination} does not answer {source} within {within_s:g} s")
 
@@ -107,7 +109,7 @@ def _end(process: subprocess.Popen[str]) -> None:
 
 @contextmanager
 def networks(beside: Path) -> Iterator[Callable[..., Network]]:
-    """What builds a test's networks; they go when it ends."""
+    """Provide the builder of a test's networks, which end with the test."""
     with CleanUp() as undo:
 
         def build(
@@ -115,7 +117,7 @@ def networks(beside: Path) -> Iterator[Callable[..., Network]]:
             *,
             set: Mapping[str, Any] | None = None,
         ) -> Network:
-            """The network of a scenario: a file, a path beside the test, a document."""
+            """Build the network of a scenario: a file, a path beside the test, or a document."""
             if isinstance(scenario, str | Path):
                 scenario = beside / scenario
             resolved = api.resolved_scenario(scenario, None, set)

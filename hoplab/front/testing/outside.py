@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run a test function in a guest, with its reports coming back as if it had run here."""
+"""Run a test function in a guest. Its reports come back as if it had run here."""
 
 from __future__ import annotations
 
@@ -23,21 +23,22 @@ from hoplab.host.machine.watch import Limits
 from hoplab.model.errors import HoplabError, ScenarioError
 
 PASSED_ON = ("tbstyle", "showlocals", "capture", "log_level", "log_format", "log_date_format")
-"""Options of pytest that shape a report, by the names that its configuration has."""
+"""Options of pytest that shape a report, by their names in its configuration."""
 NOT_THERE = ("cacheprovider", "xdist", "randomly", "rerunfailures", "cov")
-"""Plug-ins that do their work outside; in a guest they would write, start processes, choose."""
+"""Plug-ins that work outside. In a guest they would write files, start processes, and choose
+tests."""
 LAST_LINES = 20
 MOST_SEED = 2**63 - 1
 MEMORY_MB = ("memory_mb", 64, 1 << 20)
-"""A guest that has less does not start."""
+"""A guest with less memory does not start."""
 LONGEST_S = 86_400.0
-"""Virtual time of a test: one that waits for nothing gets there within seconds."""
+"""Virtual seconds of a test. A test that waits for nothing reaches them within seconds."""
 PLUGIN = "hoplab.front.testing.plugin"
-"""Also the entry point's name, so that it is not loaded twice."""
+"""The entry point has the same name, so that it is not loaded twice."""
 
 
 def run(item: pytest.Item, marker: pytest.Mark) -> None:
-    """Log the reports of ``item``, made in a guest; one of its own where the guest made none."""
+    """Log the reports of ``item`` from the guest, or one from here if the guest made none."""
     hook = item.ihook
     hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     began = time.monotonic()
@@ -50,8 +51,8 @@ def run(item: pytest.Item, marker: pytest.Mark) -> None:
 
 
 def _in_wall_time(reports: list[pytest.TestReport], wall_s: float) -> None:
-    """Let the call take the guest's wall time, start and end included; the property ``virtual_s``
-    of the report has how long the call took by the guest's clock."""
+    """Make the call's duration the guest's wall time, start and end included. The report's property
+    ``virtual_s`` has the duration by the guest's clock."""
     virtual_s = sum(report.duration for report in reports if report.when == "call")
     for report in reports:
         if report.when != "setup":
@@ -117,14 +118,15 @@ def _boot(item: pytest.Item, settings: dict[str, Any], folder: Path, log: Path) 
 
 
 def _tell(item: pytest.Item, what: str) -> None:
-    """A test that computes for ever is told of and not ended, as outside a guest."""
+    """Warn of a test that computes without end, but let it go on, as outside a guest."""
     reporter = item.config.pluginmanager.get_plugin("terminalreporter")
     if reporter is not None:
         reporter.write_line(f"{item.nodeid}: {what}; it goes on. Ctrl-C or pytest-timeout ends it")
 
 
 def _environment() -> list[str]:
-    """What the caller's interpreter was told, but for what would make each run another."""
+    """Return the settings of the caller's interpreter, except those that would make each run
+    different."""
     kept = ("PYTHONPATH", "VIRTUAL_ENV")
     return [f"{name}={os.environ[name]}" for name in kept if name in os.environ]
 
@@ -132,7 +134,7 @@ def _environment() -> list[str]:
 def _command(item: pytest.Item) -> list[str]:
     config = item.config
     name = item.nodeid.partition("::")[2]
-    # Not from the current folder: one called hoplab in it would hide this package.
+    # Not from the current folder, where a folder called hoplab would hide this package.
     words = [
         sys.executable,
         "-P",
@@ -141,7 +143,7 @@ def _command(item: pytest.Item) -> list[str]:
         f"{item.path}::{name}",
         f"--rootdir={config.rootpath}",
     ]
-    # A limit of wall time is the outer pytest's; in a guest it would be one of virtual time.
+    # A limit of wall time is for the outer pytest. In a guest it would be one of virtual time.
     words += ["-o", "addopts=", "-o", "timeout=0", "-p", PLUGIN]
     if config.inipath is not None:
         words += ["-c", str(config.inipath)]
@@ -165,7 +167,7 @@ def _read(item: pytest.Item, path: Path) -> Iterator[pytest.TestReport | pytest.
     for line in path.read_text(encoding="utf-8").splitlines():
         try:
             data = json.loads(line)
-        except ValueError:  # a guest that was ended in mid-line
+        except ValueError:  # a guest that ended in mid-line
             return
         config = item.config
         report = config.hook.pytest_report_from_serializable(config=config, data=data)
@@ -177,7 +179,7 @@ def _read(item: pytest.Item, path: Path) -> Iterator[pytest.TestReport | pytest.
 def _broken(
     item: pytest.Item, failure: str, collected: list[pytest.CollectReport], log: Path
 ) -> Iterator[pytest.TestReport]:
-    """A report for a test of which the guest could not tell all."""
+    """Report a test for which the guest could not send all reports."""
     lines = [failure or "the guest's pytest ended before the test did"]
     lines += [str(report.longrepr) for report in collected]
     text = log.read_text(encoding="utf-8", errors="replace")

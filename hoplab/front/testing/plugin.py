@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pytest loads: the marker ``hoplab``, the fixture ``lab``, ``--hoplab-seeds``.
+"""The plugin that pytest loads: the marker ``hoplab``, the fixture ``lab``, ``--hoplab-seeds``.
 
-Light until it is used: a project's other tests must not wait for it.
+It imports little until it is used, because a project's other tests must not wait for it.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Under ``--hoplab-seeds`` a test in a guest is run with each seed."""
+    """With ``--hoplab-seeds`` run a test in a guest under each seed."""
     seeds = metafunc.config.getoption("hoplab_seeds")
     if seeds and metafunc.definition.get_closest_marker("hoplab") is not None:
         metafunc.fixturenames.append("hoplab_seed")
@@ -69,22 +69,23 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests() -> None:
-    """In a guest: the current folder is searched for modules, as ``python -m pytest`` has it, now
-    that this package has been found."""
+    """In a guest, search the current folder for modules, as ``python -m pytest`` does, now that
+    this package has been found."""
     if guest.FOLDER in os.environ and str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-    """Send a marked test into a guest; the guest's own pytest comes here too, and runs it."""
+    """Send a marked test into a guest. The guest's own pytest also calls this, and runs the
+    test."""
     marker = item.get_closest_marker("hoplab")
     if marker is None or guest.FOLDER in os.environ:
         return None
     from hoplab.front.testing import outside
 
     outside.run(item, marker)
-    # What earlier tests set up, of a package say, may have been kept for this one's sake.
+    # Tear down set-up of earlier tests, of a package say, that was kept for this test.
     item.session._setupstate.teardown_exact(nextitem)
     return True
 
@@ -123,7 +124,7 @@ LAB: pytest.StashKey[Lab] = pytest.StashKey()
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
-    """A failed test's message names its runs' reports and their last events."""
+    """Add the runs' reports and their last events to a failed test's message."""
     report = yield
     used = item.stash.get(LAB, None)
     if used is not None and report.when == "call" and report.failed:  # type: ignore[attr-defined]

@@ -4,8 +4,8 @@
 import gc
 import sys
 
-# Else the collector runs after so many allocations, of which every import makes some, and what it
-# closes costs readings of the clock: digests would move with code that a run does not use.
+# By default the collector runs after a number of allocations, and every import allocates. What it
+# closes costs readings of the clock. Digests would then depend on code that a run does not use.
 # `planned` collects at fixed times.
 gc.disable()
 

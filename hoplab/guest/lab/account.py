@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the lab tells of a run beside its tables, written as far as it has come."""
+"""The lab's account of a run beside its tables, written as the run proceeds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from hoplab.model.records import inplace
 
 ROOM = 1024
-"""Bytes kept for what went wrong, should the disk be full by then."""
+"""Bytes reserved for an error message, in case the disk is full by then."""
 
 
 @dataclass
@@ -22,18 +22,18 @@ class Account:
     error: str | None = None
     kernel: str = field(default_factory=platform.release)
     tcp_settings: dict[str, dict[str, str]] = field(default_factory=dict)
-    """By station, the sysctls that were set."""
+    """The sysctls that were set, by station."""
     realtime_epoch_ns: int | None = None
-    """Date of time 0, by which captures' time stamps become scenario time."""
+    """Date of time 0. It turns the time stamps of captures into scenario time."""
     monotonic_epoch_ns: int | None = None
     """CLOCK_MONOTONIC at time 0."""
     virtual_s: float | None = None
-    """How far the run came, where it came to its end."""
+    """Virtual seconds at the end of the run, if the run came to its end."""
     warnings: list[str] = field(default_factory=list)
-    """What to know before one trusts the result."""
+    """Warnings to read before you trust the result."""
 
     def write(self, out: Path) -> None:
-        """As it stands now, with room for an error in the end."""
+        """Write the present state, with room for an error message until the lab has ended."""
         room = ROOM if self.status is None else 0
         text = asdict(self)
         inplace.write(out / "raw" / "verdict.json", text, len(json.dumps(text, indent=1)) + room)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an agent can do to a network between two of its steps (`hoplab.guest.lab.stepped`)."""
+"""Acts of an agent on a network between two of its steps (`hoplab.guest.lab.stepped`)."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ Act = Callable[[dict[str, Any], float], None]
 
 
 class Acts:
-    """Does what is asked, at once, and notes it in table `events`."""
+    """Carries out a request at once and records it in table `events`."""
 
     def __init__(
         self, stage: Started, runtime: Runtime, control: Path | None, undo: CleanUp
     ) -> None:
-        """``control`` is where the medium takes changes; None where there is no radio."""
+        """``control`` is the socket at which the medium takes changes; None without a radio."""
         self.events: list[Event] = []
-        """What became part of the scenario, in its order."""
+        """Acts that became events of the scenario, in order."""
         self._built = stage.built
         self._group = stage.built.group
         self._runtime = runtime
@@ -51,17 +51,17 @@ class Acts:
             self._acts["transmit"] = self._transmit
 
     def add(self, what: str, act: Act) -> None:
-        """Another thing that can be asked for."""
+        """Register another act, requested as ``what``."""
         self._acts[what] = act
 
     def follow_windows(self, flows: Sequence[str]) -> None:
-        """Make the windows of these flows changeable; before their connections begin."""
+        """Make the windows of these flows changeable. Call this before their connections begin."""
         for conversation in self._built.plan.conversations:
             if conversation.name in flows:
                 self.follow_window(conversation, conversation.name)
 
     def follow_window(self, conversation: Conversation, name: str) -> None:
-        """Let the window of flow ``name`` be that of this conversation from now on."""
+        """From now on, the window of flow ``name`` is the window of this conversation."""
         window = LiveWindow(conversation.client_port, self._group)
         self._undo.later(window.close)
         self._group, self._windows[name] = window.group, window
@@ -69,11 +69,11 @@ class Acts:
             window.set(self._limits[name])
 
     def follows_window(self, name: str) -> bool:
-        """Whether that of flow ``name`` may change."""
+        """Return whether the window of flow ``name`` can change."""
         return name in self._windows
 
     def do(self, request: dict[str, Any], t_s: float) -> None:
-        """Raises `ScenarioError` for what cannot be done."""
+        """Carry out a request. Raises `ScenarioError` if that is impossible."""
         given = dict(request)
         what = given.pop("do", None)
         act = self._acts.get(what) if isinstance(what, str) else None

@@ -32,19 +32,19 @@ class Built:
     def prepare(
         self, conversation: Conversation, later: Callable[[Callable[[], None]], None]
     ) -> None:
-        """Set up a flow that was not planned: its windows, as far as the run has a group for
-        them, and its stand-by."""
+        """Set up a flow that was not planned: its stand-by, and its windows if the run has a
+        control group for them."""
         if self.group is not None:
             self.group.add(setup.settings_of(self.plan, [conversation]))
         setup.stand_by(conversation, self.elfn, later)
 
 
 Maker = Callable[[Plan, Note], Network]
-"""Makes the plan's network, or finds it, and notes what of it is to be removed after a crash."""
+"""Makes the plan's network, or finds it, and notes what to remove after a crash."""
 
 
 def _maker(plan: Plan, out: Path) -> Maker:
-    """As the scenario's `network.built_by` says."""
+    """Return the maker that the scenario's `network.built_by` names."""
     if plan.scenario.network.built_by != "mininet-wifi":
         return lambda plan, note: build(plan, note.namespace)
     return lambda plan, note: mininet_wifi.make(out, plan, note.namespace, note.adopted)
@@ -53,10 +53,10 @@ def _maker(plan: Plan, out: Path) -> Maker:
 def built(
     plan: Plan, out: Path, account: Account, undo: CleanUp, make: Maker | None = None
 ) -> Built:
-    """Build the network of ``plan``, for a run whose folder is ``out``, with ``make`` where the
-    scenario's `network.built_by` does not say it all.
+    """Build the network of ``plan`` for a run in the folder ``out``.
 
-    Every thing is noted and its removal is in ``undo`` as soon as it is made.
+    ``make`` builds the network if `network.built_by` alone does not say how. Everything is noted as
+    soon as it is made, and ``undo`` then holds its removal.
     """
     note = Note()
     undo.later(note.close)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two lines of a session: to the host that asks, and to the medium that obeys."""
+"""The two lines of a session: to the host, which sends requests, and to the medium, which obeys."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hoplab.model.errors import ScenarioError
 
 LONGEST_REQUEST = 4096
 ANSWER_S = 6.0
-"""In which the medium answers, on a slow host too; less than
+"""Seconds that the medium has to answer, on a slow host too. Less than
 `hoplab.host.runs.session.ANSWER_S`."""
 
 
@@ -28,7 +28,8 @@ class Channel:
         self._rest = b""
 
     def requests(self, wait_s: float) -> list[dict[str, Any]]:
-        """What has come within ``wait_s``; lines that are too long or no objects are dropped."""
+        """Return the requests that came within ``wait_s``. Lines that are too long or are no
+        objects are dropped."""
         readable, _, _ = select.select([self._descriptor], [], [], max(0.0, wait_s))
         if not readable:
             return []
@@ -47,7 +48,7 @@ class Channel:
         return found
 
     def say(self, **what: Any) -> None:
-        """A line to the host."""
+        """Send a line to the host."""
         data = (json.dumps(what, separators=(",", ":")) + "\n").encode()
         while data:
             data = data[os.write(self._descriptor, data) :]
@@ -63,7 +64,7 @@ class MediumClient:
         self._socket.bind("")  # an address of the kernel's choice, for the answer
 
     def ask(self, request: dict[str, Any]) -> None:
-        """Raise `ScenarioError` with the medium's reason where it refuses."""
+        """Send a request. Raises `ScenarioError` with the medium's reason if it refuses."""
         try:
             self._forget_late_answers()
             self._socket.sendto(json.dumps(request).encode(), str(self._control))
@@ -74,7 +75,7 @@ class MediumClient:
             raise ScenarioError(answer)
 
     def _forget_late_answers(self) -> None:
-        """What answers an earlier request answers none that is still to come."""
+        """Discard late answers to earlier requests, so that none is taken for the next answer."""
         # MSG_DONTWAIT would not do: with a timeout Python waits before it calls recv.
         self._socket.setblocking(False)
         with contextlib.suppress(BlockingIOError):

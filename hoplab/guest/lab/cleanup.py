@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a stage of the lab has to undo, whatever ends it."""
+"""Steps that undo a stage of the lab, whatever ends it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from hoplab.guest.system import signals
 
 
 class CleanUp:
-    """Undoes in reverse order. What goes wrong in one step keeps no other from being done, and
-    never hides why the run ended: it is raised only where nothing else is."""
+    """Runs its steps in reverse order. An error in one step does not keep the others from running.
+    It never hides why the run ended: it is raised only if no other error is."""
 
     def __init__(self) -> None:
         self._steps: list[Callable[[], None]] = []

@@ -19,13 +19,15 @@ from hoplab.model.scenario.plan import plan
 from hoplab.model.scenario.traffic import MAX_FLOWS
 
 LOOK_S = 0.001
-"""Between two looks whether a server listens; of virtual time, so that a run repeats."""
+"""Virtual seconds between two checks whether a server listens. Virtual time makes the run
+repeatable."""
 LISTEN_S = 5.0
 
 
 class FlowSwitch:
-    """Starts and ends the flows of these ``names``. One that goes again is another flow to the
-    tables, since its counts begin anew, as at a live page (`hoplab.guest.lab.session`)."""
+    """Starts and ends the flows of these ``names``. A flow that starts again is another flow in the
+    tables, because its counts begin anew. A live page does the same
+    (`hoplab.guest.lab.session`)."""
 
     def __init__(
         self, built: Built, runtime: Runtime, acts: Acts, names: Sequence[str], undo: CleanUp
@@ -37,12 +39,12 @@ class FlowSwitch:
         self._undo = undo
         self._scenario = built.plan.scenario
         self._current = {name: name for name in names}
-        """Of each flow, the name that it goes by now."""
+        """Present name of each flow."""
         acts.add("start", self._start)
         acts.add("stop", self._stop)
 
     def end(self, name: str, t_s: float) -> None:
-        """End the flow if it goes."""
+        """End the flow if it is running."""
         going = self._going(name)
         if going.begin_s is not None and going.end_s is None:
             self._runtime.end_flow(going, t_s)
@@ -50,7 +52,7 @@ class FlowSwitch:
             self._runtime.event(t_s, source, "flow-stop", going.conversation.name)
 
     def as_gone(self) -> Scenario:
-        """The scenario with the times at which flows went."""
+        """Return the scenario with the times at which its flows ran."""
         end_s = self._scenario.duration_s
         others = {str(flow.name) for flow in self._built.plan.scenario.flow} - self.names
         flows = tuple(
@@ -81,7 +83,7 @@ class FlowSwitch:
         return name
 
     def _again(self, name: str) -> Going:
-        """A flow like ``name`` whose server listens."""
+        """Start the server of another flow like ``name``, and wait until it listens."""
         if len(self._scenario.flow) >= MAX_FLOWS:
             raise ScenarioError(f"flow {name}: a run has at most {MAX_FLOWS} flows")
         base = next(flow for flow in self._scenario.flow if flow.name == name)

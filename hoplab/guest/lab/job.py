@@ -31,11 +31,11 @@ PR_SET_TIMERSLACK = 29
 PROBE_BYTES = 1 << 16
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 Arrange = Callable[[Started, CleanUp], Planned]
-"""The last stage: what leads the run from time 0 to its end."""
+"""The last stage: it leads the run from time 0 to its end."""
 
 
 def prepare(out: Path) -> Plan:
-    """The plan of the scenario in ``out``, with the places for records and logs made."""
+    """Return the plan of the scenario in ``out``. Makes the folders for records and logs."""
     for folder in ("raw", "logs", "captures"):
         (out / folder).mkdir(exist_ok=True)
     return plan(Scenario.model_validate_json(content(out / "scenario.json")))
@@ -55,9 +55,11 @@ def perform(
     arrange: Arrange = planned,
     control: Path | None = None,
 ) -> int:
-    """The run whose folder is ``out``; returns the exit status. ``make`` is as for `built`,
-    ``control`` as for `started`; ``ready`` is told CLOCK_MONOTONIC of time 0, just before that."""
-    # Else the kernel wakes every process up to 50 us late; what is started inherits it.
+    """Perform the run in the folder ``out`` and return the exit status. ``make`` is as for `built`,
+    and ``control`` as for `started`. ``ready`` receives CLOCK_MONOTONIC of time 0, just before that
+    time."""
+    # Otherwise the kernel wakes every process up to 50 us late. Child processes inherit the
+    # setting.
     ctypes.CDLL(None).prctl(PR_SET_TIMERSLACK, 1)
     account = Account()
 
@@ -69,18 +71,18 @@ def perform(
         return run
 
     account.status, account.error = _verdict(out, course)
-    with contextlib.suppress(OSError):  # the exit status tells too
+    with contextlib.suppress(OSError):  # the exit status says it too
         account.write(out)
     return account.status
 
 
 def _verdict(out: Path, course: Callable[[CleanUp], Planned]) -> tuple[int, str | None]:
-    """Run; exit status and what went wrong."""
+    """Perform the run. Returns the exit status and the error message."""
     try:
         with CleanUp() as undo:
             course(undo).follow()
     except HoplabError as error:
-        if (reason := _no_space(out)) is not None:  # a daemon cannot even log that
+        if (reason := _no_space(out)) is not None:  # then a daemon cannot even log it
             return ResultsError.exit_status, reason
         _log_notes(out, error)
         return error.exit_status, str(error)
@@ -100,7 +102,7 @@ def _unwritable(error: OSError) -> str:
 
 
 def _no_space(out: Path) -> str | None:
-    """Why nothing can be written to the run's folder; None where something can."""
+    """Return why the run's folder cannot be written, or None if it can."""
     probe = out / "raw" / "probe"
     try:
         probe.write_bytes(bytes(PROBE_BYTES))
@@ -112,7 +114,7 @@ def _no_space(out: Path) -> str | None:
 
 
 def _log_notes(out: Path, error: Exception) -> None:
-    """What went wrong in clearing up, for who wants to know."""
+    """Log the errors of clearing up."""
     notes = getattr(error, "__notes__", [])
     if notes:
         with contextlib.suppress(OSError):

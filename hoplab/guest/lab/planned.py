@@ -18,7 +18,8 @@ from hoplab.model.errors import DaemonDied, HoplabError
 from hoplab.model.scenario.plan import Plan
 
 COLLECTION_S = 60
-"""The guest's garbage is collected so often, and at no other time (`hoplab.guest.lab.__main__`)."""
+"""Seconds between two collections of the guest's garbage. It is collected at no other time
+(`hoplab.guest.lab.__main__`)."""
 
 
 class Planned:
@@ -28,7 +29,7 @@ class Planned:
         self.runtime = runtime
         self._plan = plan
         self._lost: set[str] = set()
-        """Flows of which it is known that nobody answered."""
+        """Flows known to have had no answer."""
 
     def serve(self) -> None:
         """Start every flow's server, and the programs that time 0 waits for."""
@@ -38,7 +39,7 @@ class Planned:
             self.runtime.programs.start_early()
 
     def follow(self) -> None:
-        """Do what the scenario says, each thing at its time."""
+        """Carry out the scenario's actions, each at its time."""
         self.runtime.follow(self._feed())
         self.runtime.finish(self._plan.scenario.duration_s)
 
@@ -46,14 +47,14 @@ class Planned:
         clock, real_time = self.runtime.clock, self.runtime.real_time
         for t_s, action in self._agenda():
             clock.sleep_until(t_s)
-            # A host acts a little late; what is measured then bears the time at which it was.
+            # A host acts a little late. A measurement bears the time at which it was taken.
             yield (round(clock.now_s(), 6) if real_time else t_s), action
         # The interval need not divide the duration.
         clock.sleep_until(self._plan.scenario.duration_s)
 
     def _agenda(self) -> Iterator[tuple[float, Action]]:
-        """Every action of the run in order of time; at equal times starts, samples, ticks,
-        stops."""
+        """Yield every action of the run in order of time. At equal times the order is starts,
+        samples, ticks, stops."""
         scenario = self._plan.scenario
         interval_s = scenario.measure.interval_s
         of_flows: list[tuple[float, int, int, Action]] = []
@@ -101,12 +102,12 @@ class Planned:
         print(json.dumps({"t_s": round(t_s, 3), "goodput_kbps": goodput_kbps}), flush=True)
 
     def _watch(self, t_s: float) -> None:
-        """Raise `DaemonDied` where a program has ended, or been stopped, before its time."""
+        """Raise `DaemonDied` if a program ended, or was stopped, before its time."""
         for side, change in self.runtime.watch(t_s):
             self._judge(side, change, t_s)
 
     def _judge(self, side: Side, change: Change, t_s: float) -> None:
-        """A traffic program has ended by itself."""
+        """Judge a traffic program that ended by itself."""
         name = side.conversation.name
         fault = flows.fault(side, change.status or 0)
         if fault is None or name in self._lost:
@@ -120,7 +121,7 @@ class Planned:
 
 
 def planned(started: Started, undo: CleanUp) -> Planned:
-    """Start captures and servers; the rest is `Planned.follow`. Their end is in ``undo``."""
+    """Start captures and servers; `Planned.follow` does the rest. ``undo`` holds their end."""
     return begun(Planned(started.built.plan, Runtime(started, undo, alone=True)), started)
 
 
@@ -129,7 +130,7 @@ def begun(run: Planned, started: Started) -> Planned:
     runtime = run.runtime
     run.serve()
     runtime.account.write(started.built.out)
-    # What the set-up left to be collected, sockets among it, is closed now.
+    # Collect now what the set-up left behind, which closes its sockets.
     gc.collect()
     late_s = started.clock.now_s()
     if started.real_time and late_s > 0:

@@ -29,11 +29,11 @@ from hoplab.model.scenario.programs import early
 from hoplab.model.scenario.reach import ETHERNET_MTU
 
 GRACE_S = 5.0
-"""From the signal that asks a program to end to the one that it cannot refuse."""
+"""Seconds between the signal that asks a program to end and the signal that forces it to."""
 POLL_S = 0.01
-"""Virtual time between two looks for what shows that a program is ready."""
+"""Virtual seconds between two checks whether a program is ready."""
 LONGEST_SAID = 1 << 20
-"""Octets at the end of what a program has said in which its words are looked for."""
+"""Octets at the end of a program's output that are searched for its words."""
 Action = Callable[[float], None]
 
 
@@ -50,10 +50,10 @@ class Programs:
         self._end_s = plan.scenario.duration_s
         self._early = early(plan)
         self._begun = False
-        """Whether one has been started."""
+        """Whether a program has been started."""
         self._narrow(plan)
         self._place = NOTES / f"{os.getpid()}-programs"
-        shutil.rmtree(self._place, ignore_errors=True)  # of a process of this number that crashed
+        shutil.rmtree(self._place, ignore_errors=True)  # left by a crashed process of this number
         self._hosts = Hosts(self._place / "etc", plan.host_names)
         self.tasks = [
             programs.made(program, self._place / "work", out) for program in plan.scenario.program
@@ -63,7 +63,7 @@ class Programs:
             programs.put(plan.scenario.machine.file, added)
             for task in self.tasks:
                 task.found_first = added
-        # What is missing is told before anything runs.
+        # Report what is missing before anything runs.
         found = {task.name: Path(programs.command(task)[0]) for task in self.tasks}
         self.doubts = [
             f"program {name}: {path.name} has instructions that draw random numbers from the "
@@ -71,16 +71,17 @@ class Programs:
             for name, path in found.items()
             if processor.draws(path)
         ]
-        """Why the run may not be repeatable."""
+        """Reasons why the run may not be repeatable."""
         self._connections: Connections | None = None
         if any(program.measure for program in plan.scenario.program):
             self._connections = Connections(plan, self.tasks, records, out)
         self._before = signal.signal(signal.SIGCHLD, self._on_child)
 
     def _narrow(self, plan: Plan) -> None:
-        """Give radios the MTU that Linux gives a card: a program sends what fits, and the longest
-        frame of hwsim has no room for a QoS header, which stations that have heard each other's
-        beacon use. What tunnels packets needs room for its own headers, and narrows its tunnel."""
+        """Give radios the MTU that Linux gives a card, because a program sends the largest packets
+        that fit. The longest frame of hwsim has no room for a QoS header. Stations use that header
+        once they have heard each other's beacon. A program that tunnels packets needs room for its
+        own headers, and narrows its tunnel."""
         if plan.scenario.is_found or plan.scenario.routing.protocol in (
             "dsr",
             "batman-adv",
@@ -95,8 +96,8 @@ class Programs:
                 netlink.link("set", index=index, mtu=ETHERNET_MTU)
 
     def start_early(self) -> None:
-        """Start those that time 0 waits for, and wait for each. Raises `DaemonDied` for the first
-        that is not ready within its time."""
+        """Start the programs that time 0 waits for, and wait for each. Raises `DaemonDied` for the
+        first one that is not ready within its time."""
         lead_s = sum(program.ready.wait_s for program in self._early if program.ready is not None)
         for program in self._early:
             ready = program.ready
@@ -108,7 +109,7 @@ class Programs:
             lead_s -= ready.wait_s
 
     def agenda(self) -> Iterator[tuple[float, int, int, Action]]:
-        """Their starts and stops, in the form of the run's agenda; not in order of time."""
+        """Return the starts and stops in the form of the run's agenda, but not in order of time."""
         for i, task in enumerate(self.tasks):
             program = task.program
             if program.ready is None:
@@ -120,7 +121,7 @@ class Programs:
                 yield stop_s + GRACE_S, 3, i, self._stopper(task, signal.SIGKILL)
 
     def sample(self, t_s: float) -> None:
-        """Rows of every connection of those that are measured."""
+        """Add rows for every connection of the measured programs."""
         if self._connections is not None and self._begun:
             self._connections.sample(t_s)
 
@@ -130,8 +131,8 @@ class Programs:
             self._connections.drain()
 
     def changed(self, change: Change, t_s: float) -> bool:
-        """A child of this process has changed: whether it is one of these. Raises `DaemonDied`
-        where that should not be."""
+        """Return whether the child that changed is one of these programs. Raises `DaemonDied` if
+        the change is an error."""
         for task in self.tasks:
             if task.process is None or task.process.pid != change.pid or task.status is not None:
                 continue
@@ -143,8 +144,8 @@ class Programs:
         return False
 
     def finish(self) -> None:
-        """The measured part is over: all are asked to end. Raises `DaemonDied` for the first that
-        should have ended before."""
+        """Ask all programs to end, since the measured part is over. Raises `DaemonDied` for the
+        first program that should have ended before."""
         self.sample(self._end_s)
         going = [task for task in self.tasks if task.process is not None and task.status is None]
         for task in going:
@@ -157,7 +158,7 @@ class Programs:
         self._stop()
 
     def close(self) -> None:
-        """End what still goes, keep what they wrote, remove their folders."""
+        """End the programs that still run, keep what they wrote, and remove their folders."""
         self._stop()
         signal.signal(signal.SIGCHLD, self._before)
         try:
@@ -173,8 +174,8 @@ class Programs:
         if self._connections is not None and not self._begun:
             self._connections.begin()
         self._begun = True
-        # Told first, for a program that computes for ever gives the processor to nobody again. The
-        # host's file system hands over what was written when a file is closed.
+        # Record the start first, because a program that computes endlessly never gives the
+        # processor back. The host's file system hands over what was written when a file is closed.
         self._event(t_s, task, "program-start", task.name)
         self._records.flush()
         (self._out / "raw" / "events.jsonl").open("a", encoding="utf-8").close()
@@ -199,7 +200,8 @@ class Programs:
         return stop
 
     def _stop(self) -> None:
-        """Have all end that still go: by their signal, and where that does not help by force."""
+        """End all programs that still run: by their signal, or by force if the signal does not
+        help."""
         going = [task for task in self.tasks if task.process is not None and task.status is None]
         for task in going:
             task.stopping = True
@@ -216,7 +218,7 @@ class Programs:
     def _ended(self, task: Task, status: int) -> None:
         assert task.process is not None
         task.process.wait()
-        # What it has started and left behind ends with it.
+        # Processes that it started and left behind end with it.
         task.signal(signal.SIGKILL)
         task.status = status
         if task.end_s is None:
@@ -224,7 +226,7 @@ class Programs:
         self._event(task.end_s, task, "program-end", f"{task.name} status={status}")
 
     def _judge(self, task: Task) -> None:
-        """Raise `DaemonDied` where a program has not ended as it should."""
+        """Raise `DaemonDied` if a program did not end as it should."""
         expected = task.program.expect
         if task.stopping or task.status == (expected or 0):
             return
@@ -235,7 +237,7 @@ class Programs:
         )
 
     def _wait(self, task: Task, ready: Ready, until_s: float) -> None:
-        """Until the program is ready; raises `DaemonDied` where it is not by ``until_s``."""
+        """Wait until the program is ready. Raises `DaemonDied` if it is not by ``until_s``."""
         assert task.process is not None
         if ready.after_s is not None:
             self._clock.sleep_until(until_s)
@@ -272,7 +274,7 @@ class Programs:
         self._records.add("events", t_s=t_s, node=node, source="scenario", kind=kind, detail=detail)
 
     def _on_child(self, number: int, frame: FrameType | None) -> None:
-        """Some child has ended: of a program the time is that of now, not of the next look."""
+        """A child has ended. If it is a program, record the time now, not at the next check."""
         now_s = round((time.monotonic_ns() - self._clock.epoch_ns) / NANOSECONDS, 9)
         for task in self.tasks:
             if task.process is None or task.status is not None or task.end_s is not None:

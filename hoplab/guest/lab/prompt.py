@@ -50,12 +50,12 @@ USAGE = """
 STATION COMMAND runs COMMAND at a station, as a shell does: n0 ping -c 3 n2 & n1 tcpdump | head
 Names of stations are hosts to it, and where they are words of their own they become addresses."""
 HANG_UP_S, LOOK_S = 2.0, 0.05
-"""Until what does not heed a hang-up is killed, and between two looks."""
+"""Seconds until a process that ignores a hang-up is killed, and seconds between two checks."""
 
 
 def with_addresses(command: str, addresses: Mapping[str, str]) -> str:
-    """The command with stations' addresses for their names, where these are words of their own
-    (Mininet's prompt does so too)."""
+    """Replace stations' names by their addresses where the names are words of their own. Mininet's
+    prompt does so too."""
     return re.sub(
         r"(?<!\S)[a-z][a-z0-9]*(?=[\s;&|)]|$)",
         lambda word: addresses.get(word[0], word[0]),
@@ -64,8 +64,8 @@ def with_addresses(command: str, addresses: Mapping[str, str]) -> str:
 
 
 class Prompt(cmd.Cmd):
-    """``STATION COMMAND`` runs a shell's command at a station; words of it that are names of
-    stations become addresses, and to the command itself they are names of hosts."""
+    """``STATION COMMAND`` runs a shell's command at a station. Names of stations become addresses
+    if they are words of their own. The command itself sees them as names of hosts."""
 
     prompt = "hoplab> "
     intro = "Type 'STATION COMMAND', 'nodes', 'links', 'help' or 'exit'."
@@ -125,7 +125,7 @@ class Prompt(cmd.Cmd):
         return True
 
     def get_names(self) -> list[str]:
-        """What help and completion offer."""
+        """Return the commands that help and completion offer."""
         return [name for name in super().get_names() if name != "do_EOF"]
 
     def do_EOF(self, line: str) -> bool:
@@ -164,13 +164,13 @@ class Prompt(cmd.Cmd):
         try:
             self.status = process.wait()
         except KeyboardInterrupt:
-            # The terminal has told the command too.
+            # The terminal has sent the signal to the command too.
             self.status = process.wait()
         if self.status < 0:
             self.status = 128 - self.status
 
     def _names(self) -> Hosts:
-        """Names of stations for programs, made when the first one starts."""
+        """Names of stations for programs. They are made when the first program starts."""
         if self._hosts is None:
             self._hosts = Hosts(NOTES / f"{os.getpid()}-names", self._host_names)
         return self._hosts
@@ -193,7 +193,7 @@ class Prompt(cmd.Cmd):
         return [name for name in self._addresses if name.startswith(text)]
 
     def run(self) -> None:
-        """Until exit; Ctrl-C at the prompt clears the line."""
+        """Read commands until exit; Ctrl-C at the prompt clears the line."""
         readline.set_completer_delims(" \t\n")
         try:
             self._loop()
@@ -201,8 +201,8 @@ class Prompt(cmd.Cmd):
             self._close()
 
     def obey(self, lines: Iterable[str]) -> int:
-        """Do what they say, one after the other, until ``exit`` or the last one; blank lines and
-        those that begin with ``#`` are passed over. Returns the exit status of the last one."""
+        """Run the commands in order, until ``exit`` or the last one. Blank lines and lines that
+        begin with ``#`` are skipped. Returns the exit status of the last command."""
         self._at_terminal = False
         try:
             for line in map(str.strip, lines):
@@ -214,7 +214,7 @@ class Prompt(cmd.Cmd):
         return self.status
 
     def _close(self) -> None:
-        """End what was left in the background, as a terminal does that hangs up."""
+        """End the processes left in the background, as a terminal does when it hangs up."""
         if self._hosts is None:
             return
         deadline_s = time.monotonic() + HANG_UP_S
@@ -239,11 +239,11 @@ class Prompt(cmd.Cmd):
 
 
 class _Over(Exception):
-    """Somebody has ended the session elsewhere."""
+    """The session was ended elsewhere."""
 
 
 def _play(stage: Started, session: Session, at_prompt: bool) -> None:
-    """Serve the session until it ends, in a thread of its own where there is a prompt too."""
+    """Serve the session until it ends, in a separate thread if there is a prompt too."""
     if not at_prompt:
         session.serve()
         return
@@ -272,7 +272,7 @@ def _play(stage: Started, session: Session, at_prompt: bool) -> None:
 
 
 def _line(name: str) -> int:
-    """The descriptor of a session's line: a socket that is there, or a terminal to open."""
+    """Return the descriptor of a session's line: an inherited socket, or a terminal to open."""
     if name.startswith("fd:"):
         return int(name.removeprefix("fd:"))
     descriptor = os.open(name, os.O_RDWR | os.O_NOCTTY)
@@ -281,7 +281,7 @@ def _line(name: str) -> int:
 
 
 def _commands(name: str) -> Iterator[str]:
-    """Those that the host has for this prompt (`hoplab.host.runs.piped`)."""
+    """Yield the commands that the host has for this prompt (`hoplab.host.runs.piped`)."""
     with os.fdopen(_line(name), "r+b", buffering=0) as line, io.BufferedReader(line) as answers:
         while True:
             text = ""
@@ -298,7 +298,7 @@ def _commands(name: str) -> Iterator[str]:
 
 
 def _session(plan: Plan, out: Path, account: Account, line: str, at_prompt: bool) -> None:
-    """A network with a session on it, and its records."""
+    """Run a session on a network, with its records."""
     control = NOTES / f"{os.getpid()}-medium"
     with CleanUp() as undo:
         made = built(plan, out, account, undo)
@@ -317,8 +317,8 @@ def _splitting(plan: Plan) -> list[str]:
 
 def main(arguments: list[str]) -> int:
     """``FOLDER [--line LINE] [--prompt] [--commands LINE]``: bring the network up, prompt, take it
-    down; returns the exit status. With a line there is a session (`hoplab.guest.lab.session`),
-    whose account is kept; without a terminal commands come from LINE or standard input."""
+    down. Returns the exit status. With a line there is a session (`hoplab.guest.lab.session`),
+    whose account is kept. Without a terminal, commands come from LINE or standard input."""
     signals.raise_on_signals((signal.SIGTERM, signal.SIGHUP))
     out = Path(arguments[0])
     account = Account()

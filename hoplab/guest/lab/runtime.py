@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run in progress: the flows that go, what is sampled, which programs must live.
+"""A run in progress: the flows that run, the samples, the programs that must live.
 
-What happens at which time comes from a feed: the agenda of a plan (`hoplab.guest.lab.planned`), or
-what somebody asks for (`hoplab.guest.lab.session`).
+A feed says what happens when. It is the agenda of a plan (`hoplab.guest.lab.planned`), or the
+requests of a session (`hoplab.guest.lab.session`).
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from hoplab.model.records.writer import Records
 from hoplab.model.scenario.plan import Conversation
 
 Action = Callable[[float], None]
-"""Does one thing; its argument is the scenario time in s that records of it bear."""
+"""Does one thing. Its argument is the scenario time in s that its records bear."""
 Feed = Iterable[tuple[float, Action]]
-"""Each action when it is due, with its time. The feed waits in between."""
+"""Yields each action with its time, when it is due. The feed waits in between."""
 
 
 @dataclass
@@ -45,7 +45,7 @@ class Going:
 
 
 def _associations(built: Built, records: Records, undo: CleanUp) -> Associations | None:
-    """What reads them, where there are cells."""
+    """Return the reader of associations if the scenario has cells."""
     if not built.plan.scenario.cell:
         return None
     made = Associations(built.plan, built.out, records, built.account.realtime_epoch_ns or 0)
@@ -54,10 +54,10 @@ def _associations(built: Built, records: Records, undo: CleanUp) -> Associations
 
 
 class Runtime:
-    """Starts, samples, watches and ends. Its own end is in ``undo``.
+    """Starts, samples, watches and ends. ``undo`` holds its own end.
 
-    ``alone`` is whether all children of this process are the run's: one system call then looks at
-    all of them.
+    ``alone`` says that all children of this process belong to the run. One system call then checks
+    them all.
     """
 
     def __init__(self, started: Started, undo: CleanUp, alone: bool) -> None:
@@ -81,7 +81,7 @@ class Runtime:
         self._alone = alone
         self._daemons = {daemon.process.pid: daemon for daemon in started.daemons}
         self._sides: dict[int, Side] = {}
-        """Programs of flows that are not known to have ended, in the order of their starts."""
+        """Programs of flows that are not known to have ended, in order of their starts."""
         undo.later(self._stop)
         self.programs: Programs | None = None
         if alone and built.plan.scenario.program:
@@ -92,7 +92,7 @@ class Runtime:
             self.account.warnings += self.programs.doubts
 
     def follow(self, feed: Feed) -> None:
-        """From time 0 on, do what the feed brings."""
+        """Carry out the feed's actions from time 0 on."""
         self.clock.sleep_until(0.0)
         if self._associations is not None:
             self._associations.begin()
@@ -129,7 +129,7 @@ class Runtime:
         self.event(t_s, conversation.flow.source, "flow-start", conversation.name)
 
     def end_flow(self, going: Going, t_s: float) -> None:
-        """Read the flow for the last time and end its programs."""
+        """Read the flow a last time and end its programs."""
         going.end_s = t_s
         self.sampler.finish(going.conversation, t_s)
         for side in reversed(going.sides):
@@ -137,7 +137,7 @@ class Runtime:
             self._sides.pop(side.process.pid, None)
 
     def sample(self, t_s: float) -> None:
-        """A row of each flow and queue, on the disk for who follows the run."""
+        """Write a row of each flow and queue to the disk, for readers that follow the run."""
         self.sampler.sample(t_s)
         if self.programs is not None:
             self.programs.sample(t_s)
@@ -151,9 +151,9 @@ class Runtime:
         self.records.add("events", t_s=t_s, node=node, source="scenario", kind=kind, detail=detail)
 
     def watch(self, t_s: float) -> list[tuple[Side, Change]]:
-        """Programs of flows that have ended by themselves since the last call, clients first: a
-        server ends when its client does. Raises `DaemonDied` for a daemon that has ended, and for
-        any program that was stopped by a signal."""
+        """Return the programs of flows that ended by themselves since the last call. Clients come
+        first, because a server ends when its client does. Raises `DaemonDied` if a daemon has
+        ended, or if a signal stopped any program."""
         ended: list[tuple[Side, Change]] = []
         for change in self._changed_children() if self._alone else self._changed_own():
             side = self._sides.get(change.pid)
@@ -188,7 +188,7 @@ class Runtime:
                 yield Change(process.pid, status)
 
     def _stop(self) -> None:
-        """End what still goes."""
+        """End the programs that still run."""
         for side in reversed(self._sides.values()):
             side.stop()
         self._sides.clear()

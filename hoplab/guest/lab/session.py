@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A network that somebody plays with in real time: what they ask for is done, all is sampled.
+"""A network that a user plays with in real time. It carries out requests and samples everything.
 
-Requests come as JSON objects, a line each, and each is answered by its ``id``. What was done
-becomes the run's scenario in the end: flows with the times at which they went, events.
+Each request is a line with a JSON object, and its answer names its ``id``. In the end the run's
+scenario holds what was done: events, and flows with the times at which they ran.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from hoplab.model.scenario.resolve import resolve
 from hoplab.model.scenario.traffic import MAX_FLOWS, Flow
 
 LISTEN_S = 30.0
-"""In which a flow's server listens, on a slow host too."""
+"""Seconds within which a flow's server must listen, on a slow host too."""
 LOOK_S = 0.05
-"""Between two looks whether it does."""
+"""Seconds between two checks whether it listens."""
 SETTLED_S = 0.5
-"""A station that has not been moved for so long has arrived: that is one event."""
+"""Seconds without a move after which a station has arrived, which makes one event."""
 LISTENING = "0A"
-"""In /proc/net/tcp (include/net/tcp_states.h)."""
+"""State of a listening socket in /proc/net/tcp (include/net/tcp_states.h)."""
 
 
 class Session:
-    """Feeds a `Runtime` from a channel, from `serve` until somebody asks for the end, or `stop`."""
+    """Feeds a `Runtime` from a channel, from `serve` until a request ends it, or `stop`."""
 
     def __init__(self, started: Started, control: Path, channel: Channel, undo: CleanUp) -> None:
         built = started.built
@@ -56,7 +56,7 @@ class Session:
         self._runtime = Runtime(started, undo, alone=False)
         self._undo_later = undo.later
         self._base = {str(flow.name): str(flow.name) for flow in self._scenario.flow}
-        """Of each flow, the one that it repeats, or itself."""
+        """For each flow, the flow that it repeats, or itself."""
         self._planned = frozenset(self._base)
         self._asked_at: dict[str, float] = {}
         self._events: list[Event] = []
@@ -64,7 +64,7 @@ class Session:
         self._medium = MediumClient(control, undo)
 
     def serve(self) -> None:
-        """Do what is asked, and sample, until the end. Raises `DaemonDied` where one does."""
+        """Carry out requests and sample, until the end. Raises `DaemonDied` if a daemon dies."""
         self._built.account.write(self._built.out)
         self._runtime.follow(self._feed())
 
@@ -88,11 +88,11 @@ class Session:
         return round(self._clock.now_s(), 6)
 
     def stop(self) -> None:
-        """Let `serve` return; any thread may ask for it."""
+        """Let `serve` return. Any thread may call this."""
         self._ended.set()
 
     def finish(self) -> None:
-        """After `serve`: write what has been done as the run's scenario."""
+        """Write the acts of the session as the run's scenario. Call this after `serve`."""
         end_s = self._now_s()
         self._arrive(end_s + SETTLED_S)
         for name in self._open_flows():
@@ -141,7 +141,7 @@ class Session:
         self._change("up" if up else "down", given, t_s)
 
     def _change(self, kind: str, given: dict[str, Any], t_s: float) -> None:
-        """An event of the scenario, now."""
+        """Record and carry out an event of the scenario, now."""
         event = event_of(kind, given, t_s)
         for each in of_radios(self._built.plan, event):
             self._medium.ask(to_medium(each))
@@ -151,7 +151,7 @@ class Session:
             self._note(event)
 
     def _arrive(self, now_s: float) -> None:
-        """Note the stations that have come to rest."""
+        """Record the stations that have come to rest."""
         for station, (moved_at, event) in list(self._moving.items()):
             if time.monotonic() - moved_at >= SETTLED_S or now_s > event.at_s + SETTLED_S:
                 del self._moving[station]
@@ -210,7 +210,7 @@ class Session:
         self._tell()
 
     def _endless(self) -> Scenario:
-        """The scenario with flows that nobody has planned an end of."""
+        """Return the scenario with flows that have no planned end."""
         update = {"start_s": 0.0, "stop_s": MAX_DURATION_S}
         found = tuple(flow.model_copy(update=update) for flow in self._scenario.flow)
         return self._scenario.model_copy(update={"flow": found})
@@ -250,7 +250,7 @@ class Session:
         return [name for name, going in self._runtime.going.items() if going.end_s is None]
 
     def _tell(self) -> None:
-        """Tell the host which flows there are, and which of them go."""
+        """Report to the host which flows there are, and which of them run."""
         shown = [
             {"name": flow.name, "source": flow.source, "destination": flow.destination}
             for flow in self._scenario.flow
@@ -259,7 +259,7 @@ class Session:
 
 
 def as_gone(going: Going, end_s: float) -> Flow:
-    """The flow with the times at which it went, of a session that ended at ``end_s``."""
+    """Return the flow with the times at which it ran, in a session that ended at ``end_s``."""
     begin_s = end_s if going.begin_s is None else going.begin_s
     until_s = end_s if going.end_s is None else going.end_s
     times = {"start_s": begin_s, "stop_s": max(until_s, begin_s + 1e-6)}
@@ -267,7 +267,8 @@ def as_gone(going: Going, end_s: float) -> Flow:
 
 
 def event_of(kind: str, given: dict[str, Any], t_s: float) -> Event:
-    """An event of the scenario, from a request. Raises `ScenarioError` for what is none."""
+    """Return the event of the scenario that a request describes. Raises `ScenarioError` if there is
+    none."""
     try:
         return Event.model_validate({**given, "kind": kind, "at_s": t_s})
     except ValidationError as error:
@@ -277,7 +278,7 @@ def event_of(kind: str, given: dict[str, Any], t_s: float) -> Event:
 
 
 def note(runtime: Runtime, event: Event) -> None:
-    """A row of table `events` about it."""
+    """Add a row about the event to table `events`."""
     detail = {
         "move": f"x_m={event.x_m} y_m={event.y_m}",
         "loss": f"dst={event.dst} rate={event.rate}",
@@ -287,7 +288,7 @@ def note(runtime: Runtime, event: Event) -> None:
 
 
 def to_medium(event: Event) -> dict[str, Any]:
-    """An event as the medium is asked for it."""
+    """Return the request to the medium for an event."""
     if event.kind == "move":
         return {"do": "move", "station": event.station, "x_m": event.x_m, "y_m": event.y_m}
     if event.kind == "loss":
@@ -296,7 +297,7 @@ def to_medium(event: Event) -> dict[str, Any]:
 
 
 def listens(conversation: Conversation) -> bool:
-    """Whether the flow's server does; spaced packets and echoes need none."""
+    """Return whether the flow's server listens. Spaced packets and echoes need no server."""
     if conversation.is_spaced or not conversation.has_server:
         return True
     table = "tcp6" if conversation.flow.ip == 6 else "tcp"
@@ -308,7 +309,7 @@ def listens(conversation: Conversation) -> bool:
 
 
 def _hex(address: str) -> str:
-    """As /proc/net/tcp and tcp6 have it: words in the host's byte order."""
+    """Return an address as /proc/net/tcp and tcp6 have it: words in the host's byte order."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     octets = socket.inet_pton(family, address)
     return b"".join(octets[at : at + 4][::-1] for at in range(0, len(octets), 4)).hex().upper()

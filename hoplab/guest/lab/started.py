@@ -16,7 +16,7 @@ from hoplab.guest.routing import split, static
 from hoplab.guest.system.processes import Daemons
 
 REAL_TIME_LEAD_S = (2.0, 0.5)
-"""In real time starting takes time: at least this much, and this much a station."""
+"""Seconds that starting takes at least in real time, and seconds for each station."""
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,13 @@ class Started:
 
 
 def started(built: Built, real_time: bool, undo: CleanUp, control: Path | None = None) -> Started:
-    """Start medium, routing and what splits TCP; their end is in ``undo``. At ``control`` the
-    medium takes changes by hand, in real time."""
+    """Start medium, routing and what splits TCP; ``undo`` holds their end. In real time the medium
+    takes manual changes at ``control``."""
     plan, namespaces = built.plan, built.network.namespaces
     lead_s = plan.scenario.warm_up_s or 0.0
     if plan.scenario.program:
-        # Here, since a run without programs shall not import it: see hoplab.guest.lab.programs.
+        # Import here, so that a run without programs does not import it: see
+        # hoplab.guest.lab.programs.
         from hoplab.model.scenario.programs import early_s
 
         lead_s += early_s(plan)
@@ -49,7 +50,7 @@ def started(built: Built, real_time: bool, undo: CleanUp, control: Path | None =
     if plan.radios and not plan.scenario.is_found:
         medium.start(plan, clock.epoch_ns, built.out, real_time, daemons, control)
     if any(backbone.mode == "mesh" for backbone in plan.scenario.backbone):
-        # Here, since a run without a mesh shall not import it.
+        # Import here, so that a run without a mesh does not import it.
         from hoplab.guest.network import mesh
 
         mesh.join(plan, namespaces)

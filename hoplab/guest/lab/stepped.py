@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """A planned run in virtual time that stops at each step and asks the host how to go on.
 
-``python -m hoplab.guest.lab.stepped FOLDER`` is as `hoplab.guest.lab`. The host talks to it at
-`HOST`, in lines of JSON. First it says what it is going to do::
+``python -m hoplab.guest.lab.stepped FOLDER`` works as `hoplab.guest.lab`. The host talks to it at
+`HOST`, in lines of JSON. The host first says what it is going to do::
 
     {"step_s": 0.5, "windows": ["flow0"], "flows": [], "medium": true}
 
-At each step, time 0 the first, this says ``{"at": t_s}`` and reads the answer, in which the guest's
-kernel as a whole waits, and virtual time with it: ``{"acts": [{"do": …}, …]}``. What cannot be done
-is answered by ``{"refused": reason}``, and asked for once more.
+At each step, beginning at time 0, this program says ``{"at": t_s}`` and reads the answer
+``{"acts": [{"do": …}, …]}``. Until it comes, the whole kernel of the guest waits, and virtual time
+with it. An act that cannot be done is answered by ``{"refused": reason}``. This program then reads
+another answer.
 """
 
 from __future__ import annotations
 
 import gc
 
-# As `hoplab.guest.lab.__main__` has it.
+# As in `hoplab.guest.lab.__main__`.
 gc.disable()
 
 import heapq  # noqa: E402
@@ -55,14 +56,14 @@ class HostLine:
         self._rest = b""
 
     def say(self, **what: Any) -> None:
-        """Tell the host."""
+        """Send a line to the host."""
         data = (json.dumps(what, separators=(",", ":")) + "\n").encode()
         while data:
             data = data[os.write(self._descriptor, data) :]
 
     def hear(self) -> dict[str, Any]:
-        """The host's next line; no virtual time passes until it comes. Raises `GuestFailed` where
-        none will."""
+        """Return the host's next line. No virtual time passes until it comes. Raises `GuestFailed`
+        if none will come."""
         while b"\n" not in self._rest:
             came = os.read(self._descriptor, AT_ONCE)
             if not came:
@@ -96,7 +97,7 @@ class Stepped(Planned):
             (self._built.out / "scenario.json").write_text(text, encoding="utf-8")
 
     def _agenda(self) -> Iterator[tuple[float, Action]]:
-        """A step comes after all else of its time, but for the first."""
+        """Yield a step after all other actions of its time. Only the step at time 0 comes first."""
         yield 0.0, self._step
         # The step need not divide the duration.
         count = math.ceil(self._plan.scenario.duration_s / self._step_s - 1e-9)
@@ -104,7 +105,7 @@ class Stepped(Planned):
         yield from heapq.merge(super()._agenda(), steps, key=lambda entry: entry[0])
 
     def _starter(self, going: Going) -> Action:
-        """The agent starts its flows by itself."""
+        """Return nothing to do, because the agent starts its flows itself."""
         return _pass if going.conversation.name in self._flows.names else super()._starter(going)
 
     def _stopper(self, going: Going) -> Action:
@@ -136,7 +137,7 @@ def _pass(t_s: float) -> None:
 
 @dataclass(frozen=True)
 class _Asked:
-    """What the host wants of a run."""
+    """The host's first line: what it wants of a run."""
 
     step_s: float
     windows: list[str]

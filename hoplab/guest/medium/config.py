@@ -66,17 +66,17 @@ def _medium(plan: Plan, out: Path, overhear: bool, control: Path | None) -> Medi
 
 
 def radios_of(plan: Plan, station: str) -> list[str]:
-    """The names that the medium has for a station's radios.
+    """Return the medium's names of a station's radios.
 
-    A station that has none, or that nobody knows, keeps its name: the medium refuses it.
+    A station without a radio, or an unknown one, keeps its name: the medium refuses it.
     """
     return [wlan.name for wlan in plan.wlans.get(station, ())] or [station]
 
 
 def of_radios(plan: Plan, told: OfStations) -> list[OfStations]:
-    """What names stations, for each of their radios, by whose names the medium knows them.
+    """Repeat an object that names stations for each of their radios, by the medium's names.
 
-    Radios of several networks hear nothing of each other, so that each pair of them will do.
+    Radios of different networks do not hear each other, so every pair of radios may be named.
     """
     keys = [key for key in ("station", "src", "dst") if getattr(told, key, None) is not None]
     radios = [radios_of(plan, getattr(told, key)) for key in keys]

@@ -14,7 +14,7 @@ from hoplab.model.errors import DaemonDied, ScenarioError
 from hoplab.model.scenario.plan import Plan
 
 RUN_FOLDER = Path("/out")
-"""Of the host, in a guest; a test's network has its records in the guest's memory instead."""
+"""The host's folder in a guest. A test's network has its records in the guest's memory instead."""
 
 
 def start(
@@ -25,15 +25,15 @@ def start(
     daemons: Daemons,
     control: Path | None = None,
 ) -> None:
-    """Return when the medium decides every frame's fate; its process joins ``daemons``, which does
-    nothing but start and end it where the guest's kernel is the medium."""
-    # mac80211 keeps frames for others from an IBSS interface, promiscuous or not: only monitor
-    # interfaces show them. DSR opens one, and in real time anybody may.
+    """Return when the medium decides every frame's fate. Its process joins ``daemons``. If the
+    guest's kernel is the medium, that process only starts and ends it."""
+    # mac80211 gives an IBSS interface no frames for others, even in promiscuous mode. Only monitor
+    # interfaces show them. DSR opens one, and in real time any program may.
     overhear = real_time or plan.scenario.routing.protocol == "dsr"
     in_kernel = (
         not real_time
         and plan.scenario.network.medium == "kernel"
-        # The kernel writes its records itself, to the host's folder of the run.
+        # The kernel itself writes its records, to the host's folder of the run.
         and out.is_relative_to(RUN_FOLDER)
     )
     if plan.scenario.radio.queue == "fq_codel" and not in_kernel:
@@ -63,6 +63,6 @@ def start(
 
 
 def _first_line(pipe: IO[bytes]) -> bytes | None:
-    """The daemon's first line, empty where it has ended; None where nothing comes in time."""
+    """Return the daemon's first line, empty if it has ended, or None if nothing comes in time."""
     readable, _, _ = select.select([pipe], [], [], READY_LIMIT_S)
     return pipe.readline().strip() if readable else None

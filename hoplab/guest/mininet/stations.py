@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``[network] built_by = "mininet-wifi"``: its stations and radios, all else is Hoplab's."""
+"""``[network] built_by = "mininet-wifi"``: Mininet-WiFi makes stations and radios, Hoplab the
+rest."""
 
 from __future__ import annotations
 
@@ -88,9 +89,9 @@ class Mininet:
 def make(
     out: Path, plan: Plan, created: Callable[[str], None], adopted: Callable[[str], None]
 ) -> Network:
-    """The network of ``plan`` with stations of Mininet-WiFi's; raises `HoplabError` where it
-    makes none. ``created`` and ``adopted`` are told the names of namespaces, the latter of those
-    that are others'."""
+    """Make the network of ``plan`` with stations of Mininet-WiFi's. Raises `HoplabError` if it
+    makes none. ``created`` and ``adopted`` receive the names of namespaces; ``adopted`` those that
+    others own."""
     check(plan.scenario)
     return build.build(plan, created, functools.partial(_stations, out, adopted))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What B.A.T.M.A.N. advanced is told of a mesh, through its generic netlink family."""
+"""Settings of a mesh of B.A.T.M.A.N. advanced, through its generic netlink family."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ class Mesh(genlmsg):  # type: ignore[misc]
 
 
 def without_loop_avoidance(station: str, interface: int) -> None:
-    """Nothing is bridged with a mesh here. Its avoidance of loops through bridges would hold back
-    every broadcast after a station's first, until claims are exchanged that never come."""
+    """Disable the avoidance of loops through bridges, since nothing is bridged with a mesh here. It
+    would hold back every broadcast after a station's first, until claims are exchanged that never
+    come."""
     with inside(station):
         sock = GenericNetlinkSocket()
     try:

@@ -25,19 +25,20 @@ WITHOUT_IPV6 = {f"net.ipv6.conf.{which}.disable_ipv6": "1" for which in ("all", 
 
 
 class Hold(Protocol):
-    """What keeps radios in being until it is closed."""
+    """Keeps radios in being until it is closed."""
 
     def close(self) -> None: ...
 
 
 @dataclass
 class Network:
-    """What was built, by the plan: namespaces and the hold on the radios in them."""
+    """The network that was built by the plan: its namespaces, and the hold on the radios in
+    them."""
 
     namespaces: Namespaces
     radios: Hold | None
     mac: dict[str, str] = field(default_factory=dict)
-    """Addresses of radios that are others than the plan has, by station."""
+    """Addresses of radios that differ from the plan's, by station."""
 
     def close(self) -> None:
         self.namespaces.close()
@@ -46,7 +47,7 @@ class Network:
 
 
 def own_stations(plan: Plan, network: Network) -> None:
-    """Namespaces and radios of Hoplab's own making."""
+    """Make namespaces and radios of Hoplab's own."""
     namespaces = network.namespaces
     with contextlib.ExitStack() as stack:
         if plan.radios:
@@ -57,7 +58,7 @@ def own_stations(plan: Plan, network: Network) -> None:
             ):
                 hwsim.need_no_agreements()
             network.radios = radios = Radios()
-            # A socket takes a millisecond of Python: one moves all radios.
+            # A socket costs a millisecond of Python, so one socket moves all radios.
             iw = stack.enter_context(IW())
         for station in plan.scenario.station:
             namespaces.create(station.name)
@@ -68,7 +69,7 @@ def own_stations(plan: Plan, network: Network) -> None:
 
 
 def _radio(plan: Plan, namespaces: Namespaces, wlan: Wlan, radios: Radios, iw: IW) -> None:
-    """A radio of a station, in its namespace: in the IBSS, or at rest for a cell or a mesh."""
+    """Make a station's radio in its namespace: in the IBSS, or at rest for a cell or a mesh."""
     radio = plan.radio_of(wlan)
     width_mhz = wifi.kernel_width_mhz(radio)
     phy = radios.create(wlan.wiphy, plan.mac[wlan.name], radio.channel or 1, width_mhz)
@@ -80,12 +81,12 @@ def _radio(plan: Plan, namespaces: Namespaces, wlan: Wlan, radios: Radios, iw: I
     if isinstance(wlan.network, Cell):
         cells.settle(namespaces, wlan, phy, radio)
         if wlan.is_bridged:
-            # Here, since a run without roaming shall not import it.
+            # Import here, so that a run without roaming does not import it.
             from hoplab.guest.network import distribution
 
             distribution.bridge(plan, namespaces, wlan)
     elif _is_mesh(plan, wlan):
-        # Here, since a run without a mesh shall not import it.
+        # Import here, so that a run without a mesh does not import it.
         from hoplab.guest.network import mesh
 
         mesh.settle(namespaces, wlan, phy, radio)
@@ -100,7 +101,7 @@ def _is_mesh(plan: Plan, wlan: Wlan) -> bool:
 
 
 def _bssid(plan: Plan, network: Cell | Backbone | None) -> str:
-    """Of an ad hoc network: backbones on one channel are several of them."""
+    """Return the BSSID of an ad hoc network. Backbones on one channel are several networks."""
     if not isinstance(network, Backbone):
         return wifi.BSSID
     *first, _ = wifi.BSSID.split(":")
@@ -125,11 +126,12 @@ def build(
     created: Callable[[str], None] = lambda name: None,
     stations: Callable[[Plan, Network], None] = own_stations,
 ) -> Network:
-    """Namespaces, radios in one IBSS or at rest for cells and a mesh, wired links, addresses.
+    """Build namespaces, wired links, addresses, and radios in one IBSS or at rest for cells and a
+    mesh.
 
     There are no routes yet.
 
-    ``created`` is told the name of each namespace as soon as it is there; ``stations`` makes the
+    ``created`` receives the name of each namespace as soon as it exists. ``stations`` makes the
     stations with their radios.
     """
     network = Network(Namespaces(created), None)
@@ -139,7 +141,8 @@ def build(
         if plan.cables or plan.scenario.roams:
             network.namespaces.create(WIRES)
             if plan.scenario.uses_ipv6:
-                # The wires' insides are no hosts, and would look for duplicates of themselves.
+                # The interfaces inside a wire belong to no host, and would look for duplicates of
+                # themselves.
                 network.namespaces.sysctl(WIRES, WITHOUT_IPV6)
         if plan.scenario.roams:
             from hoplab.guest.network import distribution
@@ -159,7 +162,7 @@ def settings(plan: Plan, namespaces: Namespaces, station: Station) -> None:
     speaks = plan.scenario.routing.protocol == "babeld" or plan.scenario.uses_ipv6
     more = {}
     if plan.scenario.uses_ipv6:
-        # Here, since a run of IPv4 alone shall not import it.
+        # Import here, so that a run of IPv4 alone does not import it.
         from hoplab.guest.network import ipv6
 
         more = ipv6.SYSCTLS
@@ -170,14 +173,14 @@ def settings(plan: Plan, namespaces: Namespaces, station: Station) -> None:
             "net.ipv4.ip_forward": "1",
             "net.ipv4.conf.all.rp_filter": "0",
             "net.ipv4.conf.default.rp_filter": "0",
-            # A relay in a chain forwards out of the interface that a packet came in on; telling
-            # the sender of a "better" next hop would bypass the topology.
+            # A relay in a chain forwards a packet out of the interface that it came in on. Naming a
+            # "better" next hop to the sender would bypass the topology.
             "net.ipv4.conf.all.send_redirects": "0",
             "net.ipv4.conf.default.send_redirects": "0",
             "net.ipv4.conf.all.accept_redirects": "0",
             "net.ipv4.conf.default.accept_redirects": "0",
-            # Multicast listener reports and router solicitations would be traffic that no study
-            # has; only babeld speaks IPv6 where no flow does.
+            # Multicast listener reports and router solicitations would add traffic that no study
+            # has. Without flows of IPv6 only babeld speaks it.
             "net.ipv6.conf.all.disable_ipv6": "0" if speaks else "1",
             "net.ipv6.conf.default.disable_ipv6": "0" if speaks else "1",
             "net.ipv6.conf.default.router_solicitations": "0",
@@ -192,7 +195,7 @@ def settings(plan: Plan, namespaces: Namespaces, station: Station) -> None:
 
 
 def address(plan: Plan, namespaces: Namespaces, station: Station) -> None:
-    """The address of the station, on its radio where it has one."""
+    """Add the address of the station, on its radio if it has one."""
     interface, prefix = LOOPBACK, 32
     if station.radio:
         interface, prefix = plan.addressed(station.name), plan.prefix
@@ -203,7 +206,7 @@ def address(plan: Plan, namespaces: Namespaces, station: Station) -> None:
         arguments["broadcast"] = BROADCAST
     netlink.addr("add", **arguments)
     if plan.scenario.uses_ipv6:
-        # Here, since a run of IPv4 alone shall not import it.
+        # Import here, so that a run of IPv4 alone does not import it.
         from hoplab.guest.network import ipv6
 
         ipv6.address(plan, namespaces, station.name, index)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a station's beacon says of HT and VHT, as `mac80211_hwsim`'s radios say it.
+"""HT and VHT capabilities in a station's beacon, as `mac80211_hwsim`'s radios state them.
 
-Without it a peer's rate control knows none of their rates (IEEE 802.11-2020 9.4.2.55 to 9.4.2.158).
+Without them a peer's rate control knows none of their rates (IEEE 802.11-2020 9.4.2.55 to
+9.4.2.158).
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ CHANNEL_OF_80_MHZ = 1
 
 
 def elements(radio: Radio, width_mhz: int, centre_mhz: int, channel_mhz: int) -> bytes:
-    """Elements of a network of ``width_mhz`` around ``centre_mhz``, its primary channel at
-    ``channel_mhz``. VHT's are there from 80 MHz on alone, as in mac80211's ad hoc networks."""
+    """Return the elements of a network of ``width_mhz`` around ``centre_mhz``, whose primary
+    channel is at ``channel_mhz``. Elements of VHT appear only from 80 MHz on, as in mac80211's ad
+    hoc networks."""
     streams = TWO_STREAMS + struct.pack("<HB3x", 0, TX_SET_DEFINED)
     found = _element(
         HT_CAPABILITIES,

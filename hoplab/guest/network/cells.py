@@ -39,20 +39,20 @@ MINSTREL_CCK, MINSTREL_OFDM = 16, 17
 """The groups of rates before HT in minstrel_ht."""
 HOSTAPD, SUPPLICANT = "hostapd", "wpa_supplicant"
 READY = {HOSTAPD: b"state=ENABLED", SUPPLICANT: b"wpa_state=COMPLETED"}
-"""What each says of itself when its station is ready: it sends beacons, it has its keys."""
+"""What each program says when its station is ready: it sends beacons, or it has its keys."""
 HT_MCS_BYTES = 10
-"""Of the set of MCS that a station takes (IEEE 802.11-2020 9.4.2.55.4)."""
+"""Octets of the set of MCS that a station takes (IEEE 802.11-2020 9.4.2.55.4)."""
 TXOP_UNIT_US = 32
 AIRTIME_STATIC = 1
-"""Of hostapd's ways to weigh air time: by the weights of its file alone."""
+"""The one of hostapd's ways to weigh air time that uses only the weights of its file."""
 BAND_5_GHZ_MHZ = 5000
-"""From which channels are counted (IEEE 802.11-2020 17.3.8.4.2)."""
+"""Frequency from which channels are counted (IEEE 802.11-2020 17.3.8.4.2)."""
 LARGEST_REPLY_BYTES = 4096
 
 
 def settle(namespaces: Namespaces, wlan: Wlan, phy_index: int, radio: Radio) -> None:
-    """Have the radio with this wiphy be ``wlan`` in its station, which hostapd or wpa_supplicant
-    takes on."""
+    """Make the radio with this wiphy the interface ``wlan`` of its station, for hostapd or
+    wpa_supplicant."""
     route = namespaces.netlink(wlan.station)
     with inside(wlan.station):
         iw = IW()
@@ -79,13 +79,13 @@ def settle(namespaces: Namespaces, wlan: Wlan, phy_index: int, radio: Radio) -> 
 
 
 def _own_mcs(plan: Plan) -> dict[str, int]:
-    """The MCS of each client that has one of its own."""
+    """Return the MCS of each client that has its own."""
     return {each.name: each.mcs for each in plan.scenario.station if each.mcs is not None}
 
 
 def _index(mbps: float) -> int:
-    """Of a rate before HT, in minstrel_ht. The interface's mask of rates must have a basic rate in
-    it, which a rate of data alone need not be."""
+    """Return the index in minstrel_ht of a rate before HT. The interface's mask of rates must hold
+    a basic rate, which a data rate need not be."""
     if mbps in DSSS_MBPS:
         return MINSTREL_CCK << 4 | DSSS_MBPS.index(mbps)
     return MINSTREL_OFDM << 4 | OFDM_MBPS.index(mbps)
@@ -94,8 +94,8 @@ def _index(mbps: float) -> int:
 def associate(
     plan: Plan, namespaces: Namespaces, out: Path, daemons: Daemons, deadline_s: float
 ) -> None:
-    """Start every access point and every client; return when all clients are associated and have
-    their keys. Raises `HoplabError` where one has not by ``deadline_s`` of CLOCK_MONOTONIC."""
+    """Start every access point and every client. Returns when all clients are associated and have
+    their keys. Raises `HoplabError` if one is not by ``deadline_s`` of CLOCK_MONOTONIC."""
     radio, mcs = plan.scenario.radio, _own_mcs(plan)
     points, clients = [], []
     for cell in plan.scenario.cell:
@@ -105,8 +105,8 @@ def associate(
             Member(SUPPLICANT, plan.wlan_in(name, cell), _supplicant(plan, cell, mcs.get(name)))
             for name in cell.clients
         ]
-    # One after the other: clients that begin at the same instant of virtual time would send the
-    # same frames at the same instants, and collide without end.
+    # Start them one after the other. Clients that begin at the same instant of virtual time would
+    # send the same frames at the same instants, and collide endlessly.
     for member in points:
         member.start(namespaces, out, daemons)
         member.wait(deadline_s)
@@ -135,8 +135,8 @@ class Member:
     def __init__(self, name: str, wlan: Wlan, settings: list[str]) -> None:
         self._program, self._wlan, self._settings = name, wlan, settings
         self._folder = Path(f"/run/hoplab-{os.getpid()}-{wlan.name}")
-        """Of the program's control socket, which removes it: the path of a run's folder may be too
-        long for a socket's."""
+        """Folder of the program's control socket, which the program removes. The path of a run's
+        folder may be too long for a socket."""
 
     def start(self, namespaces: Namespaces, out: Path, daemons: Daemons) -> None:
         """Start the program; it ends with ``daemons``."""
@@ -145,7 +145,7 @@ class Member:
         settings, log = out / "logs" / f"{name}.conf", _log(out, self._program, self._wlan)
         lines = [f"ctrl_interface={self._folder}", *self._settings]
         settings.write_text("\n".join(lines) + "\n", encoding="ascii")
-        # With dates, and each line at once.
+        # Write dates, and each line at once.
         command = [program(self._program), "-t", "-f", str(log)]
         if self._program == SUPPLICANT:
             command += ["-D", "nl80211", "-i", self._wlan.interface, "-c"]
@@ -154,14 +154,14 @@ class Member:
         self._daemon = daemons.add(Daemon(name, process, log))
 
     def adapt(self, radio: Radio) -> None:
-        """Where minstrel chooses among MCS, say up to which; what the interface knew of it before
-        the program set it up is gone."""
+        """If minstrel chooses among MCS, limit the MCS. The program's set-up has erased what the
+        interface knew before."""
         if radio.is_adaptive and radio.standard in HT_STANDARDS:
             wifi.adapt(self._wlan, radio)
 
     def wait(self, deadline_s: float) -> None:
-        """Return when the program says that the station is ready. Every event of its is a reason
-        to ask."""
+        """Return when the program says that the station is ready. Each of its events is a reason to
+        ask."""
         own = self._folder / "lab"
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
             sock.bind(str(own))
@@ -198,7 +198,7 @@ class Member:
 
 
 def log_of(out: Path, client: Wlan) -> Path:
-    """What a client's program writes."""
+    """Return the log of a client's program."""
     return _log(out, SUPPLICANT, client)
 
 
@@ -207,13 +207,13 @@ def _log(out: Path, name: str, wlan: Wlan) -> Path:
 
 
 def _state(reply: bytes) -> str:
-    """What a reply to STATUS says of the state."""
+    """Return the state that a reply to STATUS names."""
     lines = reply.decode("ascii", "replace").splitlines()
     return next((line for line in lines if line.startswith(("state=", "wpa_state="))), "no answer")
 
 
 def _hostapd(plan: Plan, cell: Cell) -> list[str]:
-    """hostapd.conf(5) of the access point."""
+    """Return hostapd.conf(5) of the access point."""
     point = plan.wlan_in(cell.access_point, cell)
     radio = plan.radio_of(point)
     standard = str(radio.standard)
@@ -240,7 +240,7 @@ def _hostapd(plan: Plan, cell: Cell) -> list[str]:
 
 
 def _roaming(plan: Plan, cell: Cell) -> list[str]:
-    """What an access point has of its network's others."""
+    """Return an access point's settings for roaming to the others of its network."""
     lines = [f"bridge={BRIDGE}", "ap_isolate=1"]
     if cell.roaming != "802.11r":
         return lines
@@ -260,7 +260,7 @@ def _roaming(plan: Plan, cell: Cell) -> list[str]:
 
 
 def _rates(*mbps: float) -> str:
-    """In units of 100 kbit/s."""
+    """Return rates in units of 100 kbit/s."""
     return " ".join(str(round(rate * 10)) for rate in mbps)
 
 
@@ -284,8 +284,8 @@ def _high_throughput(radio: Radio) -> list[str]:
 
 
 def _wmm(edca: Edca) -> list[str]:
-    """The element by which the access point says how categories contend (WMM 2.2.2): as
-    the medium has it. Windows are exponents there, a TXOP is in units of 32 us."""
+    """Return the element by which the access point says how categories contend (WMM 2.2.2), equal
+    to the medium's settings. The element has windows as exponents, and a TXOP in units of 32 us."""
     lines = []
     for name, category in zip(("vo", "vi", "be", "bk"), edca.complete(), strict=True):
         lines += [
@@ -299,7 +299,8 @@ def _wmm(edca: Edca) -> list[str]:
 
 
 def _airtime(plan: Plan, cell: Cell) -> list[str]:
-    """Weights of clients' air time, which hostapd hands to the kernel as each associates."""
+    """Return weights of clients' air time. hostapd hands a weight to the kernel as its client
+    associates."""
     network = next(cells for cells in plan.scenario.networks if cell in cells)
     members = {name for each in network for name in each.clients}
     weights = {
@@ -336,7 +337,7 @@ def _keys(cell: Cell) -> list[str]:
 
 
 def _management(cell: Cell) -> str:
-    """How keys are agreed upon, and whether they are handed on (FT)."""
+    """Return how keys are agreed on, and whether access points hand them on (FT)."""
     name = {"open": "NONE", "wpa2": "WPA-PSK", "wpa3": "SAE"}[cell.security]
     if cell.roaming != "802.11r":
         return name
@@ -344,8 +345,8 @@ def _management(cell: Cell) -> str:
 
 
 def _supplicant(plan: Plan, cell: Cell, mcs: int | None) -> list[str]:
-    """wpa_supplicant.conf(5) of a client, which looks for access points on its network's channels
-    alone, and takes one MCS of HT alone where it is given."""
+    """Return wpa_supplicant.conf(5) of a client. It looks for access points on its network's
+    channels only. If ``mcs`` is given, it takes only that MCS of HT."""
     network = next(cells for cells in plan.scenario.networks if cell in cells)
     points = [plan.wlan_in(each.access_point, each) for each in network]
     on = {wifi.frequency_mhz(plan.radio_of(point).channel or 1): None for point in points}
@@ -373,10 +374,10 @@ def _supplicant(plan: Plan, cell: Cell, mcs: int | None) -> list[str]:
 
 
 def _bssid(plan: Plan, cell: Cell) -> str:
-    """The access point's MAC."""
+    """Return the access point's MAC."""
     return plan.mac[plan.wlan_in(cell.access_point, cell).name]
 
 
 def _hex(cell: Cell) -> str:
-    """The network's name as both programs read it whatever characters it has."""
+    """Return the network's name in a form that both programs read, whatever its characters."""
     return (cell.ssid or "").encode().hex()

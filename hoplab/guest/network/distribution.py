@@ -4,8 +4,8 @@ access point, and one that joins these.
 
     client ~~~ wlan0 ─ br0 ─ ds0 access point ── wires ── ds0 ─ br0 ─ wlan0 ~~~ client
 
-The wires take no time and lose nothing. Where a client is, bridges learn from its frames, and from
-the one that the kernel sends in its name when it associates.
+The wires take no time and lose nothing. Bridges learn a client's place from its frames. When it
+associates, the kernel also sends one frame in its name.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def join(plan: Plan, namespaces: Namespaces) -> None:
             wires.link("add", ifname=name, kind="veth", peer=peer)
             port = namespaces.index(station, UPLINK)
             master = namespaces.index(station, BRIDGE)
-            # As at other wires: a packet is a packet.
+            # As on other wires, a packet stays one packet.
             namespaces.netlink(station).link(
                 "set", index=port, master=master, gso_max_segs=1, state="up"
             )
@@ -49,7 +49,7 @@ def join(plan: Plan, namespaces: Namespaces) -> None:
 
 
 def reflect(namespaces: Namespaces, wlan: Wlan) -> None:
-    """Have an access point's bridge, not its radio, send frames from one client to another: it
-    knows which of them has gone."""
+    """Let an access point's bridge, not its radio, send frames from one client to another. The
+    bridge knows which of them has gone."""
     index = namespaces.index(wlan.station, wlan.interface)
     namespaces.netlink(wlan.station).brport("set", index=index, mode=1)

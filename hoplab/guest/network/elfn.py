@@ -75,7 +75,7 @@ class elfn_msg(genlmsg):  # type: ignore[misc]
 
 @dataclass(frozen=True)
 class Connection:
-    """A connection that has been in stand-by; counts are since its first."""
+    """A connection that has been in stand-by. Its counts begin at its first stand-by."""
 
     local: Address
     remote: Address
@@ -87,9 +87,10 @@ class Connection:
     early_acks: int
     resent: int
     reason: str
-    """Why stand-by ended last; empty before."""
+    """Why the last stand-by ended; empty before its end."""
     cwnd: int
-    """What stand-by keeps: congestion window and ssthresh in segments, retransmission timeout."""
+    """Values that stand-by keeps: congestion window and ssthresh in segments, and the
+    retransmission timeout."""
     ssthresh: int
     rto_ms: float
 
@@ -145,7 +146,7 @@ def _connection(message: Any) -> Connection:
 
 
 class Elfn:
-    """The module as namespace ``station`` sees it; hears events from its creation on."""
+    """The module as namespace ``station`` sees it. It hears events from its creation on."""
 
     def __init__(self, station: str) -> None:
         with inside(station):
@@ -187,7 +188,8 @@ class Elfn:
         first_probe: str,
         local_port: int | None = None,
     ) -> None:
-        """Settings of connections from ``local_port``, or of all that have none of their own."""
+        """Set the behaviour of connections from ``local_port``, or of all without settings of their
+        own."""
         attributes: list[tuple[str, Any]] = [
             ("ELFN_A_ENABLED", int(enabled)),
             ("ELFN_A_PROBE_MS", probe_ms),
@@ -200,11 +202,11 @@ class Elfn:
         self._ask(SET, attributes, NLM_F_ACK)
 
     def notice(self, records: bytes) -> None:
-        """Say that the segments of ``records`` met a broken link."""
+        """Report that the segments of ``records`` met a broken link."""
         self._ask(NOTICE, [("ELFN_A_RECORDS", records)], NLM_F_ACK)
 
     def notice_unchecked(self, records: bytes) -> None:
-        """The same in one system call: nobody waits for an answer."""
+        """The same in one system call, without waiting for an answer."""
         message = elfn_msg()
         message["cmd"] = NOTICE
         message["version"] = 1
@@ -219,12 +221,12 @@ class Elfn:
         return [_connection(message) for message in self._ask(GET, [], NLM_F_DUMP)]
 
     def counters(self) -> dict[str, int]:
-        """What became of the segments that notices named."""
+        """Return the fate of the segments that notices named."""
         (answer,) = self._ask(COUNTERS, [], 0)
         return dict(zip(COUNTS, answer.get_attrs("ELFN_A_COUNTER"), strict=True))
 
     def events(self) -> Iterator[Event]:
-        """What has happened since the last call."""
+        """Yield the events since the last call."""
         while True:
             try:
                 data = self._events.recv(1 << 16)

@@ -32,7 +32,7 @@ class Rules:
         filters.table("add", name=table)
 
     def chain(self, name: str, hook: str, priority: int) -> None:
-        """Rules that packets pass at ``hook``; those that no rule holds up go on."""
+        """Add a chain that packets pass at ``hook``. Packets that no rule holds up go on."""
         self._filters.chain(
             "add",
             table=self._table,
@@ -70,7 +70,8 @@ def accepted() -> list[Any]:
 
 
 def queued(number: int) -> list[Any]:
-    """To the program that listens to the queue; on their way where none does."""
+    """Return the rule that sends packets to the program at the queue. Without a program they go
+    on."""
     attributes = {"num": number, "total": 1, "flags": QUEUE_BYPASS}
     return [genex("queue", attributes)]
 
@@ -83,7 +84,7 @@ def from_interface(name: str) -> list[Any]:
 
 
 def of_protocol(number: int) -> list[Any]:
-    """What IP carries, behind all headers of extensions."""
+    """Match the protocol that IP carries, behind all extension headers."""
     read = genex("meta", {"key": NFT_META_L4PROTO, "dreg": REGISTER})
     return [read, *compare(EQUAL, bytes([number]))]
 
@@ -94,11 +95,11 @@ def marked(mark: int) -> list[Any]:
 
 
 def payload(base: int, offset: int, length: int = 2) -> list[Any]:
-    """Bytes of a header."""
+    """Read bytes of a header."""
     return [genex("payload", {"dreg": REGISTER, "base": base, "offset": offset, "len": length})]
 
 
 def compare(operation: int, value: bytes) -> list[Any]:
-    """Of what was read last."""
+    """Compare the value that was read last."""
     data = {"attrs": [("NFTA_DATA_VALUE", value)]}
     return [genex("cmp", {"sreg": REGISTER, "op": operation, "data": data})]

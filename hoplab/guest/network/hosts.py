@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of stations as names of hosts: /etc/hosts of the programs that a run starts."""
+"""Stations' names as host names: /etc/hosts of the programs that a run starts."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ CLONE_FS, CLONE_NEWNS = 0x00000200, 0x00020000
 MS_BIND, MS_REC, MS_SLAVE = 0x1000, 0x4000, 0x80000
 LOCALHOST = "127.0.0.1 localhost\n::1 localhost\n"
 SWITCH = "passwd: files\ngroup: files\nhosts: files\n"
-"""Nobody is asked but the file: there is no name server."""
+"""Only the file is asked, since there is no name server."""
 MOUNTS = Path("/proc/thread-self/ns/mnt")
 
 
 class Hosts:
-    """A file of addresses by name, which a program sees in the place of /etc/hosts.
+    """A file of addresses by name, which a program sees in place of /etc/hosts.
 
-    A mount namespace gives it that, as `ip netns exec` does. Whoever else uses this kernel keeps
-    the file that is there.
+    A mount namespace provides it, as `ip netns exec` does. Other users of this kernel keep their
+    file.
     """
 
     def __init__(self, folder: Path, address: Mapping[str, str]) -> None:
@@ -47,8 +47,8 @@ class Hosts:
 
     @contextmanager
     def known(self) -> Iterator[None]:
-        """What is started inside sees the names. Without a function between fork and exec, for
-        which Python would copy this process with all that it has mapped."""
+        """Programs started inside see the names. No function runs between fork and exec, because
+        Python would then copy this process with all its mapped memory."""
         with self._coming_back() as folder:
             self._done(self._libc.setns(self._own, CLONE_NEWNS))
             with suppress(OSError):  # it is not there
@@ -56,7 +56,8 @@ class Hosts:
             yield
 
     def processes(self) -> list[int]:
-        """Processes that see the names: what was started with them, and what that has started."""
+        """Return the processes that see the names: programs started with them, and their
+        children."""
         own = os.fstat(self._own).st_ino
         found = []
         for folder in Path("/proc").glob("[1-9]*"):
@@ -66,14 +67,15 @@ class Hosts:
         return found
 
     def close(self) -> None:
-        """Forget it; programs keep it for as long as they live."""
+        """Forget the file. Programs keep it for as long as they live."""
         os.close(self._own)
         os.close(self._before)
         shutil.rmtree(self._folder, ignore_errors=True)
 
     @contextmanager
     def _coming_back(self) -> Iterator[str]:
-        # Only a thread whose folder is its own may change its mounts; that brings it to the root.
+        # Only a thread with a current folder of its own may change its mounts. Doing so brings it
+        # to the root.
         self._done(self._libc.unshare(CLONE_FS))
         folder = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:

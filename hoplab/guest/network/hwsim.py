@@ -15,19 +15,19 @@ from hoplab.model.scenario.radio import LAST_2_GHZ_CHANNEL
 CMD_NEW_RADIO = 4
 REGULATORY_WITH_5_GHZ = 0
 """The first of hwsim's own regulatory domains: channels 1 to 11, 36 to 48 and 149 to 165. Without
-one, the kernel's world domain lets nobody begin to send at 5 GHz."""
+it, the kernel's world domain allows no initial transmission at 5 GHz."""
 REGULATORY_WITH_80_MHZ = 3
-"""The fourth, which has 80 MHz on channels 36 to 48 and 149 to 161 too."""
+"""The fourth domain, which also has 80 MHz on channels 36 to 48 and 149 to 161."""
 WIDEST_OF_OTHERS_MHZ = 40
 
 
 LIMIT = Path("/sys/module/mac80211_hwsim/parameters/medium_limit")
-"""Of the guest's kernel alone (kernel-modules/guest/patches/wifi-queueing.patch)."""
+"""A parameter of the guest's kernel only (kernel-modules/guest/patches/wifi-queueing.patch)."""
 
 
 def hold_back(frames: int) -> None:
-    """Have radios that are made from now on take so many frames of an access category ahead, and
-    leave the rest to mac80211's queues."""
+    """Let radios made from now on take this many frames of an access category ahead. The rest stays
+    in mac80211's queues."""
     try:
         LIMIT.write_text(str(frames), encoding="ascii")
     except OSError:
@@ -38,7 +38,8 @@ def hold_back(frames: int) -> None:
 
 
 def need_no_agreements() -> None:
-    """Radios whose kernel leaves block ack agreements to the medium, protected ones too."""
+    """Raise `MissingTool` unless the kernel leaves block ack agreements to the medium, protected
+    ones too."""
     if not LIMIT.exists():
         raise MissingTool(
             'security: "wpa3" with radio.rules = "edca", but this kernel encrypts its block ack '
@@ -60,8 +61,8 @@ class hwsim_msg(genlmsg):  # type: ignore[misc]
 
 
 class Radios:
-    """Radios that live as long as this object: the kernel destroys them when its socket closes,
-    so that not even a killed run leaves one behind."""
+    """Radios that live as long as this object. The kernel destroys them when its socket closes, so
+    even a killed run leaves none behind."""
 
     def __init__(self) -> None:
         self._socket = GenericNetlinkSocket()
@@ -75,8 +76,8 @@ class Radios:
             ) from None
 
     def create(self, name: str, mac: str, channel: int, width_mhz: int = 20) -> int:
-        """Make a radio called ``name`` with address ``mac`` that may use ``channel`` at this width;
-        returns its wiphy index."""
+        """Make a radio called ``name`` with address ``mac`` that may use ``channel`` at this width.
+        Returns its wiphy index."""
         message = hwsim_msg()
         message["cmd"] = CMD_NEW_RADIO
         message["version"] = 1
@@ -95,8 +96,9 @@ class Radios:
                 message, msg_type=self._socket.prid, msg_flags=NLM_F_REQUEST | NLM_F_ACK
             )
         except (NetlinkError, OSError):
-            # The driver answers with the new radio's number where others answer 0, which reads as
-            # an error, and the 106th as ENOBUFS, another exception; the radio's presence tells.
+            # The driver answers with the new radio's number, where other drivers answer 0. The
+            # number reads as an error, and the 106th as ENOBUFS, which is another exception. So
+            # check whether the radio exists.
             if not phy.exists():
                 raise
         return int((phy / "index").read_text())

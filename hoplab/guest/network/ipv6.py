@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""IPv6 at stations of scenarios that use it: addresses, and what a station does not say by itself.
+"""IPv6 at stations of scenarios that use it: addresses, and messages that a station must not send.
 
-Whoever joins a multicast group reports that, at random times of its first seconds (MLD, RFC 3810);
-who forwards a packet out of the interface that it came in on tells its source of a better next hop
-(RFC 4861 section 8), which would bypass the topology. No study has this traffic, and for neither
-has Linux a setting, as it has for IPv4's redirects. So stations do not let it out.
+A host that joins a multicast group reports that, at random times of its first seconds (MLD, RFC
+3810). A router that forwards a packet out of its incoming interface names a better next hop to the
+source (RFC 4861 section 8). That would bypass the topology. No study has this traffic. Linux has no
+setting for either, unlike for IPv4's redirects. So stations do not let these messages out.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from hoplab.model.scenario.plan import Plan
 
 TABLE, CHAIN = "hoplab-quiet", "output"
 IFA_F_NODAD = 2
-"""No search for duplicates, before which the address serves no route (linux/if_addr.h)."""
+"""No search for duplicates, during which the address serves no route (linux/if_addr.h)."""
 UNSAID = (131, 132, 133, 137, 143)
 """ICMPv6's reports and done of MLD (RFC 2710, RFC 3810), router solicitation, redirect
 (RFC 4861)."""
@@ -39,11 +39,11 @@ SYSCTLS = {
     "net.ipv6.conf.all.accept_redirects": "0",
     "net.ipv6.conf.default.accept_redirects": "0",
 }
-"""Beside those that every station has."""
+"""Sysctls beside those that every station has."""
 
 
 def hush(station: str) -> None:
-    """Before its first interface is up: let nothing out that nobody asked for."""
+    """Block unsolicited messages. Call this before the station's first interface is up."""
     with rules(station, TABLE, AF_INET6) as table:
         table.chain(CHAIN, "output", FILTER_PRIORITY)
         for kind in UNSAID:
@@ -52,13 +52,13 @@ def hush(station: str) -> None:
 
 
 def address(plan: Plan, namespaces: Namespaces, station: str, index: int) -> None:
-    """The station's global address on the interface with this index. Its link-local one the kernel
-    makes of the MAC (RFC 4291 appendix A)."""
+    """Add the station's global address to the interface with this index. The kernel makes the
+    link-local address from the MAC (RFC 4291 appendix A)."""
     _give(namespaces.netlink(station), plan, station, index)
 
 
 def move(plan: Plan, netlink: Any, station: str, wlan: int, bat: int) -> None:
-    """The station's global address moves from one interface to another."""
+    """Move the station's global address from one interface to another."""
     netlink.addr(
         "del",
         index=wlan,

@@ -22,15 +22,15 @@ from hoplab.model.scenario.wlans import Wlan
 
 MESH_ID = "hoplab"
 INTERVAL_TU = 1000
-"""Between a station's beacons: mac80211's own."""
+"""Between a station's beacons; mac80211's own default."""
 TU_US = 1024
 DTIM_PERIOD = 2
 MOST_PEERS = struct.pack("=HHHxx", 6, 4, 255)
-"""NL80211_MESHCONF_MAX_PEER_LINKS: as many as there can be."""
+"""NL80211_MESHCONF_MAX_PEER_LINKS: the largest number possible."""
 
 
 def settle(namespaces: Namespaces, wlan: Wlan, phy_index: int, radio: Radio) -> None:
-    """Have the radio with this wiphy be ``wlan`` in its station, ready to join."""
+    """Make the radio with this wiphy the interface ``wlan`` of its station, ready to join."""
     with inside(wlan.station):
         iw = IW()
     try:
@@ -39,7 +39,7 @@ def settle(namespaces: Namespaces, wlan: Wlan, phy_index: int, radio: Radio) -> 
         route.link("set", index=index, state="down")
         route.link("set", index=index, ifname=wlan.interface)
         iw.set_interface_type(index, "mesh_point")
-        # Mesh header and further addresses take what a longer packet would need.
+        # Mesh header and further addresses take the room that a longer packet would need.
         route.link("set", index=index, mtu=ETHERNET_MTU, state="up")
         wifi.limits(iw, phy_index, radio)
         wifi.choose_rates(iw, index, wifi.name_of(iw, phy_index), radio)
@@ -48,8 +48,8 @@ def settle(namespaces: Namespaces, wlan: Wlan, phy_index: int, radio: Radio) -> 
 
 
 def join(plan: Plan, namespaces: Namespaces) -> None:
-    """Have all radios of meshes join, now that a medium decides who hears whom: each takes those
-    that it hears for peers, and for long."""
+    """Let all radios of meshes join, now that a medium decides who hears whom. Each radio takes the
+    radios that it hears for peers, and keeps them for long."""
     radio = plan.scenario.radio
     if plan.scenario.routing.protocol == "hwmp":
         _join_all(namespaces, [wlan for name in plan.radios for wlan in plan.wlans[name]], radio)
@@ -74,12 +74,12 @@ def _join_all(
 
 
 def _set_clock(wlan: Wlan, apart_us: int) -> None:
-    """Put a radio's clock forward. Clocks that agree would have all beacons at one instant, and
-    none heard."""
+    """Put a radio's clock forward. With equal clocks all stations would send their beacons at one
+    instant, and nobody would hear any."""
     folder = wifi.DEBUGFS / wlan.wiphy
-    # A folder may have the name that the interface had before it came into its station.
+    # A folder may bear the name that the interface had before it entered its station.
     for netdev in folder.glob("netdev:*"):
-        # The kernel takes a difference for one where it has nine digits.
+        # The kernel takes a value for a difference if it has nine digits.
         (netdev / "tsf").write_text(f"+={apart_us:09}", encoding="ascii")
         return
     raise MissingTool(

@@ -22,13 +22,13 @@ NAMES = Path("/var/run/netns")
 
 
 _INSIDE = threading.RLock()
-"""A namespace is a thread's own, but pyroute2's way back is the process's."""
+"""A thread has its own namespace, but pyroute2 returns to the process's."""
 
 
 @contextmanager
 def inside(name: str) -> Iterator[None]:
-    """Be in namespace ``name``: sockets made here belong to it, /proc/sys/net shows it. One thread
-    at a time."""
+    """Enter namespace ``name``: sockets made here belong to it, and /proc/sys/net shows it. One
+    thread at a time."""
     with _INSIDE:
         netns.pushns(name)
         try:
@@ -44,7 +44,7 @@ def interfaces(name: str) -> list[str]:
 
 
 def _create(name: str) -> None:
-    """As `pyroute2.netns.create`, without the process that it forks for each namespace."""
+    """Create a namespace as `pyroute2.netns.create` does, without forking a process for each."""
     netns.pushns()
     try:
         if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET) < 0:
@@ -58,7 +58,7 @@ def _create(name: str) -> None:
 class Namespaces:
     """The namespaces of one run; removes exactly what it created.
 
-    ``created`` is told the name of each as soon as it is there.
+    ``created`` receives the name of each namespace as soon as it exists.
     """
 
     def __init__(self, created: Callable[[str], None] = lambda name: None) -> None:
@@ -73,8 +73,8 @@ class Namespaces:
         self.netlink(name).link("set", index=self.index(name, "lo"), state="up")
 
     def adopt(self, name: str, pid: int, created: Callable[[str], None]) -> None:
-        """Give the namespace of process ``pid``, which others have made and end, a name as long as
-        this object lives; ``created`` is told it."""
+        """Name the namespace of process ``pid``, which others have made and end. The name lasts as
+        long as this object. ``created`` receives it."""
         if (NAMES / name).exists():
             raise MissingTool(
                 f"namespace {name}: there is one of this name already, not the station's; "
@@ -85,7 +85,7 @@ class Namespaces:
         self._keep(name)
 
     def _keep(self, name: str) -> None:
-        """The namespace is there: talk to it, and remove its name in the end."""
+        """Open a socket to the existing namespace, and remove its name in the end."""
         try:
             with inside(name):
                 self._netlink[name] = IPRoute()
@@ -106,7 +106,7 @@ class Namespaces:
         return self._index[key]
 
     def sysctl(self, name: str, values: dict[str, str]) -> list[str]:
-        """Write sysctls such as ``net.ipv4.tcp_sack`` in namespace ``name``; returns those that
+        """Write sysctls such as ``net.ipv4.tcp_sack`` in namespace ``name``. Returns those that
         this kernel lacks."""
         lacking = []
         with inside(name):

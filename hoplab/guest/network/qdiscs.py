@@ -60,8 +60,8 @@ class Tbf:
     """rate_bytes (per s), burst_bytes, limit_bytes.
 
     The bucket's depth is given in bytes (TCA_TBF_BURST), from which the kernel works out its time.
-    As a time alone, in the scheduler's ticks or whole microseconds, it would be cut, from some
-    90 Mbit/s on to less than a full packet, and tbf drops what never fits into the bucket.
+    A time alone would be cut to the scheduler's ticks or to whole microseconds. From some 90 Mbit/s
+    on it would then be less than a full packet. tbf drops packets that never fit into the bucket.
     """
 
     parent = TC_H_ROOT
@@ -123,7 +123,7 @@ class Red:
 
 
 def _idle_table(weight_log: int, packet_bytes: int, rate_bytes: int) -> tuple[int, bytes]:
-    """By how many halvings the average queue decays in an idle time of i cells.
+    """Return by how many halvings the average queue decays in an idle time of i cells.
 
     Floyd and Jacobson 1993, section 4: while idle, the average decays as if m = idle time /
     packet time small packets had arrived to an empty queue: (1 - w)^m.

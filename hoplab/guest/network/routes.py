@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Host routes and neighbours of a station, in one request to its kernel.
 
-A net of 30 stations with static routes has a thousand of them, and a library's 0.3 ms for each
-were a fifth of a run's start.
+A net of 30 stations with static routes has a thousand routes. A library takes 0.3 ms for each,
+which was a fifth of a run's start.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ RTA_DST, RTA_OIF, RTA_GATEWAY, RTA_PREFSRC, RTA_METRICS = 1, 4, 5, 7, 8
 NDA_DST, NDA_LLADDR = 1, 2
 NUD_PERMANENT = 0x80
 METRICS = {"window": 3, "advmss": 8, "initcwnd": 11, "quickack": 15}
-"""RTAX_* by the words of `ip-route(8)`."""
+"""RTAX_* by the names of `ip-route(8)`."""
 MOST = 100
-"""Messages in one request. Their answers come at once, and a socket's buffer takes some 280."""
+"""Messages in one request. Their answers come at once, and a socket's buffer holds some 280."""
 LARGEST_ANSWER = 1 << 16
 
 
 class Routes:
-    """What a station is to know; leaving the context tells its kernel. What it knows already is a
-    mistake, unless these ``replace`` it."""
+    """Routes and neighbours of a station; leaving the context passes them to its kernel. One that
+    the kernel already knows is an error, unless these ``replace`` it."""
 
     def __init__(self, station: str, replace: bool = False) -> None:
         self._station = station
@@ -67,7 +67,7 @@ class Routes:
                 self._tell()
 
     def neighbour(self, address: str, mac: str, interface: int) -> None:
-        """A neighbour for good, who is never asked for."""
+        """Add a permanent neighbour, so that no address resolution takes place."""
         family, octets = _octets(address)
         about = NEIGHBOUR.pack(family, 0, 0, interface, NUD_PERMANENT, 0, 0)
         about += _attribute(NDA_DST, octets)
@@ -83,8 +83,8 @@ class Routes:
         onlink: bool = False,
         metrics: Mapping[str, int] | None = None,
     ) -> None:
-        """A host's route: straight, or by a ``gateway``, which ``onlink`` is a neighbour whatever
-        the address's prefix says."""
+        """Add a host's route: direct, or by a ``gateway``. With ``onlink`` the gateway is a
+        neighbour whatever the address's prefix says."""
         scope = RT_SCOPE_LINK if gateway is None else RT_SCOPE_UNIVERSE
         flags = RTNH_F_ONLINK if onlink else 0
         kind = RT_TABLE_MAIN, RTPROT_STATIC, scope, RTN_UNICAST
@@ -107,7 +107,8 @@ class Routes:
             self._tell()
 
     def _tell(self) -> None:
-        """Send what waits, and read an answer to each; an empty request would be refused."""
+        """Send the waiting messages, and read an answer to each. An empty request would be
+        refused."""
         if not self._waiting:
             return
         self._socket.send(b"".join(self._waiting))
@@ -127,7 +128,7 @@ class Routes:
 
 
 def _octets(address: str) -> tuple[int, bytes]:
-    """The family of an address, and it as the kernel has it."""
+    """Return the family of an address, and the address in the kernel's form."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     return family, socket.inet_pton(family, address)
 

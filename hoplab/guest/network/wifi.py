@@ -38,12 +38,12 @@ SSID = "hoplab"
 BEACON_INTERVAL_TU = 10_000
 """At the usual 100 TU the beacons of 30 stations take a quarter of a 1 Mbit/s channel."""
 ETHERTYPE_EXPERIMENTAL = b"\x88\xb5"
-"""IEEE 802 local experimental: no protocol of any host listens to it."""
+"""IEEE 802 local experimental; no host's protocol listens to it."""
 IBSS_CAPABILITY = 0x0002
 ELEMENT_SSID, ELEMENT_RATES, ELEMENT_MORE_RATES = 0, 1, 50
 """IEEE 802.11-2020 9.4.1.4, 9.4.2."""
 QOS = bytes.fromhex("dd070050f202000100")
-"""The vendor's element by which mac80211 knows a station with QoS, as those with HT are."""
+"""The vendor element that marks a station with QoS for mac80211; stations with HT have QoS."""
 CHANNEL_WIDTHS = {20: 1, 40: 2, 80: 3}
 """NL80211_CHAN_WIDTH_20, _40 and _80."""
 SYMBOL_US, HE_SYMBOL_US = 3.2, 12.8
@@ -52,15 +52,16 @@ DEBUGFS = Path("/sys/kernel/debug/ieee80211")
 MINSTREL_CCK, MINSTREL_OFDM = 16, 17
 """The groups of DSSS and OFDM in minstrel_ht, whose rates are in the standard's order."""
 MINSTREL_VHT = 18
-"""The first group of VHT rates in minstrel_ht, after 16 of HT, one of CCK and one of OFDM; a group
-is a number of streams (1 to 4), a guard interval and a width, in this order from fast to slow."""
+"""The first group of VHT rates in minstrel_ht, after 16 of HT, one of CCK and one of OFDM. A group
+is a number of streams (1 to 4), a guard interval and a width. Groups are ordered by these from fast
+to slow."""
 MOST_RETRIES = 31
 NESTED = 0x8000
 """NLA_F_NESTED."""
 TXRATE_LEGACY, TXRATE_HT, TXRATE_VHT = 1, 2, 3
 """NL80211_TXRATE_LEGACY, _HT and _VHT."""
 VHT_STREAMS = 8
-"""Of a set of VHT's MCS (nl80211_txrate_vht)."""
+"""Number of streams in a set of VHT's MCS (nl80211_txrate_vht)."""
 INTRODUCTION_S = 0.05
 INTRODUCTION_LIMIT_S = 20.0
 NETNS_DIRECTORY = Path("/var/run/netns")
@@ -82,8 +83,8 @@ def centre_mhz(channel: int, width_mhz: int) -> int:
 
 
 def kernel_width_mhz(radio: Radio) -> int:
-    """Width of the channel as the kernel has it: hwsim has 160 MHz only where radar is looked for,
-    and at 2.4 GHz the medium alone makes it wider."""
+    """Return the width of the kernel's channel. hwsim has 160 MHz only with radar detection. At 2.4
+    GHz only the medium makes the channel wider."""
     widest = 20 if (radio.channel or 1) <= LAST_2_GHZ_CHANNEL else 80
     return min(radio.width_mhz or 20, widest)
 
@@ -91,8 +92,8 @@ def kernel_width_mhz(radio: Radio) -> int:
 def settle(
     namespaces: Namespaces, wlan: Wlan, phy_index: int, radio: Radio, bssid: str = BSSID
 ) -> None:
-    """Have the radio with this wiphy, which is in its station, be ``wlan`` and join the IBSS
-    called ``bssid``, without a scan and whatever it was before."""
+    """Make the radio with this wiphy the interface ``wlan`` of its station, and join the IBSS
+    ``bssid``. There is no scan. The radio's former state does not matter."""
     with inside(wlan.station):
         iw = IW()
     try:
@@ -103,7 +104,7 @@ def settle(
         iw.set_interface_type(index, "adhoc")
         route.link("set", index=index, mtu=RADIO_MTU, state="up")
         limits(iw, phy_index, radio)
-        # Before joining: an IBSS that is up refuses to do without its basic rate, which only
+        # Set this before joining. An IBSS that is up refuses to drop its basic rate, which only
         # broadcasts use here.
         choose_rates(iw, index, name_of(iw, phy_index), radio)
         _join(iw, index, radio, bssid)
@@ -126,14 +127,14 @@ def interface_of(iw: Any, phy_index: int) -> int:
 def introduce(wlans: Sequence[Wlan], radio: Radio, bssid: str = BSSID) -> None:
     """Let all stations of an IBSS hear each other once, before a medium decides who does.
 
-    mac80211 drops a unicast frame to an IBSS station that it has not heard, and learns of one
-    only some time after its first frame, so that the first answer to every neighbour would be
-    lost. Until a beacon comes it credits the station with the mandatory rates alone, which of
-    OFDM's are 6, 12 and 24 Mbit/s at 5 GHz and none at 2.4. Until a medium registers, the kernel
-    delivers every frame to every radio.
+    mac80211 drops a unicast frame to an IBSS station that it has not heard. It learns of a station
+    only some time after its first frame, so the first answer to every neighbour would be lost.
+    Until a beacon comes it assumes only the mandatory rates. Of OFDM's these are 6, 12 and 24
+    Mbit/s at 5 GHz and none at 2.4 GHz. Until a medium registers, the kernel delivers every frame
+    to every radio.
     """
     deadline = time.monotonic() + INTRODUCTION_LIMIT_S
-    # Who has heard all the others has been heard by them: all hear the same frames.
+    # A station that has heard all the others was heard by them too: all hear the same frames.
     while _known(wlans[0]) + 1 < len(wlans):
         if time.monotonic() > deadline:
             raise HoplabError(
@@ -157,7 +158,7 @@ def _greet(wlan: Wlan) -> None:
 
 
 def _tell_rates(wlan: Wlan, radio: Radio, bssid: str) -> None:
-    """Send one beacon (IEEE 802.11-2020 9.3.3.2), as those of the interface are seconds apart."""
+    """Send one beacon (IEEE 802.11-2020 9.3.3.2), because the interface's own are seconds apart."""
     with inside(wlan.station):
         iw, index = IW(), socket.if_nametoindex(wlan.interface)
         with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sock:
@@ -195,7 +196,7 @@ def _tell_rates(wlan: Wlan, radio: Radio, bssid: str) -> None:
 
 
 def _known(wlan: Wlan) -> int:
-    """How many other stations the radio's driver knows."""
+    """Return the number of other stations that the radio's driver knows."""
     with inside(wlan.station):
         iw, index = IW(), socket.if_nametoindex(wlan.interface)
     try:
@@ -221,9 +222,10 @@ def move(iw: Any, phy_index: int, namespace: str) -> None:
 
 
 def limits(iw: Any, phy_index: int, radio: Radio) -> None:
-    """RTS threshold (the kernel's "off" is all ones) and retry limits of the wiphy.
+    """Set the wiphy's retry limits and its RTS threshold (the kernel's "off" is all ones).
 
-    The kernel takes no limit above 31; by ``retry_rules = "standard"`` only the medium's count.
+    The kernel takes no limit above 31. With ``retry_rules = "standard"`` only the medium's limits
+    count.
     """
     threshold = radio.rts_threshold if radio.rts_threshold is not None else 2347
     value = 0xFFFFFFFF if threshold >= 2347 else threshold
@@ -240,16 +242,16 @@ def limits(iw: Any, phy_index: int, radio: Radio) -> None:
 
 
 def limit_air_time(phy: str, aql_us: int) -> None:
-    """AQL's limit of each access category of a radio, for stations that it comes to know: the low
-    one, and the high one that holds while the radio's whole air time pending is small."""
+    """Set AQL's low and high limit of each access category of a radio, for stations that it comes
+    to know. The high limit holds while the radio's total pending air time is small."""
     for category in range(4):
         limit = DEBUGFS / phy / "aql_txq_limit"
         limit.write_text(f"{category} {aql_us} {aql_us}", encoding="ascii")
 
 
 def allow_schemes(wlan: Wlan, channel: int, schemes: Sequence[int]) -> None:
-    """Let ``wlan`` send at these HT MCS: to a station that cannot take the one that is fixed,
-    mac80211 then sends at the next lower one that it can, else the next higher."""
+    """Let ``wlan`` send at these HT MCS. If a station cannot take the fixed MCS, mac80211 sends at
+    the next lower one that it can take, else the next higher."""
     with inside(wlan.station):
         iw, index = IW(), socket.if_nametoindex(wlan.interface)
     try:
@@ -269,7 +271,7 @@ def adapt(wlan: Wlan, radio: Radio) -> None:
 
 
 def choose_rates(iw: Any, index: int, name: str, radio: Radio) -> None:
-    """Have the wiphy called ``name`` send at the one rate of ``radio``, or minstrel choose."""
+    """Make the wiphy ``name`` send at the one rate of ``radio``, or let minstrel choose."""
     if radio.standard not in HT_STANDARDS:
         _fix_rate(iw, index, radio)
     elif radio.is_adaptive:
@@ -310,8 +312,8 @@ def _band(channel: int) -> int:
 
 
 def take_turns(phy: str) -> None:
-    """Have a radio's stations take turns without regard to their air time, which it then does not
-    charge to any (mac80211's airtime_flags: 1 is what was sent, 2 what was received)."""
+    """Let a radio's stations take turns without regard to their air time, and charge it to none of
+    them. mac80211's airtime_flags: 1 is air time of sending, 2 of receiving."""
     (DEBUGFS / phy / "airtime_flags").write_text("0", encoding="ascii")
 
 
@@ -338,7 +340,7 @@ def _join(iw: Any, index: int, radio: Radio, bssid: str) -> None:
 
 
 def _fix_rate(iw: Any, index: int, radio: Radio) -> None:
-    """Allow only ``rate_mbps``; "auto" leaves the kernel its choice of the standard's rates."""
+    """Allow only ``rate_mbps``. With "auto" the kernel chooses among the standard's rates."""
     rates = (
         RATES_OF_STANDARD[str(radio.standard)]
         if radio.rate_mbps in (None, "auto")
@@ -349,7 +351,7 @@ def _fix_rate(iw: Any, index: int, radio: Radio) -> None:
 
 
 def width(radio: Radio) -> list[tuple[str, Any]]:
-    """What says of a network how wide its channel is."""
+    """Return the attributes that state the width of a network's channel."""
     if radio.standard not in HT_STANDARDS:
         return []
     mhz = kernel_width_mhz(radio)
@@ -371,7 +373,7 @@ def name_of(iw: Any, phy_index: int) -> str:
 
 
 def only_phy(namespace: str) -> int:
-    """Index of the wiphy of a namespace that has one."""
+    """Return the index of the wiphy of a namespace that has one."""
     with inside(namespace):
         iw = IW()
     try:
@@ -381,7 +383,7 @@ def only_phy(namespace: str) -> int:
 
 
 def wiphy_in(namespace: str) -> str:
-    """Name of the wiphy of a namespace that has one."""
+    """Return the name of the wiphy of a namespace that has one."""
     index = only_phy(namespace)
     with inside(namespace):
         iw = IW()
@@ -392,7 +394,7 @@ def wiphy_in(namespace: str) -> str:
 
 
 def fix_legacy_rate(name: str, mbps: float) -> None:
-    """Have the wiphy called ``name`` send data at this rate of DSSS or OFDM alone."""
+    """Make the wiphy ``name`` send data only at this rate of DSSS or OFDM."""
     if mbps in DSSS_MBPS:
         fix_index(name, MINSTREL_CCK << 4 | DSSS_MBPS.index(mbps))
     else:
@@ -400,9 +402,10 @@ def fix_legacy_rate(name: str, mbps: float) -> None:
 
 
 def fix_scheme(name: str, radio: Radio) -> None:
-    """Send at this MCS, width and guard interval alone.
+    """Send only at this MCS, width and guard interval.
 
-    nl80211's mask of rates does not name the last two: under it minstrel would still try others.
+    nl80211's mask of rates does not name width and guard interval. Under a mask alone minstrel
+    would still try others.
     """
     scheme = _like(radio) if radio.fixed_by_medium else _own(radio)
     width, short = CHANNEL_WIDTHS[scheme.width_mhz] - 1, scheme.short
@@ -436,8 +439,8 @@ def _own(radio: Radio) -> Scheme:
 
 
 def _like(radio: Radio) -> Scheme:
-    """The rate that comes closest to one that minstrel_ht does not know, and in whose stead the
-    medium sends: by it mac80211 estimates air time (AQL)."""
+    """Return the rate of minstrel_ht that is closest to a rate which minstrel_ht does not know.
+    mac80211 estimates air time by it (AQL), and the medium sends at the real rate instead."""
     on_tone, data, coded = MCS[radio.mcs or 0]
     streams, guard_us = radio.streams or 1, (radio.guard_ns or 800) / 1000
     if radio.standard == "802.11ax":
@@ -457,7 +460,7 @@ def _like(radio: Radio) -> Scheme:
 
 
 def fix_index(name: str, index: int) -> None:
-    """Have the wiphy called ``name`` send at one of minstrel_ht's rates alone."""
+    """Make the wiphy ``name`` send at only one of minstrel_ht's rates."""
     path = DEBUGFS / name / "rc" / "fixed_rate_idx"
     try:
         path.write_text(str(index))

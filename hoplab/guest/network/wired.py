@@ -5,9 +5,9 @@
       tbf: rate          netem: one serialisation
       child: queue       time, delay, loss
 
-The token bucket at the sender's end lets a packet go when its transmission *starts* and holds the
-queue; the wire's netem adds the packet's serialisation time and the propagation delay. Together a
-packet that starts at t arrives at t + L/R + D, as on a store-and-forward link.
+The token bucket at the sender's end holds the queue, and releases a packet when its transmission
+*starts*. The wire's netem adds the packet's serialisation time and the propagation delay. A packet
+that starts at t arrives at t + L/R + D, as on a store-and-forward link.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from hoplab.model.scenario.model import Link
 from hoplab.model.scenario.plan import WIRES, Cable, End
 
 BURST_BYTES = 1514 + 8
-"""Just above the largest Ethernet frame: a bucket that is full lets one packet go at once."""
+"""Just above the largest Ethernet frame: a full bucket lets one packet go at once."""
 RED_WEIGHT = 2.0**-9
-"""Of the average queue; Floyd and Jacobson's 0.002."""
+"""Weight of the average queue; 0.002 in Floyd and Jacobson."""
 
 qdiscs.register()
 
@@ -47,10 +47,10 @@ def connect(namespaces: Namespaces, cable: Cable, with_ipv6: bool = False) -> No
 
 
 def _introduce(namespaces: Namespaces, cable: Cable, with_ipv6: bool) -> None:
-    """Both ends know each other's address for good: a wire has two ends and needs no ARP.
+    """Give both ends each other's permanent address: a wire has two ends and needs no ARP.
 
-    Else what a flow sends in its first round trip of the link would wait for the answer and start
-    the link with a backlog, which at full load never leaves again.
+    Otherwise a flow's packets of its first round trip would wait for the answer. The link would
+    start with a backlog, which at full load never disappears.
     """
     for end, other in zip(cable.ends, cable.ends[::-1], strict=True):
         index = namespaces.index(other.station, other.interface)
@@ -75,8 +75,8 @@ def _veth(namespaces: Namespaces, end: End, bridge: int) -> None:
     )
     inner_index = namespaces.index(WIRES, end.wire)
     index = namespaces.index(end.station, end.interface)
-    # One packet is one packet in every queue: a super-packet of segmentation offload would
-    # count as one in a queue whose limit is in packets.
+    # Keep one packet one packet in every queue. A super-packet of segmentation offload would count
+    # as one in a queue whose limit is in packets.
     netlink.link("set", index=index, gso_max_segs=1, state="up")
     wires.link("set", index=inner_index, master=bridge, state="up")
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Losses on wired links: `[[loss]]` tables whose ends a link joins, as packet filter rules.
 
-The filter stands where the link's receiving station takes packets in, before it forwards them, so
-a lost packet has used its own link and none after it. It looks at the data packets of the
-scenario's flows only: those that leave a flow's source port and are longer than 100 bytes. That
-leaves alone the handshakes, pure acknowledgements, iperf3's control connection and the 37-byte
-cookie that opens each of its data connections, so packet k is the flow's k-th data segment.
+The filter stands where the link's receiving station takes packets in, before it forwards them. A
+lost packet has therefore used its own link and none after it. The filter matches only data packets
+of the scenario's flows: they leave a flow's source port and are longer than 100 bytes. This
+excludes handshakes, pure acknowledgements, iperf3's control connection and the 37-byte cookie that
+opens each of its data connections. Packet k is therefore the flow's k-th data segment.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ from hoplab.model.scenario.plan import FIRST_CLIENT_PORT, Plan
 TABLE = "hoplab"
 CHAIN = "loss"
 FIRST_EPHEMERAL_PORT = 32_768
-"""From here on the kernel chooses (ip_local_port_range): iperf3's control connections."""
+"""First of the ports that the kernel chooses (ip_local_port_range), for iperf3's control
+connections."""
 SHORTEST_DATA_BYTES = 101
 
 INCREMENTAL, RANDOM = 0, 1
@@ -46,7 +47,7 @@ COUNTS = 0xFFFFFFFE
 
 
 def install(plan: Plan) -> None:
-    """Set up every wired loss, at the end of the link that it is to be lost at."""
+    """Set up every wired loss at the receiving end of its link."""
     ends = [end for cable in plan.cables for end in cable.ends]
     interfaces = {(end.station, end.peer_station): end.interface for end in ends}
     by_station: dict[str, list[Loss]] = {}
@@ -64,11 +65,11 @@ def _install(table: Rules, loss: Loss, interface: str) -> None:
     flows = [*from_interface(interface), *_data_of_flows()]
     if loss.kind == "uniform":
         limit = round((loss.rate or 0.0) * COUNTS)
-        # Order is decided byte by byte from the first, so the number must be big-endian.
+        # The filter compares byte by byte from the first, so the number must be big-endian.
         drawn = [*_number(RANDOM), _TO_NETWORK_ORDER]
         table.add(CHAIN, [*flows, *drawn, *compare(LESS, struct.pack(">I", limit))], dropped())
         return
-    # The number travels in the packet's mark from the rule that counts to those that drop.
+    # The packet's mark carries the number from the rule that counts to the rules that drop.
     mark = {"key": NFT_META_MARK, "sreg": REGISTER}
     table.add(CHAIN, [*flows, *_number(INCREMENTAL), genex("meta", mark)])
     for number in loss.frames or ():
@@ -86,14 +87,14 @@ def _data_of_flows() -> list[Any]:
 
 
 def _number(kind: int) -> list[Any]:
-    """Packets that come this far, counted from 1; or a random number below `COUNTS`."""
+    """Number the packets that come this far, from 1, or draw a random number below `COUNTS`."""
     attributes = [
         ("NFTA_NG_DREG", REGISTER),
         ("NFTA_NG_MODULUS", COUNTS),
         ("NFTA_NG_TYPE", kind),
         ("NFTA_NG_OFFSET", 1 if kind == INCREMENTAL else 0),
     ]
-    # The attributes' prefix is not the expression's name, as `genex` would have it.
+    # The attributes' prefix is not the expression's name, which `genex` expects.
     return [{"attrs": [("NFTA_EXPR_NAME", "numgen"), ("NFTA_EXPR_DATA", {"attrs": attributes})]}]
 
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What reads a running network: sockets, queues, packets."""
+"""Probes of a running network: sockets, queues, packets."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When clients of access points associate, and lose their access point: rows of table `events`."""
+"""Rows of table `events`: when clients of access points associate, and lose their access point."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ LINE = re.compile(
     rb"DISCONNECTED bssid=(?P<of>\S+) reason=(?P<reason>-?\d+))",
     re.MULTILINE,
 )
-"""Of wpa_supplicant, with the date in s and the access point's address."""
+"""A line of wpa_supplicant, with the date in s and the access point's address."""
 
 
 class Associations:
-    """Reads what the clients' programs write; costs a call a client and sample."""
+    """Reads the output of the clients' programs; costs a call for each client and sample."""
 
     def __init__(self, plan: Plan, out: Path, records: Records, realtime_epoch_ns: int) -> None:
         self._records = records
@@ -36,7 +36,8 @@ class Associations:
                 self._logs.append((cell, client, log_of(out, wlan).open("rb")))
 
     def begin(self) -> None:
-        """At time 0: all are associated, since `hoplab.guest.network.cells` waited for them."""
+        """Begin at time 0. All clients are associated, since `hoplab.guest.network.cells` waited
+        for them."""
         for cell, client, log in self._logs:
             *_, last = [None, *LINE.finditer(log.read())]
             found = cell if last is None else self._cells.get(last["to"], cell)

@@ -14,15 +14,15 @@ from hoplab.model.errors import HoplabError, ScenarioError
 from hoplab.model.scenario.plan import ANY, Conversation, Plan
 
 HEADERS_BYTES = 128
-"""Enough of a packet to know it by: IP, TCP with options or UDP, iperf3's count."""
+"""Octets that identify a packet: IP, TCP with options or UDP, iperf3's count."""
 HEADERS_SLOT, WHOLE_SLOT = 256, 4096
 """Slots of a ring, in bytes. A radio's largest packet is `RADIO_MTU`."""
 PROTOCOLS = {"tcp": socket.IPPROTO_TCP, "udp": socket.IPPROTO_UDP}
 ETH_P_IP, ETH_P_IPV6 = 0x0800, 0x86DD
 FRAGMENT_HEADER = 44
-"""Of IPv6 (RFC 8200 section 4.5)."""
+"""Number of IPv6's fragment header (RFC 8200 section 4.5)."""
 ADDRESSES_AT_6, PORTS_AT_6 = 8, 40
-"""In IPv6's header, which is followed by TCP's or UDP's."""
+"""Offsets in IPv6's header and in the TCP or UDP header that follows it."""
 FRAGMENT_OFFSET = 0x1FFF
 AD_PROTOCOL = 0xFFFFF000
 """linux/filter.h: SKF_AD_OFF + SKF_AD_PROTOCOL."""
@@ -32,13 +32,13 @@ JUMP_EQUAL, JUMP_ANY_BIT, RETURN = 0x15, 0x45, 0x06
 
 
 class Captures:
-    """Every ring of a run, from the moment of its making."""
+    """Every ring of a run, from its creation on."""
 
     def __init__(self) -> None:
         self._rings: list[Ring] = []
 
     def start(self, plan: Plan, out: Path) -> None:
-        """Begin to capture. Raises `ScenarioError` for an interface that is not there."""
+        """Begin to capture. Raises `ScenarioError` for an interface that does not exist."""
         for conversation in plan.followed:
             self.follow(conversation, out)
         for capture in plan.captures:
@@ -63,12 +63,12 @@ class Captures:
             self._rings.append(Ring(end, "", path, HEADERS_SLOT, packets_of(conversation)))
 
     def drain(self) -> None:
-        """Write what came since the last time."""
+        """Write the packets that came since the last call."""
         for ring in self._rings:
             ring.drain()
 
     def stop(self) -> None:
-        """Write the rest. Raises `HoplabError` where a ring lost packets."""
+        """Write the rest. Raises `HoplabError` if a ring lost packets."""
         failures = []
         while self._rings:
             try:
@@ -80,8 +80,8 @@ class Captures:
 
 
 def packets_of(conversation: Conversation) -> list[bytes]:
-    """Classic BPF for packets from the flow's source to its destination with its ports, and for
-    fragments between the two, of which later ones have no ports."""
+    """Return classic BPF for packets from the flow's source to its destination with its ports. It
+    also takes fragments between the two, because later fragments have no ports."""
     if conversation.flow.ip == 6:
         return _packets_of_ipv6(conversation)
     source, destination = conversation.source_address, conversation.destination_address
@@ -112,7 +112,7 @@ def _packets_of_ipv6(conversation: Conversation) -> list[bytes]:
     octets = b"".join(socket.inet_pton(socket.AF_INET6, end) for end in ends)
     words = struct.unpack("!8I", octets)
     ports = conversation.client_port << 16 | conversation.server_port
-    # Each condition, and where to go on: next, accepted or dropped.
+    # Each condition, and where to go on: to the next one, accepted or dropped.
     conditions = [(LOAD_HALF, AD_PROTOCOL, ETH_P_IPV6)]
     conditions += [(LOAD_WORD, ADDRESSES_AT_6 + 4 * i, word) for i, word in enumerate(words)]
     program: list[bytes] = []
@@ -133,7 +133,7 @@ def _packets_of_ipv6(conversation: Conversation) -> list[bytes]:
 
 
 def instruction(code: int, if_true: int = 0, if_false: int = 0, value: int = 0) -> bytes:
-    """struct sock_filter; jumps count from the instruction after."""
+    """Return a struct sock_filter; jumps count from the next instruction."""
     return struct.pack("=HBBI", code, if_true, if_false, value)
 
 

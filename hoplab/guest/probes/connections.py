@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The connections of measured programs: whose they are, samples of both their ends, packets.
+"""The connections of measured programs: their owners, samples of both ends, packets.
 
-What a program connects to is not known before. So all sockets of its station are looked at in each
-sample (sock_diag), and the kernel tells of each that ends (SKNLGRP_INET_TCP_DESTROY, Linux 4.6),
-which shorter ones than a sample's interval are known by. The headers of all packets of TCP and UDP
-at the station are kept, for `hoplab.host.results.connections`.
+A program's peers are not known in advance. Each sample therefore reads all sockets of its station
+(sock_diag). The kernel also reports each socket that ends (SKNLGRP_INET_TCP_DESTROY, Linux 4.6),
+which finds connections shorter than a sample's interval. For `hoplab.host.results.connections` the
+headers of all packets of TCP and UDP at the station are kept.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ ENDED_GROUPS = 1 << 0 | 1 << 2
 """SKNLGRP_INET_TCP_DESTROY and SKNLGRP_INET6_TCP_DESTROY (linux/sock_diag.h)."""
 FAMILIES = (socket.AF_INET, socket.AF_INET6)
 GOING = sum(1 << state for state in (1, 4, 5, 8, 9, 11))
-"""States of TCP in which a socket has a connection: established, and all ways of closing."""
+"""States in which a TCP socket has a connection: established, and all states of closing."""
 LISTENING = 1 << sockets.LISTENING
 EVERY = 0xFFFFFFFF
 MESSAGE = struct.Struct("=BBBBHH16s16sIII4II")
-"""struct inet_diag_msg; ports are in the network's order."""
+"""struct inet_diag_msg; ports are in network byte order."""
 MAPPED = bytes(10) + b"\xff\xff"
 Ends = tuple[int, str, int]
 """Port at the station, address and port of the other end."""
@@ -54,12 +54,12 @@ class Owner(Protocol):
 
     @property
     def session(self) -> int | None:
-        """Of its processes, while it goes."""
+        """Number of the session of its processes, while it runs."""
 
 
 @dataclass(frozen=True)
 class Socket:
-    """A socket as sock_diag shows it; ``info`` is what its TCP tells."""
+    """A socket as sock_diag shows it; ``info`` is what TCP reports."""
 
     ends: Ends
     inode: int
@@ -80,7 +80,7 @@ class Diag:
         self._ended.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
 
     def all(self, protocol: int, states: int) -> Iterator[Socket]:
-        """Those of TCP or UDP in these states."""
+        """Yield the sockets of TCP or UDP in these states."""
         for family in FAMILIES:
             extensions = sockets.EXTENSIONS if protocol == socket.IPPROTO_TCP else 0
             request = sockets.REQUEST.pack(
@@ -98,13 +98,13 @@ class Diag:
                     break
 
     def ended(self) -> Iterator[Socket]:
-        """Those of TCP that have ended since the last call, with what they came to."""
+        """Yield the TCP sockets that ended since the last call, with their final values."""
         while True:
             try:
                 answer = self._ended.recv(1 << 16)
             except BlockingIOError:
                 return
-            except OSError:  # more than the buffer took: packets tell of these connections
+            except OSError:  # more than the buffer holds: packets show these connections
                 continue
             yield from _sockets(answer)
 
@@ -114,7 +114,7 @@ class Diag:
 
 
 def _messages(answer: bytes) -> Iterator[tuple[int, int, int]]:
-    """Begin, end and kind of each message."""
+    """Yield begin, end and kind of each message."""
     at = 0
     while at + sockets.HEADER.size <= len(answer):
         length, kind, *_ = sockets.HEADER.unpack_from(answer, at)
@@ -141,7 +141,8 @@ def _sockets(answer: bytes) -> Iterator[Socket]:
 
 
 def _address(family: int, octets: bytes) -> str | None:
-    """Of IPv4, of which IPv6's sockets may be too (RFC 4291 2.5.5.2); nobody's for none."""
+    """Return the address as text. A mapped address of an IPv6 socket becomes one of IPv4 (RFC 4291
+    2.5.5.2), and the unspecified address becomes 0.0.0.0."""
     if family == socket.AF_INET:
         return socket.inet_ntoa(octets[:4])
     if octets.startswith(MAPPED):
@@ -150,8 +151,8 @@ def _address(family: int, octets: bytes) -> str | None:
 
 
 class Connections:
-    """Samples the connections of measured programs; writes table `tcp` and ``raw/sockets.jsonl``,
-    which says whose they are."""
+    """Samples the connections of measured programs. Writes table `tcp` and ``raw/sockets.jsonl``,
+    which names the owners."""
 
     def __init__(self, plan: Plan, tasks: Sequence[Owner], records: Records, out: Path) -> None:
         self._records = records
@@ -165,10 +166,10 @@ class Connections:
             port for c in plan.conversations for port in (c.client_port, c.server_port)
         }
         self._owner: dict[tuple[str, int, Ends], str | None] = {}
-        """Names of programs by station, protocol and ends; None for others' sockets."""
+        """Names of programs by station, protocol and ends; None for other sockets."""
         self._last: dict[str, dict[str, Any]] = {}
         self._owners = (out / "raw" / "sockets.jsonl").open("w", encoding="utf-8")
-        # A packet's delay needs the other end, too.
+        # A packet's delay needs the other end too.
         every = {t.program.station for t in tasks} if plan.scenario.measure.packets else ()
         self._rings = [
             Ring(name, "", out / "raw" / f"programs-{name}.ring", captures.HEADERS_SLOT, FILTER)
@@ -176,14 +177,15 @@ class Connections:
         ]
 
     def begin(self) -> None:
-        """No program has started yet: what sockets there are are daemons'."""
+        """Begin before any program starts: sockets that exist now belong to daemons."""
         for station in self._stations:
             for protocol in (socket.IPPROTO_TCP, socket.IPPROTO_UDP):
                 for one in self._diags[station].all(protocol, EVERY):
                     self._note(station, protocol, one.ends, None)
 
     def sample(self, t_s: float) -> None:
-        """Rows of table `tcp` for every connection in each direction that has carried payload."""
+        """Add rows of table `tcp` for every connection in each direction that has carried
+        payload."""
         now = {
             name: {one.ends: one for one in diag.all(socket.IPPROTO_TCP, GOING)}
             for name, diag in self._diags.items()
@@ -205,12 +207,12 @@ class Connections:
         self.drain()
 
     def drain(self) -> None:
-        """Write the packets that have come."""
+        """Write the packets that came since the last call."""
         for ring in self._rings:
             ring.drain()
 
     def close(self) -> None:
-        """Raises `HoplabError` where a ring lost packets."""
+        """Close the sockets and rings. Raises `HoplabError` if a ring lost packets."""
         self._owners.close()
         for diag in self._diags.values():
             diag.close()
@@ -250,7 +252,7 @@ class Connections:
         self._last[name] = row
 
     def _own(self, station: str, protocol: int, found: Sequence[Socket]) -> None:
-        """Find out, and note, whose these are that have not been seen before."""
+        """Find and note the owners of sockets that are new."""
         new = [one for one in found if (station, protocol, one.ends) not in self._owner]
         if not new:
             return
@@ -263,7 +265,7 @@ class Connections:
                 continue
             name = whose(one)
             if name is None and one.inode == 0:
-                continue  # not accepted yet, or let go: another look may tell
+                continue  # not accepted yet, or released: a later sample may show its owner
             self._note(station, protocol, one.ends, name)
         self._owners.flush()
 
@@ -283,11 +285,11 @@ class Connections:
 
 
 def _inodes(session: int) -> Iterator[int]:
-    """Of the sockets that a session's processes hold."""
+    """Yield the inodes of the sockets that a session's processes hold."""
     for entry in os.scandir("/proc"):
         if not entry.name.isdigit():
             continue
-        # It may end meanwhile.
+        # The process may end meanwhile.
         with contextlib.suppress(OSError, IndexError, ValueError):
             stat = Path(entry.path, "stat").read_bytes().rpartition(b")")[2].split()
             if int(stat[3]) != session:

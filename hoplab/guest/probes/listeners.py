@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether somebody listens at a port of a station."""
+"""Whether a program listens at a port of a station."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 from hoplab.guest.network.namespaces import inside
 
 TABLES = {"tcp": "0A", "tcp6": "0A", "udp": "07", "udp6": "07"}
-"""Of /proc/net, with the state of a socket that waits for others (TCP_LISTEN, TCP_CLOSE)."""
+"""Tables of /proc/net, with the state of a socket that waits for peers (TCP_LISTEN, TCP_CLOSE)."""
 
 
 def listens(station: str, port: int) -> bool:
-    """Whether a socket of TCP or UDP waits at ``port`` in the station's namespace."""
+    """Return whether a socket of TCP or UDP waits at ``port`` in the station's namespace."""
     with inside(station):
         return any(found == port for found in _waiting())
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A packet socket whose kernel ring is emptied when it suits the run (packet_mmap.rst, TPACKET_V2).
 
-A capture must not change what it captures. A program that captures is woken, reads clocks and
-takes from the kernel's entropy when it starts, and so does a ring with a timer; in virtual time
-each of these shifts what comes after it. Here the kernel writes packets into shared memory, and
-what it wrote goes to a file as it is; `hoplab.host.results.rings` reads that after the run.
+A capture must not change what it captures. A capturing program is woken, reads clocks and takes
+from the kernel's entropy when it starts. So does a ring with a timer. In virtual time each of these
+shifts everything after it. Here the kernel writes packets into shared memory, which goes to a file
+unchanged. `hoplab.host.results.rings` reads that file after the run.
 """
 
 from __future__ import annotations
@@ -26,17 +26,18 @@ TPACKET_V2 = 1
 SO_ATTACH_FILTER = 26
 ETH_P_ALL = 3
 REQUEST = struct.Struct("=4I")
-"""struct tpacket_req: size and number of blocks, size and number of slots for a packet each."""
+"""struct tpacket_req: size and number of blocks, size and number of slots. A slot holds a
+packet."""
 RING_BYTES, BLOCK_BYTES = 1 << 23, 1 << 17
 STATUS = struct.Struct("=I")
 HEADER = struct.Struct("=3IH")
-"""Of struct tpacket2_hdr: status, length of the packet, bytes of it kept, where they begin."""
+"""From struct tpacket2_hdr: status, length of the packet, bytes kept, offset of the first."""
 KERNELS, USERS = 0, 1
 
 
 class Ring:
-    """Packets of one interface of a station, of all where ``interface`` is empty; of each at most
-    what fits a slot of ``slot_bytes``, a power of two, with some 90 bytes about it."""
+    """Packets of one interface of a station, or of all if ``interface`` is empty. A packet is cut
+    to a slot of ``slot_bytes``, a power of two, less some 90 bytes of headers."""
 
     def __init__(
         self,
@@ -46,14 +47,15 @@ class Ring:
         slot_bytes: int,
         instructions: Sequence[bytes] = (),
     ) -> None:
-        """``instructions`` are a classic BPF filter, none for everything.
+        """``instructions`` are a classic BPF filter; without any the ring takes everything.
 
-        Raises `OSError`, ENODEV for an interface that is not there.
+        Raises `OSError`, with ENODEV for an interface that does not exist.
         """
-        # Of all interfaces the network packet is kept, as they frame theirs in different ways.
+        # A ring of all interfaces keeps the network packet, because interfaces frame theirs
+        # differently.
         kind = socket.SOCK_RAW if interface else socket.SOCK_DGRAM
-        # Python cannot bind to all interfaces: that socket listens from the first, and what it has
-        # before the ring is there is forgotten with it.
+        # Python cannot bind to all interfaces. That socket listens from the first, and discards
+        # what it received before the ring existed.
         protocol = 0 if interface else socket.htons(ETH_P_ALL)
         with inside(station):
             self._socket = socket.socket(socket.AF_PACKET, kind, protocol)
@@ -76,7 +78,7 @@ class Ring:
             raise
 
     def drain(self) -> None:
-        """Write the packets that have come since the last time."""
+        """Write the packets that came since the last call."""
         came = bytearray()
         while True:
             at = self._next * self._slot_bytes
@@ -91,7 +93,7 @@ class Ring:
             left = left[os.write(self._file, left) :]
 
     def close(self) -> None:
-        """Write what is left. Raises `HoplabError` where packets did not fit."""
+        """Write the rest. Raises `HoplabError` if packets did not fit."""
         try:
             self.drain()
             statistics = self._socket.getsockopt(SOL_PACKET, PACKET_STATISTICS, 8)

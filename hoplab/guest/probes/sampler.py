@@ -17,7 +17,7 @@ from hoplab.model.scenario.plan import Conversation, End, Plan
 GOODPUT_WINDOW_S = 1.0
 RED_STATS = struct.Struct("=4I")
 ProbedEnd = tuple[SocketProbe, tuple[str, int]]
-"""The sockets of a station, and address and port of a connection's end there."""
+"""The sockets of a station, with address and port of a connection's end there."""
 
 
 class Sampler:
@@ -36,7 +36,7 @@ class Sampler:
         self._going: dict[str, Conversation] = {}
         self._last: dict[str, dict[str, Any]] = {}
         self._totals = deque([(0.0, 0)])
-        """Time and bytes delivered at the samples of the last second."""
+        """Time and bytes delivered, at the samples of the last second."""
         self._wired = [
             (end, namespaces.index(end.station, end.interface), namespaces.netlink(end.station))
             for ends_of in plan.ends.values()
@@ -76,8 +76,8 @@ class Sampler:
             self._totals.popleft()
 
     def goodput_kbps(self) -> float:
-        """Of all TCP flows together: over the last second, or the last interval where that is
-        longer."""
+        """Return the goodput of all TCP flows together: over the last second, or over the last
+        interval if that is longer."""
         (then_s, then), (now_s, now) = self._totals[0], self._totals[-1]
         return (now - then) * 8e-3 / (now_s - then_s) if now_s > then_s else 0.0
 
@@ -97,13 +97,13 @@ class Sampler:
         far = (conversation.destination_address, conversation.server_port)
         ends = (self._probes[flow.source], near), (self._probes[flow.destination], far)
         self._sample_way(conversation.name, ends, conversation, t_s)
-        if flow.protocol == "rr":  # whose responses are sent by the other end
+        if flow.protocol == "rr":  # its responses come from the other end
             self._sample_way(f"{conversation.name}<", ends[::-1], conversation, t_s)
 
     def _sample_way(
         self, name: str, ends: tuple[ProbedEnd, ProbedEnd], conversation: Conversation, t_s: float
     ) -> None:
-        """A row for what the first of the ends sends to the other."""
+        """Add a row for what the first of the ends sends to the other."""
         previous = self._last.get(name)
         if previous is not None and previous["t_s"] == t_s:
             return

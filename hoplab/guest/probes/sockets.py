@@ -18,7 +18,7 @@ NLM_F_REQUEST = 1
 NLMSG_ERROR = 2
 INET_DIAG_INFO = 2
 INET_DIAG_VEGASINFO = 3
-"""Asks for whatever the congestion control tells, in a layout of its choice."""
+"""Requests the congestion control's own values, in a layout of its choice."""
 INET_DIAG_BBRINFO = 16
 CA_STATES = ("Open", "Disorder", "CWR", "Recovery", "Loss")
 EXTENSIONS = 1 << (INET_DIAG_INFO - 1) | 1 << (INET_DIAG_VEGASINFO - 1)
@@ -33,7 +33,7 @@ MESSAGE_BYTES = 72
 ATTRIBUTE = struct.Struct("=HH")
 BANDWIDTH = struct.Struct("=II")
 INFO = struct.Struct("=8B24I4Q4I")
-"""struct tcp_info (linux/tcp.h) up to tcpi_min_rtt, which kernels have since 4.6."""
+"""struct tcp_info (linux/tcp.h) up to tcpi_min_rtt, which kernels since 4.6 have."""
 FIELDS = {
     1: "ca_state",
     4: "backoff",
@@ -60,9 +60,9 @@ TCPI_OPT_ECN = 8
 class SocketProbe:
     """A sock_diag socket inside one station's namespace.
 
-    Ten flows sampled ten times a second cost more than their packets where the kernel walks its
-    whole table of sockets for each and a general netlink library takes every answer apart, so
-    one socket is asked for, and only what the tables keep is read.
+    Ten flows sampled ten times a second must not cost more than their packets. They do if the
+    kernel walks its whole table of sockets for each, and a general netlink library parses every
+    answer. The probe therefore asks for one socket, and reads only what the tables keep.
     """
 
     def __init__(self, station: str) -> None:
@@ -73,8 +73,8 @@ class SocketProbe:
         self._diag.bind((0, 0))
 
     def connection(self, local: tuple[str, int], remote: tuple[str, int]) -> dict[str, Any] | None:
-        """What `FIELDS` names of the connection's tcp_info, its ``total_rto`` and
-        ``estimate_kbps``; None where there is no such connection. Ends are (address, port)."""
+        """Return the values of the connection's tcp_info that `FIELDS` names, its ``total_rto`` and
+        ``estimate_kbps``. None if there is no such connection. Ends are (address, port)."""
         family = socket.AF_INET6 if ":" in local[0] else socket.AF_INET
         request = REQUEST.pack(
             family,
@@ -111,7 +111,7 @@ def _aligned(length: int) -> int:
 
 
 def info_of(answer: bytes, at: int, end: int) -> dict[str, Any]:
-    """From one socket's attributes; empty for a socket that tells nothing."""
+    """Return the values in one socket's attributes; empty if it has none."""
     info: dict[str, Any] = {}
     estimate_kbps = None
     while at + ATTRIBUTE.size <= end:
@@ -130,7 +130,7 @@ def info_of(answer: bytes, at: int, end: int) -> dict[str, Any]:
             if info["options"] & TCPI_OPT_ECN and length - ATTRIBUTE.size >= DELIVERED_CE_AT + 4:
                 info["marked"] = struct.unpack_from("=I", answer, value + DELIVERED_CE_AT)[0]
         elif kind == INET_DIAG_BBRINFO:
-            # The congestion control's own estimate of the path's rate: BBR's and tcpw's tell one.
+            # The congestion control's own estimate of the path's rate; BBR and tcpw have one.
             low, high = BANDWIDTH.unpack_from(answer, value)
             estimate_kbps = round((high << 32 | low) * 8e-3, 3)
         at += _aligned(length)
@@ -140,7 +140,7 @@ def info_of(answer: bytes, at: int, end: int) -> dict[str, Any]:
 
 
 def sender_row(info: dict[str, Any]) -> dict[str, Any]:
-    """The columns that the sending socket tells (table `tcp`)."""
+    """Return the columns of table `tcp` that come from the sending socket."""
     return {
         "acked_bytes": info["bytes_acked"],
         "cwnd": info["snd_cwnd"],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What connections do with ELFN: events, and columns of table `tcp`."""
+"""The stand-by of connections with ELFN: events, and columns of table `tcp`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ NONE: dict[str, Any] = dict.fromkeys(("standby", "standby_s", "probes", "notices
 
 
 class StandbyProbe:
-    """Hears the module at every station that sends with ELFN; costs a call a station and sample."""
+    """Listens to the module at every station that sends with ELFN; costs a call for each station
+    and sample."""
 
     def __init__(
         self, plan: Plan, elfn: dict[str, Elfn], records: Records, realtime_epoch_ns: int
@@ -27,12 +28,12 @@ class StandbyProbe:
         self._last: dict[str, Event] = {}
 
     def follow(self, conversation: Conversation) -> None:
-        """Know the events of a flow that was not planned."""
+        """Assign the events of a flow that was not planned."""
         if conversation.elfn is not None:
             self._names[conversation.flow.source, conversation.client_port] = conversation.name
 
     def read(self) -> None:
-        """Take in what has happened since the last call."""
+        """Read the events since the last call."""
         for station, elfn in self._elfn.items():
             for event in elfn.events():
                 name = self._names.get((station, event.connection.local[1]))
@@ -49,7 +50,7 @@ class StandbyProbe:
                 )
 
     def columns(self, conversation: Conversation, t_s: float) -> dict[str, Any]:
-        """Of table `tcp`, at ``t_s``."""
+        """Return the columns of table `tcp` at ``t_s``."""
         if conversation.elfn is None:
             return NONE
         event = self._last.get(conversation.name)
@@ -65,7 +66,7 @@ class StandbyProbe:
         }
 
     def finish(self, t_s: float) -> None:
-        """What became of all notices, at the end."""
+        """Record the fate of all notices at the end."""
         self.read()
         for station, elfn in self._elfn.items():
             counts = " ".join(f"{name}={count}" for name, count in elfn.counters().items())

@@ -38,12 +38,12 @@ CATEGORY_OF_TID = (
     *("best-effort", "background", "background", "best-effort"),
     *("video", "video", "voice", "voice"),
 )
-"""By user priority (IEEE 802.11-2020 table 10-1)."""
+"""Access category by user priority (IEEE 802.11-2020 table 10-1)."""
 HEADER = struct.Struct("=IHHII")
 GENERIC = struct.Struct("=BBH")
 ATTRIBUTE = struct.Struct("=HH")
 KIND = 0x3FFF
-"""Of an attribute's type, without the flags of nesting and byte order."""
+"""Mask of an attribute's type, without the flags of nesting and byte order."""
 LARGEST_ANSWER = 1 << 16
 
 Attributes = Iterator[tuple[int, memoryview]]
@@ -51,10 +51,10 @@ Counts = dict[str, int]
 
 
 class WifiQueues:
-    """Where packets wait with `radio.queue = "fq_codel"`: table `wifi_queues`.
+    """Table `wifi_queues`: where packets wait with `radio.queue = "fq_codel"`.
 
-    A queue has rows from its first packet on. A general netlink library takes every answer apart,
-    so only what the table keeps is read; a radio costs two calls a sample.
+    A queue has rows from its first packet on. A general netlink library parses every answer, so
+    this class reads only what the table keeps. A radio costs two calls a sample.
     """
 
     def __init__(self, plan: Plan, records: Records) -> None:
@@ -87,7 +87,7 @@ class WifiQueues:
             node=node,
             peer=peer,
             category=category,
-            # Little's law: what waits, over the rate at which it leaves.
+            # Little's law: the backlog over the rate at which it leaves.
             sojourn_ms=1000 * counts["backlog_bytes"] * (t_s - before_s) / left if left else None,
             **counts,
         )
@@ -111,7 +111,7 @@ class _Radio:
         self._request = HEADER.pack(HEADER.size + len(body), family, flags, 0, 0) + body
 
     def queues(self) -> Iterator[tuple[bytes, Mapping[str, Counts]]]:
-        """Each station's address, and what its queues of each access category have together."""
+        """Yield each station's address, and the sums of its queues by access category."""
         self._socket.send(self._request)
         while True:
             answer = memoryview(self._socket.recv(LARGEST_ANSWER))
@@ -158,11 +158,11 @@ def _station(message: memoryview) -> tuple[bytes, Mapping[str, Counts]]:
 
 
 def _categories(tids: memoryview) -> dict[str, Counts]:
-    """Of the user priorities of an access category together."""
+    """Return the sums over the user priorities of each access category."""
     found: dict[str, Counts] = {}
     for number, stats in _attributes(tids):
         queue = dict(_attributes(stats)).get(NL80211_TID_STATS_TXQ_STATS)
-        # Attribute 1 is TID 0; those above 7 are not by priority, and Linux uses none of them.
+        # Attribute 1 is TID 0. TIDs above 7 have no priority, and Linux uses none of them.
         if queue is None or number > len(CATEGORY_OF_TID):
             continue
         counts = found.setdefault(CATEGORY_OF_TID[number - 1], dict.fromkeys(COLUMNS.values(), 0))

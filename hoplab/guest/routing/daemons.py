@@ -22,7 +22,7 @@ def start(plan: Plan, namespaces: Namespaces, out: Path, epoch_ns: int, daemons:
         _batman_adv(plan, namespaces)
         return
     if protocol == "hwmp":
-        # Here, since a run without a mesh shall not import it.
+        # Import here, so that a run without a mesh does not import it.
         from hoplab.guest.network import mesh
 
         mesh.join(plan, namespaces)
@@ -42,7 +42,8 @@ def start(plan: Plan, namespaces: Namespaces, out: Path, epoch_ns: int, daemons:
 
 
 def _through_dsr(plan: Plan, namespaces: Namespaces, station: str) -> None:
-    """Routes with metrics beside the one to the network that the daemon's interface brought."""
+    """Add routes with metrics beside the route to the network that came with the daemon's
+    interface."""
     for destination, metrics in plan.metrics[station].items():
         namespaces.netlink(station).route(
             "add",
@@ -55,7 +56,7 @@ def _through_dsr(plan: Plan, namespaces: Namespaces, station: str) -> None:
 
 
 def _settings(plan: Plan) -> list[str]:
-    """Settings of a foreign daemon are its own command-line options: ``o = 500``."""
+    """Return a foreign daemon's settings, which are its own command-line options: ``o = 500``."""
     options: list[str] = []
     for key, value in plan.scenario.routing.settings.items():
         flag = f"-{key}" if len(key) == 1 else f"--{key}"
@@ -85,7 +86,7 @@ def _babeld(plan: Plan, station: str, out: Path, epoch_ns: int) -> list[str]:
 
 
 def dsr_command(plan: Plan, station: str, out: Path, epoch_ns: int) -> list[str]:
-    """How the daemon of ``station`` is started, which is its part in Split-TCP too."""
+    """Return the command of ``station``'s daemon, with its part in Split-TCP."""
     raw = out / "raw"
     given = DsrFile(
         interface=plan.interface[station],
@@ -120,7 +121,7 @@ def _batman_adv(plan: Plan, namespaces: Namespaces) -> None:
         netlink.link("set", index=bat, state="up")
         netlink.addr("add", index=bat, address=address, prefixlen=SUBNET, broadcast=BROADCAST)
         if plan.address_6:
-            # Here, since a run of IPv4 alone shall not import it.
+            # Import here, so that a run of IPv4 alone does not import it.
             from hoplab.guest.network import ipv6
 
             ipv6.move(plan, netlink, station, wlan, bat)

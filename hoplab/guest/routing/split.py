@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Split-TCP where the kernel routes: a daemon at each station that takes part, and the rules that
-bring it its packets."""
+send packets to it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ OFFSET_TTL, OFFSET_PROTOCOL, OFFSET_ADDRESSES = 8, 9, 12
 
 
 def start(plan: Plan, namespaces: Namespaces, out: Path, epoch_ns: int, daemons: Daemons) -> None:
-    """Start what takes part where the kernel routes; the daemons join ``daemons``."""
+    """Start the daemons of Split-TCP where the kernel routes. They join ``daemons``."""
     by_station = parts(plan)
     started = []
     for station in by_station:
@@ -53,8 +53,7 @@ def start(plan: Plan, namespaces: Namespaces, out: Path, epoch_ns: int, daemons:
 
 
 def command(plan: Plan, station: str, out: Path, epoch_ns: int) -> list[str]:
-    """How the daemon of ``station`` is started; it goes on with the records of one that was
-    there."""
+    """Return the command of ``station``'s daemon. It continues the records of an earlier daemon."""
     raw = out / "raw"
     given = SplitFile(
         address=plan.address[station],
@@ -73,7 +72,7 @@ def command(plan: Plan, station: str, out: Path, epoch_ns: int) -> list[str]:
 
 
 def install(station: str, some: list[Part]) -> None:
-    """The rules that bring the daemon its packets. While none listens they go their way."""
+    """Install the rules that send packets to the daemon. While none listens, packets pass."""
     with rules(station, TABLE) as table:
         for hook in ("input", "forward", "output"):
             table.chain(hook, hook, FILTER_PRIORITY)
@@ -110,7 +109,7 @@ def _protocol(number: int) -> list[Any]:
 
 
 def _packets(split: SplitConnection, back: bool) -> list[Any]:
-    """Those with the connection's ends: of its data, or those that go back."""
+    """Match packets with the connection's ends: its data, or the packets that go back."""
     ends = [(split.source, split.source_port), (split.destination, split.destination_port)]
     if back:
         ends.reverse()

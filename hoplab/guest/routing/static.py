@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Static shortest paths in hops, from the stations' places at time 0.
 
-Neighbours are static too: a study of fixed routes has no address resolution in it.
+Neighbours are static too, because a study of fixed routes has no address resolution.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from hoplab.model.scenario.reach import neighbours, next_hops
 
 
 def install(plan: Plan, namespaces: Namespaces) -> None:
-    """A host route for every destination at every station."""
+    """Install a host route for every destination at every station."""
     graph = neighbours(plan.scenario)
     hops = {destination: next_hops(graph, destination) for destination in plan.address}
     for station in plan.address:
@@ -26,7 +26,8 @@ def install(plan: Plan, namespaces: Namespaces) -> None:
 
 
 def change(plan: Plan, namespaces: Namespaces, station: str, hop: str, destination: str) -> None:
-    """Lead what ``station`` sends to ``destination`` by the neighbour ``hop`` from now on."""
+    """Send packets from ``station`` to ``destination`` through the neighbour ``hop`` from now
+    on."""
     with Routes(station, replace=True) as routes:
         _route(plan, namespaces, routes, station, hop, destination)
 
@@ -69,5 +70,5 @@ def _route(
 
 
 def _families(plan: Plan) -> list[dict[str, str]]:
-    """The stations' addresses, of each version of IP that they have."""
+    """Return the stations' addresses for each version of IP that they have."""
     return [plan.address, plan.address_6] if plan.address_6 else [plan.address]

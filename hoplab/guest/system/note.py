@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a lab has made in this kernel, noted as it makes it, for `hoplab clean`.
+"""What a lab has made in this kernel, noted at once, for `hoplab clean`.
 
-A note is ``/run/hoplab/PID.json``; one whose process has gone is a crashed run's. Radios need no
-note: the kernel removes them with the socket that made them.
+A note is ``/run/hoplab/PID.json``. If its process has gone, it belongs to a crashed run. Radios
+need no note: the kernel removes them with the socket that made them.
 """
 
 from __future__ import annotations
@@ -31,22 +31,23 @@ class Note:
         self._write()
 
     def namespace(self, name: str) -> None:
-        """The namespace ``name`` is there."""
+        """Note that the namespace ``name`` exists."""
         self._content["namespaces"][name] = inode(NETNS_DIRECTORY / name)
         self._write()
 
     def adopted(self, name: str) -> None:
-        """The namespace ``name`` is there; it is others', only the name is this run's."""
+        """Note that the namespace ``name`` exists. Others own it, and only the name belongs to this
+        run."""
         self._content["adopted"][name] = inode(NETNS_DIRECTORY / name)
         self._write()
 
     def group(self, folder: Path) -> None:
-        """The control group ``folder`` is about to be there."""
+        """Note that the control group ``folder`` is about to exist."""
         self._content["group"] = str(folder)
         self._write()
 
     def close(self) -> None:
-        """Forget it, unless something is still there for `hoplab clean` to remove."""
+        """Delete the note, unless something is left for `hoplab clean` to remove."""
         namespaces = self._content["namespaces"] | self._content["adopted"]
         group = self._content["group"]
         left = any(inode(NETNS_DIRECTORY / name) == number for name, number in namespaces.items())
@@ -54,14 +55,14 @@ class Note:
             self._path.unlink(missing_ok=True)
 
     def _write(self) -> None:
-        # In one step, so that nobody reads half a note.
+        # Write it in one step, so that nobody reads half a note.
         fresh = self._path.with_suffix(".new")
         fresh.write_text(json.dumps(self._content), encoding="utf-8")
         fresh.replace(self._path)
 
 
 def inode(path: Path) -> int | None:
-    """Number of the file, None where there is none."""
+    """Return the inode number of the file, or None if it does not exist."""
     try:
         return path.stat().st_ino
     except OSError:
@@ -69,7 +70,7 @@ def inode(path: Path) -> int | None:
 
 
 def start_time(pid: int) -> str | None:
-    """Field 22 of /proc/PID/stat: with the number it names a process for good."""
+    """Return field 22 of /proc/PID/stat. With the PID it names a process uniquely."""
     try:
         text = Path("/proc", str(pid), "stat").read_text(encoding="utf-8", errors="replace")
     except OSError:

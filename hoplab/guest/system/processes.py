@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs that a run starts: where they are, whether they live, what they said last."""
+"""The programs that a run starts: their paths, whether they live, their last line of output."""
 
 from __future__ import annotations
 
@@ -30,12 +30,11 @@ class Daemon:
     process: subprocess.Popen[bytes]
     log: Path
     leaves_tables: bool = False
-    """Whether it writes what it counted when it is told to end, so that it must end well."""
+    """Whether it writes its counters when a signal ends it, so that it must end well."""
 
 
 class Daemons:
-    """Every daemon from the moment of its start, so that none is forgotten where a later one
-    fails."""
+    """Every daemon from its start on, so that none is left running if a later one fails."""
 
     def __init__(self) -> None:
         self._started: list[Daemon] = []
@@ -48,8 +47,8 @@ class Daemons:
         return daemon
 
     def stop(self) -> None:
-        """End them, the last started first; raises `DaemonDied` for the first whose tables are
-        missing."""
+        """End the daemons, the last one first. Raises `DaemonDied` for the first one whose tables
+        are missing."""
         incomplete = [daemon for daemon in reversed(self._started) if not _ended_well(daemon)]
         self._started.clear()
         for daemon in incomplete:
@@ -60,13 +59,13 @@ class Daemons:
 
 
 def _ended_well(daemon: Daemon) -> bool:
-    """Ask the daemon to end, make it end if it does not; whether it wrote what it should."""
+    """Ask the daemon to end, and kill it if it does not. Returns whether it wrote its tables."""
     status = end(daemon.process)
     return status == 0 or not daemon.leaves_tables
 
 
 def end(process: subprocess.Popen[bytes]) -> int:
-    """Terminate, after a grace kill; returns the exit status, -n for a signal n."""
+    """Send SIGTERM, and SIGKILL after a grace time. Returns the exit status, -n for a signal n."""
     if process.poll() is None:
         process.terminate()
         try:
@@ -78,7 +77,7 @@ def end(process: subprocess.Popen[bytes]) -> int:
 
 @dataclass(frozen=True)
 class Change:
-    """A child that has ended with ``status`` (None: that was stopped, by a signal)."""
+    """A child that ended with ``status``, or that a signal stopped (None)."""
 
     pid: int
     status: int | None
@@ -92,8 +91,8 @@ class Change:
 
 
 def changed_child() -> Change | None:
-    """A child that is no longer running, if there is one: one call for all of them. One that has
-    ended is told until it is waited for."""
+    """Return a child that no longer runs, if there is one, by one call for all children. A child
+    that has ended is reported until it is waited for."""
     try:
         found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WSTOPPED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
@@ -107,7 +106,7 @@ def changed_child() -> Change | None:
 
 
 def program(name: str) -> str:
-    """Path of a program: ours with the package, others from the system's folders."""
+    """Return the path of a program: Hoplab's in the package, others in the system's folders."""
     own = BINARIES / name
     found = str(own) if own.exists() else shutil.which(name, path=SEARCHED)
     if found is None:
@@ -116,14 +115,14 @@ def program(name: str) -> str:
 
 
 def _remedy(name: str) -> str:
-    """How to come by a program; those of other people are packages of their own name."""
+    """Return how to get a program. Programs of others are packages with their own names."""
     if not name.startswith(("hoplab-", "libhoplab")):
         return f"install it with 'apt-get install {name}'"
     return "build it with 'make setup'" if IS_CHECKOUT else "install the package hoplab again"
 
 
 def wait_until(daemon: Daemon, says: bytes) -> None:
-    """Return when the daemon's log has ``says``; raises `DaemonDied` when it does not come."""
+    """Return when the daemon's log has ``says``. Raises `DaemonDied` if that does not appear."""
     deadline = time.monotonic() + READY_LIMIT_S
     while says not in daemon.log.read_bytes():
         ended = daemon.process.poll() is not None
@@ -135,7 +134,7 @@ def wait_until(daemon: Daemon, says: bytes) -> None:
 
 
 def last_line(log: Path) -> str:
-    """What a process said last."""
+    """Return the last line of a process's output."""
     with contextlib.suppress(OSError):
         lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         if lines:

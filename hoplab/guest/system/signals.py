@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signals that ask a command to end, as an exception that clears up on its way."""
+"""Signals that ask a command to end, as an exception that clears up as it passes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Stopped(BaseException):
 
     @property
     def exit_status(self) -> int:
-        """As a shell has it."""
+        """The exit status that a shell gives it."""
         return 128 + self.number
 
     @property
@@ -31,7 +31,7 @@ class Stopped(BaseException):
 
 
 class _State:
-    """Of this process: whether a signal may end what is going on."""
+    """State of this process: whether a signal may end what it does."""
 
     told = False
     postponing = False
@@ -39,29 +39,29 @@ class _State:
 
 
 def raise_on_signals(numbers: Sequence[signal.Signals] = ENDING) -> None:
-    """From now on the first signal of ``numbers`` raises `Stopped`; further ones change nothing,
-    so that they cannot end the clearing up half-way."""
+    """Make the first signal of ``numbers`` raise `Stopped` from now on. Further signals change
+    nothing, so they cannot interrupt the clearing up."""
     for number in numbers:
-        # Who starts a command with nohup wants it to go on.
+        # A user who starts a command with nohup wants it to go on.
         if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _on_signal)
 
 
 def end() -> None:
-    """All is done: a signal changes nothing any more, while the interpreter clears up either."""
+    """Ignore signals from now on: all is done, and the interpreter clears up."""
     for number in ENDING:
         signal.signal(number, signal.SIG_IGN)
 
 
 def say(stopped: Stopped) -> None:
-    """One line on standard error, if there still is one."""
+    """Write one line to standard error, if that still exists."""
     with suppress(OSError):
         os.write(2, f"hoplab: {stopped.word}\n".encode())
 
 
 @contextmanager
 def postponed() -> Iterator[None]:
-    """A signal that comes inside is raised at the end: results first, then exit."""
+    """Raise a signal that comes inside only at the end: results first, then exit."""
     _State.postponing = True
     try:
         yield

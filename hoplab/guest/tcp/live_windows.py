@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Window limits of TCP flows that change while these run, by a BPF program on the run's sockets.
+"""Window limits of TCP flows that change during a run, by a BPF program on the run's sockets.
 
-The limit is `snd_cwnd_clamp` (linux/bpf.h: TCP_BPF_SNDCWND_CLAMP), as that of
+The limit is `snd_cwnd_clamp` (linux/bpf.h: TCP_BPF_SNDCWND_CLAMP), as in
 `hoplab.guest.tcp.socket_settings`. It waits in a map until the program takes it: when the
-connection is established, or at its next measured round trip (BPF_SOCK_OPS_RTT_CB). The kernel
-then sets ssthresh to the limit too. A window that is larger shrinks with the next acknowledgement
-that would have it grow (`tcp_cong_avoid_ai`, `tcp_slow_start`); one that is smaller opens by slow
-start.
+connection is established, or at its next measured round trip (BPF_SOCK_OPS_RTT_CB). The kernel then
+sets ssthresh to the limit too. A larger window shrinks with the next acknowledgement that would
+increase it (`tcp_cong_avoid_ai`, `tcp_slow_start`). A smaller one opens by slow start.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ class LiveWindow:
     """The limit of the connections from ``port``, until `close`."""
 
     def __init__(self, port: int, group: Group | None) -> None:
-        """``group`` is the run's, where it has one; else one is made and entered."""
+        """``group`` is the run's control group. Without one a new group is made and entered."""
         self._map = bpf(MAP_CREATE, struct.pack("<IIIII", MAP_TYPE_ARRAY, WORD, WORD, 1, 0))
         program = _program(port, self._map)
         self._owns = group is None
@@ -57,21 +56,22 @@ class LiveWindow:
             attach(group.folder, program)
 
     def set(self, segments: int) -> None:
-        """The limit from the next round trip on."""
+        """Set the limit from the next round trip on."""
         key = ctypes.create_string_buffer(bytes(WORD), WORD)
         value = ctypes.create_string_buffer(struct.pack("<I", segments), WORD)
         ends = ctypes.addressof(key), ctypes.addressof(value)
         bpf(MAP_UPDATE_ELEM, struct.pack("<IIQQQ", self._map, 0, *ends, 0))
 
     def close(self) -> None:
-        """Leave the group, if it was made here; the map goes with its last user."""
+        """Leave the group if it was made here. The map disappears with its last user."""
         os.close(self._map)
         if self._owns:
             self.group.close()
 
 
 def _program(port: int, map_descriptor: int) -> bytes:
-    """What the kernel calls: take the limit that waits for this port, if one does."""
+    """Return the program that the kernel calls. It takes the limit that waits for this port, if
+    any."""
     take = _take(map_descriptor)
     ask = b"".join(
         (
@@ -97,7 +97,7 @@ def _program(port: int, map_descriptor: int) -> bytes:
 
 
 def _take(map_descriptor: int) -> bytes:
-    """Have what waits in the map set, once."""
+    """Return instructions that set, once, what waits in the map."""
     clear_and_set = b"".join(
         (
             instruction(0x63, STACK, 7, offset=-4),  # *(u32 *)(stack - 4) = r7

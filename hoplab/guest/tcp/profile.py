@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the scenario's `[tcp]` means in today's kernel; the classic profile."""
+"""The effect of the scenario's `[tcp]` in today's kernel; the classic profile."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ MIN_RTO = "net.ipv4.tcp_rto_min_us"
 CLASSIC_INITIAL_WINDOW = 1
 LARGEST_UNSCALED_WINDOW = 65_535
 BUFFER_OVERHEAD = 4
-"""Buffer bytes for a byte of window: half is kept for overhead, and small packets cost more."""
+"""Buffer bytes for a byte of window. Half is kept for overhead, and small packets cost more."""
 
 
 def sysctls(tcp: Tcp, sack: bool, window_bytes: int = 0, splits: bool = False) -> dict[str, str]:
     """Settings of one station.
 
-    ``sack`` is whether its flows use selective acknowledgements, ``window_bytes`` the largest
-    window that one of its flows is to reach, ``splits`` whether it sends split flows.
+    ``sack`` says whether its flows use selective acknowledgements. ``window_bytes`` is the largest
+    window that one of its flows needs. ``splits`` says whether it sends split flows.
     """
     values = {"net.ipv4.tcp_sack": "1" if sack else "0"}
     if tcp.profile == "classic":
         values.update(CLASSIC)
         if window_bytes > LARGEST_UNSCALED_WINDOW:
-            # Simulators have no 16-bit window field; on a wire only scaling (RFC 7323) makes such
-            # a window true, and the receiver's buffer must hold it with the kernel's overhead.
+            # Simulators have no 16-bit window field. On a wire such a window needs scaling (RFC
+            # 7323). The receiver's buffer must hold it with the kernel's overhead.
             buffer = BUFFER_OVERHEAD * window_bytes
             values["net.ipv4.tcp_window_scaling"] = "1"
             values["net.ipv4.tcp_rmem"] = f"4096 {buffer} {max(buffer, 6 << 20)}"
     if splits:
-        # A proxy's copy bears the time at which TCP sent it first. Once a later one has come,
-        # the destination discards it as an old duplicate (PAWS, RFC 7323 section 5).
+        # A proxy's copy bears the time at which TCP first sent it. Once a later segment has come,
+        # the destination discards the copy as an old duplicate (PAWS, RFC 7323 section 5).
         values["net.ipv4.tcp_timestamps"] = "0"
     if tcp.ecn is not None:
         values["net.ipv4.tcp_ecn"] = "1" if tcp.ecn else "0"
@@ -59,7 +59,7 @@ def sysctls(tcp: Tcp, sack: bool, window_bytes: int = 0, splits: bool = False) -
 
 
 def window_bytes(flow: Flow) -> int:
-    """Bytes of the window that the flow asks for; 0 where it asks for none."""
+    """Return the bytes of the window that the flow asks for; 0 if it asks for none."""
     return (flow.window or 0) * (flow.mss or 0)
 
 

@@ -16,15 +16,15 @@ from hoplab.model.scenario.plan import Conversation, Plan
 
 @dataclass(frozen=True)
 class Applied:
-    """What was set at each station, and what the kernel has no setting for."""
+    """The settings of each station, and those that the kernel lacks."""
 
     values: dict[str, dict[str, str]]
     lacking: tuple[str, ...]
 
 
 def apply(plan: Plan, namespaces: Namespaces) -> Applied:
-    """Set every station. Raises `MissingTool` where the kernel lacks a setting that the scenario
-    asks for by name."""
+    """Apply the settings of every station. Raises `MissingTool` if the kernel lacks a setting that
+    the scenario names."""
     flows = plan.scenario.flow
     without_sack = {flow.source for flow in flows if flow.protocol == "tcp" and flow.sack is False}
     made: dict[str, dict[str, str]] = {}
@@ -58,7 +58,8 @@ def socket_settings(plan: Plan) -> list[SocketSettings]:
 
 
 def settings_of(plan: Plan, conversations: Iterable[Conversation]) -> list[SocketSettings]:
-    """Windows of those of them that are TCP; of requests and responses both ends send."""
+    """Return the windows of the TCP flows among them. With requests and responses both ends
+    send."""
     return [
         SocketSettings(
             port,
@@ -77,7 +78,8 @@ def _sending_ports(conversation: Conversation) -> tuple[int, ...]:
 
 
 def elfn(plan: Plan, later: Callable[[Callable[[], None]], None]) -> dict[str, Elfn]:
-    """Have the flows that are to do so stand by; the module by station, to be closed ``later``."""
+    """Set up stand-by for the flows that use it. Returns the module by station, which ``later``
+    closes."""
     modules: dict[str, Elfn] = {}
     for conversation in plan.conversations:
         stand_by(conversation, modules, later)
@@ -89,7 +91,8 @@ def stand_by(
     modules: dict[str, Elfn],
     later: Callable[[Callable[[], None]], None],
 ) -> None:
-    """Have a flow do so, if it is to; a module that its station lacks joins ``modules``."""
+    """Set up stand-by for a flow that uses it. If its station has no module yet, one joins
+    ``modules``."""
     chosen = conversation.elfn
     if chosen is None:
         return

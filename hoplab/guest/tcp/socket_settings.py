@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Initial window and window limit of single TCP flows, by a BPF program on the run's sockets.
 
-Linux has no socket option for either, and a route's metrics do not serve: a routing daemon
-replaces routes, and since Linux 6.6 the receive window that a route asks for (RTAX_WINDOW) is
-forgotten when the first full segment arrives (tcp_measure_rcv_mss). A `sock_ops` program is called
-when a connection is established and may set both (linux/bpf.h: TCP_BPF_IW,
+Linux has no socket option for either. A route's metrics do not serve, because a routing daemon
+replaces routes. Since Linux 6.6 the kernel also forgets a route's receive window (RTAX_WINDOW) when
+the first full segment arrives (tcp_measure_rcv_mss). The kernel calls a `sock_ops` program when a
+connection is established, and the program may set both (linux/bpf.h: TCP_BPF_IW,
 TCP_BPF_SNDCWND_CLAMP). The limit holds at the sender, as the `window_` of ns-2 does.
 """
 
@@ -33,7 +33,7 @@ SOL_TCP = 6
 TCP_BPF_IW, TCP_BPF_SNDCWND_CLAMP = 1001, 1002
 ACTIVE_ESTABLISHED = 4
 OFFSET_OP, OFFSET_LOCAL_PORT = 0, 68
-"""Of `op` and `local_port` (host byte order) in `struct bpf_sock_ops`."""
+"""Offsets of `op` and `local_port` (host byte order) in `struct bpf_sock_ops`."""
 CGROUP_ROOT = Path("/sys/fs/cgroup")
 
 
@@ -42,13 +42,13 @@ EMPTY_POLL_S = 0.01
 
 
 def own_folder() -> Path:
-    """Where this process's group is once it is made."""
+    """Return the folder of this process's group, which exists once the group is made."""
     return CGROUP_ROOT / f"hoplab-{os.getpid()}"
 
 
 @dataclass(frozen=True)
 class SocketSettings:
-    """What the connection from ``local_port`` gets, in segments; None leaves the kernel's."""
+    """Settings in segments of the connection from ``local_port``; None keeps the kernel's."""
 
     local_port: int
     initial_window: int | None
@@ -57,19 +57,19 @@ class SocketSettings:
 
 @dataclass(frozen=True)
 class Group:
-    """A control group that this process is in and whose connections get their settings."""
+    """A control group that holds this process. Its connections get their settings."""
 
     folder: Path
     came_from: Path
 
     def add(self, settings: Sequence[SocketSettings]) -> None:
-        """Settings of further connections."""
+        """Add settings of further connections."""
         program = _program(settings)
         if program is not None:
             attach(self.folder, program)
 
     def close(self) -> None:
-        """Leave the group, end what is still in it, and remove it."""
+        """Leave the group, end the processes still in it, and remove it."""
         (self.came_from / "cgroup.procs").write_text(str(os.getpid()), encoding="ascii")
         deadline = time.monotonic() + EMPTY_LIMIT_S
         while members := (self.folder / "cgroup.procs").read_text(encoding="ascii").split():
@@ -83,17 +83,17 @@ class Group:
 
 
 def enter(settings: Sequence[SocketSettings]) -> Group | None:
-    """Make and enter the group; what is started from now on belongs to it. None where no
-    connection needs a setting.
+    """Make and enter the group, to which all later child processes belong. None if no connection
+    needs a setting.
 
-    Raises `MissingTool` where the kernel has no control groups or no BPF in them.
+    Raises `MissingTool` if the kernel has no control groups or no BPF in them.
     """
     program = _program(settings)
     return None if program is None else made(program)
 
 
 def made(program: bytes) -> Group:
-    """Make and enter a group with this ``program``. Raises as `enter` does."""
+    """Make and enter a group with this ``program``. Raises errors as `enter` does."""
     if not (CGROUP_ROOT / "cgroup.procs").exists():
         raise MissingTool(
             f"{CGROUP_ROOT}: no control groups (version 2), which windows of flows need; "
@@ -112,7 +112,7 @@ def made(program: bytes) -> Group:
 
 
 def instruction(code: int, dst: int = 0, src: int = 0, offset: int = 0, value: int = 0) -> bytes:
-    """One of BPF's (`struct bpf_insn`)."""
+    """Return a BPF instruction (`struct bpf_insn`)."""
     return struct.pack("<BBhi", code, src << 4 | dst, offset, value)
 
 
@@ -132,7 +132,7 @@ def copy(dst: int, src: int) -> bytes:
 
 
 def skip_unless_equal(register: int, value: int, skipped: bytes) -> bytes:
-    """Go past the instructions ``skipped`` unless ``register == value``."""
+    """Skip the instructions ``skipped`` unless ``register == value``."""
     return instruction(0x55, register, offset=len(skipped) // 8, value=value)
 
 
@@ -195,7 +195,7 @@ def bpf(command: int, attributes: bytes) -> int:
 
 
 def attach(folder: Path, program: bytes) -> None:
-    """Have the kernel call ``program`` for every TCP connection of the group in ``folder``."""
+    """Make the kernel call ``program`` for every TCP connection of the group in ``folder``."""
     code = ctypes.create_string_buffer(program, len(program))
     licence = ctypes.create_string_buffer(b"Apache-2.0")
     loaded = bpf(

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A counted TCP transfer: N packets, and the time at which the last byte of them arrived.
+"""A counted TCP transfer: N packets, and the arrival time of their last byte.
 
-iperf3 counts what it hands to its kernel and ends the test then, with bytes still on their way.
+iperf3 counts the bytes that it hands to its kernel. It then ends the test, with bytes still under
+way.
 
     counted.py receive ADDRESS PORT BYTES REPORT
     counted.py send ADDRESS PORT OWN_ADDRESS OWN_PORT PACKETS PACKET_BYTES MSS CONGESTION_CONTROL
 
-Both stay, connected, until they are killed, so that the connection can be measured to the end.
-Run by path, on the standard library alone: a run's course must not depend on what is installed.
+Both stay connected until they are killed, so that the connection can be measured to the end. The
+program is run by path, on the standard library alone, because a run must not depend on installed
+packages.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ CHUNK_BYTES = 1 << 20
 
 
 def family_of(address: str) -> int:
-    """Of IPv4 or IPv6."""
+    """Return the address family: IPv4 or IPv6."""
     return socket.AF_INET6 if ":" in address else socket.AF_INET
 
 
@@ -36,7 +38,7 @@ def mark(end: socket.socket, traffic_class: int) -> None:
 
 
 def receive(address: str, port: str, size: str, report: str, traffic_class: str = "0") -> None:
-    """Take in one transfer; write its end in ns of CLOCK_MONOTONIC to ``report``."""
+    """Receive one transfer, and write its end in ns of CLOCK_MONOTONIC to ``report``."""
     with socket.create_server((address, int(port)), family=family_of(address)) as server:
         mark(server, int(traffic_class))
         connection, _ = server.accept()
@@ -64,8 +66,8 @@ def send(
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, variant.encode())
         except OSError as error:
             sys.exit(f"congestion control {variant}: {error.strerror}")
-        # A packet of the scenario is a packet on the wire: it does not wait for more, and while it
-        # waits for the window nothing is added to it.
+        # A packet of the scenario is a packet on the wire. It does not wait for more data, and
+        # nothing is added to it while it waits for the window.
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.bind((own_address, int(own_port)))
         connection.connect((address, int(port)))

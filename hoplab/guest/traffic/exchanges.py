@@ -5,9 +5,9 @@
     exchanges.py request SETTINGS       requests on one TCP connection, one after the other
     exchanges.py respond SETTINGS       what answers them
 
-SETTINGS are a JSON object. Who asks writes rows until SIGTERM, and then those of what is still
-unanswered. Both ends draw the same sizes, from the same seed. Run by path, on the standard library
-alone: a run's course must not depend on what is installed.
+SETTINGS are a JSON object. The asking end writes rows until SIGTERM, and then the rows of what is
+still unanswered. Both ends draw the same sizes from the same seed. The program is run by path, on
+the standard library alone, because a run must not depend on installed packages.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from typing import Any, NamedTuple
 
 ECHO_HEADER = struct.Struct("!BBHHH")
 SOL_RAW, ICMP_FILTER, ICMPV6_FILTER = 255, 1, 1
-"""Options of raw sockets (linux/icmp.h, linux/icmpv6.h): types that are kept away, as bits."""
+"""Options of raw sockets (linux/icmp.h, linux/icmpv6.h): bits of the types to block."""
 SO_TIMESTAMPNS = 35
-"""The kernel tells the date at which it got a packet (asm-generic/socket.h)."""
+"""Have the kernel report the date at which it got a packet (asm-generic/socket.h)."""
 TIMESPEC = struct.Struct("=qq")
 ASLEEP_S, SLACK = 0.002, 0.002
-"""The kernel wakes who waits for a socket up to a thousandth of the wait late (fs/select.c,
-select_estimate_accuracy); so the last part of it is slept, which is exact."""
+"""The kernel wakes a process that waits for a socket late, by up to a thousandth of the wait
+(fs/select.c, select_estimate_accuracy). The last part is therefore a sleep, which is exact."""
 NANOSECONDS = 1_000_000_000
 CHUNK_BYTES = 1 << 20
 
 
 class Sent(NamedTuple):
-    """An echo or a request, and when it left: by CLOCK_MONOTONIC, and by the date."""
+    """An echo or a request, and the time at which it left: by CLOCK_MONOTONIC, and by the date."""
 
     number: int
     bytes: int
@@ -49,7 +49,7 @@ class Sent(NamedTuple):
 
 
 class Rows:
-    """Rows of one flow, on the disk one by one for who follows the run."""
+    """Rows of one flow, written to the disk one by one for readers that follow the run."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
         self._flow = settings["flow"]
@@ -62,9 +62,9 @@ class Rows:
         self._add(sent, (sent.monotonic_ns + rtt_ns - self._epoch_ns) / NANOSECONDS, rtt_ns, size)
 
     def unanswered(self, sent: Sent) -> None:
-        """None is awaited any more."""
+        """Write that no reply is awaited any more."""
         now_s = (time.monotonic_ns() - self._epoch_ns) / NANOSECONDS
-        # The run's end is the flow's, however late this process is told.
+        # The run's end is the flow's end, however late this process gets the signal.
         self._add(sent, min(now_s, self._stop_s), None, 0)
 
     def _add(self, sent: Sent, t_s: float, rtt_ns: int | None, size: int) -> None:
@@ -83,7 +83,7 @@ class Rows:
 
 
 class Pinger:
-    """Sends echo requests by the clock and takes their replies, in whatever order they come."""
+    """Sends echo requests by the clock, and takes their replies in any order."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
         self._rows = Rows(settings)
@@ -95,7 +95,7 @@ class Pinger:
         self._timeout_ns = round(settings["timeout_s"] * NANOSECONDS)
         self._payload = bytes(settings["packet_bytes"])
         self._waiting: dict[int, Sent] = {}
-        """By the sequence number in the packet, in the order in which they left."""
+        """By the packet's sequence number, in the order in which they left."""
         self._count = 0
         self._is_ipv6 = ":" in settings["address"]
         self._echo, self._reply = (128, 129) if self._is_ipv6 else (8, 0)
@@ -107,13 +107,13 @@ class Pinger:
         self._socket.setblocking(False)
 
     def run(self) -> None:
-        """Until all have been answered or given up; then stay, unless they are counted."""
+        """Run until all are answered or given up. Then stay, unless their number is limited."""
         try:
             while self._more or self._waiting:
                 now_ns = time.monotonic_ns()
                 self._give_up(now_ns - self._timeout_ns)
                 if self._more and now_ns >= self._next_ns:
-                    # By the clock: one that leaves late does not put off those after it.
+                    # By the clock: a late packet does not delay those after it.
                     self._next_ns += self._interval_ns
                     self._send()
                 self._take()
@@ -133,19 +133,20 @@ class Pinger:
         sequence = self._count & 0xFFFF
         self._count += 1
         head = ECHO_HEADER.pack(self._echo, 0, 0, self._identifier, sequence)
-        # The kernel sums that of ICMPv6 itself (RFC 3542 section 3.1).
+        # The kernel itself computes the checksum of ICMPv6 (RFC 3542 section 3.1).
         sum_of = 0 if self._is_ipv6 else _checksum(head + self._payload)
         head = ECHO_HEADER.pack(self._echo, 0, sum_of, self._identifier, sequence)
         packet = head + self._payload
         self._waiting[sequence] = Sent(
             self._count, len(self._payload), time.monotonic_ns(), time.time_ns()
         )
-        # What the network refuses is lost: a full queue, no route, an error that came back.
+        # A packet that the network refuses is lost: a full queue, no route, an error that came
+        # back.
         with contextlib.suppress(OSError):
             self._socket.send(packet)
 
     def _take(self) -> None:
-        """Replies, until something is due."""
+        """Take replies until something is due."""
         due = [self._next_ns] if self._more else []
         if self._waiting:
             due.append(next(iter(self._waiting.values())).monotonic_ns + self._timeout_ns)
@@ -166,7 +167,7 @@ class Pinger:
                 return
             except OSError:  # an error that came back, of an echo that will be given up
                 continue
-            # Of IPv6 a raw socket shows no header.
+            # A raw socket shows no header of IPv6.
             header = 0 if self._is_ipv6 else (data[0] & 15) * 4
             kind, _, _, identifier, sequence = ECHO_HEADER.unpack_from(data, header)
             if kind != self._reply or identifier != self._identifier:
@@ -178,7 +179,7 @@ class Pinger:
                 self._rows.answered(sent, came_ns - sent.date_ns, size)
 
     def _give_up(self, before_ns: int | None) -> None:
-        """Those that left by then; with None all."""
+        """Give up the echoes that left by then, or all of them with None."""
         for sequence, sent in list(self._waiting.items()):
             if before_ns is not None and sent.monotonic_ns > before_ns:
                 return
@@ -187,7 +188,7 @@ class Pinger:
 
 
 def family_of(address: str) -> int:
-    """Of IPv4 or IPv6."""
+    """Return the address family: IPv4 or IPv6."""
     return socket.AF_INET6 if ":" in address else socket.AF_INET
 
 
@@ -200,7 +201,7 @@ def mark(end: socket.socket, traffic_class: int) -> None:
 
 
 def _icmp_socket(is_ipv6: bool, reply: int) -> socket.socket:
-    """What takes messages of the type ``reply`` alone (RFC 792, RFC 4443)."""
+    """Return a socket that takes only messages of the type ``reply`` (RFC 792, RFC 4443)."""
     if not is_ipv6:
         made = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
         made.setsockopt(SOL_RAW, ICMP_FILTER, struct.pack("=I", ~(1 << reply) & 0xFFFFFFFF))
@@ -213,13 +214,13 @@ def _icmp_socket(is_ipv6: bool, reply: int) -> socket.socket:
 
 
 def _date_ns(ancillary: tuple[int, int, bytes]) -> int:
-    """When the kernel got the packet."""
+    """Return the time at which the kernel got the packet."""
     seconds, nanoseconds = TIMESPEC.unpack_from(ancillary[2])
     return int(seconds) * NANOSECONDS + int(nanoseconds)
 
 
 def _checksum(data: bytes) -> int:
-    """RFC 1071."""
+    """Return the checksum of RFC 1071."""
     data += bytes(len(data) % 2)
     total: int = sum(struct.unpack(f"!{len(data) // 2}H", data))
     while total >> 16:
@@ -228,7 +229,7 @@ def _checksum(data: bytes) -> int:
 
 
 def drawn(draw: dict[str, Any] | None, seed: str) -> Iterator[float]:
-    """Numbers of a distribution, the same for the same seed, without an end."""
+    """Yield endless numbers of a distribution, the same for the same seed."""
     chance = random.Random(seed)
     told: dict[str, Any] = draw or {"kind": "fixed", "mean": 0.0}
     kind: str = told["kind"]
@@ -242,18 +243,18 @@ def drawn(draw: dict[str, Any] | None, seed: str) -> Iterator[float]:
         elif kind == "exponential":
             yield min(chance.expovariate(1.0) * mean, high)
         else:
-            # Of Pareto's law with this mean, the least value is this.
+            # This is the least value of Pareto's law with this mean.
             least = mean * (told["shape"] - 1) / told["shape"]
             yield min(least * chance.paretovariate(told["shape"]), high)
 
 
 def sizes(settings: dict[str, Any], name: str) -> Iterator[int]:
-    """Octets of one request or response after the other: whole ones, and at least one."""
+    """Yield the octets of one request or response after the other: whole numbers, at least one."""
     return (max(1, round(size)) for size in drawn(settings[name], f"{settings['seed']}/{name}"))
 
 
 def request(settings: dict[str, Any]) -> None:
-    """Ask, and wait for the whole answer, until all requests are done; then stay, connected."""
+    """Send each request and wait for its whole answer, until all are done. Then stay connected."""
     rows = Rows(settings)
     thinks = drawn(settings["think"], f"{settings['seed']}/think")
     left = settings["transactions"]
@@ -283,7 +284,7 @@ def request(settings: dict[str, Any]) -> None:
 
 
 def respond(settings: dict[str, Any]) -> None:
-    """Take one connection, and answer each request when all of it has come."""
+    """Take one connection, and answer each request once all of it has come."""
     own = settings["address"], settings["port"]
     with socket.create_server(own, family=family_of(own[0])) as server:
         mark(server, settings["traffic_class"])
@@ -299,7 +300,7 @@ def respond(settings: dict[str, Any]) -> None:
 
 
 def _take_in(connection: socket.socket, size: int) -> bool:
-    """Whether so many octets came before the connection's end."""
+    """Return whether this many octets came before the connection's end."""
     while size > 0:
         data = connection.recv(min(size, CHUNK_BYTES))
         if not data:

@@ -23,13 +23,14 @@ from hoplab.model.scenario.plan import Conversation
 from hoplab.model.scenario.variants import VARIANTS
 
 NOBODY_ANSWERS = (errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EAGAIN)
-"""The last one ends iperf3's wait of 30 s for the answer to its first datagram, sent but once."""
+"""The last of these ends iperf3's wait of 30 s for the answer to its first datagram, which it sends
+once."""
 COUNTED = (sys.executable, "-S", "-E", str(counted.__file__))
 SPACED = (sys.executable, "-S", "-E", str(spaced.__file__))
 EXCHANGES = (sys.executable, "-S", "-E", str(Path(__file__).with_name("exchanges.py")))
-"""Not imported: it runs at stations alone."""
+"""Run as a program at stations, so it is not imported."""
 END_S = 5.0
-"""In which a program writes what it still has to."""
+"""Seconds that a program has to write the rest of its output."""
 
 
 @dataclass(frozen=True)
@@ -41,14 +42,14 @@ class Side:
     """``client``, at the flow's source, or ``server``."""
     process: subprocess.Popen[bytes]
     report: Path
-    """What iperf3 or the counted transfer tells at its end; spaced packets tell nothing."""
+    """The final report of iperf3 or the counted transfer; spaced packets write none."""
     log: Path
 
     def stop(self) -> None:
-        """End it, if it has not ended."""
+        """End the program if it still runs."""
         if self.process.poll() is None:
             if self.conversation.flow.is_exchange and self.role == "client":
-                # It writes what has not been answered.
+                # It writes the rows of what has not been answered.
                 self.process.terminate()
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     self.process.wait(END_S)
@@ -57,19 +58,20 @@ class Side:
 
 
 def kernel_congestion_control(flow: Flow) -> str:
-    """Name of the kernel's algorithm behind a variant's name."""
+    """Return the kernel's name for a variant's algorithm."""
     name = str(flow.congestion_control)
     variant = VARIANTS.get(name)
     return name if variant is None else variant.congestion_control
 
 
 def counted_report(out: Path, name: str) -> Path:
-    """Where the receiver of a counted transfer tells when its last byte came."""
+    """Return the file with the time of a counted transfer's last byte, which its receiver
+    writes."""
     return out / "raw" / f"counted-{name}.json"
 
 
 def start_server(conversation: Conversation, namespaces: Namespaces, out: Path) -> Side:
-    """What the flow's client will send to."""
+    """Start the program to which the flow's client will send."""
     name = conversation.name
     ends = (conversation.destination_address, str(conversation.server_port))
     report = out / "raw" / f"iperf3-{name}-server.json"
@@ -87,8 +89,8 @@ def start_server(conversation: Conversation, namespaces: Namespaces, out: Path) 
             program("iperf3"),
             *("--server", "--one-off", "--port", ends[1]),
             *("--bind", ends[0], "--json", "--logfile", str(report)),
-            # Else it keeps a report of every second in memory, and ends a test in which nothing
-            # came for two minutes, as happens where stations move.
+            # Otherwise it keeps a report of every second in memory. It also ends a test in which
+            # nothing came for two minutes, as happens with moving stations.
             *("--interval", "0", "--rcv-timeout", str(MAX_DURATION_S * 1000)),
         ]
     log = out / "logs" / f"flow-{name}-server.log"
@@ -113,7 +115,7 @@ def start_client(
         command = [*EXCHANGES, role, _settings(conversation, **rows)]
         process = namespaces.spawn(source, command, log)
     else:
-        # Else the client spins for a round trip (daemons/waiting-select).
+        # Otherwise the client spins for a round trip (daemons/waiting-select).
         environment = {**os.environ, "LD_PRELOAD": program("libhoplab_waiting_select.so")}
         command = _iperf3_client(conversation, report)
         process = namespaces.spawn(source, command, log, env=environment)
@@ -121,7 +123,7 @@ def start_client(
 
 
 def _class_words(flow: Flow) -> list[str]:
-    """The traffic class of the flow's packets, where it has one of its own."""
+    """Return the option for the traffic class of the flow's packets, if the flow has its own."""
     return [] if flow.dscp is None else [str(flow.traffic_class)]
 
 
@@ -137,7 +139,7 @@ def _counted_client(conversation: Conversation) -> list[str]:
 
 
 def _settings(conversation: Conversation, **more: Any) -> str:
-    """Of a flow whose packets are answered, for either of its ends."""
+    """Return the settings of a flow whose packets are answered, for either end."""
     flow = conversation.flow
     names = ("packets", "packet_bytes", "interval_s", "timeout_s", "transactions")
     draws = {name: getattr(flow, name) for name in ("request", "response", "think")}
@@ -188,13 +190,14 @@ def _iperf3_client(conversation: Conversation, report: Path) -> list[str]:
     else:
         command += _udp_options(flow)
     if flow.dscp is not None:
-        # Its server gives the other way's packets the same.
+        # Its server gives the same class to the packets of the other direction.
         command += ["--tos", str(flow.traffic_class)]
     return command
 
 
 def _whole_seconds(conversation: Conversation) -> int:
-    """iperf3 takes whole seconds; the lab stops the flow at its exact ``stop_s``."""
+    """Return the duration in whole seconds, as iperf3 takes it. The lab stops the flow at its exact
+    ``stop_s``."""
     return int(conversation.stop_s - conversation.flow.start_s) + 2
 
 
@@ -207,16 +210,16 @@ def _udp_options(flow: Flow) -> list[str]:
     if flow.buffer_bytes is not None:
         options += ["--window", str(flow.buffer_bytes)]
     if rate_bps:
-        # iperf3 wakes at this tick and sends when it is behind its rate: a tick a packet spaces
-        # packets evenly, its default of 1 ms sends bursts or wakes for nothing.
+        # iperf3 wakes at this tick, and sends if it is behind its rate. One tick a packet spaces
+        # packets evenly. Its default of 1 ms sends bursts or wakes needlessly.
         interval_us = packet_bytes * 8e6 / rate_bps
         options += ["--pacing-timer", str(max(1, round(interval_us)))]
     return options
 
 
 def fault(side: Side, status: int) -> str | None:
-    """What went wrong at a side that ended by itself with ``status``; None for counted UDP
-    packets or echoes that are done. Every other program stays until the lab stops it."""
+    """Return the error of a side that ended by itself with ``status``. None for counted UDP packets
+    or echoes that are done. Every other program stays until the lab stops it."""
     conversation = side.conversation
     if not conversation.is_counted and (error := _iperf3_error(side.report)) is not None:
         return error
@@ -227,7 +230,8 @@ def fault(side: Side, status: int) -> str | None:
 
 
 def is_networks_doing(fault: str) -> bool:
-    """Whether a program ended because nobody answered: a result, not a failure of the lab."""
+    """Return whether a program ended because its peer did not answer. This is a result, and no
+    failure of the lab."""
     return any(os.strerror(code) in fault for code in NOBODY_ANSWERS)
 
 

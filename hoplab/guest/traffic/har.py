@@ -4,12 +4,14 @@
     hoplab-har serve FILE [--port 80]
     hoplab-har load FILE HOST [--port 80] [--connections 6] [--pages 1] [--think S]
 
-The server answers HTTP/1.1 (RFC 9112) with as many octets as the archive says. The client asks as
-a browser does: an object begins when the one that had ended last before it in the archive has
-ended, and after the same pause; up to six connections an origin, kept open between objects. Every
-origin's objects come from the one host. A page is there when its last object is.
+The server answers HTTP/1.1 (RFC 9112) with as many octets as the archive says. The client asks as a
+browser does. In the archive, each object follows the object that ended last before it. The client
+requests an object when that one has ended, after the same pause. It keeps up to six connections
+open to each origin. All origins' objects come from the one host. A page is loaded when its last
+object is.
 
-Run by path, on the standard library alone: a run's course must not depend on what is installed.
+The program is run by path, on the standard library alone, because a run must not depend on
+installed packages.
 """
 
 from __future__ import annotations
@@ -30,9 +32,9 @@ from pathlib import Path
 from typing import Any
 
 LEAST_REQUEST, LEAST_RESPONSE = 64, 128
-"""Octets that the lines which we need take at most; shorter messages are as long as this."""
+"""Octets that the necessary header lines take at most. Shorter messages are made this long."""
 USUAL_REQUEST, USUAL_RESPONSE_HEAD = 400, 300
-"""Where the archive does not know, as with HTTP/2, whose headers are compressed."""
+"""Sizes for an archive that does not know them, as with HTTP/2, whose headers are compressed."""
 MOST_OBJECTS = 2000
 MOST_OCTETS = 1 << 28
 CHUNK_BYTES = 1 << 16
@@ -40,12 +42,12 @@ HEAD_END = b"\r\n\r\n"
 
 
 class BadArchive(Exception):
-    """What is wrong with a file, in one line."""
+    """The error of a file, in one line."""
 
 
 @dataclass(frozen=True)
 class Object:
-    """What a page has, and what it waits for."""
+    """An object of a page, and the object that it waits for."""
 
     number: int
     url: str
@@ -53,13 +55,13 @@ class Object:
     request_bytes: int
     response_bytes: int
     after: int | None
-    """The object whose end it waits for; none of the first ones."""
+    """The object whose end it waits for; None for the first ones."""
     pause_s: float
-    """From that end, or from the page's begin."""
+    """Seconds from that end, or from the page's start."""
 
 
 def read(path: str) -> list[Object]:
-    """The objects of an archive, in its order. Raises `BadArchive`."""
+    """Return the objects of an archive, in its order. Raises `BadArchive`."""
     try:
         entries = json.loads(Path(path).read_text(encoding="utf-8-sig"))["log"]["entries"]
     except OSError as error:
@@ -80,7 +82,7 @@ def read(path: str) -> list[Object]:
 
 
 def _times(entry: dict[str, Any]) -> tuple[float, float]:
-    """When an object began and ended, in s of the archive's own clock."""
+    """Return when an object began and ended, in s of the archive's own clock."""
     text = str(entry["startedDateTime"]).replace("Z", "+00:00")
     begin = datetime.datetime.fromisoformat(text).timestamp()
     return begin, begin + max(0.0, float(entry["time"])) / 1000
@@ -94,7 +96,7 @@ def _object(
         (
             (end, i)
             for i, (before, end) in enumerate(times)
-            # Of two that took no time, and began at once, one is the first.
+            # Of two objects that began at once and took no time, one must be the first.
             if end <= begin and (before, i) < (begin, number)
         ),
         default=None,
@@ -114,7 +116,7 @@ def _object(
 
 
 def _known(size: Any, otherwise: int) -> int:
-    """A size of the archive's; -1 means that it does not know."""
+    """Return a size from the archive; -1 there means that it is unknown."""
     return otherwise if size is None or int(size) < 0 else min(int(size), MOST_OCTETS)
 
 
@@ -123,7 +125,7 @@ def _body(message: dict[str, Any]) -> int:
 
 
 def _transferred(response: dict[str, Any]) -> int:
-    """Octets of a response: Chromium's own count, or head and body."""
+    """Return the octets of a response: Chromium's own count, or head and body."""
     if _known(response.get("_transferSize"), 0):
         return _known(response["_transferSize"], 0)
     content = _known((response.get("content") or {}).get("size"), 0)
@@ -133,15 +135,15 @@ def _transferred(response: dict[str, Any]) -> int:
 
 
 def request_of(wanted: Object) -> bytes:
-    """Its request, as long as the archive has it."""
+    """Return the object's request, as long as in the archive."""
     head = f"GET /{wanted.number} HTTP/1.1\r\nHost: page\r\nX: ".encode()
     return head + b"x" * (wanted.request_bytes - len(head) - len(HEAD_END)) + HEAD_END
 
 
 def response_of(wanted: Object) -> bytes:
-    """Its response, as long as the archive has it, head and all."""
+    """Return the object's response, head included, as long as in the archive."""
     fixed = len(_head(" ", ""))
-    # A body with fewer digits than its message makes the head shorter: a space more fills it up.
+    # A body length with fewer digits makes the head shorter, so a space is added.
     body = next(
         size
         for size in range(wanted.response_bytes - fixed - 1, 0, -1)
@@ -156,7 +158,7 @@ def _head(space: str, length: str) -> bytes:
 
 
 class Server:
-    """Answers requests of any number of connections, each in its order."""
+    """Answers requests of any number of connections, in order on each connection."""
 
     def __init__(self, objects: list[Object], port: int) -> None:
         self._objects = objects
@@ -169,7 +171,7 @@ class Server:
         self._owed: dict[socket.socket, collections.deque[memoryview]] = {}
 
     def run(self) -> None:
-        """For ever."""
+        """Serve without end."""
         while True:
             for key, events in self._selector.select():
                 connection = key.fileobj
@@ -227,7 +229,7 @@ class Server:
 
 @dataclass
 class Pool:
-    """The connections to an origin, and the objects that wait for one."""
+    """The connections to an origin, and the objects that wait for a connection."""
 
     idle: list[socket.socket] = field(default_factory=list)
     open: int = 0
@@ -255,13 +257,14 @@ class Client:
         self._pools: dict[str, Pool] = collections.defaultdict(Pool)
         self._busy: dict[socket.socket, Fetch] = {}
         self._due: list[tuple[float, int]] = []
-        """Objects whose pause runs: when it ends, and which."""
+        """Objects in their pause, by its end."""
         self.rows: list[tuple[int, str, int, float, float]] = []
-        """Of the page: each object's number, URL and octets, and when it was asked for and
-        there, in s from the page's begin."""
+        """Rows of the page: each object's number, URL and octets, then when it was requested and
+        when it arrived. Times are in s from the page's start."""
 
     def load(self) -> float:
-        """Load the page by new connections; how long it took, in s. Raises `ConnectionError`."""
+        """Load the page by new connections. Returns the time that it took in s. Raises
+        `ConnectionError`."""
         self.rows = []
         begin_s = time.monotonic()
         self._due = [(begin_s + o.pause_s, o.number) for o in self._objects if o.after is None]
@@ -292,7 +295,7 @@ class Client:
             self._ask(wanted.origin)
 
     def _ask(self, origin: str) -> None:
-        """Give waiting objects to connections, as far as there are any."""
+        """Give waiting objects to connections, as long as there are any."""
         pool = self._pools[origin]
         while pool.waiting and (pool.idle or pool.open < self._most):
             wanted = pool.waiting.popleft()
@@ -345,7 +348,7 @@ def serve(options: argparse.Namespace) -> None:
 
 
 def load(options: argparse.Namespace) -> None:
-    """A line of output a page, and a row of ``objects.csv`` an object."""
+    """Print a line for each page, and write a row of ``objects.csv`` for each object."""
     objects = read(options.file)
     client = Client(objects, options.host, options.port, options.connections)
     octets = sum(wanted.response_bytes for wanted in objects)

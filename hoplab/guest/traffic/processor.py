@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that draw random numbers from the processor, which no guest can make repeat."""
+"""Programs that draw random numbers from the processor, which no guest can repeat."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ says whether there was a number (Intel SDM volume 2). Other code has the first o
 
 
 def draws(program: Path) -> bool:
-    """Whether the code of an executable file has such instructions. Libraries that it loads are
-    not looked at: OpenSSL's has them, and leaves them alone."""
+    """Return whether the code of an executable file has such instructions. Libraries that it loads
+    are not examined: OpenSSL's has them, but does not use them."""
     data = program.read_bytes()
     return any(DRAWN.search(data, at, at + length) for at, length in _code(data))
 
 
 def _code(data: bytes) -> Iterator[tuple[int, int]]:
-    """Offset and length of each part that is executed."""
+    """Yield offset and length of each executable part."""
     if not data.startswith(ELF_OF_64_BITS):
         return
     try:
@@ -41,5 +41,5 @@ def _code(data: bytes) -> Iterator[tuple[int, int]]:
             kind, flags, at, _, _, length = PROGRAM_HEADER.unpack_from(data, first + i * size)
             if kind == PT_LOAD and flags & PF_X and at + length <= len(data):
                 yield at, length
-    except (struct.error, OverflowError):  # cut off: the kernel will say what is wrong with it
+    except (struct.error, OverflowError):  # cut off: the kernel will report what is wrong
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of the user's: where one works, what it finds there, how it starts and ends."""
+"""The user's programs: working folder, contents, start and end."""
 
 from __future__ import annotations
 
@@ -22,32 +22,33 @@ from hoplab.model.scenario.programs import octets_of
 
 PATH = f"/usr/local/sbin:/usr/local/bin:{SEARCHED}"
 KEPT = ("GLIBC_TUNABLES", "LC_ALL", "TZ", "PYTHONHASHSEED", "PYTHONUTF8")
-"""What a guest sets so that a program does the same everywhere."""
+"""Variables that a guest sets, so that a program does the same everywhere."""
 
 HAR = (sys.executable, "-S", "-E", str(Path(__file__).with_name("har.py")))
-"""Hoplab's own, which every machine has. Not imported: it runs at stations alone."""
+"""Hoplab's own program, which every machine has. It runs at stations only, so it is not
+imported."""
 
 
 @dataclass
 class Task:
-    """A program of a run, before it starts, while it goes and after its end."""
+    """A program of a run, before it starts, while it runs and after its end."""
 
     program: Program
     folder: Path
-    """Where it works."""
+    """The folder in which it works."""
     out: Path
     error: Path
-    """What it says, on standard output and standard error."""
+    """Its output, on standard output and standard error."""
     process: subprocess.Popen[bytes] | None = None
     begin_s: float | None = None
     ready_s: float | None = None
     end_s: float | None = None
     status: int | None = None
-    """Of its exit, -n for a signal n; None while it goes."""
+    """Its exit status, -n for a signal n; None while it runs."""
     stopping: bool = field(default=False)
     """Whether it has been asked to end."""
     found_first: Path | None = None
-    """The folder of what the scenario adds to the machine, where it adds something."""
+    """The folder of the scenario's additions to the machine, if there are any."""
 
     @property
     def name(self) -> str:
@@ -55,24 +56,24 @@ class Task:
 
     @property
     def session(self) -> int | None:
-        """Number of the session that its processes are in, while it goes."""
+        """Number of the session that holds its processes, while it runs."""
         return None if self.process is None or self.status is not None else self.process.pid
 
     @property
     def said(self) -> str:
-        """The last line that it said, on standard error where there is one."""
+        """Its last line of output, from standard error if that has one."""
         told = self.error if self.error.exists() and self.error.stat().st_size else self.out
         return f"{last_line(told)}; see logs/{told.name}"
 
     def signal(self, number: int) -> None:
-        """Send it, and what it has started, a signal."""
+        """Send a signal to the program and its child processes."""
         if self.process is not None and self.status is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, number)
 
 
 def made(program: Program, place: Path, out: Path) -> Task:
-    """The program's working folder below ``place``, with its files; its logs go to ``out``."""
+    """Make the program's working folder below ``place``, with its files. Its logs go to ``out``."""
     folder = place / str(program.name)
     folder.mkdir(parents=True)
     put(program.file, folder)
@@ -87,11 +88,11 @@ def put(files: Mapping[str, str], folder: Path) -> None:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(octets_of(text))
-        path.chmod(0o755)  # whether it is a program, its octets do not say
+        path.chmod(0o755)  # the octets do not say whether it is a program
 
 
 def environment(task: Task) -> dict[str, str]:
-    """Nothing of who started the run, so that it is the same wherever that is."""
+    """Return an environment without anything of the user's, so that it is the same everywhere."""
     kept = {name: os.environ[name] for name in KEPT if name in os.environ}
     path = PATH if task.found_first is None else f"{task.found_first}:{PATH}"
     own = {"PATH": path, "HOME": str(task.folder), "PWD": str(task.folder), "TERM": "dumb"}
@@ -99,7 +100,8 @@ def environment(task: Task) -> dict[str, str]:
 
 
 def command(task: Task) -> list[str]:
-    """Its words, the first as a path. Raises `MissingTool` where there is no such program."""
+    """Return the words of the command, the first as a path. Raises `MissingTool` if there is no
+    such program."""
     word, *arguments = task.program.words
     if word == "hoplab-har":
         return [*HAR, *arguments]
@@ -118,7 +120,7 @@ def command(task: Task) -> list[str]:
 
 
 def start(task: Task, namespaces: Namespaces, hosts: Hosts) -> None:
-    """Start it at its station. Raises `MissingTool` where that is not possible."""
+    """Start the program at its station. Raises `MissingTool` if that is not possible."""
     words = command(task)
     try:
         with task.out.open("ab") as output, hosts.known():
@@ -140,8 +142,8 @@ def start(task: Task, namespaces: Namespaces, hosts: Hosts) -> None:
 
 
 def keep(task: Task, out: Path) -> None:
-    """Take the files of its working folder out, to ``programs/NAME`` of the run's folder: regular
-    ones alone, since links and devices could lead elsewhere."""
+    """Copy the files of its working folder to ``programs/NAME`` of the run's folder. Only regular
+    files are copied, because links and devices could lead elsewhere."""
     for place, folders, names in os.walk(task.folder):
         folders.sort()
         target = out / "programs" / task.name / Path(place).relative_to(task.folder)
@@ -153,5 +155,5 @@ def keep(task: Task, out: Path) -> None:
 
 
 def signal_number(program: Program) -> int:
-    """Of the signal that asks it to end."""
+    """Return the number of the signal that asks the program to end."""
     return int(signal.Signals[f"SIG{program.signal}"])

@@ -4,13 +4,14 @@
     spaced.py receive ADDRESS PORT
     spaced.py send ADDRESS PORT OWN_ADDRESS OWN_PORT PACKETS PACKET_BYTES RATE_BPS SEED
 
-Between two packets lies a uniform 0.5 to 1.5 times the even interval, as in ns-2's CBR with
-``random_``. So the packets of a flow keep no phase against those of others, which with even spacing
-decides, for a whole run, whose packets find a queue full (Floyd and Jacobson 1992).
+The gap between two packets is uniform between 0.5 and 1.5 times the even interval, as in ns-2's CBR
+with ``random_``. A flow's packets thus keep no phase against those of other flows. With even
+spacing, the phase decides for a whole run whose packets find a queue full (Floyd and Jacobson
+1992).
 
-Packets are numbered where iperf3 numbers its own, by which captures tell them apart. PACKETS 0 is
-no end. Both stay until they are killed. Run by path, on the standard library alone: a run's course
-must not depend on what is installed.
+Packets carry their number where iperf3 has its own, so that captures can distinguish them. With
+PACKETS 0 the flow never ends. Both ends stay until they are killed. The program is run by path, on
+the standard library alone, because a run must not depend on installed packages.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ import sys
 import time
 
 NUMBER = struct.Struct("!8xI")
-"""iperf3's header of 12 octets: the time, which nobody reads here, and the packet's number."""
+"""iperf3's header of 12 octets: the time, which is not read here, and the packet's number."""
 LOWEST, HIGHEST = 0.5, 1.5
 
 
 def family_of(address: str) -> int:
-    """Of IPv4 or IPv6."""
+    """Return the address family: IPv4 or IPv6."""
     return socket.AF_INET6 if ":" in address else socket.AF_INET
 
 
@@ -42,7 +43,7 @@ def mark(end: socket.socket, traffic_class: int) -> None:
 
 
 def receive(address: str, port: str) -> None:
-    """Take packets in and forget them: captures count them."""
+    """Receive packets and discard them: captures count them."""
     with socket.socket(family_of(address), socket.SOCK_DGRAM) as end:
         end.bind((address, int(port)))
         while True:
@@ -57,7 +58,7 @@ def send(
     seed: int,
     traffic_class: int = 0,
 ) -> None:
-    """Send by the clock: a packet that leaves late does not put off those after it.
+    """Send by the clock: a late packet does not delay those after it.
 
     ``ends`` are ADDRESS PORT OWN_ADDRESS OWN_PORT.
     """
@@ -74,7 +75,8 @@ def send(
         while number < packets or packets == 0:
             number += 1
             NUMBER.pack_into(packet, 0, number % 2**32)
-            # What the network refuses is lost: a full queue, no route, an error that came back.
+            # A packet that the network refuses is lost: a full queue, no route, an error that came
+            # back.
             with contextlib.suppress(OSError):
                 end.send(packet)
             at_s += interval_s * draw(LOWEST, HIGHEST)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run did, as traces of others show it."""
+"""The course of a run in the form of other tools' traces."""

@@ -4,9 +4,9 @@ manual, "Trace support"; `docs/traces.md` has it field by field):
 
     s 2.000000000 _0_ AGT  --- 7 tcp 1460 [0 0 0 0] ------- [0:20001 3:5201 64 0] [10220 0] 0 0
 
-Lines come from the tables `packets` (AGT), `frames` (RTR, MAC) and `events` (drops). Tables are
-held as Arrow has them and lines are made one after the other; besides, packets are remembered until
-their identification comes again, 2^16 of them between two ends at most.
+Lines come from the tables `packets` (AGT), `frames` (RTR, MAC) and `events` (drops). Tables stay in
+Arrow's form, and lines are made one after the other. Packets are kept until their identification
+comes again, at most 2^16 of them between two ends.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from hoplab.model.scenario.model import Scenario
 from hoplab.model.scenario.plan import Plan, plan
 
 BATCH = 8192
-"""Rows that are Python's at a time."""
+"""Rows that are Python objects at a time."""
 DEFAULT_TTL = 64
-"""Linux's."""
+"""Linux's default."""
 OVERHEAD_BYTES = 24 + 8 + 4
-"""Of a frame around its packet: MAC header, LLC and SNAP, FCS (IEEE 802.11-2020 9.2)."""
+"""Octets of a frame around its packet: MAC header, LLC and SNAP, FCS (IEEE 802.11-2020 9.2)."""
 EVERYBODY = -1
 PROTOCOLS = {"tcp": 6, "udp": 17, "batman": 17, "babel": 17, "icmp": 1, "dsr": 48}
 TYPES = {"udp": "cbr", "dsr": "DSR", "arp": "ARP", "icmp": "icmp", "other": "other"}
-"""What ns-2 calls a packet of a protocol; what is not here is a "message"."""
+"""ns-2's names for packets of a protocol; others are a "message"."""
 CONTROL = {"rts": "RTS", "cts": "CTS", "ack": "ACK", "beacon": "BCN"}
 OF_ROUTING = {
     "ttl": "TTL",
@@ -58,7 +58,7 @@ OF_RADIO = {
     "off": ("MAC", "SLP"),
     "refused": ("MAC", "STA"),
 }
-"""Level and reason where a radio gave a frame up."""
+"""Level and reason of a frame that a radio gave up."""
 OF_FATE = {
     "collided": "COL",
     "capture-lost": "COL",
@@ -70,7 +70,7 @@ OF_FATE = {
 }
 """Why a frame did not reach its receiver."""
 SEND, BEGIN, END, DROP, RECEIVE = range(5)
-"""Order of what happens at one time."""
+"""Order of events at the same time."""
 SENT = ("sent_s", "flow", "seq", "bytes", "packet_id", "uid")
 RECEIVED = ("received_s", "flow", "seq", "bytes", "packet_id", "uid")
 FRAME = (
@@ -81,7 +81,7 @@ FRAME = (
 
 
 class Frame(NamedTuple):
-    """A row of the table `frames`, as far as it goes into lines."""
+    """The columns of table `frames` that lines need."""
 
     t_s: float
     until_s: float
@@ -105,7 +105,7 @@ class Frame(NamedTuple):
 
 @dataclass
 class Packet:
-    """A packet on its way."""
+    """A packet under way."""
 
     uid: int
     kind: str
@@ -114,23 +114,23 @@ class Packet:
     source_port: int
     destination_port: int
     number: str
-    """What ns-2 has behind the IP header: sequence numbers."""
+    """ns-2's fields behind the IP header: sequence numbers."""
     flow: str | None
     hops: int = 0
     ttl: int = DEFAULT_TTL
     link: tuple[int, int] | None = None
-    """Receiver and sender of the last frame that it came in."""
+    """Receiver and sender of the last frame that carried it."""
     is_followed: bool = False
-    """It is in the table `packets`."""
+    """Whether it is in the table `packets`."""
 
 
 def lines(
     results: Results, flow: str | None = None, mac: bool = False
 ) -> Iterator[tuple[float, str]]:
-    """(time in s, line) in order of time; where ``flow`` is named, its packets and acknowledgements
-    only; with ``mac`` every try of every frame too.
+    """Yield (time in s, line) in order of time. With ``flow``, only its packets and
+    acknowledgements. With ``mac``, also every try of every frame.
 
-    Raises `ResultsError` where the run kept neither packets nor frames, or has no such flow.
+    Raises `ResultsError` if the run kept neither packets nor frames, or has no such flow.
     """
     return _Trace(results, flow, mac).lines()
 
@@ -171,12 +171,12 @@ class _Trace:
         self.next_uid = len(table)
         self.known: dict[tuple[Any, ...], Packet] = {}
         self.in_service: dict[str, Packet | None] = {}
-        """By sender, what its last frame carries."""
+        """Contents of each sender's last frame."""
         self.has_arrived: dict[str, bool] = {}
-        """By sender, whether a try of that frame has reached its receiver."""
+        """For each sender, whether a try of that frame has reached its receiver."""
 
     def _first_numbers(self) -> dict[str, int]:
-        """TCP's first sequence number of each flow: that of its first packet."""
+        """Return TCP's first sequence number of each flow: the number of its first packet."""
         first: dict[str, int] = {}
         for batch in self.packets.select(["flow", "seq"]).to_batches(BATCH):
             names, numbers = (column.to_pylist() for column in batch.columns)
@@ -276,7 +276,7 @@ class _Trace:
     def _ends(self, row: tuple[Any, ...]) -> Iterator[str]:
         frame = Frame(*row[1:])
         if frame.dst is None or frame.dst == "*":
-            return  # who received a broadcast, no table says
+            return  # no table says who received a broadcast
         node = self.nodes[frame.dst]
         if frame.kind in CONTROL:
             if self.mac and self.flow is None:
@@ -319,10 +319,10 @@ class _Trace:
         return f"{op} {t_s:.9f} _{node}_ MAC {why:>4} 0 {kind} {size} [0 {to:x} {sender:x} 0] "
 
     def _carried(self, frame: Frame) -> Packet | None:
-        """The packet in a frame; None where it is no packet."""
+        """Return the packet in a frame, or None if the frame carries none."""
         if frame.protocol is None:
             return None
-        # IPv6 has no identification, by which the same packet is known at the next hop.
+        # IPv6 has no identification, which would identify the packet at the next hop.
         if frame.packet_src is None or ":" in frame.packet_src:
             return self._new(frame, self.nodes[frame.src], EVERYBODY)
         protocol = PROTOCOLS.get(frame.protocol, 0)
@@ -337,8 +337,8 @@ class _Trace:
         return packet
 
     def _is_another(self, packet: Packet, frame: Frame) -> bool:
-        """Whether a frame that leaves its source has the identification of an earlier packet. One
-        that DSR sends again has its numbers too."""
+        """Return whether a frame that leaves its source is another packet with an earlier packet's
+        identification. A packet that DSR sends again also has the same numbers."""
         if packet.is_followed or packet.source != self.nodes[frame.src]:
             return False
         return not packet.number or packet.number != self._numbers(frame)
@@ -353,8 +353,8 @@ class _Trace:
         return Packet(uid, kind, source, destination, *ports, self._numbers(frame), name)
 
     def _numbers(self, frame: Frame) -> str:
-        """As ns-2 writes them behind a packet of the kind: an acknowledgement's number is what it
-        acknowledges; DSR's options are not in the table."""
+        """Return the numbers that ns-2 writes behind a packet of this kind. For an acknowledgement
+        it is the acknowledged number. DSR's options are not in the table."""
         if frame.protocol == "dsr":
             return "0 [0 0] [0 0 0 0->0] [0 0 0 0->0]"
         if frame.protocol == "udp":
@@ -386,7 +386,7 @@ class _Trace:
             yield _line(At("D", t_s, node, level, size, why), packet)
 
     def _told(self, told: dict[str, str], node: int) -> Packet:
-        """The packet that the detail of a drop at ``node`` describes."""
+        """Return the packet that the detail of a drop at ``node`` describes."""
         if "src" not in told:
             uid, self.next_uid = self.next_uid, self.next_uid + 1
             kind = TYPES.get(told.get("kind", "other"), "message")
@@ -411,7 +411,8 @@ class _Trace:
         return packet
 
     def _remember(self, packet: Packet, key: tuple[Any, ...]) -> None:
-        """With its ports, and without for who does not tell them."""
+        """Remember a packet with its ports, and without them for records that do not state
+        ports."""
         self.known[key] = packet
         if packet.source_port or packet.destination_port:
             self.known[*key, packet.source_port, packet.destination_port] = packet
@@ -421,7 +422,8 @@ class _Trace:
 
 
 class At(NamedTuple):
-    """What happened to a packet, when, at which node and level; its size there, why it went."""
+    """An event of a packet: kind, time, node, level, the packet's size there, and the reason of a
+    drop."""
 
     op: str
     t_s: float
@@ -434,8 +436,8 @@ class At(NamedTuple):
 def _line(
     at: At, packet: Packet, link: tuple[int, int] | None = None, next_hop: int | None = None
 ) -> str:
-    """``link`` is receiver and sender of the frame, where that is not what the packet came in, and
-    ``next_hop`` who is to have the packet, where it is not who has it."""
+    """``link`` is receiver and sender of the frame, if these differ from the packet's last frame.
+    ``next_hop`` is the node that will get the packet, if that is not its present node."""
     head = f"{at.op} {at.t_s:.9f} _{at.node}_ {at.level} {at.why:>4} {packet.uid} {packet.kind}"
     head += f" {at.size}"
     to, sender = link or packet.link or (0, 0)
@@ -456,7 +458,7 @@ def _line(
 def _rows(
     what: int, table: pa.Table, names: tuple[str, ...]
 ) -> Iterator[tuple[float, int, tuple[Any, ...]]]:
-    """(time, what, row) of a table in order of its first column, a batch at a time."""
+    """Yield (time, what, row) of a table in order of its first column, a batch at a time."""
     for batch in table.select(list(dict.fromkeys(names))).to_batches(BATCH):
         columns = dict(zip(batch.schema.names, (c.to_pylist() for c in batch.columns), strict=True))
         for row in zip(*(columns[name] for name in names), strict=True):

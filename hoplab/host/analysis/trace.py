@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The events of one flow in order, as ns-2's traces and the studies' tables have them.
+"""The events of one flow in order, in the form of ns-2's traces and the studies' tables.
 
-``s`` a segment leaves its source, ``r`` it reaches its destination, ``D`` it is dropped on the way,
-with the station and the reason; between them what ELFN does. ``s`` and ``r`` need
-``measure.packets``; the rest every run has.
+``s``: a segment leaves its source. ``r``: it reaches its destination. ``D``: it is dropped on the
+way, with the station and the reason. Acts of ELFN stand between them. ``s`` and ``r`` need
+``measure.packets``; every run has the rest.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from hoplab.model.scenario.model import Scenario
 from hoplab.model.scenario.plan import Conversation, plan
 
 ORDER = {"D": 0, "standby": 1, "resume": 2, "probe": 3, "r": 4, "s": 5}
-"""Of events at the same time: what came of something stands behind it."""
+"""Order of events at the same time: a consequence comes after its cause."""
 SEQUENCES = 1 << 32
 
 
 @dataclass(frozen=True)
 class Line:
-    """One event; ``sequence`` counts bytes from the flow's first, None where that is not known."""
+    """One event. ``sequence`` counts bytes from the flow's first, and is None if unknown."""
 
     t_s: float
     kind: str
@@ -41,7 +41,7 @@ HEAD = f"{'t_s':>12}  {'event':8} {'node':6} {'seq':>10}  why"
 
 
 def trace(results: Results, name: str | None = None) -> list[Line]:
-    """Every event of flow ``name``, the first TCP flow's where none is named."""
+    """Return every event of flow ``name``, by default of the first TCP flow."""
     flow = _conversation(results, name)
     packets = [row for row in results.rows("packets") if row["flow"] == flow.name]
     events = results.rows("events")
@@ -83,7 +83,7 @@ def _packets(flow: Conversation, rows: list[dict[str, Any]], first: int | None) 
 
 
 def fields(detail: str) -> dict[str, str]:
-    """The ``key=value`` words of an event's detail."""
+    """Return the ``key=value`` words of an event's detail."""
     return dict(word.split("=", 1) for word in detail.split() if "=" in word)
 
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a run happens: a User-Mode Linux guest or this host."""
+"""The machine of a run: a User-Mode Linux guest or this host."""

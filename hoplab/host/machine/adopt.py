@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``python -m hoplab.host.machine.adopt FOLDER``: the kernel of the machine that `HOPLAB_MACHINE`
-names, as if it had been compiled into FOLDER; status 1 where that kernel is made from other
-sources."""
+"""``python -m hoplab.host.machine.adopt FOLDER``: copy the kernel of the machine that
+`HOPLAB_MACHINE` names into FOLDER, as if it had been compiled there. Exits with status 1 if that
+kernel has other sources."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hoplab.model.errors import HoplabError
 
 
 def adopt(target: Path) -> bool:
-    """Copy kernel and modules to ``target``, whose name says what they have to be made from."""
+    """Copy kernel and modules to ``target``. Its name says from which inputs they must be made."""
     source = Path(os.environ[VARIABLE])
     machine = sealed.load(source) if (source / DESCRIPTION).is_file() else pack.unpack(source)
     if machine.description["inputs"]["kernel"] != target.name:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make a machine of a checkout's parts: base, daemons and modules, and the lab's own code.
+"""Assemble a machine from a checkout's parts: base, daemons and modules, and the lab's code.
 
-``python -m hoplab.host.machine.assemble base`` makes the base from the lock, where it is missing,
-and ``ready`` asks whether it is there; without either, the machine is put together. `current` does
-that at a run too, so that changed code runs.
+``python -m hoplab.host.machine.assemble base`` makes the base from the lock, if it is missing.
+``ready`` asks whether the base exists. Without either word, the machine is assembled. `current`
+also does that for a run, so that changed code takes effect.
 """
 
 from __future__ import annotations
@@ -37,32 +37,34 @@ LOCK = LOCKS / "machine.lock"
 ADDED_LOCK = LOCKS / "access-points.lock"
 INIT = HERE / "sealed-init"
 RECIPE = ("addition.py", "archive.py", "cpio.py", "root.py", "sealed-init")
-"""What the base depends on beside its locks."""
+"""Inputs of the base beside its locks."""
 DAEMONS = ("hoplab-medium", "hoplab-dsr", "hoplab-split", "libhoplab_waiting_select.so")
 ENGINE = "hoplab-engine.o"
-"""The medium's engine, which the kernel's build finds two folders above its own."""
+"""The medium's engine. The kernel's build expects it two folders above its own."""
 ENGINE_LAYOUT = KERNEL_BUILD.with_name("engine.lds")
 LINKED = ("base", "wire", "records", "document", "medium-core", "channel", "medium-kernel")
 """Crates that are linked into the kernel."""
 KEPT = 8
-"""Machines of changed code that stay in the cache, 60 MB each."""
+"""Machines of changed code that stay in the cache, each of 60 MB."""
 KEPT_BASES = 3
-"""Bases that stay, 100 MB each; another is made again from the cached packages within seconds."""
+"""Bases that stay, each of 100 MB. Another base is made again from the cached packages within
+seconds."""
 
 
 def lock(committed: Path) -> Path:
-    """What the base is made of: the committed lock, or the one that stands in for it."""
+    """Return the lock that the base is made from: the committed lock, or its replacement."""
     instead = _instead(committed)
     return instead if instead.exists() else committed
 
 
 def _instead(committed: Path) -> Path:
-    """Where a lock of the archive's newest stands in for the committed one as it is now."""
+    """Return the path of the lock of the newest packages that replaces the committed one as it is
+    now."""
     return PROJECT / "build" / f"{committed.stem}-{_digest([committed])}.lock"
 
 
 def base_key() -> str:
-    """Name of the base that belongs to this checkout's locks and recipe."""
+    """Return the name of the base for this checkout's locks and recipe."""
     return _digest([lock(LOCK), lock(ADDED_LOCK), *(HERE / name for name in RECIPE)])
 
 
@@ -76,12 +78,13 @@ def _digest(paths: Iterable[Path]) -> str:
 
 
 def base_folder() -> Path:
-    """The base's archive, list of packages and licences: in the cache, where checkouts share it."""
+    """Return the folder of the base's archive, list of packages and licences. It is in the cache,
+    which checkouts share."""
     return store.cache() / "bases" / base_key()
 
 
 def make_base() -> Path:
-    """The base, built if it is not there."""
+    """Return the base, which is built if it is missing."""
     target = base_folder()
     if (target / "base.cpio").exists():
         with contextlib.suppress(OSError):
@@ -117,7 +120,7 @@ def make_base() -> Path:
 
 
 def _prune_bases(bases: Path) -> None:
-    """Forget the bases of recipes and locks that no checkout has used lately."""
+    """Remove the bases of recipes and locks that no checkout has used lately."""
     found = [path for path in bases.glob("*") if not path.name.startswith("new-")]
     found.sort(key=lambda path: path.stat().st_mtime_ns, reverse=True)
     for path in found[KEPT_BASES:]:
@@ -125,8 +128,8 @@ def _prune_bases(bases: Path) -> None:
 
 
 def _fetch(committed: Path) -> dict[Package, Path]:
-    """The lock's packages. A lock that the archive has left behind makes no checkout useless: the
-    newest make another machine, which says so by its hash."""
+    """Return the lock's packages. If the archive has dropped them, the newest packages make another
+    machine, whose hash says so. An outdated lock thus leaves the checkout usable."""
     cache = store.cache() / "packages"
     try:
         return archive.fetch(lock(committed), cache)
@@ -143,7 +146,7 @@ def _fetch(committed: Path) -> dict[Package, Path]:
 
 
 def lab_files() -> list[Path]:
-    """What a guest contains of this package: its layers that run there, and nothing else."""
+    """Return the package's files for a guest: its layers that run there, and nothing else."""
     return sorted(
         path
         for layer in IN_GUEST
@@ -153,7 +156,7 @@ def lab_files() -> list[Path]:
 
 
 def current() -> Machine:
-    """The machine of this checkout as it is now."""
+    """Return the machine of this checkout as it is now."""
     parts = [*lab_files(), *sorted(HERE.glob("*.py")), *_kernel_sources()]
     key = hashlib.sha256(_digest(parts).encode())
     built = [make_base() / "base.cpio", kernel.path(), *kernel.modules()]
@@ -176,13 +179,13 @@ def current() -> Machine:
     partial = known.with_suffix(f".{os.getpid()}-{threading.get_native_id()}")
     partial.write_text(machine.id, encoding="ascii")
     partial.replace(known)
-    with contextlib.suppress(OSError):  # two at once forget the same
+    with contextlib.suppress(OSError):  # two threads at once may remove the same machine
         _prune(known.parent)
     return machine
 
 
 def keep(identity: str) -> None:
-    """A machine in use is not forgotten, however many are made meanwhile of changed code."""
+    """Mark a machine as used, so that it stays however many machines changed code makes."""
     for note in (store.cache() / "assembled").glob("*"):
         with contextlib.suppress(OSError):
             if note.read_text(encoding="ascii") == identity:
@@ -190,7 +193,7 @@ def keep(identity: str) -> None:
 
 
 def _prune(assembled: Path) -> None:
-    """Forget what this checkout and others were long ago: every change of the code is a machine."""
+    """Remove old machines of this and other checkouts: every change of the code makes one."""
     notes = sorted(assembled.glob("*"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
     kept: set[str] = set()
     for note in notes:
@@ -220,7 +223,7 @@ def _assemble() -> Machine:
         _copy(kernel.folder() / "config", folder / "kernel" / "config")
         for path in _kernel_sources():
             _copy(path, folder / "kernel" / "source" / path.relative_to(PROJECT / "kernel-modules"))
-        # Its licence asks for the source of all that is linked, and how it is.
+        # Its licence requires the source of all that is linked, and how it is linked.
         for path in _engine_sources():
             _copy(path, folder / "kernel" / "engine" / path.relative_to(PROJECT / "daemons"))
         _copy(BINARIES / ENGINE, folder / "kernel" / "build" / "bin" / ENGINE)
@@ -234,14 +237,14 @@ def _assemble() -> Machine:
 
 
 def _kernel_sources() -> list[Path]:
-    """What the kernel and its modules are made of beside the kernel's own source."""
+    """Return the inputs of the kernel and its modules beside the kernel's own source."""
     folder = PROJECT / "kernel-modules"
     modules = sorted([*folder.glob("*/*.[ch]"), *folder.glob("*/Kbuild")])
     return [KERNEL_BUILD, ENGINE_LAYOUT, *sorted(KERNEL_BUILD.parent.glob("*/*")), *modules]
 
 
 def _engine_sources() -> list[Path]:
-    """What the medium in the kernel is made of beside crates of others."""
+    """Return the inputs of the medium in the kernel beside crates of others."""
     daemons = PROJECT / "daemons"
     crates = [path for name in LINKED for path in sorted((daemons / name).rglob("*"))]
     sources = [path for path in crates if path.suffix in (".rs", ".toml")]
@@ -308,7 +311,7 @@ def _describe(folder: Path, layers: list[tuple[str, bytes]], base: Path) -> dict
 
 
 def _crates() -> list[dict[str, str]]:
-    """What the daemons are built with."""
+    """Return the crates of the daemons."""
     lock = tomllib.loads((PROJECT / "daemons" / "Cargo.lock").read_text(encoding="utf-8"))
     return [
         {"kind": "crate", "name": p["name"], "version": p["version"], "sha256": p["checksum"]}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A guest's virtual time and who computes in it, read from outside in its kernel's memory."""
+"""A guest's virtual time and its running program, read from outside in its kernel's memory."""
 
 from __future__ import annotations
 
@@ -9,23 +9,25 @@ from functools import cache
 from pathlib import Path
 
 START_NS = 1_700_000_000_000_000_000
-"""Date of every virtual guest's boot, 2023-11-14: results must not tell when they were made."""
+"""Date of every virtual guest's boot, 2023-11-14: results must not depend on when they were
+made."""
 NS_PER_S = 1e9
 PLAUSIBLE_S = 1e9
 NOW, RUNNING, FIRST_TASK = b"time_travel_time", b"cpu_tasks", b"init_task"
 """The symbols that `kernel-modules/guest/build` keeps."""
 SYMBOL_TABLE = 2
 FIRST_NAME = b"swapper\0"
-"""What the kernel's first task is called in its ``struct task_struct``."""
+"""Name of the kernel's first task in its ``struct task_struct``."""
 TASK_BYTES = 16384
-"""More than such a structure has."""
+"""More bytes than such a structure has."""
 NAME_BYTES = 16
 
 
 def virtual_s(leader: int, binary: Path) -> float | None:
-    """Virtual seconds since the boot of the guest that runs ``binary`` as process ``leader``.
+    """Return virtual seconds since the boot of the guest that runs ``binary`` as process
+    ``leader``.
 
-    None where the host or the kernel does not tell.
+    None if the host or the kernel does not show them.
     """
     try:
         (now_ns,) = struct.unpack("=Q", _read(leader, _address(binary, NOW), 8))
@@ -35,13 +37,14 @@ def virtual_s(leader: int, binary: Path) -> float | None:
 
 
 def running(leader: int, binary: Path) -> str | None:
-    """The program that has the guest's processor, by the first 15 letters of its name.
+    """Return the program that has the guest's processor, by the first 15 letters of its name.
 
-    None where nobody has it, or where the host or the kernel does not tell.
+    None if no program has it, or if the host or the kernel does not show it.
     """
     try:
         first = _address(binary, FIRST_TASK)
-        # Where a task's name stands depends on the kernel's options; the first one's is known.
+        # The place of a task's name depends on the kernel's options, but the first task's name is
+        # known.
         at = _read(leader, first, TASK_BYTES).find(FIRST_NAME)
         (task,) = struct.unpack("=Q", _read(leader, _address(binary, RUNNING), 8))
         if at < 0 or task == first:
@@ -61,7 +64,7 @@ def _read(leader: int, place: int, size: int) -> bytes:
 
 
 def _address(binary: Path, symbol: bytes) -> int:
-    """Raises OSError where the kernel does not tell."""
+    """Return the address of a symbol. Raises OSError if the kernel does not have it."""
     place = symbols(binary).get(symbol)
     if place is None:
         raise OSError(0, f"{binary}: has no symbol {symbol.decode()}")
@@ -70,7 +73,7 @@ def _address(binary: Path, symbol: bytes) -> int:
 
 @cache
 def symbols(binary: Path) -> dict[bytes, int]:
-    """Where the kernel keeps what it is asked for, by its table of symbols (ELF-64)."""
+    """Return the addresses of the kernel's variables from its symbol table (ELF-64)."""
     found: dict[bytes, int] = {}
     try:
         with binary.open("rb") as file:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that packages of a scenario depend on, each by its SHA-256: `hoplab lock`."""
+"""All dependencies of a scenario's packages, each with its SHA-256: `hoplab lock`."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ SCRIPTS_ALONE = (
     *("dpkg", "perl-base", "debconf", "adduser", "init-system-helpers", "passwd", "tar", "login"),
     *("libdebconfclient0", "lsb-base", "sysvinit-utils", "mount", "util-linux", "procps"),
 )
-"""What packages depend on for their own scripts, which do not run."""
+"""Dependencies of packages for their own scripts, which do not run."""
 OF_THE_ROOT = (
     *("libc6", "libc-bin", "libgcc-s1", "gcc-12-base", "base-files", "zlib1g"),
     *("python3", "python3-minimal", "libpython3-stdlib", f"python{archive.PYTHON}"),
     *(f"python{archive.PYTHON}-minimal", f"libpython{archive.PYTHON}-minimal"),
     f"libpython{archive.PYTHON}-stdlib",
 )
-"""What every root has in its own way."""
+"""Packages that every root has in its own form."""
 TO_INSTALL = re.compile(r"^Inst (\S+) (?:\[\S+\] )?\((\S+) ", re.MULTILINE)
 WHEEL = re.compile(r"([A-Za-z0-9._]+)-([A-Za-z0-9.+!_]+?)-.*\.whl")
 
 
 def lock(additions: Additions) -> str:
-    """The text of the lock of all that ``additions`` name, of the archives as they are now.
+    """Return the lock of all that ``additions`` name, from the archives as they are now.
 
-    Raises `MissingTool` for a package that there is not, and where no archive can be reached.
+    Raises `MissingTool` for an unknown package, and if no archive can be reached.
     """
     date = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     packages = _debs(additions.packages) + _wheels(additions.python)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What two machines differ in."""
+"""The differences between two machines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hoplab.host.machine.sealed import KERNEL, ROOT, SHORT, Machine
 
 
 class Change(NamedTuple):
-    """A package's version or a part's hash in two machines, "none" where it is not there."""
+    """A package's version or a part's hash in two machines; "none" if it is missing."""
 
     name: str
     first: str
@@ -22,7 +22,7 @@ class Change(NamedTuple):
 
 
 def parts(machine: Machine) -> dict[str, str]:
-    """The hashes of the kernel and of each layer of the root."""
+    """Return the hashes of the kernel and of each layer of the root."""
     found = {"kernel": str(machine.files[KERNEL]["sha256"])}
     for layer in machine.description["layers"]:
         found[str(layer["name"])] = str(layer["sha256"])
@@ -30,7 +30,7 @@ def parts(machine: Machine) -> dict[str, str]:
 
 
 def of_packages(one: Iterable[str], other: Iterable[str]) -> Iterator[Change]:
-    """Each package that only one list has, or that they have in other versions."""
+    """Yield each package that only one list has, or that has two versions."""
     first, second = (dict(_split(line) for line in lines) for lines in (one, other))
     for name in sorted(first.keys() | second.keys()):
         then, now = first.get(name), second.get(name)
@@ -44,7 +44,7 @@ def _split(line: str) -> tuple[str, str]:
 
 
 def of_parts(one: Mapping[str, str], other: Mapping[str, str]) -> Iterator[Change]:
-    """Each part with other bytes."""
+    """Yield each part whose bytes differ."""
     for name in sorted(one.keys() | other.keys()):
         then, now = one.get(name, "none"), other.get(name, "none")
         if then != now:
@@ -52,7 +52,7 @@ def of_parts(one: Mapping[str, str], other: Mapping[str, str]) -> Iterator[Chang
 
 
 def of_machines(one: Machine, other: Machine) -> Iterator[str]:
-    """A line for each difference, down to the files of the roots."""
+    """Yield a line for each difference, down to the files of the roots."""
     yield from map(str, of_packages(one.packages(), other.packages()))
     yield from map(str, of_parts(parts(one), parts(other)))
     first, second = (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A guest's kernel is started by the launcher, which confines it: what that says and is given."""
+"""The launcher starts a guest's kernel and confines it. Here are its answers and its arguments."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ LAUNCHER = Path(__file__).with_name("launcher")
 
 
 def confinement() -> str:
-    """What keeps a guest from writing elsewhere on this host: see
+    """Return the mode that keeps a guest from writing elsewhere on this host: see
     `hoplab.host.machine.launcher`."""
     return str(_facts()["confinement"])
 
 
 def environment() -> dict[str, str]:
-    """What every guest's kernel is started with, and nothing else."""
+    """Return the whole environment of every guest's kernel."""
     return dict(_facts()["environment"])
 
 
@@ -35,9 +35,9 @@ def launched(
     readable: Sequence[str] | None = None,
     line: int | None = None,
 ) -> list[str]:
-    """The command line that starts ``command`` on a core, able to write to ``writable`` alone, and
-    to read beside that ``readable`` alone where it is given. The descriptor ``line``, which the
-    launcher inherits, becomes its line to the host."""
+    """Return the command line that starts ``command`` on a core. The command can write only to
+    ``writable``. If ``readable`` is given, it can read only that beside it. The launcher inherits
+    the descriptor ``line``, which becomes its line to the host."""
     wanted = {
         "parent": os.getpid(),
         "core": core,

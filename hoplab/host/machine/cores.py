@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One processor core for each guest: the idlest, and another when somebody sits on it.
+"""One processor core for each guest: the idlest, and another core if other programs load it.
 
-A guest's processes hand over to each other at every system call, which costs a third on one core
-of what it costs across two; two guests on one core share it. Locks keep one user's guests apart;
-of other users' and other containers' guests only their load can be seen.
+A guest's processes hand over to each other at every system call. On one core that costs a third of
+its cost across two. Two guests on one core share it. Locks keep one user's guests apart. Guests of
+other users and containers are visible only by their load.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from hoplab.host.machine import private
 
 SAMPLE_S = 0.05
 IDLE_ENOUGH = 0.5
-"""A core that is busy for less than this share is worth moving to."""
+"""Busy share of a core below which a guest may move to it."""
 CROWDED = 0.25
 """Share of the time that a guest may wait for its core before it looks for another."""
 
 
 class Core:
-    """The core that a guest runs on, with the lock that says so to this user's other guests."""
+    """A guest's core, with the lock that reserves it among this user's guests."""
 
     def __init__(self) -> None:
         self._allowed = sorted(os.sched_getaffinity(0))
@@ -35,7 +35,7 @@ class Core:
         self.number = self._choose()
 
     def close(self) -> None:
-        """Leave the core to others."""
+        """Release the core for others."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
@@ -45,7 +45,7 @@ class Core:
             return self._allowed[0]
         time.sleep(SAMPLE_S)
         busy = self._load.since_last()
-        random.shuffle(self._allowed)  # equals shall not all choose the first
+        random.shuffle(self._allowed)  # equal cores must not all lead to the first
         ranked = sorted(self._allowed, key=lambda core: round(4 * busy.get(core, 0.0)))
         for core in ranked:
             self._lock = self._try(core)
@@ -59,14 +59,14 @@ class Core:
         return None
 
     def reconsider(self, waited: float, processes: Iterable[int]) -> None:
-        """Move the guest's processes if they ``waited`` too large a share of the time since the
-        last call, and another core idled."""
+        """Move the guest's processes to an idle core if they ``waited`` too large a share of the
+        time since the last call."""
         busy = self._load.since_last()
         others = [core for core in self._allowed if core != self.number]
         if waited < CROWDED or not others:
             return
         idlest = min(others, key=lambda core: busy.get(core, 1.0))
-        # Two guests on one core notice at the same time, and one of them shall stay.
+        # Two guests on one core notice at the same time, and one of them must stay.
         if busy.get(idlest, 1.0) > IDLE_ENOUGH or random.random() < 0.5:
             return
         lock = self._try(idlest)
@@ -81,13 +81,13 @@ class Core:
 
 
 class Load:
-    """How busy every core of the machine is, whoever uses it."""
+    """The load of every core of the machine, from all users."""
 
     def __init__(self) -> None:
         self._last = self._read()
 
     def since_last(self) -> dict[int, float]:
-        """Busy share by core since the last call; no entry for one of which nothing is known."""
+        """Return the busy share by core since the last call, without entries for unknown cores."""
         before, self._last = self._last, self._read()
         shares = {}
         for core, (busy, total) in self._last.items():

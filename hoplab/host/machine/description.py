@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a ``machine.json`` may say. It may be a stranger's, so nothing is read before it fits."""
+"""The allowed contents of a ``machine.json``. It may come from a stranger, so it is validated
+before use."""
 
 from __future__ import annotations
 
@@ -24,13 +25,13 @@ DESCRIPTION = "machine.json"
 KERNEL = "linux"
 ROOT = "root.cpio"
 NAME = re.compile(r"(?!\.)[A-Za-z0-9._+-]+(/(?!\.)[A-Za-z0-9._+-]+)*")
-"""Files of a machine: no way out of its folder."""
+"""Names of a machine's files, which never lead out of its folder."""
 LONGEST_NAME = 255
 LARGEST_BYTES = 1 << 30
 MOST_FILES = 10_000
 
 Word = Annotated[str, StringConstraints(pattern=r"^[!-~]{1,200}$")]
-"""Printable and without spaces, so that a terminal shows it and a line can be split."""
+"""Printable and without spaces, so that a terminal can show it and a line can be split."""
 Size = Annotated[int, Field(ge=0, le=LARGEST_BYTES)]
 
 
@@ -58,7 +59,7 @@ class _Package(_Part):
 
 
 class _Description(_Part):
-    """The types of a ``machine.json``. Keys that it does not know belong to the identity too."""
+    """The types of a ``machine.json``. Unknown keys belong to the identity too."""
 
     hoplab: Word
     files: Annotated[dict[str, _File], Field(max_length=MOST_FILES)]
@@ -82,8 +83,8 @@ class _Description(_Part):
 
 
 def parse(text: bytes, source: object) -> dict[str, Any]:
-    """The description in ``text``; raises `MissingTool` unless this host can
-    run such a machine, `Damaged` where it is none."""
+    """Return the description in ``text``. Raises `MissingTool` unless this host can run such a
+    machine, and `Damaged` if it is no description."""
     try:
         found = json.loads(text)
         form, architecture = found["format"], found["architecture"]

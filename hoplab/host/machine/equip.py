@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A machine with packages that a scenario names: another machine, which has them in an archive.
+"""A machine with a scenario's packages: another machine, which has them in an archive.
 
-Its identity depends on every octet of them, so a run on it packs and verifies as any other does.
-They are in memory beside the root, and never in the place of a file of it: a run's own course does
-not depend on what its programs need.
+Its identity depends on every octet of them, so a run on it packs and verifies like any other. The
+packages are in memory beside the root, and never replace one of its files. A run's own course
+therefore does not depend on what its programs need.
 """
 
 from __future__ import annotations
@@ -29,24 +29,25 @@ from hoplab.model.errors import Damaged, MissingTool
 from hoplab.model.scenario.program import Additions
 
 NAME = "packages.cpio"
-"""Its file in such a machine's folder, and in a guest's."""
+"""Name of its file in such a machine's folder, and in a guest's."""
 UNPACK = f"(cd / && busybox cpio -idmu </run/host/{NAME} 2>/dev/null)"
 ADDED = "added"
-"""In a machine's description: SHA-256 of the lock that it has the packages of."""
+"""Key of a machine's description: SHA-256 of the lock of its packages."""
 SITE = f"usr/local/lib/python{archive.PYTHON}/dist-packages"
-"""Where the root's interpreter looks for a user's packages; the lab has a path of its own."""
+"""Folder in which the root's interpreter finds a user's packages; the lab has its own path."""
 WITHOUT = ("usr/share/man/", "usr/share/info/", "usr/share/locale/", "usr/share/lintian/")
 DOCUMENTS = "usr/share/doc/"
 LARGEST_BYTES = 512 << 20
 KEPT = 8
 FIRST_ID = 100
-"""Of the users that a scenario declares, in their order."""
+"""First user number for the users that a scenario declares, in their order."""
 
 
 def equipped(machine: Machine, additions: Additions) -> Machine:
-    """The machine with the packages that ``additions`` are locked to, made where it is not there.
+    """Return the machine with the packages to which ``additions`` are locked. It is made if it is
+    missing.
 
-    Raises `MissingTool` for packages that cannot be had, or have other octets than the lock's.
+    Raises `MissingTool` for packages that are not available, or have other octets than in the lock.
     """
     if not additions.locked:
         return machine
@@ -76,8 +77,8 @@ def equipped(machine: Machine, additions: Additions) -> Machine:
 
 
 def _prune(notes: Path) -> None:
-    """Forget those that no run has taken lately."""
-    with contextlib.suppress(OSError):  # two at once forget the same
+    """Remove those that no run has used lately."""
+    with contextlib.suppress(OSError):  # two processes at once may remove the same one
         found = sorted(notes.iterdir(), key=lambda path: path.stat().st_mtime_ns, reverse=True)
         for note in found[KEPT:]:
             shutil.rmtree(store.folder() / note.read_text(encoding="ascii"), ignore_errors=True)
@@ -136,7 +137,7 @@ def _fetched(locked: str) -> dict[Package, Path]:
 
 
 def _of_deb(package: Package, path: Path, licences: dict[str, bytes]) -> dict[str, Entry]:
-    """Its files, by their places in the root; none of its scripts is looked at."""
+    """Return a package's files, by their places in the root. Its scripts are ignored."""
     done = subprocess.run(["dpkg-deb", "--fsys-tarfile", str(path)], capture_output=True)
     if done.returncode != 0:
         raise MissingTool(f"{package.name}: cannot be unpacked: {done.stderr.decode().strip()}")
@@ -160,7 +161,8 @@ def _of_deb(package: Package, path: Path, licences: dict[str, bytes]) -> dict[st
 
 
 def _place(name: str) -> str:
-    """Below the root, whose old folders are links into /usr; empty for a way out of it."""
+    """Return a path below the root, whose old folders are links into /usr. Empty for a path out of
+    the root."""
     name = name.removeprefix("./").strip("/")
     parts = name.split("/")
     if ".." in parts or name == ".":
@@ -188,13 +190,14 @@ def _of_wheel(package: Package, path: Path, licences: dict[str, bytes]) -> dict[
 
 
 def memory_mb(machine: Machine) -> int:
-    """What a guest needs beside: the archive, whose files are in its memory."""
+    """Return the additional memory of a guest: the archive, whose files are in its memory."""
     size = int(machine.files[NAME]["size"]) if NAME in machine.files else 0
     return math.ceil(size / memory.MEGABYTE / memory.STEP_MB) * memory.STEP_MB
 
 
 def declared(additions: Additions) -> list[str]:
-    """Commands of a sealed guest's that make the users and folders that programs need there."""
+    """Return commands for a sealed guest that make the users and folders which programs need
+    there."""
     lines = []
     for number, user in enumerate(additions.users, FIRST_ID):
         lines.append(f"echo {user}:x:{number}:{number}::/:/bin/false >>/etc/passwd")

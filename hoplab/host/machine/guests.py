@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a guest boots: a sealed machine, or a kernel on this computer's files.
+"""The two roots that a guest can boot: a sealed machine, or this computer's files.
 
-The guest's kernel command line is constant but for the seed, because the kernel mixes it into
-its entropy; what differs between runs travels in a `job` file beside the guest's first process.
+The guest's kernel command line is constant but for the seed, because the kernel mixes it into its
+entropy. Values that differ between runs travel in a `job` file beside the guest's first process.
 """
 
 from __future__ import annotations
@@ -25,18 +25,19 @@ from hoplab.model.scenario.program import Additions
 INIT = Path(__file__).with_name("init")
 NOTHING = Additions()
 CPUINFO = "/proc/cpuinfo"
-"""Whose processor a guest has."""
+"""The host's file that describes a guest's processor."""
 MEMORY_MB = 2048
 MOST_RADIOS = 100
-"""That mac80211_hwsim makes when it is loaded."""
+"""The most radios that mac80211_hwsim makes when it is loaded."""
 HERE = "/proc/self/cwd"
-"""The guest's own folder, as its kernel names it. Paths of the host's are links there: commas and
-quotes in mount options would end them, and the guest sees the same names wherever they lead."""
+"""The guest's own folder, as its kernel names it. It holds links to the host's paths, because
+commas and quotes in these would end mount options. The guest also sees the same names wherever they
+lead."""
 
 
 @dataclass(frozen=True)
 class Boot:
-    """How a guest's kernel starts: its memory, its entropy, its clock, its hwsim radios."""
+    """The start of a guest's kernel: its memory, its entropy, its clock, its hwsim radios."""
 
     memory_mb: int = MEMORY_MB
     seed: int = 1
@@ -48,7 +49,7 @@ class Boot:
             raise ScenarioError(f"radios: {self.radios}; expected 0 to {MOST_RADIOS}")
 
     def options(self) -> list[str]:
-        """The kernel's arguments beside its root."""
+        """Return the kernel's arguments beside its root."""
         options = [
             f"mac80211_hwsim.radios={self.radios}",
             "con0=fd:0,fd:1",
@@ -65,7 +66,7 @@ class Boot:
 
 
 class Guest(ABC):
-    """A kernel, the root that it boots, and what of the host it may write to."""
+    """A kernel, the root that it boots, and the host's files that it may write."""
 
     @property
     @abstractmethod
@@ -79,33 +80,33 @@ class Guest(ABC):
 
     @abstractmethod
     def writable(self) -> list[str]:
-        """Folders of the host that the guest may write to, beside its own."""
+        """Return folders of the host that the guest may write to, beside its own."""
 
     def readable(self) -> list[str] | None:
-        """Files and folders of the host that the guest may read, beside those; None where it is
-        made to have all that its user has."""
+        """Return further files and folders of the host that the guest may read. None if it may read
+        all that its user can."""
         return None
 
     @abstractmethod
     def prepare(self, folder: Path, argv: Sequence[str], boot: Boot, terminal: str) -> None:
         """Fill the guest's own folder: its root, and its job, which is ``argv``. ``terminal`` is
-        the size of the one lent to it, as ``rows columns``, or empty."""
+        the size of the terminal lent to it, as ``rows columns``, or empty."""
 
     def command(self, boot: Boot) -> list[str]:
-        """The kernel and its arguments; it runs with `confined.environment`."""
+        """Return the kernel and its arguments. It runs with `confined.environment`."""
         return [str(self.kernel), f"mem={boot.memory_mb}M", *self.root, *boot.options()]
 
 
 @dataclass(frozen=True)
 class SealedGuest(Guest):
-    """Boots a sealed machine; of the host it has only ``out``, as /out."""
+    """Boots a sealed machine. Of the host it sees only ``out``, as /out."""
 
     machine: Machine
     out: Path | None = None
     access_points: bool = False
-    """Whether it gets the machine's addition for them."""
+    """Whether the guest gets the machine's addition for access points."""
     additions: Additions = NOTHING
-    """What programs find beside the machine's own."""
+    """Packages and files for programs beside the machine's own."""
 
     @property
     def kernel(self) -> Path:
@@ -119,12 +120,13 @@ class SealedGuest(Guest):
         return [] if self.out is None else [str(self.out.resolve())]
 
     def readable(self) -> list[str]:
-        """The machine, which may be a stranger's, as the programs of its run may be."""
+        """Return only the machine's files and `CPUINFO`. The machine, and the programs of its run,
+        may be a stranger's."""
         files = [self.kernel.absolute(), self.kernel.resolve(), self.machine.root.resolve()]
         return [*map(str, files), CPUINFO]
 
     def prepare(self, folder: Path, argv: Sequence[str], boot: Boot, terminal: str) -> None:
-        """A sealed guest's own init finds all that it is given below its kernel's current
+        """Fill the folder. A sealed guest's own init finds everything below its kernel's current
         folder."""
         (folder / "root.cpio").symlink_to(self.machine.root.resolve())
         (folder / "out").symlink_to((self.out or folder).resolve())
@@ -148,9 +150,9 @@ class SealedGuest(Guest):
 
 @dataclass(frozen=True)
 class OpenGuest(Guest):
-    """Has the host's files, the checkout as /hoplab; what it writes outside ``out`` (as /out), and
-    the current folder ``cwd`` if it ``keeps`` that, vanishes. ``folders`` are there although a
-    /tmp or /run of its own may hide them."""
+    """Sees the host's files, and the checkout as /hoplab. It keeps what it writes to ``out`` (as
+    /out), and to the current folder ``cwd`` if it ``keeps`` that. Other changes vanish. ``folders``
+    stay visible although the guest's own /tmp or /run may hide them."""
 
     out: Path | None = None
     cwd: str = "/"
@@ -170,7 +172,7 @@ class OpenGuest(Guest):
         return [*out, os.path.realpath(self.cwd)] if self.keeps else out
 
     def prepare(self, folder: Path, argv: Sequence[str], boot: Boot, terminal: str) -> None:
-        """The job's variables are those of `init`."""
+        """Write the job, whose variables are those of `init`."""
         shutil.copy(INIT, folder / "init")
         shown = {f"shown{i}": place.absolute() for i, place in enumerate(self.folders)}
         places = {"project": PROJECT, "cwd": Path(self.cwd), **shown}
@@ -184,7 +186,7 @@ class OpenGuest(Guest):
             "writable": "" if self.out is None else "1",
             "cwd": self.cwd,
             "writable_cwd": "1" if self.keeps else "",
-            # Seen by an ordinary user's namespace, root's programs are nobody's.
+            # In an ordinary user's namespace, root's programs belong to nobody.
             "nobody": "1" if confined.confinement() == "namespace" and os.getuid() != 0 else "",
             "shown": " ".join(shown),
             **{f"{name}_at": str(place) for name, place in shown.items()},
@@ -201,13 +203,13 @@ def _write(folder: Path, lines: Sequence[str], argv: Sequence[str]) -> None:
 
 
 def open_kernel() -> Path:
-    """The kernel of a guest that has the host's files, its modules beside it: the checkout's, or
-    an installed package's machine's. Raises `MissingTool` where there is none."""
+    """Return the kernel of a guest that has the host's files, with its modules beside it. It is the
+    checkout's, or that of an installed package's machine. Raises `MissingTool` if there is none."""
     return kernel.path() if IS_CHECKOUT else select.chosen().kernel
 
 
 def require() -> None:
-    """Raise `MissingTool` where this machine cannot run guests."""
+    """Raise `MissingTool` if this machine cannot run guests."""
     if os.uname().machine != "x86_64":
         raise MissingTool(f"guest kernel: needs an x86_64 machine, this is {os.uname().machine}")
     open_kernel()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run the lab on this kernel, in real time, and clear up after a lab that crashed."""
+"""Run the lab on this kernel, in real time, and clear up after a crashed lab."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ TERM_GRACE_S = 2.0
 def run_lab(
     out: Path, on_line: Callable[[str], None], environment: Mapping[str, str] = MappingProxyType({})
 ) -> int:
-    """Run the lab in ``out`` as a process of its own, with ``environment`` beside this process's;
-    returns its exit status.
+    """Run the lab in ``out`` as a separate process, with ``environment`` beside this process's.
+    Returns its exit status.
 
     Raises `MissingTool` without root.
     """
@@ -40,7 +40,8 @@ def run_lab(
         cwd=PROJECT,
         env={**os.environ, **environment},
         text=True,
-        # A Ctrl-C goes to this process, which tells the lab; both at once would end it half-way.
+        # A Ctrl-C goes to this process, which passes it to the lab. If both got it at once, the lab
+        # would end half-way.
         start_new_session=True,
     )
     try:
@@ -55,7 +56,7 @@ def run_lab(
 
 
 def lab_command(out: Path) -> list[str]:
-    """The lab on this kernel, with ``out`` for its records."""
+    """Return the command of the lab on this kernel, with ``out`` for its records."""
     return [sys.executable, "-I", "-m", "hoplab.guest.lab", str(out.resolve()), "--real-time"]
 
 
@@ -65,8 +66,8 @@ def shell(
     arguments: Sequence[str] = (),
     environment: Mapping[str, str] = MappingProxyType({}),
 ) -> int:
-    """`hoplab.guest.lab.prompt` on this kernel, with a socket for a session's ``line``; returns its
-    exit status."""
+    """Run `hoplab.guest.lab.prompt` on this kernel, with a socket for a session's ``line``. Returns
+    its exit status."""
     _require_root()
     command = [
         sys.executable,
@@ -90,7 +91,7 @@ def _require_root() -> None:
 
 
 def clean() -> list[str]:
-    """Remove what crashed runs left, and only that; returns a line for each thing removed."""
+    """Remove only what crashed runs left. Returns a line for each thing removed."""
     removed = []
     for path in sorted(NOTES.glob("*.json")) if NOTES.is_dir() else []:
         try:
@@ -99,13 +100,13 @@ def clean() -> list[str]:
             note = {"started": None, "namespaces": {}, "adopted": {}, "group": None}
         pid = int(path.stem)
         if note["started"] is not None and start_time(pid) == note["started"]:
-            continue  # that run is still going
+            continue  # that run is still in progress
         for process in _members(set(note["namespaces"].values()) - {None}, note["group"]):
             _end(process)
             removed.append(f"process {process}")
-        # What others made and have processes in keeps those.
+        # A namespace of others keeps the processes that they have in it.
         for name, number in (note["namespaces"] | note["adopted"]).items():
-            # A namespace of this name that someone made since has another inode.
+            # A namespace that was made later under this name has another inode.
             if inode(NETNS_DIRECTORY / name) == number:
                 netns.remove(name)
                 removed.append(f"namespace {name}")
@@ -120,7 +121,7 @@ def clean() -> list[str]:
 
 
 def _members(namespaces: set[int], group: str | None) -> Iterator[int]:
-    """Processes inside the namespaces or the control group."""
+    """Yield the processes inside the namespaces or the control group."""
     found = set()
     for path in Path("/proc").glob("[0-9]*/ns/net"):
         if inode(path) in namespaces:

@@ -13,7 +13,7 @@ from hoplab.model.resources import KERNEL_BUILD
 
 @cache
 def folder() -> Path:
-    """The cache folder that belongs to this checkout's kernel source, options and patches."""
+    """Return the cache folder for this checkout's kernel source, options and patches."""
     answer = subprocess.run(
         [str(KERNEL_BUILD), "--print-path"], capture_output=True, text=True, check=False
     )
@@ -23,7 +23,7 @@ def folder() -> Path:
 
 
 def path() -> Path:
-    """The guest kernel's executable; raises `MissingTool` where it is not built."""
+    """Return the guest kernel's executable. Raises `MissingTool` if it is not built."""
     kernel = folder() / "linux"
     if not kernel.exists():
         raise MissingTool(f"guest kernel: {kernel} is not there; build it with 'make setup'")
@@ -31,12 +31,12 @@ def path() -> Path:
 
 
 def modules() -> list[Path]:
-    """The TCP variants' modules, built for this kernel."""
+    """Return the TCP variants' modules, built for this kernel."""
     return sorted((folder() / "modules").glob("*.ko"))
 
 
 def packages() -> list[dict[str, str]]:
-    """The kernel's source and the compiler that it was built with."""
+    """Return the kernel's source and the compiler that built it."""
     lines = (folder() / "made-from").read_text(encoding="utf-8").splitlines()
     found = [line.split(" ", 3) for line in lines]
     return [{"kind": k, "name": n, "version": v, "sha256": h} for k, n, h, v in found]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A place for the file that is a guest's memory, found by trying.
+"""A place for the file that is a guest's memory, found by trials.
 
-The guest's kernel maps the file and runs from it, so mount options must allow that; where the
-file system is full, the guest dies of SIGBUS at its next page.
+The guest's kernel maps the file and runs from it, so mount options must allow that. On a full file
+system the guest dies of SIGBUS at its next page.
 """
 
 from __future__ import annotations
@@ -22,14 +22,16 @@ MEGABYTE = 1 << 20
 SMALLEST_MB = 320
 LARGEST_MB = 4096
 STEP_MB = 64
-"""Sizes are whole steps, so that small changes of a scenario leave its guest as it is."""
+"""Sizes are multiples of this, so that small changes of a scenario do not change its guest."""
 BASE_MB, STATION_MB, FLOW_MB, FLOW_MB_PER_S = 256, 16, 16, 0.004
 PROGRAM_MB = 64
-"""Measured: a root and a lab take 120 MB, a station 5 MB, and iperf3 3.3 kB a second and flow."""
+"""Measured values: a root and a lab take 120 MB, a station 5 MB, and iperf3 3.3 kB a second and
+flow."""
 
 
 def needed_mb(stations: int, flows: int, duration_s: float, programs: int = 0) -> int:
-    """What the guest of a scenario is given; by nothing else, as much in a kernel goes by it."""
+    """Return the memory of a scenario's guest. It must not depend on anything else, because much in
+    a kernel depends on it."""
     needed = BASE_MB + STATION_MB * stations + (FLOW_MB + FLOW_MB_PER_S * duration_s) * flows
     needed += PROGRAM_MB * programs
     return min(LARGEST_MB, max(SMALLEST_MB, math.ceil(needed / STEP_MB) * STEP_MB))
@@ -38,12 +40,12 @@ def needed_mb(stations: int, flows: int, duration_s: float, programs: int = 0) -
 def attach(folder: Path, size_mb: int) -> None:
     """Make a place for ``size_mb`` of memory and link it into the guest's folder.
 
-    Raises `MissingTool` where there is none.
+    Raises `MissingTool` if no place fits.
     """
     refusals = []
     for place in _candidates():
         try:
-            # Its own folder, so that the guest's right to write there is to nothing else.
+            # A separate folder, so that the guest can write there to nothing else.
             made = tempfile.mkdtemp(dir=place, prefix="hoplab-memory-")
         except OSError as error:
             refusals.append(f"{place}: {error.strerror}")
@@ -62,7 +64,8 @@ def attach(folder: Path, size_mb: int) -> None:
 
 
 def _candidates() -> Iterator[str]:
-    """Those in the host's memory first: on a disk the guest's pages would be written out."""
+    """Yield places, first those in the host's memory: a disk would get the guest's pages written
+    out."""
     seen = set()
     for place in (
         "/dev/shm",

@@ -2,9 +2,9 @@
 """Hold a guest's virtual time to a multiple of real time, for people who watch.
 
 A guest that is ahead is stopped (SIGSTOP to its kernel's process) until it is due. It cannot
-notice: its clock is virtual and goes on where it was, its programs run only when its kernel lets
-them, and nothing else on the host has a part in it. Its command line, its files and its calls are
-those of a run without pace, so the result is the same to the byte.
+notice. Its clock is virtual and continues where it was. Its programs run only when its kernel lets
+them, and nothing else on the host takes part. Command line, files and calls are those of a run
+without pace, so the result is equal to the byte.
 """
 
 from __future__ import annotations
@@ -20,18 +20,19 @@ from pathlib import Path
 from hoplab.host.machine import clock
 
 LOOK_S = 0.001
-"""Between two looks at the clock: a guest that does 20 virtual seconds a second is then at most
-some 20 ms ahead."""
+"""Seconds between two readings of the clock. A guest that does 20 virtual seconds a second is then
+at most some 20 ms ahead."""
 ASK_S = 0.02
-"""Between two questions for time 0, which is told a second and more before it comes."""
+"""Seconds between two queries of time 0. The guest announces time 0 a second or more before it
+comes."""
 LATE_S = 0.25
-"""A guest that is further behind than this is not driven to catch up."""
+"""A guest that is further behind than this need not catch up."""
 
 
 @dataclass(frozen=True)
 class Pace:
-    """From virtual time ``begin_s`` since boot, for ``duration_s``: ``factor`` virtual seconds a
-    second. ``begin_s`` is asked for until it tells."""
+    """A pace from virtual time ``begin_s`` since boot, for ``duration_s``: ``factor`` virtual
+    seconds a second. ``begin_s`` is called until it returns a time."""
 
     factor: float
     begin_s: Callable[[], float | None]
@@ -39,7 +40,7 @@ class Pace:
 
 
 class Pacer:
-    """Keeps a guest's process to a pace in a thread of its own until `close`."""
+    """Keeps a guest's process to a pace, in a separate thread, until `close`."""
 
     def __init__(
         self,
@@ -48,7 +49,7 @@ class Pacer:
         pace: Pace,
         on_hold: Callable[[bool], None],
     ) -> None:
-        """``on_hold`` is told when the guest is stopped and when it may go on."""
+        """``on_hold`` is called when the guest stops and when it may continue."""
         self._process = process
         self._binary = binary
         self._pace = pace
@@ -58,7 +59,7 @@ class Pacer:
         self._thread.start()
 
     def close(self) -> None:
-        """Let the guest go."""
+        """Let the guest continue."""
         self._ended.set()
         self._thread.join()
 

@@ -2,9 +2,9 @@
 """A machine as one file: a tar archive, compressed with Zstandard, the same bits from the same
 machine.
 
-What comes from elsewhere may be hostile: nothing of the archive is believed but what the machine's
-description says, which comes first. A name that it lacks, another size or hash, a link or a
-device ends the reading, and what was read so far goes.
+Foreign archives may be hostile. The machine's description comes first, and every member must match
+it. An unlisted name, another size or hash, a link or a device ends the reading. The members read so
+far are then deleted.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ LARGEST_IDENTITY_BYTES = 64
 LONGEST_NAME = 512
 MOST_MEMBERS = 100_000
 LARGEST_ARCHIVE_BYTES = 32 << 30
-"""Of all members together, by their headers."""
+"""Limit of all members together, by their headers."""
 CHUNK_BYTES = 1 << 20
 
 
 class _Frames(io.RawIOBase):
-    """Writes what it gets as Zstandard frames, which decoders join (RFC 8878 3)."""
+    """Writes its input as Zstandard frames, which decoders join (RFC 8878 3)."""
 
     def __init__(self, file: IO[bytes], level: int) -> None:
         self._file = file
@@ -62,7 +62,7 @@ class _Frames(io.RawIOBase):
 
 @contextmanager
 def writing(file: Path, level: int = LEVEL) -> Iterator[tarfile.TarFile]:
-    """A new archive, in its place complete or not at all."""
+    """Write a new archive, which appears in its place complete or not at all."""
     partial = file.with_name(f".{file.name}.partial")
     try:
         with partial.open("wb") as raw:
@@ -79,7 +79,7 @@ def writing(file: Path, level: int = LEVEL) -> Iterator[tarfile.TarFile]:
 
 
 def add(tar: tarfile.TarFile, name: str, content: bytes, executable: bool = False) -> None:
-    """One file, without owner and date."""
+    """Add one file, without owner and date."""
     member = tarfile.TarInfo(name)
     member.size = len(content)
     member.mode = 0o755 if executable else 0o644
@@ -87,7 +87,7 @@ def add(tar: tarfile.TarFile, name: str, content: bytes, executable: bool = Fals
 
 
 def pack(machine: Machine, file: Path, level: int = LEVEL) -> None:
-    """Write ``machine`` to ``file``; ``level`` is Zstandard's."""
+    """Write ``machine`` to ``file``. ``level`` is the level of Zstandard."""
     for name in machine.files:
         sealed.check_file(machine, name)
     with writing(file, level) as tar:
@@ -95,7 +95,8 @@ def pack(machine: Machine, file: Path, level: int = LEVEL) -> None:
 
 
 def add_machine(tar: tarfile.TarFile, machine: Machine, below: str = "") -> None:
-    """The machine's files; its hash first, so that a damaged description is no other machine."""
+    """Add the machine's files. Its hash comes first, so that a damaged description is not taken for
+    another machine."""
     add(tar, below + IDENTITY, machine.id.encode())
     add(tar, below + DESCRIPTION, (machine.folder / DESCRIPTION).read_bytes())
     for name in sorted(machine.files):
@@ -105,13 +106,14 @@ def add_machine(tar: tarfile.TarFile, machine: Machine, below: str = "") -> None
 
 @contextmanager
 def reading(file: Path) -> Iterator[Iterator[tuple[tarfile.TarInfo, IO[bytes]]]]:
-    """The regular files of an archive, one after the other.
+    """Yield the regular files of an archive, one after the other.
 
     Raises `Damaged` for an archive that is damaged or holds anything else.
     """
     try:
         with (
-            # Arrow's own file: through Python's, its threads would call back while Python ends.
+            # Arrow opens the file itself. With Python's file, its threads would call back while
+            # Python ends.
             pa.OSFile(str(file), "rb") as raw,
             pa.CompressedInputStream(raw, "zstd") as plain,
             tarfile.open(fileobj=plain, mode="r|", tarinfo=_Header) as tar,
@@ -125,10 +127,11 @@ def reading(file: Path) -> Iterator[Iterator[tuple[tarfile.TarInfo, IO[bytes]]]]
 
 
 class _Header(tarfile.TarInfo):
-    """Takes files and, before one, a name longer than a header holds, as `writing` writes them.
+    """Takes files, and before a file a name that is too long for a header, as `writing` writes
+    them.
 
-    Whatever else tar knows (pax, sparse files, names before names) is refused by its header
-    alone: tarfile would read it whole.
+    Everything else that tar has (pax, sparse files, names before names) is refused by its header:
+    tarfile would read it whole.
     """
 
     def _proc_member(self, tar: tarfile.TarFile) -> tarfile.TarInfo:
@@ -190,7 +193,7 @@ def read_machine(
 def _head(
     members: Iterator[tuple[tarfile.TarInfo, IO[bytes]]], name: str, limit: int, file: Path
 ) -> bytes:
-    """The content of the next member, which is called ``name``."""
+    """Return the content of the next member, which must be called ``name``."""
     member, content = next(members, (None, None))
     if member is None or content is None or member.name != name:
         raise Damaged(f"{file}: is no machine's pack, or damaged: {name} is not in its place")
@@ -201,8 +204,8 @@ def _head(
 
 @contextmanager
 def new_file(target: Path, variable: str = "HOPLAB_CACHE") -> Iterator[Callable[[bytes], None]]:
-    """Yields what writes to the new file. A full disk is not told as damage of what is read;
-    ``variable`` moves the folder."""
+    """Yield a function that writes to the new file. A full disk is not reported as damage of the
+    file that is read. ``variable`` names the setting that moves the folder."""
 
     def write(chunk: bytes) -> None:
         with store.writing_to(target.parent, variable):
@@ -219,7 +222,7 @@ def new_file(target: Path, variable: str = "HOPLAB_CACHE") -> Iterator[Callable[
 
 
 def _take(content: IO[bytes], target: Path, facts: dict[str, object], file: Path) -> None:
-    """Copy a file whose size and hash are known."""
+    """Copy a file of known size and hash."""
     sha, left = hashlib.sha256(), int(str(facts["size"]))
     with new_file(target) as write:
         while chunk := content.read(min(CHUNK_BYTES, left + 1)):

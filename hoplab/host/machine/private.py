@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A folder of this user's alone for what lives as long as a guest, and what crashes left in it.
+"""A folder for only this user, for files that live as long as a guest, and the remains of crashed
+guests.
 
-Where others may write they can lay a link before us, so every step from the root to the folder
-must belong to the user or to root, and be open to nobody else's writing.
+In a folder that others can write, they could put a link in our way. Every folder from the root down
+must therefore belong to the user or to root, and be writable for nobody else.
 """
 
 from __future__ import annotations
@@ -20,14 +21,16 @@ from hoplab.model.errors import MissingTool
 
 GUESTS = "guests"
 OWNER = "owner"
-"""In a guest's folder: locked, by whom it belongs to, while that lives. Its text is the pid."""
+"""Lock file in a guest's folder. The owning process holds the lock while it lives, and the text is
+its pid."""
 MEMORY = "memory"
-"""In a guest's folder: a link to the folder that its memory is in."""
+"""Link in a guest's folder to the folder of its memory."""
 EXECUTABLE = b"#!/bin/sh\n"
 
 
 def folder() -> Path:
-    """The private folder, made where it was not there; raises `MissingTool` where none serves."""
+    """Return the private folder, and make it if it is missing. Raises `MissingTool` if no place is
+    suitable."""
     refusals = []
     for path in _candidates():
         try:
@@ -74,7 +77,7 @@ def _make(named: Path) -> None:
 
 
 def _require_trust(path: Path) -> None:
-    """Raise PermissionError where others may replace one of the folders that ``path`` is in."""
+    """Raise PermissionError if others may replace one of the folders that contain ``path``."""
     for parent in path.parents:
         if not parent.exists():
             continue
@@ -87,7 +90,8 @@ def _require_trust(path: Path) -> None:
 
 
 def _try_executing(path: Path) -> None:
-    """A guest takes its first process from here, which mount options can forbid."""
+    """Try to execute a file here. A guest takes its first process from here, and mount options can
+    forbid that."""
     with tempfile.NamedTemporaryFile(dir=path, prefix="try-") as file:
         file.write(EXECUTABLE)
         os.fchmod(file.fileno(), 0o700)
@@ -96,7 +100,8 @@ def _try_executing(path: Path) -> None:
 
 
 def lock(path: Path, wait: bool = False) -> int | None:
-    """A descriptor that locks the file until it is closed; None where another has it."""
+    """Return a descriptor that locks the file until it is closed; None if another process has the
+    lock."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
@@ -108,7 +113,8 @@ def lock(path: Path, wait: bool = False) -> int | None:
 
 @contextlib.contextmanager
 def guest_folder() -> Iterator[Path]:
-    """A new folder for one guest, which vanishes with what is in it and with its memory's."""
+    """Make a new folder for one guest. It vanishes with its contents, and so does its memory's
+    folder."""
     guests = folder() / GUESTS
     with _steady(guests):
         made = Path(tempfile.mkdtemp(dir=guests))
@@ -124,7 +130,7 @@ def guest_folder() -> Iterator[Path]:
 
 
 def clean() -> list[str]:
-    """Remove the folders of guests whose owner has gone; returns a line for each."""
+    """Remove the folders of guests whose owner has gone. Returns a line for each."""
     removed = []
     guests = folder() / GUESTS
     with _steady(guests):
@@ -133,7 +139,7 @@ def clean() -> list[str]:
                 continue
             owner = lock(path / OWNER)
             if owner is None:
-                continue  # that run is still going
+                continue  # that run is still in progress
             _remove(path)
             os.close(owner)
             removed.append(f"guest folder {path}")
@@ -142,7 +148,8 @@ def clean() -> list[str]:
 
 @contextlib.contextmanager
 def _steady(guests: Path) -> Iterator[None]:
-    """Nobody else makes or clears folders meanwhile: a new one is seen only with its lock."""
+    """Keep other processes from making or clearing folders, so that a new folder is never seen
+    without its lock."""
     descriptor = lock(guests.with_suffix(".lock"), wait=True)
     assert descriptor is not None
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A guest's processes as the host sees them: who they are, what they do, what they have used."""
+"""A guest's processes as the host sees them: identity, state and use of the processor."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ NS_PER_S = 1e9
 
 @dataclass(frozen=True)
 class Process:
-    """State as in proc(5); ``cpu_s`` with children that ended, ``waited_s`` for a core."""
+    """A process. The state is as in proc(5), ``cpu_s`` includes ended children, and ``waited_s`` is
+    time without a core."""
 
     pid: int
     state: str
@@ -23,7 +24,7 @@ class Process:
 
 
 def of(leader: int) -> list[Process]:
-    """The leader and all below it, itself first."""
+    """Return the leader and all its descendants, the leader first."""
     pids = [leader]
     for pid in pids:
         pids += _children(pid)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``python -m hoplab.host.machine.relock LOCK PACKAGES PYTHON_LOCK``: the newest of every package
-that a machine's root is made of.
+"""``python -m hoplab.host.machine.relock LOCK PACKAGES PYTHON_LOCK``: lock the newest version of
+every package of a machine's root.
 
-Python packages come in the versions that the host's side is locked to, so that both agree.
+Python packages have the versions of the host's lock, so that both sides agree.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PINNED = re.compile(r"^([A-Za-z0-9._-]+)==([^ ;\\]+)", re.MULTILINE)
 
 
 def newest_debs(names: list[str], folder: Path) -> list[Package]:
-    """The candidate version of every Debian package."""
+    """Return the candidate version of every Debian package."""
     apt = Apt(folder)
     apt("apt-get", "update", "-qq")
     packages = []
@@ -33,7 +33,7 @@ def newest_debs(names: list[str], folder: Path) -> list[Package]:
 
 
 def wheels(names: list[str], pinned: dict[str, str]) -> list[Package]:
-    """The wheel of every Python package, in the pinned version."""
+    """Return the wheel of every Python package, in the pinned version."""
     packages = []
     for name in names:
         version = pinned[name]
@@ -45,7 +45,7 @@ def wheels(names: list[str], pinned: dict[str, str]) -> list[Package]:
 
 
 def make(lock: Path, listing: Path, python_lock: Path) -> None:
-    """Write ``lock``: the packages that ``listing`` names, wheels as ``python_lock`` has them."""
+    """Write ``lock`` with the packages that ``listing`` names, and wheels from ``python_lock``."""
     lines = [line.partition("#")[0].split() for line in listing.read_text("utf-8").splitlines()]
     names: dict[str, list[str]] = {"deb": [], "wheel": []}
     for kind, *rest in filter(None, lines):

@@ -41,13 +41,13 @@ from hoplab.model.errors import Damaged, MissingTool
 __all__ = ["ARCHITECTURE", "DESCRIPTION", "FORMAT", "KERNEL", "NAME", "ROOT", "Machine", "parse"]
 
 SHORT = 16
-"""Digits of an identity that messages show."""
+"""Digits of an identity in messages."""
 LARGEST_DESCRIPTION_BYTES = 2 << 20
 
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine on this host; ``description`` is what its ``machine.json`` says."""
+    """A machine on this host. ``description`` is the content of its ``machine.json``."""
 
     folder: Path
     id: str
@@ -67,7 +67,7 @@ class Machine:
         return files
 
     def packages(self) -> list[str]:
-        """``KIND NAME VERSION`` of everything that others made."""
+        """``KIND NAME VERSION`` of every package of others."""
         return [f"{p['kind']} {p['name']} {p['version']}" for p in self.description["packages"]]
 
     def layer(self, name: str) -> bytes:
@@ -81,13 +81,13 @@ class Machine:
 
 
 def identity(description: Mapping[str, Any]) -> str:
-    """SHA-256 of a description, however it is laid out."""
+    """Return the SHA-256 of a description, whatever its layout."""
     canonical = json.dumps(description, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def load(folder: Path) -> Machine:
-    """The machine in ``folder``; its files are looked at by `check`."""
+    """Return the machine in ``folder``; `check` examines its files."""
     text = reading.read_bytes(
         folder / DESCRIPTION, LARGEST_DESCRIPTION_BYTES, "a machine's folder", MissingTool
     )
@@ -96,10 +96,10 @@ def load(folder: Path) -> Machine:
 
 
 def check(machine: Machine, stamps: Path) -> None:
-    """Raise `Damaged` where kernel or root are not the ones that the identity stands for.
+    """Raise `Damaged` if kernel or root do not match the identity.
 
-    What was right and has not changed since, by the file system's word (size, times, inode), is
-    not read again; ``stamps`` is the folder where that is remembered.
+    A file that was right is not read again, if size, times and inode show no change since. The
+    folder ``stamps`` holds these records.
     """
     state = [_state(machine.folder / name, machine) for name in (KERNEL, ROOT)]
     key = hashlib.sha256(str(machine.folder.resolve()).encode()).hexdigest()[:32]
@@ -118,7 +118,7 @@ def check(machine: Machine, stamps: Path) -> None:
         partial.write_text(word, encoding="utf-8")
         partial.replace(stamp)
     except OSError:
-        pass  # then it is read again next time
+        pass  # it is then read again next time
 
 
 def _state(path: Path, machine: Machine) -> list[int]:
@@ -135,7 +135,7 @@ def _state(path: Path, machine: Machine) -> list[int]:
 
 
 def check_file(machine: Machine, name: str) -> None:
-    """Raise `Damaged` unless the file has the bytes that the identity stands for."""
+    """Raise `Damaged` unless the file's bytes match the identity."""
     _state(machine.folder / name, machine)
     try:
         with (machine.folder / name).open("rb") as file:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which machine a run takes: the one that is named, else this checkout's or the installed one."""
+"""The machine of a run: the named one, else this checkout's or the installed one."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from hoplab.model.resources import IS_CHECKOUT
 
 VARIABLE = "HOPLAB_MACHINE"
 PACKAGE = "hoplab_machine"
-"""What `pip install hoplab-machine` brings."""
+"""The module of `pip install hoplab-machine`."""
 
 
 def chosen(file: Path | None = None) -> Machine:
-    """The machine to run, its files checked; raises `MissingTool` where there is none."""
+    """Return the machine to run, its files checked. Raises `MissingTool` if there is none."""
     machine = _named(file) or _own()
     sealed.check(machine, store.stamps())
     return machine
@@ -26,7 +26,7 @@ def chosen(file: Path | None = None) -> Machine:
 
 def _named(file: Path | None) -> Machine | None:
     if file is None:
-        # A checkout runs its own code; there the variable only spares set-up the compilation.
+        # A checkout runs its own code. The variable there only saves the compilation at set-up.
         if IS_CHECKOUT or not os.environ.get(VARIABLE):
             return None
         file = Path(os.environ[VARIABLE])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where this user's machines lie, by identity: ``~/.cache/hoplab/machines``."""
+"""This user's machines by identity: ``~/.cache/hoplab/machines``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ IDENTITY = re.compile(r"[0-9a-f]{64}")
 
 
 def cache() -> Path:
-    """The user's cache; `HOPLAB_CACHE` moves it, without a home it is a temporary folder."""
+    """Return the user's cache. `HOPLAB_CACHE` moves it, and without a home it is a temporary
+    folder."""
     for variable, below in (("HOPLAB_CACHE", ""), ("XDG_CACHE_HOME", "hoplab")):
         if os.environ.get(variable):
             return Path(os.environ[variable]) / below
@@ -36,12 +37,13 @@ def folder() -> Path:
 
 
 def stamps() -> Path:
-    """Where `sealed.check` remembers what it has read."""
+    """Return the folder in which `sealed.check` records the files that it has read."""
     return cache() / "checked"
 
 
 def machines(damaged: Callable[[str], None] = lambda problem: None) -> list[Machine]:
-    """Every machine here, the newest first; ``damaged`` is told of what is stepped over."""
+    """Return every machine here, the newest first. ``damaged`` receives a message for each one that
+    is skipped."""
     found = []
     for path in sorted(folder().glob("[0-9a-f]*"), key=_date, reverse=True):
         try:
@@ -59,7 +61,7 @@ def _date(path: Path) -> int:
 
 
 def find(identity: str) -> Machine:
-    """The machine of this whole identity. Files of others say it, so it is never a path."""
+    """Return the machine of this whole identity. Files of others name it, so it is never a path."""
     if IDENTITY.fullmatch(identity) is None:
         raise MissingTool(
             f"machine {identity[:80]!r}: is no machine's identity: 64 digits of SHA-256 expected"
@@ -73,7 +75,8 @@ def find(identity: str) -> Machine:
 
 
 def named(name: str) -> Machine:
-    """What the user calls a machine: its folder, or the first digits of its identity."""
+    """Return a machine by the user's name for it: its folder, or the first digits of its
+    identity."""
     path = Path(name)
     if (path / DESCRIPTION).is_file():
         return sealed.load(path)
@@ -85,9 +88,9 @@ def named(name: str) -> Machine:
 
 
 def trust(machine: Machine) -> None:
-    """The user runs this machine from now on without being asked: see
+    """Let the user run this machine from now on without a question: see
     `hoplab.host.machine.trust`."""
-    with contextlib.suppress(OSError):  # then the question comes again
+    with contextlib.suppress(OSError):  # the question then comes again
         _mark(machine).parent.mkdir(parents=True, exist_ok=True)
         _mark(machine).touch()
 
@@ -102,7 +105,7 @@ def _mark(machine: Machine) -> Path:
 
 @contextlib.contextmanager
 def writing_to(place: Path, variable: str = "HOPLAB_CACHE") -> Iterator[None]:
-    """Turn what the system says of a full disk or a missing right into `ResultsError`."""
+    """Turn the system's errors of a full disk or a missing right into `ResultsError`."""
     try:
         yield
     except OSError as error:
@@ -114,7 +117,7 @@ def writing_to(place: Path, variable: str = "HOPLAB_CACHE") -> Iterator[None]:
 
 @contextlib.contextmanager
 def new_folder() -> Iterator[Path]:
-    """An empty folder on the store's file system, which goes unless it is moved."""
+    """Make an empty folder on the store's file system, which is removed unless it is moved."""
     with writing_to(folder()):
         folder().mkdir(parents=True, exist_ok=True)
         path = Path(tempfile.mkdtemp(dir=folder(), prefix="new-"))
@@ -125,13 +128,13 @@ def new_folder() -> Iterator[Path]:
 
 
 def adopt(path: Path, description: Mapping[str, Any]) -> Machine:
-    """Make the complete folder ``path`` of the store a machine of it."""
+    """Turn the complete folder ``path`` of the store into a machine."""
     identity = sealed.identity(description)
     target = folder() / identity
     (path / DESCRIPTION).write_text(json.dumps(description, indent=1) + "\n", encoding="utf-8")
     path.chmod(0o755)
     if not (target / DESCRIPTION).is_file():
-        # Two that made it at once made the same.
+        # Two processes that made it at once made the same.
         with contextlib.suppress(OSError):
             path.rename(target)
     return sealed.load(target)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of the host could reach a guest without a file, noted with every run.
+"""Features of the host that could reach a guest without a file, noted with every run.
 
-None of it should matter (``docs/reproducibility.md``); where a digest differs all the same, this
-says where to look.
+None of it should matter (``docs/reproducibility.md``). If a digest differs all the same, these
+notes show where to look.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ FIELDS = {"model name": "processor", "flags": "features"}
 
 
 def found() -> dict[str, Any]:
-    """Processor with its features, cores, memory, kernel of the host."""
+    """Return processor with its features, cores, memory, and kernel of the host."""
     facts: dict[str, Any] = {
         "kernel": " ".join((os.uname().sysname, os.uname().release)),
         "cores": os.cpu_count(),

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whose machines run here: this user's own, and those that the user has agreed to.
+"""Trust in machines: this user's own run here, and those to which the user has agreed.
 
-A machine's kernel is a program that runs on the host as the user. Whoever sends a run, as a file or
-as a folder, or fills a store that is shared, says which machine it wants; so the user is asked.
+A machine's kernel is a program that runs on the host as the user. A run from others, or a shared
+store, names the machine that it needs. The user is therefore asked.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ PROGRAMS = (
 
 
 def require(machine: Machine, source: object, given: bool = False, programs: bool = False) -> None:
-    """Raise `MissingTool` unless the user trusts ``machine``, which ``source`` wants to run, and
-    the ``programs`` of it where nothing confines them on this host.
+    """Raise `MissingTool` unless the user trusts ``machine``, which ``source`` asks to run. This
+    also covers its ``programs`` if nothing confines them on this host.
 
-    ``given`` is the user's ``--trust``; without it, who sits at a terminal is asked.
+    ``given`` is the user's ``--trust``. Without it, a user at a terminal is asked.
     """
     if programs and confined.confinement() == "none":
         if not given and not _agreed(f"{source}: has programs of others: {PROGRAMS}"):

@@ -27,19 +27,20 @@ from hoplab.model.errors import GuestFailed, ScenarioError
 LINE_FD = 20
 """The other end of the line, to the guest's kernel: the launcher's LINE_FD."""
 LINE = "/dev/tty3"
-"""That line, inside, in real time."""
+"""That line in the guest, in real time."""
 STOP_GRACE_S = 5.0
 HELD_SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
 
 @dataclass(frozen=True)
 class Streams:
-    """What goes into a guest and comes out of it.
+    """Input and output of a guest.
 
-    ``on_line`` receives each line of standard output as it comes. With ``terminal`` the caller's
-    terminal is the command's: job control, Ctrl-C, its size. A ``line`` is a socket that the
-    command has as `LINE`, a terminal; in virtual time as /dev/hoplab-host, where a read holds the
-    whole guest until something comes. ``on_hold`` is given what to call when that begins and ends.
+    ``on_line`` receives each line of standard output as it comes. With ``terminal`` the command has
+    the caller's terminal: job control, Ctrl-C, its size. A ``line`` is a socket that the command
+    has as `LINE`, a terminal. In virtual time it is /dev/hoplab-host, where a read holds the whole
+    guest until something comes. ``on_hold`` receives the function to call when such a wait begins
+    and ends.
     """
 
     stdin: int | IO[bytes] = subprocess.DEVNULL
@@ -53,7 +54,7 @@ class Streams:
 
 @dataclass(frozen=True)
 class GuestResult:
-    """How a guest's command ended: exit status as a shell gives it, wall time in s."""
+    """Result of a guest's command: exit status as a shell gives it, wall time in s."""
 
     exit_status: int
     wall_s: float
@@ -67,7 +68,7 @@ def run_guest(
     limits: Limits | None = None,
     pace: Pace | None = None,
 ) -> GuestResult:
-    """Run ``argv`` in a guest and wait for it; with ``pace`` virtual time keeps to a multiple of
+    """Run ``argv`` in a guest and wait for it. With ``pace`` virtual time keeps to a multiple of
     real time. Raises `GuestFailed` when the kernel panics, hangs or exceeds the ``limits``."""
     boot, streams = boot or Boot(), streams or Streams()
     command = guest.command(boot)
@@ -124,7 +125,7 @@ def _started(command: list[str], folder: Path, streams: Streams) -> subprocess.P
 
 
 def _status(folder: Path) -> int | None:
-    """What the guest's first process told of the command; None where it did not come to that."""
+    """Return the command's status from the guest's first process; None if it wrote none."""
     try:
         return int((folder / "status").read_text(encoding="ascii"))
     except (OSError, ValueError):
@@ -132,10 +133,11 @@ def _status(folder: Path) -> int | None:
 
 
 def refuse_input() -> None:
-    """Raise `ScenarioError` where somebody hands something over at standard input.
+    """Raise `ScenarioError` if standard input has something to read.
 
-    In virtual time a guest does not wait for its host, so nothing would come of it: who reads
-    sleeps for ever, and who polls (as Mininet's prompt does) computes for ever.
+    In virtual time a guest does not wait for its host, so the input would have no effect. A program
+    that reads would sleep forever. A program that polls (as Mininet's prompt does) would compute
+    forever.
     """
     with contextlib.suppress(OSError):  # closed
         if _hands_over(0):
@@ -146,8 +148,8 @@ def refuse_input() -> None:
 
 
 def require_commands() -> None:
-    """Raise `ScenarioError` where standard input has no commands for a prompt: it is closed, or
-    neither a terminal nor a pipe or a file."""
+    """Raise `ScenarioError` if standard input has no commands for a prompt. It is then closed, or
+    is neither a terminal nor a pipe or a file."""
     if sys.stdin is None or not (sys.stdin.isatty() or _hands_over(sys.stdin.fileno())):
         raise ScenarioError(
             "standard input: has no commands for a prompt; start this in a terminal, give it a "
@@ -161,7 +163,7 @@ def _hands_over(descriptor: int) -> bool:
 
 @contextlib.contextmanager
 def _held_signals() -> Iterator[None]:
-    """What a signal interrupts here would leave a guest that nobody knows of."""
+    """Block signals inside, where an interruption would leave a guest without an owner."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, HELD_SIGNALS)
     try:
         yield
@@ -171,7 +173,8 @@ def _held_signals() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _lent_terminal() -> Iterator[str]:
-    """The terminal's size as ``rows columns``; its settings, which the guest changes, come back."""
+    """Yield the terminal's size as ``rows columns``. Afterwards restore its settings, which the
+    guest changes."""
     size = os.get_terminal_size(sys.stdin.fileno())
     settings = termios.tcgetattr(sys.stdin)
     try:

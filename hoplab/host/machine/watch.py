@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Watch a guest from outside: end it when it hangs, and tell what it was doing.
+"""Watch a guest from outside: end it when it hangs, and report what it was doing.
 
-Whatever a guest in virtual time does, its time goes on: where it waits, time jumps. So a guest
-hangs when it computes long without any virtual time passing, and also when all its processes
-sleep: nothing on the host could wake them.
+Virtual time goes on whatever a guest does: when it waits, time jumps. A guest therefore hangs if it
+computes for long without any virtual time passing. It also hangs if all its processes sleep,
+because nothing on the host could wake them.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ from hoplab.host.machine.cores import Core
 
 TICK_S = 1.0
 CPU_LIMIT_S = 30.0
-"""Processor time without virtual time that makes a hang."""
+"""Seconds of processor time without virtual time after which a guest hangs."""
 SLEEP_LIMIT_S = 10.0
-"""Time asleep, without virtual time, that makes one."""
+"""Seconds asleep without virtual time after which a guest hangs."""
 ASLEEP = "StZX"
-"""States in which only another process of the guest could wake one; the rest runs, waits for a
-core or a disk, or was stopped by hand."""
+"""States in which only another process of the guest could wake one. In other states a process runs,
+waits for a core or a disk, or was stopped by hand."""
 EXPECTED = "check_one_sigio failed"
-"""Said at every boot of a confined guest: other terminals of the user's are not its business."""
+"""Printed at every boot of a confined guest, which has no access to other terminals of the user."""
 INIT_ENDED = "Attempted to kill init"
-"""How a guest's kernel panics where its first process failed, and said why in the line before."""
+"""The kernel's panic if its first process failed. The line before has the reason."""
 STEP_S = 0.01
-"""Virtual time that counts as progress once the guest has written a line. Before, it sets up, which
-takes next to none; and a loop that reads the clock moves it by 256 ns each time."""
+"""Virtual seconds that count as progress once the guest has written a line. Before that it sets up,
+which takes next to none. A loop that reads the clock advances it by 256 ns each time."""
 
 
 @dataclass(frozen=True)
 class Limits:
     """When to end a guest; None: never. ``wall_s`` of wall time, ``virtual_s`` of virtual time.
 
-    Without ``progress`` a guest in which no virtual time passes goes on; ``tell`` is called once
-    with what it does instead: it may hang, or compute for long.
+    Without ``progress`` a guest in which no virtual time passes goes on. ``tell`` is then called
+    once with the guest's activity: it may hang, or compute for long.
     """
 
     progress: bool = False
@@ -54,7 +54,8 @@ class Limits:
 
 
 class Watch:
-    """Follows one guest in a thread of its own until `close`; ``verdict`` says why it ended it."""
+    """Follows one guest in a separate thread until `close`. ``verdict`` is the reason if the watch
+    ended it."""
 
     def __init__(
         self,
@@ -66,9 +67,9 @@ class Watch:
     ) -> None:
         self.verdict: str | None = None
         self.busy_with_output = False
-        """Somebody has not taken yet what the guest said, so it may have to wait."""
+        """Whether the guest's output has not been taken yet, so that it may have to wait."""
         self.held = False
-        """Somebody has stopped the guest, and will let it go on."""
+        """Whether the guest is stopped on purpose, and will be continued."""
         self._process = process
         self._binary = binary
         self._folder = folder
@@ -77,14 +78,14 @@ class Watch:
         self._line = ""
         self._lines = 0
         self._busy: Counter[str] = Counter()
-        """How often each program had the processor, looked at while no virtual time passed."""
+        """How often each program had the processor, sampled while no virtual time passed."""
         self._told = False
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._follow, daemon=True)
         self._thread.start()
 
     def heard(self, line: str) -> None:
-        """The guest wrote a line: it makes progress."""
+        """Record that the guest wrote a line, which is progress."""
         self._line = line
         self._lines += 1
 
@@ -151,7 +152,7 @@ class Watch:
         return None
 
     def _computing(self) -> str:
-        """The guest's programs that had the processor meanwhile, the busiest first."""
+        """Return the guest's programs that had the processor meanwhile, the busiest first."""
         if not self._busy:
             return ""
         looks = self._busy.total()
@@ -159,8 +160,8 @@ class Watch:
         return f"; it computed in {', '.join(names)}"
 
     def _account(self, virtual_s: float | None, guest: list[processes.Process]) -> str:
-        """What the guest was doing: computing in its kernel, or in one of its programs, each of
-        which is a process on the host without its name."""
+        """Return what the guest was doing. It computed in its kernel, or in one of its programs.
+        Each program is a process on the host, without its name."""
         parts = []
         if virtual_s is not None:
             parts.append(f"virtual time {virtual_s:.6f} s since boot")
@@ -182,13 +183,13 @@ def _stalled(cpu_s: float) -> str:
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
-    """End every host process of the guest: they share the session that was made for it."""
+    """End every host process of the guest: they share a separate session."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
 
 
 def last_message(folder: Path) -> str | None:
-    """The line of the kernel's messages that says most."""
+    """Return the most informative line of the kernel's messages."""
     try:
         console = (folder / "console.log").read_text(encoding="utf-8", errors="replace")
     except OSError:

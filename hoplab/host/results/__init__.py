@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run's tables, and how they are read back."""
+"""The tables of a run, and how to read them."""
 
 from hoplab.host.results.reader import Results, load
 

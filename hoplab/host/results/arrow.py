@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables in Arrow's terms; units and meanings travel in the files' metadata."""
+"""The tables as Arrow tables. The files' metadata hold units and meanings."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ TYPES = {"string": pa.string(), "integer": pa.int64(), "float": pa.float64()}
 
 
 def schema(table: Table) -> pa.Schema:
-    """Columns with their metadata ``unit``, ``meaning`` and ``null``; the table's ``rows``."""
+    """Return columns with their metadata ``unit``, ``meaning`` and ``null``, and the table's
+    ``rows``."""
     return pa.schema([_field(column) for column in table.columns], metadata={"rows": table.rows})
 
 
 def from_rows(name: str, rows: list[dict[str, Any]], source: str) -> pa.Table:
-    """An Arrow table of rows that name all columns of the table ``name``.
+    """Return an Arrow table from rows that name all columns of the table ``name``.
 
-    Raises `ResultsError`, which names ``source``, where a value is missing or of another kind
-    than the schema says.
+    Raises `ResultsError`, which names ``source``, if a value is missing or has another type than
+    the schema's.
     """
     table = TABLES[name]
     arrays = []
@@ -40,7 +41,7 @@ def from_rows(name: str, rows: list[dict[str, Any]], source: str) -> pa.Table:
 
 
 def completed(name: str, found: pa.Table) -> pa.Table:
-    """With no value in the columns that the table ``name`` got after ``found`` was written."""
+    """Add null for the columns that the table ``name`` got after ``found`` was written."""
     for column in TABLES[name].columns:
         if column.later and column.name not in found.column_names:
             found = found.append_column(_field(column), pa.nulls(len(found), TYPES[column.type]))
@@ -58,7 +59,7 @@ def _field(column: Column) -> pa.Field:
 
 
 def _mistake(column: Column, array: Any) -> str | None:
-    """What a column's values have against its declaration."""
+    """Return how a column's values contradict its declaration."""
     if column.null is None and array.null_count:
         return f"has {array.null_count} rows without a value, and each needs one"
     if column.values is not None:

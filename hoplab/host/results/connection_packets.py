@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One-way delays of measured programs (`measure.packets`): packets that both ends have seen."""
+"""One-way delays of measured programs (`measure.packets`), from packets that both ends have
+seen."""
 
 from __future__ import annotations
 
@@ -18,11 +19,12 @@ Way = tuple[str, str, int, str, int]
 
 
 def gather(out: Path, plan: Plan, found: Found, epoch_ns: int) -> Iterator[Packet]:
-    """On the host, after the run: the packets of each connection whose ends both have programs.
+    """Read, on the host, after the run, the packets of each connection whose ends both have
+    programs.
 
-    Named as in table `tcp`. Of several under way that are equal in all that was kept, the
-    latest has arrived: so none that got lost counts for a later one. Of a datagram in fragments its
-    first counts.
+    Names are as in table `tcp`. Several packets under way may be equal in all that was kept. The
+    latest of them counts as arrived, so that no lost packet counts for a later one. Of a datagram
+    in fragments the first one counts.
     """
     names = stations_of(plan)
     sent: dict[Way, list[Seen]] = defaultdict(list)
@@ -64,8 +66,8 @@ def _matched(name: str, is_udp: bool, sent: list[Seen], received: list[Seen]) ->
 
 
 def _of_udp(packet: bytes, header: int, time_s: float) -> Seen | None:
-    """A datagram, or its first fragment, by what was kept of it but for its checksum, which an
-    interface may leave to another."""
+    """Return a datagram, or its first fragment, by the part that was kept. The checksum is
+    excluded, because an interface may compute it later."""
     (length,) = struct.unpack_from("!H", packet, header + 4)
     payload = length - UDP_BYTES
     if payload <= 0:
@@ -80,7 +82,7 @@ def _of_udp(packet: bytes, header: int, time_s: float) -> Seen | None:
 def _read(
     path: Path, once: bool, station: str, names: dict[str, str], epoch_ns: int
 ) -> Iterator[tuple[Way, bool, Seen]]:
-    """What the station sent and received itself, and which of both."""
+    """Yield the packets that the station itself sent and received, and which of both."""
     for packet in rings.packets(path, once):
         data, header = packet.data, header_bytes(packet.data)
         protocol, source, target = carried(data) if header >= 20 else (None, "", "")

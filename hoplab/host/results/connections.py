@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the packets at the stations of measured programs: what each of their connections came to."""
+"""From the packets at the stations of measured programs: a summary of each connection."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ UDP_BYTES = 8
 IPV6, IPV6_BYTES = 6, 40
 NOBODY = "0.0.0.0"
 UNKNOWN = "?"
-"""No program is called so."""
+"""A name that no program has."""
 Key = tuple[str, int, str, int]
 """Protocol, port at the station, address and port of the other end."""
 
 
 @dataclass
 class _Half:
-    """The payload of TCP in one direction; sequence numbers count from its first octet."""
+    """The payload of TCP in one direction. Sequence numbers count from its first octet."""
 
     base: int | None = None
     """Sequence number of the first octet of payload."""
     next: int = 0
-    """Octets that are there without a gap."""
+    """Octets received without a gap."""
     beyond: list[tuple[int, int]] = field(default_factory=list)
-    """What came after a gap: begin and end."""
+    """Payload beyond a gap: begin and end."""
     acknowledged: int = 0
     end: int | None = None
-    """Where the FIN is."""
+    """The place of the FIN."""
 
     def place(self, sequence: int) -> int:
-        """Of a sequence number, which wraps, beside what has been seen."""
+        """Return the place of a sequence number, which wraps, near those already seen."""
         if self.base is None:
             self.base = sequence
         seen = max(self.next, self.acknowledged)
@@ -51,11 +51,11 @@ class _Half:
         return seen + offset
 
     def came(self, begin: int, end: int) -> bool:
-        """Payload from ``begin`` to ``end``; whether some of it is new."""
+        """Add payload from ``begin`` to ``end``. Returns whether some of it is new."""
         if end <= self.next or any(a <= begin and end <= b for a, b in self.beyond):
             return False
         begin = max(begin, self.next)
-        # With those that it touches it is one.
+        # Join it with the parts that it touches.
         apart = [(a, b) for a, b in self.beyond if b < begin or a > end]
         touched = [pair for pair in self.beyond if pair not in apart]
         begin, end = min([begin, *(a for a, _ in touched)]), max([end, *(b for _, b in touched)])
@@ -67,7 +67,7 @@ class _Half:
         return True
 
     def acknowledge(self, place: int) -> bool:
-        """Everything before ``place``; whether payload is newly so."""
+        """Acknowledge everything before ``place``. Returns whether this covers new payload."""
         upto = place if self.end is None else min(place, self.end)
         if upto <= self.acknowledged:
             return False
@@ -77,7 +77,7 @@ class _Half:
 
 @dataclass
 class Connection:
-    """A connection of a station, as its packets show it; times are scenario time in s."""
+    """A connection of a station, from its packets. Times are scenario time in s."""
 
     key: Key
     start_s: float
@@ -88,21 +88,21 @@ class Connection:
     received_bytes: int = 0
     sent_bytes: int = 0
     round_trips: RoundTrips = field(default_factory=RoundTrips)
-    """Of UDP alone; TCP's sockets tell theirs."""
+    """Only for UDP, because TCP's sockets measure theirs."""
     _in: _Half = field(default_factory=_Half)
     _out: _Half = field(default_factory=_Half)
     _opened: dict[bool, int] = field(default_factory=dict)
-    """Sequence numbers of the SYNs, by whether they went out."""
+    """Sequence numbers of the SYNs; the key says whether it was sent from here."""
 
     def is_new(self, went_out: bool, packet: bytes, header: int) -> bool:
-        """Whether a packet begins another connection between the same ports."""
+        """Return whether a packet begins another connection between the same ports."""
         if self.key[0] != "tcp" or not packet[header + 13] & SYN:
             return False
         (sequence,) = struct.unpack_from("!I", packet, header + 4)
         return bool(self._opened.get(went_out, sequence) != sequence)
 
     def add(self, t_s: float, went_out: bool, packet: bytes, header: int) -> None:
-        """A packet, from its IP header on, which is ``header`` octets long."""
+        """Add a packet, from its IP header on, which is ``header`` octets long."""
         if self.key[0] == "udp":
             (length,) = struct.unpack_from("!H", packet, header + 4)
             self._count(t_s, went_out, max(0, length - UDP_BYTES))
@@ -153,13 +153,13 @@ class Connection:
 
 @dataclass(frozen=True)
 class Found:
-    """The connections of measured programs, as rows; ``unknown`` is how many of a station could be
-    any program's, since they were shorter than a sample's interval."""
+    """The connections of measured programs, as rows. ``unknown`` counts a station's connections
+    that could belong to any program, because they were shorter than a sample's interval."""
 
     rows: list[dict[str, Any]]
     unknown: dict[str, int]
     round_trips_ms: dict[str, list[float]] = field(default_factory=dict)
-    """Those of UDP, by program."""
+    """Round-trip times of UDP, by program."""
 
     def warnings(self) -> list[str]:
         return [
@@ -170,7 +170,7 @@ class Found:
 
 
 def gather(out: Path, plan: Plan, realtime_epoch_ns: int) -> Found:
-    """On the host, after the run: the rows of table `connections`."""
+    """Return, on the host, after the run, the rows of table `connections`."""
     owners = _owners(out / "raw" / "sockets.jsonl")
     times_of = of_programs(out)
     names = stations_of(plan)
@@ -225,7 +225,7 @@ def gather(out: Path, plan: Plan, realtime_epoch_ns: int) -> Found:
 
 
 def stations_of(plan: Plan) -> dict[str, str]:
-    """The station of every address."""
+    """Return the station of every address."""
     names = {address: name for name, address in plan.address.items()}
     names |= {address: name for name, address in plan.address_6.items()}
     names |= {end.address: name for name, ends in plan.ends.items() for end in ends}
@@ -256,7 +256,7 @@ def _connections(
         ports = struct.unpack_from("!HH", packet, header)
         went_out = seen.went_out
         if (source if went_out else target) not in addresses:
-            continue  # it is passed on
+            continue  # the station forwards it
         key: Key = (
             (protocol, ports[0], target, ports[1])
             if went_out
@@ -271,15 +271,15 @@ def _connections(
 
 
 def header_bytes(packet: bytes) -> int:
-    """Of IP; 0 where there is none."""
+    """Return the octets of the IP header, 0 if there is none."""
     if not packet:
         return 0
     return IPV6_BYTES if packet[0] >> 4 == IPV6 else (packet[0] & 15) * 4
 
 
 def carried(packet: bytes) -> tuple[str | None, str, str]:
-    """What a packet carries, from where and to where; None for what has no ports. Of a datagram of
-    IPv4 in fragments the first one has them, and its length."""
+    """Return a packet's protocol, source and destination, with None for one without ports. Of an
+    IPv4 datagram in fragments, the first one has the ports and the length."""
     if packet[0] >> 4 == IPV6:
         source, target = (socket.inet_ntop(socket.AF_INET6, packet[at : at + 16]) for at in (8, 24))
         return PROTOCOLS.get(packet[6]), source, target
@@ -289,7 +289,7 @@ def carried(packet: bytes) -> tuple[str | None, str, str]:
 
 
 def _owners(path: Path) -> dict[tuple[str, Key], str | None]:
-    """What the lab noted of sockets; what is none of its lines is left out."""
+    """Return the lab's notes on sockets. Lines in another form are left out."""
     found: dict[tuple[str, Key], str | None] = {}
     for told in lines(path):
         try:
@@ -307,16 +307,16 @@ def _owners(path: Path) -> dict[tuple[str, Key], str | None]:
 
 
 def _owner(owners: Mapping[tuple[str, Key], str | None], station: str, key: Key) -> str | None:
-    """Whose socket had these ends, or waited for such connections; None where it was no
-    program's, `UNKNOWN` where nobody saw it."""
+    """Return the owner of the socket with these ends, or of a socket that waited for such
+    connections. None if it was no program's, and `UNKNOWN` if no sample saw it."""
     protocol, port, _, _ = key
     waiting = owners.get((station, (protocol, port, NOBODY, 0)), UNKNOWN)
     return owners.get((station, key), waiting)
 
 
 def flows(plan: Plan, found: Found, samples: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Of each measured program the columns of table `flows` that are known: by TCP where it uses
-    that, else by UDP."""
+    """Yield, for each measured program, the known columns of table `flows`: by TCP if the program
+    uses it, else by UDP."""
     for program in plan.scenario.program:
         if not program.measure:
             continue
@@ -345,7 +345,7 @@ def flows(plan: Plan, found: Found, samples: list[dict[str, Any]]) -> Iterator[d
         if is_udp:
             row["rtt_ms_mean"] = _mean(found.round_trips_ms.get(str(program.name), []))
         if is_udp and not takes:
-            # Nobody tells the sender of a datagram what becomes of it.
+            # The sender of a datagram does not learn of its fate.
             yield {**row, "sent": sum(one["sent_packets"] for one in mine)}
             continue
         going_s, delivered = stop_s - start_s, max(received, sent)
@@ -357,7 +357,7 @@ def flows(plan: Plan, found: Found, samples: list[dict[str, Any]]) -> Iterator[d
 
 
 def _main_peer(rows: list[dict[str, Any]], way: str) -> str | None:
-    """With whom most octets were exchanged, in one direction."""
+    """Return the peer with which most octets were exchanged, in one direction."""
     by_peer: dict[str, int] = {}
     for row in rows:
         by_peer[row["peer"]] = by_peer.get(row["peer"], 0) + row[way]
@@ -365,7 +365,7 @@ def _main_peer(rows: list[dict[str, Any]], way: str) -> str | None:
 
 
 def _of_sockets(prefix: str, sign: str, samples: list[dict[str, Any]]) -> dict[str, Any]:
-    """What the sending sockets told, of all connections together."""
+    """Return the values from the sending sockets, of all connections together."""
     last: dict[str, dict[str, Any]] = {}
     rtts = []
     for row in samples:

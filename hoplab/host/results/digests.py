@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run's results come to in a number, and whether they are still what they were."""
+"""Digests of a run's results, and checks whether the results still match them."""
 
 from __future__ import annotations
 
@@ -20,28 +20,29 @@ BATCH_ROWS = 65_536
 
 @dataclass(frozen=True)
 class Digests:
-    """SHA-256 of each table's values and of each capture's bytes; ``digest`` is over the tables
-    alone, so that asking for a capture does not change it."""
+    """SHA-256 of each table's values and of each capture's bytes. ``digest`` covers only the
+    tables, so that a capture does not change it."""
 
     tables: dict[str, str]
     captures: dict[str, str]
 
     @property
     def digest(self) -> str:
-        """The run's."""
+        """The run's digest."""
         lines = [f"table {name} {found}\n" for name, found in sorted(self.tables.items())]
         return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 def of_run(run: Path, tables: dict[str, pa.Table]) -> Digests:
-    """Of the tables of a run and the captures in its folder."""
+    """Return the digests of a run's tables, and of the captures in its folder."""
     captures = {path.name: _of_file(path) for path in sorted((run / "captures").glob("*"))}
     return Digests({name: of_table(name, table) for name, table in tables.items()}, captures)
 
 
 def of_table(name: str, table: pa.Table) -> str:
-    """Of a table's values, not of Parquet's bytes: another version of the Parquet library writes
-    other bytes. Of a column that came later than its table, of those that are there."""
+    """Return the digest of a table's values, not of Parquet's bytes, which differ between versions
+    of the Parquet library. Of a column that was added to its table later, only existing values
+    count."""
     sha = hashlib.sha256()
     declared = TABLES[name].columns if name in TABLES else ()
     later = [column.name for column in declared if column.later]
@@ -55,7 +56,7 @@ def of_table(name: str, table: pa.Table) -> str:
 
 
 def damage(run: Path, manifest: Manifest) -> Iterator[str]:
-    """A line for each table and capture that is not as the manifest says."""
+    """Yield a line for each table and capture that differs from the manifest."""
     if manifest.tables is None:
         yield "manifest.json: names no tables; the run is from another version, or not complete"
         return
@@ -86,7 +87,7 @@ REASONS = (GONE, BROKEN)
 
 
 def _table_on_disk(name: str, path: Path) -> str:
-    """The table's digest, or why there is none."""
+    """Return the table's digest, or why there is none."""
     if not path.is_file():
         return GONE
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each flow came to: the rows of table `flows`."""
+"""Results of each flow: the rows of table `flows`."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ UNKNOWN = (*OF_BOTH, *TCP_ALONE, *UDP_ALONE, *EXCHANGES_ALONE, *PROGRAMS_ALONE)
 
 @dataclass(frozen=True)
 class Course:
-    """How a run went, as far as flows are concerned."""
+    """The records of a run that concern flows."""
 
     samples: list[dict[str, Any]]
     """Rows of table `tcp`."""
     udp: dict[str, dict[str, Any]]
-    """By flow, what its packets told (`hoplab.host.results.packets`)."""
+    """By flow, the results of its packets (`hoplab.host.results.packets`)."""
     monotonic_epoch_ns: int | None
     """CLOCK_MONOTONIC at time 0."""
     complete: bool
@@ -43,9 +43,10 @@ class Course:
 
 
 def rows(out: Path, plan: Plan, course: Course) -> Iterator[dict[str, Any]]:
-    """A row for each flow of the plan and each measured program, null where nothing is known."""
+    """Yield a row for each flow of the plan and each measured program, with null for unknown
+    values."""
     by_flow: dict[str, list[dict[str, Any]]] = {}
-    # A connection of requests and responses has samples too; its rows are those of its exchanges.
+    # A connection of requests and responses has samples too, but its row comes from its exchanges.
     exchanges = {c.name for c in plan.conversations if c.flow.is_exchange}
     samples = (sample for sample in course.samples if sample["flow"] not in exchanges)
     for sample in (*samples, *course.exchanges):
@@ -77,7 +78,8 @@ def rows(out: Path, plan: Plan, course: Course) -> Iterator[dict[str, Any]]:
 def _tcp(
     out: Path, conversation: Conversation, samples: list[dict[str, Any]], course: Course
 ) -> dict[str, Any]:
-    """From the sender's samples; a counted transfer ends when its last byte has come."""
+    """Return results from the sender's samples. A counted transfer ends when its last byte has
+    come."""
     if not samples and not course.complete:
         return {}
     last = samples[-1] if samples else {"delivered_bytes": 0, "t_s": 0.0}
@@ -98,7 +100,7 @@ def _tcp(
 
 
 def _exchanges(conversation: Conversation, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Of echoes, or of requests and responses."""
+    """Return results of echoes, or of requests and responses."""
     flow = conversation.flow
     times = [row["rtt_ms"] for row in rows if row["rtt_ms"] is not None]
     stop_s = conversation.stop_s
@@ -120,7 +122,7 @@ def _exchanges(conversation: Conversation, rows: list[dict[str, Any]]) -> dict[s
 
 
 def _complete_s(out: Path, conversation: Conversation, epoch_ns: int | None) -> float | None:
-    """When a counted transfer's last byte arrived; None before that."""
+    """Return when a counted transfer's last byte arrived; None before that."""
     if not conversation.is_counted or epoch_ns is None:
         return None
     report = out / "raw" / f"counted-{conversation.name}.json"

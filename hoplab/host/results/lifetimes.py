@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When each program of a run went, by the lab's events."""
+"""The lifetime of each program of a run, by the lab's events."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hoplab.model.reading import content
 
 
 class Lifetime(NamedTuple):
-    """In scenario seconds; infinite where no end is known."""
+    """Times in scenario seconds; infinite if no end is known."""
 
     begin_s: float
     end_s: float
@@ -31,7 +31,7 @@ EVER = Lifetime(-math.inf, math.inf)
 
 
 def of_programs(out: Path) -> dict[str, Lifetime]:
-    """By name; what is no line of the lab's is left out."""
+    """Return lifetimes by name. Lines in another form than the lab's are left out."""
     found: dict[str, Lifetime] = {}
     for told in lines(out / "raw" / "events.jsonl"):
         try:
@@ -46,7 +46,7 @@ def of_programs(out: Path) -> dict[str, Lifetime]:
 
 
 def lines(path: Path) -> Iterator[Any]:
-    """What each line says in JSON. A guest may have written anything, which is passed over."""
+    """Yield the JSON value of each line. A guest may have written anything, which is skipped."""
     try:
         written = content(path).decode("utf-8", "replace").splitlines()
     except OSError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run's ``manifest.json``, typed and with a version; it may be a stranger's."""
+"""A run's ``manifest.json``, typed and with a version. It may come from a stranger."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ NAME = "manifest.json"
 VERSION = 1
 LARGEST_BYTES = 64 << 20
 RUNNING, RECORDS_ONLY, COMPLETE = "running", "records only", "complete"
-"""States of a run: it goes on (or was killed), its records wait for `finish`, all is there."""
+"""States of a run: it is in progress (or was killed), its records wait for `finish`, all is
+there."""
 
 Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Text = Annotated[str, StringConstraints(max_length=1000)]
@@ -27,17 +28,16 @@ Name = Annotated[str, StringConstraints(pattern=r"^[^/\x00]+$", max_length=255)]
 
 
 class Where(StrEnum):
-    """What a run's lab ran on, by the words that users type and manifests hold."""
+    """Where a run's lab ran, by the words of users and manifests."""
 
     GUEST = "uml"
     HOST = "host"
     SHELL = "shell"
-    """Either, where somebody took part: there is nothing to repeat."""
+    """Either of these with a person taking part, so that nothing can be repeated."""
     SCRIPT = "mininet-wifi"
-    """The network of a script for Mininet-WiFi: nothing but the script can repeat it."""
+    """The network of a script for Mininet-WiFi, which only the script can repeat."""
     AGENT = "agent"
-    """A sealed guest whose course an agent decided at its steps: only the same decisions repeat
-    it."""
+    """A sealed guest with an agent that decided at its steps. Only the same decisions repeat it."""
 
 
 class _Frozen(BaseModel):
@@ -45,7 +45,7 @@ class _Frozen(BaseModel):
 
 
 class Verdict(_Frozen):
-    """How a run ended: exit status 0, or another with its reason; None while it goes on."""
+    """How a run ended: exit status 0, or another with its reason; None while it is in progress."""
 
     status: int | None = None
     error: str | None = None
@@ -53,10 +53,10 @@ class Verdict(_Frozen):
 
 
 class Manifest(_Frozen):
-    """``manifest.json`` of a run's folder: what the run is, on what, and what came of it."""
+    """``manifest.json`` of a run's folder: the run, its machine and its results."""
 
     version: int = 0
-    """Of this model; 0 where the file names none, as those before version 1."""
+    """Version of this model; 0 if the file names none, as before version 1."""
     run: str = ""
     state: Text = COMPLETE
     digest: Text | None = None
@@ -81,17 +81,17 @@ class Manifest(_Frozen):
     medium: dict[str, Any] | None = None
 
     def document(self) -> dict[str, Any]:
-        """As ``manifest.json`` has it: what is known so far."""
+        """Return the content of ``manifest.json``: what is known so far."""
         return self.model_dump(mode="json", exclude_unset=True)
 
     def updated(self, **values: Any) -> Manifest:
-        """This with other values, of the present version."""
+        """Return this manifest with other values, in the present version."""
         return self.model_copy(update={"version": VERSION, **values})
 
 
 def read(path: Path, source: object = None) -> Manifest:
-    """The manifest in a file, which messages call ``source``. Raises `ResultsError` where it does
-    not say what one says."""
+    """Return the manifest in a file, which messages call ``source``. Raises `ResultsError` if it is
+    none."""
     source = path if source is None else source
     found = read_json(path)
     if not isinstance(found, dict):
@@ -112,7 +112,7 @@ def read(path: Path, source: object = None) -> Manifest:
 
 
 def read_json(path: Path) -> Any:
-    """A file of a run's folder."""
+    """Return the content of a JSON file in a run's folder."""
     text = reading.read_bytes(path, LARGEST_BYTES, "the folder of a finished run", ResultsError)
     try:
         return json.loads(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the stations' captures to pcapng files, the table `packets` and what UDP flows came to."""
+"""From the stations' captures to pcapng files, the table `packets` and the results of UDP flows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hoplab.host.results import rings
 from hoplab.model.scenario.plan import ANY, Capture, Conversation, Plan
 
 LINKTYPES = {1: 1, 772: 1, 65534: 101, 801: 105, 803: 127}
-"""Of an interface's ARPHRD_ type: Ethernet, loopback, none (IP), 802.11, radiotap."""
+"""Link types by an interface's ARPHRD_ type: Ethernet, loopback, none (IP), 802.11, radiotap."""
 LINKTYPE_ETHERNET, LINKTYPE_SLL2 = 1, 276
 UDP_BYTES = 8
 IPV6, IPV6_BYTES, TIMESTAMP_BYTES = 6, 40, 8
@@ -24,14 +24,14 @@ IPERF3_HEADER_BYTES = 12
 PROTOCOL_UDP = 17
 MORE_FRAGMENTS, FRAGMENT_OFFSET = 0x2000, 0x1FFF
 REASSEMBLY_S = 30.0
-"""How long Linux waits for the rest of a packet (ipfrag_time); identifications come again."""
+"""Seconds that Linux waits for the rest of a packet (ipfrag_time); identifications come again."""
 
 
 def gather(out: Path, plan: Plan, realtime_epoch_ns: int) -> dict[str, dict[str, Any]]:
     """On the host, after the run: write ``captures/*.pcapng`` and ``raw/packets.jsonl``.
 
-    Returns what each UDP flow came to, by name. ``realtime_epoch_ns`` is the date of scenario
-    time 0, by which the rings' time stamps become scenario time.
+    Returns the results of each UDP flow, by name. ``realtime_epoch_ns`` is the date of scenario
+    time 0. It turns the rings' time stamps into scenario time.
     """
     for capture in plan.captures:
         name = f"{capture.station}-{capture.interface}"
@@ -83,7 +83,7 @@ def _to_pcapng(capture: Capture, source: Path, target: Path) -> None:
 
 
 class Packet(NamedTuple):
-    """A packet of a flow; times in scenario seconds, ``received_s`` None when it got lost."""
+    """A packet of a flow. Times are in scenario seconds; ``received_s`` is None if it was lost."""
 
     flow: str
     seq: int
@@ -95,35 +95,37 @@ class Packet(NamedTuple):
 
 @dataclass(frozen=True)
 class Seen:
-    """A packet with payload at one end of its flow, by what identifies it at both ends."""
+    """A packet with payload at one end of its flow, with the fields that identify it at both
+    ends."""
 
     key: Hashable
     seq: int
-    """0 for a datagram without a number of its own."""
+    """The sequence number; 0 for a datagram without a number."""
     payload: int
     first_s: float
-    """When it came; of a packet in fragments, its first."""
+    """When it came; for a packet in fragments, when its first one came."""
     last_s: float | None
-    """When all of it had come; None where a fragment is missing."""
+    """When all of it had come; None if a fragment is missing."""
     identification: int | None
-    """Of IPv4's header; IPv6 has none."""
+    """Identification from IPv4's header; IPv6 has none."""
 
 
 @dataclass
 class _Parts:
-    """A packet in fragments, as far as it has come."""
+    """The fragments of a packet that have come."""
 
     first_s: float
     number: int | None = None
     payload: int = 0
     size: int | None = None
-    """Known when its last fragment has come."""
+    """The packet's size, known from its last fragment."""
     bytes_at: dict[int, int] = field(default_factory=dict)
     last_s: float | None = None
 
 
 def _read(path: Path, epoch_ns: int) -> Iterator[Seen]:
-    """The flow's packets with payload in a ring, those in fragments when the capture ends."""
+    """Yield the flow's packets with payload in a ring. Packets in fragments come at the capture's
+    end."""
     parts: dict[int, list[_Parts]] = {}
     for kept in rings.packets(path):
         packet = kept.data
@@ -150,10 +152,11 @@ def _read(path: Path, epoch_ns: int) -> Iterator[Seen]:
 
 
 def of_tcp(packet: bytes, header: int, time_s: float) -> Seen | None:
-    """A segment, from its IP header on, which is ``header`` octets long; None without payload.
+    """Return a segment, from its IP header on, which is ``header`` octets long; None without
+    payload.
 
-    A retransmission has the sequence number again, and of IPv4 another identification. IPv6 has
-    none: there it has another timestamp (RFC 7323).
+    A retransmission has the same sequence number, and in IPv4 another identification. IPv6 has
+    none, but there it has another timestamp (RFC 7323).
     """
     (sequence,) = struct.unpack_from("!I", packet, header + 4)
     options_end = header + (packet[header + 12] >> 4) * 4
@@ -170,7 +173,7 @@ def of_tcp(packet: bytes, header: int, time_s: float) -> Seen | None:
 
 
 def _timestamp(options: bytes) -> int:
-    """TSval of TCP's options; 0 where there is none."""
+    """Return TSval of TCP's options, 0 if there is none."""
     for kind, value in dpkt.tcp.parse_opts(options):
         if kind == dpkt.tcp.TCP_OPT_TIMESTAMP and len(value) == TIMESTAMP_BYTES:
             return int(struct.unpack_from("!I", value)[0])
@@ -178,12 +181,12 @@ def _timestamp(options: bytes) -> int:
 
 
 def _number(packet: bytes, header: int) -> int:
-    """iperf3 numbers its datagrams in the third word of the payload, after the time."""
+    """Return iperf3's number of a datagram: the third word of the payload, after the time."""
     return int(struct.unpack_from("!I", packet, header + UDP_BYTES + 8)[0])
 
 
 def _put_together(packets: list[_Parts], packet: bytes, time_s: float) -> None:
-    """Add a fragment of UDP to the packet of its identification that it belongs to (RFC 791)."""
+    """Add a fragment of UDP to its packet, by the identification (RFC 791)."""
     if not packets or time_s - packets[-1].first_s > REASSEMBLY_S:
         packets.append(_Parts(time_s))
     whole = packets[-1]
@@ -194,7 +197,7 @@ def _put_together(packets: list[_Parts], packet: bytes, time_s: float) -> None:
         whole.number = _number(packet, header)
         (length,) = struct.unpack_from("!H", packet, header + 4)
         whole.payload = length - UDP_BYTES
-    # By offset: of a fragment that several interfaces show, the first counts.
+    # By offset. If several interfaces show a fragment, the first counts.
     whole.bytes_at.setdefault(offset, total - header)
     if not place & MORE_FRAGMENTS:
         whole.size = offset + total - header
@@ -211,7 +214,7 @@ def _match(raw: Path, conversation: Conversation, epoch_ns: int) -> list[Packet]
     for seen in _read(ends[1], epoch_ns):
         if seen.last_s is not None:
             received.setdefault(seen.key, seen.last_s)
-    # Of a packet that several interfaces show, as a tunnel and the one below it do, the first.
+    # If several interfaces show a packet, as a tunnel and the one below it do, the first counts.
     sent: dict[Hashable, Seen] = {}
     for seen in _read(ends[0], epoch_ns):
         sent.setdefault(seen.key, seen)

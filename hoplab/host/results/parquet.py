@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parquet files by Python's own file objects: Arrow's take no name that is not UTF-8."""
+"""Parquet files through Python's own file objects. Arrow's take only names in UTF-8."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ import pyarrow.parquet as pq
 from hoplab.model.reading import opened
 
 MOST_OCTETS = 16 << 30
-"""Of a table in memory: 10^8 rows of the widest one. A file of some kB may claim more."""
+"""Octets of a table in memory: 10^8 rows of the widest one. A file of some kB may claim more."""
 OCTETS_A_VALUE = 8
 
 
 @contextlib.contextmanager
 def opened_table(path: Path) -> Iterator[pq.ParquetFile]:
-    """A Parquet file of at most `MOST_OCTETS`. Raises as `read`."""
+    """Open a Parquet file of at most `MOST_OCTETS`. Raises errors as `read` does."""
     with opened(path) as file:
         table = pq.ParquetFile(file, pre_buffer=False)
         about = table.metadata
@@ -32,16 +32,16 @@ def opened_table(path: Path) -> Iterator[pq.ParquetFile]:
 
 
 def read(path: Path) -> pa.Table:
-    """Raises `OSError` or `pyarrow.ArrowException` for what cannot be read.
+    """Read a table. Raises `OSError` or `pyarrow.ArrowException` for an unreadable file.
 
-    Without Arrow's threads: one that drops a buffer of Python's while the interpreter ends aborts
-    the process ("terminate called without an active exception").
+    Arrow's threads are off. If one drops a buffer of Python's while the interpreter ends, the
+    process aborts ("terminate called without an active exception").
     """
     with opened_table(path) as table:
         return table.read(use_threads=False)
 
 
 def write(table: pa.Table, path: Path) -> None:
-    """Raises `OSError` where the file cannot be written."""
+    """Write a table. Raises `OSError` if the file cannot be written."""
     with path.open("wb") as file:
         pq.write_table(table, file, compression="zstd")

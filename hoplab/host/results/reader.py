@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read a run back: manifest, resolved scenario and tables of a results folder."""
+"""Read a run: manifest, resolved scenario and tables of a results folder."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from hoplab.model.records.schema import TABLES
 
 @dataclass(frozen=True)
 class Results:
-    """A finished run. Tables are read from disk when first asked for.
+    """A finished run. Tables are read from disk when first used.
 
-    A table that the run did not record is there with its columns and no rows; columns and units
-    are those of `docs/tables.md`.
+    A table that the run did not record has its columns and no rows. `docs/tables.md` lists columns
+    and units.
     """
 
     run_dir: Path
@@ -61,7 +61,7 @@ class Results:
 
     @property
     def flows(self) -> pa.Table:
-        """What each flow came to, a row per flow."""
+        """Results of each flow, a row per flow."""
         return self.table("flows")
 
     @property
@@ -81,7 +81,7 @@ class Results:
 
     @property
     def link_samples(self) -> pa.Table:
-        """The same over time, counters cumulative; a row where something has been added."""
+        """The same over time, counters cumulative. A row appears when a counter has grown."""
         return self.table("link_samples")
 
     @property
@@ -108,27 +108,27 @@ class Results:
 
     @property
     def routing(self) -> pa.Table:
-        """Counters of each station's routing daemon over the whole run; DSR has them."""
+        """Counters of each station's routing daemon over the whole run; only DSR has them."""
         return self.table("routing")
 
     @property
     def packets(self) -> pa.Table:
-        """Each packet of each flow, where the scenario asked for it."""
+        """Each packet of each flow, if the scenario records packets."""
         return self.table("packets")
 
     @property
     def frames(self) -> pa.Table:
-        """Each frame on the air, where the scenario asked for it."""
+        """Each frame on the air, if the scenario records frames."""
         return self.table("frames")
 
     @property
     def events(self) -> pa.Table:
-        """What happened when: scenario events, routing events and the like."""
+        """Events by time: scenario events, routing events and others."""
         return self.table("events")
 
 
 def load(run_dir: Path | str) -> Results:
-    """Read the run in ``run_dir``. Raises `ResultsError` where that is no finished run."""
+    """Read the run in ``run_dir``. Raises `ResultsError` if that is no finished run."""
     folder = Path(run_dir)
     if not folder.is_dir():
         raise ResultsError(f"{folder}: is no folder; name the folder of a finished run")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read what `hoplab.guest.probes.ring` wrote: packets as TPACKET_V2 has them
+"""Read files of `hoplab.guest.probes.ring`: packets in the form of TPACKET_V2
 (linux/if_packet.h)."""
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from pathlib import Path
 from hoplab.model.reading import opened
 
 PACKET = struct.Struct("=3IHHII")
-"""struct tpacket2_hdr: status, length, bytes kept, where they begin, net, seconds, nanoseconds."""
+"""struct tpacket2_hdr: status, length, bytes kept, offset of the first, net, seconds,
+nanoseconds."""
 ADDRESS_AT = 32
 ADDRESS = struct.Struct("=H2siHBB8s")
 """struct sockaddr_ll: family, protocol (big-endian), interface, its type, direction, address."""
@@ -21,9 +22,9 @@ SLL2 = struct.Struct("!2sHIHBB8s")
 
 
 OUTGOING = 4
-"""PACKET_OUTGOING (linux/if_packet.h), of a packet's direction."""
+"""PACKET_OUTGOING (linux/if_packet.h), the direction of a packet."""
 INTERFACE_AT, DIRECTION_AT = 4, 10
-"""In a LINKTYPE_LINUX_SLL2 header."""
+"""Offsets in a LINKTYPE_LINUX_SLL2 header."""
 
 
 @dataclass(frozen=True)
@@ -44,14 +45,15 @@ class Seen:
 
     @property
     def interface(self) -> bytes:
-        """Its number, as four octets."""
+        """The interface's number, as four octets."""
         return self.cooked[INTERFACE_AT : INTERFACE_AT + 4]
 
 
 def packets(path: Path, once: bool = False) -> Iterator[Seen]:
-    """Every packet in a ring's file, up to where a run that was killed had come.
+    """Yield every packet in a ring's file, up to the last one of a run that was killed.
 
-    ``once``: by the first interface alone that shows it, where a bridge and its ports do.
+    With ``once``, only by the first interface that shows it: a bridge and its ports show the same
+    packet.
     """
     return _once(_packets(path)) if once else _packets(path)
 

@@ -1,36 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Round-trip times of UDP, as the packets at one end show them."""
+"""Round-trip times of UDP, from the packets at one end."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 LONG_HEADER, SPIN_BIT = 0x80, 0x20
-"""In the first octet of QUIC's packets (RFC 9000 17.2, 17.4)."""
+"""Bits of the first octet of QUIC's packets (RFC 9000 17.2, 17.4)."""
 VERSIONS = {bytes.fromhex("00000001"), bytes.fromhex("6b3343cf")}
 """QUIC's versions 1 and 2 (RFC 9369), in octets 1 to 4 of a packet with a long header."""
 
 
 @dataclass
 class RoundTrips:
-    """Of one connection.
+    """Round-trip times of one connection.
 
-    Of QUIC: from the first packet to the first answer at the end that spoke first; then, at both,
-    from a packet that turns the spin bit to the one that brings the turned bit back (RFC 9000
-    17.4). Of anything else, at the end that spoke first: from a datagram to the next that comes.
-    A peer that thinks before it answers adds to each.
+    For QUIC, the first one runs from the first packet to the first answer, at the end that spoke
+    first. Later ones run, at both ends, from a packet that turns the spin bit to the turned bit's
+    return (RFC 9000 17.4). For other protocols a time runs from a datagram to the next one that
+    comes, at the end that spoke first. If a peer takes time to answer, each value includes it.
     """
 
     ms: list[float] = field(default_factory=list)
     _spoke_first: bool | None = None
     _is_quic: bool = False
     _asked_s: float | None = None
-    """When what waits for its answer went out."""
+    """When the datagram that waits for its answer was sent."""
     _spin: dict[bool, int] = field(default_factory=dict)
-    """The last spin bit, by whether it went out; the first is 0."""
+    """The last spin bit; the key says whether it was sent from here. The first bit is 0."""
 
     def add(self, t_s: float, went_out: bool, payload: bytes) -> None:
-        """A datagram's first octets."""
+        """Add a datagram by its first octets."""
         if self._spoke_first is None:
             self._spoke_first = went_out
         self._is_quic = self._is_quic or _shows_quic(payload)

@@ -16,14 +16,14 @@ from hoplab.model.reading import opened
 from hoplab.model.records.schema import TABLES, Table
 
 LONGEST_LINE = 1 << 20
-"""Of a record, in characters; a file without line ends would else be read whole."""
+"""Characters of a record. A file without line ends would otherwise be read whole."""
 
 
 def convert(run: Path, duration_s: float) -> dict[str, pa.Table]:
     """Read ``raw/*.jsonl``, write ``tables/*.parquet``, return the tables.
 
-    What daemons saw while the run was taken down, after ``duration_s``, is left out. Raises
-    `ResultsError` where records do not follow the schema.
+    Records of daemons after ``duration_s``, while the run was taken down, are left out. Raises
+    `ResultsError` if records do not follow the schema.
     """
     folder = run / "tables"
     folder.mkdir(exist_ok=True)
@@ -41,9 +41,9 @@ def convert(run: Path, duration_s: float) -> dict[str, pa.Table]:
 
 
 def raw_rows(run: Path, name: str) -> list[dict[str, Any]]:
-    """The rows of ``raw/NAME.jsonl`` and of every ``raw/NAME-SOURCE.jsonl``.
+    """Return the rows of ``raw/NAME.jsonl`` and of every ``raw/NAME-SOURCE.jsonl``.
 
-    Raises `ResultsError` for a row that is not as the schema says.
+    Raises `ResultsError` for a row that contradicts the schema.
     """
     raw = run / "raw"
     rows: list[dict[str, Any]] = []
@@ -63,7 +63,8 @@ def _read(path: Path, table: Table) -> list[dict[str, Any]]:
             try:
                 row = json.loads(line)
             except ValueError:
-                # The last line of a process that was killed, or had no space, in the middle of it.
+                # The last line of a process may be incomplete, if it was killed or the disk was
+                # full.
                 broken = number
                 continue
             mistake = table.mistake(row)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run from the outside: launched in a machine, its results collected."""
+"""A run from outside: started in a machine, its results collected."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verify a run: its tables are what they were, and its scenario gives them again."""
+"""Verify a run: its tables are unchanged, and its scenario gives them again."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ MOST_DIFFERENCES = 5
 def verify(
     run: Path, say: Callable[[str], None], given: bool = False, find: Find = none_here
 ) -> str:
-    """Run the scenario of a finished run, or of an artifact, again; returns the common digest.
+    """Run the scenario of a finished run, or of an artifact, again. Returns the common digest.
 
-    ``say`` is told first where another machine has to do; ``given`` is the user's trust in a
-    machine of others, see `trust.require`. Raises `NotReproduced`.
+    If another machine has to serve, ``say`` first receives a message. ``given`` is the user's trust
+    in other people's machines, see `trust.require`. Raises `NotReproduced`.
     """
     if run.is_dir():
         return _compare(run, run, None, say, given, find)
@@ -61,7 +61,7 @@ def _compare(
     if machine is None and manifest.machine is Where.GUEST and manifest.machine_hash is not None:
         machine = _machine(name, manifest)
     scenario = parse(read_json(folder / "scenario.json"), f"{name}: scenario.json")
-    if machine is not None:  # a stranger's, maybe, whatever the manifest says
+    if machine is not None:  # it may be a stranger's, whatever the manifest says
         trust.require(machine, name, given, programs=bool(scenario.program))
         _say_differences(name, manifest, machine, say)
     with tempfile.TemporaryDirectory(prefix="hoplab-verify-") as place:
@@ -80,7 +80,7 @@ def _compare(
 
 
 def _manifest(name: Path, folder: Path) -> Manifest:
-    """What the run's manifest says, which may be anything where a stranger sent it."""
+    """Return the run's manifest, which may say anything if a stranger sent it."""
     manifest = manifests.read(folder / manifests.NAME, f"{name}: {manifests.NAME}")
     if {"machine", "digest"} <= manifest.model_fields_set:
         return manifest
@@ -92,7 +92,7 @@ def _short(manifest: Manifest) -> str:
 
 
 def _machine(name: Path, manifest: Manifest) -> Machine:
-    """The run's own machine where it is here, else the one that runs take."""
+    """Return the run's own machine if it is here, else the default one."""
     try:
         return artifact.find(manifest, name)
     except OF_THIS_PLACE:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run as one file: scenario, results and the machine that it ran on, for others to verify."""
+"""A run as one file for others to verify: scenario, results and its machine."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from hoplab.model.errors import Damaged, MissingTool, ResultsError
 RUN, MACHINE = "run/", "machine/"
 FILES = ("manifest.json", "scenario.json", "scenario.toml", "report.html")
 FOLDERS = ("tables", "captures", "logs")
-"""Raw records stay: the tables are made of them."""
+"""Folders in the artifact. It omits raw records, from which the tables are made."""
 NEEDED = ("manifest.json", "scenario.json")
 LARGEST_BYTES = 16 << 30
 
 
 def write(run: Path, file: Path) -> Machine:
-    """Write the artifact of a finished run to ``file``; returns the machine that it holds."""
+    """Write the artifact of a finished run to ``file``. Returns its machine."""
     machine = find(manifests.read(run / manifests.NAME), run)
     names = [name for name in FILES if _is_own(run / name)]
     for folder in FOLDERS:
@@ -40,12 +40,13 @@ def write(run: Path, file: Path) -> Machine:
 
 
 def _is_own(path: Path) -> bool:
-    """A link in a run's folder would put somebody's other file into the pack."""
+    """Return whether a file is the run's own. A link would put another file of the user's into the
+    pack."""
     return path.is_file() and not path.is_symlink()
 
 
 def find(manifest: Manifest, run: Path) -> Machine:
-    """The machine of a run, from the store; raises `MissingTool` where it is not there."""
+    """Return the machine of a run from the store. Raises `MissingTool` if it is missing."""
     identity = manifest.machine_hash
     if identity is None:
         raise ResultsError(f"{run}: was not run on a sealed machine, so nobody could repeat it")
@@ -61,10 +62,10 @@ def find(manifest: Manifest, run: Path) -> Machine:
 
 
 def read(file: Path, folder: Path) -> Machine:
-    """Take the machine into the store and the run's files into the empty ``folder``.
+    """Take the machine into the store, and the run's files into the empty ``folder``.
 
-    The file may be a stranger's: nothing is written but files of a run's names, of which those
-    that make it a run are all there.
+    The file may be a stranger's. Only files with a run's names are written, and all required ones
+    must be there.
     """
     with pack.reading(file) as members:
         machine = pack.read_machine(members, file, MACHINE)

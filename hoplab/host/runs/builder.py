@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who builds a scenario's network in the lab's place, as a lab is told of it."""
+"""The builder of a scenario's network in the lab's place, and its description for a lab."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from hoplab.model.scenario.model import Scenario
 
 @dataclass(frozen=True)
 class Builder:
-    """A program of others: ``environment`` tells the lab where it is, and a guest has to have
-    ``folders`` beside its own. Empty where the lab itself builds."""
+    """A program of others. ``environment`` says where it is. A guest needs ``folders`` beside its
+    own. Empty if the lab itself builds."""
 
     environment: Mapping[str, str] = field(default_factory=dict)
     folders: tuple[Path, ...] = ()
@@ -29,7 +29,8 @@ Find = Callable[[Scenario], Builder]
 
 
 def none_here(scenario: Scenario) -> Builder:
-    """What finds none: the command line and the Python interface do."""
+    """Find no builder: raises `MissingTool`. The command line and the Python interface pass a
+    function that finds one."""
     raise MissingTool(
         f'network.built_by: "{scenario.network.built_by}" is not looked for here; use "hoplab run"'
     )

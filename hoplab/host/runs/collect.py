@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collect a run: tables, digest and manifest from what the lab left."""
+"""Collect a run: tables, digest and manifest from the lab's records."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ from hoplab.model.scenario.model import Scenario
 from hoplab.model.scenario.plan import plan
 
 ROOM = 2048
-"""Bytes kept in the manifest for how a run ended on a full disk."""
+"""Bytes reserved in the manifest for the end of a run on a full disk."""
 SHORT = 500
 
 
 class _Ended(BaseModel):
-    """What the lab said of itself, as far as it came (`hoplab.guest.lab.account`)."""
+    """The lab's account of itself so far (`hoplab.guest.lab.account`)."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -73,7 +73,7 @@ class _Ended(BaseModel):
 
 
 def begin(out: Path, scenario: Scenario, where: Where, sealed: Machine | None = None) -> None:
-    """Write a manifest that says what the run is, and keep room for how it ends."""
+    """Write a manifest that describes the run, and reserve room for its end."""
     manifest = Manifest(
         version=VERSION,
         run=shown(Path(out.name)),
@@ -98,10 +98,10 @@ def begin(out: Path, scenario: Scenario, where: Where, sealed: Machine | None = 
 def gather(
     out: Path, wall_s: float | None, status: int, failure: BaseException | None = None
 ) -> Manifest:
-    """Tables, digest and manifest from what the lab left in ``out``, whose process ended with
-    ``status``, and by ``failure`` where that is known.
+    """Make tables, digest and manifest from the lab's records in ``out``. ``status`` is the exit
+    status of its process, and ``failure`` the known reason.
 
-    Raises `ResultsError` where they cannot be made; raw records and a manifest that says so stay,
+    Raises `ResultsError` if they cannot be made. Raw records and a manifest that says so then stay,
     for `finish`.
     """
     manifest = manifests.read(out / manifests.NAME)
@@ -130,7 +130,7 @@ def gather(
 
 def finish(out: Path) -> Manifest:
     """Make tables and manifest of a run that could not make its own: its disk was full, or it was
-    killed. Raises `ResultsError` where it still runs, is complete, or still cannot."""
+    killed. Raises `ResultsError` if it still runs, is complete, or fails again."""
     if not (out / manifests.NAME).exists():
         raise ResultsError(f"{out}: has no {manifests.NAME}; name the folder of a run")
     if manifests.read(out / manifests.NAME).state == COMPLETE:
@@ -144,7 +144,8 @@ def _write(out: Path, manifest: Manifest, reserve: int = 0) -> None:
 
 
 def _kept(out: Path, manifest: Manifest, ended: _Ended, error: Exception) -> ResultsError:
-    """Note in the manifest's own room that only raw records are there; the error to raise."""
+    """Note in the manifest's reserved room that only raw records exist. Returns the error to
+    raise."""
     shutil.rmtree(out / "tables", ignore_errors=True)
     reason = str(error)
     if isinstance(error, OSError):
@@ -162,7 +163,7 @@ def _kept(out: Path, manifest: Manifest, ended: _Ended, error: Exception) -> Res
 
 
 def _ended(out: Path, status: int, failure: BaseException | None) -> _Ended:
-    """How the lab ended, by itself, its process' status or a signal."""
+    """Return how the lab ended: by itself, by its process's status or by a signal."""
     try:
         ended = _Ended.model_validate_json(content(out / "raw" / "verdict.json"))
     except (OSError, ValueError):
@@ -176,7 +177,7 @@ def _ended(out: Path, status: int, failure: BaseException | None) -> _Ended:
 
 
 def _json(path: Path) -> dict[str, Any]:
-    """A file of the run's folder."""
+    """Return the content of a JSON file in the run's folder."""
     try:
         value: dict[str, Any] = json.loads(content(path))
     except OSError as error:
@@ -189,7 +190,7 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 def _medium_account(out: Path) -> dict[str, Any] | None:
-    """What the medium says of itself: the audit of frames, system calls, whether to trust it."""
+    """Return the medium's account of itself: the audit of frames, system calls, its reliability."""
     try:
         account: dict[str, Any] = json.loads(content(out / "raw" / "medium.json"))
     except (OSError, ValueError):
@@ -198,8 +199,8 @@ def _medium_account(out: Path) -> dict[str, Any] | None:
 
 
 def _tables(out: Path, scenario: Scenario, ended: _Ended) -> tuple[dict[str, pa.Table], list[str]]:
-    """Every table, those first that are evaluated here: `flows`, `connections` and `packets`; and
-    what to know of them."""
+    """Return every table, and warnings about them. `flows`, `connections` and `packets`, which are
+    evaluated here, come first."""
     (out / "raw").mkdir(exist_ok=True)
     work = plan(scenario)
     date_ns = ended.realtime_epoch_ns
@@ -230,11 +231,11 @@ def _records(out: Path, table: str, rows: Iterable[dict[str, Any]]) -> None:
 
 
 PACKAGES = {"wpa_supplicant": "wpasupplicant"}
-"""Debian's, where it is called otherwise than its program."""
+"""Debian packages whose name differs from their program's."""
 
 
 def _sealed_versions(scenario: Scenario, sealed: Machine) -> dict[str, str]:
-    """Versions of the programs that took part, as the machine lists them."""
+    """Return versions of the programs that took part, from the machine's list."""
     listed = {package["name"]: package["version"] for package in sealed.description["packages"]}
     return {
         name: listed.get(PACKAGES.get(name, name), f"hoplab {sealed.description['hoplab']}")
@@ -243,7 +244,7 @@ def _sealed_versions(scenario: Scenario, sealed: Machine) -> dict[str, str]:
 
 
 def _versions(scenario: Scenario) -> dict[str, str]:
-    """Versions of the programs that took part, as they tell them themselves."""
+    """Return versions of the programs that took part, as the programs print them."""
     versions: dict[str, str] = {}
     for name in programs(scenario):
         option = {"batmand": "-v", "babeld": "-V"}.get(name, "--version")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What two runs differ in: what was asked, what it ran on, what came of it."""
+"""The differences of two runs: in scenario, machine and results."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ FIGURES = (
     *("sent", "received", "lost", "latency_ms_mean"),
     *("rtt_ms_min", "rtt_ms_max", "rate_per_s", "first_octet_s"),
 )
-"""Columns of ``flows`` that are compared."""
+"""Columns of ``flows`` to compare."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """``what`` is a key of the scenario, a part of the machine, a table or ``flow column``; a value
-    is None where a run has no such thing."""
+    """A difference. ``what`` is a key of the scenario, a part of the machine, a table or
+    ``flow column``. A value is None if a run lacks it."""
 
     about: str
     what: str
@@ -32,7 +32,7 @@ class Difference:
 
     @property
     def change(self) -> float | None:
-        """Of the second relative to the first, for figures."""
+        """Change of the second relative to the first, for figures."""
         numbers = isinstance(self.first, int | float) and isinstance(self.second, int | float)
         if self.about != "results" or not numbers or not self.first:
             return None
@@ -40,7 +40,7 @@ class Difference:
 
 
 def runs(first: Results, second: Results) -> Iterator[Difference]:
-    """In the scenario, the machine and the results, in this order; none if they are the same."""
+    """Yield differences in the scenario, the machine and the results, in this order."""
     yield from scenarios("", first.scenario, second.scenario)
     yield from _machines(first.manifest, second.manifest)
     yield from _flows(first, second)
@@ -48,7 +48,7 @@ def runs(first: Results, second: Results) -> Iterator[Difference]:
 
 
 def scenarios(key: str, first: Any, second: Any) -> Iterator[Difference]:
-    """Down to the keys that differ."""
+    """Yield the keys that differ, down to the innermost."""
     if isinstance(first, dict) and isinstance(second, dict):
         for name in (*first, *(name for name in second if name not in first)):
             where = f"{key}.{name}" if key else str(name)
@@ -88,7 +88,7 @@ def _flows(first: Results, second: Results) -> Iterator[Difference]:
 
 
 def _tables(first: Manifest, second: Manifest) -> Iterator[Difference]:
-    """Tables with other values, by their digests."""
+    """Yield tables whose values differ, by their digests."""
     ones, others = (manifest.tables or {} for manifest in (first, second))
     for name in (*ones, *(name for name in others if name not in ones)):
         one, other = ones.get(name), others.get(name)

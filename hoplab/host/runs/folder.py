@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run's folder: a new one for each run, and nobody else's while it lasts."""
+"""A run's folder: a new one for each run, which only that run uses."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ LOCK = "running.pid"
 
 
 def made(out: Path | None, source: Path | None) -> Path:
-    """Make the folder of a new run: ``out``, or one of a name that no other run has.
+    """Make the folder of a new run: ``out``, or one with a name that no other run has.
 
-    Raises `ResultsError` where that is not possible.
+    Raises `ResultsError` if that is not possible.
     """
     if out is not None:
         return _made(out)
@@ -68,9 +68,9 @@ def _unusable(out: Path, error: OSError) -> ResultsError:
 
 @contextmanager
 def held(out: Path) -> Iterator[None]:
-    """Have the folder for this process alone; a crash gives it back.
+    """Lock the folder for this process. A crash releases the lock.
 
-    Raises `ResultsError` where another process has it or it cannot be written.
+    Raises `ResultsError` if another process has it or it cannot be written.
     """
     path = out / LOCK
     try:
@@ -97,7 +97,7 @@ def _without_waiting(path: str, flags: int) -> int:
 
 
 def is_running(out: Path) -> bool:
-    """Whether a process has the folder."""
+    """Return whether a process has locked the folder."""
     try:
         with open(out / LOCK, "rb", opener=_without_waiting) as lock:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -109,7 +109,7 @@ def is_running(out: Path) -> bool:
 
 
 def fill(out: Path, scenario: Scenario, source: Path | None) -> None:
-    """Put what the run is to do into its folder."""
+    """Write the scenario into the run's folder."""
     try:
         (out / "scenario.json").write_text(
             scenario.model_dump_json(exclude_none=True, indent=1), encoding="utf-8"
@@ -121,5 +121,5 @@ def fill(out: Path, scenario: Scenario, source: Path | None) -> None:
 
 
 def shown(path: Path) -> str:
-    """A path as text, whatever bytes its name has."""
+    """Return a path as text, whatever bytes its name has."""
     return os.fsencode(path).decode("utf-8", "replace")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kinds of machine that a lab runs on: what each needs, how it starts, what it is called."""
+"""Kinds of machine that a lab runs on: requirements, start and names."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from hoplab.model.scenario.model import Scenario
 
 WMEM_MAX = Path("/proc/sys/net/core/wmem_max")
 ROOM_S = 3600.0
-"""A session of so long has memory for its records."""
+"""A session has memory for records of this many seconds."""
 
 
 @dataclass(frozen=True)
 class Watched:
-    """How a lab is followed: each line that it says, when a guest is ended, its pace."""
+    """Settings for following a lab: receiver of its lines of output, limits of a guest, pace."""
 
     on_line: Callable[[str], None]
     limits: Limits
@@ -47,22 +47,22 @@ class Kind(ABC):
     """A machine of some kind, for one scenario."""
 
     name: Where
-    """What the manifest calls it."""
+    """Its name in the manifest."""
     real_time = False
 
     @property
     def sealed(self) -> Machine | None:
-        """The sealed machine, where it is one."""
+        """The sealed machine, if it is one."""
         return None
 
     @property
     def platform(self) -> Where:
-        """What a stream calls it: the kernel's own kind, whoever takes part."""
+        """Its name in a stream: the kernel's kind, also for sessions."""
         return self.name
 
     def equipped(self, scenario: Scenario) -> Kind:
-        """With the packages that the scenario names. Raises `ScenarioError` where this kind of
-        machine has none of its own, `MissingTool` for what cannot be had."""
+        """Return the kind with the scenario's packages. Raises `ScenarioError` if this kind of
+        machine cannot have any, and `MissingTool` for unavailable packages."""
         if scenario.machine.is_sealed:
             raise ScenarioError(
                 "machine.packages: go into a sealed machine, and this would have the programs of "
@@ -72,11 +72,11 @@ class Kind(ABC):
 
     @abstractmethod
     def require(self, scenario: Scenario) -> None:
-        """Raise the `HoplabError` of the first thing that keeps the scenario from running."""
+        """Raise the `HoplabError` of the first obstacle to running the scenario."""
 
     @abstractmethod
     def run(self, scenario: Scenario, out: Path, watched: Watched) -> int:
-        """Run the lab on the folder ``out``; returns its exit status."""
+        """Run the lab on the folder ``out``. Returns its exit status."""
 
 
 class Runnable(Kind):
@@ -84,8 +84,8 @@ class Runnable(Kind):
 
     @abstractmethod
     def shown(self, scenario: Scenario) -> str:
-        """The command line and the environment that `run` uses, as text for a shell. What stands
-        in capitals is made anew for each run."""
+        """Return the command line and the environment of `run`, as text for a shell. Words in
+        capitals stand for values that differ for each run."""
 
 
 class Attendable(Runnable):
@@ -93,13 +93,14 @@ class Attendable(Runnable):
 
     @abstractmethod
     def prompt(self, scenario: Scenario, out: Path, line: int | None = None) -> int:
-        """A prompt on the scenario's network, logs in ``out``; returns its exit status. ``line``
-        is a socket for a session, which does without a terminal where there is none."""
+        """Run a prompt on the scenario's network, with logs in ``out``. Returns its exit status.
+        ``line`` is a socket for a session, which works without a terminal too."""
 
 
 @dataclass(frozen=True)
 class Sealed(Runnable):
-    """A guest that boots a sealed machine; with ``steps`` it asks there how to go on."""
+    """A guest that boots a sealed machine. With ``steps`` it asks the host at each step how to go
+    on."""
 
     machine: Machine
     steps: Steps | None = None
@@ -120,7 +121,7 @@ class Sealed(Runnable):
         return replace(self, machine=equip.equipped(self.machine, scenario.machine))
 
     def require(self, scenario: Scenario) -> None:
-        """A sealed machine holds what builds the network, unless others do."""
+        """Check the scenario. A sealed machine has no builder of networks but Hoplab's own."""
         _refuse_found(scenario)
         if scenario.network.built_by != "hoplab":
             raise ScenarioError(
@@ -152,14 +153,14 @@ class Sealed(Runnable):
 
 @dataclass(frozen=True)
 class OwnGuest(Attendable):
-    """A guest that has this computer's files, for builders of others and for prompts."""
+    """A guest that has this computer's files, for other builders and for prompts."""
 
     builder: Builder = NOBODY
     name = Where.GUEST
 
     def require(self, scenario: Scenario) -> None:
         guests.require()
-        # A guest that has to compile the lab itself takes another course.
+        # If a guest has to compile the lab itself, its run takes another course.
         compileall.compile_dir(PROJECT / "hoplab", quiet=2)
         _require_programs(scenario)
 
@@ -236,7 +237,8 @@ class ThisHost(Attendable):
 
 
 def parse(word: str, option: str) -> Where:
-    """What a user calls a machine; ``option`` is where. Raises `ScenarioError` for other words."""
+    """Return the machine that a user's word names. ``option`` is the option with that word. Raises
+    `ScenarioError` for other words."""
     if word not in (Where.GUEST, Where.HOST):
         raise ScenarioError(f"{option}: {word!r} is not known; one of: uml, host")
     return Where(word)
@@ -245,8 +247,8 @@ def parse(word: str, option: str) -> Where:
 def chosen(
     where: Where, scenario: Scenario, find: Find = none_here, machine_file: Path | None = None
 ) -> Runnable:
-    """The machine for a run: ``machine_file`` or this checkout's or the installed one for a guest,
-    unless others build the network, whom ``find`` looks for."""
+    """Return the machine for a run. A guest uses ``machine_file``, this checkout's machine or the
+    installed one. If others build the network, ``find`` looks for the builder."""
     if where is Where.HOST:
         return ThisHost(builder_of(scenario, find))
     if machine_file is None:
@@ -257,26 +259,26 @@ def chosen(
 
 
 def attended(where: Where, scenario: Scenario, find: Find = none_here) -> Attendable:
-    """The machine for a prompt."""
+    """Return the machine for a prompt."""
     builder = builder_of(scenario, find)
     return ThisHost(builder) if where is Where.HOST else OwnGuest(builder)
 
 
 def builder_of(scenario: Scenario, find: Find = none_here) -> Builder:
-    """Who builds the network, where others do. Raises what ``find`` does."""
+    """Return the builder of the network, if others build it. Raises the errors of ``find``."""
     _refuse_found(scenario)
     return NOBODY if scenario.network.built_by == "hoplab" else find(scenario)
 
 
 def memory_mb(scenario: Scenario, duration_s: float | None = None) -> int:
-    """Memory of a guest for the scenario, or for so long a time of it."""
+    """Return the memory of a guest for the scenario, or for another duration of it."""
     whole_s = (duration_s or scenario.duration_s) + (scenario.warm_up_s or 0.0)
     numbers = len(scenario.station), len(scenario.flow), whole_s, len(scenario.program)
     return memory.needed_mb(*numbers)
 
 
 def programs(scenario: Scenario) -> list[str]:
-    """The programs that the scenario needs beside the kernel."""
+    """Return the programs that the scenario needs beside the kernel."""
     names = ["iperf3"]
     if any(station.radio for station in scenario.station):
         names.append("hoplab-medium")
@@ -291,7 +293,7 @@ def programs(scenario: Scenario) -> list[str]:
 
 
 def _require_programs(scenario: Scenario) -> None:
-    """Raise `MissingTool` for the first program that is not here."""
+    """Raise `MissingTool` for the first program that is missing."""
     for name in programs(scenario):
         program(name)
 
@@ -347,11 +349,11 @@ def _shown_guest(
 
 
 def _python(builder: Builder) -> list[str]:
-    """The interpreter as a guest sees it, without site: that would look at the checkout's own
-    path, and a run's course must not depend on where the checkout lies. Its environment names who
-    builds the network."""
+    """Return the interpreter in a guest, without site. Site would read the checkout's own path, and
+    a run must not depend on that path. The interpreter's environment names the builder of the
+    network."""
     named = [f"{key}={value}" for key, value in builder.environment.items()]
-    if not IS_CHECKOUT:  # the guest has it where the host has it
+    if not IS_CHECKOUT:  # the guest has it at the host's path
         path = f"PYTHONPATH={sysconfig.get_path('purelib')}"
         return ["env", *named, path, sys.executable, "-S", "-P"]
     packages = Path(sysconfig.get_path("purelib")).relative_to(PROJECT)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Perform a run: prepare its folder, run the lab in a machine, have its results collected."""
+"""Perform a run: prepare its folder, run the lab in a machine, and collect its results."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from hoplab.model.errors import GuestFailed, HoplabError, ScenarioError, of_stat
 from hoplab.model.scenario.model import Scenario
 
 VIRTUAL_LIMIT_S = 3600.0
-"""Virtual time that setting up and ending may take, beside twice what the scenario plans."""
+"""Virtual seconds for set-up and end, beyond twice the scenario's planned time."""
 
 
 @dataclass(frozen=True)
 class RunRequest:
-    """A run to be performed: a resolved scenario, on a machine, into the new folder ``out``.
+    """A run to perform: a resolved scenario, on a machine, into the new folder ``out``.
 
-    Without ``out`` it gets one of its own under ``runs``, named after ``source``, the scenario's
-    file. ``wall_limit_s`` ends a guest that takes longer; ``pace`` holds virtual time to that
+    Without ``out`` it gets a new folder under ``runs``, named after ``source``, the scenario's
+    file. ``wall_limit_s`` ends a guest that takes longer. ``pace`` holds virtual time to that
     multiple of real time.
     """
 
@@ -49,7 +49,8 @@ class RunRequest:
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a run is: virtual time in s, goodput of the last second in kbit/s, wall time in s."""
+    """Progress of a run: virtual time in s, goodput of the last second in kbit/s, wall time in
+    s."""
 
     t_s: float
     goodput_kbps: float
@@ -58,8 +59,8 @@ class Progress:
 
 @dataclass(frozen=True)
 class Observers:
-    """Who follows a run: its progress; its folder, once results are there, of a failed run too;
-    and a stream, which gets its samples as they are taken and is closed in the end."""
+    """Observers of a run. One receives its progress. One receives its folder, once results exist,
+    also of a failed run. A stream receives samples as they are taken, and is closed in the end."""
 
     on_progress: Callable[[Progress], None] = lambda progress: None
     on_results: Callable[[Path], object] = lambda folder: None
@@ -70,10 +71,10 @@ NOBODY = Observers()
 
 
 def perform(request: RunRequest, observers: Observers = NOBODY) -> Manifest:
-    """Perform a run to its end; returns the manifest.
+    """Perform a run to its end, and return the manifest.
 
-    Results so far are kept and turned into tables when the run fails. Raises the `HoplabError` of
-    what went wrong.
+    If the run fails, results so far are kept and turned into tables. Raises the `HoplabError` of
+    the failure.
     """
     scenario = request.scenario
     request.machine.require(scenario)
@@ -136,13 +137,13 @@ def _watched(request: RunRequest, out: Path, stream: Stream, observers: Observer
 
 
 def require_time(seconds: float, name: str) -> None:
-    """Raise `ScenarioError` for a limit that is no time."""
+    """Raise `ScenarioError` if a limit is no time."""
     if not 0 < seconds < math.inf:
         raise ScenarioError(f"{name}: {seconds:g} is no time; expected seconds, above 0")
 
 
 def shell(scenario: Scenario, out: Path, machine: Attendable) -> int:
-    """A prompt on the scenario's network, with ``out`` for its logs; returns its status."""
+    """Run a prompt on the scenario's network, with ``out`` for its logs. Returns its status."""
     uml.require_commands()
     machine.require(scenario)
     machine.equipped(scenario)

@@ -18,9 +18,9 @@ NO_TABLES = (RUNNING, RECORDS_ONLY, "damaged")
 
 @dataclass(frozen=True)
 class Entry:
-    """A run's folder; ``state`` is "complete", "failed", or "interrupted", "terminated", "hung up"
-    by a signal (what it had is kept), "running", "records only" (``hoplab finish`` makes the rest)
-    or "damaged". ``goodput_kbps`` is that of all flows."""
+    """A run's folder. ``state`` is "complete", "failed", "running", "records only"
+    (``hoplab finish`` makes the rest) or "damaged". After a signal it is "interrupted",
+    "terminated" or "hung up", with the results so far. ``goodput_kbps`` is that of all flows."""
 
     run: Path
     state: str
@@ -34,9 +34,9 @@ class Entry:
 
 
 def runs(where: Path) -> list[Entry]:
-    """Every run below ``where``, in order of their starts.
+    """Return every run below ``where``, in order of their starts.
 
-    Raises `ResultsError` where that is no folder.
+    Raises `ResultsError` if that is no folder.
     """
     if not where.is_dir():
         raise ResultsError(
@@ -52,7 +52,7 @@ def _entry(run: Path) -> Entry:
     state = manifest.state
     if folder.is_running(run):
         state = RUNNING
-    elif state == RUNNING:  # whoever ran it was killed
+    elif state == RUNNING:  # its process was killed
         state = RECORDS_ONLY
     elif error:
         state = error if error in signals.WORDS.values() else "failed"
@@ -70,7 +70,8 @@ def _entry(run: Path) -> Entry:
 
 
 def _manifest(run: Path) -> Manifest:
-    """What the file says; nothing where it is damaged: one bad run must not hide the others."""
+    """Return the file's content, or nothing if it is damaged: one bad run must not hide the
+    others."""
     try:
         return read(run / NAME)
     except ResultsError:

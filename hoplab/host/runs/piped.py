@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands for a prompt that come from a pipe or a file: one at a time, when the prompt asks.
+"""Commands for a prompt from a pipe or a file: one at a time, when the prompt asks.
 
-A guest's terminal holds some thousand octets and drops the rest, and whoever reads the caller's
-standard input there never learns of its end. So the prompt asks on a line of its own (an empty
-line) and is answered with a command as JSON, in parts: ``+`` begins those that go on, ``.`` the
-last. ``null`` says that there is none any more.
+A guest's terminal holds some thousand octets and drops the rest. A reader of the caller's standard
+input there never learns of its end. The prompt therefore asks on a separate line (with an empty
+line). The answer is a command as JSON, in parts: ``+`` begins those with a successor, ``.`` the
+last. ``null`` says that there are no more commands.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import threading
 from typing import IO
 
 PART = 1500
-"""Characters of a part, well below what the terminal takes at once (N_TTY_BUF_SIZE: 4096)."""
+"""Characters of a part, well below the terminal's limit (N_TTY_BUF_SIZE: 4096)."""
 
 
 class Piped:
-    """Hands over the lines of ``stream``, from a thread, until `close`."""
+    """Sends the lines of ``stream``, from a thread, until `close`."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -27,7 +27,7 @@ class Piped:
         threading.Thread(target=self._serve, name="commands", daemon=True).start()
 
     def close(self) -> None:
-        """Nobody asks any more. A read that waits for a pipe is left to the process's end."""
+        """End the answers. A read that waits for a pipe ends with the process."""
         self._own.close()
         self.other.close()
 
@@ -46,8 +46,8 @@ class Piped:
 
 
 def parts(line: bytes) -> list[bytes]:
-    """The answer for a line, or for the end, which is no line."""
-    # Octets that are no UTF-8 reach the command as they are.
+    """Return the answer for a line; an empty line is the input's end."""
+    # Octets that are not UTF-8 reach the command unchanged.
     text = json.dumps(line.decode("utf-8", "surrogateescape") if line else None)
     pieces = [text[at : at + PART] for at in range(0, len(text), PART)]
     marks = [*("+" for _ in pieces[1:]), "."]

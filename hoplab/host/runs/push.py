@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Send to a sink what is there already: a finished run, or a sweep's dataset.
+"""Send existing results to a sink: a finished run, or a sweep's dataset.
 
-A dataset's rows (`hoplab sweep`) become lines of their own::
+A dataset's rows (`hoplab sweep`) become separate lines::
 
     hoplab_sweep,sweep=NAME,key=KEY,seed=N,flow=FLOW,p_PARAMETER=VALUE,… RESULT=VALUE,… DATE
 
-Every parameter is a tag, every number among the results a field; of a parameter that is a number
-there is a field ``number_p_PARAMETER`` too, to sort by. All have the date of the push, since a
-sweep's runs lie on no common axis of time. Before them comes a line for each parameter::
+Every parameter is a tag, and every number among the results a field. A numeric parameter also has a
+field ``number_p_PARAMETER``, to sort by. All lines have the date of the push, since a sweep's runs
+have no common axis of time. Before them comes a line for each parameter::
 
     hoplab_axis,sweep=NAME,parameter=p_PARAMETER weight=NUMBER,values=COUNT,pushed_s=DATE DATE
 
-with the highest weight for the parameter that has most values, numbers before words.
+The parameter with the most values has the highest weight, and numbers come before words.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ from hoplab.model.scenario.model import Scenario
 
 CHUNK_ROWS = 5_000
 FIRST_AFTER_PARAMETERS = "seed"
-"""The dataset's first column that is no parameter (`hoplab.many.sweep.dataset`)."""
+"""The dataset's first column after the parameters (`hoplab.many.sweep.dataset`)."""
 TAGS = ("key", "flow")
 PARAMETER = "p_"
 FIRST_NUMBERS = 1_000_000
-"""What a number among parameters weighs: it makes an axis."""
+"""Weight of a numeric parameter, which makes an axis."""
 DATASET = "results.parquet"
-"""What `hoplab sweep` calls every dataset."""
+"""The file name of every dataset of `hoplab sweep`."""
 
 
 def course(folder: Path) -> Course:
-    """A finished run's, with the start that its manifest tells. Raises `ResultsError`."""
+    """Return a finished run's course, with the start from its manifest. Raises `ResultsError`."""
     run = results.load(folder)
     try:
         date = time.strptime(run.manifest.started, "%Y-%m-%dT%H:%M:%SZ")
@@ -58,8 +58,8 @@ def course(folder: Path) -> Course:
 
 
 def batches(course: Course) -> Iterator[Batch]:
-    """All tables of a finished run, some rows at a time, and what its stream told beside them;
-    how fast it went is not known any more."""
+    """Yield all tables of a finished run, some rows at a time, and the other rows of its stream.
+    Its speed is no longer known."""
     run = results.load(course.folder)
     state = "complete" if run.manifest.verdict.status == 0 else "failed"
     yield Batch("run", whole_run(course, state))
@@ -74,7 +74,7 @@ def batches(course: Course) -> Iterator[Batch]:
 
 
 def sweep_lines(path: Path, name: str, date_ns: int) -> Iterator[bytes]:
-    """The lines of a dataset, some rows at a time. Raises `ResultsError`."""
+    """Yield the lines of a dataset, some rows at a time. Raises `ResultsError`."""
     try:
         with opened_table(path) as file:
             columns = file.schema_arrow
@@ -90,7 +90,7 @@ def sweep_lines(path: Path, name: str, date_ns: int) -> Iterator[bytes]:
 
 
 def sweep_name(path: Path) -> str:
-    """What a sweep is called: its folder's name, or that of a file that has one of its own."""
+    """Return a sweep's name: its folder's name, or the name of a file with its own."""
     return path.resolve().parent.name if path.name == DATASET else path.stem
 
 
@@ -138,7 +138,7 @@ class _Sweep:
         fields = {"seed_number": row["seed"], "failed": int(row.get("error") is not None)}
         fields |= {name: row[key] for key, name in self._numbers if row[key] is not None}
         fields |= {name: row[name] for name in self._fields if row[name] is not None}
-        # Numbers of one result are of one type, whatever a dataset's column is.
+        # Numbers of one result have one type, whatever the dataset's column type is.
         values = ",".join(f"{name}={float(value)!r}" for name, value in fields.items())
         return f"{self._head}{tags} {values}{self._end}"
 
@@ -148,7 +148,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def tag_name(parameter: str) -> str:
-    """A parameter's name as databases take it for a label's."""
+    """Return a parameter's name in a form that databases accept for labels."""
     plain = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in parameter)
     return IN_TAG.sub("_", plain)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A network that somebody plays with, from outside: its machine, the line to it, its results."""
+"""A session on a network, from outside: its machine, the line to it, its results."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from hoplab.model.errors import HoplabError
 from hoplab.model.scenario.model import Scenario
 
 ANSWER_S = 8.0
-"""In which a request is answered; a flow's server has some seconds to listen."""
+"""Seconds within which a request is answered; a flow's server has some seconds to listen."""
 LONGEST_LINE = 1 << 20
 LONGEST_REQUEST = 2048
-"""In octets: well below what the terminal inside takes at once (N_TTY_BUF_SIZE: 4096)."""
+"""Limit in octets, well below what the terminal inside takes at once (N_TTY_BUF_SIZE: 4096)."""
 
 
 class Line:
-    """To the lab inside: requests and their answers, and what it tells of its flows."""
+    """The line to the lab inside: requests, their answers, and its reports of flows."""
 
     def __init__(self) -> None:
         self.on_flows: Callable[[list[dict[str, Any]], list[str]], None] = lambda flows, going: None
-        """Told of every flow, and of the names of those that go."""
+        """Receives every flow, and the names of those that run."""
         self._own, self.other = socket.socketpair()
         self._lock = threading.Lock()
         self._number = 0
@@ -41,7 +41,7 @@ class Line:
         self._thread.start()
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Have it done. Raises `HoplabError` with the reason where it is not."""
+        """Carry out a request. Raises `HoplabError` with the reason if it fails."""
         answer: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         with self._lock:
             self._number += 1
@@ -53,7 +53,7 @@ class Line:
                 raise HoplabError(
                     f"the request: takes {len(data)} octets, the longest is {LONGEST_REQUEST}"
                 )
-            # Longer than a socket takes at once, two requests could mix.
+            # If requests were longer than a socket takes at once, two could mix.
             with self._lock:
                 self._own.sendall(data)
             found = answer.get(timeout=ANSWER_S)
@@ -66,7 +66,7 @@ class Line:
         return {}
 
     def close(self) -> None:
-        """Nothing more is answered; who waits is told so."""
+        """End the answers, and report this to waiting callers."""
         for answer in list(self._answers.values()):
             answer.put({"error": "the network has ended"})
         for end in (self._own, self.other):
@@ -100,8 +100,9 @@ class Line:
 
 @dataclass(frozen=True)
 class Session(Kind):
-    """A network on ``machine`` that somebody takes part in, over ``line``, until they end it; with
-    a prompt where there is a terminal. What was done is the scenario of the run's folder then."""
+    """A network on ``machine`` in which a user takes part, over ``line``, until the user ends it.
+    It has a prompt if there is a terminal. Afterwards the scenario in the run's folder is what was
+    done."""
 
     machine: Attendable
     line: Line
@@ -124,7 +125,7 @@ class Session(Kind):
 
 
 def _close(out: Path, scenario: Scenario) -> None:
-    """Of a session that was cut short, the scenario ends where its samples do."""
+    """Let the scenario of a session that was cut short end with its samples."""
     verdict = out / "raw" / "verdict.json"
     with contextlib.suppress(OSError, ValueError):
         if json.loads(verdict.read_text("utf-8")).get("virtual_s") is not None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The host's end of a run that asks at each step how to go on (`hoplab.guest.lab.stepped`).
 
-What the guest says comes from a stranger's machine, maybe: a line is one of those that it has to
-say, or the run has failed.
+The guest may be a stranger's machine. If its line is not one of the expected ones, the run has
+failed.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ LONGEST_LINE = 1 << 16
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a run is told before it begins: the time between steps, the flows whose windows are to
-    change, those that it starts and ends, whether the medium is to take changes."""
+    """Settings of a run before it begins. They are the time between steps, the flows whose windows
+    change and those that the host starts and ends, and whether the medium takes changes."""
 
     step_s: float
     windows: Sequence[str] = ()
@@ -42,13 +42,13 @@ class Steps:
         self._say(asdict(wanted))
 
     def held_by(self, hold: Callable[[bool], None]) -> None:
-        """``hold`` is told when the guest begins to wait for an answer, and that it has one: who
-        looks for guests that hang then lets it be."""
+        """Call ``hold`` when the guest begins to wait for an answer, and when it has one. The watch
+        for hanging guests then ignores the wait."""
         self._hold = hold
 
     def reached(self) -> float | None:
-        """Wait for the next step; its time in s, None where the run has ended. Raises
-        `ScenarioError` for an act that was refused: the guest then waits for others."""
+        """Wait for the next step. Returns its time in s, or None if the run has ended. Raises
+        `ScenarioError` for a refused act; the guest then waits for others."""
         said = self._hear()
         if said is None:
             return None
@@ -61,12 +61,12 @@ class Steps:
         return float(at)
 
     def go_on(self, acts: Sequence[dict[str, Any]]) -> None:
-        """Have ``acts`` done, and the run go on to its next step."""
+        """Have ``acts`` carried out, and let the run go on to its next step."""
         self._hold(False)
         self._say({"acts": list(acts)})
 
     def close(self) -> None:
-        """Nobody answers any more; a run that goes on fails at its next step."""
+        """End the answers. A run that goes on fails at its next step."""
         with self._closing:
             for end in (self._own, self.other):
                 with contextlib.suppress(OSError):
@@ -74,7 +74,7 @@ class Steps:
                 end.close()
 
     def _say(self, what: dict[str, Any]) -> None:
-        with contextlib.suppress(OSError):  # the run has ended, as `reached` will tell
+        with contextlib.suppress(OSError):  # the run has ended, which `reached` will report
             self._own.sendall(json.dumps(what, separators=(",", ":")).encode() + b"\n")
 
     def _hear(self) -> dict[str, Any] | None:

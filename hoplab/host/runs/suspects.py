@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which programs of a scenario a guest that hangs may have been computing in."""
+"""Programs of a scenario in which a hanging guest may have been computing."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from hoplab.model.scenario.model import Scenario
 COMPUTED = re.compile(r"it computed in ([^;]*)")
 NAMED = re.compile(r"(\S+) \(\d+ of \d+ looks\)")
 LONGEST_NAME = 15
-"""Of what the kernel calls a process (TASK_COMM_LEN)."""
+"""Longest name of a process in the kernel (TASK_COMM_LEN)."""
 
 
 def named(error: GuestFailed, scenario: Scenario, out: Path) -> GuestFailed:
-    """The error, with the programs that went and are called what had the processor: the kernel
-    knows a program by its file's name alone."""
+    """Return the error with the running programs whose names match the processor's user. The kernel
+    knows a program only by its file's name."""
     found = COMPUTED.search(str(error))
     if found is None or not scenario.program:
         return error

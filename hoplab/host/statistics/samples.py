@@ -14,13 +14,13 @@ from hoplab.host.statistics import student
 
 @cache
 def t_95(freedom: int) -> float:
-    """The 97.5 % quantile of Student's t for ``freedom`` degrees of freedom, 1 at least."""
+    """Return the 97.5 % quantile of Student's t for ``freedom`` degrees of freedom, at least 1."""
     return student.quantile(0.975, freedom)
 
 
 @dataclass(frozen=True)
 class Sample:
-    """What is known of a quantity: the mean of ``n`` draws and the standard error of that mean.
+    """An estimate of a quantity: the mean of ``n`` draws and the standard error of that mean.
 
     A value that is not drawn, such as a published one, has an error of 0.
     """
@@ -31,9 +31,9 @@ class Sample:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Sample:
-        """The mean of independent draws. Raises `ValueError` where there is none.
+        """Return the mean of independent draws. Raises `ValueError` if there are none.
 
-        A single draw says nothing of its own spread: it counts as a fixed value.
+        A single draw shows nothing of its spread, so it counts as a fixed value.
         """
         if not values:
             raise ValueError("a sample needs at least one value")
@@ -42,12 +42,12 @@ class Sample:
 
     @property
     def half_width(self) -> float:
-        """Of the 95 % interval about the mean."""
+        """Half-width of the 95 % interval about the mean."""
         return t_95(self.n - 1) * self.error if self.error else 0.0
 
     @property
     def positive(self) -> bool:
-        """Above 0 beyond chance, which a single draw never shows."""
+        """Whether it is above 0 beyond chance, which a single draw never shows."""
         return self.n > 1 and self.mean > self.half_width
 
     def scaled(self, factor: float) -> Sample:
@@ -56,8 +56,8 @@ class Sample:
 
 
 def combined(samples: Sequence[Sample], weights: Sequence[float]) -> Sample:
-    """The weighted sum of independent samples, with as many draws as give Welch's and
-    Satterthwaite's degrees of freedom. One that was not drawn adds no error."""
+    """Return the weighted sum of independent samples. Its number of draws follows from Welch's and
+    Satterthwaite's degrees of freedom. A sample that was not drawn adds no error."""
     parts = [(weight * one.error) ** 2 for one, weight in zip(samples, weights, strict=True)]
     mean = sum(weight * one.mean for one, weight in zip(samples, weights, strict=True))
     variance = sum(parts)

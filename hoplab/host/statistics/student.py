@@ -6,11 +6,11 @@ from __future__ import annotations
 import math
 
 STEPS = 60
-"""Of bisection: to the last digit of a float."""
+"""Steps of bisection, to the last digit of a float."""
 
 
 def quantile(share: float, freedom: int) -> float:
-    """The t that a draw stays below with probability ``share`` (0.5 to 1, exclusive).
+    """Return the t that a draw stays below with probability ``share`` (0.5 to 1, exclusive).
 
     Raises `ValueError` for another share and for fewer than one degree of freedom.
     """

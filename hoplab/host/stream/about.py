@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a stream tells of a run beside its tables (`schema.toml`): its own tables."""
+"""Tables about a run that a stream carries beside the run's own (`schema.toml`)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hoplab.model.scenario.faults import Event
 
 
 def run_row(course: Course, state: str, t_s: float) -> dict[str, Any]:
-    """A row of table `run`."""
+    """Return a row of table `run`."""
     scenario = course.scenario
     return {
         "t_s": t_s,
@@ -28,15 +28,15 @@ def run_row(course: Course, state: str, t_s: float) -> dict[str, Any]:
 
 
 def whole_run(course: Course, state: str) -> list[dict[str, Any]]:
-    """All rows of table `run` of one that has ended: one a second, and the last."""
+    """Return all rows of table `run` of a run that has ended: one a second, and the last."""
     end_s = course.scenario.duration_s
     going = [run_row(course, "running", float(t_s)) for t_s in range(ceil(end_s))]
     return [*going, run_row(course, state, end_s)]
 
 
 def plan_rows(course: Course) -> list[dict[str, Any]]:
-    """Rows of table `plan`: what the scenario does to stations and links, with the time that it
-    is due."""
+    """Return rows of table `plan`: the scenario's acts on stations and links, with the time at
+    which each is due."""
     return [
         {
             "at_s": event.at_s,
@@ -57,12 +57,12 @@ def _detail(event: Event) -> str:
 
 
 def health_rows(account: Any) -> list[dict[str, Any]]:
-    """Every number that the medium says of itself: rows of table `health`."""
+    """Return every number in the medium's account of itself: rows of table `health`."""
     return [{"item": item, "value": value} for item, value in numbers(account)]
 
 
 def numbers(value: Any, prefix: str = "") -> list[tuple[str, float]]:
-    """Every number in an object and the objects in it: ``frames.acked``."""
+    """Return every number in an object and the objects in it: ``frames.acked``."""
     found: list[tuple[str, float]] = []
     if isinstance(value, dict):
         for key, inner in sorted(value.items()):
@@ -73,14 +73,14 @@ def numbers(value: Any, prefix: str = "") -> list[tuple[str, float]]:
 
 
 class Seconds:
-    """Which whole seconds a run has reached since they were asked for last."""
+    """The whole seconds that a run has reached since the last query."""
 
     def __init__(self, end_s: float) -> None:
         self._end_s = end_s
         self._next_s = 1
 
     def reached(self, times_s: Iterable[float]) -> range:
-        """Those up to the latest of these times, before the run's end."""
+        """Return the new seconds up to the latest of these times, before the run's end."""
         latest_s = min(max(times_s, default=0.0), self._end_s)
         after_s = max(self._next_s, min(int(latest_s) + 1, ceil(self._end_s)))
         passed = range(self._next_s, after_s)

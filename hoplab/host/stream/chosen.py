@@ -13,11 +13,11 @@ from hoplab.model.errors import ScenarioError
 
 
 def sinks(urls: Sequence[str] | None, files: Sequence[Path] | None) -> list[Influx | File]:
-    """A sink for each. Raises `ScenarioError` for what cannot be one."""
+    """Return a sink for each. Raises `ScenarioError` for an impossible one."""
     for path in files or []:
         if path.is_dir() or not path.parent.is_dir():
             expected = "expected a file or a pipe in a folder that exists"
             raise ScenarioError(f"--stream: {str(path)!r} cannot be written: {expected}")
     if urls:
-        grafana.address()  # where it is wrong, that is told before anything runs
+        grafana.address()  # reports a mistake in it before anything runs
     return [*map(Influx, urls or []), *map(File, files or [])]

@@ -33,7 +33,7 @@ class File(Sink):
         self._encoder = Encoder(course)
 
     def take(self, batches: Sequence[Batch]) -> None:
-        if self._of is not batches:  # else they are offered again, and some may have been taken
+        if self._of is not batches:  # otherwise they come again, and some may have been taken
             assert self._encoder is not None
             self._of, self._text, self._written = batches, self._encoder.text(batches), 0
         self._go_on()
@@ -44,14 +44,14 @@ class File(Sink):
         self._go_on()
 
     def _go_on(self) -> None:
-        """Write what is left of the text."""
+        """Write the rest of the text."""
         try:
             if self._descriptor is None:
                 self._descriptor = os.open(self._path, FLAGS, 0o666)
             self._write(self._descriptor)
         except OSError as error:
             self._close()
-            # Who reads next starts with a whole line.
+            # The next reader starts with a whole line.
             self._written = self._text.rfind(b"\n", 0, self._written) + 1
             nobody = error.errno in (errno.ENXIO, errno.EPIPE)
             reason = "nobody reads it" if nobody else error.strerror

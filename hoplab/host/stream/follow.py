@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Follow the raw records of a run as they grow.
 
-What is in the run's folder was written by root of a guest, so it is not to be trusted: links are
-not followed, nothing but plain files is read, and a line is a row of its table or it is counted.
+Root of a guest wrote the files in the run's folder, so they are not trusted. Links are not
+followed, and only plain files are read. A line that is no row of its table is counted.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from hoplab.model.records.schema import TABLES, Table
 
 SUFFIX = ".jsonl"
 READ_BYTES = 1 << 20
-"""Read at once of one file, so that none keeps the others waiting."""
+"""Bytes that are read at once from one file, so that none delays the others."""
 LINE_BYTES = 1 << 16
-"""A line that is longer is none of ours."""
+"""A longer line is not one of a run's records."""
 LARGEST: dict[type, float] = {int: (1 << 63) - 1, float: sys.float_info.max}
 TYPES: dict[str, tuple[type, ...]] = {"string": (str,), "integer": (int,), "float": (float, int)}
 
@@ -30,7 +30,7 @@ TYPES: dict[str, tuple[type, ...]] = {"string": (str,), "integer": (int,), "floa
 class Follower:
     """Reads what has been added to ``raw/TABLE.jsonl`` and ``raw/TABLE-SOURCE.jsonl``.
 
-    As in the tables, what daemons see while the run is taken down, after ``end_s``, is left out.
+    As in the tables, records of daemons after ``end_s``, while the run is taken down, are left out.
     """
 
     def __init__(self, folder: Path, end_s: float, deliver: Callable[[Batch], None]) -> None:
@@ -42,7 +42,7 @@ class Follower:
         self._files: dict[str, _File] = {}
 
     def poll(self) -> bool:
-        """Deliver what is new; whether there may be more at once."""
+        """Deliver new rows. Returns whether there may be more at once."""
         for name in self._new_names():
             self._files[name] = _File(self._folder / name, TABLES[_table_of(name)], self._end_s)
         more = False
@@ -78,14 +78,14 @@ class _File:
         self.unreadable = 0
         self._rest = b""
         self._skips = False
-        """The line that goes on is too long, and counted already."""
+        """Whether the present line is too long, and already counted."""
         self._columns = [
             (column.name, TYPES[column.type], column.null is not None) for column in table.columns
         ]
         self._descriptor = opened(path)
 
     def read(self) -> tuple[list[dict[str, Any]], bool]:
-        """The rows that are complete by now; whether the file may have more."""
+        """Return the rows that are complete by now, and whether the file may have more."""
         if self._descriptor is None:
             return [], False
         came = os.read(self._descriptor, READ_BYTES)
@@ -120,7 +120,7 @@ class _File:
         return None
 
     def _fits(self, row: dict[str, Any]) -> bool:
-        """Whether every value is one of its column: numbers that all readers have."""
+        """Return whether every value fits its column: numbers that all readers have."""
         for name, kinds, can_miss in self._columns:
             value = row[name]
             kind = type(value)  # a bool would pass for an integer
@@ -138,7 +138,7 @@ def _table_of(name: str) -> str:
 
 
 def content(path: Path) -> bytes:
-    """What is in a plain file, up to a megabyte; nothing where there is none."""
+    """Return the content of a plain file, up to a megabyte, or nothing if there is none."""
     descriptor = opened(path)
     if descriptor is None:
         return b""
@@ -149,7 +149,7 @@ def content(path: Path) -> bytes:
 
 
 def opened(path: Path) -> int | None:
-    """A descriptor; None for what is no plain file."""
+    """Return a descriptor, or None if it is no plain file."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:

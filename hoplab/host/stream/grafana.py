@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Links to the dashboards: the page of a run, at the time that it has."""
+"""Links to the dashboards: the page of a run, over its time."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ DAY_MS = 86_400_000
 
 
 def address() -> str | None:
-    """Where Grafana is: `HOPLAB_GRAFANA`, None where it is empty. Raises `ScenarioError` for what
-    is no address."""
+    """Return Grafana's address: `HOPLAB_GRAFANA`, or None if it is empty. Raises `ScenarioError` if
+    it is no address."""
     given = os.environ.get(GRAFANA, DEFAULT).strip()
     if not given:
         return None
@@ -32,14 +32,15 @@ def address() -> str | None:
 
 
 def of_run(course: Course) -> str | None:
-    """The page of a run, from its time 0 to its end."""
+    """Return the page of a run, from its time 0 to its end."""
     begin_ms = course.start_ns // MS_NS
     end_ms = -(-course.date_ns(course.scenario.duration_s) // MS_NS)
     return _link("hoplab-run", begin_ms, end_ms, "var-run", course.run)
 
 
 def of_sweep(name: str, pushed_ns: int) -> str | None:
-    """The page of a sweep that was pushed then, whose rows all have that date."""
+    """Return the page of a sweep that was pushed at that time, which is the date of all its
+    rows."""
     pushed_ms = pushed_ns // MS_NS
     return _link("hoplab-sweep", pushed_ms - DAY_MS, pushed_ms + DAY_MS, "var-sweep", name)
 

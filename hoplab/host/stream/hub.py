@@ -21,15 +21,15 @@ from hoplab.host.stream.sink import NANOSECONDS, Batch, Course, Sink
 from hoplab.model.scenario.model import Scenario
 
 PAUSE_S = 0.05
-"""Between two looks at the records."""
+"""Seconds between two readings of the records."""
 GRACE_S = 5.0
-"""How long the sinks may take for their last rows, all together."""
+"""Seconds that all sinks together have for their last rows."""
 SAMPLES = "nodes"
-"""The table that tells how far a run has come."""
+"""The table that shows a run's progress."""
 
 
 class Stream:
-    """Gives a run's rows to ``sinks`` while it goes on. For one run; `close` it in any case."""
+    """Gives a run's rows to ``sinks`` during the run. It serves one run; `close` it in any case."""
 
     def __init__(
         self,
@@ -37,9 +37,9 @@ class Stream:
         grace_s: float = GRACE_S,
         tell: Callable[[str], None] | None = None,
     ) -> None:
-        """``tell`` hears where the run can be watched, once it has begun."""
+        """``tell`` receives the address at which the run can be watched, once it has begun."""
         self.accounts: list[Account] = []
-        """What became of the rows, one for each sink, once it is closed."""
+        """The fate of the rows, one account for each sink, once the stream is closed."""
         self.course: Course | None = None
         """The run, once it has been launched and its time 0 has a date."""
         self._outlets = [Outlet(sink) for sink in sinks]
@@ -77,13 +77,13 @@ class Stream:
         self._thread.start()
 
     def progress(self, t_s: float, wall_s: float, goodput_kbps: float) -> None:
-        """The run has come so far."""
+        """Report the run's progress."""
         row = {"t_s": t_s, "wall_s": round(wall_s, 3), "goodput_kbps": goodput_kbps}
         self._deliver(Batch("progress", [row]))
 
     def close(self, state: str = "complete") -> None:
-        """The run is over, and no more records come: hand out what is left and end the sinks,
-        within the time of grace. ``state`` is "complete" or "failed"."""
+        """End the stream after the run, when no more records come. Delivers the rest and ends the
+        sinks, within the grace time. ``state`` is "complete" or "failed"."""
         if self._ended.is_set():
             return
         self._ended.set()
@@ -102,7 +102,7 @@ class Stream:
         self.accounts = [outlet.account() for outlet in self._outlets]
 
     def warnings(self) -> list[str]:
-        """Lines for the user about what the sinks did not take."""
+        """Return lines for the user about rows that the sinks did not take."""
         lines = [warning for account in self.accounts if (warning := account.warning()) is not None]
         unreadable = self._follower.unreadable if self._follower is not None else 0
         if unreadable:
@@ -110,7 +110,8 @@ class Stream:
         return lines
 
     def summary(self) -> list[str]:
-        """A line a sink: what it took, and where on its axis of time the run is."""
+        """Return a line for each sink: the rows that it took, and the run's place on its axis of
+        time."""
         if self.course is None:
             return []
         begin_s = self.course.start_ns / NANOSECONDS
@@ -125,13 +126,13 @@ class Stream:
         return lines + [f"Grafana: {link}" for link in [self.link()] if link is not None]
 
     def link(self) -> str | None:
-        """The run's page in Grafana, where a database has its samples."""
+        """Return the run's page in Grafana, if a database has its samples."""
         if self.course is None or not any(outlet.is_database for outlet in self._outlets):
             return None
         return grafana.of_run(self.course)
 
     def _followed(self, batch: Batch) -> None:
-        """What a follower has read; a row of the run itself goes with each second."""
+        """Pass on a follower's rows. A row of the run itself goes with each second."""
         self._deliver(batch)
         if batch.table == SAMPLES and self.course is not None:
             for t_s in self._seconds.reached(row["t_s"] for row in batch.rows):
@@ -145,7 +146,7 @@ class Stream:
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
         while start_ns is None:
-            # In real time the lab says when time 0 is, before there are any rows.
+            # In real time the lab reports when time 0 is, before there are any rows.
             start_ns = told(folder, "realtime_epoch_ns")
             if self._ended.wait(PAUSE_S):
                 return
@@ -179,7 +180,7 @@ def _json(path: Path) -> Any:
 
 
 def told(folder: Path, key: str) -> int | None:
-    """A number that the lab has told of itself so far (`hoplab.guest.lab.account`)."""
+    """Return a number from the lab's account of itself so far (`hoplab.guest.lab.account`)."""
     value = _json(folder / "raw" / "verdict.json")
     number = value.get(key) if isinstance(value, dict) else None
     return number if isinstance(number, int) else None

@@ -15,7 +15,7 @@ from hoplab.model.errors import ScenarioError
 
 TOKEN = "HOPLAB_INFLUX_TOKEN"
 DEFAULT_PATH = "/write"
-"""Where VictoriaMetrics, InfluxDB 1 and Telegraf take it."""
+"""Path at which VictoriaMetrics, InfluxDB 1 and Telegraf take it."""
 GRAFANA_PATH = "/api/live/push/"
 TIMEOUT = urllib3.Timeout(connect=2.0, read=5.0)
 SECRETS = {"token", "p", "password"}
@@ -24,13 +24,14 @@ ANSWER_BYTES = 300
 
 
 class Influx(Sink):
-    """Posts to one URL. `HOPLAB_INFLUX_TOKEN` has its token: command lines are seen by others."""
+    """Posts to one URL. The token is in `HOPLAB_INFLUX_TOKEN`, because others can see command
+    lines."""
 
     every_s = 0.25
     is_database = True
 
     def __init__(self, url: str) -> None:
-        """Raises `ScenarioError` for a URL that cannot be one."""
+        """Raises `ScenarioError` for an impossible URL."""
         self.name = url
         self._url = endpoint(url)
         self._headers = {"Content-Type": "text/plain; charset=utf-8", **_authorization(self._url)}
@@ -43,7 +44,7 @@ class Influx(Sink):
         self._encoder = Encoder(course)
 
     def take(self, batches: Sequence[Batch]) -> None:
-        if self._of is not batches:  # else they are offered again
+        if self._of is not batches:  # otherwise they are offered again
             assert self._encoder is not None
             self._of, self._text = batches, self._encoder.text(batches)
         self.write(self._text)
@@ -67,7 +68,7 @@ def post(pool: urllib3.PoolManager, url: str, headers: dict[str, str], text: byt
         try:
             said = answer.read(ANSWER_BYTES)
         finally:
-            answer.close()  # what is left of an answer is not waited for
+            answer.close()  # do not wait for the rest of an answer
     except (urllib3.exceptions.HTTPError, OSError) as error:
         raise Unavailable(_reason(error)) from None
     if 200 <= answer.status < 300:
@@ -83,7 +84,7 @@ def post(pool: urllib3.PoolManager, url: str, headers: dict[str, str], text: byt
 
 
 def endpoint(url: str) -> str:
-    """The URL to post to. Raises `ScenarioError` for one that cannot be one."""
+    """Return the URL to post to. Raises `ScenarioError` for an impossible one."""
     try:
         parts = urlsplit(url)
         port_is_known = parts.port is None or parts.port > 0
@@ -111,14 +112,14 @@ def _authorization(url: str) -> dict[str, str]:
     if not token.isascii() or not token.isprintable():
         raise ScenarioError(f"{TOKEN}: has characters that no token has")
     if " " not in token:
-        # InfluxDB's own word for it, and everybody else's.
+        # InfluxDB's own word for it, and all others'.
         scheme = "Bearer" if urlsplit(url).path.startswith(GRAFANA_PATH) else "Token"
         token = f"{scheme} {token}"
     return {"Authorization": token}
 
 
 def _reason(error: Exception) -> str:
-    """The cause of the cause: "connection refused", without addresses of objects."""
+    """Return the innermost cause: "connection refused", without addresses of objects."""
     reason: BaseException = getattr(error, "reason", None) or error
     while reason.__cause__ is not None:
         reason = reason.__cause__

@@ -3,13 +3,13 @@
 
     hoplab_TABLE,run=NAME,KEY=VALUE,… COLUMN=VALUE,… DATE
 
-The table's keys are tags, its other columns fields, typed as the schema says; null is left out. A
-field that is one of few words comes a second time as ``COLUMN_code``, its place among them counted
-from 0, for databases that keep numbers only. Dates are in ns.
+The table's keys are tags, and its other columns fields with the schema's types. Null is left out. A
+field that is one of few words has a second form ``COLUMN_code``, its index among them from 0. It is
+for databases that keep only numbers. Dates are in ns.
 
-The protocol has no escape for a line's end anywhere and none for a backslash in a tag (InfluxDB
-keeps it, VictoriaMetrics takes it for an escape), so the former becomes a blank and the latter a
-slash. https://docs.influxdata.com/influxdb/v2/reference/syntax/line-protocol/
+The protocol has no escape for a line's end anywhere, which therefore becomes a blank. It has none
+for a backslash in a tag, which becomes a slash. (InfluxDB keeps a backslash, VictoriaMetrics takes
+it for an escape.) https://docs.influxdata.com/influxdb/v2/reference/syntax/line-protocol/
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Encoder:
         self._tables = {name: _Lines(table, course) for name, table in TABLES.items()}
 
     def text(self, batches: Sequence[Batch]) -> bytes:
-        """The rows, a line each. Those without any field have no line."""
+        """Return the rows, a line each. Rows without any field have no line."""
         lines = (line for table, rows in batches for line in self._tables[table].of(rows))
         return "".join(lines).encode("utf-8", "replace")
 
@@ -77,13 +77,13 @@ class _Lines:
 
 @lru_cache(maxsize=4096)
 def tag(value: str) -> str:
-    """A tag's value; empty for one that must be left out."""
+    """Return a tag's value, empty for a value that must be left out."""
     plain = CONTROL.sub(" ", value).replace("\\", "/")
     return IN_TAG.sub(lambda found: "\\" + found[0], plain)
 
 
 def _fields(column: Column) -> Iterator[tuple[str, str, Format]]:
-    """The row's key, the field's name with its sign, how its value is written."""
+    """Yield the row's key, the field's name with its sign, and the format of its value."""
     if column.type == "integer":
         yield column.name, f"{column.name}=", "{}i".format
     elif column.type == "float":
@@ -92,7 +92,7 @@ def _fields(column: Column) -> Iterator[tuple[str, str, Format]]:
         yield column.name, f"{column.name}=", _string
         if column.values is not None:
             codes = {value: f"{code}i" for code, value in enumerate(column.values)}
-            # One beyond the last stands for a word that the schema does not know.
+            # One beyond the last stands for an unknown word.
             unknown = f"{len(codes)}i"
             yield column.name, f"{column.name}{CODE}=", lambda word: codes.get(word, unknown)
 

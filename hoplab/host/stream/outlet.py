@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A sink's thread and its bounded buffer: whatever the sink does, nobody waits for it."""
+"""A sink's thread and its bounded buffer. Nothing waits for the sink, whatever it does."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from dataclasses import dataclass
 from hoplab.host.stream.sink import Batch, Course, Refused, Sink, Unavailable
 
 LIMIT_ROWS = 50_000
-"""Rows that wait for a sink; with one more the oldest go. About 60 MB of the widest table."""
+"""Rows that wait for a sink. With one more the oldest are dropped. About 60 MB of the widest
+table."""
 CHUNK_ROWS = 5_000
-"""Rows that a sink is given at once, unless one batch has more."""
+"""Rows that a sink gets at once, unless one batch has more."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 5.0
-"""Before what a sink could not take is offered again; doubled each time."""
+"""Seconds before rows that a sink could not take are offered again; doubled each time."""
 NICE = 10
-"""A stream takes what processor time the run leaves."""
+"""Niceness: a stream takes the processor time that the run leaves."""
 
 
 @dataclass(frozen=True)
 class Account:
-    """What became of a stream's rows at one sink."""
+    """The fate of a stream's rows at one sink."""
 
     sink: str
     samples: int
@@ -35,7 +36,7 @@ class Account:
     """Why the last ones were dropped, or could not be taken at first."""
 
     def warning(self) -> str | None:
-        """A line for the user where something is missing."""
+        """Return a line for the user if rows are missing."""
         if not self.dropped:
             return None
         whole = self.samples + self.dropped
@@ -60,14 +61,14 @@ class Outlet:
         self._thread: threading.Thread | None = None
 
     def begin(self, course: Course) -> None:
-        """Start the thread, which tells the sink of the run."""
+        """Start the thread, which announces the run to the sink."""
         self._thread = threading.Thread(
             target=self._run, args=(course,), name=f"stream to {self._sink.name}", daemon=True
         )
         self._thread.start()
 
     def put(self, batch: Batch) -> None:
-        """Have the rows taken, soon; does not wait."""
+        """Queue rows for the sink, without waiting."""
         with self._changed:
             self._waiting.append(batch)
             self._rows += len(batch.rows)
@@ -76,7 +77,7 @@ class Outlet:
             self._changed.notify()
 
     def close(self, grace_s: float) -> None:
-        """No more rows come; those that wait are dropped after ``grace_s``."""
+        """End the outlet. Rows that still wait are dropped after ``grace_s``."""
         with self._changed:
             self._closing = True
             self._changed.notify()
@@ -84,8 +85,8 @@ class Outlet:
             self._thread.join(grace_s)
 
     def account(self) -> Account:
-        """What became of the rows so far; of those that still wait as if they were dropped, once
-        the outlet is closed."""
+        """Return the fate of the rows so far. Once the outlet is closed, rows that still wait count
+        as dropped."""
         with self._changed:
             left = self._rows if self._closing else 0
             reason = self._reason
@@ -110,7 +111,8 @@ class Outlet:
         self._tried(self._sink.end)
 
     def _next(self) -> list[Batch] | None:
-        """What waits, up to a chunk; it stays counted as waiting until it is delivered."""
+        """Return the waiting rows, up to a chunk. They count as waiting until they are
+        delivered."""
         with self._changed:
             while not self._waiting:
                 if self._closing:
@@ -147,7 +149,8 @@ class Outlet:
             return
 
     def _rest_or_end(self, reason: str, pause_s: float) -> bool:
-        """Wait before another try; False where it was the last one, because the run is over."""
+        """Wait before another try. Returns False if it was the last one, because the run is
+        over."""
         self._reason = reason
         with self._changed:
             if self._closing:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a sink is given, and what it may answer."""
+"""The input of a sink, and its possible answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NANOSECONDS = 1_000_000_000
 
 
 class Batch(NamedTuple):
-    """Rows of one table. They are shared between sinks: read them, don't change them."""
+    """Rows of one table. Sinks share them: read them, don't change them."""
 
     table: str
     rows: Sequence[dict[str, Any]]
@@ -25,14 +25,14 @@ class Course:
     """A run that is about to be streamed."""
 
     run: str
-    """Its name, that of its folder."""
+    """Its name, which is its folder's."""
     folder: Path
     scenario: Scenario
     machine: str
     """``uml`` or ``host``."""
     start_ns: int
-    """Date of time 0, in ns since 1970: the wall clock's in real time; in virtual time that of the
-    run's launch, a whole second, so that a row's date is ``start_ns`` and its ``t_s``."""
+    """Date of time 0, in ns since 1970. In real time it is the wall clock's. In virtual time it is
+    that of the run's launch, a whole second. A row's date is then ``start_ns`` plus its ``t_s``."""
 
     def date_ns(self, t_s: float) -> int:
         """Date of scenario time ``t_s``."""
@@ -48,14 +48,14 @@ class Refused(Exception):
 
 
 class Sink:
-    """Somebody who takes a run's rows; see the docstring of `hoplab.host.stream`."""
+    """A receiver of a run's rows; see the docstring of `hoplab.host.stream`."""
 
     name = "sink"
-    """What messages call it."""
+    """Its name in messages."""
     every_s = 0.1
-    """At most how often it is given rows, so that they come together."""
+    """Least interval in s between deliveries, so that rows come together."""
     is_database = False
-    """Whether Grafana can have what it takes from a database."""
+    """Whether Grafana can read its rows from a database."""
 
     def begin(self, course: Course) -> None:
         """The run has been launched."""
@@ -65,4 +65,4 @@ class Sink:
         raise NotImplementedError
 
     def end(self) -> None:
-        """The run is over, its tables and report are there (or could not be made)."""
+        """Called when the run is over, and its tables and report exist (or could not be made)."""

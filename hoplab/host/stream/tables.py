@@ -8,6 +8,6 @@ from pathlib import Path
 from hoplab.model.records import schema
 
 OWN = schema.load(Path(__file__).with_name("schema.toml"))
-"""What is in streams alone."""
+"""Tables that only streams have."""
 TABLES = schema.TABLES | OWN
-"""That and the tables of a run."""
+"""These and the tables of a run."""

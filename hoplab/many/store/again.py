@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make a run of the store again: to see whether it is the same, or to have its report."""
+"""Make a run of the store again, to verify it or to get its report."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ SHORT = 16
 
 @dataclass(frozen=True)
 class Verdict:
-    """On one run: ``ok``; or not, as ``told``; or None where it could not be made again here."""
+    """The result for one run. ``ok`` is None if this computer cannot make the run again. ``told``
+    is the message."""
 
     key: str
     ok: bool | None
@@ -33,7 +34,7 @@ class Verdict:
 
 
 def machine_of(entry: Entry) -> Machine:
-    """The machine of a run. Raises `MissingTool` where it is not here."""
+    """Return the machine of a run. Raises `MissingTool` if it is not here."""
     identity = str(entry.head["machine"])
     try:
         found = machines.find(identity)
@@ -50,10 +51,10 @@ def machine_of(entry: Entry) -> Machine:
 
 
 def make(entry: Entry, out: Path, given: bool = False) -> None:
-    """Run it again into the new folder ``out``, with its report; ``given`` is the user's trust in a
-    machine of others.
+    """Run it again into the new folder ``out``, with its report. ``given`` is the user's trust in
+    other people's machines.
 
-    Raises `NotReproduced` where its tables are others this time.
+    Raises `NotReproduced` if its tables differ this time.
     """
     if entry.error is None and entry.head["evaluation"] != evaluation():
         raise ResultsError(
@@ -86,7 +87,7 @@ def verify(
     say: Callable[[str], None] = lambda line: None,
     given: bool = False,
 ) -> Iterator[Verdict]:
-    """Look at each run's tables, then make it again and compare the digests."""
+    """Check each run's tables, then make it again and compare the digests."""
     for key in keys:
         entry = store.get(key)
         if entry is None:

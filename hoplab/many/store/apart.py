@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tells runs of the same title apart."""
+"""Differences between runs of the same title."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Any
 from hoplab.host.runs import compare
 
 ELSEWHERE = ("seed", "title", "station", "link")
-"""Keys that have a column of their own, or follow from others."""
+"""Keys with a column of their own, and keys that follow from others."""
 
 
 def keys(scenarios: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Of each scenario the keys, with their values, that any other of its title has otherwise."""
+    """Return, for each scenario, the keys and values that differ in another scenario of its
+    title."""
     told: list[dict[str, Any]] = [{} for _ in scenarios]
     groups: dict[str, list[int]] = {}
     for place, scenario in enumerate(scenarios):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run in a file: what it was, how it ended, and those of its tables that were kept.
+"""A run in a file: what it was, how it ended, and the tables that were kept.
 
     32 bytes   SHA-256 of all that follows
      8 bytes   "hoplab" 0x00, format
@@ -8,8 +8,8 @@
     tables     Arrow IPC streams, each compressed with Zstandard, one after the other
 
 Parquet would take ten times the space for tables of a row or two. A run's digest is over all its
-tables, so the digest of each is here, also of those that were not kept: what a later run of the
-same key keeps beside them is checked against it.
+tables. The header therefore holds the digest of every table, kept or not. Tables that a later run
+of the same key adds are checked against these digests.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ LARGEST_HEADER_BYTES = 256 << 20
 LARGEST_TABLE_BYTES = 4 << 30
 LEVEL = 9
 TOTALS = ("flows", "links", "radios", "routing")
-"""The tables that are kept where nothing else is asked: of a whole run, not over time."""
+"""The tables that are kept by default: totals of a run, not values over time."""
 
 
 Text = Annotated[str, StringConstraints(max_length=100_000)]
@@ -58,7 +58,7 @@ class _Kept(BaseModel):
 
 
 class _Head(BaseModel):
-    """The types of a header, which somebody else may have written."""
+    """The types of a header, which may come from others."""
 
     model_config = ConfigDict(strict=True, extra="ignore")
 
@@ -81,8 +81,8 @@ class _Head(BaseModel):
 
 @dataclass(frozen=True)
 class Entry:
-    """A run that ended: ``head`` is what is known of it, ``blobs`` its tables as they lie in the
-    file. Immutable; made by `made` and `failed`, read by `unpack`."""
+    """A run that ended. ``head`` describes it, and ``blobs`` are its tables in the file's form.
+    Immutable; `made` and `failed` make entries, `unpack` reads them."""
 
     head: Mapping[str, Any]
     blobs: Mapping[str, bytes] = field(default_factory=dict, repr=False)
@@ -93,13 +93,13 @@ class Entry:
 
     @property
     def error(self) -> str | None:
-        """Why the run failed; None of one that did not."""
+        """The reason why the run failed; None if it did not."""
         error = self.head["error"]
         return None if error is None else str(error)
 
     @property
     def digest(self) -> str | None:
-        """The run's, over all its tables; None where it failed."""
+        """The run's digest over all its tables; None if it failed."""
         digest = self.head["digest"]
         return None if digest is None else str(digest)
 
@@ -115,14 +115,15 @@ class Entry:
         return tuple(sorted(self.blobs))
 
     def has(self, names: Iterable[str]) -> bool:
-        """Whether the tables can be had: they were kept, or the run had no rows for them."""
+        """Return whether the tables are available: they were kept, or the run had no rows for
+        them."""
         known = self.head["digests"]
         return all(name in self.blobs or name not in known for name in names)
 
     def table(self, name: str) -> pa.Table:
-        """The table ``name``, without rows where the run had none.
+        """Return the table ``name``, without rows if the run had none.
 
-        Raises `ResultsError` where it was not kept, or is damaged.
+        Raises `ResultsError` if it was not kept, or is damaged.
         """
         if name not in TABLES:
             raise ResultsError(f"{name!r} is no table; one of: {', '.join(TABLES)}")
@@ -143,16 +144,17 @@ class Entry:
         except (pa.ArrowException, OSError, ValueError) as error:
             raise ResultsError(f"run {self.key[:16]}: table {name} is damaged: {error}") from None
         wanted = arrow.schema(TABLES[name])
-        # Units and meanings are the schema's, which need not lie here a million times.
+        # Units and meanings come from the schema, so that the store does not repeat them a million
+        # times.
         return found.cast(wanted) if found.schema.names == wanted.names else found
 
     def rows(self, name: str) -> list[dict[str, Any]]:
-        """The rows of `table`, null as None."""
+        """Return the rows of `table`, null as None."""
         rows: list[dict[str, Any]] = self.table(name).to_pylist()
         return rows
 
     def damage(self) -> str | None:
-        """What is wrong with the tables beside the digests; None where nothing is."""
+        """Return how the tables contradict their digests, or None if they do not."""
         for name in self.blobs:
             try:
                 found = digests.of_table(name, self._read(name))
@@ -163,9 +165,9 @@ class Entry:
         return None
 
     def with_tables_of(self, other: Entry) -> Entry:
-        """This run with the tables, too, that another run of the same key kept.
+        """Return this run with the tables, too, that another run of the same key kept.
 
-        Raises `ResultsError` where the digests differ: then a run was not repeatable.
+        Raises `ResultsError` if the digests differ: then a run was not repeatable.
         """
         if other.error is not None or self.error is not None:
             return self
@@ -182,7 +184,7 @@ class Entry:
 
 
 def made(head: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> Entry:
-    """The entry of a run that ended well, with the ``tables`` that are to be kept."""
+    """Return the entry of a run that succeeded, with the ``tables`` to keep."""
     blobs, about = {}, {}
     for name, table in tables.items():
         sink = pa.BufferOutputStream()
@@ -196,7 +198,7 @@ def made(head: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> Entry:
 
 
 def failed(head: Mapping[str, Any], error: str, exit_status: int) -> Entry:
-    """The entry of a run that did not end well."""
+    """Return the entry of a run that failed."""
     return Entry(
         {
             **head,
@@ -225,7 +227,7 @@ def pack(entry: Entry) -> bytes:
 
 
 def unpack(content: bytes, source: object) -> Entry:
-    """Read an entry's file. Raises `ResultsError`, which names ``source``, where it is damaged."""
+    """Read an entry's file. If it is damaged, raises `ResultsError`, which names ``source``."""
     body = memoryview(content)[SHA_BYTES:]
     if hashlib.sha256(body).digest() != content[:SHA_BYTES]:
         raise ResultsError(f"{source}: is damaged or cut short; it will be run again")

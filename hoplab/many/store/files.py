@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The store's folder: ``runs/ab/abcd….run``, a file for each key.
 
-A file comes complete under its name or not at all (rename(2)), so that a reader never waits and a
-program that is killed leaves at most a file of another name, which `Store.leftovers` finds. Two
-that write the same key take turns (flock(2) on ``runs/ab/.lock``, which the kernel gives back when
-its holder dies), and the second adds its tables to those of the first.
+A file appears complete under its name, or not at all (rename(2)), so a reader never waits. A killed
+program leaves at most a file of another name, which `Store.leftovers` finds. Two writers of the
+same key take turns, and the second adds its tables to those of the first. They use flock(2) on
+``runs/ab/.lock``, which the kernel releases when its holder dies.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ PARTIAL = ".new-"
 KEY = re.compile(r"[0-9a-f]{64}")
 LARGEST_BYTES = 8 << 30
 STALE_S = 3600.0
-"""Nobody writes a file for so long; what is older was left by a program that was killed."""
+"""No program writes a file for so long. An older file was left by a killed program."""
 TOUCH_S = 86_400.0
-"""How exactly a store knows when an entry was last used."""
+"""Precision with which a store knows when an entry was last used."""
 
 
 def default_folder() -> Path:
-    """`HOPLAB_STORE`, else ``store`` in this user's cache."""
+    """Return `HOPLAB_STORE`, else ``store`` in this user's cache."""
     named = os.environ.get(VARIABLE)
     return Path(named) if named else machines.cache() / "store"
 
 
 def discard(path: Path) -> None:
-    """Remove what is in an entry's place, whatever it is."""
+    """Remove whatever is in an entry's place."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
@@ -52,7 +52,8 @@ def discard(path: Path) -> None:
 
 
 def _is_file(path: Path) -> bool:
-    """Not through a link, which could lead out of the store."""
+    """Return whether it is a regular file. A link does not count, since it could lead out of the
+    store."""
     try:
         return stat.S_ISREG(path.lstat().st_mode)
     except OSError:
@@ -60,27 +61,27 @@ def _is_file(path: Path) -> bool:
 
 
 class Store:
-    """Runs by key in ``folder``, which is made where it is not there."""
+    """Runs by key in ``folder``, which is made if it is missing."""
 
     def __init__(self, folder: Path | str | None = None) -> None:
         self.folder = Path(folder) if folder is not None else default_folder()
         self._runs = self.folder / "runs"
 
     def path(self, key: str) -> Path:
-        """Where the entry of ``key`` is, or would be."""
+        """Return the path of the entry of ``key``, whether it exists or not."""
         if KEY.fullmatch(key) is None:
             raise ResultsError(f"{key[:80]!r}: is no key of a run: 64 digits of SHA-256 expected")
         return self._runs / key[:2] / f"{key}{SUFFIX}"
 
     def get(self, key: str) -> Entry | None:
-        """The run ``key``; None where it is not here, or its file is damaged."""
+        """Return the run ``key``, or None if it is not here or its file is damaged."""
         found = self.read(key)
         if found is not None:
             self._touch(self.path(key))
         return found
 
     def read(self, key: str) -> Entry | None:
-        """As `get`, without counting as a use."""
+        """Return the same as `get`, without counting as a use."""
         path = self.path(key)
         if not _is_file(path):
             return None
@@ -88,14 +89,14 @@ class Store:
         try:
             found = entries.unpack(content, path)
         except ResultsError:
-            return None  # as if it had never been run; the next one replaces it
+            return None  # as if it had never been run; the next run replaces it
         return found if found.key == key else None
 
     def put(self, new: Entry) -> Entry:
-        """Keep a run, with the tables that an earlier one of its key kept; returns both together.
+        """Keep a run, with the tables that an earlier run of its key kept. Returns both together.
 
-        A failure never replaces a run that ended well. Raises `ResultsError` where the folder
-        cannot be written, or where the two runs differ.
+        A failure never replaces a run that ended well. Raises `ResultsError` if the folder cannot
+        be written, or if the two runs differ.
         """
         path = self.path(new.key)
         with self._writing(path):
@@ -114,7 +115,8 @@ class Store:
         return new
 
     def require_writable(self, key: str) -> None:
-        """Raise `ResultsError` where `put` could not write the run ``key``, before it is made."""
+        """Raise `ResultsError` if `put` could not write the run ``key``. Call this before making
+        the run."""
         path = self.path(key)
         with self._writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -122,7 +124,7 @@ class Store:
                 pass
 
     def remove(self, key: str) -> None:
-        """Forget a run."""
+        """Delete a run."""
         path = self.path(key)
         with self._writing(path):
             discard(path)
@@ -135,7 +137,8 @@ class Store:
                     yield path.stem
 
     def find(self, start: str) -> Entry:
-        """The run whose key begins with ``start``; raises `ResultsError` unless there is one."""
+        """Return the run whose key begins with ``start``. Raises `ResultsError` unless there is
+        exactly one."""
         found = [key for key in self if key.startswith(start)][:2] if start else []
         entry = self.get(found[0]) if len(found) == 1 else None
         if entry is None:
@@ -144,7 +147,7 @@ class Store:
         return entry
 
     def leftovers(self, older_s: float = STALE_S) -> Iterator[Path]:
-        """Files that programs which were killed left half-written."""
+        """Yield half-written files of killed programs."""
         for shard in self._shards():
             for path in shard.glob(f"{PARTIAL}*"):
                 with contextlib.suppress(OSError):
@@ -156,7 +159,7 @@ class Store:
 
     @staticmethod
     def _put_aside(path: Path) -> None:
-        """What is no file goes to the `leftovers`, which `hoplab store gc` removes."""
+        """Move anything that is no file to the `leftovers`, which `hoplab store gc` removes."""
         aside = tempfile.mkdtemp(prefix=PARTIAL, dir=path.parent)
         path.rename(Path(aside) / path.name)
 
@@ -176,7 +179,7 @@ class Store:
     @staticmethod
     @contextlib.contextmanager
     def _turn(shard: Path) -> Iterator[None]:
-        # A pipe in its place would wait for ever, a link would lead elsewhere.
+        # A pipe in its place would block forever, and a link would lead elsewhere.
         flags = os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW
         with os.fdopen(os.open(shard / ".lock", flags, 0o666), "rb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -194,7 +197,7 @@ class Store:
 
     @staticmethod
     def _touch(path: Path) -> None:
-        """Remember the day of use, for `hoplab store gc --unused-days`."""
+        """Record the day of use, for `hoplab store gc --unused-days`."""
         with contextlib.suppress(OSError):
             if time.time() - path.stat().st_mtime > TOUCH_S:
                 os.utime(path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run is called: the hash of all that its tables depend on."""
+"""The key of a run: the hash of everything that its tables depend on."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from hoplab.model.scenario.model import Scenario
 
 FORMAT = 1
 EVALUATION = ("host/results", "model/records")
-"""Outside the sealed machine, the folders whose code makes tables of its records."""
+"""Folders outside the sealed machine whose code makes tables of its records."""
 
 
 def text_of(scenario: Scenario) -> str:
-    """A resolved scenario as JSON, the same text from the same scenario."""
+    """Return a resolved scenario as JSON, the same text from the same scenario."""
     return scenario.model_dump_json(exclude_none=True)
 
 
 @cache
 def evaluation() -> str:
-    """Hash of the code that turns a guest's records into tables. It is no part of the machine,
-    and a run whose records would be read in another way is another run."""
+    """Hash the code that turns a guest's records into tables. This code is no part of the machine.
+    If it changes, the same scenario and machine make another run."""
     sha = hashlib.sha256()
     files = (path for folder in EVALUATION for path in (PACKAGE / folder).rglob("*"))
     for path in sorted(path for path in files if path.suffix in (".py", ".toml")):

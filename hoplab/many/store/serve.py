@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A sweep's page on the loopback address; a run's report is made when it is asked for."""
+"""A sweep's page on the loopback address. A run's report is made on request."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ KINDS = {
     ".parquet": "application/octet-stream",
     ".toml": "text/plain",
 }
-"""What a sweep's folder is asked for; nothing else is served."""
+"""Types of the files in a sweep's folder that are served; other files are not."""
 MAX_FILE_BYTES = 512 << 20
 MAX_PARTS = 4
 SHORTEST_KEY, LONGEST_KEY = 8, 64
 _one_at_a_time = threading.Lock()
-"""Two clicks shall not start two guests for one report."""
+"""Two clicks must not start two guests for one report."""
 
 
 class Server:
-    """Serves a sweep's ``folder`` until `close`; ``given`` is the user's trust in machines of
-    others."""
+    """Serves a sweep's ``folder`` until `close`. ``given`` is the user's trust in other people's
+    machines."""
 
     def __init__(self, store: Store, folder: Path, port: int, given: bool = False) -> None:
         if not (folder / "index.html").is_file():
@@ -53,11 +53,11 @@ class Server:
 
     @property
     def url(self) -> str:
-        """Where the page is; who has it may use it."""
+        """Address of the page. Anyone who has it may use it."""
         return self._serving.url
 
     def start(self) -> None:
-        """Returns when the page can be had."""
+        """Start the server; returns when it answers."""
         base = self._serving.base
         routes = [
             Route(f"{base}/", self._file),
@@ -96,7 +96,7 @@ class Server:
 
 
 async def _in_thread(work: Callable[[], object]) -> None:
-    """Run ``work`` in a thread that does not keep the program: Ctrl-C ends its guest with it."""
+    """Run ``work`` in a thread that does not keep the program alive: Ctrl-C ends its guest too."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[None] = loop.create_future()
 
@@ -121,7 +121,8 @@ async def _in_thread(work: Callable[[], object]) -> None:
 
 
 def _read(folder: Path, parts: list[str]) -> bytes:
-    """A regular file below ``folder``; raises OSError for links, hidden and other things."""
+    """Return a regular file below ``folder``. Raises OSError for links, hidden files and everything
+    else."""
     if len(parts) > MAX_PARTS or any(not part or part.startswith(".") for part in parts):
         raise OSError
     place = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -143,7 +144,7 @@ def _read(folder: Path, parts: list[str]) -> bytes:
 
 
 def made(store: Store, folder: Path, start: str, given: bool = False) -> Path:
-    """The report of the run whose key begins with ``start``, below a sweep's folder."""
+    """Return the report of the run whose key begins with ``start``, below a sweep's folder."""
     target = folder / "runs" / start
     with _one_at_a_time:
         if not (target / "report.html").is_file():

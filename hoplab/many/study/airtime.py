@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The model of "Ending the Anomaly" (Høiland-Jørgensen et al., USENIX ATC 2017):
-what stations that differ in rate and in size of aggregates get of an access point's downlink."""
+"""The model of "Ending the Anomaly" (Høiland-Jørgensen et al., USENIX ATC 2017): the shares of an
+access point's downlink. Its stations differ in rate and in size of aggregates."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ DIFS_US, SIFS_US = 34.0, 16.0
 BACKOFF_US = 67.5
 """Mean of CWmin, 15 slots of 9 us, without collisions."""
 BLOCK_ACK_OCTETS = 58
-"""It is sent at the data's rate, a SIFS after it."""
+"""Octets of a block ack, which is sent at the data's rate, a SIFS after the data."""
 FRAME_COLUMNS = ("t_s", "until_s", "src", "dst", "kind", "protocol", "mpdu")
-"""Of table `frames`: what `served` reads."""
+"""Columns of table `frames` that `served` reads."""
 
 
 @dataclass(frozen=True)
 class Aggregates:
-    """What the access point sends to a station."""
+    """The access point's traffic to a station."""
 
     frames: float
     """Mean of the packets in an aggregate, each of ``PACKET_OCTETS``."""
@@ -32,32 +32,32 @@ class Aggregates:
 
     @property
     def data_us(self) -> float:
-        """An aggregate's time on the air."""
+        """Time on the air of an aggregate."""
         return PREAMBLE_US + 8 * self.frames * SUBFRAME_OCTETS / self.rate_mbps
 
     @property
     def turn_us(self) -> float:
-        """With what goes before and after: interframe spaces, mean backoff, block ack."""
+        """That time with interframe spaces, mean backoff and block ack."""
         answer_us = SIFS_US + 8 * BLOCK_ACK_OCTETS / self.rate_mbps
         return DIFS_US + BACKOFF_US + self.data_us + SIFS_US + answer_us
 
     @property
     def rate_alone_mbps(self) -> float:
-        """IP throughput of a station that has the channel for itself."""
+        """IP throughput of a station that has the channel to itself."""
         return self.bits / self.turn_us
 
     @property
     def bits(self) -> float:
-        """Of its packets, from the IP header on."""
+        """Bits of its packets, from the IP header on."""
         return 8 * self.frames * PACKET_OCTETS
 
 
 @dataclass(frozen=True)
 class Served:
-    """What an access point's data to each of its stations took of the channel."""
+    """Air time that an access point's data to each of its stations took."""
 
     share: dict[str, float]
-    """Of the air time of all of them; each try counts."""
+    """Share of the air time of all stations; each try counts."""
     aggregates: dict[str, Aggregates]
 
 
@@ -68,8 +68,9 @@ def served(
     mbps: Mapping[str, float],
     since_s: float,
 ) -> Served:
-    """From rows of table `frames`: frames of ``protocol`` that began at ``since_s`` or later, to
-    the stations of ``mbps``, whose rates these are. Each has to have had one."""
+    """Measure from rows of table `frames`. Counted are frames of ``protocol`` that began at
+    ``since_s`` or later, to the stations of ``mbps``, which holds their rates. Each station must
+    have at least one."""
     on_air: Counter[str] = Counter()
     packets: Counter[str] = Counter()
     sent: Counter[str] = Counter()
@@ -89,18 +90,19 @@ def served(
 
 
 def shares_by_turns(stations: Mapping[str, Aggregates]) -> dict[str, float]:
-    """Air time where stations take turns, an aggregate each."""
+    """Return shares of air time if stations take turns, with one aggregate each."""
     return _shares({name: one.data_us for name, one in stations.items()})
 
 
 def shares_by_packets(stations: Mapping[str, Aggregates]) -> dict[str, float]:
-    """Air time where each station gets the same number of packets, which is the anomaly (Heusse et
-    al., INFOCOM 2003): a queue that all share lets as many in of each as each offers."""
+    """Return shares of air time if each station gets the same number of packets. This is the
+    anomaly (Heusse et al., INFOCOM 2003): a queue shared by all admits packets of each station as
+    they are offered."""
     return _shares({name: one.data_us / one.frames for name, one in stations.items()})
 
 
 def equal_shares(stations: Mapping[str, Aggregates]) -> dict[str, float]:
-    """Airtime fairness."""
+    """Return equal shares: airtime fairness."""
     return _shares(dict.fromkeys(stations, 1.0))
 
 
@@ -112,11 +114,11 @@ def throughput_mbps(
 
 
 def mbps_by_turns(stations: Mapping[str, Aggregates]) -> dict[str, float]:
-    """IP throughput where stations take turns, each turn with all of its time.
+    """Return IP throughput if stations take turns, counting all time of each turn.
 
-    The paper's `shares_by_turns` leaves the overhead out of a turn, which its `throughput_mbps`
-    counts once more in the rate alone. For long aggregates both are the same; the throughput of a
-    fast station whose aggregates are as short as a FIFO's comes out a quarter too low by them.
+    The paper's `shares_by_turns` omits the overhead from a turn. Its `throughput_mbps` counts the
+    overhead once more, in the rate alone. For long aggregates both agree. For a fast station whose
+    aggregates are as short as a FIFO's, the paper's throughput is a quarter too low.
     """
     round_us = sum(one.turn_us for one in stations.values())
     return {name: one.bits / round_us for name, one in stations.items()}

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hold a study's quick version against what is committed: ``expected.json``.
+"""Compare a study's quick version with the committed ``expected.json``.
 
-Runs repeat to the byte on one machine (by its hash), so there a value must be equal but for
-rounding. Another machine, a rebuilt daemon is one, shifts instants by nanoseconds, and with that
-every lot that is drawn afterwards: the values are then further draws of the same quantity. How far
-such a draw may lie off is known from `DRAWS` runs of the quick version under other seeds, made when
-the file is written: `DEVIATIONS` standard deviations. Of a normal value one draw in 5000 lies
-outside (Student's t, 9 degrees of freedom), so a study with thirty values fails by chance at one
-change of machine in 170, while a changed model moves values by more. A verdict is held if it came
-out the same in every draw.
+Runs repeat to the byte on one machine (by its hash), so values there must be equal but for
+rounding. Another machine, such as a rebuilt daemon, shifts instants by nanoseconds. All later
+random numbers then differ, and the values are further draws of the same quantity.
+
+`DRAWS` runs of the quick version under other seeds show how far such a draw may lie off. They are
+made when the file is written. The limit is `DEVIATIONS` standard deviations. Of a normal value one
+draw in 5000 lies outside (Student's t, 9 degrees of freedom). A study with thirty values thus fails
+by chance at one change of machine in 170. A changed model moves values by more. A verdict is
+compared if it was the same in every draw.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ from hoplab.model.reading import content
 DRAWS = 10
 DEVIATIONS = 6.0
 ROUNDING = 1e-9
-"""Relative: between processors' libraries, on the same machine by hash."""
+"""Relative deviation between processors' libraries, on the same machine by hash."""
 LEAST = 0.005
-"""Relative: what a value may move by on another machine where all draws were the same."""
+"""Relative deviation that is allowed on another machine if all draws were equal."""
 
 
 @dataclass(frozen=True)
 class Value:
-    """``value`` by the committed seeds, and mean and standard deviation over ``draws``."""
+    """``value`` under the committed seeds, and mean and standard deviation over ``draws``."""
 
     value: float
     mean: float
@@ -45,18 +46,19 @@ class Value:
 
 @dataclass(frozen=True)
 class Expected:
-    """What the quick version gives, and on which machine it was drawn."""
+    """Values of the quick version, and the machine that made them."""
 
     machine: str
     draws: int
     values: dict[str, Value]
     verdicts: dict[str, str]
     sometimes: tuple[str, ...] = ()
-    """Values that a draw may lack, since nothing arrived in it: they are not held."""
+    """Values that a draw may lack, because nothing arrived in it. They are not compared."""
 
     @classmethod
     def of(cls, machine: str, drawn: Sequence[Findings]) -> Expected:
-        """The first of ``drawn`` by the committed seeds, each other one by seeds of its own."""
+        """Return the expected values. The first of ``drawn`` has the committed seeds, and each
+        other one has further seeds."""
         names = list(dict.fromkeys(name for findings in drawn for name in findings.values))
         sometimes = tuple(n for n in names if any(n not in f.values for f in drawn))
         values = {
@@ -77,7 +79,7 @@ class Expected:
 
 
 def read(path: Path) -> Expected:
-    """Raises `ResultsError` where the file is not there or damaged."""
+    """Read the file. Raises `ResultsError` if it is missing or damaged."""
     try:
         document = json.loads(content(path))
         values = {name: Value(**value) for name, value in document["values"].items()}
@@ -94,7 +96,7 @@ def read(path: Path) -> Expected:
 
 
 def differences(expected: Expected, machine: str, found: Findings) -> Iterator[str]:
-    """A line for each value and verdict that is not as committed."""
+    """Yield a line for each value and verdict that differs from the committed one."""
     same = machine == expected.machine
     for name, wanted in expected.values.items():
         value = found.values.get(name)

@@ -17,12 +17,12 @@ HEADING = "verdict name measured reference deviation limit"
 class Figure:
     """``limit`` is the largest relative deviation from ``reference`` that is ok.
 
-    From a reference of 0, a count that must be none, the deviation is the measured value itself.
-    Without a limit the reference is there as information, and nothing is decided.
+    With a reference of 0, a count that must be zero, the deviation is the measured value itself.
+    Without a limit the reference is only information, and nothing is decided.
 
-    Where either side was drawn several times, the 95 % interval of the deviation decides: it must
-    lie within the limits; or contain 0, that is, the reference, and be no wider to either side than
-    the limit. An interval that is wider has shown nothing and fails.
+    If either side was drawn several times, the 95 % interval of the deviation decides. It must lie
+    within the limits. Or it must contain 0, that is, the reference, and be no wider to either side
+    than the limit. A wider interval has shown nothing and fails.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Figure:
         )
 
     def row(self) -> dict[str, Any]:
-        """For JSON: means, half-widths of 95 % intervals, numbers of draws."""
+        """Return the figure for JSON: means, half-widths of 95 % intervals, numbers of draws."""
         return {
             "name": self.name,
             "measured": self.measured.mean,
@@ -87,7 +87,7 @@ def figure(
     reference: float | Sequence[float] | Sample,
     limit: float | None,
 ) -> Figure:
-    """Of fixed values, or of independent draws."""
+    """Return a figure of fixed values, or of independent draws."""
     return Figure(name, _sample(measured), _sample(reference), limit)
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a study's analysis gives: tables, pictures, claims with verdicts, values beside published.
+"""Results of a study's analysis: tables, pictures, claims with verdicts, values beside published
+ones.
 
-`docs/studies/README.md` says how a study's folder is made.
+`docs/studies/README.md` explains how to make a study's folder.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from hoplab.many.study.swept import Runs
 Verdict = Literal["reproduced", "in part", "not"]
 Cell = str | int | float | Sample | None
 FAR = 0.15
-"""From this relative deviation on a value beside a published one needs a cause."""
+"""A value beside a published one needs a cause from this relative deviation on."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under headings; ``name`` is its mark in the study's page and its file's name."""
+    """Rows under headings; ``name`` is its mark in the study's page and the name of its file."""
 
     name: str
     title: str
@@ -40,7 +41,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Claim:
-    """What a study's authors conclude, what became of it here, and the figures that show it."""
+    """A conclusion of a study's authors, the verdict here, and the figures that show it."""
 
     name: str
     sentence: str
@@ -50,10 +51,10 @@ class Claim:
 
 @dataclass(frozen=True)
 class Beside:
-    """A measured value beside the published one and, where it is known, ns-2's.
+    """A measured value beside the published one and, if known, ns-2's.
 
-    ``cause`` says why it is far from the published one, as an experiment has shown; empty where
-    it is not far or the cause is not known.
+    ``cause`` says why it is far from the published one, as an experiment has shown. It is empty if
+    the value is not far, or if the cause is unknown.
     """
 
     name: str
@@ -64,7 +65,7 @@ class Beside:
 
     @property
     def deviation(self) -> float:
-        """Of the mean from the published value, relative and signed."""
+        """Relative and signed deviation of the mean from the published value."""
         return (self.measured.mean - self.published) / (abs(self.published) or 1.0)
 
     @property
@@ -74,7 +75,7 @@ class Beside:
 
 @dataclass(frozen=True)
 class Findings:
-    """All that a study found. ``values`` are what ``expected.json`` holds of the quick version."""
+    """All findings of a study. ``values`` are those of the quick version in ``expected.json``."""
 
     tables: Sequence[Table] = ()
     pictures: Sequence[Picture] = ()
@@ -89,14 +90,15 @@ class Findings:
 
 
 class Analysis(Protocol):
-    """What ``experiments/NAME/analysis.py`` is: a module with this function.
+    """The module ``experiments/NAME/analysis.py``, which has this function.
 
-    It is pure: it reads the runs' tables and the published values, and nothing else decides what
-    it gives. Runs that the quick version leaves out are not there; what needs them is left out.
+    It is pure: its result depends only on the runs' tables and the published values. It must omit
+    results for which the quick version has no runs.
     """
 
     def analyse(self, runs: Runs, published: Mapping[str, Any]) -> Findings:
-        """``runs`` of all sweeps; ``published`` is ``published.toml``."""
+        """Return the findings. ``runs`` are those of all sweeps; ``published`` is
+        ``published.toml``."""
 
 
 CLAIM_COLUMNS = ("claim", "verdict", "shown by")
@@ -124,14 +126,16 @@ def beside_table(findings: Findings) -> Table:
 
 
 def all_tables(findings: Findings) -> list[Table]:
-    """The analysis's own tables, that of the claims and that beside the published values."""
+    """Return the analysis's own tables, the table of claims, and the table beside the published
+    values."""
     made = [claims_table(findings)] if findings.claims else []
     made += [beside_table(findings)] if findings.beside else []
     return [*findings.tables, *made]
 
 
 def told(cell: Cell) -> str:
-    """A table's cell as text: four significant digits, or a sample to its 95 % interval's last."""
+    """Return a table's cell as text: four significant digits, or a sample to the last digit of its
+    95 % interval."""
     if cell is None:
         return ""
     if isinstance(cell, Sample):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A study's folder: what it holds, and its analysis as a module."""
+"""A study's folder: its contents, and its analysis as a module."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Study:
     folder: Path
 
     def sweeps(self, quick: bool) -> dict[str, Path]:
-        """Sweep files by part: ``sweep.toml`` is part "", ``sweep-rates.toml`` "rates".
+        """Return sweep files by part: ``sweep.toml`` is part "", ``sweep-rates.toml`` "rates".
 
-        The quick version's are ``quick.toml``, ``quick-rates.toml``; a part may have none.
+        The quick version's are ``quick.toml``, ``quick-rates.toml``. A part may lack one.
         """
         stem = "quick" if quick else "sweep"
         files = [self.folder / f"{stem}.toml", *sorted(self.folder.glob(f"{stem}-*.toml"))]
@@ -43,13 +43,14 @@ class Study:
         return found
 
     def published(self) -> dict[str, Any]:
-        """What the study's authors report, and under "ns2" what ``ns2.toml`` has of ns-2.35."""
+        """Return the authors' values, and under "ns2" those of ns-2.35 from ``ns2.toml``."""
         published = _toml(self.folder / PUBLISHED)
         ns2 = _toml(self.folder / NS2)
         return {**published, "ns2": ns2} if ns2 else published
 
     def analysis(self) -> Analysis:
-        """The folder's analysis; it may import its neighbours: ``from . import model``."""
+        """Import the folder's analysis, which may import its neighbours:
+        ``from . import model``."""
         path = self.folder / ANALYSIS
         name = f"hoplab_study_{self.name.replace('-', '_')}"
         places = [str(self.folder)]
@@ -63,7 +64,7 @@ class Study:
         return cast(Analysis, module)
 
     def sentence(self) -> str:
-        """The first of what its analysis says of itself."""
+        """Return the first line of its analysis's docstring."""
         text = read_text(self.folder / ANALYSIS, MAX_BYTES, "a study's folder")
         return (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]
 
@@ -73,7 +74,7 @@ class Study:
 
 
 def _toml(path: Path) -> dict[str, Any]:
-    """Empty where there is no such file."""
+    """Return the file's contents, empty if there is no such file."""
     if not path.exists():
         return {}
     try:
@@ -83,12 +84,12 @@ def _toml(path: Path) -> dict[str, Any]:
 
 
 def names() -> list[str]:
-    """Of the studies that there are."""
+    """Return the names of all studies."""
     return sorted(path.parent.name for path in EXPERIMENTS.glob(f"*/{ANALYSIS}"))
 
 
 def find(name: str) -> Study:
-    """The study ``name``, or that in the folder ``name``. Raises `ScenarioError`."""
+    """Return the study ``name``, or the study in the folder ``name``. Raises `ScenarioError`."""
     for folder in (EXPERIMENTS / name, Path(name)):
         if (folder / ANALYSIS).is_file():
             return Study(folder.resolve().name, folder)

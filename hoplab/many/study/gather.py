@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run a study's sweeps and hand their runs to its analysis."""
+"""Run a study's sweeps and pass their runs to its analysis."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from hoplab.many.sweep.api import Point
 from hoplab.model.errors import HoplabError
 
 SEEDS_OF_A_DRAW = 1000
-"""Draw k of the quick version has each seed higher by k times this."""
+"""Draw k of the quick version raises each seed by k times this."""
 
 
 def gather(study: Study, quick: bool, console: Console, draw: int = 0) -> Runs:
-    """All runs of the full or the quick version, those that the store has from there.
+    """Return all runs of the full or the quick version. Runs in the store come from there.
 
-    They are in the order of the sweeps whatever the order in which they ended, so that means are
-    the same to the last digit. Raises `HoplabError` for the first run that failed.
+    They have the order of the sweeps, whatever the order in which they ended, so that means are
+    equal to the last digit. Raises `HoplabError` for the first run that failed.
     """
     parts = study.sweeps(quick).items()
     with Progress(

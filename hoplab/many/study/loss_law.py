@@ -13,10 +13,10 @@ from math import sqrt
 def pftk(
     loss: float, round_trip_s: float, timeout_s: float, window: float, segments_per_ack: int = 1
 ) -> float:
-    """Segments sent a second, retransmissions included, by a window of at most ``window``.
+    """Return segments sent a second, retransmissions included, by a window of at most ``window``.
 
-    ``loss`` is the share of segments lost, above 0; ``timeout_s`` is T0, the first timeout's
-    mean length.
+    ``loss`` is the share of segments lost, above 0. ``timeout_s`` is T0, the mean length of the
+    first timeout.
     """
     b = segments_per_ack
     per_segment_s = round_trip_s * sqrt(2 * b * loss / 3) + timeout_s * min(
@@ -26,5 +26,5 @@ def pftk(
 
 
 def square_root(loss: float, round_trip_s: float, segments_per_ack: int = 1) -> float:
-    """Segments a second: sqrt(3 / (2 b p)) of them each round trip."""
+    """Return segments a second: sqrt(3 / (2 b p)) of them each round trip."""
     return sqrt(3 / (2 * segments_per_ack * loss)) / round_trip_s

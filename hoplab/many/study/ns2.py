@@ -24,21 +24,21 @@ DSR_HEADER = re.compile(
 
 @dataclass(frozen=True)
 class Trace:
-    """What a run printed, and how often things happened in it."""
+    """Output of a run, and counts of its events."""
 
     printed: str
     events: Counter[tuple[str, str, str]]
-    """By kind (s, f, r, D), layer (AGT, RTR, IFQ) and type of packet."""
+    """Counts by kind (s, f, r, D), layer (AGT, RTR, IFQ) and type of packet."""
     link_failures: int
     """Frames whose last try was not acknowledged."""
     route_errors: int
-    """Route Errors at their origin, without those that a Route Request spreads."""
+    """Route Errors at their origin, without those that a Route Request carries on."""
 
 
 def run(script: Path, **options: object) -> str:
-    """What ``ns SCRIPT -OPTION VALUE …`` prints.
+    """Return what ``ns SCRIPT -OPTION VALUE …`` prints.
 
-    Raises `MissingTool` where there is no ns-2, `HoplabError` where the script fails.
+    Raises `MissingTool` without ns-2, and `HoplabError` if the script fails.
     """
     if shutil.which("ns") is None:
         raise MissingTool("ns: is not installed; Debian has it in the package ns2")
@@ -51,7 +51,7 @@ def run(script: Path, **options: object) -> str:
 
 
 def trace(script: Path, **options: object) -> Trace:
-    """`run` of a script that takes ``-trace FILE``, and what its trace tells."""
+    """Run a script that takes ``-trace FILE`` with `run`, and count the events of its trace."""
     with tempfile.TemporaryDirectory(prefix="hoplab-ns2-") as folder:
         file = Path(folder) / "trace"
         return _read(file, run(script, trace=file, **options))

@@ -2,7 +2,7 @@
 """Write a study's tables and pictures: to a folder, and into its page between the page's marks.
 
 A table stands in ``docs/studies/STUDY.md`` between ``<!-- table NAME -->`` and
-``<!-- end of table -->``; a picture is ``docs/figures/STUDY-NAME.svg``.
+``<!-- end of table -->``. A picture is ``docs/figures/STUDY-NAME.svg``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MARK = re.compile(r"(<!-- table (?P<name>\S+) -->\n).*?(<!-- end of table -->)",
 
 
 def write(findings: Findings, folder: Path) -> list[Path]:
-    """Each table as Markdown and CSV, each picture as SVG. Raises `ResultsError`."""
+    """Write each table as Markdown and CSV, each picture as SVG. Raises `ResultsError`."""
     written = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -40,9 +40,9 @@ def write(findings: Findings, folder: Path) -> list[Path]:
 
 
 def refresh(study: str, findings: Findings, documentation: Path = DOCUMENTATION) -> list[Path]:
-    """Renew the study's page and its pictures; returns what was written.
+    """Update the study's page and its pictures. Returns the files that were written.
 
-    Raises `ResultsError` where the page has a mark of a table that there is not, or no page.
+    Raises `ResultsError` if there is no page, or if it has a mark without a table.
     """
     page = documentation / "studies" / f"{study}.md"
     tables = {table.name: table for table in all_tables(findings)}
@@ -64,7 +64,7 @@ def refresh(study: str, findings: Findings, documentation: Path = DOCUMENTATION)
 
 
 def markdown(table: Table) -> str:
-    """With headings, as GitHub has it."""
+    """Return the table with headings, in GitHub's Markdown."""
     rows = [table.columns, ["---"] * len(table.columns)]
     rows += [[told(cell) for cell in row] for row in table.rows]
     return "".join(_line(row) for row in rows)
@@ -75,7 +75,8 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _csv(table: Table, path: Path) -> None:
-    """All digits; a sample is three columns: mean, half-width of its 95 % interval, draws."""
+    """Write all digits. A sample has three columns: mean, half-width of its 95 % interval,
+    draws."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         sampled = [

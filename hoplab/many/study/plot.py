@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Panels of points as one SVG for pages and papers, the same to the byte wherever it is drawn.
+"""Panels of points as one SVG for pages and papers, equal to the byte on every computer.
 
 Needs matplotlib: ``pip install hoplab[study]``. (The report's Plotly draws in a browser only.)
 """
@@ -23,9 +23,9 @@ except ModuleNotFoundError:
 
 COLUMNS = 2
 MOST_IN_A_ROW = 8
-LETTERS_BELOW = 60
-"""Of a panel's names; more stand upright."""
 """Entries of a legend."""
+LETTERS_BELOW = 60
+"""Letters of all names below a panel; longer names are turned upright."""
 STYLES = {
     "sent": ("#1f5fa8", "."),
     "sent again": ("#d95f02", "s"),
@@ -56,13 +56,13 @@ SETTINGS: Any = {
     "font.size": 8,
     "lines.markersize": 3.5,
     "svg.fonttype": "none",
-    # Names of the file's parts come from this, not from chance.
+    # Makes the names of the file's parts deterministic.
     "svg.hashsalt": "hoplab",
 }
 
 
 FURTHER = ("#1f5fa8", "#d95f02", "#5b8c2a", "#7a4fa3", "#c0182b", "#2a9d8f", "#9aa5b1")
-"""Colours of kinds that `STYLES` does not know, in the order in which a panel adds them."""
+"""Colours of kinds that `STYLES` lacks, in the order in which a panel adds them."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Curve:
 class Panel:
     """One plot: ranges of x and y, and points by kind.
 
-    ``x_label`` and ``y_label`` go before those of the picture; ``ticks`` gives x names.
+    ``x_label`` and ``y_label`` replace those of the picture; ``ticks`` names values of x.
     """
 
     title: str
@@ -94,7 +94,7 @@ class Panel:
 
     @property
     def is_crowded(self) -> bool:
-        """Its names do not find room side by side."""
+        """Whether its names lack room side by side."""
         return self.ticks is not None and sum(map(len, self.ticks.values())) > LETTERS_BELOW
 
     def add(
@@ -105,8 +105,8 @@ class Panel:
         errors: list[float] | None = None,
         style: tuple[str, str] | None = None,
     ) -> None:
-        """Points without a line, or joined by matplotlib's ``line`` ("-", "--", ":"); ``style``,
-        colour and marker, is `STYLES`' where it is not given."""
+        """Add points without a line, or joined by matplotlib's ``line`` ("-", "--", ":"). ``style``
+        is colour and marker; by default it comes from `STYLES`."""
         further = (FURTHER[len(self.curves) % len(FURTHER)], "o")
         self.curves.append(Curve(kind, points, line, errors, style or STYLES.get(kind, further)))
 

@@ -22,11 +22,11 @@ KINDS = {2: "mss", 3: "window-scale", 4: "sack-permitted", 5: "sack", 8: "timest
 
 @dataclass(frozen=True)
 class Segment:
-    """A segment of the data connection as its station saw it."""
+    """A segment of the data connection, as its station saw it."""
 
     time_s: float
     outbound: bool
-    """From the flow's source to its destination."""
+    """Whether it goes from the flow's source to its destination."""
     sequence: int
     acknowledges: int
     payload: int
@@ -38,7 +38,7 @@ class Segment:
 
 
 def segments(results: Results, station: str, flow_index: int = 0) -> Iterator[Segment]:
-    """Segments of flow ``flow_index`` in the capture of all interfaces of ``station``."""
+    """Yield segments of flow ``flow_index`` in the capture of all interfaces of ``station``."""
     verdict = json.loads(reading.content(results.run_dir / "raw" / "verdict.json"))
     epoch_ns = verdict["realtime_epoch_ns"]
     port = FIRST_CLIENT_PORT + flow_index

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each TCP flow of a run got: rate, share of its packets lost, their mean delay."""
+"""Results of each TCP flow of a run: rate, share of its packets lost, their mean delay."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hoplab.many.study.swept import Tables
 
 @dataclass(frozen=True)
 class Share:
-    """What a TCP flow got: Mbit/s, percentage of its packets lost, their mean delay in ms."""
+    """Results of a TCP flow: Mbit/s, percentage of its packets lost, their mean delay in ms."""
 
     mbps: float
     lost_percent: float
@@ -22,9 +22,10 @@ class Share:
 
 
 def shares(run: Tables, measured_s: float, scale: float = 1.0) -> Iterator[Share]:
-    """Each TCP flow's over the first ``measured_s`` from its first packet, slow start included.
+    """Yield each TCP flow's results over the first ``measured_s`` from its first packet, slow start
+    included.
 
-    Rates are of delivered payload times ``scale``. Needs the tables packets and tcp.
+    Rates are delivered payload times ``scale``. Needs the tables packets and tcp.
     """
     packets, samples = run.rows("packets"), run.rows("tcp")
     for flow in run.rows("flows"):

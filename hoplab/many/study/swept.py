@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runs of a study's sweeps, as its analysis reads them."""
+"""The runs of a study's sweeps, for its analysis."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hoplab.host.statistics.samples import Sample
 
 
 class Tables(Protocol):
-    """What a run's tables are read from: a run's folder, or the store."""
+    """A source of a run's tables: its folder, or the store."""
 
     def rows(self, name: str) -> list[dict[str, Any]]:
         """The rows of the table ``name``, null as None."""
@@ -19,10 +19,10 @@ class Tables(Protocol):
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run: where in its sweep it stands, and its tables."""
+    """A finished run: its place in the sweep, and its tables."""
 
     part: str
-    """Of which file: "" for ``sweep.toml``, "rates" for ``sweep-rates.toml``."""
+    """The sweep file: "" for ``sweep.toml``, "rates" for ``sweep-rates.toml``."""
     at: Mapping[str, Any]
     """The value of each axis, by the axis's name."""
     seed: int
@@ -36,7 +36,7 @@ class Run:
 
 
 class Runs(Sequence[Run]):
-    """Runs in the order of their sweeps; every method that leaves some out gives `Runs` again."""
+    """Runs in the order of their sweeps. Every method that selects some returns `Runs` again."""
 
     def __init__(self, runs: Sequence[Run]):
         self._runs = tuple(runs)
@@ -55,27 +55,27 @@ class Runs(Sequence[Run]):
         return Runs(self._runs[index]) if isinstance(index, slice) else self._runs[index]
 
     def part(self, name: str = "") -> Runs:
-        """Those of one sweep file."""
+        """Return the runs of one sweep file."""
         return Runs([run for run in self if run.part == name])
 
     def where(self, **at: Any) -> Runs:
-        """Those with these values of axes."""
+        """Return the runs with these values of axes."""
         return Runs([run for run in self if all(run.at.get(k) == v for k, v in at.items())])
 
     def filter(self, wanted: Callable[[Run], bool]) -> Runs:
-        """Those that ``wanted`` holds for."""
+        """Return the runs for which ``wanted`` is true."""
         return Runs([run for run in self if wanted(run)])
 
     def groups(self, *axes: str) -> dict[tuple[Any, ...], Runs]:
-        """Runs by their values of ``axes``, in the order in which these first come."""
+        """Return runs by their values of ``axes``, in the order in which these first appear."""
         found: dict[tuple[Any, ...], list[Run]] = {}
         for run in self:
             found.setdefault(tuple(run.at.get(axis) for axis in axes), []).append(run)
         return {key: Runs(runs) for key, runs in found.items()}
 
     def sample(self, read: Callable[[Run], float]) -> Sample:
-        """Mean and error of what ``read`` gives of each run: of independent draws, the seeds.
+        """Return mean and error of ``read`` over the runs. The seeds make them independent draws.
 
-        Raises `ValueError` where there are none.
+        Raises `ValueError` if there are no runs.
         """
         return Sample.of([read(run) for run in self])

@@ -19,9 +19,9 @@ A point has ``.parameters`` (dict), ``.document`` (what a scenario's file would 
 in the store and retried only with ``retry=True``), ``.tables`` (Arrow tables by name),
 ``.table(name)``, ``.rows(name)``, ``.digest``, ``.key``, ``.from_store`` and ``.entry``.
 
-Kept are the tables of `hoplab.many.store.TOTALS` (flows, links, radios, routing) and those of
-``tables``. A run's key does not depend on them: where the store has the run without a table that is
-asked for, it is made again, its digest compared, and the table added to what was kept.
+The store keeps the tables of `hoplab.many.store.entry.TOTALS` (flows, links, radios, routing) and
+those of ``tables``. A run's key does not depend on them. If the store has the run without a
+requested table, the run is made again. Its digest is compared, and the table is added to the store.
 
 ``workers=0`` runs in this process, one after the other, without Dask. A program that uses more must
 have the usual ``if __name__ == "__main__":``, since workers are processes of their own.

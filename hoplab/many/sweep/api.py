@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `hoplab.many.sweep` offers; see there."""
+"""The public functions of `hoplab.many.sweep`; see there."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def point(
     folder: Path | str = ".",
     walk: Walk = no_walk,
 ) -> Point:
-    """A point made in a program: a scenario's document, what it is called in results, its seed
-    where the document does not have it, and where files that it names are, and who computes
-    Mininet-WiFi's movement."""
+    """Return a point made in a program from a scenario's document. ``parameters`` name the point in
+    the results. ``seed`` is for a document that has none. ``folder`` holds the files that the
+    document names, and ``walk`` computes Mininet-WiFi's movement."""
     whole = dict(document) if seed is None else {**document, "seed": seed}
     return Point(dict(parameters or {}), whole, Path(folder), walk)
 
@@ -59,13 +59,13 @@ def run(
     total: int | None = None,
     say: Callable[[str], None] = lambda line: None,
 ) -> Iterator[Done]:
-    """Run points, or a sweep with its rule for seeds; yields each run as it ends.
+    """Run points, or a sweep with its rule for seeds. Yields each run as it ends.
 
-    ``store`` is a folder (`hoplab.many.store.default_folder` by default), ``workers`` how many (a
-    worker a core by default), ``cluster`` where they are; ``folders`` keeps each run's whole folder
-    with its report there. ``progress`` is told after each run, ``total`` how many there are where
-    that is known. Raises the `HoplabError` of what keeps runs from being made at all; a run that
-    fails is a `Done` with its ``error``.
+    ``store`` is a folder (`hoplab.many.store.files.default_folder` by default). ``workers`` is
+    their number (a worker a core by default), and ``cluster`` is their place. ``folders`` is where
+    each run's whole folder is kept, with its report. ``progress`` is called after each run.
+    ``total`` is the number of runs, if known. Raises a `HoplabError` if runs cannot be made at all.
+    A run that fails is a `Done` with its ``error``.
     """
     place = cluster or Cluster()
     if workers is not None:
@@ -94,9 +94,10 @@ def run(
 
 
 def run_all(points: Iterable[Point], **options: Any) -> list[Done]:
-    """`run` of points, in their order. Holds all results at once."""
+    """Run points with `run`, and return the results in the order of the points. Holds all results
+    at once."""
     ordered = list(points)
-    # The same point may be there several times.
+    # The same point may occur several times.
     places: dict[int, list[int]] = {}
     for place, one in enumerate(ordered):
         places.setdefault(id(one), []).append(place)

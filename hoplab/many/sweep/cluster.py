@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where workers are: Dask distributed's own clusters, a worker a core.
+"""The place of workers: Dask distributed's own clusters, a worker a core.
 
     local       started and stopped with the sweep, over the loopback address with keys of its own
     --scheduler a scheduler that runs already, with the workers that it has
@@ -7,8 +7,8 @@
     slurm, pbs, sge, lsf, htcondor, moab, oar   dask-jobqueue's classes, with the settings of its
                 own files (``~/.config/dask/jobqueue.yaml``) under those given here
 
-A run whose worker dies is taken from the scheduler at the first death (its ``allowed-failures`` is
-0): the engine decides what becomes of it (`hoplab.many.sweep.engine`).
+The scheduler gives up a run at its worker's first death (its ``allowed-failures`` is 0). The engine
+then decides what happens to the run (`hoplab.many.sweep.engine`).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ CONNECT_S = 15
 
 @dataclass(frozen=True)
 class Cluster:
-    """Where runs go. ``workers``: how many; None means one for each core that may be used, or what
+    """The place of runs. ``workers`` is their number; None means one for each usable core, or what
     a joined scheduler has. ``options`` go to the cluster's class."""
 
     scheduler: str | None = None
@@ -59,16 +59,16 @@ class Cluster:
 
 
 def cores() -> int:
-    """That this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0))
 
 
 def require() -> None:
-    """Raise `MissingTool` where Dask is not installed."""
+    """Raise `MissingTool` if Dask is not installed."""
     if importlib.util.find_spec("distributed") is None:
         raise MissingTool("dask: is not installed; sweeps need it: pip install 'hoplab[sweep]'")
 
 
 def has_dashboard() -> bool:
-    """Whether Dask can draw its dashboard here."""
+    """Return whether Dask can draw its dashboard here."""
     return importlib.util.find_spec("bokeh") is not None

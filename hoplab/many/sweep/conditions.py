@@ -2,8 +2,8 @@
 """Conditions on parameters: ``hops > 4 and variant == "vegas"``.
 
 The grammar is Python's for comparisons, ``and``, ``or``, ``not``, ``in`` and arithmetic over
-parameters, numbers and strings. It is read into a tree of nodes, each of which is one of those
-listed here, and nothing of it is ever executed as Python.
+parameters, numbers and strings. A condition is parsed into a tree of the node types listed here.
+Nothing of it is ever executed as Python.
 """
 
 from __future__ import annotations
@@ -37,16 +37,17 @@ LONGEST = 1000
 SHOWN = 200
 DEEPEST = 50
 MOST = 1000
-"""Conditions of a sweep."""
+"""Conditions that a sweep may have."""
 WORDS = {"true": True, "false": False}
-"""As TOML writes them."""
+"""Names of TOML's truth values."""
 
 
 class Condition:
-    """A condition that holds or not for the parameters of a combination."""
+    """A condition on the parameters of a combination."""
 
     def __init__(self, text: str, names: Collection[str], source: str) -> None:
-        """Raises `ScenarioError`, which names ``source``, for what is no condition on ``names``."""
+        """If the text is no condition on ``names``, raises `ScenarioError`, which names
+        ``source``."""
         self._text, self._source = text, source
         self._names = names
         try:
@@ -59,7 +60,8 @@ class Condition:
         self._check(self._tree)
 
     def holds(self, parameters: Mapping[str, Any]) -> bool:
-        """Whether it does. What compares with a parameter that the combination lacks does not."""
+        """Return whether it holds. A comparison with a parameter that the combination lacks is
+        false."""
         try:
             return bool(self._value(self._tree, parameters))
         except (TypeError, ZeroDivisionError, OverflowError) as error:

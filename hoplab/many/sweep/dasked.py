@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of sweeps needs Dask, an extra: clusters, their workers, what came of a run there."""
+"""The parts of sweeps that need Dask, an extra: clusters, their workers, and the outcome of a run
+there."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ from hoplab.model.errors import MissingTool, ScenarioError
 
 @contextlib.contextmanager
 def joined(cluster: Cluster) -> Iterator[Any]:
-    """A client of the cluster while inside; one that was started here is stopped then."""
+    """Provide a client of the cluster inside the block. A cluster that was started here is then
+    stopped."""
     connect: Any = Client
     with contextlib.ExitStack() as stack:
         stack.enter_context(dask.config.set(SETTINGS))
@@ -40,7 +42,7 @@ def joined(cluster: Cluster) -> Iterator[Any]:
                 ) from None
             stack.enter_context(_first_death_decides(client))
         else:
-            # Dask would leave a folder of its own in the current one.
+            # Otherwise Dask would leave a folder in the current one.
             scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="hoplab-dask-"))
             stack.enter_context(dask.config.set({"temporary-directory": scratch}))
             place = stack.enter_context(_started(cluster, scratch))
@@ -63,9 +65,9 @@ def _local(cluster: Cluster, scratch: str) -> Any:
         "threads_per_worker": 1,
         "processes": True,
         "host": "127.0.0.1",
-        # Anybody on this computer could send code to an open scheduler.
+        # Any user of this computer could send code to an open scheduler.
         "security": True,
-        # A guest's memory is a file of its own; what a worker holds itself is next to nothing.
+        # A guest's memory is a file. The worker itself holds next to nothing.
         "memory_limit": 0,
         "local_directory": scratch,
         "dashboard_address": "127.0.0.1:0" if has_dashboard() else None,
@@ -117,7 +119,7 @@ def _queued(cluster: Cluster) -> Any:
 
 @contextlib.contextmanager
 def _first_death_decides(client: Any) -> Iterator[None]:
-    """On a scheduler that was not started here, for as long as the sweep lasts."""
+    """Configure a scheduler that was not started here, for as long as the sweep lasts."""
 
     def allow(failures: int, dask_scheduler: Any = None) -> int:
         before = dask_scheduler.allowed_failures
@@ -134,7 +136,8 @@ def _first_death_decides(client: Any) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Dask tells of workers that come and go; the engine tells what matters of it."""
+    """Silence Dask's messages about workers that come and go. The engine reports those that
+    matter."""
     logger = logging.getLogger("distributed")
     before = logger.level
     logger.setLevel(logging.CRITICAL)
@@ -147,7 +150,7 @@ def _quiet() -> Iterator[None]:
 
 
 def dashboard(client: Any) -> str | None:
-    """Where the scheduler's dashboard is; None where it has none."""
+    """Return the address of the scheduler's dashboard, or None if it has none."""
     services = client.scheduler_info(n_workers=0).get("services", {})
     if not has_dashboard() or not services.get("dashboard"):
         return None
@@ -155,7 +158,7 @@ def dashboard(client: Any) -> str | None:
 
 
 def answer_of(future: Any) -> Answer | None:
-    """What a worker returned; None where it died."""
+    """Return a worker's result, or None if the worker died."""
     try:
         answer: Answer = future.result()
     except KilledWorker:
@@ -166,7 +169,8 @@ def answer_of(future: Any) -> Answer | None:
 
 
 def at_worker(request: Request) -> Answer:
-    """`task.work` in a Dask worker, in its scratch folder, which Dask clears after it died."""
+    """Run `task.work` in a Dask worker, in its scratch folder. Dask clears that folder after the
+    worker's death."""
     worker = get_worker()
     answer = task.work(request, worker.local_directory)
     if answer.lacks_machine is not None:

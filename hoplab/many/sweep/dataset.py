@@ -25,7 +25,8 @@ from hoplab.model.errors import ResultsError
 from hoplab.model.records.schema import TABLES
 
 GROUP_ROWS = 100_000
-"""Rows that are held and sorted before they are written; fewer are in the order of the axes."""
+"""Rows that are collected and sorted before they are written. A smaller dataset is in the order of
+the axes."""
 FIXED = (
     pa.field("seed", pa.int64(), False, {"meaning": "The scenario's seed."}),
     pa.field("key", pa.string(), False, {"meaning": "The run's, in the store."}),
@@ -38,7 +39,7 @@ ENERGY = pa.field(
 
 
 def schema(sweep: Sweep) -> pa.Schema:
-    """The dataset's."""
+    """Return the schema of the dataset."""
     flows = [column.with_nullable(True) for column in arrow.schema(TABLES["flows"])]
     parameters = [pa.field(n, _type(sweep.values(n))) for n in sweep.parameters]
     return pa.schema([*parameters, *FIXED, *flows, ENERGY])
@@ -54,7 +55,7 @@ def _type(values: list[Any]) -> pa.DataType:
 
 
 class Dataset:
-    """Takes runs as they end; in its place, complete, after `close`."""
+    """Takes runs as they end. After `close` the file is complete and in its place."""
 
     def __init__(self, path: Path, sweep: Sweep) -> None:
         self.path = path
@@ -82,7 +83,7 @@ class Dataset:
         self._writer = pq.ParquetWriter(self._file, self._schema, compression="zstd")
 
     def add(self, done: Done) -> None:
-        """A run that has ended."""
+        """Add a run that has ended."""
         texts = [self._schema.field(name).type == pa.string() for name in self._names]
         values = done.point.parameters.values()
         head = {
@@ -122,7 +123,7 @@ class Dataset:
             raise self._failed(error) from None
 
     def close(self) -> None:
-        """Write the rest, and put the file into its place."""
+        """Write the rest, and move the file to its place."""
         try:
             self._flush()
             self._writer.close()
@@ -139,7 +140,7 @@ class Dataset:
         )
 
     def abandon(self) -> None:
-        """Leave what was there before."""
+        """Discard the new file and keep the old one."""
         for end in (self._writer.close, self._file.close, self._partial.unlink):
             with contextlib.suppress(OSError):
                 end()

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs points: what the store has is taken from it, the rest goes to Dask's workers.
+"""Runs points. The store supplies the runs that it has, and Dask's workers make the rest.
 
-The client, the scheduler and the workers hold a bounded number of runs at a time, `AHEAD` a worker,
-however many there are: points are made when there is room for them, and a run that has ended is
-handed over and forgotten.
+The client, the scheduler and the workers hold a bounded number of runs at a time, `AHEAD` a worker.
+Points are made when there is room for them. A run that has ended is handed over and forgotten.
 
-**Workers that die.** A run that was at a worker when it died is put aside, with what waited behind
-it, and made again when all others are done, each alone on a worker. If that dies too, the run is
-given up and named: of two deaths at least one was nobody else's.
+**Workers that die.** A run that was at a worker when it died is put aside, with the runs that
+waited behind it. They are made again after all others, each alone on a worker. If that worker dies
+too, the run is given up and named. At least one of the two deaths was its own fault.
 """
 
 from __future__ import annotations
@@ -37,17 +36,17 @@ from hoplab.many.sweep.task import Answer, Request
 from hoplab.model.errors import GuestFailed, HoplabError, ResultsError, of_status
 
 AHEAD = 2
-"""Runs at a worker: one goes on, one waits, so that no worker waits for the client."""
+"""Runs at a worker: one is made and one waits, so that no worker waits for the client."""
 WAKE_S = 1.0
 KEEP_S = 30.0
 GIVEN_UP = "killed its worker twice: it needs more memory than there is, or hoplab has a bug"
-"""What a run is told to have failed of, and kept as."""
+"""The error message of such a run, which the store keeps."""
 SHORT = 16
 
 
 @dataclass(frozen=True)
 class Done:
-    """A point's run, from the store or made now; see `hoplab.many.store.Entry` for more of it."""
+    """A point's run, from the store or made now; see `hoplab.many.store.entry.Entry` for more."""
 
     point: Point
     entry: Entry
@@ -59,46 +58,46 @@ class Done:
 
     @property
     def error(self) -> str | None:
-        """Why it failed; None where it did not."""
+        """The reason why it failed; None if it did not."""
         return self.entry.error
 
     @property
     def digest(self) -> str | None:
-        """The run's, over all its tables."""
+        """The run's digest over all its tables."""
         return self.entry.digest
 
     @property
     def tables(self) -> dict[str, pa.Table]:
-        """The tables that were kept, by name; read anew each time."""
+        """The tables that were kept, by name; read from the entry each time."""
         return {name: self.entry.table(name) for name in self.entry.tables}
 
     def table(self, name: str) -> pa.Table:
-        """One of them, without rows where the run had none for it.
+        """Return one of the tables, without rows if the run had none for it.
 
-        Raises `ResultsError` for one that was not asked for, and where the run failed.
+        Raises `ResultsError` for a table that was not requested, and if the run failed.
         """
         if self.error is not None:
             raise ResultsError(f"{self.point.label}: failed: {self.error}")
         return self.entry.table(name)
 
     def rows(self, name: str) -> list[dict[str, Any]]:
-        """The rows of `table`, null as None."""
+        """Return the rows of `table`, null as None."""
         rows: list[dict[str, Any]] = self.table(name).to_pylist()
         return rows
 
 
 class Source(Protocol):
-    """Points, one after the other, where what comes next may depend on what has ended."""
+    """Points, one after the other. The next point may depend on runs that have ended."""
 
     def next(self) -> Point | None:
-        """The next point; None where there is none now."""
+        """Return the next point, or None if there is none at present."""
 
     def told(self, done: Done) -> None:
-        """Of a run that has ended."""
+        """Take note of a run that has ended."""
 
 
 class Listed:
-    """The source that is an iterable of points."""
+    """A source of points from an iterable."""
 
     def __init__(self, points: Iterable[Point]) -> None:
         self._points = iter(points)
@@ -112,9 +111,9 @@ class Listed:
 
 @dataclass(frozen=True)
 class Options:
-    """How points are run. ``tables``: those to be there, beside `TOTALS`; ``retry``: whether runs
-    that failed are made again; ``folders``: where runs' folders are kept, by key; ``say``: is told
-    what a person may want to know."""
+    """Options for running points. ``tables`` are required beside `TOTALS`. With ``retry`` failed
+    runs are made again. ``folders`` is where runs' folders are kept, by key. ``say`` receives
+    messages for the user."""
 
     store: Store
     tables: tuple[str, ...] = ()
@@ -130,8 +129,8 @@ class Options:
 
 
 class Engine:
-    """One pass over a source. `run` yields every run as it ends; what is in the store comes at
-    once. Where it is left early the cluster is stopped and its runs with it."""
+    """One pass over a source. `run` yields every run as it ends; runs in the store come at once. If
+    the caller leaves early, the cluster stops, and its runs with it."""
 
     def __init__(self, source: Source, options: Options) -> None:
         self._source = source
@@ -166,7 +165,7 @@ class Engine:
                     return
 
     def _fill(self) -> Iterator[Done]:
-        """Begin as many runs as there is room for; those that the store has are done at once."""
+        """Begin as many runs as there is room for. Runs in the store are done at once."""
         while len(self._going) < self._room() and (point := self._source.next()) is not None:
             done = self._begin(point)
             if done is not None:
@@ -184,7 +183,7 @@ class Engine:
         return AHEAD * max(1, self._workers())
 
     def _workers(self) -> int:
-        """How many there are, or were a moment ago: not each run asks the scheduler."""
+        """Return the number of workers, now or a moment ago: not each run asks the scheduler."""
         now = time.monotonic()
         if self._client is not None and now - self._counted_s > WAKE_S:
             self._counted_s = now
@@ -192,7 +191,7 @@ class Engine:
         return sum(self._threads.values())
 
     def _begin(self, point: Point) -> Done | None:
-        """From the store, or on its way to a worker."""
+        """Take the run from the store, or send it to a worker."""
         text = text_of(point.scenario())
         key = key_of(text, self._machine.id)
         found = self._store.get(key)
@@ -242,7 +241,7 @@ class Engine:
         future.add_done_callback(self._ended.put)
 
     def _wait(self, aside: deque[tuple[Point, Request]]) -> Iterator[Done]:
-        """What has ended meanwhile; a run whose worker died goes ``aside``."""
+        """Yield runs that have ended meanwhile. A run whose worker died goes ``aside``."""
         if time.monotonic() - self._kept_s > KEEP_S:
             self._kept_s = time.monotonic()
             assemble.keep(self._machine.id)
@@ -264,7 +263,7 @@ class Engine:
             else:
                 yield self._take(point, request, answer)
         if lacking:
-            # What was under way when the machine was sent says nothing of it.
+            # A run that was under way when the machine was sent proves nothing about it.
             missing = {
                 worker for _, _, worker, number in lacking if number > self._supplied.get(worker, 0)
             }
@@ -273,7 +272,7 @@ class Engine:
                 self._submit(point, request)
 
     def _supply(self, workers: Sequence[str]) -> None:
-        """Send the machine, by way of the scheduler, to workers whose computers lack it."""
+        """Send the machine, through the scheduler, to workers whose computers lack it."""
         if not workers:
             return
         if self._packed is None:
@@ -289,7 +288,7 @@ class Engine:
         self._supplied.update(dict.fromkeys(workers, self._submitted))
 
     def _alone(self) -> Iterator[Done]:
-        """The runs whose workers died, again, each alone on a worker."""
+        """Repeat the runs whose workers died, each alone on a worker."""
         waiting, self._suspects = self._suspects, deque()
         dead: deque[tuple[Point, Request]] = deque()
         while waiting or self._going:
@@ -320,7 +319,7 @@ class Engine:
         return Done(point, self._store.put(entry), False)
 
     def _take(self, point: Point, request: Request, answer: Answer) -> Done:
-        """Keep what a worker returned."""
+        """Keep the result of a worker."""
         if answer.entry is None:
             problem = f"{point.label}: could not be run: {answer.problem}"
             raise of_status(answer.exit_status, problem)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a sweep would do: how many runs, which are there, how long the rest should take."""
+"""A forecast of a sweep: number of runs, runs in the store, expected time for the rest."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from hoplab.many.store.key import key_of, text_of
 from hoplab.many.sweep.points import Point, Sweep
 
 MOST_LOOKED_AT = 20_000
-"""Of a larger sweep so many runs, evenly spread, stand for all."""
+"""Runs of a larger sweep, evenly spread, that stand for all."""
 MOST_OTHERS = 200
 GUESS_S, GUESS_PER_S = 0.8, 25.0
-"""Of a run nobody has made the like of: start and end, virtual seconds a second after that."""
+"""Guess for a run without any similar one: seconds for start and end, then virtual seconds a
+second."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """``there`` of ``runs`` are in the store, ``failed`` of these failed. One of the others should
-    take ``run_s`` of a core, as ``basis`` says. Exact unless ``sampled``."""
+    """``there`` of ``runs`` are in the store, and ``failed`` of these failed. Each other run should
+    take ``run_s`` of a core; ``basis`` says why. Exact unless ``sampled``."""
 
     runs: int
     there: int
@@ -34,12 +35,12 @@ class Estimate:
     sampled: bool
 
     def left_s(self, workers: int) -> float:
-        """Wall time of what is missing."""
+        """Return the wall time of the missing runs."""
         return (self.runs - self.there) * self.run_s / workers
 
 
 def estimate(sweep: Sweep, store: Store, machine: Machine, tables: tuple[str, ...]) -> Estimate:
-    """Look every run up. Raises `ScenarioError` for the first that contradicts itself."""
+    """Look up every run. Raises `ScenarioError` for the first contradictory one."""
     runs = sweep.count()
     step = max(1, -(-runs // MOST_LOOKED_AT))
     looked_at = there = failed = 0
@@ -72,12 +73,12 @@ def _points(sweep: Sweep) -> Iterator[Point]:
 
 
 def _cost_s(entry: Entry) -> float:
-    """Processor time: what a core needs when nothing else runs on it."""
+    """Return the processor time, which a core needs when nothing else runs on it."""
     return float(entry.head.get("cpu_s") or entry.head["wall_s"])
 
 
 def _by_others(store: Store, virtual_s: float) -> tuple[float, str]:
-    """From whatever runs the store has."""
+    """Estimate from any runs in the store."""
     costs = []
     for key in itertools.islice(store, MOST_OTHERS):
         found = store.get(key)

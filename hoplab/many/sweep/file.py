@@ -18,19 +18,19 @@ from hoplab.model.scenario.model import Scenario
 
 BASE = "scenario.toml"
 MOST_VALUES = 100_000
-"""Of an axis."""
+"""Values of an axis."""
 MOST_SEEDS = 1_000_000
 MOST_AXES = 50
 MOST_RUNS = 100_000
-"""Where the file does not say otherwise: days of all cores, rather a slip than a wish."""
+"""Runs unless the file says otherwise. More take days on all cores, and are more likely a slip."""
 PLAIN = {"congestion_control": "variant"}
-"""What an axis over such a key is called: its own name is a column of the results."""
+"""Names of axes over such keys, whose own names are columns of the results."""
 DIGITS = 12
-"""Of a range's values, so that 0.1 + 0.2 is 0.3."""
+"""Digits of a range's values, so that 0.1 + 0.2 is 0.3."""
 
 Scalar = bool | int | float | str
 Settings = tuple[tuple[str, Any], ...]
-"""Keys of the scenario with the values that they get."""
+"""Keys of the scenario, with the values to set."""
 
 
 class SweepTable(Table):
@@ -110,7 +110,7 @@ class Axis(SweepTable):
         return PLAIN.get(last, last)
 
     def steps(self) -> list[tuple[Any, Settings]]:
-        """Every value: what it is called, and what it sets."""
+        """Return every value: its name, and what it sets."""
         if self.case:
             return [(case.name, tuple(case.set.items())) for case in self.case]
         values: tuple[Any, ...] = self.values or self._range()
@@ -137,7 +137,7 @@ class Axis(SweepTable):
             else:
                 found = [self.first + part * (self.last - self.first) for part in parts]
         rounded = [float(f"{value:.{DIGITS}g}") for value in found]
-        # Keys that count things take whole numbers only.
+        # Keys that count things take only whole numbers.
         if all(value.is_integer() for value in rounded):
             return tuple(int(value) for value in rounded)
         return tuple(rounded)
@@ -178,7 +178,7 @@ class SweepFile(SweepTable):
     keep: tuple[Text, ...] = ()
 
     def all_seeds(self) -> tuple[int, ...] | None:
-        """The seeds of every combination; None: that of the base scenario."""
+        """Return the seeds of every combination; None for the base scenario's seed."""
         if self.seeds is None or isinstance(self.seeds, tuple):
             return self.seeds
         if isinstance(self.seeds, Seeds):
@@ -187,7 +187,8 @@ class SweepFile(SweepTable):
 
 
 def load(path: Path) -> tuple[SweepFile, dict[str, Any]]:
-    """A sweep's file and its base scenario's document, with what the file sets for all runs.
+    """Return a sweep's file, and its base scenario's document with the file's settings for all
+    runs.
 
     Raises `ScenarioError` with one line per mistake.
     """

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """OUT/index.html: a sweep's key figures, plots over its parameters, its table, links to its runs.
 
-A link leads to ``runs/KEY/report.html`` beside the page. It is there where the sweep kept its runs'
-folders; `hoplab store serve` makes it when the link is followed, and `hoplab store report` when
-told to: a run is made again within seconds, so that a million need no folders.
+A link leads to ``runs/KEY/report.html`` beside the page. That report exists if the sweep kept its
+runs' folders. Otherwise `hoplab store serve` makes it when the link is followed, and
+`hoplab store report` on command. A run is made again within seconds, so a million runs need no
+folders.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ MOST_LINKS_A_ROW = 50
 
 
 def write(folder: Path, sweep: Sweep, summary: Summary, facts: dict[str, Any]) -> Path:
-    """Write the page; ``facts`` are what the command knows beside the results."""
+    """Write the page. ``facts`` are what the command knows beside the results."""
     path = folder / "index.html"
     partial = folder / ".index.html.partial"
     try:

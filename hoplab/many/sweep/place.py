@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A sweep's folder of results: for one sweep at a time."""
+"""A sweep's folder of results, which one sweep at a time may use."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from pathlib import Path
 from hoplab.model.errors import ResultsError
 
 LOCK = ".sweep.lock"
-"""Stays when the sweep ends: were it removed, two could hold a lock of that name."""
+"""Stays when the sweep ends. If it were removed, two sweeps could lock different files of that
+name."""
 
 
 @contextlib.contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Have the folder, made where it was not there, for this process alone; a crash gives it back.
+    """Lock the folder for this process, and make it if it is missing. A crash releases the lock.
 
-    Raises `ResultsError` where another sweep has it or it cannot be written.
+    Raises `ResultsError` if another sweep has the folder, or if it cannot be written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -30,10 +30,10 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 
 @dataclass(frozen=True)
 class Point:
-    """A run to be had.
+    """A run to be made.
 
-    ``parameters`` are the values of the axes, by name; ``document`` is what a scenario's file would
-    say, with the seed in it; files that it names are looked up in ``folder``.
+    ``parameters`` are the values of the axes, by name. ``document`` is a scenario's document with
+    the seed in it. Files that it names are looked up in ``folder``.
     """
 
     parameters: Mapping[str, Any]
@@ -47,12 +47,13 @@ class Point:
 
     @property
     def label(self) -> str:
-        """For people: its parameters and its seed."""
+        """A label for people: its parameters and its seed."""
         parts = [f"{name} {value}" for name, value in self.parameters.items() if value is not None]
         return ", ".join([*parts, f"seed {self.seed}"])
 
     def scenario(self) -> Scenario:
-        """Resolved. Raises `ScenarioError`, which names the point, where it contradicts itself."""
+        """Return the resolved scenario. If it contradicts itself, raises `ScenarioError`, which
+        names the point."""
         return resolve(parse(self.document, self.label), self.folder, self.walk)
 
     def with_seed(self, seed: int) -> Point:
@@ -62,7 +63,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Combination:
-    """Values of all axes, by name, and what they set."""
+    """Values of all axes, by name, and the keys that they set."""
 
     parameters: Mapping[str, Any]
     settings: Settings
@@ -70,7 +71,7 @@ class Combination:
 
 @dataclass(frozen=True)
 class Sweep:
-    """What a sweep's file says, or what a program puts together; ``name`` heads its results."""
+    """The contents of a sweep's file, or a sweep made in a program. ``name`` heads its results."""
 
     name: str
     file: SweepFile
@@ -109,7 +110,8 @@ class Sweep:
         self._require_few()
 
     def _require_few(self) -> None:
-        """Counted, not made: of a slip of a finger there can be more than anybody could hold."""
+        """Count the combinations without making them: after a slip there may be more than memory
+        can hold."""
         made = sum(math.prod(len(a.steps()) for a in group) for group in self._groups())
         runs = made * len(self.seeds)
         if runs > self.file.most_runs:
@@ -122,7 +124,7 @@ class Sweep:
 
     @cached_property
     def rule(self) -> Rule | None:
-        """When a combination has seeds enough; None where their number is given."""
+        """When a combination has enough seeds; None if their number is given."""
         return Rule.of(self.file, self.source)
 
     @cached_property
@@ -138,7 +140,7 @@ class Sweep:
         return tuple(dict.fromkeys(axis.parameter for axis in self._axes()))
 
     def values(self, name: str) -> list[Any]:
-        """The values of all axes called ``name``, in their order."""
+        """Return the values of all axes called ``name``, in their order."""
         labels = [
             label for axis in self._axes() if axis.parameter == name for label, _ in axis.steps()
         ]
@@ -151,13 +153,13 @@ class Sweep:
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """Of every combination; where a rule stops, those that it begins with."""
+        """Seeds of every combination. With a stopping rule, the seeds that it begins with."""
         if self.rule is not None:
             return self.rule.begin
         return self.file.all_seeds() or (int(self.base.get("seed", 1)),)
 
     def combinations(self) -> Iterator[Combination]:
-        """Every one that is not left out, the first axis the slowest."""
+        """Yield every combination that is not left out. The first axis is the slowest."""
         for group, settings in self._with_settings():
             for steps in itertools.product(*(axis.steps() for axis in group)):
                 given = dict(
@@ -170,7 +172,7 @@ class Sweep:
                 yield Combination(parameters, tuple(merged))
 
     def point(self, combination: Combination, seed: int) -> Point:
-        """A combination's run under a seed."""
+        """Return a combination's run under a seed."""
         document = copy.deepcopy(self.base)
         for key, value in combination.settings:
             assign(document, key, copy.deepcopy(value), f"{self.source}: {key}")
@@ -178,7 +180,8 @@ class Sweep:
         return Point(combination.parameters, document, self.folder, self.walk)
 
     def points(self) -> Iterator[Point]:
-        """Every combination under every seed, the seed the fastest; made as they are asked for."""
+        """Yield every combination under every seed, the seed being the fastest. Points are made on
+        demand."""
         for combination in self.combinations():
             seeds = self._seeds_of(combination)
             first = self.point(combination, seeds[0])
@@ -187,12 +190,12 @@ class Sweep:
                 yield first.with_seed(seed)
 
     def _seeds_of(self, combination: Combination) -> tuple[int, ...]:
-        """An axis may set the seed together with other keys that are drawn anew with it."""
+        """An axis may set the seed, together with other keys that follow from it."""
         own = [value for key, value in combination.settings if key == "seed"]
         return (int(own[-1]),) if own and self.file.seeds is None else self.seeds
 
     def count(self) -> int:
-        """How many runs; where a rule stops, at least."""
+        """Return the number of runs; with a stopping rule, the least number."""
         return sum(1 for _ in self.combinations()) * len(self.seeds)
 
     def _axes(self) -> Iterator[Axis]:
@@ -210,8 +213,8 @@ class Sweep:
 
 
 def read(path: Path | str, walk: Walk = no_walk) -> Sweep:
-    """The sweep that a file describes, with ``walk`` for `resolve`. Raises `ScenarioError` with one
-    line per mistake."""
+    """Return the sweep of a file, with ``walk`` for `resolve`. Raises `ScenarioError` with one line
+    per mistake."""
     where = Path(path)
     file, base = load(where)
     stem = where.stem if where.stem != "sweep" else where.resolve().parent.name

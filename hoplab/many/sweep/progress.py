@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a sweep is."""
+"""The progress of a sweep."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from hoplab.many.sweep.engine import Done
 
 RECENT = 200
-"""Runs whose ends tell the rate."""
+"""Latest runs whose ends determine the rate."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """``done`` of ``total`` runs (None: not known) have ended, ``from_store`` of them were there,
-    ``failed`` failed; ``per_s`` is the rate of those made now, ``left_s`` what the rest takes."""
+    """``done`` of ``total`` runs (None: unknown) have ended. Of these, ``from_store`` came from the
+    store and ``failed`` failed. ``per_s`` is the rate of runs made now, and ``left_s`` the time for
+    the rest."""
 
     done: int
     total: int | None
@@ -28,7 +29,7 @@ class Progress:
 
 
 class Teller:
-    """Counts runs as they end; tells ``listener``."""
+    """Counts runs as they end, and reports to ``listener``."""
 
     def __init__(self, total: int | None, listener: Callable[[Progress], None] | None) -> None:
         self._total = total
@@ -37,7 +38,7 @@ class Teller:
         self._ends: deque[float] = deque([time.monotonic()], maxlen=RECENT)
 
     def told(self, done: Done, more: int = 0) -> None:
-        """Of one that has ended; ``more`` runs than planned are to be made."""
+        """Count a run that has ended. ``more`` runs than planned are to be made."""
         self._done += 1
         self._failed += done.error is not None
         if done.from_store:
@@ -48,7 +49,7 @@ class Teller:
             self._listener(self.now(more))
 
     def now(self, more: int = 0) -> Progress:
-        """Where it is."""
+        """Return the present progress."""
         total = None if self._total is None else self._total + more
         span_s = self._ends[-1] - self._ends[0]
         rate = (len(self._ends) - 1) / span_s if span_s > 0 else None

@@ -13,7 +13,7 @@ from hoplab.many.sweep.points import Combination, Point, Sweep
 
 @dataclass
 class _Open:
-    """A combination that has no end yet; ``runs`` by the index of their seeds."""
+    """A combination that is not finished; ``runs`` by the index of their seeds."""
 
     combination: Combination
     wanted: int
@@ -21,7 +21,7 @@ class _Open:
 
 
 class Adaptive:
-    """The source of such a sweep. It holds the combinations that are being run, no others."""
+    """The source of such a sweep. It holds only the combinations that are being run."""
 
     def __init__(self, sweep: Sweep) -> None:
         assert sweep.rule is not None
@@ -33,7 +33,7 @@ class Adaptive:
         self._more = 0
 
     def more(self) -> int:
-        """Runs beside those that every combination begins with."""
+        """Return the number of runs beyond those that every combination begins with."""
         return self._more
 
     def next(self) -> Point | None:
@@ -55,7 +55,7 @@ class Adaptive:
         if len(opened.runs) < opened.wanted:
             return
         wanted = self._rule.wanted([opened.runs[i] for i in range(opened.wanted)])
-        # In front of combinations that have not begun: few are open at a time.
+        # They come before combinations that have not begun, so that few are open at a time.
         self._waiting.extendleft((opened, i) for i in reversed(range(opened.wanted, wanted)))
         self._more += wanted - opened.wanted
         opened.wanted = wanted

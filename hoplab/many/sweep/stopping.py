@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When there are seeds enough: ``stop_when = "ci95 of goodput_kbps < 5 %"``.
+"""When there are enough seeds: ``stop_when = "ci95 of goodput_kbps < 5 %"``.
 
-Student's 95 % interval of the mean over the seeds so far decides, and the number of seeds that is
-tried next follows from the values alone, so that the same sweep takes the same seeds whoever runs
-it and in whatever order its runs end.
+Student's 95 % interval of the mean over the seeds so far decides. The number of seeds that is tried
+next follows from the values alone. The same sweep therefore takes the same seeds on any computer,
+and in whatever order its runs end.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ FORM = re.compile(
     r"(?P<width>[0-9]+(?:\.[0-9]+)?)(?P<percent> ?%)?"
 )
 LEAST = 3
-"""Seeds before an interval is believed: of two, one is narrow by chance too often."""
+"""Seeds before an interval counts: with two, it is too often narrow by chance."""
 MOST = 50
 
 
 @dataclass(frozen=True)
 class Rule:
-    """``width`` is the half-width of the interval that is narrow enough: relative to the mean, or
-    in the column's unit. Without ``flow`` it holds for every flow."""
+    """``width`` is the half-width of an interval that is narrow enough: relative to the mean, or in
+    the column's unit. Without ``flow`` the rule applies to every flow."""
 
     column: str
     flow: str | None
@@ -44,7 +44,7 @@ class Rule:
 
     @classmethod
     def of(cls, file: SweepFile, source: str) -> Rule | None:
-        """The rule of a sweep's file. Raises `ScenarioError` where it is none."""
+        """Return the rule of a sweep's file. Raises `ScenarioError` if it is none."""
         if file.stop_when is None:
             if file.most_seeds is not None:
                 raise ScenarioError(f"{source}: most_seeds counts only with stop_when; remove one")
@@ -74,13 +74,14 @@ class Rule:
         return cls(found["column"], found["flow"], width, found["percent"] is not None, begin, most)
 
     def seed(self, index: int) -> int:
-        """The seed of a repetition, counted from 0: those given, then the numbers that follow."""
+        """Return the seed of a repetition, counted from 0: the given ones, then the numbers that
+        follow."""
         if index < len(self.begin):
             return self.begin[index]
         return max(self.begin) + 1 + index - len(self.begin)
 
     def values(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-        """By flow, what the rule looks at in a run's table `flows`."""
+        """Return, by flow, the value that the rule reads in a run's table `flows`."""
         return {
             str(row["flow"]): float(row[self.column])
             for row in rows
@@ -88,9 +89,10 @@ class Rule:
         }
 
     def wanted(self, runs: Sequence[Mapping[str, float] | None]) -> int:
-        """How many seeds are to be had after ``runs``, the `values` of each; None of a failed one.
+        """Return how many seeds are needed after ``runs``, the `values` of each run; None for a
+        failed run.
 
-        No more than there are: they are enough, or the limit is reached.
+        If no more than the existing ones, they are enough, or the limit is reached.
         """
         there = len(runs)
         good = [run for run in runs if run]
@@ -99,18 +101,18 @@ class Rule:
             sample = Sample.of([run[flow] for run in good if flow in run])
             needed = max(needed, there + self._missing(sample))
         if not good:
-            needed = there  # what always fails is not tried more often
+            needed = there  # a run that always fails is not tried more often
         return min(self.most, needed)
 
     def narrow(self, sample: Sample) -> bool:
-        """Whether a sample's interval is narrow enough."""
+        """Return whether a sample's interval is narrow enough."""
         return sample.n > 1 and sample.half_width <= self._target(sample)
 
     def _target(self, sample: Sample) -> float:
         return self.width * (abs(sample.mean) if self.relative else 1.0)
 
     def _missing(self, sample: Sample) -> int:
-        """How many more seeds the spread so far lets expect, at most as many again."""
+        """Return how many more seeds the spread so far makes likely, at most as many again."""
         if self.narrow(sample):
             return 0
         if sample.n < 2 or self._target(sample) == 0:

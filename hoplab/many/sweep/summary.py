@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a sweep came to: for each combination and flow, means over the seeds with their intervals.
+"""Results of a sweep: for each combination and flow, means over the seeds with their intervals.
 
-It is made as runs end and grows with the combinations, of which it keeps the first `MOST_GROUPS`;
-the Parquet dataset has all.
+The summary is updated as runs end. It grows with the combinations, of which it keeps the first
+`MOST_GROUPS`. The Parquet dataset has all.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MOST_LINKS = 2000
 
 
 class Moments:
-    """Mean and deviation of values that come one after the other (Welford 1962)."""
+    """Mean and deviation of values that arrive one by one (Welford 1962)."""
 
     __slots__ = ("mean", "n", "squares")
 
@@ -57,8 +57,9 @@ class Moments:
 
 @dataclass
 class Combined:
-    """A combination: its flows' metrics, its runs by seed (key, whether the run's folder is kept),
-    how many failed, and whether a rule found its seeds enough (None: there is no rule)."""
+    """A combination: its flows' metrics, its runs by seed, and the number of failed runs. A run has
+    a key, and says whether its folder is kept. It also says whether a rule found its seeds enough
+    (None without a rule)."""
 
     parameters: Mapping[str, Any]
     flows: dict[str, dict[str, Moments]] = field(default_factory=dict)
@@ -78,7 +79,7 @@ class Failure:
 
 
 def energy_j(done: Done) -> float | None:
-    """That all radios of a run used; None where there is no radio."""
+    """Return the energy that all radios of a run used; None without a radio."""
     rows = done.rows("radios")
     values = [row[name] for row in rows for name in ENERGY if row[name] is not None]
     return math.fsum(values) if values else None
@@ -96,7 +97,7 @@ class Summary:
         self.left_out = 0
 
     def add(self, done: Done) -> None:
-        """A run that has ended."""
+        """Add a run that has ended."""
         self.done += 1
         self.from_store += done.from_store
         key = tuple(done.point.parameters.values())
@@ -126,7 +127,7 @@ class Summary:
                     flow.setdefault(metric.name, Moments()).add(float(value))
 
     def combinations(self) -> list[Combined]:
-        """In the order of the axes."""
+        """Return the combinations in the order of the axes."""
         rule = self._sweep.rule
         for group in self._groups.values():
             if rule is not None:
@@ -136,18 +137,18 @@ class Summary:
         return [self._groups[key] for key in sorted(self._groups, key=self._order)]
 
     def metrics(self) -> list[Metric]:
-        """Those of which there is a value."""
+        """Return the metrics that have a value."""
         found = {name for g in self._groups.values() for flow in g.flows.values() for name in flow}
         return [metric for metric in METRICS if metric.name in found]
 
     def rows(self) -> Iterator[tuple[Combined, str, dict[str, Sample]]]:
-        """A row for each combination and flow."""
+        """Yield a row for each combination and flow."""
         for group in self.combinations():
             for flow, metrics in group.flows.items():
                 yield group, flow, {name: moments.sample for name, moments in metrics.items()}
 
     def as_json(self) -> list[dict[str, Any]]:
-        """The combinations, for programs."""
+        """Return the combinations, for programs."""
         return [
             {
                 "parameters": dict(group.parameters),
@@ -168,7 +169,7 @@ def _sample(sample: Sample) -> dict[str, Any]:
 
 
 def told(sample: Sample) -> list[str]:
-    """A mean, and the half-width of its interval with two digits that say something."""
+    """Return a mean, and the half-width of its interval with two significant digits."""
     if sample.n < 2:
         return [f"{sample.mean:,.1f}"]
     half = sample.half_width
@@ -177,7 +178,7 @@ def told(sample: Sample) -> list[str]:
 
 
 def _order(sweep: Sweep) -> Any:
-    """Sorts combinations' values as the sweep's axes have them."""
+    """Return a key that sorts combinations' values in the order of the sweep's axes."""
     places: list[dict[str, int]] = []
     for name in sweep.parameters:
         labels = sweep.values(name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One run, from a resolved scenario's text to the store's entry: what a worker does."""
+"""One run, from a resolved scenario's text to the store's entry: the work of a worker."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from hoplab.show import report
 
 @dataclass(frozen=True)
 class Request:
-    """A run to be made; ``tables`` are those to keep, ``folder`` asks for the run's folder too."""
+    """A run to be made. ``tables`` are those to keep; ``folder`` requests the run's folder too."""
 
     key: str
     machine: str
@@ -47,8 +47,9 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """What became of a request: the bytes of the store's entry, and of the run's folder where it
-    was asked for; or the machine is not there, and which worker says so; or why it cannot run."""
+    """The result of a request. It holds the bytes of the store's entry, and of the run's folder if
+    requested. Or it says that the machine is missing at this worker, or why the worker cannot run
+    it."""
 
     entry: bytes | None = None
     folder: bytes | None = None
@@ -58,14 +59,14 @@ class Answer:
 
 
 QUICK = 3
-"""Zstandard's level for what is sent once: a second of work instead of ten, 4 MiB more."""
+"""Zstandard's level for bytes that are sent once: a second of work instead of ten, 4 MiB more."""
 
 _machines: dict[str, Machine] = {}
-"""Those that this process has looked at: that is paid once a worker."""
+"""Machines that this process has checked, which each worker does once."""
 
 
 def machine(identity: str) -> Machine | None:
-    """The machine on this computer, its files checked once; None where it is not here."""
+    """Return the machine on this computer, its files checked once; None if it is not here."""
     known = _machines.get(identity)
     if known is not None and known.kernel.is_file():
         return known
@@ -87,12 +88,12 @@ def _here(identity: str) -> Machine | None:
 
 
 def know(found: Machine) -> None:
-    """Take a machine that was looked at already, wherever it lies."""
+    """Register a machine that was checked already, wherever it lies."""
     _machines[found.id] = found
 
 
 def packed(found: Machine) -> bytes:
-    """A machine as bytes, for workers that lack it."""
+    """Return a machine as bytes, for workers that lack it."""
     with tempfile.TemporaryDirectory(prefix="hoplab-machine-") as name:
         file = Path(name) / "machine.tar.zst"
         pack.pack(found, file, QUICK)
@@ -100,7 +101,7 @@ def packed(found: Machine) -> bytes:
 
 
 def receive(content: bytes) -> str:
-    """Put a `packed` machine into this computer's cache; returns its identity."""
+    """Put a `packed` machine into this computer's cache. Returns its identity."""
     with tempfile.TemporaryDirectory(prefix="hoplab-machine-") as name:
         file = Path(name) / "machine.tar.zst"
         file.write_bytes(content)
@@ -108,7 +109,7 @@ def receive(content: bytes) -> str:
 
 
 def work(request: Request, scratch: str | None = None) -> Answer:
-    """Make the run in a folder below ``scratch``, which goes."""
+    """Make the run in a folder below ``scratch``, which is then removed."""
     if request.evaluation != evaluation():
         return Answer(problem="has another version of hoplab; install the same one on all workers")
     try:
@@ -116,15 +117,15 @@ def work(request: Request, scratch: str | None = None) -> Answer:
         if own is None:
             return Answer(lacks_machine=scratch or "here")
         return make(request, own, scratch)
-    except HoplabError as error:  # of this place, not of the run
+    except HoplabError as error:  # an error of this computer, not of the run
         return Answer(problem=str(error), exit_status=error.exit_status)
-    except Exception as error:  # not every exception can travel; the client would wait for ever
+    except Exception as error:  # some exceptions cannot be sent, and the client would wait forever
         return Answer(problem=f"{type(error).__name__}: {str(error)[:500]}; this is a bug")
 
 
 def make(request: Request, own: Machine, scratch: str | None = None) -> Answer:
-    """As `work`, with a machine at hand. Raises the errors `OF_THIS_PLACE`, which say
-    nothing of the run."""
+    """Make the run as `work` does, with a machine at hand. Raises the errors `OF_THIS_PLACE`, which
+    say nothing about the run."""
     began_cpu_s, began_s = _cpu_s(), time.monotonic()
     scenario = Scenario.model_validate_json(request.scenario)
     with tempfile.TemporaryDirectory(prefix="hoplab-sweep-", dir=scratch) as name:
@@ -166,7 +167,7 @@ def _tables(out: Path, request: Request, manifest: Manifest) -> dict[str, pa.Tab
 
 
 def _manifest(out: Path) -> Manifest:
-    """Of a run that may have failed before it had one."""
+    """Return the manifest, even of a run that failed before it had one."""
     try:
         return manifests.read(out / manifests.NAME)
     except ResultsError:
@@ -174,12 +175,12 @@ def _manifest(out: Path) -> Manifest:
 
 
 def _cpu_s() -> float:
-    """Processor time of this process and of those that it started, all that have ended."""
+    """Return the processor time of this process and its children, all of which have ended."""
     return sum(os.times()[:4])
 
 
 def _archive(out: Path) -> bytes:
-    """The run's folder with its report, without the raw records."""
+    """Return the run's folder with its report, without the raw records."""
     report.render(out)
     sink = io.BytesIO()
     with tarfile.open(fileobj=sink, mode="w") as tar:
@@ -197,7 +198,7 @@ def _files(out: Path) -> Iterator[Path]:
 
 
 def _lay(tar: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) -> None:
-    """One file of an archive that came over the network: no link, no way out of ``folder``."""
+    """Extract one file of an archive from the network: no link, and no path out of ``folder``."""
     content = tar.extractfile(member) if member.isreg() else None
     if content is None or not sealed.NAME.fullmatch(member.name):
         raise ResultsError(f"a worker sent {member.name[:80]!r}, which has no place in a run")
@@ -207,7 +208,7 @@ def _lay(tar: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) -> None:
 
 
 def extract(content: bytes, target: Path) -> None:
-    """Lay out a run's folder that came from a worker; whole or not at all."""
+    """Extract a run's folder that a worker sent: whole or not at all."""
     plain = pa.decompress(content[8:], int.from_bytes(content[:8], "little"), codec="zstd")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run records: the schema of every table, and writers."""
+"""The records of a run: the schema of every table, and writers."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON files that can still say how a run ended when the disk is full."""
+"""JSON files that can still record a run's end when the disk is full."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 
 
 def write(path: Path, value: Any, reserve: int = 0) -> None:
-    """Write ``value`` over what is there: where the text is no longer than the file was, no space
-    is needed for it. Blanks fill the file up to ``reserve`` bytes.
+    """Write ``value`` over the old contents. If the text is no longer than the file was, it needs
+    no space. Blanks fill the file up to ``reserve`` bytes.
 
-    Raises `OSError` where there is no space; the file is then damaged, but as long as it was.
+    Raises `OSError` if there is no space. The file is then damaged, but as long as it was.
     """
     text = json.dumps(value, indent=1).encode().ljust(reserve) + b"\n"
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)

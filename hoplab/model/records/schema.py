@@ -12,7 +12,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Column:
-    """A column; ``null`` says when it has no value, and is None for one that always has."""
+    """A column. ``null`` says when it has no value, and is None if it always has one."""
 
     name: str
     type: str
@@ -22,22 +22,22 @@ class Column:
     values: tuple[str, ...] | None = None
     null: str | None = None
     later: bool = False
-    """Where it has no value it is no part of the digest."""
+    """Whether the digest omits the column if it has no value."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table: what a row of it stands for, and its columns in their order."""
+    """A table: the meaning of a row, and its columns in order."""
 
     name: str
     rows: str
     timed: bool
-    """Its rows are sorted by ``t_s`` and cut at ``duration_s``."""
+    """Whether its rows are sorted by ``t_s`` and cut at ``duration_s``."""
     keys: tuple[str, ...]
-    """Columns that say what a row is about."""
+    """Columns that identify the subject of a row."""
     columns: tuple[Column, ...]
     time: str | None = None
-    """The column with the time of a row; None where all are of the run's end."""
+    """The column with a row's time; None if all rows belong to the run's end."""
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -45,7 +45,8 @@ class Table:
         return frozenset(column.name for column in self.columns)
 
     def mistake(self, row: dict[str, Any]) -> str | None:
-        """What a row has too much or too little; None for one with exactly the table's columns."""
+        """Return the columns that a row lacks or has in excess; None if it has exactly the
+        table's."""
         if row.keys() == self.names:
             return None
         unknown = sorted(row.keys() - self.names)

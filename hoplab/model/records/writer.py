@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Raw records: one JSON object a line, one file a table, written as the run goes."""
+"""Raw records: one JSON object a line, one file a table, written during the run."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Records:
         self._files: dict[str, IO[str]] = {}
 
     def add(self, table: str, **row: Any) -> None:
-        """Add a row. Raises `ValueError` unless it names every column of the table and no other:
-        no value is None."""
+        """Add a row. Raises `ValueError` unless it names exactly the table's columns; no value is
+        None."""
         mistake = TABLES[table].mistake(row)
         if mistake is not None:
             raise ValueError(mistake)
@@ -31,7 +31,8 @@ class Records:
         file.write(json.dumps(row, separators=(",", ":")) + "\n")
 
     def flush(self) -> None:
-        """So much is there for who follows the run, and when it is stopped from outside."""
+        """Write to the disk what readers that follow the run can see, also when it is stopped from
+        outside."""
         for file in self._files.values():
             file.flush()
 

@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run is: the scenario's model, its file, its resolution, profiles and movement."""
+"""The description of a run: the scenario's model, its file, its resolution, profiles and
+movement."""

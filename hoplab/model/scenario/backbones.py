@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The keys of `[[backbone]]`: stations that reach each other by radios of their own."""
+"""The keys of `[[backbone]]`: stations that reach each other by separate radios."""
 
 from __future__ import annotations
 

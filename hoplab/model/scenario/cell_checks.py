@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cells and backbones that contradict themselves, or the rest of a resolved scenario, are
-refused."""
+"""Refuse cells and backbones that contradict themselves, or the rest of a resolved scenario."""
 
 from __future__ import annotations
 
@@ -32,7 +31,8 @@ def check_cells(scenario: Scenario) -> None:
 
 
 def _ad_hoc(scenario: Scenario) -> None:
-    """What stations have among themselves where they are no mesh, which has all that cells have."""
+    """Check the radio of an ad hoc network. A mesh is exempt, because it supports everything that
+    cells do."""
     radio = scenario.radio
     radios = any(station.radio for station in scenario.station)
     if scenario.routing.protocol == "hwmp" or not radios:
@@ -50,7 +50,8 @@ def _ad_hoc(scenario: Scenario) -> None:
 
 
 def _rates(scenario: Scenario) -> None:
-    """A rate of its own is a client's, whose access point asks for each client which it takes."""
+    """Check rates of single stations. Only a client of a cell can have one, because its access
+    point asks each client for its rate."""
     clients = {name for cell in scenario.cell for name in cell.clients}
     for station in scenario.station:
         if station.mcs is None:
@@ -74,7 +75,8 @@ def _rates(scenario: Scenario) -> None:
 
 
 def _weights(scenario: Scenario) -> None:
-    """Air time is weighed by an access point whose kernel shares it out among its clients."""
+    """Check weights of air time. An access point weighs air time only if its kernel shares it among
+    its clients."""
     clients = {name for cell in scenario.cell for name in cell.clients}
     for station in scenario.station:
         if station.airtime_weight is None:
@@ -97,7 +99,7 @@ def _weights(scenario: Scenario) -> None:
 
 
 def _surroundings(scenario: Scenario) -> None:
-    """What an access point, or a radio of a backbone, cannot have around it."""
+    """Check what an access point, or a radio of a backbone, cannot have around it."""
     table = "cell" if scenario.cell else "backbone"
     if scenario.network.built_by != "hoplab":
         raise ScenarioError(
@@ -117,7 +119,8 @@ def _surroundings(scenario: Scenario) -> None:
 
 
 def _members(scenario: Scenario) -> None:
-    """Every radio is in one network, and two of a station are on two channels."""
+    """Check that every radio is in one network, and that two radios of a station are on two
+    channels."""
     radios = [station.name for station in scenario.station if station.radio]
     names = [station.name for station in scenario.station]
     inside: dict[str, list[tuple[str, Cell | Backbone]]] = {name: [] for name in radios}
@@ -145,7 +148,8 @@ def _named_once(table: str, names: list[str | None]) -> None:
 
 
 def _memberships(scenario: Scenario) -> Iterator[tuple[str, str, str, Cell | Backbone]]:
-    """Each station of each network: the network's table, the key in it, the name, the network."""
+    """Yield each station of each network: the network's table, the key in it, the name, the
+    network."""
     for i, cell in enumerate(scenario.cell):
         keys = ["access_point", *(f"clients.{j}" for j in range(len(cell.clients)))]
         for key, name in zip(keys, cell.members, strict=True):
@@ -158,8 +162,8 @@ def _memberships(scenario: Scenario) -> Iterator[tuple[str, str, str, Cell | Bac
 def _apart(
     scenario: Scenario, who: str, one: Cell | Backbone, where: str, other: Cell | Backbone
 ) -> None:
-    """Two radios of a station disturb each other on one channel; and a client that goes over
-    between cells, or an access point that it goes to, is in these alone."""
+    """Check two networks of one station. Two of its radios disturb each other on one channel. A
+    roaming client, or an access point that it roams to, must be in the roaming cells only."""
     cells = [network for network in (one, other) if isinstance(network, Cell)]
     if len(cells) > 1 and any(cell.roaming is not None for cell in cells):
         raise ScenarioError(
@@ -178,8 +182,8 @@ def _apart(
 
 
 NOISE_DBM, GREAT_SNR_DB = -92, 25
-"""wpa_supplicant leaves no access point that it hears so far above the noise (its
-wpa_supplicant/events.c), which mac80211_hwsim always says is this."""
+"""wpa_supplicant leaves no access point whose signal is this far above the noise
+(wpa_supplicant/events.c). mac80211_hwsim always reports this noise."""
 SAME = (
     "roaming",
     "security",
@@ -188,11 +192,11 @@ SAME = (
     "bgscan_short_s",
     "bgscan_long_s",
 )
-"""What the cells of one network agree on."""
+"""Keys on which the cells of one network agree."""
 
 
 def _networks(scenario: Scenario) -> None:
-    """Cells that roam are one network where their SSID is the same."""
+    """Check cells that roam. They are one network if their SSID is the same."""
     if scenario.roams and scenario.network.medium == "daemon":
         raise ScenarioError(
             "cell: roaming needs the medium in the guest's kernel, but network.medium is "
@@ -226,7 +230,7 @@ def _networks(scenario: Scenario) -> None:
 
 
 def _fades(scenario: Scenario, i: int) -> None:
-    """An access point's signal gets weak before it is out of reach."""
+    """Check that an access point's signal gets weak before it is out of reach."""
     reach = reach_m(scenario.radio)
     weakest_dbm, most_dbm = received_dbm(scenario.radio, reach), NOISE_DBM + GREAT_SNR_DB
     if weakest_dbm > most_dbm:

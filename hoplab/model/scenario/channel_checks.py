@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Channels of radios' own that nobody can send on, or that overlap, are refused."""
+"""Refuse radios' own channels on which sending is not possible, or which overlap."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from hoplab.model.scenario.radio import (
 
 FIRST_5_GHZ_CHANNEL, FIRST_ABOVE_5_7_GHZ, LAST_5_GHZ_CHANNEL = 36, 149, 165
 DSSS_WIDTH_MHZ = 22
-"""IEEE 802.11-2020 15.4.4.3: of its mask, to the first zero."""
+"""IEEE 802.11-2020 15.4.4.3: width of the mask to the first zero."""
 
 
 def check_channels(radio: Radio, own: Sequence[tuple[str, int | None]]) -> None:
-    """Raise `ScenarioError` for the first of these keys whose channel nobody can send on, or
-    that has a part of another's frequencies. One without a channel has that of `[radio]`."""
+    """Raise `ScenarioError` for the first of these keys whose channel is wrong. Either no station
+    can send on it, or it shares frequencies with another. A key without a channel has that of
+    `[radio]`."""
     assert radio.channel is not None
     channels = {key: radio.channel if channel is None else channel for key, channel in own}
     for key, channel in channels.items():
@@ -56,7 +57,7 @@ def _possible(radio: Radio, key: str, channel: int) -> None:
 
 
 def widest_mhz(channel: int) -> int:
-    """Of the channels that have this one in them (IEEE 802.11-2020 annex E, table E-4)."""
+    """Return the widest channel that contains this one (IEEE 802.11-2020 annex E, table E-4)."""
     if channel == LAST_5_GHZ_CHANNEL:
         return 20
     if channel <= LAST_2_GHZ_CHANNEL:
@@ -65,13 +66,13 @@ def widest_mhz(channel: int) -> int:
 
 
 def span_mhz(radio: Radio, channel: int) -> tuple[float, float]:
-    """The frequencies that radios on ``channel`` take, from and to, in MHz."""
+    """Return the frequencies that radios on ``channel`` use, from and to, in MHz."""
     width = radio.width_mhz or 20
     centre = channel_mhz(channel)
     if channel <= LAST_2_GHZ_CHANNEL:
         dsss = set(DSSS_MBPS) & set(RATES_OF_STANDARD[str(radio.standard)])
         primary = DSSS_WIDTH_MHZ if dsss else 20
-        # The second half may be above or below.
+        # The second half may be above or below the first.
         half = primary / 2 + width - 20
         return centre - half, centre + half
     first = FIRST_5_GHZ_CHANNEL if channel < FIRST_ABOVE_5_7_GHZ else FIRST_ABOVE_5_7_GHZ

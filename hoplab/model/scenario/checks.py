@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of a resolved scenario that contradict each other, or come to nothing, are refused.
+"""Refuse parts of a resolved scenario that contradict each other, or have no effect.
 
-What is accepted here runs, and every key of it acts.
+A scenario that is accepted here runs, and every key of it acts.
 """
 
 from __future__ import annotations
@@ -39,12 +39,13 @@ from hoplab.model.scenario.split import STAMP_BYTES, Split
 from hoplab.model.scenario.stations import MAX_STATIONS
 
 VHT_BITS_OF_ENCODER = 2160
-"""Data bits a symbol from which on VHT has a further encoder (IEEE 802.11-2020 21.5)."""
+"""Data bits a symbol above which VHT has a further encoder (IEEE 802.11-2020 21.5)."""
 MAX_WAYPOINTS = 1_000_000
 IP_TCP_HEADERS_BYTES = {4: 40, 6: 60}
 MAX_SAMPLES = 10_000_000
 MAX_PACKETS_PER_S = 250_000
-"""Of all UDP flows: a guest sends so many in some twenty seconds, and shows its progress."""
+"""Packets of all UDP flows: a guest sends this many in some twenty seconds, and shows its
+progress."""
 
 
 def check(scenario: Scenario) -> None:
@@ -104,7 +105,7 @@ def _named_once(names: list[str]) -> None:
 
 
 def _network(scenario: Scenario) -> None:
-    """What a network that a script has built is, and what no other is."""
+    """Check a network that a script has built, and the keys that only such a network has."""
     if scenario.is_found:
         for station in scenario.station:
             if station.radio and station.port is None:
@@ -136,7 +137,8 @@ def _network(scenario: Scenario) -> None:
 
 
 def _queue(scenario: Scenario) -> None:
-    """Linux's own queues act where hwsim leaves frames in them, which the guest's alone does."""
+    """Check Linux's own queues. They act only if hwsim leaves frames in them, which only the
+    guest's does."""
     if scenario.radio.queue == "fifo":
         return
     if scenario.network.medium == "daemon" or scenario.network.built_by != "hoplab":
@@ -160,7 +162,8 @@ def _queue(scenario: Scenario) -> None:
 
 
 def _agreements(scenario: Scenario) -> None:
-    """Block ack requests of WPA3 are encrypted, so a medium outside the kernel cannot take them."""
+    """Check block ack requests. WPA3 encrypts them, so a medium outside the kernel cannot take
+    them."""
     if scenario.radio.rules != "edca" or scenario.network.medium != "daemon":
         return
     for i, cell in enumerate(scenario.cell):
@@ -247,7 +250,8 @@ def check_radio(radio: Radio) -> None:
 
 
 def _adaptive(radio: Radio) -> None:
-    """From 802.11n on a rate is an MCS, or minstrel's choice where it knows them."""
+    """Check rates from 802.11n on: a rate is an MCS, or minstrel's choice if minstrel knows
+    them."""
     if radio.rate_mbps is None:
         return
     where = f"radio.rate_mbps: {radio.rate_mbps}, but radio.standard is {radio.standard!r}"
@@ -270,7 +274,7 @@ def _adaptive(radio: Radio) -> None:
 
 
 def _scheme(radio: Radio) -> None:
-    """MCS and width (IEEE 802.11-2020 19.5, 21.5)."""
+    """Check MCS and width (IEEE 802.11-2020 19.5, 21.5)."""
     if radio.mcs is None or radio.width_mhz is None or radio.guard_ns is None:
         raise ScenarioError(
             f"radio: {radio.standard} needs mcs, width_mhz and guard_ns, as its profile has them"
@@ -300,7 +304,8 @@ def _scheme(radio: Radio) -> None:
 
 
 def _in_vht_tables(mcs: int, streams: int, width_mhz: int) -> bool:
-    """Whether 21.5 has the rate: each encoder gets whole bits, and whole puncturing patterns."""
+    """Return whether 21.5 has the rate: each encoder gets whole bits, and whole puncturing
+    patterns."""
     on_tone, data, code = MCS[mcs]
     coded = TONES[width_mhz] * on_tone * streams
     encoders = -(-(coded * data // code) // VHT_BITS_OF_ENCODER)
@@ -328,7 +333,7 @@ def _routing(scenario: Scenario) -> None:
 
 
 def _mesh(scenario: Scenario) -> None:
-    """What a mesh cannot have around it."""
+    """Check what a mesh cannot have around it."""
     if scenario.network.built_by != "hoplab":
         raise ScenarioError(
             f'routing.protocol: "hwmp" needs network.built_by = "hoplab"; not '
@@ -390,7 +395,7 @@ def _events(scenario: Scenario) -> None:
 
 
 def _packets(scenario: Scenario) -> None:
-    """Raise `ScenarioError` for more packets than a guest sends in passable time."""
+    """Raise `ScenarioError` for more packets than a guest sends in a reasonable time."""
     rates = [
         flow.rate_kbps * 125 / (flow.packet_bytes or 512)
         for flow in scenario.flow
@@ -439,8 +444,8 @@ def _flows(scenario: Scenario) -> None:
 def _split(
     scenario: Scenario, flow: Flow, i: int, split: Split, graph: dict[str, list[str]]
 ) -> None:
-    """Proxies must be stations that a segment of the flow can meet, and the flow's remedies must
-    not be at odds."""
+    """Check that proxies are stations which a segment of the flow can meet. The flow's remedies
+    must not contradict each other."""
     for j, name in enumerate(split.proxies):
         _known(name, f"flow.{i}.split.proxies.{j}", graph)
     stations = path(next_hops(graph, flow.destination), flow.source, flow.destination)
@@ -480,8 +485,7 @@ def _segment_size(scenario: Scenario, flow: Flow, i: int) -> None:
 
 
 def _stays(scenario: Scenario) -> bool:
-    """Whether who reaches whom is known and the same throughout: static routes are those of
-    time 0."""
+    """Return whether reachability is known and constant: static routes are those of time 0."""
     if scenario.is_found:
         return False
     if scenario.routing.protocol == "static":
@@ -523,7 +527,7 @@ def _measure(scenario: Scenario) -> None:
 
 
 def _interfaces(scenario: Scenario) -> dict[str, list[str]]:
-    """The interfaces that each station will have."""
+    """Return the interfaces that each station will have."""
     virtual = {"dsr": ["dsr0"], "batman-adv": ["bat0"]}.get(scenario.routing.protocol, [])
     planned = plan(scenario)
     return {
@@ -538,6 +542,6 @@ def _interfaces(scenario: Scenario) -> dict[str, list[str]]:
 
 
 def _radios(planned: Plan, station: str, virtual: list[str]) -> list[str]:
-    """The interfaces of a station's radios, with what stands on the first."""
+    """Return the interfaces of a station's radios, and the virtual ones on the first."""
     further = [wlan.interface for wlan in planned.wlans[station][1:]]
     return [planned.interface[station], *further, *virtual]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The documents of final values that daemons are given (`daemons/document`)."""
+"""Documents of final values for the daemons (`daemons/document`)."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ SECONDS, NANOSECONDS = "_s", "_ns"
 
 
 def nanoseconds(seconds: float) -> int:
-    """The nearest whole number of them."""
+    """Return the nearest whole number of nanoseconds."""
     return int(seconds * 1e9 + 0.5)
 
 
 def final(value: Any) -> Any:
-    """``value`` as JSON has it. Keys of a table in seconds become keys in nanoseconds."""
+    """Return ``value`` as JSON has it. Keys of a table in seconds become keys in nanoseconds."""
     if isinstance(value, BaseModel):
         return dict(_entry(name, entry) for name, entry in value)
     if isinstance(value, tuple):
@@ -34,11 +34,11 @@ def _entry(name: str, value: Any) -> tuple[str, Any]:
 
 
 def text(document: dict[str, Any]) -> str:
-    """``document`` as it is written."""
+    """Return ``document`` as text."""
     return json.dumps(document, indent=1) + "\n"
 
 
 def write(path: Path, document: dict[str, Any]) -> Path:
-    """Write ``document`` to ``path``, which is returned."""
+    """Write ``document`` to ``path`` and return the path."""
     path.write_text(json.dumps(document, separators=(",", ":")) + "\n", encoding="utf-8")
     return path

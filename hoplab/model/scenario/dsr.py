@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The settings of DSR: every constant of RFC 4728 §9 and every choice that its text leaves open.
 
-The defaults are the RFC's. `DsrFile` is what one station's daemon is started with.
+The defaults are the RFC's. `DsrFile` holds the settings of one station's daemon.
 """
 
 from __future__ import annotations

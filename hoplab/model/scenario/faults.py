@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The keys of `[[loss]]` and `[[event]]`: what goes wrong."""
+"""The keys of `[[loss]]` and `[[event]]`: losses and other faults."""
 
 from __future__ import annotations
 

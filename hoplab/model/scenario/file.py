@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read a scenario from TOML, apply overrides, and say what is wrong in one line each."""
+"""Read a scenario from TOML, apply overrides, and report each mistake in one line."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ MOST_MISTAKES = 10
 MOST_NAMES = 50
 LONGEST_VALUE = 200
 MOST_PARTS = 20
-"""Of a key such as flow.0.window, and of tables within tables."""
+"""Parts of a key such as flow.0.window, and levels of nested tables."""
 _PART = r"""(?:[A-Za-z0-9_-]++|"[^"\n]*+"|'[^'\n]*+')"""
 _LONG_KEY = re.compile(rf"(?<![A-Za-z0-9_-])(?:{_PART}[ \t]*+\.[ \t]*+){{200}}")
-"""What TOML's reader takes far too long for; no key, text or number of a scenario looks so."""
+"""A dotted key that would take TOML's reader far too long. No key, text or number of a scenario has
+this form."""
 SWEEPS_OWN = ("axis", "grid", "seeds", "leave_out", "stop_when", "scenario")
-"""Keys by which a sweep shows itself."""
+"""Keys that identify a sweep's file."""
 UNWRAPPED = (tuple, list, typing.Union, types.UnionType, typing.Annotated)
 
 
@@ -43,13 +44,13 @@ def load(path: Path, overrides: typing.Sequence[str] = ()) -> Scenario:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """What a TOML file says, not validated. Raises `ScenarioError` where it is none."""
+    """Return the contents of a TOML file, not validated. Raises `ScenarioError` if it is none."""
     text = read_text(path, MAX_BYTES, "a TOML file")
     return _toml(text, str(path))
 
 
 def parse(document: dict[str, Any], source: str) -> Scenario:
-    """Validate a document that has been read already; ``source`` is named in errors."""
+    """Validate a document that was read before; errors name ``source``."""
     own = [key for key in SWEEPS_OWN if key in document]
     if own:
         raise ScenarioError(
@@ -63,7 +64,7 @@ def parse(document: dict[str, Any], source: str) -> Scenario:
 
 
 def told(error: ValidationError, source: str, root: type[BaseModel] = Scenario) -> str:
-    """A line for each of the first mistakes in a ``root``, and how many more there are."""
+    """Return a line for each of the first mistakes in a ``root``, and the number of the others."""
     lines = []
     for item in error.errors(include_url=False):
         nested = item.get("ctx", {}).get("error")
@@ -108,7 +109,7 @@ def _is_deeper(value: Any, limit: int) -> bool:
 
 
 def _short(text: str) -> str:
-    """One line of it, not too long."""
+    """Return one line of the text, not too long."""
     line = " ".join(text.split())
     return line if len(line) <= LONGEST_VALUE else line[:LONGEST_VALUE] + "…"
 
@@ -126,7 +127,7 @@ def override(document: dict[str, Any], given: str, option: str = "--set") -> Non
 
 
 def assign(document: dict[str, Any], path: str, value: Any, source: str) -> None:
-    """Set the key at ``path.to.key`` of a document; ``source`` is named in errors."""
+    """Set the key at ``path.to.key`` of a document; errors name ``source``."""
     keys = path.split(".")
     if not all(keys):
         raise ScenarioError(f"{source}: expected path.to.key=value")
@@ -158,7 +159,7 @@ def assign(document: dict[str, Any], path: str, value: Any, source: str) -> None
 
 
 def _describe(error: Any, root: type[BaseModel]) -> str:
-    """One line for a pydantic error: key, value, what is allowed, nearest spelling."""
+    """Return one line for a pydantic error: key, value, allowed values, nearest spelling."""
     location = [
         part
         for part in error["loc"]
@@ -188,7 +189,8 @@ def _describe(error: Any, root: type[BaseModel]) -> str:
 
 
 def _shown(value: object) -> str:
-    """The value as the user wrote it; a number of thousands of digits cannot even be printed."""
+    """Return the value as the user wrote it. A number of thousands of digits cannot even be
+    printed."""
     try:
         return _short(repr(value))
     except ValueError:
@@ -201,7 +203,7 @@ def _nearest(word: str, allowed: typing.Sequence[str]) -> str:
 
 
 def _table_at(root: type[BaseModel], location: typing.Sequence[str | int]) -> type[BaseModel]:
-    """The model that a location in the document belongs to."""
+    """Return the model to which a location in the document belongs."""
     model = root
     for part in location:
         if (model, part) == (Routing, "settings"):

@@ -2,9 +2,9 @@
 """From WGS84 latitude and longitude to metres on a plane.
 
 Transverse Mercator (Krüger 1912; series of order n^4 as in Karney 2011, J. Geodesy 85, eq. 35)
-about the middle of what is to be shown, with scale 1 on its meridian. Angles are kept everywhere.
-Distances come out long, never short, by at most x^2 / 2R^2 at x from the middle meridian: 1.2 parts
-in a million at 10 km, 124 at 100 km, where this stops. Heights are not looked at.
+about the middle of the area, with scale 1 on its meridian. Angles are kept everywhere. Distances
+come out long, never short, by at most x^2 / 2R^2 at x from the middle meridian. That is 1.2 parts
+in a million at 10 km, and 124 at 100 km, where this stops. Heights are ignored.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 EQUATOR_M = 6_378_137.0
 FLATTENING = 1 / 298.257223563
-"""Both of WGS84 (NIMA TR8350.2)."""
+"""Values of WGS84 (NIMA TR8350.2)."""
 WIDEST_M = 100_000.0
-"""From the middle meridian, either way."""
+"""Largest distance from the middle meridian, either way."""
 NORTHERNMOST_DEG = 89.0
 
 _N = FLATTENING / (2 - FLATTENING)
@@ -39,7 +39,7 @@ class Degrees(NamedTuple):
 
 
 def middle(places: Sequence[Degrees]) -> Degrees:
-    """The middle of the box around ``places``; it may lie across the date line."""
+    """Return the middle of the box around ``places``, which may lie across the date line."""
     first = places[0].longitude
     east = [_turned(place.longitude - first) for place in places]
     north = [place.latitude for place in places]
@@ -47,7 +47,8 @@ def middle(places: Sequence[Degrees]) -> Degrees:
 
 
 def projected(places: Sequence[Degrees], about: Degrees) -> Iterator[tuple[float, float]]:
-    """Metres east and north of the equator on the meridian of ``about``, of each place.
+    """Yield metres east and north for each place. The origin is on the equator, at the meridian of
+    ``about``.
 
     Raises `ValueError` for a place more than `WIDEST_M` from that meridian.
     """
@@ -72,5 +73,5 @@ def projected(places: Sequence[Degrees], about: Degrees) -> Iterator[tuple[float
 
 
 def _turned(degrees: float) -> float:
-    """The same angle from -180 up to below 180."""
+    """Return the same angle from -180 up to below 180."""
     return (degrees + 180.0) % 360.0 - 180.0

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of a resolved scenario knows IPv4 alone, and so contradicts a flow with ``ip = 6``."""
+"""Checks of a resolved scenario: parts that know only IPv4, and so contradict a flow with
+``ip = 6``."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from hoplab.model.scenario.reach import narrowest_mtu
 
 IP_UDP_HEADERS_BYTES = 48
 OF_IPV4 = {"dsr": "DSR (RFC 4728)", "batmand": "batmand"}
-"""Routing protocols that have no routes of IPv6."""
+"""Routing protocols without routes of IPv6."""
 
 
 def check_ipv6(scenario: Scenario) -> None:
@@ -40,7 +41,7 @@ def check_ipv6(scenario: Scenario) -> None:
 
 
 def _flow(scenario: Scenario, flow: Flow, i: int) -> None:
-    """Raise `ScenarioError` for what a flow of IPv6 cannot have."""
+    """Raise `ScenarioError` for settings that a flow of IPv6 cannot have."""
     most = narrowest_mtu(scenario) - IP_UDP_HEADERS_BYTES
     if flow.protocol == "udp" and (flow.packet_bytes or 0) > most:
         raise ScenarioError(

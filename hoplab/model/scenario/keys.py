@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a key is declared: type, range, default, unit and one sentence, once.
+"""Declaration of a key: type, range, default, unit and one sentence, stated once.
 
 The JSON Schema, the explanations of `hoplab medium`, `dsr` and `split`, and the tables of the
 manual come from these declarations (`hoplab.front.pages.keys`).
@@ -50,26 +50,26 @@ Coordinate = Annotated[
 ]
 Time = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0, le=MAX_DURATION_S)]
 Arrival = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0, le=1e9)]
-"""When a station gets somewhere: its leg may end after the run, in nanoseconds of 63 bits."""
+"""When a station arrives: its leg may end after the run, in nanoseconds of 63 bits."""
 
 Wait = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0.001, le=MAX_DURATION_S)]
-"""A time that must pass before something is done again."""
+"""A time that must pass before something is repeated."""
 UNION = "~"
-"""Begins a name that tells members of a union apart; it is no part of a key's path."""
+"""Begins a name that distinguishes members of a union. It is no part of a key's path."""
 SWITCH, TABLE = f"{UNION}switch", f"{UNION}table"
-"""The members of what may be true, false or a table."""
+"""The members of a value that may be true, false or a table."""
 Conditions = dict[str, tuple[str, tuple[str, ...]]]
-"""Of a key: another key, and the values of it with which the first one counts."""
+"""Conditions of a key: another key, and the values of it with which the first one counts."""
 
 
 def key(default: Any, sentence: str, *, unit: str | None = None, **limits: Any) -> Any:
-    """A key of a table; ``default`` is ``...`` where it must be given."""
+    """Declare a key of a table; ``default`` is ``...`` if the key is required."""
     extra: dict[str, Any] = {"unit": unit} if unit else {}
     return Field(default, description=sentence, json_schema_extra=extra, **limits)
 
 
 def switch_or(table: type[BaseModel]) -> Discriminator:
-    """Tells `SWITCH` from `TABLE`, in a key that may be true, false or ``table``."""
+    """Distinguish `SWITCH` from `TABLE`, in a key that may be true, false or ``table``."""
 
     def kind(value: object) -> str | None:
         if isinstance(value, bool):
@@ -84,7 +84,8 @@ def switch_or(table: type[BaseModel]) -> Discriminator:
 
 
 def one_of(values: Sequence[float | str], what: str) -> Any:
-    """Annotations of a type whose values are listed: unlike ``Literal``, these may be floats."""
+    """Return annotations of a type whose values are listed. Unlike in ``Literal``, these may be
+    floats."""
 
     def check(value: object) -> object:
         # True == 1 in Python, not in TOML.
@@ -111,7 +112,7 @@ class Table(BaseModel):
             return True
         other, values = self.only[name]
         chosen = getattr(self, other)
-        # A key that the radio's profile fills in later decides later.
+        # If the radio's profile fills in the other key later, that decides later.
         return chosen is None or chosen in values
 
     def where(self, name: str) -> str:

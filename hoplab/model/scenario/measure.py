@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The keys of `[measure]`, and the seed: what the lab and the medium daemon share of them."""
+"""The keys of `[measure]`, and the seed: the keys that the lab and the medium daemon share."""
 
 from __future__ import annotations
 

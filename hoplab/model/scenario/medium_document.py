@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The document of the medium daemon (`daemons/medium/src/config.rs`): final values.
 
-What they are computed from has been checked: the keys of `MediumFile`, its radio completed by its
+The values come from checked input: the keys of `MediumFile`, with its radio completed by its
 profile (`hoplab.model.scenario.resolve`).
 """
 
@@ -29,12 +29,13 @@ from hoplab.model.scenario.radio import (
 
 NEVER_NS = 2**64 - 1
 FRAMES_BESIDE = 1024
-"""Of the kernel's own, management and broadcasts, which no limit of Linux's queues holds back."""
+"""Frames of the kernel's own, management and broadcasts, which no limit of Linux's queues
+restrains."""
 CATEGORIES = 4
 PREAMBLE_BITS = {"long": 144, "short": 72}
 RULES = {"802.11": "standard", "ns-2": "ns2", "edca": "standard"}
 NO_RTS = 2347
-"""The threshold above which no frame is."""
+"""The threshold that no frame exceeds."""
 NEVER_OCTETS = 2**32 - 1
 
 Waypoint = tuple[int, float, float]
@@ -42,8 +43,8 @@ Waypoint = tuple[int, float, float]
 
 
 def document(medium: MediumFile, start_ns: int, roams: bool = False) -> dict[str, Any]:
-    """What the daemon reads; ``start_ns`` is time 0 where ``medium`` names none; with
-    ``roams`` radios are on the channels that their hosts tune them to."""
+    """Return the daemon's document. ``start_ns`` is time 0 if ``medium`` names none. With ``roams``
+    radios are on the channels to which their hosts tune them."""
     radio, records = medium.radio, medium.records
     epoch_ns = start_ns if medium.epoch_ns is None else medium.epoch_ns
     end_ns = None if medium.duration_s is None else epoch_ns + nanoseconds(medium.duration_s)
@@ -76,7 +77,7 @@ def document(medium: MediumFile, start_ns: int, roams: bool = False) -> dict[str
 
 
 def _params(radio: Radio) -> dict[str, Any]:
-    # Decided by threshold, noise counts only where it is given, as in ns-2.
+    # With reception by threshold, noise counts only if it is given, as in ns-2.
     counts = radio.noise_dbm is not None or radio.reception == "error-rate"
     return {
         "rules": RULES[given(radio.rules)],
@@ -110,7 +111,7 @@ def _params(radio: Radio) -> dict[str, Any]:
 
 
 def _edca(radio: Radio) -> dict[str, Any] | None:
-    """Access categories, voice first; none by other rules."""
+    """Return access categories, voice first, or None under other rules."""
     if radio.rules != "edca":
         return None
     edca = radio.edca or Edca()
@@ -139,7 +140,7 @@ def _aggregation(radio: Radio, edca: Edca) -> dict[str, Any]:
 
 
 def _data_rate(radio: Radio) -> dict[str, Any] | None:
-    """The rate of data frames where the kernel's rate control does not know it."""
+    """Return the rate of data frames if the kernel's rate control does not know it."""
     if not radio.fixed_by_medium:
         return None
     kind = "he" if radio.standard == "802.11ax" else "vht"
@@ -155,7 +156,8 @@ def _data_rate(radio: Radio) -> dict[str, Any] | None:
 
 
 def _queue_packets(radio: Radio) -> int:
-    """Frames that wait in the medium: with Linux's own queues all that these let go have room."""
+    """Return the number of frames that can wait in the medium. With Linux's own queues, all frames
+    that these release have room."""
     if radio.queue == "fq_codel":
         return CATEGORIES * radio.frames_ahead + FRAMES_BESIDE
     return given(radio.queue_packets)
@@ -179,7 +181,7 @@ def _nanoseconds(microseconds: float) -> int:
 
 
 def _standard(radio: Radio) -> str | dict[str, Any]:
-    """The PHY; OFDM's frames end with the signal extension at 2.4 GHz (IEEE 802.11-2020
+    """Return the PHY. OFDM's frames end with the signal extension at 2.4 GHz (IEEE 802.11-2020
     18.3.2.4)."""
     if radio.standard in ("802.11", "802.11b"):
         return "dsss"
@@ -262,13 +264,13 @@ def _way(station: RadioStation, epoch_ns: int) -> list[Waypoint]:
 
 
 def _jump(waypoints: list[Waypoint], at_ns: int, x_m: float, y_m: float) -> list[Waypoint]:
-    """From ``at_ns`` on the station is there, and stays."""
+    """Put the station at a place from ``at_ns`` on, where it stays."""
     before = [point for point in waypoints if point[0] < at_ns]
     return [*before, (at_ns, *_place(waypoints, at_ns)), (at_ns, x_m, y_m)]
 
 
 def _place(waypoints: list[Waypoint], at_ns: int) -> tuple[float, float]:
-    """Where a station is by its waypoints."""
+    """Return the place of a station by its waypoints."""
     after = bisect.bisect_right(waypoints, at_ns, key=lambda point: point[0])
     begin_ns, x_m, y_m = waypoints[max(after - 1, 0)]
     if after in (0, len(waypoints)):
@@ -279,7 +281,8 @@ def _place(waypoints: list[Waypoint], at_ns: int) -> tuple[float, float]:
 
 
 def _losses(medium: MediumFile, epoch_ns: int) -> list[dict[str, Any]]:
-    """The tables of losses, then the events, each until the next one of its link."""
+    """Return the tables of losses, then the events. Each event holds until the next one of its
+    link."""
     index = {station.name: i for i, station in enumerate(medium.station)}
     rules: list[dict[str, Any]] = [
         {
@@ -287,7 +290,7 @@ def _losses(medium: MediumFile, epoch_ns: int) -> list[dict[str, Any]]:
             "dst": None if loss.dst is None else index[loss.dst],
             "model": _loss_model(loss, epoch_ns),
             "takes": loss.takes,
-            # Before time 0 stations only get to know each other.
+            # Before time 0 stations only learn of each other.
             "active_ns": {"start": epoch_ns, "end": NEVER_NS},
         }
         for loss in medium.loss
@@ -314,7 +317,7 @@ def _losses(medium: MediumFile, epoch_ns: int) -> list[dict[str, Any]]:
 
 
 def _measured(medium: MediumFile, epoch_ns: int) -> list[dict[str, Any]] | None:
-    """Powers of links that were measured: their ratios above the noise."""
+    """Return the powers of measured links, as their ratios above the noise."""
     if not medium.snr:
         return None
     index = {station.name: i for i, station in enumerate(medium.station)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The file of `hoplab medium`: the scenario's keys about the channel, and the daemon's own."""
+"""The file of `hoplab medium`: the scenario's keys about the channel, and the daemon's own keys."""
 
 from __future__ import annotations
 

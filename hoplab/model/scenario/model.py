@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The typed description of a run. Nothing else configures one.
 
-A `Scenario` is what a TOML file says after validation. `hoplab.model.scenario.resolve` expands
-topology, movement and radio profile into explicit stations and links; the result is a `Scenario`
+A `Scenario` is the content of a TOML file after validation. `hoplab.model.scenario.resolve` expands
+topology, movement and radio profile into explicit stations and links. The result is a `Scenario`
 again, so a resolved scenario is itself a valid scenario. Its tables stand in `radio`, `stations`,
 `traffic`, `program`, `cells`, `split`, `faults` and `dsr`.
 """
@@ -52,7 +52,7 @@ OPTIONS_OF_DAEMON = {
     "batmand": ("A", "a", "g", "o", "p", "r"),
     "babeld": ("A", "H", "M", "h", "k", "l", "m", "p", "r", "s", "t", "T", "w", "z"),
 }
-"""What the user may set of a foreign daemon; the others are the lab's to set."""
+"""Options of foreign daemons that the user may set; the lab sets the others."""
 
 
 def _scalar(value: object) -> object:
@@ -71,7 +71,7 @@ Setting = Annotated[
 
 ProtocolName = Literal["static", "batmand", "babeld", "batman-adv", "hwmp", "dsr"]
 RoutingName = Literal[ProtocolName, "own"]
-"""Or what a network has that a script built."""
+"""A protocol's name, or "own" for a network that a script built."""
 
 
 class Routing(Table):
@@ -99,7 +99,7 @@ class Routing(Table):
             try:
                 DsrSettings.model_validate(self.settings)
             except ValidationError as error:
-                # Each mistake at its own key.
+                # Report each mistake at its own key.
                 raise NestedMistakes("settings", error) from None
             return self
         allowed = OPTIONS_OF_DAEMON.get(self.protocol)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run gets before anything of it is built: addresses, MACs, ports, route metrics.
+"""Values of a run that are fixed before it is built: addresses, MACs, ports, route metrics.
 
-Pure, from a resolved scenario: whatever builds, starts, measures or evaluates a run takes a
-number or a name that two parts must agree on from here.
+Pure, from a resolved scenario. Numbers and names on which two parts must agree come from here. The
+parts build, start, measure and evaluate a run.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from hoplab.model.scenario.wlans import Wlan, channel_of, wlans
 WIRELESS = "wlan0"
 """The first radio's interface at every station that Hoplab builds."""
 BRIDGE, UPLINK = "br0", "ds0"
-"""Interfaces of an access point whose clients roam: the bridge that has the station's address, and
-the port to the wires between the network's access points."""
+"""Interfaces of an access point whose clients roam. The bridge has the station's address. The port
+leads to the wires between the network's access points."""
 WIRES = "hoplab-wires"
-"""The namespace that holds the wired links' insides: a name that no station can have."""
+"""The namespace of the wired links' insides, a name that no station can have."""
 SUBNET = 24
 BROADCAST = "10.0.0.255"
 SUBNET_6, HOST_6 = 64, 128
@@ -36,7 +36,7 @@ LINKS_IN_BYTE = 64
 """Networks of four addresses in one value of an address's third byte."""
 FIRST_SERVER_PORT = 5201
 FIRST_CLIENT_PORT = 20_001
-"""Ports of the first flow's data connection; flow i uses the i-th after them. Fixed ports tell
+"""First port of the flows' data connections; flow i uses the i-th after it. Fixed ports distinguish
 the data connection from iperf3's control connection, which picks its own."""
 AIR = "air"
 """In ``measure.captures``: the channel itself, not a station's interface."""
@@ -45,8 +45,8 @@ ANY = "any"
 
 @dataclass(frozen=True)
 class End:
-    """One end of a wired link: the station's interface, the wire's, addresses of both ends, of
-    IPv4 and of IPv6."""
+    """One end of a wired link: the station's interface, the wire's, and the addresses of both ends
+    for IPv4 and IPv6."""
 
     station: str
     interface: str
@@ -79,23 +79,23 @@ class Conversation:
     client_port: int
     server_port: int
     seed: int
-    """Of the random stream ``flow/NAME``."""
+    """Seed of the random stream ``flow/NAME``."""
 
     elfn: Elfn | None
-    """Settings of its stand-by on link failure notices; none where it has none."""
+    """Settings of its stand-by on link failure notices; None without stand-by."""
     split: SplitConnection | None
-    """What makes it a split connection, for the daemons; none where it is none."""
+    """Settings of its split connection, for the daemons; None if it is not split."""
     proxies: tuple[str, ...]
-    """Its proxies from the source on, where they are known before the run."""
+    """Its proxies from the source on, if they are known before the run."""
 
     @property
     def is_counted(self) -> bool:
-        """Whether it is a TCP transfer of so many packets."""
+        """Whether it is a TCP transfer of a given number of packets."""
         return self.flow.protocol == "tcp" and self.flow.packets is not None
 
     @property
     def has_server(self) -> bool:
-        """Whether a program answers at its destination; echoes are the kernel's to answer."""
+        """Whether a program answers at its destination; the kernel answers echoes."""
         return self.flow.protocol != "ping"
 
     @property
@@ -114,27 +114,28 @@ class Capture:
 
 @dataclass(frozen=True)
 class Plan:
-    """A resolved scenario with everything that its parts must agree on."""
+    """A resolved scenario, with all values on which its parts must agree."""
 
     scenario: Scenario
     address: dict[str, str]
-    """Of each station, which flows use: on the radio where there is one, on loopback else."""
+    """Address of each station, for flows: on the radio if there is one, else on loopback."""
     address_6: dict[str, str]
-    """The same of IPv6, for documentation (RFC 3849); empty where the scenario does not use it."""
+    """The same for IPv6, with the prefix for documentation (RFC 3849); empty if the scenario has no
+    IPv6."""
     mac: dict[str, str]
-    """Of each station, and of each further radio by the radio's name."""
+    """MAC of each station, and of each further radio by the radio's name."""
     interface: dict[str, str]
-    """Of each station's first radio."""
+    """Interface of each station's first radio."""
     cables: tuple[Cable, ...]
     conversations: tuple[Conversation, ...]
     metrics: dict[str, dict[str, dict[str, int]]]
     """By station and destination station, the metrics of the route between them."""
     end_s: float | None
-    """When what the daemons record ends; None where a person ends it, at a prompt."""
+    """When the daemons' records end; None if a person ends them, at a prompt."""
 
     @cached_property
     def radios(self) -> tuple[str, ...]:
-        """Names of the stations that have one."""
+        """Names of the stations that have a radio."""
         return tuple(station.name for station in self.scenario.station if station.radio)
 
     @cached_property
@@ -148,7 +149,7 @@ class Plan:
         return next(wlan for wlan in self.wlans[station] if wlan.network == network)
 
     def radio_of(self, wlan: Wlan) -> Radio:
-        """`[radio]` with what is this radio's own of it: its channel, and a client's MCS."""
+        """Return `[radio]` with this radio's own keys: its channel, and a client's MCS."""
         radio, update = self.scenario.radio, {}
         channel = channel_of(self.scenario, wlan)
         if channel is not None:
@@ -160,15 +161,15 @@ class Plan:
         return radio.model_copy(update=update) if update else radio
 
     def way(self, station: str, neighbour: str) -> tuple[str, str] | None:
-        """The interface by which a station sends to a neighbour without a wire between, and the
-        neighbour's MAC there; None where no network has both."""
+        """Return the interface by which a station sends to a neighbour without a wire between, and
+        the neighbour's MAC there. None if no network has both."""
         if not self.scenario.cell and not self.scenario.backbone:
             return self.addressed(station), self.mac[neighbour]
         return self._ways.get((station, neighbour))
 
     @cached_property
     def _ways(self) -> dict[tuple[str, str], tuple[str, str]]:
-        """By pairs of stations; of several networks that have both, the first's."""
+        """By pairs of stations. If several networks have both, the first counts."""
         ways: dict[tuple[str, str], tuple[str, str]] = {}
         joined: list[list[Wlan]] = [
             [self.wlan_in(name, cell) for cell in cells for name in cell.members]
@@ -184,8 +185,8 @@ class Plan:
 
     @property
     def host_names(self) -> dict[str, str]:
-        """Addresses by names of hosts: a station's name is its address of IPv4, with ``.ip6`` that
-        of IPv6."""
+        """Addresses by host names: a station's name is its IPv4 address, and with ``.ip6`` its IPv6
+        address."""
         return self.address | {f"{name}.ip6": a for name, a in self.address_6.items()}
 
     @cached_property
@@ -195,7 +196,7 @@ class Plan:
 
     @cached_property
     def split_connections(self) -> tuple[SplitConnection, ...]:
-        """What makes flows split connections, of all that are."""
+        """Settings of all split connections."""
         return tuple(c.split for c in self.conversations if c.split is not None)
 
     @cached_property
@@ -211,11 +212,11 @@ class Plan:
 
     @property
     def prefix_6(self) -> int:
-        """The same of IPv6: whoever is beyond batman-adv or HWMP is a neighbour."""
+        """The same for IPv6. Stations beyond batman-adv or HWMP are neighbours."""
         return SUBNET_6 if self.scenario.routing.protocol in ("batman-adv", "hwmp") else HOST_6
 
     def network_prefix(self, station: str) -> int:
-        """Length of the network that the station's routing daemon is to reach."""
+        """Return the prefix length of the network that the station's routing daemon must reach."""
         port = self.ports.get(station)
         return SUBNET if port is None else port.prefix
 
@@ -225,20 +226,20 @@ class Plan:
         return {s.name: s.port for s in self.scenario.station if s.port is not None}
 
     def addressed(self, station: str) -> str:
-        """The interface of a station with a radio that has the station's address."""
+        """Return the interface that has the station's address, at a station with a radio."""
         bridged = any(wlan.is_bridged for wlan in self.wlans.get(station, ()))
         return BRIDGE if bridged else WIRELESS
 
     @property
     def captures(self) -> list[Capture]:
-        """What is to be captured inside stations."""
+        """Captures inside stations."""
         parts = (target.partition(":") for target in self.scenario.measure.captures)
         return [Capture(station, port or ANY) for station, _, port in parts if station != AIR]
 
     @property
     def followed(self) -> list[Conversation]:
-        """Flows each of whose packets is timed: every UDP flow, and where one asks for it all but
-        echoes, which table `exchanges` has."""
+        """Flows each of whose packets is timed. They are every UDP flow, or all flows if the
+        scenario asks for it, except echoes, which table `exchanges` has."""
         wanted = ("tcp", "udp") if self.scenario.measure.packets else ("udp",)
         return [c for c in self.conversations if c.flow.transport in wanted]
 
@@ -250,7 +251,7 @@ class Plan:
 
 
 def plan(scenario: Scenario) -> Plan:
-    """The plan of a resolved scenario; the same scenario gives the same plan."""
+    """Return the plan of a resolved scenario. The same scenario gives the same plan."""
     stations = list(enumerate(scenario.station, 1))
     address = {s.name: s.port.address if s.port else f"10.0.0.{i}" for i, s in stations}
     address_6 = {s.name: f"2001:db8::{i:x}" for i, s in stations if scenario.uses_ipv6}
@@ -276,7 +277,7 @@ def _mac(number: int, radio: int = 0) -> str:
 
 
 def _further(scenario: Scenario) -> dict[str, str]:
-    """The MACs of the radios beside each station's first."""
+    """Return the MACs of the radios beside each station's first."""
     numbers = {station.name: i for i, station in enumerate(scenario.station, 1)}
     return {
         wlan.name: _mac(numbers[wlan.station], wlan.number)
@@ -311,7 +312,8 @@ def _cables(scenario: Scenario) -> tuple[Cable, ...]:
 
 
 def _elfn(flow: Flow, tcp: Tcp) -> Elfn | None:
-    """``elfn = true`` of a flow means the settings of `[tcp]` where that has some."""
+    """Return a flow's settings of stand-by. ``elfn = true`` means the settings of `[tcp]`, if it
+    has some."""
     if flow.protocol != "tcp" or flow.elfn is False:
         return None
     if isinstance(flow.elfn, Elfn):
@@ -343,11 +345,11 @@ def _conversation(
 
 
 def _proxies(flow: Flow, scenario: Scenario) -> tuple[str, ...]:
-    """The flow's proxies, from its source on. None where a routing daemon's routes decide which
-    stations are so many hops away.
+    """Return the flow's proxies, from its source on. None if a routing daemon's routes decide which
+    stations are that many hops away.
 
-    Between the stations of B.A.T.M.A.N. advanced there is no hop that IP could see; there proxies
-    are those of the shortest path at time 0, and routes lead by them.
+    Between stations of B.A.T.M.A.N. advanced there is no hop that IP could see. Proxies there are
+    those of the shortest path at time 0, and routes lead through them.
     """
     split = flow.split
     if not isinstance(split, Split):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Powers in dBm: over a distance, of the thresholds and of the noise. Of a radio whose profile has
+"""Powers in dBm: over a distance, of the thresholds and of the noise. The radio's profile must have
 given every key."""
 
 from __future__ import annotations
@@ -11,30 +11,31 @@ from hoplab.model.scenario.radio import Radio
 
 SPEED_OF_LIGHT_MPS = 299_792_458.0
 THERMAL_DBM_PER_MHZ = -113.975
-"""Density of thermal noise at 290 K."""
+"""Density of thermal noise at 290 K, in dBm/MHz."""
 NOISE_FIGURE_DB = 7.0
-"""What ns-3 assumes."""
+"""ns-3's assumption."""
 NEAREST_M = 0.1
-"""Radios count as no nearer to each other."""
+"""Least distance between radios that is assumed."""
 A_HAIR_DB = 1e-9
-"""By so much a threshold is below the power at its distance, so that the distance itself is in."""
+"""A threshold is this far below the power at its distance, so that the distance itself is
+within."""
 
 T = TypeVar("T")
 
 
 def given(value: T | None) -> T:
-    """A value that every profile gives."""
+    """Return a value that every profile gives."""
     assert value is not None
     return value
 
 
 def reception_dbm(radio: Radio) -> float:
-    """Least power of a reception."""
+    """Return the least power of a reception."""
     return _threshold_dbm(radio, radio.range_m, radio.rx_threshold_dbm)
 
 
 def sensing_dbm(radio: Radio) -> float:
-    """Least power that is sensed."""
+    """Return the least power that is sensed."""
     return _threshold_dbm(radio, radio.carrier_sense_m, radio.cs_threshold_dbm)
 
 
@@ -45,7 +46,7 @@ def _threshold_dbm(radio: Radio, distance_m: float | None, dbm: float | None) ->
 
 
 def received_dbm(radio: Radio, distance_m: float) -> float:
-    """Mean power at a distance, operation for operation as the daemon's engine computes it
+    """Return the mean power at a distance. The operations are those of the daemon's engine
     (`daemons/medium-core/src/space/propagation.rs`)."""
     d = max(distance_m, NEAREST_M)
     wavelength_m = SPEED_OF_LIGHT_MPS / (given(radio.frequency_mhz) * 1e6)
@@ -66,7 +67,7 @@ def received_dbm(radio: Radio, distance_m: float) -> float:
 
 
 def noise_dbm(radio: Radio) -> float:
-    """Power of the receiver's noise."""
+    """Return the power of the receiver's noise."""
     if radio.noise_dbm is not None:
         return radio.noise_dbm
     width_mhz = 22.0 if radio.standard in ("802.11", "802.11b") else 20.0

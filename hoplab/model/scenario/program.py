@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The keys of `[[program]]`: a program of the user's at a station."""
+"""The keys of `[[program]]`: a user's program at a station."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FileName = Annotated[
     str,
     Field(strict=True, max_length=200, pattern=r"^[A-Za-z0-9_][^/\x00]*(/[A-Za-z0-9_][^/\x00]*)*$"),
 ]
-"""Relative, and never upwards."""
+"""A relative path that never leads upwards."""
 
 
 DebName = Annotated[str, Field(strict=True, pattern=r"^[a-z0-9][a-z0-9+.-]{1,99}$")]
@@ -43,13 +43,13 @@ UserName = Annotated[str, Field(strict=True, pattern=r"^[a-z_][a-z0-9_-]{0,30}$"
 FolderName = Annotated[
     str, Field(strict=True, max_length=200, pattern=r"^(/[A-Za-z0-9_][A-Za-z0-9_.-]*)+$")
 ]
-"""From the root, and never upwards."""
+"""An absolute path that never leads upwards."""
 THERE_ALREADY = ("root", "nobody", "nogroup")
 LOCK_LINE = re.compile(
     r"(deb [a-z0-9][a-z0-9+.-]* [A-Za-z0-9][A-Za-z0-9.+:~-]*"
     r"|wheel [A-Za-z0-9][A-Za-z0-9._-]* [A-Za-z0-9][A-Za-z0-9.+!]*) [0-9a-f]{64}"
 )
-"""A package by its kind, name, version and SHA-256."""
+"""A package with its kind, name, version and SHA-256."""
 
 
 class Additions(Table):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the programs of a scenario come to: their names, their files, their contradictions.
+"""The programs of a scenario: their names, their files, their contradictions.
 
-A resolved scenario holds the files themselves. So they are part of what a run is called by, and
-travel with it to wherever it is performed, packed or verified.
+A resolved scenario holds the files themselves. They are therefore part of a run's key. They travel
+with the run to any place where it is performed, packed or verified.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ MAX_FILES = 1000
 MAX_FILES_BYTES = 8 << 20
 MAX_LOCK_BYTES = 1 << 20
 MAX_ADDED = MAX_FILES_BYTES * 4 // 3
-"""Of a program: a scenario holds them."""
+"""Limit of a program's files, which a scenario holds."""
 
 
 def resolved(program: Program, index: int, folder: Path) -> Program:
-    """With its name, and with the files of its folder, which is looked up in ``folder``."""
+    """Return the program with its name, and with the files of its folder, which is looked up in
+    ``folder``."""
     name = program.name or f"program{index}"
     update: dict[str, object] = {"name": name}
     if program.files is not None:
@@ -37,7 +38,7 @@ def resolved(program: Program, index: int, folder: Path) -> Program:
         update |= {"files": None, "file": {**found, **program.file}}
     for path, text in program.file.items():
         octets_of(text, f"program {name}: file {path}")
-    # Made anew, so that names of files found are checked as those given are.
+    # Make the object again, so that names of found files are checked as given ones are.
     try:
         return Program.model_validate({**program.model_dump(exclude_none=True), **update})
     except ValueError as error:
@@ -45,8 +46,8 @@ def resolved(program: Program, index: int, folder: Path) -> Program:
 
 
 def added(machine: Additions, folder: Path) -> Additions:
-    """With the files that it names, which are looked up in ``folder``, by the names that programs
-    find them by."""
+    """Return the additions with their files, which are looked up in ``folder``. The keys are the
+    names by which programs find them."""
     found: dict[str, str] = {}
     for name in machine.add:
         path = folder / name
@@ -76,7 +77,7 @@ def added(machine: Additions, folder: Path) -> Additions:
 
 
 def _locked(machine: Additions, folder: Path) -> str:
-    """The lock of the packages that are asked for, of which it has to be."""
+    """Return the lock of the requested packages. It must be for these packages."""
     if not (machine.packages or machine.python):
         return machine.locked
     path = folder / machine.lock
@@ -92,15 +93,15 @@ def _locked(machine: Additions, folder: Path) -> str:
 
 
 def early(plan: Plan) -> tuple[Program, ...]:
-    """Programs that start before time 0, which waits for them, in their order; none where a person
-    starts what there is."""
+    """Return programs that start before time 0, which waits for them, in their order. There are
+    none if a person starts the programs."""
     if plan.end_s is None:
         return ()
     return tuple(p for p in plan.scenario.program if p.ready is not None)
 
 
 def early_s(plan: Plan) -> float:
-    """The time that they are given for it, one after the other, after the warm-up."""
+    """Return the time that they have to start, one after the other, after the warm-up."""
     return sum(p.ready.wait_s for p in early(plan) if p.ready is not None)
 
 
@@ -113,7 +114,7 @@ def _first_line(error: ValueError) -> str:
 
 
 def octets_of(text: str, what: str = "file") -> bytes:
-    """The content of a file as a scenario writes it. Raises `ScenarioError`."""
+    """Return the content of a file as a scenario writes it. Raises `ScenarioError`."""
     if not text.startswith(OCTETS):
         return text.encode()
     try:
@@ -123,7 +124,7 @@ def octets_of(text: str, what: str = "file") -> bytes:
 
 
 def _written(octets: bytes) -> str:
-    """As a scenario writes it."""
+    """Return octets as a scenario writes them."""
     try:
         text = octets.decode()
     except UnicodeDecodeError:
@@ -134,8 +135,8 @@ def _written(octets: bytes) -> str:
 
 
 def _read(folder: Path, key: str) -> dict[str, str]:
-    """The regular files below ``folder``, by their paths there. Links are left out: they lead
-    elsewhere."""
+    """Return the regular files below ``folder``, by their paths there. Links are left out, because
+    they lead elsewhere."""
     if not folder.is_dir():
         raise ScenarioError(f"{key}: {folder}: is no folder; name one beside the scenario")
     found: dict[str, str] = {}

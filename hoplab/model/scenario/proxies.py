@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stations are to split flows, where the kernel routes (`docs/split-tcp.md`)."""
+"""The parts of stations in split flows, where the kernel routes (`docs/split-tcp.md`)."""
 
 from __future__ import annotations
 
@@ -12,24 +12,23 @@ from hoplab.model.scenario.plan import Conversation, Plan
 from hoplab.model.scenario.split import MAX_HOPS
 
 TTL = 64
-"""With which Linux sends: less the hops from the source where a station forwards."""
+"""The TTL with which Linux sends. A forwarding station sees it less the hops from the source."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """What one station is to one flow."""
+    """The part of one station in one flow."""
 
     conversation: Conversation
     is_source: bool = False
     is_destination: bool = False
     ttls: tuple[int, ...] | None = None
-    """Of a proxy: the TTLs with which it forwards segments that it is to take, empty for any; None
-    of who is no proxy."""
+    """For a proxy, the TTLs with which it forwards segments that it must take, empty for any. None
+    for other stations."""
 
 
 def parts(plan: Plan) -> dict[str, list[Part]]:
-    """By station, in their order, what it has to do; stations that have nothing to do are left
-    out."""
+    """Return, by station, its parts in their order. Stations without a part are left out."""
     found: dict[str, list[Part]] = {}
     for station in plan.address:
         if some := list(_of(plan, station)):
@@ -45,7 +44,7 @@ def _of(plan: Plan, station: str) -> Iterator[Part]:
         if station == flow.source:
             yield Part(conversation, is_source=True)
         elif station == flow.destination:
-            # Else its kernel's acknowledgements say all.
+            # Otherwise its kernel's acknowledgements already say all.
             if split.ack_every > 1:
                 yield Part(conversation, is_destination=True)
         elif station in conversation.proxies:
@@ -57,10 +56,11 @@ def _of(plan: Plan, station: str) -> Iterator[Part]:
 
 
 def detours(plan: Plan) -> dict[tuple[str, str], str]:
-    """Where no station sees what passes at IP (B.A.T.M.A.N. advanced): by station and destination,
-    the proxy by which its packets go, so that they pass all proxies, both ways.
+    """Return detours where no station sees passing packets at IP (B.A.T.M.A.N. advanced). They
+    have, by station and destination, the proxy through which packets go. Packets thus pass all
+    proxies, both ways.
 
-    Raises `ScenarioError` where two flows would have a station send to one destination by
+    Raises `ScenarioError` if two flows would send from a station to one destination through
     different proxies.
     """
     found: dict[tuple[str, str], tuple[str, str]] = {}

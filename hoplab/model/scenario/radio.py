@@ -15,8 +15,8 @@ OFDM_MBPS = (6, 9, 12, 18, 24, 36, 48, 54)
 """OFDM (clause 17)."""
 RATES_MBPS = (*DSSS_MBPS, *OFDM_MBPS)
 RADIO_MTU = 2272
-"""IP octets that fit one frame: mac80211_hwsim takes frames of at most 2304 octets (the policy of
-HWSIM_ATTR_FRAME), a MAC header of 24 and an LLC and SNAP header of 8 among them."""
+"""IP octets that fit one frame. mac80211_hwsim takes frames of at most 2304 octets (the policy of
+HWSIM_ATTR_FRAME). These include a MAC header of 24 and an LLC and SNAP header of 8."""
 RATES_OF_STANDARD = {
     "802.11": DSSS_MBPS,
     "802.11b": DSSS_MBPS,
@@ -26,7 +26,7 @@ RATES_OF_STANDARD = {
     "802.11ac": OFDM_MBPS,
     "802.11ax": OFDM_MBPS,
 }
-"""Before HT; from 802.11n on those of frames that are not data."""
+"""Rates before HT. From 802.11n on, these are the rates of frames that are not data."""
 HT_STANDARDS = ("802.11n", "802.11ac", "802.11ax")
 LAST_2_GHZ_CHANNEL = 14
 CHANNELS_2_GHZ = tuple(range(1, 12))
@@ -58,7 +58,7 @@ MCS = (
 TONES = {20: 52, 40: 108, 80: 234, 160: 468}
 """Subcarriers with data of HT and VHT, by width in MHz (tables 19-6 and 21-5)."""
 HE_TONES = {20: 234, 40: 468, 80: 980, 160: 1960}
-"""Of HE, four times as close (802.11ax-2021 table 27-15)."""
+"""Subcarriers of HE, four times as close (802.11ax-2021 table 27-15)."""
 
 POWERS = ("tx_w", "rx_w", "idle_w", "sleep_w")
 CARDS_W = {
@@ -66,9 +66,9 @@ CARDS_W = {
     "lucent-bronze": (1.327, 0.967, 0.844, 0.066),
     "lucent-silver": (1.346, 0.901, 0.739, 0.047),
 }
-"""What cards draw in each of `POWERS`. ns-2's radio radiates so much, and nothing else counts.
-Lucent's WaveLAN cards of 2 and 11 Mbit/s draw 280, 204, 178, 14 and 284, 190, 156, 10 mA at 4.74 V
-(Feeney, Nilsson 2001, table 1)."""
+"""Power that cards draw in each of `POWERS`. ns-2's radio radiates this much, and nothing else
+counts. Lucent's WaveLAN cards draw 280, 204, 178, 14 mA (2 Mbit/s) and 284, 190, 156, 10 mA (11
+Mbit/s) at 4.74 V (Feeney, Nilsson 2001, table 1)."""
 
 Rate = Annotated[float, *one_of(RATES_MBPS, "rate of 802.11a/b/g in Mbit/s")]
 RateOrAuto = Annotated[
@@ -153,7 +153,7 @@ class Nic(Table):
 
 
 WINDOW, HE_WINDOW = 64, 256
-"""Frames that a block ack agreement has outstanding: of HT and VHT, and of HE (IEEE 802.11-2020
+"""Outstanding frames of a block ack agreement: of HT and VHT, and of HE (IEEE 802.11-2020
 10.25.6.3, 802.11ax-2021 9.4.1.13)."""
 
 
@@ -192,7 +192,7 @@ CATEGORIES = {
     "best_effort": CategoryValues(3, 15, 1023, 0.0),
     "background": CategoryValues(7, 15, 1023, 0.0),
 }
-"""The standard's, the first of highest priority."""
+"""The standard's values, in order of falling priority."""
 
 
 class Edca(Table):

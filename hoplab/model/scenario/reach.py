@@ -12,11 +12,12 @@ from hoplab.model.scenario.powers import SPEED_OF_LIGHT_MPS, noise_dbm, receptio
 from hoplab.model.scenario.radio import RADIO_MTU
 
 ETHERNET_MTU = 1500
-"""Of wires, and of the interfaces of DSR and B.A.T.M.A.N. advanced."""
+"""MTU of wires, and of the interfaces of DSR and B.A.T.M.A.N. advanced."""
 
 
 def reach_m(radio: Radio) -> float:
-    """Distance in m up to which a frame is received in the mean, without interference."""
+    """Return the distance in m up to which a frame is received in the mean, without
+    interference."""
     if radio.range_m is not None:
         return radio.range_m
     if radio.rx_threshold_dbm is None:
@@ -25,7 +26,7 @@ def reach_m(radio: Radio) -> float:
 
 
 def sensed_m(radio: Radio) -> float:
-    """Distance in m up to which a transmission is sensed in the mean."""
+    """Return the distance in m up to which a transmission is sensed in the mean."""
     if radio.carrier_sense_m is not None:
         return radio.carrier_sense_m
     if radio.cs_threshold_dbm is None:
@@ -58,7 +59,7 @@ def distance_m(radio: Radio, threshold_dbm: float) -> float:
 
 
 def narrowest_mtu(scenario: Scenario) -> int:
-    """Octets of the largest IP packet that every interface takes."""
+    """Return the octets of the largest IP packet that every interface takes."""
     joined = scenario.link or scenario.cell or scenario.backbone
     narrow = joined or scenario.program or scenario.is_found
     tunnelled = scenario.routing.protocol in ("dsr", "batman-adv", "hwmp")
@@ -66,9 +67,10 @@ def narrowest_mtu(scenario: Scenario) -> int:
 
 
 def neighbours(scenario: Scenario) -> dict[str, list[str]]:
-    """Who can talk to whom directly at time 0: radios within reach, and ends of wired links. In a
-    cell these are the access point and its clients, which reach each other by way of it; in cells
-    that are one network, all of them; in a mesh, all between whom there is a path."""
+    """Return the stations that can exchange frames directly at time 0: radios within reach, and
+    ends of wired links. In a cell these are the access point and its clients, which reach each
+    other through it. In cells that are one network they are all its stations. In a mesh they are
+    all stations with a path between them."""
     graph: dict[str, list[str]] = {station.name: [] for station in scenario.station}
     hear = hearing(scenario)
     if not scenario.cell and not scenario.backbone:
@@ -95,8 +97,8 @@ def neighbours(scenario: Scenario) -> dict[str, list[str]]:
 
 
 def hearing(scenario: Scenario) -> dict[str, list[str]]:
-    """Of each radio those that it can talk to at time 0, in station order: within reach, or heard
-    both ways where links were measured."""
+    """Return, for each radio, the radios that it reaches at time 0, in station order. They are
+    within reach, or were heard both ways if links were measured."""
     radios = [station for station in scenario.station if station.radio]
     if scenario.snr:
         enough_db = reception_dbm(scenario.radio) - noise_dbm(scenario.radio)
@@ -112,8 +114,8 @@ def hearing(scenario: Scenario) -> dict[str, list[str]]:
 
 
 def next_hops(graph: dict[str, list[str]], destination: str) -> dict[str, str]:
-    """Next hop towards ``destination`` from every station that can reach it (breadth first;
-    among equal paths the first neighbour in station order)."""
+    """Return the next hop towards ``destination`` from every station that can reach it. The search
+    is breadth first. Among equal paths the first neighbour in station order counts."""
     towards: dict[str, str] = {}
     queue = deque([destination])
     while queue:
@@ -126,8 +128,8 @@ def next_hops(graph: dict[str, list[str]], destination: str) -> dict[str, str]:
 
 
 def path(towards: dict[str, str], source: str, destination: str) -> list[str]:
-    """The stations from ``source`` to ``destination``, both with it, by the next hops `next_hops`
-    gives; empty where there is no path."""
+    """Return the stations from ``source`` to ``destination``, both included, by the result of
+    `next_hops`. Empty if there is no path."""
     stations = [source]
     while stations[-1] != destination:
         hop = towards.get(stations[-1])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From what the user wrote to explicit stations, links, radio keys and flow fields.
+"""From the user's scenario to explicit stations, links, radio keys and flow fields.
 
 A resolved `Scenario` validates as a scenario and resolves to itself.
 """
@@ -49,20 +49,20 @@ WARM_UP_S = {
     "hwmp": 10.0,
     "own": 0.0,
 }
-"""Proactive protocols need several hello intervals before all routes of a 10-hop chain stand:
+"""Proactive protocols need several hello intervals before all routes of a 10-hop chain exist.
 batman-adv's took 35 s at most under 16 seeds."""
 BGSCAN_S = (2, 60)
-"""Between scans where the signal is weak, and where it is not."""
+"""Seconds between scans if the signal is weak, and if it is not."""
 ASSOCIATION_S = (4.0, 0.5)
-"""In which access points begin, and each client scans, associates and agrees on a key, which takes
-0.15 s on an idle channel."""
+"""Seconds in which access points begin, and each client scans, associates and agrees on a key. A
+client takes 0.15 s on an idle channel."""
 DEFAULT_MSS = 1460
 IPV6_BYTES = 20
-"""By which its header is longer than that of IPv4 (RFC 8200 section 3)."""
+"""Octets by which IPv6's header is longer than that of IPv4 (RFC 8200 section 3)."""
 MAX_LEGS = 1_000_000
-"""Of all stations of a random waypoint movement."""
+"""Legs of all stations of a random waypoint movement."""
 MEAN_DISTANCE = 0.25
-"""Of two random places of an area, at least, as a share of the sum of its sides
+"""Least mean distance of two random places of an area, as a share of the sum of its sides
 (Bettstetter et al. 2004: 0.52 sides of a square)."""
 
 T = TypeVar("T", bound=BaseModel)
@@ -71,7 +71,7 @@ Walk = Callable[[Topology, float, int], dict[str, movement.Trace]]
 
 
 def no_walk(topology: Topology, duration_s: float, seed: int) -> dict[str, movement.Trace]:
-    """What computes no movement, since a scenario's meaning starts no process."""
+    """Compute no movement, because a scenario's meaning starts no process."""
     raise ScenarioError(
         f'topology.kind: "{topology.kind}" needs Mininet-WiFi to compute its movement, and none is '
         "asked here; pass hoplab.front.mininet.movement.walk as walk"
@@ -79,10 +79,10 @@ def no_walk(topology: Topology, duration_s: float, seed: int) -> dict[str, movem
 
 
 def resolve(scenario: Scenario, folder: Path = Path(), walk: Walk = no_walk) -> Scenario:
-    """Expand ``scenario``; relative movement files are looked up in ``folder``, and ``walk``
-    computes the movement that is Mininet-WiFi's.
+    """Expand ``scenario``. Relative movement files are looked up in ``folder``, and ``walk``
+    computes Mininet-WiFi's movement.
 
-    Raises `ScenarioError` where parts contradict each other.
+    Raises `ScenarioError` if parts contradict each other.
     """
     stations, links = _network(scenario, folder, walk)
     radio, measured = _measured(radio_with_profile(scenario.radio), scenario, folder)
@@ -145,7 +145,7 @@ def _cell(cell: Cell, index: int, radio: Radio) -> Cell:
 
 
 def _measured(radio: Radio, scenario: Scenario, folder: Path) -> tuple[Radio, tuple[Snr, ...]]:
-    """Links as they were measured, read from the file that the radio's keys name."""
+    """Return the measured links, read from the file that the radio's keys name."""
     if radio.snr_trace is None:
         return radio, scenario.snr
     if scenario.snr:
@@ -164,7 +164,7 @@ def resolve_medium(medium: MediumFile) -> MediumFile:
 
 
 def radio_with_profile(radio: Radio) -> Radio:
-    """Every key that the scenario leaves open, from the profile's file."""
+    """Return the radio, with every key that the scenario leaves open from the profile's file."""
     path = PROFILES / f"{radio.profile}.toml"
     with path.open("rb") as file:
         tables = tomllib.load(file)
@@ -181,18 +181,18 @@ def radio_with_profile(radio: Radio) -> Radio:
             document.pop(distance, None)
     standard = given.get("standard", document["standard"])
     for name, (other, values) in Radio.only.items():
-        # Another standard names its rates otherwise.
+        # Another standard has other names for its rates.
         if other == "standard" and standard not in values:
             document.pop(name, None)
     energy = given.get("energy")
     if energy is not None and "preset" not in energy:
-        # Of the radio's powers those count that are not given.
+        # Of the radio's powers, only those count that the scenario does not give.
         given["energy"] = {**document.get("energy", {}), **energy}
     return _validated(Radio, {**document, **given}, "radio")
 
 
 def _with_preset(routing: Routing) -> Routing:
-    """The preset's settings under those given."""
+    """Add the preset's settings under those given."""
     if routing.preset is None:
         return routing
     preset = tomllib.loads((PRESETS / f"{routing.preset}.toml").read_text(encoding="utf-8"))
@@ -200,7 +200,7 @@ def _with_preset(routing: Routing) -> Routing:
 
 
 def _validated(table: type[T], document: dict[str, Any], key: str) -> T:
-    """A table made of others, whose mistakes are the user's all the same."""
+    """Validate a table made of other tables. Its mistakes are the user's all the same."""
     try:
         return table.model_validate(document)
     except ValidationError as error:
@@ -230,13 +230,14 @@ def _network(
 
 
 def _placed(station: Station) -> Station:
-    """With its place at time 0, where only waypoints tell it."""
+    """Add the place at time 0 if only waypoints give it."""
     x_m, y_m = station.place()
     return station.model_copy(update={"x_m": x_m, "y_m": y_m})
 
 
 def _equipped(station: Station, radio: Radio) -> Station:
-    """With its whole card, where it has its own: its keys over those of `[radio.nic]`."""
+    """Return a station that has its own card with the whole card: its keys over those of
+    `[radio.nic]`."""
     if station.nic is None:
         return station
     common = {} if radio.nic is None else radio.nic.model_dump(exclude_unset=True)
@@ -291,7 +292,7 @@ def _moving(name: str, trace: movement.Trace) -> Station:
 
 
 def _few_legs(topology: Topology, duration_s: float) -> None:
-    """Refuse speeds at which an area this small is crossed without end."""
+    """Refuse speeds at which stations cross an area this small endlessly."""
     distance_m = MEAN_DISTANCE * (topology.width_m + topology.height_m)
     leg_s = distance_m / topology.max_speed_mps + topology.pause_s
     legs = topology.stations * duration_s / leg_s
@@ -304,7 +305,7 @@ def _few_legs(topology: Topology, duration_s: float) -> None:
 
 
 def _from_movement_file(topology: Topology, folder: Path) -> dict[str, movement.Trace]:
-    """The first ``stations`` of the file; all of them where no number is given."""
+    """Return the first ``stations`` of the file, or all of them if no number is given."""
     path = folder / str(topology.movement)
     traces = movement.load(path)
     if "stations" not in topology.model_fields_set:
@@ -378,7 +379,8 @@ def _flow(flow: Flow, index: int, scenario: Scenario) -> Flow:
 
 
 def _split(flow: Flow, index: int, below: Split | None) -> Split | None:
-    """How the flow is split, with what `[split]` says and it does not; None where it is not."""
+    """Return how the flow is split, with keys of `[split]` that it leaves open. None if it is not
+    split."""
     if flow.split is False or (flow.split is None and not (below and below.says_where)):
         return None
     own = flow.split if isinstance(flow.split, Split) else Split()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The keys of `[[snr]]`: links as they were measured, and the file of `radio.snr_trace`."""
+"""The keys of `[[snr]]`: measured links, and the file of `radio.snr_trace`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hoplab.model.scenario.keys import Name, Table, Time, key
 
 MAX_BYTES = 64 << 20
 MAX_POINTS = 1_000_000
-"""Of all links."""
+"""Points of all links."""
 MAX_MEASURED_LINKS = 50_000
 """Both ways between all of more than 200 stations."""
 COLUMNS = ("t_s", "src", "dst", "snr_db")
@@ -65,7 +65,7 @@ class Snr(Table):
 
 
 def load(path: Path) -> tuple[Snr, ...]:
-    """The links of a trace, CSV or Parquet with the columns `COLUMNS`, in any order of rows.
+    """Return the links of a trace, CSV or Parquet with the columns `COLUMNS`, in any order of rows.
 
     Links come in order of their names. Raises `ScenarioError` that names file, row and value.
     """
@@ -108,7 +108,7 @@ def _csv(data: bytes, path: Path) -> Iterator[Row]:
 
 
 def _parquet(data: bytes, path: Path) -> Iterator[Row]:
-    import pyarrow  # a guest has none, and reads no trace
+    import pyarrow  # a guest lacks it, and reads no trace
     import pyarrow.parquet
 
     try:

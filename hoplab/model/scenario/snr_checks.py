@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Links that were measured are of known radios, each named once, and no key says otherwise."""
+"""Checks of measured links: they have known radios, each link is named once, and no key contradicts
+them."""
 
 from __future__ import annotations
 

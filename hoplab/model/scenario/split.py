@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The keys of `[split]`, and what Split-TCP's daemon is started with."""
+"""The keys of `[split]`, and the settings of Split-TCP's daemon."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from hoplab.model.scenario.keys import (
 
 MAX_CONNECTIONS = 1000
 MARK = 0x53504C54
-"""Of what the daemon sends, which must not come to it again."""
+"""Mark of the daemon's own packets, which must not come to it again."""
 MAX_HOPS = 63
-"""Linux sends with a TTL of 64, by which a proxy counts hops from the source."""
+"""Linux sends with a TTL of 64, from which a proxy counts hops from the source."""
 STAMP_BYTES = 16
-"""By which a segment becomes longer once it has been taken (daemons/wire/src/split.rs)."""
+"""Octets by which a taken segment becomes longer (daemons/wire/src/split.rs)."""
 
 
 class Buffers(Table):

@@ -29,14 +29,14 @@ from hoplab.model.scenario.trace import Trace
 MAX_STATIONS = 200
 """A guest of 2 GB holds no 250 radios."""
 GENERATED = ("explicit", "chain", "grid", "pair", "random-waypoint", "mininet-wifi", "trace")
-"""Kinds of topology that are no file of `topologies/`."""
+"""Kinds of topology that have no file in `topologies/`."""
 SPEEDS = ("min_speed_mps", "max_speed_mps")
 WITH_SPEEDS = ("RandomDirection", "RandomWayPoint")
 """Mobility models of Mininet-WiFi that take speeds."""
 SAME_PLACE_M = 0.001
 LARGEST_FRAME_BYTES = 1514
 NETEM_PACKETS = 100_000
-"""What the discipline that delays may hold (`hoplab.guest.network.wired`)."""
+"""Packets that the delaying discipline may hold (`hoplab.guest.network.wired`)."""
 RED_MOST_BYTES = 1 << 23
 """The kernel keeps RED's thresholds in 32 bits, scaled by its averaging weight of 2^-9
 (include/net/red.h, red_check_params)."""

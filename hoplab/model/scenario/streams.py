@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Randomness: every consumer draws from a stream of its own, named, of the scenario's seed."""
+"""Randomness: every consumer draws from its own named stream of the scenario's seed."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A station's path: waypoints with straight lines, walked at constant speed, between them."""
+"""A station's path: waypoints with straight lines between them, walked at constant speed."""
 
 from __future__ import annotations
 
@@ -91,14 +91,15 @@ class Movement:
     traces: Mapping[str, Trace]
     """By station, n0, n1 and so on, in the file's order."""
     called: tuple[str, ...] = ()
-    """What the file calls each station; empty where its format has no names. Stations that have
-    names of their own come and go: the file tells of them from their first waypoint to the last."""
+    """The file's name of each station; empty if its format has no names. Named stations come and
+    go: they exist from their first waypoint in the file to their last."""
     about: Degrees | None = None
     """The middle of the projection, where the file has latitudes and longitudes."""
 
 
 def numbered(tracks: Mapping[str, Sequence[Waypoint]], about: Degrees | None = None) -> Movement:
-    """Stations n0, n1, … for what a file calls otherwise. Of a rest only its ends are kept."""
+    """Return stations n0, n1, … for a file's stations with other names. Only the ends of a rest are
+    kept."""
     traces = {f"n{i}": Trace(_sparse(points)) for i, points in enumerate(tracks.values())}
     return Movement(traces, tuple(tracks), about)
 
@@ -106,10 +107,10 @@ def numbered(tracks: Mapping[str, Sequence[Waypoint]], about: Degrees | None = N
 def on_plane(
     tracks: Mapping[str, Sequence[tuple[float, Degrees]]],
 ) -> tuple[dict[str, list[Waypoint]], Degrees]:
-    """Times and places on the globe in m, to 1 mm, east and north of the south-west corner of the
-    box around all of them; and the middle of the projection (`geo`).
+    """Convert times and places on the globe to m, to 1 mm, and return the middle of the projection
+    (`geo`) too. Places are east and north of the south-west corner of the box around all of them.
 
-    Raises `ValueError` for what is too wide for a plane.
+    Raises `ValueError` for places that are too far apart for a plane.
     """
     places = [place for track in tracks.values() for _, place in track]
     about = middle(places)

@@ -33,9 +33,9 @@ FASTEST_PACKETS_PER_S = 250_000
 a hundred microseconds of a core."""
 MOST_DRAWN = 1e12
 MAX_OCTETS = 1e9
-"""Mean of a request or a response."""
+"""Mean octets of a request or a response."""
 MAX_BUFFER_BYTES = 212_992
-"""The kernel's net.core.wmem_max, above which a program's wish is cut down to it."""
+"""The kernel's net.core.wmem_max. It cuts a program's larger request down to this."""
 
 
 class Elfn(Table):
@@ -131,7 +131,7 @@ class Draw(Table):
 
 
 PING_INTERVAL_S, PING_TIMEOUT_S, PING_BYTES = 1.0, 10.0, 56
-"""Of Linux' ping (iputils): its interval, its longest wait for a reply, its payload."""
+"""Defaults of Linux' ping (iputils): its interval, its longest wait for a reply, its payload."""
 
 
 class Flow(Table):

@@ -15,7 +15,7 @@ class Variant:
 
 
 FIXED_WINDOW = "window"
-"""Neither grows nor shrinks: the end-to-end window of a split flow."""
+"""The window neither grows nor shrinks: the end-to-end window of a split flow."""
 
 VARIANTS = {
     "tahoe": Variant("tahoe", False),
@@ -29,5 +29,5 @@ VARIANTS = {
 }
 
 OF_THE_KERNEL = ("cubic", "bbr", "bic", "dctcp", "htcp", "illinois", "veno", "yeah")
-"""The guest kernel's own (kernel-modules/guest/fragments/40-tcp.config)."""
+"""The guest kernel's own variants (kernel-modules/guest/fragments/40-tcp.config)."""
 CONGESTION_CONTROLS = (*VARIANTS, *OF_THE_KERNEL)

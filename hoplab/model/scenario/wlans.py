@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Radios of stations: one in each `[[cell]]` and `[[backbone]]` that the station is in."""
+"""Radios of stations, one in each of the station's `[[cell]]` and `[[backbone]]`."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class Wlan:
 
     station: str
     number: int
-    """Among the station's radios, from 0."""
+    """Number among the station's radios, from 0."""
     network: Cell | Backbone | None
-    """What it is in; None in a scenario with neither cells nor backbones."""
+    """Its network; None in a scenario with neither cells nor backbones."""
 
     @property
     def interface(self) -> str:
@@ -27,7 +27,7 @@ class Wlan:
 
     @property
     def name(self) -> str:
-        """In records: the first radio has its station's."""
+        """Its name in records: the first radio has its station's."""
         return f"{self.station}:{self.interface}" if self.number else self.station
 
     @property
@@ -37,8 +37,8 @@ class Wlan:
 
     @property
     def is_bridged(self) -> bool:
-        """Whether it is the access point of a cell that clients leave for another one, so that
-        both are ports of bridges."""
+        """Whether it is the access point of a cell whose clients roam, so that both are ports of
+        bridges."""
         cell = self.network
         return (
             isinstance(cell, Cell)
@@ -48,12 +48,12 @@ class Wlan:
 
 
 def station_of(radio: str) -> str:
-    """The station of the radio with this `Wlan.name`."""
+    """Return the station of the radio with this `Wlan.name`."""
     return radio.partition(":")[0]
 
 
 def wlans(scenario: Scenario) -> tuple[Wlan, ...]:
-    """Every radio, in order of stations; of a station those in cells come first."""
+    """Return every radio, in order of stations. For each station, those in cells come first."""
     stations = [station.name for station in scenario.station if station.radio]
     if not scenario.cell and not scenario.backbone:
         return tuple(Wlan(name, 0, None) for name in stations)
@@ -72,7 +72,7 @@ def wlans(scenario: Scenario) -> tuple[Wlan, ...]:
 
 
 def channel_of(scenario: Scenario, wlan: Wlan) -> int | None:
-    """The channel of a radio where networks are on several; None where all are on that of
+    """Return the channel of a radio if networks are on several. None if all are on that of
     `[radio]`."""
     own = scenario.radio.channel
     networks: list[Cell | Backbone] = [*scenario.cell, *scenario.backbone]

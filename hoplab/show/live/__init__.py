@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run while it goes on: a page on this host, with the report's figures and map."""
+"""A page on this host for a run in progress, with the report's figures and map."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of a run that goes on, from its rows as they come.
+"""The present state of a run in progress, from its rows as they come.
 
-Memory is bounded whatever the run's length: lines, ways and counters keep so many points and then
-every other one of them.
+Memory is bounded whatever the run's length. Lines, ways and counters keep a number of points, and
+then drop every other one.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from hoplab.show.report.lines import Lines, number
 from hoplab.show.report.on_map import Place, lost, place_at
 
 MAX_POINTS = 4800
-"""Of a line or a way, before every other one goes."""
+"""Points of a line or a way, beyond which every other one is dropped."""
 MAX_EVENTS = 2000
-"""The latest that are kept."""
+"""Number of latest events that are kept."""
 LINK_WINDOW_S = 2.0
-"""A link's use is that of so long before the moment shown."""
+"""Seconds before the moment shown over which a link's use counts."""
 STOPPED_S, STOPPED_SAMPLES = 1.0, 3
-"""A flow without a sample for so long, and for so many intervals, has stopped."""
+"""A flow has stopped if it had no sample for this many seconds and this many intervals."""
 FATES = ("collided", "weak", "capture_lost", "error_model", "deaf", "off")
 ON, OFF = ("up",), ("down", "battery-empty")
 
 
 class Way:
-    """Where a station was: points [t, x, y], those left out that lie at rest between others."""
+    """The path of a station: points [t, x, y], without those at rest between others."""
 
     def __init__(self, place: Place) -> None:
         self.points: list[list[float]] = [[0.0, *place]]
@@ -47,7 +47,7 @@ class Way:
 
 
 class Use:
-    """What a link has carried: its counters at each time that told them."""
+    """The load of a link: its counters, at each time that has some."""
 
     def __init__(self) -> None:
         self.t: list[float] = [0.0]
@@ -60,7 +60,7 @@ class Use:
             del self.t[1:-1:2], self.counts[1:-1:2]
 
     def at(self, t_s: float) -> Mapping[str, int]:
-        """The counters as last told by then."""
+        """Return the counters as last reported by then."""
         return self.counts[max(0, bisect_right(self.t, t_s) - 1)]
 
     def within(self, begin_s: float, end_s: float) -> tuple[int, float]:
@@ -71,7 +71,7 @@ class Use:
 
 
 class States:
-    """What a flow's sender was at: each state with its beginning."""
+    """States of a flow's sender, each with its beginning."""
 
     def __init__(self) -> None:
         self.t: list[float] = []
@@ -86,23 +86,23 @@ class States:
             del self.t[1:-1:2], self.names[1:-1:2]
 
     def at(self, t_s: float) -> str:
-        """The state by then, "" before the first."""
+        """Return the state by then, "" before the first."""
         place = bisect_right(self.t, t_s)
         return self.names[place - 1] if place else ""
 
 
 def stood(flow: Mapping[str, Any]) -> dict[str, Any]:
-    """What is told of a flow that has stopped: nothing that would look as if it went on."""
+    """Return the values to show of a stopped flow, without any that would look as if it went on."""
     return {**dict.fromkeys(flow), "flow": flow["flow"], "state": "stopped"}
 
 
 class Course:
-    """A run so far. `add` takes any row of its tables; not for two threads at once."""
+    """A run so far. `add` takes any row of its tables; two threads must not call it at once."""
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
         self.t_s = 0.0
-        """How far the run is: the latest time of any row."""
+        """The run's progress: the latest time of any row."""
         self.lines = Lines((str(flow.name) for flow in scenario.flow), MAX_POINTS)
         self._states: dict[str, States] = {}
         self._stops_s = {str(f.name): f.stop_s for f in scenario.flow if f.stop_s is not None}
@@ -120,7 +120,8 @@ class Course:
         )
 
     def add(self, table: str, row: Mapping[str, Any]) -> None:
-        """A row, as the table's schema has it; tables that the page does not show are ignored."""
+        """Take a row, as the table's schema has it. Tables that the page does not show are
+        ignored."""
         t_s = number(row.get("t_s"))
         if t_s is not None and t_s >= 0:
             self.t_s = max(self.t_s, t_s)
@@ -137,11 +138,11 @@ class Course:
             self._add_event(t_s, row)
 
     def places(self, t_s: float) -> dict[str, Place]:
-        """Where each station was."""
+        """Return the place of each station."""
         return {name: place_at(way.points, t_s) for name, way in self._ways.items()}
 
     def down(self, t_s: float) -> set[str]:
-        """Stations whose radio was off."""
+        """Return the stations whose radio was off."""
         off: set[str] = set()
         for at_s, name, up in self._power:
             if at_s <= t_s:
@@ -149,7 +150,8 @@ class Course:
         return off
 
     def links(self, t_s: float) -> list[dict[str, Any]]:
-        """Links that carried frames in the `LINK_WINDOW_S` before; as the map draws them."""
+        """Return the links that carried frames in the `LINK_WINDOW_S` before, as the map draws
+        them."""
         found = []
         for (src, dst), use in self._uses.items():
             frames, ratio = use.within(t_s - LINK_WINDOW_S, t_s)
@@ -158,8 +160,8 @@ class Course:
         return found
 
     def flows(self, t_s: float) -> list[dict[str, Any]]:
-        """Each flow of TCP, echoes or transactions by then. One that is not sampled any more has
-        stopped, and no values."""
+        """Return each flow of TCP, echoes or transactions by then. A flow without recent samples
+        has stopped, and has no values."""
         found = []
         for last in self.lines.sampled(t_s):
             silent_s = STOPPED_SAMPLES * self.scenario.measure.interval_s * last.step

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The live page's HTML; what it shows comes as news."""
+"""The live page's HTML; messages bring its contents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hoplab.show.live.view import View
 
 
 def page(view: View, takes_part: bool) -> str:
-    """``takes_part``: with the controls of `hoplab shell --live`."""
+    """Return the page. With ``takes_part`` it has the controls of `hoplab shell --live`."""
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page's server: loopback only, for whoever has the token (`hoplab.host.serving`).
+"""The page's server: loopback only, for clients with the token (`hoplab.host.serving`).
 
-What a client sends is hostile and small: a body that is too long ends its connection, and pages
-beyond those that anybody has open are forgotten.
+Requests may be hostile and must be small. A body that is too long ends its connection. The server
+forgets pages beyond the number that users open.
 """
 
 from __future__ import annotations
@@ -30,25 +30,27 @@ from hoplab.show.live.view import Cursor, View
 from hoplab.show.report.figures import library
 
 LOOK_S = 0.05
-"""Between two looks whether there is something new for a page."""
+"""Seconds between two checks for news of a page."""
 HOLD_S = 10.0
-"""After which a page is told that there is not."""
+"""Seconds after which a page without news gets an empty answer."""
 MAX_BODY_BYTES = 1024
-"""More than anything that a page asks for needs; see `hoplab.host.runs.session.LONGEST_REQUEST`."""
+"""More than any request of a page needs; see `hoplab.host.runs.session.LONGEST_REQUEST`."""
 MAX_PAGES = 8
-"""That follow a run; with one more the one is forgotten that has not asked for longest."""
+"""Pages that follow a run. With one more, the server forgets the page that has not asked for
+longest."""
 MAX_NAME = 32
 LINGER_S = 10.0
-"""So long a run that is over waits for its pages to take the report."""
+"""Seconds that a run which is over waits for its pages to take the report."""
 GONE_S = 30.0
-"""A page that has not asked for so long is closed."""
+"""A page without a request for this many seconds counts as closed."""
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data: blob:; "
     "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 )
 
 Act = Callable[[dict[str, Any]], dict[str, Any]]
-"""Does what a page asks for and answers; raises `HoplabError` with the reason where it does not."""
+"""Carries out a page's request and returns the answer. Raises `HoplabError` with the reason if it
+does not."""
 
 
 @dataclass
@@ -56,13 +58,13 @@ class _Follower:
     """A page that is open."""
 
     told: int
-    """Messages so far."""
+    """Number of messages sent to the page."""
     cursor: Cursor = field(default_factory=Cursor)
     asked: float = 0.0
 
 
 class Server:
-    """Serves a `View` until `close`. Without ``act`` nothing can be changed by it."""
+    """Serves a `View` until `close`. Without ``act`` pages can change nothing."""
 
     def __init__(self, view: View, act: Act | None = None) -> None:
         self._view = view
@@ -74,15 +76,15 @@ class Server:
 
     @property
     def url(self) -> str:
-        """Where the page is; who has it may use it."""
+        """Address of the page. Anyone who has it may use it."""
         return self._serving.url
 
     def start(self) -> None:
-        """Returns when pages can be had."""
+        """Start the server; returns when it answers."""
         self._serving.start(self._app())
 
     def wait_for_page(self, limit_s: float) -> bool:
-        """Until somebody looks; False where nobody does in time."""
+        """Wait until a page is open. Returns False if none opens in time."""
         deadline = time.monotonic() + limit_s
         while time.monotonic() < deadline:
             if self._followers:
@@ -91,7 +93,7 @@ class Server:
         return False
 
     def finish(self, report: Path | None, limit_s: float = LINGER_S) -> None:
-        """The run is over, and what its pages become is ``report``; returns when they have it."""
+        """End the run's pages, which become ``report``. Returns when they have it."""
         self._report = report
         self._view.tell("over" if report else "failed", str(report) if report else "no report")
         latest = max((f.asked for f in list(self._followers.values())), default=0.0)
@@ -127,11 +129,11 @@ class Server:
         return Response(str(library()), media_type="text/javascript")
 
     async def _news(self, request: Request) -> Response:
-        """What the page ``page`` lacks, which says how many messages it ``has``: soon, or when
-        there is something.
+        """Return what the page ``page`` lacks, soon or when there is news. The page says how many
+        messages it ``has``.
 
-        A page asks again when it has drawn what it got, so a slow one is told more at a time; a
-        stream that is pushed would pile up in it.
+        A page asks again when it has drawn the last answer, so a slow page gets more at a time. A
+        pushed stream would pile up in it.
         """
         name, has = request.query_params.get("page", ""), request.query_params.get("has", "")
         if not 0 < len(name) <= MAX_NAME or not has.isdecimal() or len(has) > MAX_NAME:
@@ -147,7 +149,8 @@ class Server:
         return Response(message, media_type="application/json")
 
     def _follower(self, name: str, has: int) -> _Follower:
-        """The page of this name; a new one, or one that missed an answer, is told all again."""
+        """Return the page of this name. A new page, or one that missed an answer, gets everything
+        again."""
         found = self._followers.pop(name, None)
         if found is None or found.told != has:
             found = _Follower(told=has)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A page for as long as a run lasts."""
+"""A page that stays as long as a run lasts."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from hoplab.show.live.sink import PageSink
 from hoplab.show.live.view import View
 
 WAIT_S = 30.0
-"""How long a run waits for somebody to look before it starts."""
+"""Seconds that a run waits for a page to open before it starts."""
 SCREENS = ("DISPLAY", "WAYLAND_DISPLAY")
-"""Where neither is set, a browser that opens would be one for terminals, in this one."""
+"""If neither is set, only a browser for terminals could open, in this terminal."""
 LEAD_ON = """<!DOCTYPE html>
 <meta charset="utf-8">
 <meta name="referrer" content="no-referrer">
@@ -33,18 +33,18 @@ LEAD_ON = """<!DOCTYPE html>
 
 
 class Shown:
-    """A page that is up: what the run gives it, and what it becomes."""
+    """A page that is served: the run's stream to it, and the report that replaces it."""
 
     def __init__(self, view: View, server: Server) -> None:
         self.view = view
         self.sink = PageSink(view)
         self.report: Path | None = None
-        """Set once it is there."""
+        """The report, once it exists."""
         self._server = server
 
     @property
     def url(self) -> str:
-        """Where it is."""
+        """Address of the page."""
         return self._server.url
 
 
@@ -55,8 +55,9 @@ def shown(
     act: Act | None = None,
     wait_s: float = WAIT_S,
 ) -> Iterator[Shown]:
-    """A page while inside, opened in the user's browser where there is one, and told in any case;
-    waits for somebody to look. With ``act`` the page takes part, and the run has no planned end."""
+    """Serve a page inside the block. It opens in the user's browser if there is one, and its
+    address is printed in any case. Waits until a page is open. With ``act`` the page takes part,
+    and the run has no planned end."""
     _settled()
     view = View(scenario, endless=act is not None)
     server = Server(view, act)
@@ -77,14 +78,15 @@ def shown(
 
 
 def _settled() -> None:
-    """Arrow imports pandas, where there is one, at its first conversion: when the run's tables are
-    made. Plotly, which draws in the server's thread, would meanwhile take it half imported."""
+    """Make Arrow import pandas now, if it is installed. Arrow does so at its first conversion, when
+    the run's tables are made. Plotly, which draws in the server's thread, would then find pandas
+    half imported."""
     pa.array([0])
 
 
 def _open(url: str, folder: Path) -> None:
-    """Show the page in the user's browser. What stands on a command line all users of this
-    computer can read, so that the browser is given a file of this user's alone, which leads on."""
+    """Show the page in the user's browser. All users of this computer can read a command line. The
+    browser therefore opens a file that only this user can read, which leads to the page."""
     file = folder / "live.html"
     file.touch(mode=0o600)
     file.write_text(LEAD_ON.format(url=html.escape(url)), encoding="utf-8")

@@ -10,7 +10,7 @@ from hoplab.show.live.view import View
 
 
 class PageSink(Sink):
-    """Gives a `View` what it is given."""
+    """Passes a stream's rows to a `View`."""
 
     name = "the live page"
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pages are told of a run: all of it at first, then what has come since.
+"""Messages to pages about a run: all of it at first, then the news.
 
-Every page has a `Cursor` that says how much of the run it has, so a slow one gets more at a time
-and never makes anything wait for it.
+Every page has a `Cursor` that says how much of the run it has. A slow page gets more at a time, and
+nothing waits for it.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ from hoplab.show.report.figures import MANY_STATIONS
 
 DEFAULT_VARIANT = "cubic"
 SCROLL_S = 60.0
-"""Of a run without a planned end, so much of the time is in view."""
+"""Seconds in view of a run without a planned end."""
 MAX_TOLD_EVENTS = 200
-"""In one message."""
+"""Events in one message."""
 AROUND = 0.35
 """Share of the reception range that the map leaves around the stations."""
 
 
 @dataclass
 class Cursor:
-    """How much of a run a page has."""
+    """The part of a run that a page has."""
 
     shape: tuple[Any, ...] = ()
-    """Which lines its figure has, and in which era each is."""
+    """The lines of its figure, and the era of each."""
     points: list[int] = field(default_factory=list)
-    """Of each line."""
+    """Number of points of each line."""
     events: int = 0
     version: int = -1
 
 
 class View:
-    """A run for pages. Any thread may call any of this."""
+    """A run for pages. Any thread may call all of its methods."""
 
     def __init__(self, scenario: Scenario, endless: bool = False) -> None:
-        """``endless``: no end is planned, so that the figures scroll."""
+        """With ``endless`` the run has no planned end, so the figures scroll."""
         self._lock = threading.Lock()
         self._course = Course(scenario)
         self._endless = endless
@@ -69,11 +69,12 @@ class View:
                 DEFAULT_VARIANT,
             ),
         }
-        """What does not change: ``title``, ``duration_s`` (None without an end), ``stations``,
-        ``radios``, ``flows``, ``variants`` of TCP and the one that is chosen at first."""
+        """The facts that do not change. They are ``title``, ``duration_s`` (None without an end),
+        ``stations``, ``radios``, ``flows``, ``variants`` of TCP and the initial choice among
+        them."""
 
     def add_all(self, table: str, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Rows of one table of the run."""
+        """Take rows of one table of the run."""
         with self._lock:
             for row in rows:
                 self._course.add(table, row)
@@ -82,20 +83,22 @@ class View:
                 self._status = "running"
 
     def tell(self, status: str, note: str = "") -> None:
-        """How the run stands: ``waiting``, ``running``, ``over`` or ``failed``; a line on it."""
+        """Set the run's status: ``waiting``, ``running``, ``over`` or ``failed``, with a line about
+        it."""
         with self._lock:
             self._status, self._note = status, note
             self._version += 1
 
     def tell_flows(self, flows: list[dict[str, Any]], going: list[str]) -> None:
-        """Every flow that there is by now, and the names of those that go."""
+        """Set the flows that exist, and the names of those that run."""
         with self._lock:
             self.about["flows"] = flows
             self._going = going
             self._version += 1
 
     def message(self, cursor: Cursor) -> str | None:
-        """JSON of what a page with ``cursor`` lacks, which moves on; None where it has all."""
+        """Return, as JSON, what a page with ``cursor`` lacks, and move the cursor on. None if it
+        lacks nothing."""
         with self._lock:
             if cursor.version == self._version:
                 return None
@@ -104,14 +107,14 @@ class View:
         return json.dumps(content, separators=(",", ":"))
 
     def moment(self, t_s: float) -> str:
-        """JSON of the map, the flows and the frames lost as they were at ``t_s``."""
+        """Return, as JSON, the map, the flows and the lost frames at ``t_s``."""
         with self._lock:
             content = self._moment(min(t_s, self._course.t_s))
         return json.dumps(content, separators=(",", ":"))
 
     @property
     def t_s(self) -> float:
-        """How far the run is."""
+        """The run's progress, in s."""
         return self._course.t_s
 
     def _content(self, cursor: Cursor) -> dict[str, Any]:
@@ -174,7 +177,7 @@ class View:
         course = self._course
         duration_s = SCROLL_S if self._endless else course.scenario.duration_s
         marks = [{"t": event.at_s} for event in course.scenario.event]
-        # Every point that is kept, so that the next ones join without a gap.
+        # All points that are kept, so that the next ones join without a gap.
         panels = course.lines.panels(whole=True)
         data = {"duration_s": duration_s, "marks": marks, "panels": panels}
         return _json(figures.over_time_figure(data))

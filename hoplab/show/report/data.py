@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the report's figures draw, as plain lists: panels over time and the map."""
+"""Data of the report's figures, as plain lists: panels over time and the map."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from hoplab.show.report.lines import Lines
 
 MAX_EVENTS = 3000
 MAX_CONNECTIONS = 12
-"""Of programs, drawn over time: those that carried most."""
+"""Connections of programs that are drawn over time: those that carried most."""
 DRAG_S = 1.0
-"""Moves of one station that follow each other within so long are one."""
+"""Moves of one station that follow each other within this many seconds count as one."""
 
 Rows = list[dict[str, Any]]
 
@@ -44,8 +44,8 @@ def figures(results: Results) -> dict[str, Any]:
 
 
 def _marks(scenario: Scenario) -> Rows:
-    """When somebody changed the network. A station that is dragged moves many times a second: that
-    is one mark, at its end."""
+    """Return when a user changed the network. A dragged station moves many times a second, which
+    makes one mark, at the end."""
     marks: Rows = []
     for event in sorted(scenario.event, key=lambda event: event.at_s):
         what = event.station or f"{event.src} → {event.dst}"
@@ -60,7 +60,7 @@ def _marks(scenario: Scenario) -> Rows:
 
 
 def _handovers(results: Results) -> Rows:
-    """When a client's packets begin to go by way of another access point."""
+    """Return when a client's packets begin to pass through another access point."""
     return [
         {"t": row["first_s"], "kind": f"goes to {row['new']}", "what": row["node"]}
         for row in results.rows("handovers")
@@ -68,7 +68,8 @@ def _handovers(results: Results) -> Rows:
 
 
 def _scenario(results: Results) -> Scenario:
-    """What was run, resolved. Raises `ResultsError` where this version does not know it."""
+    """Return the resolved scenario of the run. Raises `ResultsError` if this version cannot read
+    it."""
     try:
         return Scenario.model_validate(results.scenario)
     except ValidationError as error:
@@ -107,7 +108,7 @@ def _panels(results: Results, order: list[str]) -> Rows:
 
 
 def _most(carried: dict[str, int], flows: list[str]) -> set[str]:
-    """Names of all flows, and of the connections of programs that carried most."""
+    """Return the names of all flows, and of the programs' connections that carried most."""
     others = sorted(carried.keys() - set(flows), key=lambda name: (-carried[name], name))
     return {*flows, *others[:MAX_CONNECTIONS]}
 
@@ -115,7 +116,7 @@ def _most(carried: dict[str, int], flows: list[str]) -> set[str]:
 def _map(results: Results, scenario: Scenario) -> dict[str, Any]:
     return {
         "stations": _tracks(results, scenario),
-        # Unknown of a script's network, and of no meaning where links are measured.
+        # It is unknown for a script's network, and has no meaning for measured links.
         "range_m": None if scenario.is_found or scenario.snr else scenario.radio.range_m,
         "wired": [list(link.ends) for link in scenario.link],
         "links": [
@@ -132,7 +133,7 @@ def _map(results: Results, scenario: Scenario) -> dict[str, Any]:
 
 
 def _tracks(results: Results, scenario: Scenario) -> Rows:
-    """Each station's path as [t, x, y], …: where it was measured to be, else where it was sent."""
+    """Return each station's path as [t, x, y], …: its measured places, or else its planned ones."""
     measured = _grouped(results.rows("nodes"), "node")
     tracks = []
     for station in scenario.station:
@@ -147,7 +148,7 @@ def _tracks(results: Results, scenario: Scenario) -> Rows:
 
 
 def _planned(station: Station, scenario: Scenario) -> list[tuple[float, float, float]]:
-    """By waypoints and by events, which put a station where it then stays."""
+    """Return places by waypoints, and by events that put a station where it then stays."""
     points = [(float(t), float(x), float(y)) for t, x, y in station.waypoints]
     points = points or [(0.0, station.x_m, station.y_m)]
     for event in scenario.event:
@@ -160,7 +161,7 @@ def _planned(station: Station, scenario: Scenario) -> list[tuple[float, float, f
 
 
 def _simplified(points: list[tuple[float, float, float]]) -> list[list[float]]:
-    """Without the samples that lie, to 0.1 m, on the way between those kept."""
+    """Drop samples that lie, to 0.1 m, on the line between those kept."""
     kept: list[tuple[float, float, float]] = []
     for i, point in enumerate(points):
         if 0 < i < len(points) - 1:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the names of points stand, so that none covers another."""
+"""Places for the names of points, so that none covers another."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ AROUND = {
     "bottom right": (0.0, -1.0),
     "bottom left": (-1.0, -1.0),
 }
-"""By Plotly's name: the text's left edge in its own widths, and which side it is on."""
+"""By Plotly's name: the text's left edge in widths of the text, and its side of the point."""
 LETTER_PX, HEIGHT_PX, POINT_PX = 8.0, 15.0, 6.0
 MOST = 80
-"""Of more points none has room."""
+"""Points beyond which no name is placed."""
 
 Box = tuple[float, float, float, float]
 
 
 def placed(points: Sequence[tuple[str, float, float]], metres: float) -> list[str | None]:
-    """For each point, a text and where it is in m, the side of it that is free; None where none
-    is. A pixel is ``metres`` wide."""
+    """Return, for each point, the free side for its text, or None if no side is free. A point has a
+    text and a place in m. A pixel is ``metres`` wide."""
     if len(points) > MOST:
         return [None] * len(points)
     centres = [(x / metres, y / metres) for _, x, y in points]
@@ -47,7 +47,8 @@ def placed(points: Sequence[tuple[str, float, float]], metres: float) -> list[st
 def _box(text: str, x: float, y: float, side: str) -> Box:
     left, up = AROUND[side]
     width = LETTER_PX * len(text)
-    # Beside the point a text keeps clear of it; above and below it stands off by its radius.
+    # Beside the point, a text keeps clear of it. Above and below, the point's radius separates
+    # them.
     west = x + left * width + POINT_PX * (2 * left + 1)
     south = y - HEIGHT_PX / 2 + up * (HEIGHT_PX / 2 + POINT_PX)
     return (west, south, west + width, south + HEIGHT_PX)

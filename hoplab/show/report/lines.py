@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lines of the figures over time. They grow row by row, so that a run that still goes on is
-drawn by what draws it when it is over."""
+"""The lines of the figures over time. They grow row by row, so the same code draws a run in
+progress and a finished one."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ MAX_POINTS = 2400
 """Points drawn per line; a wider screen than this could not show more."""
 GOODPUT_WINDOW_S = 1.0
 NO_THRESHOLD = 1_000_000
-"""Linux keeps ssthresh at 2^31 - 1 until the first loss; drawn, that would hide all else."""
+"""Linux keeps ssthresh at 2^31 - 1 until the first loss. A line at that value would hide all
+others."""
 MAX_QUEUES = 8
 
 Row = Mapping[str, Any]
 
 
 def number(value: Any) -> float | None:
-    """``value`` as a finite float, else None."""
+    """Return ``value`` as a finite float, else None."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if math.isfinite(value) else None
 
 
 class Line:
-    """Points in order of time. With ``limit`` at most that many are kept: every other one goes
-    when it is reached, and ``era`` counts how often."""
+    """Points in order of time. With ``limit`` at most that many are kept: at the limit every other
+    point is dropped, and ``era`` counts how often."""
 
     def __init__(
         self, group: str, label: str = "", dashed: bool = False, limit: int | None = None
@@ -45,7 +46,7 @@ class Line:
         self._seen = 0
 
     def add(self, t_s: float, value: Any) -> None:
-        """The next point; None and what is no number are gaps."""
+        """Add the next point. None and values that are no number are gaps."""
         self._seen += 1
         if (self._seen - 1) % (1 << self.era):
             return
@@ -57,7 +58,7 @@ class Line:
             self.era += 1
 
     def at(self, t_s: float) -> float | None:
-        """The last value by then; None before the first."""
+        """Return the last value by then, or None before the first."""
         place = bisect_right(self.t, t_s)
         return self.y[place - 1] if place else None
 
@@ -65,7 +66,7 @@ class Line:
         return any(value is not None for value in self.y)
 
     def drawn(self, whole: bool = False) -> dict[str, Any]:
-        """All of its points, or at most `MAX_POINTS`, the last included."""
+        """Return all of its points, or at most `MAX_POINTS`, with the last one."""
         count = len(self.t)
         step = 1 if whole else max(1, math.ceil(count / MAX_POINTS))
         chosen = slice((count - 1) % step if count else 0, count, step)
@@ -83,7 +84,8 @@ class Rate:
         self._first: float | None = None
 
     def after(self, t_s: float, total_bytes: float) -> float:
-        """With ``total_bytes`` at ``t_s``, no earlier than the last point."""
+        """Return the rate for ``total_bytes`` at ``t_s``, which is no earlier than the last
+        point."""
         if self._first is None:
             self._first = total_bytes
         self._recent.append((t_s, total_bytes))
@@ -92,14 +94,15 @@ class Rate:
         then_s, before = self._recent[0]
         span = t_s - then_s
         if span < GOODPUT_WINDOW_S / 2:
-            # The start of a flow: it had delivered nothing before.
+            # The flow has just started, and had delivered nothing before.
             span, before = GOODPUT_WINDOW_S, self._first
         return (total_bytes - before) * 8e-3 / span
 
 
 @dataclass(frozen=True)
 class Sampled:
-    """A TCP flow at a moment: at ``t_s`` it was sampled last; every ``step``-th sample is kept."""
+    """A TCP flow at a moment. Its last sample was at ``t_s``, and every ``step``-th sample is
+    kept."""
 
     flow: str
     t_s: float
@@ -133,8 +136,8 @@ class Lines:
     """The lines of a run's panels over time, from rows in order of time."""
 
     def __init__(self, flows: Iterable[str], limit: int | None = None) -> None:
-        """``flows``: their names, in the order in which they are drawn; ``limit``: of each line's
-        points."""
+        """``flows`` are their names, in the order of drawing. ``limit`` is the number of points of
+        each line."""
         self._order = {name: place for place, name in enumerate(flows)}
         self._limit = limit
         self._flows: dict[str, _Flow] = {}
@@ -144,7 +147,7 @@ class Lines:
         self._of_packets: tuple[list[Line], list[Line]] = ([], [])
 
     def add(self, table: str, row: Row) -> None:
-        """A row of any table; those that no line shows are passed over."""
+        """Take a row of any table. Rows that no line shows are ignored."""
         if table == "tcp":
             name = str(row["flow"])
             if name not in self._flows:
@@ -167,7 +170,7 @@ class Lines:
             self._waiting[name].add(float(row["t_s"]), row["backlog_packets"])
 
     def add_packets(self, name: str, rows: list[dict[str, Any]]) -> None:
-        """All packets of a flow, once the run is over: its delay, and the goodput of a flow
+        """Take all packets of a flow after the run. They give its delay, and the goodput of a flow
         without a TCP socket."""
         arrived = sorted(
             (row for row in rows if row["received_s"] is not None),
@@ -183,15 +186,15 @@ class Lines:
             goodput.append(_packet_rate(name, arrived))
 
     def panels(self, whole: bool = False) -> list[dict[str, Any]]:
-        """``title``, ``unit``, ``lines``, ``note`` of each panel that has a line; ``whole``: with
-        every point that is kept, however many."""
+        """Return ``title``, ``unit``, ``lines`` and ``note`` of each panel that has a line. With
+        ``whole`` the lines have all points that are kept."""
         return [
             {**panel, "lines": [line.drawn(whole) for line in panel["lines"]]}
             for panel in self._panels()
         ]
 
     def sampled(self, t_s: float) -> Iterator[Sampled]:
-        """Each TCP flow that was sampled by then, as it was."""
+        """Yield each TCP flow that was sampled by then, with its last values."""
         for name, flow in self._flows.items():
             place = bisect_right(flow.goodput.t, t_s)
             if place:
@@ -199,13 +202,14 @@ class Lines:
                 yield Sampled(name, flow.goodput.t[place - 1], 1 << flow.goodput.era, *values)
 
     def answered(self, t_s: float) -> Iterator[tuple[str, float | None]]:
-        """Each flow of echoes or transactions by then: its last time in ms, None of a lost one."""
+        """Yield each flow of echoes or transactions by then, with its last time in ms, or None if
+        that was lost."""
         for name, line in self._exchanges.items():
             if line.t and line.t[0] <= t_s:
                 yield name, line.at(t_s)
 
     def each(self) -> Iterator[Line]:
-        """Every line of the panels, as they are drawn."""
+        """Yield every line of the panels, in order of drawing."""
         for panel in self._panels():
             yield from panel["lines"]
 
@@ -268,7 +272,7 @@ def _panel(title: str, unit: str, lines: list[Line], note: str) -> dict[str, Any
 
 
 def _packet_rate(name: str, arrived: list[dict[str, Any]]) -> Line:
-    """Goodput of a flow without a TCP socket, from its packets, every 100 ms."""
+    """Return the goodput of a flow without a TCP socket, from its packets, every 100 ms."""
     t = [float(row["received_s"]) for row in arrived]
     sums = [0.0]
     for row in arrived:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small multiples: means with their 95 % intervals over a parameter, a line for each value of a
-second one, a panel for each combination of the others."""
+"""Small multiples: means with their 95 % intervals over a parameter. There is a line for each value
+of a second parameter, and a panel for each combination of the others."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HOVER = "%{y:.5g} \u00b1 %{error_y.array:.3g}"
 
 @dataclass(frozen=True)
 class Metric:
-    """A quantity that can be looked at."""
+    """A quantity that the menu offers."""
 
     name: str
     title: str
@@ -50,7 +50,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Roles:
-    """Which dimension is drawn how, by place; None where there is no such dimension."""
+    """The dimension for each role, by index; None if there is no such dimension."""
 
     x: int | None
     line: int | None
@@ -58,7 +58,8 @@ class Roles:
 
 
 def roles(values: Sequence[Sequence[Any]]) -> Roles:
-    """Along x what has the most numbers, a line for each word; ``values`` of each dimension."""
+    """Choose the roles from the ``values`` of each dimension. The x axis gets the one with the most
+    numbers, and lines stand for words."""
     varying = [i for i, found in enumerate(values) if len(found) > 1]
     if not varying:
         return Roles(None, None, ())
@@ -77,8 +78,8 @@ def _is_number(value: Any) -> bool:
 def small_multiples(
     names: Sequence[str], groups: Sequence[Group], metrics: Sequence[Metric]
 ) -> Markup:
-    """The figure, with a menu of ``metrics``. ``names`` are those of the dimensions; their values
-    are drawn in the order in which ``groups`` has them. No more than `MOST_PANELS` panels."""
+    """Return the figure, with a menu of ``metrics``. ``names`` are the dimensions' names. Their
+    values are drawn in the order of ``groups``, in at most `MOST_PANELS` panels."""
     if not groups or not metrics:
         return Markup()
     values = [list(dict.fromkeys(group.at[i] for group in groups)) for i in range(len(names))]
@@ -153,7 +154,7 @@ def _trace(place: int, name: str, groups: list[Group], drawn: Roles, metric: Met
 
 
 def _drawn(groups: list[Group], metric: Metric) -> tuple[list[float | None], list[float]]:
-    """Means, and half-widths of their intervals."""
+    """Return means, and half-widths of their intervals."""
     samples = [group.samples.get(metric.name) for group in groups]
     return (
         [None if sample is None else sample.mean for sample in samples],
@@ -178,7 +179,7 @@ def _axes(
         figure.update_xaxes(type="category", categoryorder="array", categoryarray=order)
     elif len(values[drawn.x]) <= MOST_TICKS:
         figure.update_xaxes(tickvals=values[drawn.x])
-    # The last panel of each column, which need not be in the last row.
+    # The last panel of each column, which may be above the last row.
     for column in range(columns):
         row = (panels - 1 - column) // columns + 1
         place = {"row": row, "col": column + 1}

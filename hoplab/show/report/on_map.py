@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The map as Plotly draws it, and the frames lost by cause, of one moment of a run."""
+"""Plotly's map, and the lost frames by cause, of one moment of a run."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from hoplab.show.report import labels
 RADIO, WIRED, DOWN = "#0072b2", "#5a6576", "#9aa5b1"
 LINK = "#2b98d4"
 WIDTHS_PX = (1.0, 2.0, 3.0, 4.5, 6.0)
-"""Of links by their share of the busiest one's frames: a trace each, so that a map of 30 stations
-has not hundreds of them."""
+"""Widths of links by their share of the busiest link's frames. Each width is a trace, so a map of
+30 stations does not have hundreds of traces."""
 CAUSES = (
     ("collided", "collided"),
     ("weak", "too weak"),
@@ -23,19 +23,19 @@ CAUSES = (
     ("error_model", "loss model"),
     ("off", "radio was off"),
 )
-"""Columns of table `links`, and what they say of a frame that was lost."""
+"""Columns of table `links`, with the words for a frame lost in this way."""
 CAUSE_COLOURS = ("#d55e00", "#b98000", "#b0568f", "#7a4fbf", "#5a6576", "#9aa5b1")
 MARGIN = 0.08
 LEAST_MARGIN_M = 60.0
 ACROSS_PX, UP_PX = 640.0, 340.0
-"""Of a map, on a narrow screen."""
+"""Pixels of a map on a narrow screen."""
 
 Place = tuple[float, float]
 Track = Sequence[Sequence[float]]
 
 
 def place_at(track: Track, t_s: float) -> Place:
-    """Linear between the track's points [t, x, y], at rest before and after."""
+    """Return a place, linear between the track's points [t, x, y], at rest before and after."""
     low, high = 0, len(track)
     while low < high:
         middle = (low + high) // 2
@@ -63,8 +63,8 @@ def stations(
     down: Collection[str] = (),
     metres: float = 1.0,
 ) -> dict[str, Any]:
-    """The trace of all stations: circles, squares where wired only, crosses where off. A pixel is
-    ``metres`` wide; names that find no room are told by the pointer alone."""
+    """Return the trace of all stations: circles, squares if only wired, crosses if off. A pixel is
+    ``metres`` wide. Names without room appear only under the pointer."""
     names = list(places)
     told = {n: f"{n} (off)" if n in down else n for n in names}
     at = labels.placed([(told[n], *places[n]) for n in names], metres)
@@ -85,15 +85,15 @@ def stations(
 
 
 def wires(places: Mapping[str, Place], ends: Iterable[Sequence[str]]) -> dict[str, Any]:
-    """The trace of all wired links."""
+    """Return the trace of all wired links."""
     line = {"color": WIRED, "width": 2}
     pairs = [((a, b), f"{a} to {b}: wired") for a, b in ends]
     return _segments(places, pairs, line)
 
 
 def links(places: Mapping[str, Place], used: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """As many traces as there are `WIDTHS_PX`, of ``used``: ``src``, ``dst``, ``frames`` and
-    ``ratio``, the share delivered; both directions are one line."""
+    """Return one trace for each of `WIDTHS_PX`. ``used`` holds ``src``, ``dst``, ``frames`` and
+    ``ratio``, the share delivered. Both directions are one line."""
     pairs: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for link in used:
         if link["frames"]:
@@ -126,7 +126,7 @@ def _segments(
     texts: list[str] = []
     for (a, b), told in pairs:
         (x0, y0), (x1, y1) = places[a], places[b]
-        # The point in the middle is for the pointer to find.
+        # The point in the middle responds to the pointer.
         xs += [round(x0, 2), round((x0 + x1) / 2, 2), round(x1, 2), None]
         ys += [round(y0, 2), round((y0 + y1) / 2, 2), round(y1, 2), None]
         texts += [told, told, told, ""]
@@ -143,7 +143,7 @@ def _segments(
 
 
 def circles(places: Iterable[Place], radius_m: float) -> list[dict[str, Any]]:
-    """Shapes: how far each place reaches."""
+    """Return shapes that show how far each place reaches."""
     return [
         {
             "type": "circle",
@@ -159,7 +159,7 @@ def circles(places: Iterable[Place], radius_m: float) -> list[dict[str, Any]]:
 
 
 def axes() -> dict[str, Any]:
-    """The map's layout: metres, as long one way as the other."""
+    """Return the map's layout: metres with the same scale on both axes."""
     return {
         "xaxis": {"title": {"text": "x (m)"}, "zeroline": False},
         "yaxis": {
@@ -173,20 +173,21 @@ def axes() -> dict[str, Any]:
 
 
 def extent(places: Iterable[Place], around_m: float) -> tuple[Place, Place]:
-    """Ranges of both axes that hold all ``places`` with ``around_m`` around them."""
+    """Return ranges of both axes that hold all ``places`` with ``around_m`` around them."""
     xs, ys = zip(*places, strict=True)
     margin = max(LEAST_MARGIN_M, around_m, MARGIN * max(max(xs) - min(xs), max(ys) - min(ys)))
     return (min(xs) - margin, max(xs) + margin), (min(ys) - margin, max(ys) + margin)
 
 
 def metres(places: Iterable[Place], around_m: float = 0.0) -> float:
-    """How wide a pixel is of a map that holds all ``places``."""
+    """Return the width in m of a pixel, on a map that holds all ``places``."""
     (west, east), (south, north) = extent(places, around_m)
     return max((east - west) / ACROSS_PX, (north - south) / UP_PX)
 
 
 def lost(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """Frames lost on all links by cause, those that any was lost to; of table `links`."""
+    """Return the lost frames of all links by cause, from rows of table `links`. Causes without any
+    are left out."""
     sums = dict.fromkeys((column for column, _ in CAUSES), 0)
     for row in rows:
         for column in sums:
@@ -195,7 +196,7 @@ def lost(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def losses(counts: Mapping[str, int]) -> dict[str, Any]:
-    """The trace of frames lost by cause, from what `lost` found."""
+    """Return the trace of lost frames by cause, from the result of `lost`."""
     colours = dict(zip((told for _, told in CAUSES), CAUSE_COLOURS, strict=True))
     causes = list(counts)[::-1]
     return {

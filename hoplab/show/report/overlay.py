@@ -15,7 +15,8 @@ from hoplab.show.report.page import FOLD, environment
 
 
 def write(runs: Mapping[str, Results], path: Path) -> None:
-    """Write the page of ``runs``, each by the name that its lines bear. Raises `ResultsError`."""
+    """Write the page of ``runs``. Each key is a run's name, which its lines bear. Raises
+    `ResultsError`."""
     flows = [{"run": name, **flow} for name, run in runs.items() for flow in run.rows("flows")]
     page = environment().get_template("overlay.html.j2")
     text = page.render(
@@ -28,8 +29,8 @@ def write(runs: Mapping[str, Results], path: Path) -> None:
 
 
 def overlaid(runs: Mapping[str, Results]) -> dict[str, Any]:
-    """The data of `figures` for all runs together: a panel has every run's lines. Changes of the
-    network are marked where they are the same in all runs."""
+    """Return the data of `figures` for all runs together: a panel has every run's lines. Changes of
+    the network are marked if they are equal in all runs."""
     drawn = {name: figures(run) for name, run in runs.items()}
     panels: dict[str, dict[str, Any]] = {}
     for name, data in drawn.items():

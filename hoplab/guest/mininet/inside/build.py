@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # mypy: ignore-errors
-"""Have Mininet-WiFi make a scenario's stations, say where they are, and end them.
+"""Have Mininet-WiFi make a scenario's stations, report where they are, and end them.
 
-A line of JSON at standard input says what to make, a line on standard output what was made; the end
-of the input ends the network. Run by the interpreter that has Mininet-WiFi.
+A line of JSON at standard input says what to make. A line on standard output says what was made.
+The end of the input ends the network. The interpreter that has Mininet-WiFi runs this program.
 """
 
 import json
@@ -14,7 +14,7 @@ import sys
 def main():
     asked = json.loads(sys.stdin.readline())
     answers = os.dup(1)
-    os.dup2(2, 1)  # what Mininet and the programs that it starts say
+    os.dup2(2, 1)  # for what Mininet and its programs print
 
     from mn_wifi import link, net
 

@@ -16,19 +16,20 @@ from pathlib import Path
 
 PROGRAMS = Path("/run/hoplab/bin")
 PACKAGES = Path("/run/hoplab/python")
-"""Where a script finds Hoplab, and nothing that lies beside it."""
+"""Folder in which a script finds Hoplab, without its neighbours."""
 MEDIUM = "wmediumd"
 CONTROLLER = ("controller", "ovs-testcontroller", "--protocols=OpenFlow10")
-"""Mininet's Controller is Stanford's, which nobody packages, and takes the arguments of the other:
-"Cannot find required executable controller". It speaks OpenFlow 1.0; for later versions the other
-sets a rule that matches every packet, of the priority 0 that scripts give their own rules."""
+"""Mininet's Controller is Stanford's, which nobody packages: "Cannot find required executable
+controller". ovs-testcontroller takes the same arguments. It must speak OpenFlow 1.0. For later
+versions it sets a rule that matches every packet, with the priority 0 that scripts give their own
+rules."""
 END_S = 5.0
-"""Virtual time that a medium gets to write its records."""
+"""Virtual seconds that a medium has to write its records."""
 
 
 def main(arguments: list[str]) -> int:
     PROGRAMS.mkdir(parents=True)
-    # Mininet-WiFi finds its medium by this name, and ends it by it.
+    # Mininet-WiFi finds its medium by this name, and ends it by the same name.
     (PROGRAMS / MEDIUM).symlink_to(os.environ["HOPLAB_MEDIUM_PROGRAM"])
     own = Path(__file__).with_name("bin")
     for program in own.iterdir():
@@ -47,7 +48,8 @@ def main(arguments: list[str]) -> int:
 
 
 def stand_in(name: str, other: str, *options: str) -> None:
-    """Where nobody has the program, the other is found by its name, with these options."""
+    """If the program ``name`` is missing, make it a script that starts ``other`` with these
+    options."""
     found = shutil.which(other)
     if shutil.which(name) is None and found is not None:
         program = PROGRAMS / name

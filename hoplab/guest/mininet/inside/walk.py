@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # mypy: ignore-errors
-"""Where stations go by a mobility model of Mininet-WiFi: a line of JSON in, one out.
+"""Positions of stations under a mobility model of Mininet-WiFi: a line of JSON in, one out.
 
-The model's own code draws the steps, of a second each as it takes them; no network is there.
+The model's own code draws the steps, each of a second as usual. There is no network.
 """
 
 import json

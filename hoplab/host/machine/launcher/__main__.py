@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Become a guest's kernel: the program between `hoplab.host.machine.uml` and it.
 
-What a guest's process needs before its first instruction (core, confinement) can only be done from
-inside; between fork and exec of a process with threads, Python must not run.
-This one has a single thread. Isolated and without site (``python -I -S``) it starts in 20 ms:
+Core and confinement of a guest's process must be set before its first instruction, which is only
+possible from inside. Python must not run between fork and exec of a process with threads, but this
+process has a single thread. Isolated and without site (``python -I -S``) it starts in 20 ms:
 
     launcher '{"parent": …, "core": …, "confinement": …, "writable": […],
               "readable": […], "line": …, "command": […]}'
@@ -22,11 +22,11 @@ import sys
 import confine  # type: ignore[import-not-found]  # beside this file; no package is in reach
 
 CONSOLE_FD = 3
-"""Kernel messages have a channel of their own, so that they mix with nobody's output."""
+"""A separate channel for kernel messages, so that they do not mix with other output."""
 CONSOLE_LOG = "console.log"
 LINE_FD = 20
-"""The end of the line to a session, or to who decides at a run's steps: con3, or HOST_DESCRIPTOR of
-kernel-modules/guest/medium/hoplab_host.c."""
+"""The end of the line to a session, or to the host that decides at a run's steps: con3, or
+HOST_DESCRIPTOR of kernel-modules/guest/medium/hoplab_host.c."""
 PR_SET_PDEATHSIG = 1
 ENVIRONMENT = {
     "HOME": "/proc/self/cwd",
@@ -34,8 +34,9 @@ ENVIRONMENT = {
     "TMPDIR": "/proc/self/cwd/memory",
     "GLIBC_TUNABLES": "glibc.pthread.rseq=0",
 }
-"""The same for every guest: the kernel's first stack holds it. The C library's restartable
-sequences lie in memory that a guest's processes give up: the host would kill them for it."""
+"""The same environment for every guest, because the kernel's first stack holds it. The C library's
+restartable sequences lie in memory that a guest's processes give up. The host would kill them for
+it."""
 
 
 def main(argument: str) -> None:
@@ -46,7 +47,7 @@ def main(argument: str) -> None:
     wanted = json.loads(argument)
     console = os.open(CONSOLE_LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
     os.dup2(console, CONSOLE_FD)
-    os.set_inheritable(CONSOLE_FD, True)  # it may have been the same one
+    os.set_inheritable(CONSOLE_FD, True)  # it may have the same number
     try:
         if wanted.get("line") is not None:
             os.dup2(wanted["line"], LINE_FD)
@@ -56,7 +57,7 @@ def main(argument: str) -> None:
             raise OSError(0, "who started it has gone")
         os.sched_setaffinity(0, {wanted["core"]})
         confine.apply(wanted["confinement"], wanted["writable"], wanted.get("readable"))
-        # Of every host file that a guest has in use its kernel keeps one open.
+        # The guest's kernel keeps one descriptor open for every host file in use.
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
         binary, *arguments = wanted["command"]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Take from a process, for good, the right to write anywhere but in the folders it is given, and
-to read elsewhere too where it is told what it may read.
+"""Restrict a process for good: it can write only to the given folders, and can read elsewhere only
+if no list of readable files is given.
 
-A guest's kernel is a process of its user, and who is root in the guest can mount any file of the
-host that the user may touch. Landlock (Linux 6.2 and newer) or else a user and mount namespace
-takes the writing away; both need no privileges. Only the standard library: the launcher has
-nothing else, and it alone may call `apply`, which binds the whole process.
+A guest's kernel is a process of its user. Root in the guest can mount any file of the host that
+this user may touch. Landlock (Linux 6.2 and newer) or else a user and mount namespace removes the
+right to write. Both need no privileges. The launcher has only the standard library. It alone may
+call `apply`, which binds the whole process.
 """
 
 from __future__ import annotations
@@ -27,47 +27,47 @@ LANDLOCK_CREATE_RULESET, LANDLOCK_ADD_RULE, LANDLOCK_RESTRICT_SELF = 444, 445, 4
 CREATE_RULESET_VERSION = 1
 RULE_PATH_BENEATH = 1
 FIRST_ABI = 3
-"""Before this one (Linux 6.2) a file of the user's could still be truncated."""
+"""Before this version (Linux 6.2) a user's file could still be truncated."""
 SCOPES_ABI = 6
 # include/uapi/linux/landlock.h: WRITE_FILE, REMOVE_DIR to MAKE_SYM, REFER, TRUNCATE.
 WRITE = 1 << 1 | sum(1 << bit for bit in range(4, 15))
 READ = 1 << 0 | 1 << 2 | 1 << 3
 """EXECUTE, READ_FILE and READ_DIR."""
 TO_FILES = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14
-"""What of both applies to a file."""
+"""Rights of both sets that apply to a file."""
 DEVICES = 1 << 6 | 1 << 11
-"""MAKE_CHAR and MAKE_BLOCK, which no folder is given."""
+"""MAKE_CHAR and MAKE_BLOCK, which are never granted."""
 BIND_AND_CONNECT_TCP = 1 << 0 | 1 << 1
 ABSTRACT_SOCKETS_AND_SIGNALS = 1 << 0 | 1 << 1
 
-# include/uapi/linux/seccomp.h, audit.h; io_uring makes sockets by itself.
+# include/uapi/linux/seccomp.h, audit.h; io_uring can make sockets itself.
 SECCOMP, SOCKET, IO_URING_SETUP = 317, 41, 425
 SECCOMP_SET_MODE_FILTER, SECCOMP_SPEC_ALLOW = 1, 1 << 2
 SECCOMP_ERRNO, SECCOMP_ALLOW = 0x0005_0000, 0x7FFF_0000
 AUDIT_ARCH_X86_64 = 0xC000_003E
 X32_CALLS = 0x4000_0000
-"""From this number on calls are of the x32 interface."""
+"""First number of system calls of the x32 interface."""
 
 CLONE_NEWNS, CLONE_NEWUSER = 0x00020000, 0x10000000
 MS_BIND, MS_REC, MS_PRIVATE = 0x1000, 0x4000, 0x40000
 MOUNT_SETATTR, PIVOT_ROOT = 442, 155
 MNT_DETACH = 2
 SCAFFOLD = "/dev"
-"""Every host has it, and nothing but files and folders in it is ever given to a guest."""
+"""Every host has this folder. A guest never gets anything in it but files and folders."""
 AT_FDCWD, AT_RECURSIVE = -100, 0x8000
 ATTR_RDONLY, ATTR_NODEV = 1 << 0, 1 << 2
 PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 24, 38
 FILE_CAPABILITIES = range(5)
-"""CAP_CHOWN to CAP_FSETID: all of root's that a guest's files need."""
+"""CAP_CHOWN to CAP_FSETID: the only capabilities of root that a guest's files need."""
 LAST_CAPABILITY = 63
 DEVICE = "/dev/null"
-"""What the guest's kernel opens for a console that nobody reads."""
+"""The device that the guest's kernel opens for an unused console."""
 
 
 def apply(mode: str, writable: Sequence[str], readable: Sequence[str] | None = None) -> None:
-    """Bind this process and its children; raises OSError where ``mode`` is not to be had.
+    """Bind this process and its children. Raises OSError if ``mode`` is not available.
 
-    With ``readable`` they read and execute nothing beside it and what they may write.
+    With ``readable`` they can read and execute only these paths and those that they may write.
     """
     if mode == LANDLOCK:
         _landlock(writable, readable)
@@ -78,7 +78,8 @@ def apply(mode: str, writable: Sequence[str], readable: Sequence[str] | None = N
 
 
 def available() -> str:
-    """The strongest mode that this process may use; tries them out and binds itself by it."""
+    """Return the strongest mode that this process may use. The function tries modes, and so binds
+    the process."""
     for mode in (LANDLOCK, NAMESPACE):
         with contextlib.suppress(OSError):
             apply(mode, [], [])
@@ -123,26 +124,27 @@ def _namespace(writable: Sequence[str], readable: Sequence[str] | None) -> None:
         _keep_alone([*readable, *writable, str(here), f"/proc/{os.getpid()}", DEVICE])
     for path in map(os.fsencode, [*writable, DEVICE]):
         _call("mount", path, path, None, MS_BIND | MS_REC, None)
-    # A read-only mount still lets devices be written.
+    # A read-only mount still allows writing to devices.
     _mount_attributes(b"/", ATTR_RDONLY | ATTR_NODEV, 0)
     for path in map(os.fsencode, writable):
-        # Refused where it was read-only before: then nobody expects to write there.
+        # This fails if the mount was read-only before, when nobody expects to write there.
         with contextlib.suppress(PermissionError):
             _mount_attributes(path, 0, ATTR_RDONLY)
     _mount_attributes(os.fsencode(DEVICE), 0, ATTR_RDONLY | ATTR_NODEV)
     os.chdir(here)  # into the new mount of it
     if user == 0:
         for capability in set(range(LAST_CAPABILITY + 1)) - set(FILE_CAPABILITIES):
-            with contextlib.suppress(OSError):  # beyond the last that this kernel has
+            with contextlib.suppress(OSError):  # beyond the last one of this kernel
                 _prctl(PR_CAPBSET_DROP, capability)
-    # An ordinary user's capabilities in the namespace end with the next exec.
+    # The next exec ends an ordinary user's capabilities in the namespace.
     _prctl(PR_SET_NO_NEW_PRIVS, 1)
 
 
 def _keep_alone(paths: Sequence[str]) -> None:
-    """A root of these paths alone, put together over a folder that is none of them.
+    """Make a root of only these paths, over a folder that is none of them.
 
-    Of /proc it has this process: of others of the same user the kernel would show the whole root.
+    Its /proc shows only this process. Through other processes of the user the kernel would show the
+    whole root.
     """
     kept = {path: os.open(path, os.O_PATH) for path in sorted({*paths}, key=len)}
     root = os.fsencode(SCAFFOLD)
@@ -167,8 +169,8 @@ def _keep_alone(paths: Sequence[str]) -> None:
 
 
 def _no_network() -> None:
-    """No new socket of any kind: Landlock knows TCP only. What ptrace takes from the guest's own
-    processes never reaches this filter."""
+    """Allow no new socket of any kind, since Landlock knows only TCP. ptrace intercepts system
+    calls of the guest's own processes before this filter sees them."""
     word = struct.Struct("=HBBI").pack
     load, equal, at_least, answer = 0x20, 0x15, 0x35, 0x06
     refused, allowed = SECCOMP_ERRNO | errno.EACCES, SECCOMP_ALLOW
@@ -207,7 +209,7 @@ def _syscall(number: int, *arguments: int | bytes | None) -> int:
 
 
 def _call(name: str, *arguments: int | bytes | None) -> int:
-    """A function of the C library; raises OSError by its errno."""
+    """Call a function of the C library. Raises OSError with its errno."""
     function = getattr(ctypes.CDLL(None, use_errno=True), name)
     wide = [ctypes.c_long(word) if isinstance(word, int) else word for word in arguments]
     answer: int = function(*wide)

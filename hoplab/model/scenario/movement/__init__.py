@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How stations move: traces, the random waypoint model, files of simulators and GPS receivers.
+"""Movement of stations: traces, the random waypoint model, files of simulators and GPS receivers.
 
 Pure apart from `read`, `load` and `save`. Times in s, places in m.
 """
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 MAX_BYTES = 256 << 20
-"""Unpacked."""
+"""Limit of an unpacked file."""
 
 
 def _unnamed(parse: Callable[[str, str], dict[str, Trace]]) -> Callable[[str, str], Movement]:
@@ -51,12 +51,12 @@ WRITTEN = tuple(suffix for suffix in _PARSERS if suffix != ".gpx")
 
 
 def load(path: Path) -> dict[str, Trace]:
-    """The stations of a movement file; see `read`."""
+    """Return the stations of a movement file; see `read`."""
     return dict(read(path).traces)
 
 
 def read(path: Path) -> Movement:
-    """Read a movement file; its suffix says the format, ``.gz`` after it is unpacked.
+    """Read a movement file. Its suffix names the format; a file with a further ``.gz`` is unpacked.
 
     Raises `ScenarioError` that names file, line, value and what was expected.
     """
@@ -77,10 +77,10 @@ def read(path: Path) -> Movement:
 
 
 def save(traces: Mapping[str, Trace], path: Path, step_s: float = sumo.STEP_S) -> None:
-    """Write a movement file in the format its suffix says; ``step_s`` is between the time steps of
-    SUMO's.
+    """Write a movement file in the format of its suffix. ``step_s`` is the interval between time
+    steps in SUMO's format.
 
-    Raises `ScenarioError` for another suffix and for what the format cannot say.
+    Raises `ScenarioError` for another suffix, and for anything that the format cannot express.
     """
     suffix = _suffix(path, WRITTEN)
     try:
@@ -98,8 +98,8 @@ def save(traces: Mapping[str, Trace], path: Path, step_s: float = sumo.STEP_S) -
 
 
 def within(movement: Movement, begin_s: float, end_s: float) -> dict[str, Trace]:
-    """The stations from ``begin_s``, which becomes time 0, to ``end_s``; of a file whose stations
-    come and go, those that are there at some time between."""
+    """Return the stations from ``begin_s``, which becomes time 0, to ``end_s``. In a file whose
+    stations come and go, only those that are present at some time between are returned."""
     found = {}
     for name, trace in movement.traces.items():
         if movement.called and (trace[-1].t_s < begin_s or trace[0].t_s > end_s):

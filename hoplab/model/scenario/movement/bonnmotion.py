@@ -11,7 +11,8 @@ from hoplab.model.scenario.trace import Trace, Waypoint
 
 
 def parse(text: str, source: str = "movements") -> dict[str, Trace]:
-    """Stations n0, n1, … in the order of the lines of ``text``; blank and # lines don't count.
+    """Return stations n0, n1, … in the order of the lines of ``text``; blank and # lines don't
+    count.
 
     Raises `ScenarioError` that names ``source``, line, value and what was expected.
     """

@@ -4,9 +4,9 @@
     <gpx …><trk><name>ann</name><trkseg>
         <trkpt lat="52.5170" lon="13.3889"><ele>34</ele><time>2024-05-01T10:00:00Z</time></trkpt>
 
-A station for each track; its segments follow each other, with a straight line between them. Degrees
-of WGS84 become metres as `geo` says. Time 0 is that of the earliest point of the file. Heights,
-routes and single waypoints are not looked at.
+Each track is a station. Its segments follow each other, with a straight line between them. `geo`
+converts degrees of WGS84 to metres. Time 0 is the time of the earliest point of the file. Heights,
+routes and single waypoints are ignored.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class _File(Reader):
         super().__init__(source, "gpx")
         self.tracks: dict[str, list[tuple[datetime, Degrees]]] = {}
         self.track: list[tuple[datetime, Degrees]] | None = None
-        """The one that is being read, and what it calls itself."""
+        """The track that is being read; ``called`` is its name."""
         self.called = ""
         self.point: Degrees | None = None
         self.date: datetime | None = None

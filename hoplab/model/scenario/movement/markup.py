@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""XML as movement files have it, read as a stream: elements with their attributes and lines.
+"""A stream reader of XML in movement files: elements with their attributes and lines.
 
-A document type is refused, and with it every entity that a file could declare: what it is unpacked
-to cannot be more than what it is.
+A document type is refused, and with it every entity that a file could declare. The unpacked text is
+therefore never larger than the file.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from hoplab.model.scenario.movement.words import SHOWN, finite
 
 
 class Reader:
-    """Walks through a document; subclasses are told of elements.
+    """Walks through a document and calls methods of subclasses for its elements.
 
     Names are without their namespace's prefix. ``where`` is file and line.
     """
@@ -24,7 +24,7 @@ class Reader:
         self.root = root
         self.depth = 0
         self.words: list[str] | None = None
-        """Text since this was made a list."""
+        """Collects text once it is a list."""
         self._parser = expat.ParserCreate()
         self._parser.StartElementHandler = self._begin
         self._parser.EndElementHandler = self._end
@@ -38,7 +38,7 @@ class Reader:
         return f"{self.source}:{self._parser.CurrentLineNumber}"
 
     def read(self, text: str) -> None:
-        """Raises `ScenarioError` that names file, line and what was expected."""
+        """Read a document. Raises `ScenarioError` that names file, line and what was expected."""
         try:
             self._parser.Parse(text, True)
         except expat.ExpatError as error:
@@ -48,16 +48,16 @@ class Reader:
             ) from None
 
     def begin(self, name: str, values: dict[str, str]) -> None:
-        """An element begins."""
+        """Called at the start of an element."""
 
     def end(self, name: str) -> None:
-        """It ends."""
+        """Called at the end of an element."""
 
     def comment(self, text: str) -> None:
-        """A comment."""
+        """Called for a comment."""
 
     def number(self, name: str, values: dict[str, str], key: str) -> float:
-        """The number in attribute ``key``; raises `ScenarioError` where there is none."""
+        """Return the number in attribute ``key``. Raises `ScenarioError` if there is none."""
         if key not in values:
             raise ScenarioError(f"{self.where}: <{name}> has no {key}; expected a number")
         return finite(values[key], f"{self.where}: {key}")

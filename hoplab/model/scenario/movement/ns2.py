@@ -6,9 +6,9 @@
     $node_(0) set Z_ 0.0
     $ns_ at 2.0 "$node_(0) setdest 89.66 283.49 1.37"
 
-``setdest X Y SPEED`` sends a station off in a straight line; one that comes before the last
-place was reached turns the station round where it is. Speed 0 stops it, which is how setdest
-writes a pause. Lines of the ``$god_`` object (shortest hop counts) are of no use here and skipped.
+``setdest X Y SPEED`` sends a station off in a straight line. If it comes before the station has
+reached the last place, the station turns where it is. Speed 0 stops it, which is how setdest writes
+a pause. Lines of the ``$god_`` object (shortest hop counts) are skipped.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ _SETDEST = re.compile(
 )
 _IGNORED = re.compile(r'^(#.*|set\s.*|\$god_\s.*|\$ns_?\s+at\s+\S+\s+"\s*\$god_\s.*)?$')
 _SAME_TIME_S = 1e-6
-"""An arrival this close to the next departure is that departure: speeds are written rounded."""
+"""An arrival this close to the next departure counts as that departure, because speeds are
+rounded."""
 
 
 def parse(text: str, source: str = "movement") -> dict[str, Trace]:
@@ -84,14 +85,14 @@ def parse(text: str, source: str = "movement") -> dict[str, Trace]:
 
 
 def _walk(start: Waypoint, legs: list[tuple[float, float, float, float]]) -> Trace:
-    """Waypoints of a station that is sent off at the times of ``legs`` (t, x, y, speed)."""
+    """Return waypoints of a station that leaves at the times of ``legs`` (t, x, y, speed)."""
     points = [start]
     for t, x, y, speed in sorted(legs, key=lambda leg: leg[0]):
         _turn_at(points, t)
         here = points[-1]
         distance = math.hypot(x - here.x_m, y - here.y_m)
         arrival = here.t_s + distance / speed if speed > 0 and distance > 0 else math.inf
-        # A leg so fast or so slow that float64 has no time for it: it stays where it is.
+        # If a leg is so fast or so slow that float64 has no time for it, the station stays.
         if here.t_s < arrival < math.inf:
             points.append(Waypoint(arrival, x, y))
     return Trace(tuple(points))
@@ -105,7 +106,7 @@ def _turn_at(points: list[Waypoint], t_s: float) -> None:
         return
     if last.t_s == t_s:
         return
-    # Legs come in order of time, so that the station is on the last one.
+    # Legs come in order of time, so the station is on the last one.
     x_m, y_m = Trace(tuple(points[-2:])).at(t_s) if last.t_s > t_s else last[1:]
     if last.t_s > t_s:
         points.pop()
@@ -116,7 +117,7 @@ def _turn_at(points: list[Waypoint], t_s: float) -> None:
 def dump(traces: Mapping[str, Trace]) -> str:
     """The text of a movement file; nodes are numbered in the mapping's order.
 
-    Raises `ValueError` for a trace that jumps: ``setdest`` has no such thing.
+    Raises `ValueError` for a trace that jumps, which ``setdest`` cannot express.
     """
     lines = []
     for node, trace in enumerate(traces.values()):
@@ -132,7 +133,7 @@ def dump(traces: Mapping[str, Trace]) -> str:
 
 
 def _departures(name: str, trace: Trace) -> list[tuple[float, Waypoint, float]]:
-    """(time in s, where to, speed in m/s) of every leg that moves, from time 0 on."""
+    """Yield (time in s, destination, speed in m/s) of every leg that moves, from time 0 on."""
     found = []
     for start, end in pairwise(trace):
         if end.t_s <= 0 or start[1:] == end[1:]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SUMO's floating car data, what its option ``--fcd-output`` writes:
+"""SUMO's floating car data, written by its option ``--fcd-output``:
 
     <fcd-export>
         <timestep time="0.00">
@@ -7,8 +7,8 @@
             <person id="ann" x="…" y="…" …/>
         </timestep>
 
-Times in s, places in m of SUMO's network; of a file that SUMO wrote with ``--fcd-output.geo`` (it
-says so in its opening comment) in degrees of WGS84. Angles in degrees, clockwise from north.
+Times are in s, and places in m of SUMO's network. With ``--fcd-output.geo``, which the file's
+opening comment names, places are in degrees of WGS84. Angles are in degrees, clockwise from north.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from hoplab.model.scenario.trace import Movement, Trace, Waypoint, numbered, on_
 
 MOVERS = ("vehicle", "person", "container")
 STEP_S = 1.0
-"""SUMO's own step length, if nothing else is said."""
+"""SUMO's default step length."""
 MOST_POSITIONS = 2_000_000
-"""In a file that is written: what can be read again (`MAX_BYTES`)."""
+"""Positions in a written file, which can then be read again (`MAX_BYTES`)."""
 _GEO = re.compile(r'<fcd-output\.geo\s+value="(true|1|t|x|on|yes)"', re.IGNORECASE)
 
 
@@ -96,11 +96,12 @@ class _File(Reader):
 
 
 def dump(traces: Mapping[str, Trace], step_s: float = STEP_S) -> str:
-    """The text of an FCD file: where every station is every ``step_s``, from 0 until all rest.
+    """Return the text of an FCD file: the place of every station every ``step_s``, from 0 until all
+    rest.
 
-    Read again, a station cuts the corners between two steps: it is off by at most its speed times
-    half a step there, and by a jump's length for a step. Raises `ValueError` for a step that is
-    none or makes too many positions.
+    When the file is read again, a station cuts the corners between two steps. It is off by at most
+    its speed times half a step there, and by a jump's length for a step. Raises `ValueError` for a
+    step that is no time or makes too many positions.
     """
     end_s = max(trace[-1].t_s for trace in traces.values())
     if not 0 < step_s < math.inf:
@@ -113,7 +114,8 @@ def dump(traces: Mapping[str, Trace], step_s: float = STEP_S) -> str:
 
 
 def _lines(traces: Mapping[str, Trace], step_s: float, steps: int) -> Iterator[str]:
-    """Speed and angle are of the step that ends, as SUMO's are; at 0 of the one that begins."""
+    """Yield the lines. As in SUMO, speed and angle belong to the step that ends, and at 0 to the
+    one that begins."""
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<fcd-export>\n'
     angle = dict.fromkeys(traces, 0.0)
     before = {name: trace.at(step_s) for name, trace in traces.items()}

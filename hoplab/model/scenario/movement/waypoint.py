@@ -47,12 +47,12 @@ class RandomWaypoint:
 def random_waypoint(
     stations: Iterable[str], walk: RandomWaypoint, duration_s: float, seed: int
 ) -> dict[str, Trace]:
-    """Each station walks to a place drawn from the area, rests, and walks on.
+    """Return traces of stations. Each walks to a place drawn from the area, rests, and walks on.
 
-    Every station draws from its own stream ``mobility/STATION``, always the same number of
-    values per leg. So a station's places depend on the seed and the area only: speeds of
-    0.9 v to 1.1 v walk the same path for every v, only faster or slower, and further stations
-    leave those before them as they were. The last leg ends at or after ``duration_s``.
+    Every station draws from its own stream ``mobility/STATION``, always the same number of values
+    per leg. Its places therefore depend only on the seed and the area. Speeds of 0.9 v to 1.1 v
+    give the same path for every v, only faster or slower. Further stations do not change those
+    before them. The last leg ends at or after ``duration_s``.
 
     Raises `ValueError` for a duration that makes no movement.
     """
@@ -77,5 +77,5 @@ def random_waypoint(
 
 
 def _rounded(t_s: float, x_m: float, y_m: float) -> Waypoint:
-    """To 1 us and 1 mm: a resolved scenario stays readable."""
+    """Round to 1 us and 1 mm, so that a resolved scenario stays readable."""
     return Waypoint(round(t_s, 6), round(x_m, 3), round(y_m, 3))

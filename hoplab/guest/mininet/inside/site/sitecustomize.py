@@ -2,8 +2,9 @@
 # mypy: ignore-errors
 """Hooks into Mininet and Mininet-WiFi, each with the symptom that it cures; no file is changed.
 
-The interpreter imports this module by its name when it starts, and so does each that the script
-starts: it imports little (importlib.abc alone takes 0.1 s in a guest).
+The interpreter imports this module by its name when it starts. Every interpreter that the script
+starts does the same. The module therefore imports little (importlib.abc alone takes 0.1 s in a
+guest).
 """
 
 import importlib.machinery
@@ -20,7 +21,7 @@ DESCRIPTORS = 1024
 
 
 def older_mininet(module):
-    """mn_wifi.net imports fmtBps, which Debian's Mininet 2.3.0 has not: ImportError."""
+    """mn_wifi.net imports fmtBps, which Debian's Mininet 2.3.0 lacks: ImportError."""
     if hasattr(module, "fmtBps"):
         return
 
@@ -35,9 +36,9 @@ def older_mininet(module):
 
 
 def waiting(module):
-    """Loops that read the clock until a time has come: in virtual time a reading takes 256 ns of
-    it, and 60 s of the processor's a second. As if each reading came some time after the last; and
-    naps of 0.1 ms, which others of its loops take, are as long."""
+    """Loops read the clock until a time has come. In virtual time a reading takes 256 ns, so a
+    virtual second costs 60 s of the processor's time. The hook sleeps before each reading. Naps of
+    0.1 ms in other loops become as long."""
     sleep, clock = time.sleep, time.time
 
     def read():
@@ -53,8 +54,8 @@ def waiting(module):
 
 
 def open_vswitch(kind):
-    """Nobody has started Open vSwitch in a guest; and started within the first 10 s, it takes the
-    computer for one without processors, and every packet that needs it is lost."""
+    """Nobody has started Open vSwitch in a guest. If it starts within the first 10 s, it takes the
+    computer for one without processors. Every packet that needs it is then lost."""
     before = kind.setup.__func__
 
     def setup(cls):
@@ -65,7 +66,7 @@ def open_vswitch(kind):
 
 
 def path(name):
-    """Imported when first used: every interpreter of a script's loads this file."""
+    """Import the module on its first use, because every interpreter of a script loads this file."""
     from pathlib import Path
 
     return Path(name)
@@ -89,8 +90,8 @@ def start_open_vswitch():
 
 
 def few_descriptors(kind):
-    """A node takes 0.3 s of the processor's to start: mnexec closes, one by one, all the 16384
-    descriptors that Mininet lets itself have. Its shell gets that limit once it runs."""
+    """A node takes 0.3 s of the processor's time to start. mnexec closes, one by one, all the 16384
+    descriptors that Mininet allows itself. The node's shell gets that limit once it runs."""
     import resource
 
     limit = resource.RLIMIT_NOFILE
@@ -115,8 +116,8 @@ def nodes(module):
 
 
 def each_port_once(kind):
-    """An access point with several radios gets no bridge: some are there twice, under the number
-    they had and under another, and ovs-vsctl refuses the whole command."""
+    """An access point with several radios gets no bridge. Some ports are listed twice, under their
+    old number and under another, and ovs-vsctl refuses the whole command."""
     start = kind.start
 
     def start_bridge(self, controllers):
@@ -138,9 +139,10 @@ def access_points(module):
 
 
 def medium(module):
-    """Without a medium every frame takes no time and none collides. Half of upstream's examples
-    name none (their links' delays are netem's): they get one, unless told to stay as they are
-    written. And nobody looks at a plot, which takes 5 s of the processor's a second."""
+    """Without a medium a frame takes no time and no frames collide. Half of upstream's examples
+    name no medium, since netem delays their links. They get a medium, unless they are to stay as
+    written. The hook also disables plots: nobody sees them, and they take 5 s of the processor's
+    time a second."""
     kind = module.Mininet_wifi
     begin = kind.__init__
 
@@ -161,8 +163,8 @@ def medium(module):
 
 
 def apart(module):
-    """Stations never associate: commands take no time in virtual time, so that all come up in one
-    instant, scan in step, and their probe requests collide at every access point."""
+    """Stations never associate. Commands take no virtual time, so all stations come up in one
+    instant and scan in step. Their probe requests then collide at every access point."""
     kind = module.IntfWireless
     command = kind.ipLink
 
@@ -175,9 +177,9 @@ def apart(module):
 
 
 def parted(module):
-    """A station that walks away says goodbye where its access point does not hear it, and that
-    would send it packets for five minutes more. A distribution system tells it (IEEE 802.11-2020
-    4.5.3.4)."""
+    """A station walks away and says goodbye where its access point does not hear it. The access
+    point would send it packets for five more minutes. The hook informs it, as a distribution system
+    does (IEEE 802.11-2020 4.5.3.4)."""
     kind = module.IntfWireless
     disconnected = kind.setDisconnected
 
@@ -189,8 +191,8 @@ def parted(module):
 
 
 def passphrases(module):
-    """A station with several radios has a passphrase for each, separated by commas; all of them
-    together would be each radio's."""
+    """A station with several radios has one passphrase for each, separated by commas. Without the
+    hook each radio would get the whole list."""
     kind = module.IntfWireless
     write = kind.wpaFile
 
@@ -251,8 +253,8 @@ class Finder:
 
 
 class Absent:
-    """mn_wifi.net imports FlightRadar24, of which only scripts with aircraft of today's sky need
-    more than the name: ModuleNotFoundError. Asked last, where nobody has it."""
+    """mn_wifi.net imports FlightRadar24: ModuleNotFoundError. Only scripts with aircraft of today's
+    sky need more of it than the name. This finder comes last, if no other has the module."""
 
     def find_spec(self, name, path, target=None):
         if name != "FlightRadar24":
