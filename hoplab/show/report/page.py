@@ -8,6 +8,7 @@ escapes what it embeds as JSON.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -92,7 +93,7 @@ def _page(results: Results) -> str:
             radios=radios,
             airtime=_airtime(radios, data["duration_s"]),
             airtime_kinds=AIRTIME,
-            links=links[:MAX_ROWS],
+            links=sorted(links[:MAX_ROWS], key=_by_stations),
             links_left_out=max(0, len(links) - MAX_ROWS),
             programs=_programs(scenario, results.rows("events")),
             connections=results.rows("connections")[:MAX_ROWS],
@@ -138,6 +139,13 @@ def number_text(value: Any, digits: int = 1) -> str:
 def _total(rows: list[dict[str, Any]], *keys: str) -> float | None:
     values = [v for row in rows for key in keys if (v := number(row[key])) is not None]
     return sum(values) if values else None
+
+
+def _by_stations(link: dict[str, Any]) -> list[tuple[str, int]]:
+    """Sort names of stations so that n2 comes before n10."""
+    ends = str(link["src"]), str(link["dst"])
+    split = [re.fullmatch(r"(.*?)(\d*)", name) for name in ends]
+    return [(found[1], int(found[2] or 0)) for found in split if found]
 
 
 def _octets(octets: float | None) -> tuple[float | None, str]:
