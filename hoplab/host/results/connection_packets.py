@@ -9,10 +9,10 @@ from collections import defaultdict, deque
 from collections.abc import Hashable, Iterator
 from pathlib import Path
 
-from hoplab.host.results import rings
-from hoplab.host.results.connections import Found, carried, header_bytes, stations_of
-from hoplab.host.results.packets import IPV6, UDP_BYTES, Packet, Seen, of_tcp
-from hoplab.model.scenario.plan import BRIDGE, Plan
+from hoplab.host.results.connections import Found, stations_of
+from hoplab.host.results.packets import Packet, Seen, of_tcp
+from hoplab.host.results.transport import IPV6, UDP_BYTES, Carried, of_station
+from hoplab.model.scenario.plan import Plan
 
 Way = tuple[str, str, int, str, int]
 """Protocol, the sender and its port, the receiver and its port."""
@@ -34,10 +34,10 @@ def gather(out: Path, plan: Plan, found: Found, epoch_ns: int) -> Iterator[Packe
         path = out / "raw" / f"programs-{station}.ring"
         if path.exists():
             looked_at.add(station)
-            for way, went_out, seen in _read(
-                path, plan.addressed(station) == BRIDGE, station, names, epoch_ns
-            ):
-                (sent if went_out else received)[way].append(seen)
+            for one in of_station(path, plan, station, names, epoch_ns):
+                seen = _READERS[one.protocol](one.packet, one.header, one.t_s)
+                if seen is not None:
+                    (sent if one.went_out else received)[_way(one, names)].append(seen)
     named: dict[str, Way] = {}
     for row in found.rows:
         here, there = (row["node"], row["port"]), (row["peer"], row["peer_port"])
@@ -48,6 +48,11 @@ def gather(out: Path, plan: Plan, found: Found, epoch_ns: int) -> Iterator[Packe
     for name, way in named.items():
         within = [seen for seen in sent[way] if 0 <= seen.first_s <= plan.scenario.duration_s]
         yield from _matched(name, way[0] == "udp", within, received[way])
+
+
+def _way(one: Carried, names: dict[str, str]) -> Way:
+    (source, port), (target, target_port) = one.source, one.target
+    return one.protocol, names.get(source, source), port, names.get(target, target), target_port
 
 
 def _matched(name: str, is_udp: bool, sent: list[Seen], received: list[Seen]) -> Iterator[Packet]:
@@ -79,21 +84,4 @@ def _of_udp(packet: bytes, header: int, time_s: float) -> Seen | None:
     return Seen(key, 0, payload, time_s, time_s, identification)
 
 
-def _read(
-    path: Path, once: bool, station: str, names: dict[str, str], epoch_ns: int
-) -> Iterator[tuple[Way, bool, Seen]]:
-    """Yield the packets that the station itself sent and received, and which of both."""
-    for packet in rings.packets(path, once):
-        data, header = packet.data, header_bytes(packet.data)
-        protocol, source, target = carried(data) if header >= 20 else (None, "", "")
-        went_out = packet.went_out
-        if protocol is None or names.get(source if went_out else target) != station:
-            continue
-        if len(data) < header + (20 if protocol == "tcp" else UDP_BYTES):
-            continue
-        time_s = round((packet.date_ns - epoch_ns) / 1e9, 9)
-        seen = (of_tcp if protocol == "tcp" else _of_udp)(data, header, time_s)
-        if seen is not None:
-            ports = struct.unpack_from("!HH", data, header)
-            ends = (names.get(source, source), ports[0]), (names.get(target, target), ports[1])
-            yield (protocol, *ends[0], *ends[1]), went_out, seen
+_READERS = {"tcp": of_tcp, "udp": _of_udp}

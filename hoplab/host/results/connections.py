@@ -4,23 +4,18 @@
 from __future__ import annotations
 
 import math
-import socket
 import struct
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hoplab.host.results import rings
 from hoplab.host.results.lifetimes import EVER, lines, of_programs
 from hoplab.host.results.round_trips import RoundTrips
-from hoplab.model.scenario.plan import BRIDGE, Plan
+from hoplab.host.results.transport import IPV6, IPV6_BYTES, UDP_BYTES, Carried, of_station
+from hoplab.model.scenario.plan import Plan
 
-PROTOCOLS = {6: "tcp", 17: "udp"}
-FRAGMENT_OFFSET = 0x1FFF
 FIN, SYN, ACK = 1, 2, 16
-UDP_BYTES = 8
-IPV6, IPV6_BYTES = 6, 40
 NOBODY = "0.0.0.0"
 UNKNOWN = "?"
 """A name that no program has."""
@@ -181,14 +176,11 @@ def gather(out: Path, plan: Plan, realtime_epoch_ns: int) -> Found:
     measured = [program for program in plan.scenario.program if program.measure]
     for station in sorted({program.station for program in measured}):
         here = [str(p.name) for p in plan.scenario.program if p.station == station]
-        addresses = {address for address, name in names.items() if name == station}
         path = out / "raw" / f"programs-{station}.ring"
         if not path.exists():
             continue
-        once = plan.addressed(station) == BRIDGE
-        for connection in _connections(
-            rings.packets(path, once), addresses, realtime_epoch_ns, plan.scenario.duration_s
-        ):
+        packets = of_station(path, plan, station, names, realtime_epoch_ns)
+        for connection in _connections(packets, plan.scenario.duration_s):
             protocol, port, peer, peer_port = connection.key
             if {port, peer_port} & own_ports:
                 continue
@@ -217,7 +209,7 @@ def gather(out: Path, plan: Plan, realtime_epoch_ns: int) -> Found:
                         "received_packets": connection.received_packets,
                         "sent_packets": connection.sent_packets,
                         "rtt_ms_min": round(min(times), 6) if times else None,
-                        "rtt_ms_mean": _mean(times),
+                        "rtt_ms_mean": mean_ms(times),
                     }
                 )
     rows.sort(key=lambda row: (row["start_s"], row["flow"], row["port"], row["peer_port"]))
@@ -233,59 +225,25 @@ def stations_of(plan: Plan) -> dict[str, str]:
     return names
 
 
-def _mean(times: list[float]) -> float | None:
+def mean_ms(times: list[float]) -> float | None:
+    """Return the mean to the nanosecond, None of no times."""
     return round(math.fsum(times) / len(times), 6) if times else None
 
 
-def _connections(
-    packets: Iterable[rings.Seen], addresses: set[str], epoch_ns: int, duration_s: float
-) -> list[Connection]:
+def _connections(packets: Iterable[Carried], duration_s: float) -> list[Connection]:
     going: dict[Key, Connection] = {}
     found: list[Connection] = []
-    for seen in packets:
-        packet = seen.data
-        t_s = round((seen.date_ns - epoch_ns) / 1e9, 9)
-        header = header_bytes(packet)
-        if t_s > duration_s or header < 20 or len(packet) < header + 8:
+    for one in packets:
+        if one.t_s > duration_s:
             continue
-        protocol, source, target = carried(packet)
-        if protocol is None:
-            continue
-        if protocol == "tcp" and len(packet) < header + 20:
-            continue
-        ports = struct.unpack_from("!HH", packet, header)
-        went_out = seen.went_out
-        if (source if went_out else target) not in addresses:
-            continue  # the station forwards it
-        key: Key = (
-            (protocol, ports[0], target, ports[1])
-            if went_out
-            else (protocol, ports[1], source, ports[0])
-        )
+        near, far = (one.source, one.target) if one.went_out else (one.target, one.source)
+        key: Key = (one.protocol, near[1], *far)
         connection = going.get(key)
-        if connection is None or connection.is_new(went_out, packet, header):
-            connection = going[key] = Connection(key, t_s)
+        if connection is None or connection.is_new(one.went_out, one.packet, one.header):
+            connection = going[key] = Connection(key, one.t_s)
             found.append(connection)
-        connection.add(t_s, went_out, packet, header)
+        connection.add(one.t_s, one.went_out, one.packet, one.header)
     return found
-
-
-def header_bytes(packet: bytes) -> int:
-    """Return the octets of the IP header, 0 if there is none."""
-    if not packet:
-        return 0
-    return IPV6_BYTES if packet[0] >> 4 == IPV6 else (packet[0] & 15) * 4
-
-
-def carried(packet: bytes) -> tuple[str | None, str, str]:
-    """Return a packet's protocol, source and destination, with None for one without ports. Of an
-    IPv4 datagram in fragments, the first one has the ports and the length."""
-    if packet[0] >> 4 == IPV6:
-        source, target = (socket.inet_ntop(socket.AF_INET6, packet[at : at + 16]) for at in (8, 24))
-        return PROTOCOLS.get(packet[6]), source, target
-    (place,) = struct.unpack_from("!H", packet, 6)
-    protocol = None if place & FRAGMENT_OFFSET else PROTOCOLS.get(packet[9])
-    return protocol, socket.inet_ntoa(packet[12:16]), socket.inet_ntoa(packet[16:20])
 
 
 def _owners(path: Path) -> dict[tuple[str, Key], str | None]:
@@ -343,7 +301,7 @@ def flows(plan: Plan, found: Found, samples: list[dict[str, Any]]) -> Iterator[d
             **_of_sockets(f"{program.name}:", "<" if takes else ">", samples),
         }
         if is_udp:
-            row["rtt_ms_mean"] = _mean(found.round_trips_ms.get(str(program.name), []))
+            row["rtt_ms_mean"] = mean_ms(found.round_trips_ms.get(str(program.name), []))
         if is_udp and not takes:
             # The sender of a datagram does not learn of its fate.
             yield {**row, "sent": sum(one["sent_packets"] for one in mine)}

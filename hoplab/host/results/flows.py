@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,8 +107,8 @@ def _exchanges(conversation: Conversation, rows: list[dict[str, Any]]) -> dict[s
         stop_s = max(row["t_s"] for row in rows)
     found: dict[str, Any] = {"stop_s": stop_s, "sent": len(rows), "received": len(times)}
     if times:
-        mean = round(math.fsum(times) / len(times), 6)
-        found |= {"rtt_ms_min": min(times), "rtt_ms_mean": mean, "rtt_ms_max": max(times)}
+        mean_ms = connections.mean_ms(times)
+        found |= {"rtt_ms_min": min(times), "rtt_ms_mean": mean_ms, "rtt_ms_max": max(times)}
     if flow.protocol == "ping":
         return found | {"lost": len(rows) - len(times)}
     delivered = sum(row["received_bytes"] for row in rows)

@@ -13,16 +13,22 @@ from typing import Any, NamedTuple
 import dpkt
 
 from hoplab.host.results import rings
+from hoplab.host.results.transport import (
+    FRAGMENT_OFFSET,
+    IPV6,
+    IPV6_BYTES,
+    MORE_FRAGMENTS,
+    UDP_BYTES,
+    header_bytes,
+)
 from hoplab.model.scenario.plan import ANY, Capture, Conversation, Plan
 
 LINKTYPES = {1: 1, 772: 1, 65534: 101, 801: 105, 803: 127}
 """Link types by an interface's ARPHRD_ type: Ethernet, loopback, none (IP), 802.11, radiotap."""
 LINKTYPE_ETHERNET, LINKTYPE_SLL2 = 1, 276
-UDP_BYTES = 8
-IPV6, IPV6_BYTES, TIMESTAMP_BYTES = 6, 40, 8
+TIMESTAMP_BYTES = 8
 IPERF3_HEADER_BYTES = 12
 PROTOCOL_UDP = 17
-MORE_FRAGMENTS, FRAGMENT_OFFSET = 0x2000, 0x1FFF
 REASSEMBLY_S = 30.0
 """Seconds that Linux waits for the rest of a packet (ipfrag_time); identifications come again."""
 
@@ -130,8 +136,7 @@ def _read(path: Path, epoch_ns: int) -> Iterator[Seen]:
     for kept in rings.packets(path):
         packet = kept.data
         time_s = float(kept.date_ns - epoch_ns) / 1e9
-        is_ipv6 = packet[0] >> 4 == IPV6
-        header = IPV6_BYTES if is_ipv6 else (packet[0] & 15) * 4
+        header, is_ipv6 = header_bytes(packet), packet[0] >> 4 == IPV6
         identification, place = (None, 0) if is_ipv6 else struct.unpack_from("!HH", packet, 4)
         if place & (MORE_FRAGMENTS | FRAGMENT_OFFSET):
             _put_together(parts.setdefault(identification, []), packet, time_s)
@@ -190,7 +195,7 @@ def _put_together(packets: list[_Parts], packet: bytes, time_s: float) -> None:
     if not packets or time_s - packets[-1].first_s > REASSEMBLY_S:
         packets.append(_Parts(time_s))
     whole = packets[-1]
-    header = (packet[0] & 15) * 4
+    header = header_bytes(packet)
     (total, _, place) = struct.unpack_from("!HHH", packet, 2)
     offset = (place & FRAGMENT_OFFSET) * 8
     if offset == 0:

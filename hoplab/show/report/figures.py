@@ -116,7 +116,7 @@ def station_map(data: dict[str, Any]) -> Markup:
     slider."""
     network = data["map"]
     spots = {tuple(place[1:]) for station in network["stations"] for place in station["track"]}
-    if len(spots) < min(2, len(network["stations"])) or not spots:
+    if len(spots) < min(2, len(network["stations"])):
         return Markup()  # positions count for nothing here
     moving = moves(data)
     figure = go.Figure(layout=on_map.axes())
