@@ -133,6 +133,7 @@ impl Radios {
                     index = radio.index() as i32;
                     Answer::Duplicate
                 }
+                None if self.addresses.len() >= MOST_RADIOS => Answer::WrongMode,
                 None => {
                     index = self.add(address, received);
                     Answer::Done
@@ -261,6 +262,8 @@ impl Radios {
     }
 }
 
+/// Records have a number for each pair of radios, so a peer must not add radios without end.
+const MOST_RADIOS: usize = 1000;
 /// Farther away nothing is.
 const FARTHEST_M: f64 = 1e6;
 
@@ -346,6 +349,19 @@ mod tests {
             obeyed(&mut radios, Request::Add(FIRST)).0,
             Answer::Duplicate
         );
+    }
+
+    #[test]
+    fn a_peer_cannot_add_radios_without_end() {
+        let mut radios = radios(Mode::Snr);
+        let mut add = |number: usize| {
+            let [.., high, low] = number.to_be_bytes();
+            obeyed(&mut radios, Request::Add([2, 9, 0, 0, high, low])).0
+        };
+        for number in 2..MOST_RADIOS {
+            assert_eq!(add(number), Answer::Done);
+        }
+        assert_eq!(add(MOST_RADIOS), Answer::WrongMode);
     }
 
     #[test]
