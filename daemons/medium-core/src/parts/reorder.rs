@@ -15,7 +15,7 @@ pub const LARGEST_WINDOW: usize = 256;
 /// Content of a BlockAck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockAck {
-    /// Each frame before it was received, or the window has moved past it.
+    /// Each frame before it was received, or its sender has given it up.
     start: u64,
     /// From there on.
     bitmap: [u64; LARGEST_WINDOW / 64],
@@ -35,7 +35,6 @@ impl BlockAck {
     /// Whether the frame of this sequence number needs not be sent again.
     pub fn covers(&self, sequence: u64) -> bool {
         let Some(at) = sequence.checked_sub(self.start) else {
-            // The window has moved past it: a repeat would be dropped.
             return true;
         };
         let word = self.bitmap.get((at / 64) as usize);
@@ -60,11 +59,67 @@ pub enum Arrival {
     Repeat,
 }
 
-/// The reorder buffer of one agreement.
+/// The acknowledgment record of one agreement (full-state operation, 10.25.6.3). It stands apart
+/// from the buffer: a frame for which the buffer waits no longer is still not acknowledged.
+#[derive(Debug)]
+struct Record {
+    window: usize,
+    /// WinStartR, moved on over frames that were received.
+    start: u64,
+    /// Whether each frame from `start` on was received, at most `window` of them.
+    received: VecDeque<bool>,
+}
+
+impl Record {
+    fn receive(&mut self, sequence: u64) {
+        let window = self.window as u64;
+        self.move_to((sequence + 1).saturating_sub(window));
+        let Some(at) = sequence.checked_sub(self.start) else {
+            return;
+        };
+        let at = at as usize;
+        if self.received.len() <= at {
+            self.received.resize(at + 1, false);
+        }
+        self.received[at] = true;
+        self.pass_received();
+    }
+
+    /// The sender has given up the frames missing before `start`.
+    fn move_to(&mut self, start: u64) {
+        while self.start < start {
+            self.received.pop_front();
+            self.start += 1;
+        }
+        self.pass_received();
+    }
+
+    fn pass_received(&mut self) {
+        while self.received.front() == Some(&true) {
+            self.received.pop_front();
+            self.start += 1;
+        }
+    }
+
+    fn block_ack(&self) -> BlockAck {
+        let mut bitmap = [0; LARGEST_WINDOW / 64];
+        for (at, received) in self.received.iter().enumerate() {
+            // The window has at most 256 frames, so the place is within the bitmap.
+            bitmap[at / 64] |= u64::from(*received) << (at % 64);
+        }
+        BlockAck {
+            start: self.start,
+            bitmap,
+        }
+    }
+}
+
+/// The reorder buffer of one agreement, with its acknowledgment record.
 #[derive(Debug)]
 pub struct Reorder {
-    window: usize,
-    /// WinStartB: the first frame that is missing. 64 bits never wrap, unlike the standard's 12.
+    record: Record,
+    /// WinStartB: the first frame for which the buffer waits. 64 bits never wrap, unlike the
+    /// standard's 12.
     start: u64,
     /// Frames from `start` on, at most `window`. Between calls its first place is vacant, as
     /// `start` is missing.
@@ -73,16 +128,21 @@ pub struct Reorder {
 }
 
 impl Reorder {
+    /// An agreement of so many frames, at most [`LARGEST_WINDOW`].
     pub fn new(window: usize) -> Self {
         Self {
-            window,
+            record: Record {
+                window: window.min(LARGEST_WINDOW),
+                start: 0,
+                received: VecDeque::new(),
+            },
             start: 0,
             buffer: VecDeque::new(),
             released: Vec::new(),
         }
     }
 
-    /// Whether this frame has come before, or its sender does without it.
+    /// Whether the host does not want this frame: it has come before, or is no longer waited for.
     pub fn has(&self, sequence: u64) -> bool {
         let at = sequence.checked_sub(self.start);
         at.is_none_or(|at| self.buffer.get(at as usize).is_some_and(Option::is_some))
@@ -96,13 +156,14 @@ impl Reorder {
         lost: bool,
         now: Instant,
     ) -> Arrival {
-        let last = self.start + self.window as u64 - 1;
-        if sequence > last {
+        self.record.receive(sequence);
+        let window = self.record.window as u64;
+        if sequence >= self.start + window {
             // The sender has given up frames missing before its window (10.25.6.6.2). This frame
             // becomes the last of the new window.
-            self.move_to(sequence + 1 - self.window as u64);
+            self.pass(sequence + 1 - window);
         }
-        // A frame before `start` counts as a repeat, whether it came or not.
+        // A frame before `start` is dropped, whether it came before or not (10.25.6.6.2).
         if self.has(sequence) {
             return Arrival::Repeat;
         }
@@ -121,6 +182,12 @@ impl Reorder {
 
     /// The sender has given up the frames missing before `start` (10.25.6.6.3).
     pub fn move_to(&mut self, start: u64) {
+        self.record.move_to(start);
+        self.pass(start);
+    }
+
+    /// The buffer waits no longer for frames missing before `start`.
+    fn pass(&mut self, start: u64) {
         while self.start < start {
             let first = self.buffer.pop_front().flatten();
             self.give(first);
@@ -134,7 +201,7 @@ impl Reorder {
         let old = |waiting: &Option<Waiting>| waiting.is_some_and(|waiting| waiting.since <= since);
         // All before the last old frame goes too, also newer frames: the host gets them in order.
         if let Some(last) = self.buffer.iter().rposition(old) {
-            self.move_to(self.start + last as u64 + 1);
+            self.pass(self.start + last as u64 + 1);
         }
     }
 
@@ -167,15 +234,7 @@ impl Reorder {
 
     /// The BlockAck of the present state.
     pub fn block_ack(&self) -> BlockAck {
-        let mut bitmap = [0; LARGEST_WINDOW / 64];
-        for (at, waiting) in self.buffer.iter().enumerate() {
-            // The window has at most 256 frames, so the place is within the bitmap.
-            bitmap[at / 64] |= u64::from(waiting.is_some()) << (at % 64);
-        }
-        BlockAck {
-            start: self.start,
-            bitmap,
-        }
+        self.record.block_ack()
     }
 
     /// The radio goes off, and its host gets none of the waiting frames. Returns those that were

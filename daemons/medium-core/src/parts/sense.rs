@@ -57,9 +57,9 @@ impl CarrierSense {
         self.idle_from.max(self.nav_until)
     }
 
-    /// Whether it has been idle for `space`, if it is not sensed busy.
+    /// Whether physical and virtual carrier sense have found the medium idle for `space`, if it is
+    /// not sensed busy now.
     pub fn was_idle_for(&self, space: Duration, now: Instant) -> bool {
-        // The NAV must have ended. The idle time itself is that of physical carrier sense.
-        !self.nav_counts(now) && now >= self.idle_from + space
+        now >= self.idle_from() + space
     }
 }

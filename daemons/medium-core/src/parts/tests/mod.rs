@@ -12,6 +12,8 @@ use crate::{Attempts, Class, Frame, FrameId, Params, RadioId, Rate, To};
 mod access;
 mod exchange;
 mod host;
+mod reorder;
+mod sense;
 mod transceiver;
 
 fn setup() -> Setup {
