@@ -95,10 +95,10 @@ CANDIDATES = [
     Accounting(powers, of)
     for powers, of in product((RADIATED, SENDING, BUILT_IN, BUILT_IN_IDLE), WHOSE)
 ]
-RECEIVERS = {"second": "every second", "each": "each"}
-"""Which segments the receiver acknowledges."""
+RECEIVERS = {"second": "delayed ACKs", "each": "immediate ACKs"}
+"""Whether the receiver acknowledges every second segment or each."""
 WORLDS = {
-    (place, receiver): f"{lost} lost, {name} segment acknowledged"
+    (place, receiver): f"{lost} lost, {name}"
     for place, lost in (("packets", "packets"), ("frames", "frames"))
     for receiver, name in RECEIVERS.items()
 }
@@ -356,7 +356,7 @@ def _settings_table(runs: Runs, ns2: Sequence[Ns2]) -> Table:
                 VARIANTS[setting.variant],
                 setting.rts,
                 str(setting.mtu),
-                loss_name(setting.loss),
+                loss_name(setting.loss).removeprefix("loss "),
                 len(group),
                 sum(not mbit(run) for run in group),
                 group.sample(lambda run: run.rows("flows")[0]["goodput_kbps"]),
@@ -366,7 +366,7 @@ def _settings_table(runs: Runs, ns2: Sequence[Ns2]) -> Table:
             )
         )
     heads = (
-        *("", "RTS", "B", "", "seeds", "of them nothing delivered"),
+        *("", "RTS", "B", "loss", "seeds", "nothing delivered"),
         *("kbit/s", "ns-2.35", "J/Mbit", "ns-2.35"),
     )
     return Table("settings", "Each setting", heads, rows)

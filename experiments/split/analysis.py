@@ -228,12 +228,12 @@ def _throughput_claim(runs: Runs) -> Claim:
     crossing = runs.part("crossing")
     crossed, change = _gain(crossing, _fairest(crossing), "split")
     parts.append(_rises(change) and crossed >= GAIN[0])
-    shown += f"; two sessions that cross, at their fairest, {100 * crossed:+.0f} %"
+    shown += f"; crossing, at their fairest, {100 * crossed:+.0f} %"
     shown += f" ({told(change)} kbit/s)"
     if sharing := runs.part("sharing"):
         shared, change = _gain(sharing, "both, every 1", "split")
         parts.append(_rises(change) and shared >= GAIN[0])
-        shown += f"; two that share hops, both split, {100 * shared:+.0f} %"
+        shown += f"; sharing, both split, {100 * shared:+.0f} %"
     if lossy := runs.part("lossy"):
         gains = {float(str(loss)): _gain(own, 2) for (loss,), own in lossy.groups("loss").items()}
         parts.append(any(GAIN[0] <= relative <= GAIN[1] for relative, _ in gains.values()))
@@ -243,7 +243,7 @@ def _throughput_claim(runs: Runs) -> Claim:
     if failing := runs.part("failing").where(link="failing"):
         relative, change = _gain(failing, 2)
         parts.append(GAIN[0] <= relative <= GAIN[1])
-        shown += f"; with a link that fails {100 * relative:+.0f} %"
+        shown += f"; failing link {100 * relative:+.0f} %"
     if mobile := runs.part("mobile"):
         for every in (e for (e,) in mobile.groups("every") if e != NONE):
             relative, change = _gain(mobile, every)
@@ -338,9 +338,9 @@ def _capture_claim(runs: Runs) -> Claim:
                 fallen = sessions.change(pairs)
                 parts.append(_rises(Sample(-fallen.mean, fallen.error, fallen.n)))
                 both.append(f"{told(before)} to {told(after)}")
-            shown.append(f"{part}: the long one in {both[0]} of the seconds, either in {both[1]}")
+            shown.append(f"{part}: long {both[0]}, either {both[1]}")
     sentence = "channel capture harms less"
-    text = f"next to nothing arrives of a session while the other has all; {'; '.join(shown)}"
+    text = f"share of seconds in which one starves; {'; '.join(shown)}"
     return Claim("capture", sentence, _verdict(*parts), text)
 
 
@@ -356,7 +356,7 @@ def _beside(runs: Runs, published: Mapping[str, Any]) -> list[Beside]:
             by_length = longer.where(hops=most, split=split).sample(gap)
             moving = mobile.where(every=NONE if split == NONE else 3).sample(gap)
             causes.append(
-                f"it depends on who competes: {told(by_length)} where {most} hops are crossed, "
+                f"competitors decide: {told(by_length)} where {most} hops are crossed, "
                 f"{told(moving)} between moving stations"
             )
         found.append(Beside(f"unfairness (gap), {split}", here, wanted, cause="; ".join(causes)))

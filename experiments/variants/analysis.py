@@ -212,9 +212,8 @@ def _vegas_claim(alone: Alone, rates: Sequence[float]) -> Claim:
     verdict: Verdict = (
         "reproduced" if full == len(wins) else "in part" if any(wins.values()) else "not"
     )
-    shown = ", ".join(
-        f"{label} at {wins[q]} of {len(rates)} rates" for q, label in QUANTITIES.items()
-    )
+    shown = ", ".join(f"{label} at {wins[q]}" for q, label in QUANTITIES.items())
+    shown += f" of {len(rates)} rates"
     return Claim("vegas", "Vegas is best in throughput, drop rate and latency", verdict, shown)
 
 
@@ -353,8 +352,8 @@ def _beside(queues: Queues, published: Mapping[str, Any]) -> list[Beside]:
     return found
 
 
-OPEN = "window and queue, which decide it, are not published"
-HARD = "found in no setting, in ns-2 neither; half of it: the kernel's RED is not gentle"
+OPEN = "window and queue are not published"
+HARD = "half of it: the kernel's RED is not gentle"
 
 
 def _passages(runs: Runs) -> Queues:

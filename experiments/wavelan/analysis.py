@@ -197,7 +197,7 @@ def _first_scenario(done: Done, runs: Runs) -> Iterator[Claim]:
         "overrun",
         "1: a fast sender overruns a slow receiver: 0.3 to 0.6 %, growing with size",
         _verdict(overruns > 0.9, grows),
-        f"UDP, {_percent(least)} to {_percent(most)}; the slow host's power was fitted to this",
+        f"UDP, {_percent(least)} to {_percent(most)}; fitted",
     )
     rising = [
         all(a.kbps < b.kbps for a, b in pairwise(own.values()))
@@ -208,7 +208,7 @@ def _first_scenario(done: Done, runs: Runs) -> Iterator[Claim]:
         "udp-size",
         "1: net throughput of UDP grows with size",
         _verdict(*rising),
-        f"{sum(rising)} of {len(rising)} series in all scenarios; in 1 "
+        f"{sum(rising)} of {len(rising)} series; in 1 "
         + " to ".join(f"{fast[size].kbps:.0f}" for size in (min(fast), max(fast)))
         + " kbit/s",
     )
@@ -225,9 +225,9 @@ def _first_scenario(done: Done, runs: Runs) -> Iterator[Claim]:
     data, acks = sum(one.collided for one in both), sum(one.back_collided for one in both)
     yield Claim(
         "collisions",
-        "1: TCP's data and acknowledgements collide undetected, both are lost alike",
+        "1: TCP's data and ACKs collide undetected, both are lost alike",
         _verdict(data > 0, abs(data - acks) <= ALIKE * data),
-        f"{data} data packets and {acks} acknowledgements in {len(both)} transfers; UDP "
+        f"{data} data packets and {acks} ACKs in {len(both)} transfers; UDP "
         f"{sum(one.collided for one in (*fast.values(), *slow.values()))}",
     )
     at = {
@@ -240,8 +240,7 @@ def _first_scenario(done: Done, runs: Runs) -> Iterator[Claim]:
         "symmetric",
         "1: histograms of levels are the same at both ends",
         _verdict(*(one < 1 for one in apart)),
-        f"means apart by {apart[0]:.2f} dB of signal, {apart[1]:.2f} dB of noise; the channel is "
-        "reciprocal by its model",
+        f"means apart by {apart[0]:.2f} dB of signal, {apart[1]:.2f} dB of noise",
     )
 
 

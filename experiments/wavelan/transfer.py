@@ -24,9 +24,9 @@ PLACES = {1: "adjacent", 2: "adjacent", 3: "12 m", 4: "12 m", 5: "12 m", 6: "17 
 
 
 def hosts(scenario: int, sender: str) -> str:
-    """Who sends to whom, in the study's words."""
-    a, b = HOSTS[scenario]
-    return f"{a} to {b}" if sender == "a" else f"{b} to {a}"
+    """Who sends to whom; a card is of ISA unless it is named."""
+    a, b = (name.removesuffix(" ISA") for name in HOSTS[scenario])
+    return f"{a} → {b}" if sender == "a" else f"{b} → {a}"
 
 
 @dataclass(frozen=True)

@@ -134,7 +134,7 @@ def test_what_is_far_from_the_published_needs_a_cause() -> None:
     assert findings(1.0).unexplained == ["a"]
     assert not Beside("c", Sample(1.1), 1.0).far
     whys = [row[-1] for row in all_tables(findings(1.0))[-1].rows]
-    assert whys == ["not known", "known"]
+    assert whys == ["unknown", "known"]
 
 
 def held(values: Sequence[float], verdicts: Sequence[str] = ()) -> expected.Expected:

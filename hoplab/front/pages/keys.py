@@ -103,7 +103,7 @@ def _rows(table: dict[str, Any]) -> str:
             declared.get("description", ""),
         ]
         if only := declared.get("only"):
-            cells[3] += f" (`{only['key']}` {' or '.join(only['values'])})"
+            cells[3] += f" (`{only['key']}` {', '.join(only['values'])})"
         rows.append("| " + " | ".join(cells) + " |")
     return "\n".join(rows) + "\n"
 
@@ -125,7 +125,7 @@ def explained(*names: str) -> str:
 
 def _default(name: str, declared: dict[str, Any], table: dict[str, Any]) -> str:
     if name in table.get("required", ()):
-        return "must be given"
+        return "required"
     return _value(declared["default"]) if declared.get("default") not in (None, [], "") else ""
 
 
@@ -142,9 +142,9 @@ def _allowed(declared: dict[str, Any]) -> str:
     if "oneOf" in declared:
         return " or ".join(_allowed(choice) for choice in declared["oneOf"])
     if "$ref" in declared:
-        return "a table"
+        return "table"
     if declared.get("type") == "array":
-        return "a list"
+        return "list"
     if declared.get("type") == "boolean":
         return "true, false"
     low, high = declared.get("minimum"), declared.get("maximum")

@@ -7,19 +7,25 @@ from collections.abc import Iterator
 
 from hoplab.model.records.schema import TABLES, Column, Table
 
+COUNTED = ("bytes", "frames", "packets", "segments")
+"""Units of columns that are integers, unless they say otherwise."""
 HEAD = """\
 # The tables of a run
 
-`RUN/tables/NAME.parquet`, made from the raw records when the run ends. This page is made from
-`hoplab/model/records/schema.toml` by `python -m hoplab.front.pages.tables`; units and meanings are
-also in the Parquet files' metadata. A table without rows is not written. Null stands for "no
-value", for the reason that the column's meaning gives.
+You can look up every column of `RUN/tables/NAME.parquet`, which Hoplab writes when the run ends:
 
     import hoplab
     hoplab.load("RUN").tcp
 
-Tables with a time `t_s` are sorted by it and end at `duration_s`. Times are scenario time in
-seconds, 0 at the start of the measured part.
+Hoplab writes no table without rows. Null means "no value"; the meaning says why. \
+Tables with a time `t_s` are sorted by it and end at `duration_s`. \
+Times are scenario time in seconds, 0 at the start of the measured part. \
+A column in bytes, frames, packets or segments is an integer, any other with a unit is a float, \
+unless it says otherwise. \
+The Parquet files' metadata has all of this too.
+
+`hoplab/model/records/schema.toml` declares the tables. \
+`python -m hoplab.front.pages.tables` makes this page from it.
 """
 
 
@@ -31,17 +37,24 @@ def lines() -> Iterator[str]:
 
 
 def _section(table: Table) -> Iterator[str]:
-    yield from ("", f"## {table.name}", "", table.rows, "", "| column | type | unit | meaning |")
-    yield "|---|---|---|---|"
+    yield from ("", f"## {table.name}", "", table.rows, "", "| column | unit or type | meaning |")
+    yield "|---|---|---|"
     for column in table.columns:
-        unit = column.unit or ""
-        yield f"| `{column.name}` | {column.type} | {unit} | {_meaning(column)} |"
+        yield f"| `{column.name}` | {_unit(column)} | {_meaning(column)} |"
+
+
+def _unit(column: Column) -> str:
+    """Return the unit if that implies the type, else the type too."""
+    if column.unit is None:
+        return column.type
+    implied = "integer" if column.unit in COUNTED else "float"
+    return column.unit if column.type == implied else f"{column.unit}, {column.type}"
 
 
 def _meaning(column: Column) -> str:
     text = column.meaning
     if column.values is not None:
-        text += f" One of {', '.join(f'`{value}`' for value in column.values)}."
+        text = f"{text.removesuffix('.')}: {', '.join(f'`{value}`' for value in column.values)}."
     if column.null is not None:
         text += f" Null {column.null}."
     return text

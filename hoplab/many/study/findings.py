@@ -118,7 +118,7 @@ def beside_table(findings: Findings) -> Table:
             one.published,
             one.ns2,
             f"{100 * one.deviation:+.0f} %",
-            one.cause or ("not known" if one.far else ""),
+            one.cause or ("unknown" if one.far else ""),
         )
         for one in findings.beside
     ]

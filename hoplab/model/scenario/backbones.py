@@ -14,22 +14,19 @@ class Backbone(Table):
     """A wireless network without an access point: among access points, or along a chain."""
 
     name: Annotated[str, Field(strict=True, pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$")] | None = (
-        key(None, "in errors and records; backbone0, backbone1, … where it is not given")
+        key(None, "in errors and records; default `backbone0`, `backbone1`, …")
     )
     stations: tuple[Name, ...] = key(
         ...,
-        "who is in it, by a radio each: a station in several cells and backbones has as many "
-        "radios, wlan0, wlan1, …",
+        "members; a station has a radio (`wlan0`, `wlan1`, …) for each of its cells and backbones",
         min_length=2,
     )
     mode: Literal["mesh", "ad-hoc"] = key(
         "mesh",
-        "mesh: 802.11s, where the kernel finds paths over several hops (HWMP); ad-hoc: one hop by "
-        "the radio, several by static routes",
+        "`mesh`: 802.11s with the kernel's multi-hop paths (HWMP); `ad-hoc`: one hop by "
+        "radio, several by static routes",
     )
-    channel: Integer | None = key(
-        None, "its own, in the band of radio.channel; that one where it is not given", ge=1, le=165
-    )
+    channel: Integer | None = key(None, "in the band of `radio.channel`, the default", ge=1, le=165)
 
     @model_validator(mode="after")
     def _check(self) -> Backbone:

@@ -34,38 +34,34 @@ class Cell(Table):
     only: ClassVar[Conditions] = {"passphrase": ("security", ("wpa2", "wpa3"))}
 
     name: Annotated[str, Field(strict=True, pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$")] | None = (
-        key(None, "in records and reports; cell0, cell1, … where it is not given")
+        key(None, "in records and reports; default `cell0`, `cell1`, …")
     )
-    access_point: Name = key(..., "the station that is it")
-    clients: tuple[Name, ...] = key(
-        ..., "the stations that it serves; of several cells that roam, any may have none"
-    )
-    channel: Integer | None = key(
-        None, "its own, in the band of radio.channel; that one where it is not given", ge=1, le=165
-    )
-    ssid: Ssid | None = key(None, "the network's name on the air; the cell's where it is not given")
+    access_point: Name = key(..., "its station")
+    clients: tuple[Name, ...] = key(..., "its stations; one of several roaming cells may have none")
+    channel: Integer | None = key(None, "in the band of `radio.channel`, the default", ge=1, le=165)
+    ssid: Ssid | None = key(None, "network name on the air; default the cell's")
     security: Literal["open", "wpa2", "wpa3"] = key(
-        "open", "open; wpa2: a key by WPA2-Personal; wpa3: by WPA3-Personal (SAE)"
+        "open", "none, WPA2-Personal, or WPA3-Personal (SAE)"
     )
     passphrase: Passphrase = key(PASSPHRASE, "8 to 63 printable ASCII characters")
     roaming: Literal["bgscan", "802.11r"] | None = key(
         None,
-        "clients go over between the cells of this ssid: bgscan, by scans and reassociation; "
-        "802.11r: by fast BSS transition as well; without it they stay",
+        "clients move between cells of this `ssid`, by scans and reassociation "
+        "(`bgscan`), with fast BSS transition too (`802.11r`); default: they stay",
     )
     bgscan_dbm: Integer | None = key(
         None,
-        "signal of the access point's beacons below which a client that roams looks around often; "
-        "that at half the reach where it is not given",
+        "a client scans often while the access point's beacons are weaker; default: the "
+        "signal at half the reach",
         unit="dBm",
         ge=-120,
         le=0,
     )
     bgscan_short_s: Integer | None = key(
-        None, "between scans below bgscan_dbm; 2 if not given", unit="s", ge=1, le=3600
+        None, "between scans below `bgscan_dbm`; default 2", unit="s", ge=1, le=3600
     )
     bgscan_long_s: Integer | None = key(
-        None, "between scans above bgscan_dbm; 60 if not given", unit="s", ge=1, le=3600
+        None, "between scans above `bgscan_dbm`; default 60", unit="s", ge=1, le=3600
     )
 
     @model_validator(mode="after")

@@ -51,18 +51,16 @@ class DsrSettings(Table):
     send_buffer_packets: Integer = key(
         64, "SendBufferSize (§4.2): packets that wait for a route", ge=1, le=100_000
     )
-    request_table_size: Integer = key(
-        64, "RequestTableSize (§4.3, §9): nodes in the Route Request Table", ge=1, le=100_000
-    )
+    request_table_size: Integer = key(64, "RequestTableSize (§4.3, §9): nodes", ge=1, le=100_000)
     request_table_ids: Integer = key(
-        16, "RequestTableIds (§4.3, §9): identifications a node", ge=1, le=100_000
+        16, "RequestTableIds (§4.3, §9): identifiers per node", ge=1, le=100_000
     )
     max_request_rexmt: Integer = key(
         16, "MaxRequestRexmt (§9): requests for a destination", ge=0, le=1000
     )
     max_request_period_s: Wait = key(
         10.0,
-        "MaxRequestPeriod (§9): longest time between requests",
+        "MaxRequestPeriod (§9)",
         unit="s",
     )
     request_period_s: Wait = key(
@@ -72,116 +70,102 @@ class DsrSettings(Table):
     )
     nonprop_request_timeout_s: Wait = key(
         0.03,
-        "NonpropRequestTimeout (§9): wait after a request of one hop",
+        "NonpropRequestTimeout (§9): wait after a one-hop request",
         unit="s",
     )
-    maintenance_buffer_packets: Integer = key(
-        50, "RexmtBufferSize (§4.5, §9): packets in the Maintenance Buffer", ge=1, le=100_000
-    )
+    maintenance_buffer_packets: Integer = key(50, "RexmtBufferSize (§4.5, §9)", ge=1, le=100_000)
     maint_holdoff_s: Time = key(0.25, "MaintHoldoffTime (§8.3, §9)", unit="s")
     max_maint_rexmt: Integer = key(
-        2, "MaxMaintRexmt (§8.3, §9): retransmissions of an Acknowledgement Request", ge=0, le=100
+        2, "MaxMaintRexmt (§8.3, §9): repeated Acknowledgement Requests", ge=0, le=100
     )
     try_passive_acks: Integer = key(1, "TryPassiveAcks (§8.3.2, §9)", ge=0, le=100)
     passive_ack_timeout_s: Wait = key(0.1, "PassiveAckTimeout (§8.3.2, §9)", unit="s")
     grat_reply_holdoff_s: Time = key(1.0, "GratReplyHoldoff (§4.4, §9)", unit="s")
-    max_salvage_count: Integer = key(
-        15, "MAX_SALVAGE_COUNT (§8.3.6, §9); its field has four bits", ge=0, le=15
-    )
-    init_stability_s: Time = key(25.0, "InitStability of Link-MaxLife (§4.1, §9)", unit="s")
-    stability_incr_factor: Number = key(
-        4.0, "StabilityIncrFactor of Link-MaxLife (§4.1, §9)", gt=0, le=1000
-    )
-    stability_decr_factor: Number = key(
-        2.0, "StabilityDecrFactor of Link-MaxLife (§4.1, §9)", gt=0, le=1000
-    )
-    min_lifetime_s: Time = key(1.0, "MinLifetime of Link-MaxLife (§4.1, §9)", unit="s")
-    use_extends_s: Time = key(120.0, "UseExtends of Link-MaxLife (§4.1, §9)", unit="s")
+    max_salvage_count: Integer = key(15, "MAX_SALVAGE_COUNT (§8.3.6, §9)", ge=0, le=15)
+    init_stability_s: Time = key(25.0, "InitStability (§4.1, §9)", unit="s")
+    stability_incr_factor: Number = key(4.0, "StabilityIncrFactor (§4.1, §9)", gt=0, le=1000)
+    stability_decr_factor: Number = key(2.0, "StabilityDecrFactor (§4.1, §9)", gt=0, le=1000)
+    min_lifetime_s: Time = key(1.0, "MinLifetime (§4.1, §9)", unit="s")
+    use_extends_s: Time = key(120.0, "UseExtends (§4.1, §9)", unit="s")
 
     # Route discovery (§8.2)
     nonpropagating_first: Switch = key(True, "the first request goes one hop (§8.2.1)")
     nonpropagating_every_time: Switch = key(
-        False, "such a one before each propagating request, as the Monarch ns-2 code"
+        False, "a one-hop request before each propagating one, as Monarch"
     )
     request_backoff: Integer = key(
-        2, "factor from one request period to the next (§8.2.1 doubles; Monarch: 4)", ge=1, le=100
+        2, "factor between request periods (§8.2.1: 2; Monarch: 4)", ge=1, le=100
     )
     reply_from_cache: Switch = key(True, "Cached Route Replies (§8.2.3)")
-    reply_hop_delay_s: Time = key(0.001, "H of §8.2.5: delay a hop of a cached reply", unit="s")
-    prevent_reply_storms: Switch = key(
-        True, "delay replies and cancel those that are not needed (§8.2.5)"
-    )
+    reply_hop_delay_s: Time = key(0.001, "H of §8.2.5: a cached reply's delay per hop", unit="s")
+    prevent_reply_storms: Switch = key(True, "delay replies and cancel needless ones (§8.2.5)")
     piggyback_errors: Switch = key(True, "Route Errors ride on the next Route Request (§8.3.5)")
-    error_news_s: Time = key(1.0, "older errors are not spread any more", unit="s")
+    error_news_s: Time = key(1.0, "older errors are not spread", unit="s")
 
     # Route maintenance (§8.3)
     acknowledgement: Literal["link", "passive", "network"] = key(
-        "link", "by the link layer (§8.3.1), by overhearing (§8.3.2), by options (§8.3.3)"
+        "link", "by link layer (§8.3.1), overhearing (§8.3.2) or options (§8.3.3)"
     )
     salvage: Switch = key(True, "Packet Salvaging (§8.3.6)")
-    visited_option: Switch = key(
-        True, "salvaged packets say where they have been and do not return there"
-    )
+    visited_option: Switch = key(True, "salvaged packets list visited nodes and avoid them")
     salvage_discovery: Switch = key(
         False,
-        "what cannot be salvaged waits for request_period_s and neighbours are asked, as Monarch",
+        "a stuck packet waits for request_period_s while its holder asks neighbours, as Monarch",
     )
     gratuitous_replies: Switch = key(True, "Automatic Route Shortening (§8.1.4)")
     status_timeout_s: Wait = key(
         0.5,
-        "no status of a unicast frame this long is a failure",
+        "a unicast frame without a status this long has failed",
         unit="s",
     )
     network_ack_timeout_s: Wait = key(
         0.2,
-        "first wait of an acknowledgement by options, before a round trip was measured",
+        "first wait for an acknowledgement by options, before a measured round trip",
         unit="s",
     )
     lost_segment_extension: Switch = key(
-        True, "Route Errors name the TCP segments that a break stopped (§6.4 leaves room)"
+        True, "Route Errors name the TCP segments that a break stopped"
     )
     carriage: Literal["route-error", "icmp"] = key(
         "route-error",
-        "what tells a sender of TCP of its segments: that extension, or ICMP host unreachable",
+        "what informs a TCP sender: that extension, or ICMP host unreachable",
     )
     blacklist_timeout_s: Time = key(
-        3.0, 'a "probable" unidirectional link becomes "questionable" after it (§4.6)', unit="s"
+        3.0, 'time from "probable" one-way link to "questionable" (§4.6)', unit="s"
     )
-    use_blacklist: Switch = key(True, "the Blacklist of unidirectional links (§4.6)")
+    use_blacklist: Switch = key(True, "Blacklist of one-way links (§4.6)")
 
     # Route cache (§4.1)
     cache: Literal["path", "link"] = key("path", "structure of the Route Cache (§4.1)")
     cache_timeout: Literal["none", "unused", "fixed", "adaptive"] = key(
         "unused",
-        "a route serves for ever, route_cache_timeout_s after its last use (unused) or after it "
-        "was learned (fixed), or by how long routes that broke had lived",
+        "a route ends never, route_cache_timeout_s after its last use (unused) or its learning "
+        "(fixed), or by how long broken routes lived (adaptive)",
     )
-    primary_routes: Integer = key(30, "of the path cache: routes in use", ge=1, le=100_000)
-    secondary_routes: Integer = key(
-        64, "of the path cache: routes learned and not used", ge=1, le=100_000
-    )
+    primary_routes: Integer = key(30, "path cache: routes in use", ge=1, le=100_000)
+    secondary_routes: Integer = key(64, "path cache: routes learned and not used", ge=1, le=100_000)
     overhear_routes: Switch = key(True, "learn from overheard packets (§3.3.1)")
     learning: Literal["full", "onward"] = key(
         "full",
-        "from a packet its whole route (§3.3.1), or only the way still before it, as Monarch",
+        "from a packet its whole route (§3.3.1), or only the part ahead of it, as Monarch",
     )
     overhear_every_hop: Switch = key(
         True,
-        "learn from a data packet at each of its hops; false: where it is heard first, as Monarch",
+        "learn from a data packet at each hop; false: only where first heard, as Monarch",
     )
     negative_cache_s: Time = key(
-        0.0, "a broken link is refused this long when others tell of it; 0: not at all", unit="s"
+        0.0, "a link that broke is refused this long, whatever others report", unit="s"
     )
     adaptive_factor: Number = key(
         1.25,
-        "cache_timeout adaptive: factor on the mean lifetime of routes that broke",
+        "adaptive: factor on the mean life of broken routes",
         gt=0,
         le=1000,
     )
-    adaptive_minimum_s: Time = key(1.0, "cache_timeout adaptive: shortest", unit="s")
+    adaptive_minimum_s: Time = key(1.0, "adaptive: shortest life", unit="s")
     signal_threshold_dbm: Integer | None = key(
         None,
-        "weaker links are used only where there are no others; without it signal does not count",
+        "weaker links serve only where no others exist; unset: signal does not count",
         unit="dBm",
         ge=-126,
         le=126,
@@ -190,14 +174,14 @@ class DsrSettings(Table):
     # Link layer
     queue_packets: Integer = key(50, "interface queue (§4.5)", ge=1, le=100_000)
     outstanding: Integer = key(
-        2, "unicast frames with the driver whose status has not come", ge=1, le=1000
+        2, "most unicast frames in the driver without a status", ge=1, le=1000
     )
     resolution: Literal["learned", "arp"] = key(
-        "learned", "of link-layer addresses: from frames of neighbours, or by ARP alone"
+        "learned", "link-layer addresses from neighbours' frames, or by ARP alone"
     )
     neighbour_timeout_s: Wait = key(
         55.0,
-        "a learned address serves this long; Linux forgets an IBSS neighbour after 60 s of silence",
+        "life of a learned address; Linux's is 60 s",
         unit="s",
     )
     arp_queue_packets: Integer = key(
@@ -205,10 +189,10 @@ class DsrSettings(Table):
     )
     arp_retry_s: Wait = key(1.0, "between two questions", unit="s")
     arp_tries: Integer = key(3, "questions for an address", ge=1, le=1000)
-    arp_timeout_s: Wait = key(30.0, "an answer serves this long", unit="s")
+    arp_timeout_s: Wait = key(30.0, "life of an answer", unit="s")
     link_mtu: Integer = key(
         RADIO_MTU,
-        "largest IP packet in a frame; lowered to the interface's MTU where that stays below",
+        "largest IP packet in a frame, if the interface's MTU allows",
         unit="octets",
         ge=576,
         le=RADIO_MTU,
@@ -219,23 +203,23 @@ class DsrFile(Started, Seeded):
     """What `hoplab-dsr` is to do at one station, as `hoplab dsr` reads it."""
 
     interface: Text = key(..., "wireless interface that DSR packets use", min_length=1)
-    address: Network = key(..., "of the TUN interface, with the length of its prefix: 10.0.0.1/24")
+    address: Network = key(..., "of the TUN interface, with prefix length: 10.0.0.1/24")
     counters: Text | None = key(None, "file: the counters, once, at the end")
-    control: Text = key("@hoplab-dsr", "control socket; a leading @ means an abstract name")
-    tun: Text = key("dsr0", "the TUN interface, which the daemon makes", min_length=1)
+    control: Text = key("@hoplab-dsr", "control socket; @ begins an abstract name")
+    tun: Text = key("dsr0", "TUN interface to create", min_length=1)
     tun_mtu: Integer = key(1500, "its largest packet", unit="octets", ge=68, le=65_535)
     overhear: Literal["monitor", "promiscuous", "off"] = key(
         "monitor",
-        "frames for others come by a monitor interface, by the interface itself, or not at all",
+        "frames for others come by a monitor interface, the interface itself or not at all",
     )
     elfn: Switch = key(
-        False, "warn the kernel module elfn of this station's segments that met a broken link"
+        False, "report own segments that met a broken link to the kernel module elfn"
     )
     connection: tuple[SplitConnection, ...] = key(
-        (), "the connections that are split", max_length=MAX_CONNECTIONS
+        (), "connections to split", max_length=MAX_CONNECTIONS
     )
     split_table: Text | None = key(None, "file: rows of table `split`")
-    split_interval_s: Time = key(0.1, "least time between two rows of a connection", unit="s")
+    split_interval_s: Time = key(0.1, "least time between rows of a connection", unit="s")
     settings: DsrSettings = key(DsrSettings(), "the protocol's settings")
 
     def document(self) -> dict[str, Any]:

@@ -43,27 +43,27 @@ class Loss(Table):
     kind: Literal["uniform", "gilbert-elliott", "burst", "list"] = key(
         "uniform", "which frames are lost"
     )
-    src: Name | None = key(None, "the sender; any where it is not given")
-    dst: Name | None = key(None, "the receiver; any where it is not given")
+    src: Name | None = key(None, "sender; default any")
+    dst: Name | None = key(None, "receiver; default any")
     takes: Literal["data", "frames", "packets"] = key(
         "data",
-        "tries of data frames; every frame, ACK, RTS and CTS too; or packets, which the radio has "
-        "acknowledged already, so that only TCP repeats them",
+        "`data`: tries of data frames; `frames`: ACK, RTS and CTS too; `packets`: those "
+        "acknowledged by the radio, so that only TCP repeats them",
     )
-    rate: Probability | None = key(None, "of uniform, and of burst while it is on")
-    p_good_to_bad: Probability | None = key(None, "Gilbert-Elliott: per frame, to the bad state")
-    p_bad_to_good: Probability | None = key(None, "Gilbert-Elliott: per frame, to the good state")
-    loss_good: Probability = key(0.0, "Gilbert-Elliott: loss in the good state")
-    loss_bad: Probability = key(1.0, "Gilbert-Elliott: loss in the bad state")
+    rate: Probability | None = key(None, "probability; of burst while it is on")
+    p_good_to_bad: Probability | None = key(None, "per frame, to the bad state")
+    p_bad_to_good: Probability | None = key(None, "per frame, to the good state")
+    loss_good: Probability = key(0.0, "loss in the good state")
+    loss_bad: Probability = key(1.0, "loss in the bad state")
     on_s: Number | None = key(
-        None, "burst: so long in every period", unit="s", ge=SHORTEST_PERIOD_S, le=MAX_DURATION_S
+        None, "so long in every period", unit="s", ge=SHORTEST_PERIOD_S, le=MAX_DURATION_S
     )
     period_s: Number | None = key(
-        None, "burst: from one to the next", unit="s", ge=SHORTEST_PERIOD_S, le=MAX_DURATION_S
+        None, "from one burst to the next", unit="s", ge=SHORTEST_PERIOD_S, le=MAX_DURATION_S
     )
-    start_s: Time = key(0.0, "burst: the first", unit="s")
+    start_s: Time = key(0.0, "first burst", unit="s")
     frames: tuple[Annotated[int, Field(strict=True, ge=1, le=2**53)], ...] | None = key(
-        None, "list: these data frames, counted from 1", max_length=100_000
+        None, "these data frames, counted from 1", max_length=100_000
     )
 
     @model_validator(mode="after")
@@ -98,12 +98,12 @@ class Event(Table):
 
     at_s: Time = key(..., "when", unit="s")
     kind: Literal["down", "up", "move", "loss"] = key(..., "what happens")
-    station: Name | None = key(None, "to whom; down, up and move need it")
-    x_m: Coordinate | None = key(None, "move: where to", unit="m")
-    y_m: Coordinate | None = key(None, "move: where to", unit="m")
-    src: Name | None = key(None, "loss: the sender")
-    dst: Name | None = key(None, "loss: the receiver")
-    rate: Probability | None = key(None, "loss: of frames, from then on until the next such event")
+    station: Name | None = key(None, "which one")
+    x_m: Coordinate | None = key(None, "where to", unit="m")
+    y_m: Coordinate | None = key(None, "where to", unit="m")
+    src: Name | None = key(None, "sender")
+    dst: Name | None = key(None, "receiver")
+    rate: Probability | None = key(None, "of frames, until the next such event")
 
     @model_validator(mode="after")
     def _check(self) -> Event:

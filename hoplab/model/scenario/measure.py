@@ -23,8 +23,8 @@ class Measure(Recorded):
     """What is recorded beside the tables that every run has."""
 
     packets: Switch = key(
-        False, "exact one-way delay of every packet of every flow, and of programs with `measure`"
+        False, "exact one-way delay of every packet of flows, and of programs with `measure`"
     )
     captures: tuple[Text, ...] = key(
-        (), '"n1" (all its interfaces), "n1:wlan0", "air" (the channel): pcapng for Wireshark'
+        (), '`"n1"` (all interfaces), `"n1:wlan0"`, `"air"` (the channel): pcapng for Wireshark'
     )

@@ -81,15 +81,13 @@ class Routing(Table):
 
     protocol: RoutingName = key(
         "static",
-        "static: shortest paths in hops at time 0; hwmp: the radios are an 802.11s mesh, where the "
-        "kernel finds paths below IP; own: whatever a script's network has",
+        "`static`: shortest paths in hops at time 0; `hwmp`: one 802.11s mesh, paths "
+        "below IP; `own`: a script's network's own",
     )
     preset: Literal["monarch"] | None = key(
-        None, "settings by name, under those given; monarch: DSR as in ns-2.35 (`docs/dsr.md`)"
+        None, "`monarch`: DSR as in ns-2.35 (`docs/dsr.md`); `settings` override it"
     )
-    settings: dict[str, Setting] = key(
-        {}, "of dsr its own; of batmand and babeld the daemon's options: { h = 2 }"
-    )
+    settings: dict[str, Setting] = key({}, "DSR's, or options of batmand or babeld: `{ h = 2 }`")
 
     @model_validator(mode="after")
     def _check(self) -> Routing:
@@ -129,33 +127,30 @@ class Scenario(Seeded):
     duration_s: Number = key(60.0, "measured time", unit="s", gt=0, le=MAX_DURATION_S)
     warm_up_s: Number | None = key(
         None,
-        "network and routing before time 0; 20 for batmand and babeld, 40 for batman-adv, 10 for "
-        "hwmp and a backbone that is a mesh; with [[cell]] 4 and 0.5 a client more; else 0",
+        "before time 0, for network and routing; default 20 (`batmand`, `babeld`), 40 "
+        "(`batman-adv`), 10 (`hwmp`, mesh backbones), 4 + 0.5 a client (`[[cell]]`), else "
+        "0",
         unit="s",
         ge=0,
         le=3600,
     )
     network: Network = key(Network(), "who builds it")
-    topology: Topology = key(Topology(), "a network to choose from")
-    station: tuple[Station, ...] = key((), "the hosts, where topology.kind is explicit")
+    topology: Topology = key(Topology(), "a ready-made network")
+    station: tuple[Station, ...] = key((), "hosts of an explicit topology")
     link: tuple[Link, ...] = key((), "wired links", max_length=2000)
     cell: tuple[Cell, ...] = key((), "access points and their clients", max_length=MAX_CELLS)
-    backbone: tuple[Backbone, ...] = key(
-        (), "stations that reach each other by radios of their own", max_length=MAX_CELLS
-    )
-    radio: Radio = key(Radio(), "the channel")
-    routing: Routing = key(Routing(), "who routes")
-    tcp: Tcp = key(Tcp(), "how TCP is set")
-    split: Split | None = key(None, "Split-TCP: which stations are proxies of TCP flows, and how")
-    flow: tuple[Flow, ...] = key((), "what is sent", max_length=MAX_FLOWS)
-    machine: Additions = key(Additions(), "what programs find beside the machine's own")
-    program: tuple[Program, ...] = key(
-        (), "programs of the user's at stations", max_length=MAX_PROGRAMS
-    )
+    backbone: tuple[Backbone, ...] = key((), "mesh and ad-hoc networks", max_length=MAX_CELLS)
+    radio: Radio = key(Radio(), "channel")
+    routing: Routing = key(Routing(), "routing protocol")
+    tcp: Tcp = key(Tcp(), "TCP's settings")
+    split: Split | None = key(None, "Split-TCP's proxies")
+    flow: tuple[Flow, ...] = key((), "traffic", max_length=MAX_FLOWS)
+    machine: Additions = key(Additions(), "software for programs")
+    program: tuple[Program, ...] = key((), "your programs at stations", max_length=MAX_PROGRAMS)
     loss: tuple[Loss, ...] = key((), "frames lost on top of the channel", max_length=1000)
-    snr: tuple[Snr, ...] = key((), "links as they were measured", max_length=MAX_MEASURED_LINKS)
-    event: tuple[Event, ...] = key((), "what happens at a time", max_length=10_000)
-    measure: Measure = key(Measure(), "what is recorded beside the tables of every run")
+    snr: tuple[Snr, ...] = key((), "measured links", max_length=MAX_MEASURED_LINKS)
+    event: tuple[Event, ...] = key((), "failures, moves and losses", max_length=10_000)
+    measure: Measure = key(Measure(), "additional records")
 
     @property
     def networks(self) -> tuple[tuple[Cell, ...], ...]:

@@ -57,39 +57,28 @@ class Additions(Table):
 
     add: tuple[Annotated[str, Field(strict=True, min_length=1, max_length=200)], ...] = key(
         (),
-        "files and folders beside the scenario, which every program finds: a file, and what is at "
-        "the top of a folder, by its name in PATH",
+        "files and folders beside the scenario; programs find a file, and all at a "
+        "folder's top, in `PATH`",
         max_length=100,
     )
     file: dict[FileName, Text] = key(
         {},
-        "the same by name: text, or `base64:` and octets; a resolved scenario has those of `add` "
-        "here",
+        "the same by name: text, or `base64:` and octets; a resolved scenario has `add` here",
     )
     packages: tuple[DebName, ...] = key(
         (),
-        "Debian packages, with what they depend on, in the versions of the lock; their scripts do "
-        "not run",
+        "Debian packages with dependencies, in the lock's versions; their scripts do not run",
         max_length=100,
     )
     python: tuple[WheelName, ...] = key(
         (),
-        "wheels of the Python registry for the machine's Python, as `name==version`, with what "
-        "they depend on",
+        "wheels (`name==version`) with dependencies",
         max_length=100,
     )
-    lock: FileName = key(
-        "packages.lock", "the file beside the scenario that `hoplab lock` writes for both"
-    )
-    locked: Text = key(
-        "", "what that file says: each package with its SHA-256; a resolved scenario has it here"
-    )
-    users: tuple[UserName, ...] = key(
-        (), "users that programs look up, each with a group of its name", max_length=100
-    )
-    folder: dict[FolderName, UserName] = key(
-        {}, "folders that programs need in the root, each with the user that owns it"
-    )
+    lock: FileName = key("packages.lock", "file beside the scenario that `hoplab lock` writes")
+    locked: Text = key("", "its content in a resolved scenario, with each package's SHA-256")
+    users: tuple[UserName, ...] = key((), "each with a group of its name", max_length=100)
+    folder: dict[FolderName, UserName] = key({}, "folders in the root, with owners")
 
     @field_validator("locked")
     @classmethod
@@ -126,18 +115,14 @@ class Additions(Table):
 class Ready(Table):
     """What shows that a program that starts before time 0 does its work."""
 
-    port: Integer | None = key(
-        None, "somebody listens at this port of the station, of TCP or UDP", ge=1, le=65_535
-    )
-    log: Text | None = key(
-        None, "a regular expression, found in what the program has said", max_length=500
-    )
+    port: Integer | None = key(None, "something listens at this TCP or UDP port", ge=1, le=65_535)
+    log: Text | None = key(None, "regular expression in the program's output", max_length=500)
     after_s: Number | None = key(
         None, "so much time has passed", unit="s", gt=0, le=LONGEST_READY_S
     )
     limit_s: Number = key(
         5.0,
-        "time 0 is put off by so much for it; not ready by then, it fails the run",
+        "time 0 is so much later; not ready by then, it fails the run",
         unit="s",
         gt=0,
         le=LONGEST_READY_S,
@@ -169,55 +154,43 @@ class Ready(Table):
 class Program(Table):
     """A program that runs at a station, unmodified, in a working folder of its own."""
 
-    name: ProgramName | None = key(None, "program0, program1, … where it is not given")
+    name: ProgramName | None = key(None, "default `program0`, `program1`, …")
     station: Name = key(..., "where it runs")
     run: Text = key(
         ...,
-        "its command line, in words as a shell has them; for a shell's own means write "
-        "`sh -c '…'`. Names of stations are names of hosts",
+        "command line in a shell's words; for more of a shell write `sh -c '…'`",
         min_length=1,
         max_length=10_000,
     )
-    start_s: Time | None = key(
-        None, "begin; where it is not given 0, or with `ready` before that", unit="s"
-    )
+    start_s: Time | None = key(None, "begin; default 0, with `ready` earlier", unit="s")
     stop_s: Number | None = key(
         None,
-        "when it is asked to end by `signal`; the run's end where it is not given",
+        "when `signal` asks it to end; default the run's end",
         unit="s",
         gt=0,
         le=MAX_DURATION_S,
     )
     signal: Literal["TERM", "INT", "HUP", "QUIT", "USR1", "USR2", "KILL"] = key(
-        "TERM", "what asks it to end; five seconds later it is killed"
+        "TERM", "asks it to end; five seconds later comes `KILL`"
     )
-    ready: Ready | None = key(
-        None, "the program starts before time 0, which waits until it does its work"
-    )
+    ready: Ready | None = key(None, "it starts before time 0, which waits for it")
     expect: Integer | None = key(
         None,
-        "the exit status with which it must end by itself, before `stop_s`; where it is not given "
-        "it may go on to its stop, or end with status 0",
+        "its own exit status before `stop_s`; default: 0, unless it runs to its stop",
         ge=0,
         le=255,
     )
-    env: dict[Variable, Text] = key({}, "variables of its environment, over those it has anyway")
-    files: FileName | None = key(
-        None, "a folder beside the scenario, whose files are put where the program runs"
-    )
+    env: dict[Variable, Text] = key({}, "variables over its environment")
+    files: FileName | None = key(None, "folder beside the scenario, copied to where it runs")
     file: dict[FileName, Text] = key(
         {},
-        "files by name, put where the program runs: text, or `base64:` and octets; a resolved "
-        "scenario has those of `files` here",
+        "files by name: text, or `base64:` and octets; a resolved scenario has `files` here",
     )
     host: Switch = key(
         False,
-        "take the program from this computer: the guest has all its files, read-only, in the place "
-        "of a sealed machine's; who repeats the run needs the same",
+        "use this computer's files, read-only, not a sealed machine's; a repetition needs the same",
     )
-    measure: Switch = key(
-        False, "its TCP connections are sampled, and it is a row of the table `flows`"
-    )
+    measure: Switch = key(False, "sample its TCP connections, and give it a row of `flows`")
 
     @field_validator("run")
     @classmethod

@@ -83,14 +83,14 @@ class Energy(Table):
     """Power draw of a radio; keys go over the preset's, or over the profile's without one."""
 
     preset: Literal["ns2", "lucent-bronze", "lucent-silver"] | None = key(
-        None, "a card's power: ns-2's radio, or Lucent WaveLAN cards (Feeney, Nilsson 2001)"
+        None, "ns-2's radio, or Lucent WaveLAN cards (Feeney, Nilsson 2001)"
     )
     tx_w: Number | None = key(None, "while sending", unit="W", ge=0, le=1e6)
     rx_w: Number | None = key(None, "while receiving", unit="W", ge=0, le=1e6)
     idle_w: Number | None = key(None, "while listening", unit="W", ge=0, le=1e6)
     sleep_w: Number | None = key(None, "while off", unit="W", ge=0, le=1e6)
     battery_j: Number | None = key(
-        None, "what the battery holds; an empty one ends the station", unit="J", gt=0, le=1e12
+        None, "capacity; an empty battery ends the station", unit="J", gt=0, le=1e12
     )
 
 
@@ -102,44 +102,36 @@ class Nic(Table):
     each of these three with one frame after the other.
     """
 
-    tx_packet_us: Number = key(
-        0.0, "what each frame that it sends costs the host", unit="µs", ge=0, le=1e6
-    )
+    tx_packet_us: Number = key(0.0, "host's time for a sent frame", unit="µs", ge=0, le=1e6)
     tx_service_mbps: Number = key(
         0.0,
-        "rate at which the host makes frames ready, on top of that",
+        "host's rate of preparing frames, on top",
         unit="Mbit/s",
         ge=0,
         le=1e6,
     )
     queue_packets: Integer = key(
-        0, "frames that wait for the card, instead of radio.queue_packets", ge=0, le=10_000
+        0, "frames waiting for the card, instead of `radio.queue_packets`", ge=0, le=10_000
     )
-    tx_ring: Integer = key(
-        0, "frames that the card holds ahead, the one in service included", ge=0, le=10_000
-    )
+    tx_ring: Integer = key(0, "frames in the card, the one in service included", ge=0, le=10_000)
     tx_load_us: Number = key(
         0.0,
-        "what it takes to copy any frame into a free one of those buffers",
+        "time to copy a frame into a free card buffer",
         unit="µs",
         ge=0,
         le=1e6,
     )
-    tx_load_mbps: Number = key(
-        0.0, "rate at which it is copied, on top of that", unit="Mbit/s", ge=0, le=1e6
-    )
-    rx_packet_us: Number = key(
-        0.0, "what each received frame costs the host", unit="µs", ge=0, le=1e6
-    )
+    tx_load_mbps: Number = key(0.0, "rate of the copy, on top", unit="Mbit/s", ge=0, le=1e6)
+    rx_packet_us: Number = key(0.0, "host's time for a received frame", unit="µs", ge=0, le=1e6)
     rx_service_mbps: Number = key(
         0.0,
-        "rate at which the host takes received frames, on top of that",
+        "host's rate of taking frames, on top",
         unit="Mbit/s",
         ge=0,
         le=1e6,
     )
     rx_buffer_packets: Integer = key(
-        0, "received frames that wait for the host, further ones are lost", ge=0, le=10_000
+        0, "received frames waiting for the host; others are lost", ge=0, le=10_000
     )
 
     @model_validator(mode="after")
@@ -161,7 +153,7 @@ class Category(Table):
     """How an access category contends (IEEE 802.11-2020 10.23.2); keys that are not given are the
     standard's (dot11EDCATable, with 802.11-2016's limits of TXOP, which Linux has too)."""
 
-    aifsn: Integer | None = key(None, "slots that it waits after SIFS", ge=1, le=15)
+    aifsn: Integer | None = key(None, "slots of wait after SIFS", ge=1, le=15)
     cw_min: Integer | None = key(
         None, "first contention window, 2^n - 1", unit="slots", ge=0, le=32_767
     )
@@ -170,7 +162,7 @@ class Category(Table):
     )
     txop_us: Number | None = key(
         None,
-        "for how long it sends once it has won the channel; 0 is one exchange",
+        "how long it keeps a won channel; 0: one exchange",
         unit="µs",
         ge=0,
         le=8160,
@@ -204,13 +196,14 @@ class Edca(Table):
     background: Category | None = key(None, "user priorities 1 and 2")
     ampdu_octets: Integer | None = key(
         None,
-        "longest A-MPDU; 802.11n has at most 65,535, 802.11ac 1,048,575, 802.11ax 6,500,631",
+        "longest A-MPDU: 65,535 (`802.11n`), 1,048,575 (`802.11ac`), 6,500,631 "
+        "(`802.11ax`) at most",
         unit="octets",
         ge=64,
         le=6_500_631,
     )
     start_spacing_us: Number = key(
-        8.0, "from the start of a frame in it to that of the next at least", unit="µs", ge=0, le=16
+        8.0, "least time between two frames' starts in it", unit="µs", ge=0, le=16
     )
 
     def complete(self) -> list[CategoryValues]:
@@ -254,81 +247,77 @@ class Radio(Table):
         "airtime_fairness": ("queue", ("fq_codel",)),
     }
 
-    profile: ProfileName = key("wavelan", "sets all the rest; a key beside it overrides it")
+    profile: ProfileName = key("wavelan", "sets the other keys")
     rules: Literal["802.11", "ns-2", "edca"] | None = key(
         None,
-        "edca: 802.11 with access categories and A-MPDUs; ns-2: backoff before every frame, "
-        "reception and responses as ns-2.35 has them",
+        "`edca`: 802.11 with access categories and A-MPDUs; `ns-2`: backoff before every "
+        "frame, reception and responses of ns-2.35",
     )
-    aggregation: Switch | None = key(None, "frames of one receiver go together in A-MPDUs")
+    aggregation: Switch | None = key(None, "A-MPDUs of frames to one receiver")
     edca: Edca | None = key(None, "access categories and A-MPDUs")
     standard: (
         Literal["802.11", "802.11b", "802.11g", "802.11a", "802.11n", "802.11ac", "802.11ax"] | None
-    ) = key(None, "which PHY's preambles and rates apply; 802.11ax in cells and meshes only")
+    ) = key(None, "PHY, preambles and rates; `802.11ax` in cells and meshes only")
     channel: Integer | None = key(None, "named in captures; a cell may have its own", ge=1, le=165)
     rate_mbps: RateOrAuto | None = key(
         None,
-        "data rate; auto: the kernel's minstrel chooses, of 802.11n and 802.11ac up to `mcs` and "
-        "`streams`, with any guard interval and width up to `width_mhz`; ideal: of 802.11ax, and "
-        "of 160 MHz, the medium takes the MCS up to `mcs` that carries most at the link's ratio",
+        "data rate; `auto`: by the kernel's minstrel, with `802.11n` and `802.11ac` up to "
+        "`mcs`, `streams` and `width_mhz`, with any guard interval; `ideal` (`802.11ax`, "
+        "160 MHz): the medium takes the MCS up to `mcs` that carries most at the link's "
+        "ratio",
         unit="Mbit/s",
     )
     mcs: Integer | None = key(
         None,
-        "data rate: 802.11n's 0 to 7 of one stream and 8 to 15 of two, 802.11ac's 0 to 9, "
-        "802.11ax's 0 to 11",
+        "data rate: `802.11n` 0 to 7 (one stream) or 8 to 15 (two), `802.11ac` 0 to 9, "
+        "`802.11ax` 0 to 11",
         ge=0,
         le=15,
     )
     width_mhz: Width | None = key(None, "of data frames", unit="MHz")
     guard_ns: Guard | None = key(
         None,
-        "guard interval of data frames: 400 and 800 of 802.11n and 802.11ac, 800 and more of "
-        "802.11ax",
+        "guard interval of data frames: 400 or 800 with `802.11n` and `802.11ac`, 800 or "
+        "more with `802.11ax`",
         unit="ns",
     )
     streams: Integer | None = key(None, "spatial streams of data frames", ge=1, le=4)
-    basic_rate_mbps: Rate | None = key(None, "rate of ACK, CTS, RTS and broadcasts", unit="Mbit/s")
-    plcp_rate_mbps: HeaderRate | None = key(None, "rate of the PLCP header", unit="Mbit/s")
+    basic_rate_mbps: Rate | None = key(None, "of ACK, CTS, RTS and broadcasts", unit="Mbit/s")
+    plcp_rate_mbps: HeaderRate | None = key(None, "of the PLCP header", unit="Mbit/s")
     preamble: Literal["long", "short"] | None = key(None, "of DSSS")
     mac: Literal["80211", "csma-ca-noack"] | None = key(
-        None, "csma-ca-noack: no acknowledgement, no retry"
+        None, "`csma-ca-noack`: no acknowledgement, no retry"
     )
     rts_threshold: Integer | None = key(
-        None, "frames above it are protected by RTS: 0 all, 2347 none", unit="octets", ge=0, le=2347
+        None, "RTS protects longer frames: 0 all, 2347 none", unit="octets", ge=0, le=2347
     )
-    retry_short: Integer | None = key(None, "tries without RTS protection", ge=1, le=255)
-    retry_long: Integer | None = key(None, "tries with RTS protection", ge=1, le=255)
+    retry_short: Integer | None = key(None, "tries without RTS", ge=1, le=255)
+    retry_long: Integer | None = key(None, "tries with RTS", ge=1, le=255)
     retry_rules: Literal["standard", "kernel"] | None = key(
-        None, "standard: those two limits; kernel: as often as its rate table says"
+        None, "`standard`: those two limits; `kernel`: its rate table"
     )
-    queue_packets: Integer | None = key(
-        None, "frames that wait in a radio's interface queue", ge=1, le=10_000
-    )
+    queue_packets: Integer | None = key(None, "length of the interface queue", ge=1, le=10_000)
     queue: Literal["fifo", "fq_codel"] = key(
         "fifo",
-        "where packets wait: in the radio's interface queue, or in Linux's own queues of each "
-        "station, with FQ-CoDel, AQL and airtime fairness, as with a card",
+        "`fifo`: the interface queue; `fq_codel`: Linux's queues of each station "
+        "(FQ-CoDel, AQL, airtime fairness), as with a card",
     )
     queue_frames: Integer | None = key(
         None,
-        "fq_codel: frames of an access category that the radio takes ahead; without it 128, of "
-        "802.11ax 512",
+        "frames of an access category taken ahead by the radio; default 128, `802.11ax` 512",
         ge=1,
         le=1024,
     )
     aql_us: Integer | None = key(
         None,
-        "fq_codel: air time of a station's frames that the radio takes ahead; without it the "
-        "kernel's own limits, 5 ms, and 12 ms while all stations' are below 24 ms",
+        "air time of a station's frames taken ahead; default the kernel's 5 ms, or 12 ms "
+        "while all stations have below 24 ms",
         unit="µs",
         ge=1,
         le=1_000_000,
     )
-    airtime_fairness: Switch = key(
-        True, "fq_codel: stations get the same air time; off: they take turns, whatever each takes"
-    )
-    routing_priority: Switch = key(False, "routing messages go before all others in that queue")
+    airtime_fairness: Switch = key(True, "equal air time of stations; `false`: equal turns")
+    routing_priority: Switch = key(False, "routing messages overtake others in the interface queue")
     cw_min: Integer | None = key(
         None, "first contention window, 2^n - 1", unit="slots", ge=0, le=32_767
     )
@@ -340,65 +329,65 @@ class Radio(Table):
     propagation: Literal["two-ray", "friis", "log-distance"] | None = key(
         None, "mean power over distance"
     )
-    exponent: Number = key(3.0, "of log-distance", gt=0, le=20)
-    reference_m: Number = key(
-        1.0, "log-distance: free space up to here", unit="m", ge=0.001, le=1e6
-    )
+    exponent: Number = key(3.0, "path loss exponent", gt=0, le=20)
+    reference_m: Number = key(1.0, "free space up to here", unit="m", ge=0.001, le=1e6)
     shadowing_db: Number = key(0.0, "standard deviation of a link's loss", unit="dB", ge=0, le=30)
     fading: Literal["none", "rayleigh", "nakagami"] = key("none", "per frame and receiver")
     nakagami_m: Number = key(1.0, "shape; 1 is Rayleigh", ge=0.5, le=1000)
     snr_trace: Text | None = key(
         None,
-        "CSV or Parquet file, beside the scenario: links as they were measured, with the columns "
-        "t_s, src, dst, snr_db; it becomes [[snr]]",
+        "CSV or Parquet file beside the scenario, with columns `t_s`, `src`, `dst`, "
+        "`snr_db`, for `[[snr]]`",
     )
-    tx_power_dbm: Number | None = key(None, "power sent", unit="dBm", ge=-200, le=100)
+    tx_power_dbm: Number | None = key(None, "transmit power", unit="dBm", ge=-200, le=100)
     frequency_mhz: Number | None = key(
-        None, "of the propagation model; need not be the channel's", unit="MHz", ge=0.001, le=1e6
+        None,
+        "of the propagation model, not always the channel's",
+        unit="MHz",
+        ge=0.001,
+        le=1e6,
     )
     antenna_height_m: Number | None = key(
         None, "of every antenna, for two-ray", unit="m", ge=0.001, le=100_000
     )
     antenna_gain_dbi: Number | None = key(
-        None, "of every antenna, sending and receiving", unit="dBi", ge=-200, le=100
+        None, "of every antenna, both ways", unit="dBi", ge=-200, le=100
     )
     range_m: Number | None = key(
-        None, "mean distance of reception; instead of rx_threshold_dbm", unit="m", gt=0, le=1e6
+        None, "mean reach of reception, instead of `rx_threshold_dbm`", unit="m", gt=0, le=1e6
     )
     carrier_sense_m: Number | None = key(
-        None, "mean distance of carrier sense; instead of cs_threshold_dbm", unit="m", gt=0, le=1e6
+        None, "mean reach of carrier sense, instead of `cs_threshold_dbm`", unit="m", gt=0, le=1e6
     )
     rx_threshold_dbm: Number | None = key(
-        None, "least power of a reception", unit="dBm", ge=-200, le=100
+        None, "least power to receive", unit="dBm", ge=-200, le=100
     )
-    cs_threshold_dbm: Number | None = key(
-        None, "least power that is sensed", unit="dBm", ge=-200, le=100
-    )
+    cs_threshold_dbm: Number | None = key(None, "least power to sense", unit="dBm", ge=-200, le=100)
     capture_db: Number | None = key(
         None, "ratio to interference that a reception needs", unit="dB", ge=0, le=1000
     )
     capture_later: Switch = key(
-        False, "a receiver changes to a later frame that is stronger by capture_db"
+        False, "a receiver changes to a later frame, stronger by `capture_db`"
     )
     noise_dbm: Number | None = key(
         None,
-        "counts in that ratio where it is given; thermal noise + 7 dB else",
+        "if given, it counts in that ratio; default thermal noise + 7 dB",
         unit="dBm",
         ge=-200,
         le=100,
     )
     reception: Literal["threshold", "error-rate"] = key(
-        "threshold", "by power alone, or by bit errors at the rate and ratio"
+        "threshold", "by power alone, or by bit errors at rate and ratio"
     )
     level_error_db: Number = key(
         0.0,
-        "standard deviation of what a card tells of levels of signal and noise (table signals)",
+        "standard deviation of a card's levels (table `signals`)",
         unit="dB",
         ge=0,
         le=30,
     )
-    nic: Nic | None = key(None, "the network card and its host; a station may have its own")
-    energy: Energy | None = key(None, "what radios use")
+    nic: Nic | None = key(None, "network card and host; a station may have its own")
+    energy: Energy | None = key(None, "power of radios")
 
     @property
     def is_adaptive(self) -> bool:

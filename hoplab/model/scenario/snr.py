@@ -37,12 +37,12 @@ class Snr(Table):
     carries nothing.
     """
 
-    src: Name = key(..., "the sender")
-    dst: Name = key(..., "the receiver")
+    src: Name = key(..., "sender")
+    dst: Name = key(..., "receiver")
     points: tuple[tuple[Time, Ratio], ...] = key(
         ...,
-        "times in s and ratios in dB: linear between two, constant before the first and after the "
-        "last; two at one time are a jump",
+        "`[[t_s, snr_db], …]`: linear between two, constant before and after all; two at "
+        "one time are a jump",
         min_length=1,
         max_length=MAX_POINTS,
     )

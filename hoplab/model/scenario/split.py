@@ -37,7 +37,7 @@ class Buffers(Table):
 
     every_hops: Integer | None = key(
         None,
-        "every so many hops along the route of a connection, counted from its source, is a proxy",
+        "a proxy every so many hops of the route, from the source",
         ge=1,
         le=MAX_HOPS,
     )
@@ -50,15 +50,15 @@ class Buffers(Table):
     )
     window: Integer = key(
         64,
-        "end-to-end window: what the source may have unacknowledged by the destination",
+        "what the source may have unacknowledged end to end",
         unit="segments",
         ge=1,
         le=40_000,
     )
     ack_every: Integer = key(
         8,
-        "the destination lets every so manieth end-to-end acknowledgement go, and each that the "
-        "source waits for",
+        "the destination sends every n-th end-to-end acknowledgement, and each the source "
+        "waits for",
         ge=1,
         le=1000,
     )
@@ -67,9 +67,7 @@ class Buffers(Table):
 class Split(Buffers):
     """Split-TCP (`docs/split-tcp.md`): stations of a route take over segments as proxies."""
 
-    proxies: tuple[Name, ...] = key(
-        (), "the stations that are proxies, wherever a segment meets them"
-    )
+    proxies: tuple[Name, ...] = key((), "stations that are proxies for any segment that they meet")
 
     @model_validator(mode="after")
     def _check(self) -> Split:

@@ -50,17 +50,17 @@ class Queue(Table):
         ("kind", ("red",)),
     )
 
-    kind: Literal["droptail", "red"] = key("droptail", "what is dropped: the last, or early")
-    packets: Integer = key(50, "what it holds at most", ge=1, le=100_000)
+    kind: Literal["droptail", "red"] = key("droptail", "drop the last packet, or early")
+    packets: Integer = key(50, "capacity", ge=1, le=100_000)
     min_packets: Integer = key(5, "mean length from which RED drops", ge=1, le=100_000)
     max_packets: Integer = key(15, "mean length from which RED drops all", ge=2, le=100_000)
-    drop_probability: Number = key(0.1, "RED's at max_packets", gt=0, le=1)
+    drop_probability: Number = key(0.1, "RED's at `max_packets`", gt=0, le=1)
     packet_bytes: Integer = key(
         1000, "RED's mean packet, for the averaging weight", unit="octets", ge=40, le=65_535
     )
 
     ecn: Switch = key(
-        False, "RED marks packets whose ends know ECN (`tcp.ecn`) instead of dropping them early"
+        False, "RED marks packets of ECN connections (`tcp.ecn`) instead of early drops"
     )
 
     @model_validator(mode="after")
@@ -98,42 +98,38 @@ class Topology(Table):
 
     kind: Annotated[str, Field(strict=True, pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=64)] = key(
         "explicit",
-        "explicit, chain, grid, pair, random-waypoint, mininet-wifi, trace, or the name of a file "
-        "of topologies/",
+        "`explicit`, `chain`, `grid`, `pair`, `random-waypoint`, `mininet-wifi`, `trace`, "
+        "or a file of `topologies/`",
     )
     stations: Integer = key(
         4,
-        "how many; of a trace the first so many, all where it is not given",
+        "how many; a trace's first ones, by default all",
         ge=1,
         le=MAX_STATIONS,
     )
     spacing_m: Number = key(200.0, "between neighbours", unit="m", gt=0, le=1e6)
-    rows: Integer = key(2, "of stations", ge=1, le=MAX_STATIONS)
-    columns: Integer = key(2, "of stations in a row", ge=1, le=MAX_STATIONS)
+    rows: Integer = key(2, "number of rows", ge=1, le=MAX_STATIONS)
+    columns: Integer = key(2, "stations in a row", ge=1, le=MAX_STATIONS)
     width_m: Number = key(1500.0, "of the area", unit="m", ge=1, le=1e6)
     height_m: Number = key(300.0, "of the area", unit="m", ge=1, le=1e6)
     min_speed_mps: Number = key(1.0, "lowest", unit="m/s", ge=1e-3, le=1000)
     max_speed_mps: Number = key(20.0, "highest", unit="m/s", ge=1e-3, le=1000)
-    pause_s: Time = key(0.0, "at rest after each leg", unit="s")
+    pause_s: Time = key(0.0, "rest after each leg", unit="s")
     model: Literal[
         "RandomWalk",
         "TruncatedLevyWalk",
         "RandomDirection",
         "RandomWayPoint",
         "GaussMarkov",
-    ] = key("RandomWayPoint", "mobility model of Mininet-WiFi, which computes it")
+    ] = key("RandomWayPoint", "of Mininet-WiFi")
     movement: Text | None = key(
         None,
-        "a file of ns-2 (.ns2, .tcl, .ns_movements), BonnMotion (.movements), SUMO (.xml) or GPS "
-        "tracks (.gpx), or .gz of one",
+        "file of ns-2 (`.ns2`, `.tcl`, `.ns_movements`), BonnMotion (`.movements`), SUMO "
+        "(`.xml`) or GPS tracks (`.gpx`), plain or `.gz`",
     )
-    rate_mbps: Number = key(
-        10.0, "of the wired links of a topology's file", unit="Mbit/s", ge=0.001, le=10_000
-    )
-    delay_ms: Number = key(
-        10.0, "of the wired links of a topology's file", unit="ms", ge=0, le=100_000
-    )
-    queue: Queue = key(Queue(), "of the wired links of a topology's file")
+    rate_mbps: Number = key(10.0, "topology file's links", unit="Mbit/s", ge=0.001, le=10_000)
+    delay_ms: Number = key(10.0, "topology file's links", unit="ms", ge=0, le=100_000)
+    queue: Queue = key(Queue(), "topology file's links")
 
     def counts(self, name: str) -> bool:
         if name in ("rate_mbps", "delay_ms", "queue"):
@@ -177,7 +173,7 @@ class Placed(Table):
     x_m: Coordinate = key(0.0, "place", unit="m")
     y_m: Coordinate = key(0.0, "place", unit="m")
     waypoints: tuple[tuple[Arrival, Coordinate, Coordinate], ...] = key(
-        (), "[[t_s, x_m, y_m], …]: straight lines between them, at rest before and after"
+        (), "`[[t_s, x_m, y_m], …]`: straight lines between, rest before and after"
     )
 
     @field_validator("waypoints")
@@ -214,18 +210,16 @@ class Network(Table):
 
     built_by: Literal["hoplab", "mininet-wifi", "script"] = key(
         "hoplab",
-        "hoplab; or mininet-wifi, which is then needed; script: what a script of Mininet-WiFi "
-        "built and had recorded, in the results of that",
+        "`mininet-wifi` must be installed; `script`: in results of a Mininet-WiFi script",
     )
     medium: Literal["kernel", "daemon"] = key(
         "kernel",
-        "where the medium works in virtual time: in the guest's kernel, or as a process of its "
-        "own, which is slower and can be debugged; in real time it is a process",
+        "in virtual time: in the guest's kernel, or as a slower process that you can "
+        "debug; in real time a process",
     )
     ipv6: Switch = key(
         False,
-        "stations have addresses of IPv6 too, for programs; where a flow has ip = 6 they have "
-        "them anyway",
+        "IPv6 addresses too; a flow with `ip = 6` implies it",
     )
 
 
@@ -233,35 +227,33 @@ class Port(Table):
     """A station's radio as its builder has made it."""
 
     interface: Annotated[str, Field(strict=True, pattern=r"^[^/\s]{1,15}$")] = key(
-        ..., "its name in the station"
+        ..., "name in the station"
     )
-    address: Address = key(..., "which flows use")
-    prefix: Integer = key(24, "length of its network's", ge=1, le=32)
-    mac: Mac = key(..., "its hardware address")
+    address: Address = key(..., "used by flows")
+    prefix: Integer = key(24, "length of the network prefix", ge=1, le=32)
+    mac: Mac = key(..., "hardware address")
 
 
 class Station(Placed):
     """A host: a network namespace with a radio, wired interfaces, or both."""
 
-    name: Name = key(..., "a letter and up to seven more letters or digits, all small")
+    name: Name = key(..., "up to eight small letters or digits, a letter first")
     radio: Switch = key(True, "false: wired only")
-    nic: Nic | None = key(
-        None, "its own network card and power: keys of `[radio.nic]` that differ from that"
-    )
+    nic: Nic | None = key(None, "its own card: keys that differ from `[radio.nic]`")
     mcs: Integer | None = key(
         None,
-        "data rate of a client with 802.11n, to and from it, where it is not that of `[radio]`",
+        "data rate of an 802.11n client, both ways; default `radio.mcs`",
         ge=0,
         le=15,
     )
     airtime_weight: Integer | None = key(
         None,
-        'of a client with `radio.queue = "fq_codel"`: its part of what the access point sends, in '
-        "air time, is in proportion; 256 where it is not given, as in the kernel",
+        "a client's weight in the access point's air time, with `radio.queue = "
+        '"fq_codel"`; default 256, the kernel\'s',
         ge=1,
         le=65_535,
     )
-    port: Port | None = key(None, 'its radio, where `network.built_by` is "script"')
+    port: Port | None = key(None, 'its radio, if `network.built_by = "script"`')
 
     @model_validator(mode="after")
     def _has_a_card(self) -> Self:
@@ -273,11 +265,11 @@ class Station(Placed):
 class Link(Table):
     """A full-duplex wired link between two stations."""
 
-    ends: tuple[Name, Name] = key(..., "the two stations")
+    ends: tuple[Name, Name] = key(..., "its two stations")
     rate_mbps: Number = key(10.0, "of each direction", unit="Mbit/s", ge=0.001, le=10_000)
-    delay_ms: Number = key(10.0, "of propagation", unit="ms", ge=0, le=100_000)
-    loss: Probability = key(0.0, "probability that a packet is lost, in either direction")
-    queue: Queue = key(Queue(), "at either end")
+    delay_ms: Number = key(10.0, "propagation delay", unit="ms", ge=0, le=100_000)
+    loss: Probability = key(0.0, "probability of losing a packet, in either direction")
+    queue: Queue = key(Queue(), "at each end")
 
     @model_validator(mode="after")
     def _check(self) -> Link:

@@ -44,13 +44,12 @@ class Elfn(Table):
     probe_ms: Integer = key(2000, "between probes", unit="ms", ge=10, le=30_000)
     first_probe: Literal["rto", "interval"] = key(
         "rto",
-        "the first probe: when the retransmission timer would have fired, at the latest after "
-        "probe_ms (rto), or after probe_ms",
+        "`rto`: when the retransmission timer would have fired, at the latest after "
+        "`probe_ms`; `interval`: after `probe_ms`",
     )
     resume: Literal["as-before", "window-1", "default-timer"] = key(
         "as-before",
-        "what a connection goes on with: window and timer as before, a window of one segment, or "
-        "a new connection's timer",
+        "former window and timer, a window of one segment, or a new connection's timer",
     )
     give_up_s: Number = key(
         300.0, "longest stand-by; then the kernel's timer takes over", unit="s", gt=0, le=86_000
@@ -66,23 +65,19 @@ class Tcp(Table):
     """What every station's TCP is set to before the first flow."""
 
     profile: Literal["linux", "classic"] = key(
-        "linux", "untouched, or classic: what papers of 1996 to 2004 assume (`docs/tcp.md`)"
+        "linux", "`linux`: unchanged; `classic`: what papers of 1996 to 2004 assume (`docs/tcp.md`)"
     )
     initial_window: Integer | None = key(
-        None, "the kernel's 10 where it is not given, classic 1", unit="segments", ge=1, le=1000
+        None, "default: `linux` 10, `classic` 1", unit="segments", ge=1, le=1000
     )
-    delayed_ack: Switch | None = key(None, "the kernel's where it is not given")
-    min_rto_ms: Integer | None = key(
-        None, "the kernel's 200 where it is not given", unit="ms", ge=1, le=60_000
-    )
+    delayed_ack: Switch | None = key(None, "default: the kernel's")
+    min_rto_ms: Integer | None = key(None, "default: the kernel's 200", unit="ms", ge=1, le=60_000)
     ecn: Switch | None = key(
         None,
-        "connections ask for ECN (RFC 3168), so that queues mark packets instead of dropping them; "
-        "linux only answers who asks, classic has none",
+        "connections ask for ECN (RFC 3168): queues mark packets instead of dropping "
+        "them; default: `linux` only answers, `classic` has none",
     )
-    elfn: ElfnChoice = key(
-        False, "stand by when a route fails: true, or a table with the keys of `[tcp.elfn]`"
-    )
+    elfn: ElfnChoice = key(False, "stand by when a route fails: `true`, or `[tcp.elfn]`")
 
 
 class Draw(Table):
@@ -96,21 +91,17 @@ class Draw(Table):
     }
 
     kind: Literal["fixed", "uniform", "exponential", "pareto"] = key(
-        "fixed", "always the mean (fixed), or a distribution"
+        "fixed", "`fixed`: always the mean"
     )
-    mean: Number | None = key(
-        None, "of the distribution, before `high` cuts it", ge=0, le=MOST_DRAWN
-    )
-    low: Number | None = key(None, "the least; 0 where it is not given", ge=0, le=MOST_DRAWN)
+    mean: Number | None = key(None, "before `high` cuts it", ge=0, le=MOST_DRAWN)
+    low: Number | None = key(None, "the least; default 0", ge=0, le=MOST_DRAWN)
     high: Number | None = key(
         None,
-        "the most: of uniform its end; of others what is drawn above it becomes it",
+        "the most; larger draws become it",
         ge=0,
         le=MOST_DRAWN,
     )
-    shape: Number | None = key(
-        None, "Pareto's exponent; up to 2 its variance is infinite", gt=1, le=100
-    )
+    shape: Number | None = key(None, "exponent; up to 2 of infinite variance", gt=1, le=100)
 
     @model_validator(mode="after")
     def _check(self) -> Draw:
@@ -149,101 +140,93 @@ class Flow(Table):
     }
 
     name: Annotated[str, Field(strict=True, pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$")] | None = (
-        key(None, "flow0, flow1, … where it is not given")
+        key(None, "default `flow0`, `flow1`, …")
     )
     protocol: Literal["tcp", "udp", "ping", "rr"] = key(
         "tcp",
-        "a transfer by tcp or udp; ping: ICMP echoes and their replies; rr: requests and "
-        "responses, one after the other on one TCP connection",
+        "`tcp`, `udp`: a transfer; `ping`: ICMP echoes; `rr`: requests and responses in "
+        "turn on one TCP connection",
     )
-    ip: Literal[4, 6] = key(
-        4, "which version of IP; with 6 stations have addresses of IPv6 beside those of IPv4"
-    )
+    ip: Literal[4, 6] = key(4, "version of IP")
     dscp: Integer | None = key(
         None,
-        "differentiated services code point of its packets. The kernel takes the access category "
-        "from it (RFC 8325): 46 (EF) is voice, 34 (AF41) video, 8 (CS1) background",
+        "differentiated services code point; the kernel derives the access category (RFC "
+        "8325): 46 (EF) is voice, 34 (AF41) video, 8 (CS1) background",
         ge=0,
         le=63,
     )
-    source: Name = key(..., "the station that sends")
-    destination: Name = key(..., "the station that receives")
+    source: Name = key(..., "sending station")
+    destination: Name = key(..., "receiving station")
     start_s: Time = key(0.0, "begin", unit="s")
-    stop_s: Number | None = key(
-        None, "end; the run's where it is not given", unit="s", gt=0, le=MAX_DURATION_S
-    )
+    stop_s: Number | None = key(None, "end; default the run's", unit="s", gt=0, le=MAX_DURATION_S)
     packets: Integer | None = key(
         None,
-        "a counted transfer of so many packets, or so many echoes, instead of one without end",
+        "end after so many packets or echoes",
         ge=1,
         le=10**9,
     )
     packet_bytes: Integer | None = key(
         None,
-        "of a counted transfer; payload of UDP's packets (512), and of echoes (56)",
+        "of a counted transfer; payload of UDP packets (default 512) and echoes (56)",
         unit="octets",
         ge=16,
         le=65_000,
     )
     rate_kbps: Number | None = key(
-        None, "constant bit rate of UDP, in payload", unit="kbit/s", ge=0.001, le=10_000_000
+        None, "constant bit rate of payload", unit="kbit/s", ge=0.001, le=10_000_000
     )
     spacing: Literal["even", "random"] | None = key(
         None,
-        "between its packets: always the same (even), or uniform between half and one and a half "
-        "times that, so that no phase against other traffic decides who is dropped",
+        "`random`: half to one and a half times the mean, so that no phase against other "
+        "traffic decides who is dropped",
     )
     buffer_bytes: Integer | None = key(
         None,
-        "of the sending socket: a program that has filled it waits; the kernel's where it is not "
-        "given",
+        "of the sending socket; a program that filled it waits; default the kernel's",
         unit="octets",
         ge=4096,
         le=MAX_BUFFER_BYTES,
     )
-    interval_s: Number | None = key(
-        None, "between echoes; 1 where it is not given", unit="s", ge=0.001, le=1000
-    )
+    interval_s: Number | None = key(None, "between echoes; default 1", unit="s", ge=0.001, le=1000)
     timeout_s: Number | None = key(
         None,
-        "an echo whose reply has not come for so long is lost; 10 where it is not given",
+        "an unanswered echo is then lost; default 10",
         unit="s",
         gt=0,
         le=60,
     )
     request: Draw | None = key(
-        None, "octets of each request: a draw; 1 where it is not given, as netperf's TCP_RR has"
+        None, "octets of a request, a draw; default 1, as netperf's `TCP_RR`"
     )
-    response: Draw | None = key(None, "octets of each response: a draw; 1 where it is not given")
-    think: Draw | None = key(
-        None, "seconds from a response to the next request: a draw; none where it is not given"
-    )
-    transactions: Integer | None = key(
-        None, "so many requests, instead of one after the other to the end", ge=1, le=10**9
-    )
+    response: Draw | None = key(None, "octets of a response, a draw; default 1")
+    think: Draw | None = key(None, "seconds from response to next request, a draw; default 0")
+    transactions: Integer | None = key(None, "end after so many requests", ge=1, le=10**9)
     congestion_control: Annotated[str, Field(strict=True)] | None = key(
         None,
-        "tahoe, reno, newreno, sack, vegas, westwood, tcpw, window (a fixed one), or another of "
-        "the kernel's; cubic where it is not given, classic newreno",
+        "`tahoe`, `reno`, `newreno`, `sack`, `vegas`, `westwood`, `tcpw`, `window` (a "
+        "fixed one), or another of the kernel's; default `cubic`, with `classic` "
+        "`newreno`",
     )
     mss: Integer | None = key(
         None,
-        "largest segment, options included; 1460 where it is not given, 1444 of a split flow",
+        "largest segment with options; default 1460, of a split flow 1444",
         unit="octets",
         ge=88,
         le=2232,
     )
     window: Integer | None = key(
-        None, "limit of the sender's window, as ns-2's window_", unit="segments", ge=1, le=40_000
+        None,
+        "limit of the sender's window, like ns-2's `window_`",
+        unit="segments",
+        ge=1,
+        le=40_000,
     )
-    sack: Switch | None = key(
-        None, "by the variant where it is not given; all flows of a station share it"
-    )
-    elfn: ElfnChoice | None = key(None, "this flow's own; `[tcp]`'s where it is not given")
+    sack: Switch | None = key(None, "default by the variant; the same for all a station's flows")
+    elfn: ElfnChoice | None = key(None, "default `[tcp]`'s")
     split: SplitChoice | None = key(
         None,
-        "whether proxies split it, as `[split]` says, or a table with keys of that over it; true "
-        "where it is not given and `[split]` says which stations are proxies",
+        "proxies split it; or keys over `[split]`; default true if that has `proxies` or "
+        "`every_hops`",
     )
 
     @field_validator("congestion_control")
