@@ -42,9 +42,9 @@ LAYERS = (
     ),
     Layer(
         "guest",
-        "as root inside some Linux kernel",
+        "as root inside a Linux kernel",
         (
-            Folder("guest.system", "processes, signals, notes of what was made"),
+            Folder("guest.system", "processes, signals, a record of what to undo"),
             Folder("guest.network", "namespaces, radios, wires, filters, ELFN's netlink"),
             Folder("guest.mininet", "stations that Mininet-WiFi makes"),
             Folder("guest.tcp", "variants, windows, settings of sockets"),
@@ -52,7 +52,7 @@ LAYERS = (
             Folder("guest.routing", "routes, routing daemons, Split-TCP"),
             Folder("guest.traffic", "flows and programs"),
             Folder("guest.probes", "sockets, connections, queues, packets"),
-            Folder("guest.lab", "built, started, running; sessions and their prompt"),
+            Folder("guest.lab", "a lab from its build to its end; sessions and their prompt"),
         ),
         in_guest=True,
     ),
@@ -64,9 +64,9 @@ LAYERS = (
             Folder("host.statistics", "means with their intervals"),
             Folder("host.machine", "which kernel: a sealed guest, an open one, this host"),
             Folder("host.results", "Parquet tables, digests, what a manifest may say"),
-            Folder("host.analysis", "traces, as people of ns-2 read them"),
-            Folder("host.stream", "samples as they are taken, to sinks"),
-            Folder("host.runs", "launch, collect, again"),
+            Folder("host.analysis", "packet traces in ns-2's form"),
+            Folder("host.stream", "live samples, passed on to sinks"),
+            Folder("host.runs", "launch, collect, repeat"),
         ),
     ),
     Layer(

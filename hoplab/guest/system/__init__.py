@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes, signals, and notes of what was made."""
+"""Processes, signals, and a record of what to undo."""
