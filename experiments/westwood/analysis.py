@@ -25,6 +25,8 @@ from hoplab.many.study.findings import (
 from hoplab.many.study.loss_law import pftk
 from hoplab.many.study.swept import Run, Runs
 
+from . import search
+
 VARIANTS = {"reno": "Reno", "sack": "SACK", "tcpw": "Westwood", "westwood": "Westwood+"}
 """``tcpw`` is Westwood as published in 2002, ``westwood`` the kernel's."""
 STUDIED = ("reno", "sack", "tcpw")
@@ -33,6 +35,8 @@ PUBLISHED = "published, by colour"
 MSS = 1460
 LINK, RADIO = "losses reach TCP", "802.11 repeats what is lost"
 """The two readings of the radio hop."""
+SHORT = {LINK: "link", RADIO: "802.11"}
+"""Their names in tables and claims."""
 STANDARD_LOSS = 0.05
 STANDARD_RATE = 2
 FIRST_S = 10.0
@@ -161,14 +165,14 @@ def _open_rows(runs: Runs, loss: float) -> Iterator[Sequence[Cell]]:
     """Both readings of the hop, each case of what is open, pages; ``loss`` 0: none lost."""
     none = "" if loss else ", none lost"
     for name, own in hops(runs).items():
-        yield (f"here, {name}{none}", *_cells(_by(own, "loss", mbps), loss))
+        yield (f"{SHORT[name]}{none}", *_cells(_by(own, "loss", mbps), loss))
     for (case,), own in runs.part("causes").groups("case").items():
         if case == AS_IT_IS or case.startswith(ELSEWHERE):
             continue
         if (NONE_LOST in case) == (loss == 0):
-            yield (f"here, {case}", *_cells(_by(own, "case", mbps), case))
+            yield (case, *_cells(_by(own, "case", mbps), case))
     if pages := runs.part("pages").where(loss=loss):
-        yield (f"here, a page of 20 kB{none}", *_cells(_by(pages, "loss", mbps), loss))
+        yield (f"a page of 20 kB{none}", *_cells(_by(pages, "loss", mbps), loss))
 
 
 def _loss_table(runs: Runs) -> Table:
@@ -176,7 +180,7 @@ def _loss_table(runs: Runs) -> Table:
     for name, own in hops(runs).items():
         found = _by(own, "loss", mbps)
         for loss in _ordered(own, "loss"):
-            rows.append((name, _percent(loss), *_cells(found, loss)))
+            rows.append((SHORT[name], _percent(loss), *_cells(found, loss)))
     heads = ("", "lost", *VARIANTS.values())
     return Table("loss", "Mbit/s over the hop's error rate", heads, rows)
 
@@ -189,10 +193,10 @@ def _time_table(runs: Runs) -> Table:
         quantities: dict[str, Callable[[Run], float]] = {
             "Mbit/s, first 10 s": lambda run: between(run, 0.0, FIRST_S),
             "Mbit/s, later": lambda run, last=last: between(run, FIRST_S, last),  # type: ignore[misc]
-            "deviation of a second over the mean": unsteadiness,
+            "relative deviation of a second": unsteadiness,
         }
         for quantity, read in quantities.items():
-            rows.append((name, quantity, *_cells(_by(at, "loss", read), STANDARD_LOSS)))
+            rows.append((SHORT[name], quantity, *_cells(_by(at, "loss", read), STANDARD_LOSS)))
     return Table("time", "Over time at 5 %", ("", "", *VARIANTS.values()), rows)
 
 
@@ -203,7 +207,8 @@ def _rate_table(runs: Runs) -> Table:
         found = _by(own, "rate", mbps)
         for rate in _ordered(own, "rate"):
             times = [_times(found, other, rate) for other in ("reno", "sack")]
-            rows.append((_reading(hop), f"{rate:g}", *_cells(found, rate, STUDIED), *times))
+            reading = SHORT[_reading(hop)]
+            rows.append((reading, f"{rate:g}", *_cells(found, rate, STUDIED), *times))
     heads = ("", "Mbit/s of the hop", *STUDIED_NAMES, "Westwood over Reno", "over SACK")
     return Table("rate", "Mbit/s over the bottleneck's rate at 5 %", heads, rows)
 
@@ -237,7 +242,7 @@ def _repeated_table(runs: Runs) -> Table:
     for name, own in hops(runs).items():
         found = _by(own, "loss", lambda run: 100 * repeated(run))
         for loss in _ordered(own, "loss"):
-            rows.append((name, _percent(loss), *_cells(found, loss)))
+            rows.append((SHORT[name], _percent(loss), *_cells(found, loss)))
     heads = ("", "lost", *VARIANTS.values())
     return Table("retransmissions", "Segments sent again, % of all that were sent", heads, rows)
 
@@ -401,7 +406,7 @@ def _beats_claim(name: str, runs: Runs, other: str) -> Claim:
     more = {loss: relative(found["tcpw"][loss], found[other][loss]) for loss in losses}
     return Claim(
         f"beats-{other}" if name == LINK else f"beats-{other}-radio",
-        f"Westwood beats {VARIANTS[other]} at every error rate up to 10 %; {name}",
+        f"Westwood beats {VARIANTS[other]} at every error rate up to 10 % ({SHORT[name]})",
         _all([gap.positive for gap in more.values()]),
         ", ".join(f"{_percent(loss)}: {_gap(gap)}" for loss, gap in more.items()),
     )
@@ -457,9 +462,9 @@ def _steady_claim(runs: Runs) -> Claim:
     )
     return Claim(
         "steady",
-        "At 5 % Westwood is the first in the first 10 s, and the steadiest (figure 3)",
+        "At 5 % Westwood is first in the first 10 s, and the steadiest (figure 3)",
         _all([all(g.positive for g in faster), all(g.positive for g in steadier)]),
-        f"first 10 s, and a second's deviation over the mean: {shown}",
+        f"first 10 s, relative deviation of a second: {shown}",
     )
 
 
@@ -485,8 +490,7 @@ def _drops_claim(runs: Runs) -> Claim:
         "drops",
         "Throughput drops at 3.5 s and at 20 s (figure 3)",
         "reproduced" if share == 1 else "in part" if share > 0.5 else "not",
-        f"{sum(there)} of {len(own)} runs drop at both; seconds with less than half of the "
-        f"mean, of 30: {counts}",
+        f"{sum(there)} of {len(own)} runs drop at both; seconds below half the mean: {counts}",
     )
 
 
@@ -505,7 +509,7 @@ def _nothing_claim(runs: Runs) -> Iterator[Claim]:
         "nothing",
         "From 20 % on all go towards 0 (figure 4)",
         _all([share < NEAR_NOTHING for own in left.values() for share in own]),
-        f"of what it is without losses, at {' and '.join(map(_percent, losses))}: {shown}",
+        f"of that without losses, at {' and '.join(map(_percent, losses))}: {shown}",
     )
 
 
@@ -533,7 +537,7 @@ def _propagation_claim(runs: Runs) -> Iterator[Claim]:
             "Westwood is flat to 15 ms where the others lose 60 %, all fall at 20 and 25 ms "
             f"(figure 6); {_percent(loss)}",
             _all([kept, lost, fall]),
-            f"left of the throughput at 5 ms, at 15 and 25 ms: {shown}",
+            f"of that at 5 ms, at 15 and 25 ms: {shown}",
         )
 
 
@@ -618,6 +622,7 @@ def analyse(runs: Runs, published: Mapping[str, Any]) -> Findings:
         _repeated_table(runs),
         _law_table(runs),
         *([_recovery_table(runs)] if runs.part("recovery") else []),
+        *(search.tables(runs.part("search"), published) if runs.part("search") else []),
     ]
     pictures = [
         _loss_picture(runs, published),

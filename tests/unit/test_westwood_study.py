@@ -119,3 +119,52 @@ def test_an_experiment_explains_a_value_that_it_comes_to_or_past(
     there: float, explained: bool
 ) -> None:
     assert ANALYSIS.explains(1.0, there, 0.4) is explained
+
+
+SETTINGS = {
+    "standard": 0.5,
+    "0 %": 2.0,
+    "10 %": 0.25,
+    "10 Mbit/s": 1.0,
+    "0.05 %, 5 ms": 2.0,
+    "0.05 %, 15 ms": 1.0,
+}
+"""Mbit/s of Reno in a reading."""
+PUBLISHED = {
+    "time": {"first": {"reno": 0.5}},
+    "loss": {"0": {"reno": 2.0}, "5": {"reno": 0.5}, "10": {"reno": 0.25}},
+    "rate": {"2": {"reno": 0.5}},
+    "rate_10_times": {"reno": 3.0},
+    "propagation_15_left": {"reno": 0.5},
+}
+"""What such a Reno has if Westwood has three times as much at 10 Mbit/s."""
+
+
+def reading(hop: str, times: float) -> list[Run]:
+    """Of which every variant has ``times`` the rates of `SETTINGS`, Westwood three times that."""
+    lead = {"reno": 1.0, "sack": 1.0, "tcpw": 3.0, "tcpw without SACK": 6.0}
+    place = {"hop": hop, "queue": 50, "timer": 200, "segment": 1460}
+    return [
+        Run("search", {**place, "variant": v, "at": at}, 1, Told(1000 * times * k * mbps), "m")
+        for v, k in lead.items()
+        for at, mbps in SETTINGS.items()
+    ]
+
+
+def test_the_nearest_reading_comes_first_with_its_typical_factor() -> None:
+    runs = Runs([*reading("far", 2.0), *reading("near", 1.0)])
+    nearest, _ = ANALYSIS.search.tables(runs, PUBLISHED)
+    shown = [(row[1].partition(",")[0], row[2]) for row in nearest.rows[:3]]
+    # Five of seven values are rates, and twice too high; with the other Westwood its lead is too.
+    far = 2.0 ** ((5 / 7) ** 0.5)
+    other = 2.0 ** ((1 / 7) ** 0.5)
+    assert shown == [("near", "1.00"), ("near", f"{other:.2f}"), ("far", f"{far:.2f}")]
+
+
+def test_no_reading_comes_nearer_than_the_figures_are_to_each_other() -> None:
+    names = ("figure 3, first 10 s", "figure 4, 5 %", "figure 5, 2 Mbit/s")
+    wanted = {(name, v): 1.0 for name in names for v in ANALYSIS.STUDIED}
+    assert ANALYSIS.search.least_distance(wanted) == pytest.approx(1.0)
+    for v in ANALYSIS.STUDIED:
+        wanted[names[0], v], wanted[names[1], v] = 0.5, 2.0
+    assert ANALYSIS.search.least_distance(wanted) == pytest.approx(2.0 ** ((2 / 3) ** 0.5))
