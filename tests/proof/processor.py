@@ -8,6 +8,7 @@ standard error and exit status are the command's; 125 says that there was no com
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
@@ -17,6 +18,15 @@ import tempfile
 from pathlib import Path
 
 KERNEL = "linux-image-amd64"
+BUSYBOX = Path("/bin/busybox")
+PACKAGES = {
+    "qemu-system-x86_64": "qemu-system-x86",
+    "busybox": "busybox-static",
+    "cpio": "cpio",
+    "depmod": "kmod",
+    "modprobe": "kmod",
+}
+"""Debian's, of the programs that it needs."""
 DRIVERS = ("virtio_pci", "9pnet_virtio", "9p")
 MEMORY_MB = 4096
 WITHOUT_ANSWER = 125
@@ -45,6 +55,16 @@ $b poweroff -f
 """
 
 
+def check() -> None:
+    """Raises `OSError` where a program is missing."""
+    for program, package in PACKAGES.items():
+        if shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin:/sbin") is None:
+            raise OSError(f"{program}: is missing; apt-get install {package}")
+    # The emulated system starts with nothing else, so no dynamic linker.
+    if b"/ld-linux" in BUSYBOX.read_bytes():
+        raise OSError(f"{BUSYBOX}: is linked dynamically; apt-get install {PACKAGES['busybox']}")
+
+
 def prepared(folder: Path) -> tuple[Path, Path]:
     """A kernel of Debian's, and the files that it starts with; made once a folder."""
     kernel, initial = folder / "kernel", folder / "initial.cpio"
@@ -57,7 +77,7 @@ def prepared(folder: Path) -> tuple[Path, Path]:
         root = tree / "initial"
         (root / "bin").mkdir(parents=True)
         (root / "modules").mkdir()
-        shutil.copy("/bin/busybox", root / "bin")
+        shutil.copy(BUSYBOX, root / "bin")
         for number, driver in enumerate(drivers):
             shutil.copy(driver, root / "modules" / f"{number:02}-{driver.name}")
         (root / "init").write_text(INIT)
@@ -135,6 +155,7 @@ def _said(*command: str, cwd: Path | None = None) -> str:
 def main(words: list[str]) -> int:
     model, folder, *command = words
     try:
+        check()
         return perform(model, Path(folder), command)
     except OSError as error:
         print(f"processor: {error}", file=sys.stderr)
