@@ -319,8 +319,9 @@ class Radio(Table):
     )
     aql_us: Integer | None = key(
         None,
-        "fq_codel: air time of a station's frames that the radio takes ahead; without it the "
-        "kernel's own limits, 5 ms, and 12 ms while all stations' are below 24 ms",
+        "fq_codel: air time of a station's frames that the radio takes ahead, AQL's low and high "
+        "limit in one; n stations that wait have (n + 1) / 2 times as much together; without it "
+        "the kernel's own limits, 5 ms, and 12 ms while all stations' are below 24 ms",
         unit="µs",
         ge=1,
         le=1_000_000,
