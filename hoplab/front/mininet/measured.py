@@ -16,6 +16,7 @@ from hoplab.host.results.tables import raw_rows
 from hoplab.host.runs import collect
 from hoplab.model.errors import GuestFailed
 from hoplab.model.reading import content, opened
+from hoplab.model.records import writer
 from hoplab.model.records.schema import TABLES
 from hoplab.model.scenario.model import Scenario
 
@@ -51,10 +52,11 @@ def _adopt(out: Path, medium: Path, scenario: Scenario) -> None:
         return
     offset_s = started_s - verdict / 1e9
     names = {s.port.mac.lower(): s.name for s in scenario.station if s.port is not None}
-    shutil.copy(medium / "medium.json", out / "raw" / "medium.json")
+    raw = out / "raw"
+    shutil.copy(medium / "medium.json", raw / "medium.json")
     for table in ("nodes", "link_samples"):
-        _write(out, table, _from_zero(_rows(medium, table, names), table, offset_s))
-    _write(out, "links", _links(out, medium, names, scenario.duration_s))
+        writer.write(raw, table, _from_zero(_rows(medium, table, names), table, offset_s))
+    writer.write(raw, "links", _links(out, medium, names, scenario.duration_s))
 
 
 def _rows(medium: Path, table: str, names: dict[str, str]) -> Iterator[dict[str, Any]]:
@@ -107,12 +109,6 @@ def _links(
     for pair, row in sorted(last.items()):
         if row["frames"]:
             yield {**{k: v for k, v in row.items() if k != "t_s"}, "signal_dbm_mean": signal[pair]}
-
-
-def _write(out: Path, table: str, rows: Iterator[dict[str, Any]]) -> None:
-    with (out / "raw" / f"{table}.jsonl").open("w", encoding="utf-8") as file:
-        for row in rows:
-            file.write(json.dumps(row) + "\n")
 
 
 def _number(path: Path, key: str | None) -> float | None:

@@ -8,7 +8,6 @@ import json
 import shutil
 import subprocess
 import time
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +38,13 @@ from hoplab.host.results.manifest import (
     Verdict,
     Where,
 )
+from hoplab.host.results.packets import Packet
 from hoplab.host.runs import folder
 from hoplab.host.runs.folder import shown
 from hoplab.host.runs.kinds import programs
 from hoplab.model.errors import GuestFailed, HoplabError, ResultsError
 from hoplab.model.reading import content
-from hoplab.model.records import inplace
+from hoplab.model.records import inplace, writer
 from hoplab.model.scenario.model import Scenario
 from hoplab.model.scenario.plan import plan
 
@@ -201,7 +201,8 @@ def _medium_account(out: Path) -> dict[str, Any] | None:
 def _tables(out: Path, scenario: Scenario, ended: _Ended) -> tuple[dict[str, pa.Table], list[str]]:
     """Return every table, and warnings about them. `flows`, `connections` and `packets`, which are
     evaluated here, come first."""
-    (out / "raw").mkdir(exist_ok=True)
+    raw = out / "raw"
+    raw.mkdir(exist_ok=True)
     work = plan(scenario)
     date_ns = ended.realtime_epoch_ns
     udp = {} if date_ns is None else packets.gather(out, work, date_ns)
@@ -209,7 +210,8 @@ def _tables(out: Path, scenario: Scenario, ended: _Ended) -> tuple[dict[str, pa.
     if date_ns is not None and scenario.program:
         found = connections.gather(out, work, date_ns)
         if scenario.measure.packets:
-            packets.write(out, connection_packets.gather(out, work, found, date_ns))
+            more = connection_packets.gather(out, work, found, date_ns)
+            writer.write(raw, "packets", map(Packet._asdict, more), add=True)
     course = Course(
         tables.raw_rows(out, "tcp"),
         udp,
@@ -218,16 +220,10 @@ def _tables(out: Path, scenario: Scenario, ended: _Ended) -> tuple[dict[str, pa.
         found,
         tables.raw_rows(out, "exchanges"),
     )
-    _records(out, "flows", flows.rows(out, work, course))
+    writer.write(raw, "flows", flows.rows(out, work, course))
     if found.rows:
-        _records(out, "connections", found.rows)
+        writer.write(raw, "connections", found.rows)
     return tables.convert(out, scenario.duration_s), found.warnings()
-
-
-def _records(out: Path, table: str, rows: Iterable[dict[str, Any]]) -> None:
-    with (out / "raw" / f"{table}.jsonl").open("w", encoding="utf-8") as file:
-        for row in rows:
-            file.write(json.dumps(row) + "\n")
 
 
 PACKAGES = {"wpa_supplicant": "wpasupplicant"}
