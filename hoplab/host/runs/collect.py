@@ -43,7 +43,7 @@ from hoplab.host.runs import folder
 from hoplab.host.runs.folder import shown
 from hoplab.host.runs.kinds import programs
 from hoplab.model.errors import GuestFailed, HoplabError, ResultsError
-from hoplab.model.reading import content
+from hoplab.model.reading import content, value
 from hoplab.model.records import inplace, writer
 from hoplab.model.scenario.model import Scenario
 from hoplab.model.scenario.plan import plan
@@ -119,7 +119,7 @@ def gather(
             kernel=ended.kernel,
             virtual_s=ended.virtual_s,
             tcp_settings=ended.tcp_settings,
-            medium=_medium_account(out),
+            medium=value(out / "raw" / "medium.json"),
             verdict=ended.verdict.model_copy(update={"warnings": [*ended.warnings, *told]}),
         )
         _write(out, whole)
@@ -179,23 +179,14 @@ def _ended(out: Path, status: int, failure: BaseException | None) -> _Ended:
 def _json(path: Path) -> dict[str, Any]:
     """Return the content of a JSON file in the run's folder."""
     try:
-        value: dict[str, Any] = json.loads(content(path))
+        found: dict[str, Any] = json.loads(content(path))
     except OSError as error:
         raise ResultsError(
             f"{path}: cannot be read: {error.strerror}; name the folder of a run"
         ) from None
     except ValueError:
         raise ResultsError(f"{path}: is not JSON; run it again") from None
-    return value
-
-
-def _medium_account(out: Path) -> dict[str, Any] | None:
-    """Return the medium's account of itself: the audit of frames, system calls, its reliability."""
-    try:
-        account: dict[str, Any] = json.loads(content(out / "raw" / "medium.json"))
-    except (OSError, ValueError):
-        return None
-    return account
+    return found
 
 
 def _tables(out: Path, scenario: Scenario, ended: _Ended) -> tuple[dict[str, pa.Table], list[str]]:

@@ -33,6 +33,7 @@ from pydantic import (
 
 from hoplab.host.results import arrow, digests
 from hoplab.model.errors import ResultsError
+from hoplab.model.reading import mistake
 from hoplab.model.records.schema import TABLES
 
 MAGIC = b"hoplab\x00\x01"
@@ -249,11 +250,7 @@ def unpack(content: bytes, source: object) -> Entry:
         if at != len(body):
             raise ValueError("it does not fit its header")
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        where = ".".join(map(str, first["loc"]))[:80]
-        raise ResultsError(
-            f"{source}: is no run's entry: header: {where!r}: {first['msg']}"
-        ) from None
+        raise ResultsError(f"{source}: is no run's entry: header: {mistake(error)}") from None
     except (
         *(ValueError, KeyError, TypeError, RecursionError, struct.error),
         *(OSError, pa.ArrowException),
