@@ -6,17 +6,16 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from tests.emulation.conftest import CHAIN, HOPLAB, chain
+from tests.emulation.conftest import CHAIN, HOPLAB, Hoplab, chain
 
 pytestmark = pytest.mark.chance
 
-Hoplab = Callable[..., subprocess.CompletedProcess[str]]
 LONG = CHAIN.format(stations=3, last=2).replace("duration_s = 10", "duration_s = 80000")
 """Goes on for hours of wall time."""
 PATIENCE_S = 60.0

@@ -6,8 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -20,9 +18,8 @@ from hoplab.host.machine.sealed import Machine
 from hoplab.host.machine.uml import Streams
 from hoplab.host.machine.watch import Limits
 from hoplab.model.errors import GuestFailed
-from tests.emulation.conftest import HOPLAB, chain
+from tests.emulation.conftest import HOPLAB, Hoplab, chain
 
-Hoplab = Callable[..., subprocess.CompletedProcess[str]]
 PRIVATE_MOUNTS = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "-r", "--mount"]
 NOBODY = 65534
 LIKE_A_CONTAINER = """
@@ -51,14 +48,6 @@ mkdir /tmp/home/folder
 rm /tmp/home/gone
 echo mine >/out/mine
 """
-
-
-@pytest.fixture
-def open_folder() -> Iterator[Path]:
-    """A folder that every user may reach, unlike pytest's own."""
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder).chmod(0o755)
-        yield Path(folder)
 
 
 @pytest.mark.parametrize("mode", [LANDLOCK, NAMESPACE])
