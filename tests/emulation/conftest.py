@@ -2,6 +2,7 @@
 """Runs in guests, as a user starts them."""
 
 import json
+import os
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -55,6 +56,13 @@ def chain(stations: int) -> str:
 
 def call(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run([str(HOPLAB), *arguments], capture_output=True, text=True, **options)
+
+
+def in_private_mounts(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a shell's script in ``folder``, whose mounts nobody else sees."""
+    unshare = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "-r", "--mount"]
+    command = [*unshare, "sh", "-c", script]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
 
 
 def run(hoplab: Hoplab, scenario: Path, name: str, *more: str) -> dict[str, Any]:
