@@ -7,12 +7,16 @@ A device or a pipe in a file's place may have no end, and may block its reader f
 from __future__ import annotations
 
 import errno
+import json
 import os
 import stat
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from hoplab.model.errors import HoplabError, ScenarioError
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 MAX_BYTES = 64 << 20
 """Limit for a text that a person writes, and for a run's account of itself."""
@@ -50,6 +54,22 @@ def content(path: Path, limit: int = MAX_BYTES) -> bytes:
         size = f"{limit >> 20} MiB" if limit >= 1 << 20 else f"{limit} octets"
         raise OSError(errno.EFBIG, f"is larger than {size}")
     return found
+
+
+def value(path: Path) -> Any:
+    """Return the JSON value in a file of a run; None if it is not there, or not whole."""
+    try:
+        return json.loads(content(path))
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def mistake(error: ValidationError) -> str:
+    """Return the first mistake of a document in a line: where, and what."""
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    where = ".".join(map(str, first["loc"]))[:80]
+    what = first["msg"].removeprefix("Value error, ")
+    return f"{where!r}: {what}" if where else what
 
 
 def read_bytes(

@@ -11,7 +11,8 @@
 #include <linux/netfilter.h>
 #include <linux/netfilter_ipv4.h>
 #include <net/ip.h>
-#include "elfn.h"
+#include "icmp.h"
+#include "notice.h"
 
 /* RFC 792: eight octets of what follows the quoted IP header, for TCP ports and sequence number. */
 struct elfn_quoted {

@@ -3,10 +3,14 @@
  * Explicit link failure notification for TCP (Holland and Vaidya, MobiCom 1999): a connection that
  * is told that its route failed stands by instead of taking the silence for congestion.
  *
- *   notice.c   who is meant: a notice counts if it names a segment in flight (RFC 5927)
- *   icmp.c     notices as ICMP host unreachable
- *   netlink.c  notices from a routing daemon, settings, what is to be seen
- *   standby.c  stand-by itself: what it holds, its probes, how it ends
+ *   namespace.c  settings and counters
+ *   standby.c    stand-by itself: what it holds, its probes, how it ends
+ *   notice.c     who is meant: a notice counts if it names a segment in flight (RFC 5927)
+ *   icmp.c       notices as ICMP host unreachable
+ *   netlink.c    notices from a routing daemon, settings, what is to be seen
+ *   main.c       the module
+ *
+ * Each calls only those above it; stand-by tells netlink.c through elfn_net.tell.
  *
  * Nothing happens in a namespace that has not switched it on. A connection in stand-by holds the
  * module, so unloading is refused until it ends.
@@ -14,47 +18,16 @@
 
 #include <linux/module.h>
 #include <net/net_namespace.h>
-#include <net/netns/generic.h>
-#include "elfn.h"
-
-struct workqueue_struct *elfn_queue;
-static unsigned int elfn_net_id;
-
-struct elfn_net *elfn_net(const struct net *net)
-{
-	return net_generic(net, elfn_net_id);
-}
-
-/*
- * Those of the port, else those of the namespace. They change under the mutex and in place, so
- * that a single one of them can be read without it.
- */
-const struct elfn_settings *elfn_settings(struct elfn_net *en, __be16 local_port)
-{
-	const struct elfn_settings *own = xa_load(&en->ports, ntohs(local_port));
-
-	return own ?: &en->settings;
-}
-
-/* Ends every stand-by of the namespace, whose sockets then have what they had before. */
-void elfn_end_all(struct elfn_net *en)
-{
-	struct elfn_connection *c;
-
-	mutex_lock(&en->mutex);
-	list_for_each_entry(c, &en->connections, list)
-		if (c->sk && !elfn_settings(en, c->tuple.local_port)->enabled) {
-			WRITE_ONCE(c->switched_off, true);
-			mod_delayed_work(elfn_queue, &c->work, 0);
-		}
-	mutex_unlock(&en->mutex);
-}
+#include "icmp.h"
+#include "netlink.h"
+#include "notice.h"
 
 static int __net_init elfn_enter_namespace(struct net *net)
 {
 	struct elfn_net *en = elfn_net(net);
 
 	en->net = net;
+	en->tell = elfn_tell;
 	mutex_init(&en->mutex);
 	xa_init(&en->ports);
 	INIT_LIST_HEAD(&en->connections);
@@ -72,7 +45,6 @@ static void __net_exit elfn_leave_namespace(struct net *net)
 {
 	struct elfn_net *en = elfn_net(net);
 	struct elfn_settings *own;
-	struct elfn_connection *c, *next;
 	unsigned long port;
 
 	elfn_hook(en, false);
@@ -82,13 +54,7 @@ static void __net_exit elfn_leave_namespace(struct net *net)
 		kfree(own);
 	xa_destroy(&en->ports);
 	en->settings.enabled = false;
-	elfn_end_all(en);
-	list_for_each_entry_safe(c, next, &en->connections, list) {
-		flush_delayed_work(&c->work);
-		WARN_ON_ONCE(c->sk);
-		list_del(&c->list);
-		kfree_rcu(c, rcu);
-	}
+	elfn_forget_all(en);
 }
 
 static struct pernet_operations elfn_namespaces = {

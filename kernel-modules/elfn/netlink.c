@@ -5,7 +5,14 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <net/genetlink.h>
-#include "elfn.h"
+#include "icmp.h"
+#include "netlink.h"
+#include "notice.h"
+
+#define ELFN_PROBE_MS 2000
+#define ELFN_PROBE_MS_LEAST 10
+#define ELFN_PROBE_MS_MOST 30000
+#define ELFN_GIVE_UP_MS 300000
 
 static struct genl_family elfn_family;
 
@@ -51,7 +58,7 @@ static int elfn_put_connection(struct sk_buff *skb, const struct elfn_connection
 }
 
 /* To whoever listens in the namespace; under the socket's lock. */
-void elfn_tell(struct elfn_connection *c, const char *kind, u32 sequence)
+void elfn_tell(const struct elfn_connection *c, const char *kind, u32 sequence)
 {
 	struct net *net = c->en->net;
 	struct sk_buff *skb;
@@ -131,7 +138,7 @@ static int elfn_set(struct sk_buff *skb, struct genl_info *info)
 		err = elfn_hook(en, needed);
 	mutex_unlock(&en->mutex);
 	if (!err)
-		elfn_end_all(en);
+		elfn_end_switched_off(en);
 	return err;
 }
 
@@ -172,7 +179,7 @@ static int elfn_notice_command(struct sk_buff *skb, struct genl_info *info)
 	struct nlattr *records = info->attrs[ELFN_A_RECORDS];
 	const struct elfn_record *r;
 	struct elfn_notice *list;
-	unsigned int count = 0;
+	unsigned int count = 0, i;
 	const u8 *at;
 	int left;
 
@@ -196,7 +203,8 @@ static int elfn_notice_command(struct sk_buff *skb, struct genl_info *info)
 		};
 	if (!count)
 		elfn_count(en, ELFN_COUNT_MALFORMED);
-	elfn_notices(en, list, count);
+	for (i = 0; i < count; i++)
+		elfn_notice(en, &list[i]);
 	kfree(list);
 	return 0;
 }

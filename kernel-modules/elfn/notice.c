@@ -6,8 +6,12 @@
  */
 
 #include <linux/slab.h>
+#include <linux/version.h>
 #include <net/inet_hashtables.h>
-#include "elfn.h"
+#include "notice.h"
+
+/* Notices by ICMP that wait for process context. */
+#define ELFN_WAITING 128
 
 struct elfn_waiting {
 	struct list_head	list;
@@ -76,7 +80,7 @@ static enum elfn_count elfn_take(struct elfn_net *en, struct sock *sk,
 	}
 }
 
-static void elfn_notice(struct elfn_net *en, const struct elfn_notice *notice)
+void elfn_notice(struct elfn_net *en, const struct elfn_notice *notice)
 {
 	struct sock *sk = elfn_socket(en, notice);
 	enum elfn_count what;
@@ -90,14 +94,6 @@ static void elfn_notice(struct elfn_net *en, const struct elfn_notice *notice)
 	release_sock(sk);
 	sock_put(sk);
 	elfn_count(en, what);
-}
-
-void elfn_notices(struct elfn_net *en, const struct elfn_notice *list, unsigned int count)
-{
-	unsigned int i;
-
-	for (i = 0; i < count; i++)
-		elfn_notice(en, &list[i]);
 }
 
 /* From a softirq: whether the notice will be heard. */

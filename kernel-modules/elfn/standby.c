@@ -29,8 +29,11 @@
 #include <linux/inetdevice.h>
 #include <linux/module.h>
 #include <linux/slab.h>
-#include "elfn.h"
+#include <linux/version.h>
+#include "standby.h"
 
+/* Connections remembered for the dump in a namespace; those in stand-by are never forgotten. */
+#define ELFN_REMEMBERED 1024
 /* Try again this soon when a probe could not leave because its segment still waits here. */
 #define ELFN_BUSY_JIFFIES max(HZ / 10, 1)
 
@@ -45,8 +48,6 @@ static void elfn_held_set_state(struct sock *sk, u8 state)
 static void elfn_held_cwnd_event(struct sock *sk, enum tcp_ca_event event)
 {
 }
-
-static void elfn_held_release(struct sock *sk);
 
 static struct elfn_connection *elfn_of(const struct sock *sk)
 {
@@ -146,6 +147,21 @@ struct elfn_connection *elfn_standing_by(const struct sock *sk)
 	return elfn_of(sk);
 }
 
+/*
+ * The socket closes or changes its algorithm. The kernel goes on to give back the module of
+ * icsk_ca_ops, which is the algorithm's own again.
+ */
+static void elfn_held_release(struct sock *sk)
+{
+	struct elfn_connection *c = elfn_of(sk);
+
+	WRITE_ONCE(inet_csk(sk)->icsk_ca_ops, c->own);
+	if (c->own->release)
+		c->own->release(sk);
+	c->released = true;
+	mod_delayed_work(elfn_queue, &c->work, 0);
+}
+
 static void elfn_replace_algorithm(struct elfn_connection *c, struct sock *sk)
 {
 	c->own = inet_csk(sk)->icsk_ca_ops;
@@ -163,21 +179,6 @@ static void elfn_replace_algorithm(struct elfn_connection *c, struct sock *sk)
 	c->ops.undo_cwnd = elfn_held_undo_cwnd;
 	c->ops.release = elfn_held_release;
 	WRITE_ONCE(inet_csk(sk)->icsk_ca_ops, &c->ops);
-}
-
-/*
- * The socket closes or changes its algorithm. The kernel goes on to give back the module of
- * icsk_ca_ops, which is the algorithm's own again.
- */
-static void elfn_held_release(struct sock *sk)
-{
-	struct elfn_connection *c = elfn_of(sk);
-
-	WRITE_ONCE(inet_csk(sk)->icsk_ca_ops, c->own);
-	if (c->own->release)
-		c->own->release(sk);
-	c->released = true;
-	mod_delayed_work(elfn_queue, &c->work, 0);
 }
 
 /*
@@ -309,96 +310,6 @@ void elfn_heed(struct elfn_connection *c, const struct elfn_notice *notice)
 		};
 }
 
-static void elfn_work(struct work_struct *work);
-
-/* Forgets the connections of longest ago; under the namespace's mutex. */
-static void elfn_make_room(struct elfn_net *en)
-{
-	struct elfn_connection *c, *next;
-
-	list_for_each_entry_safe(c, next, &en->connections, list) {
-		if (en->remembered < ELFN_REMEMBERED)
-			return;
-		if (c->sk)
-			continue;
-		list_del(&c->list);
-		en->remembered--;
-		kfree_rcu(c, rcu);
-	}
-}
-
-/* The record of a connection, an earlier one if there is; under the namespace's mutex. */
-static struct elfn_connection *elfn_record(struct elfn_net *en, const struct elfn_tuple *tuple)
-{
-	struct elfn_connection *c;
-
-	list_for_each_entry(c, &en->connections, list)
-		if (!c->sk && !memcmp(&c->tuple, tuple, sizeof(*tuple))) {
-			list_move_tail(&c->list, &en->connections);
-			return c;
-		}
-	elfn_make_room(en);
-	c = kzalloc(sizeof(*c), GFP_KERNEL);
-	if (!c)
-		return NULL;
-	c->en = en;
-	c->tuple = *tuple;
-	c->reason = "";
-	INIT_DELAYED_WORK(&c->work, elfn_work);
-	list_add_tail(&c->list, &en->connections);
-	en->remembered++;
-	return c;
-}
-
-/* Begins stand-by; under the socket's lock. -EPERM: switched off; -ENOMEM. */
-int elfn_stand_by(struct elfn_net *en, struct sock *sk, const struct elfn_notice *notice)
-{
-	const struct inet_connection_sock *icsk = inet_csk(sk);
-	struct elfn_connection *c;
-	struct elfn_settings settings;
-	unsigned long first;
-
-	mutex_lock(&en->mutex);
-	settings = *elfn_settings(en, notice->tuple.local_port);
-	if (!settings.enabled) {
-		mutex_unlock(&en->mutex);
-		return -EPERM;
-	}
-	c = elfn_record(en, &notice->tuple);
-	if (!c) {
-		mutex_unlock(&en->mutex);
-		return -ENOMEM;
-	}
-	c->settings = settings;
-	c->switched_off = false;
-	c->sk = sk;
-	mutex_unlock(&en->mutex);
-	sock_hold(sk);
-	__module_get(THIS_MODULE);
-
-	c->end = tcp_sk(sk)->snd_nxt;
-	c->named = notice->sequence;
-	c->travelling_count = 0;
-	c->probed = false;
-	c->hastened = false;
-	c->answered = false;
-	c->released = false;
-	c->standbys++;
-	c->since_ns = ktime_get_ns();
-	elfn_heed(c, notice);
-	elfn_keep(&c->kept, sk);
-	first = msecs_to_jiffies(settings.probe_ms);
-	if (settings.first_probe == ELFN_FIRST_PROBE_RTO)
-		first = min_t(unsigned long, first, icsk->icsk_rto);
-	c->next_probe = jiffies + first;
-	c->give_up = jiffies + msecs_to_jiffies(settings.give_up_ms);
-	elfn_replace_algorithm(c, sk);
-	elfn_hold(sk);
-	elfn_tell(c, "standby", notice->sequence);
-	mod_delayed_work(elfn_queue, &c->work, first);
-	return 0;
-}
-
 /* Why the connection cannot go on standing by; NULL if it can. */
 static const char *elfn_hindrance(const struct elfn_connection *c, struct sock *sk)
 {
@@ -499,7 +410,7 @@ static void elfn_finish(struct elfn_connection *c, const struct sock *sk)
 	mutex_lock(&en->mutex);
 	c->sk = NULL;
 	c->standby_ns += ktime_get_ns() - c->since_ns;
-	elfn_tell(c, "resume", sk->sk_state == TCP_CLOSE ? 0 : tcp_sk(sk)->snd_una);
+	c->en->tell(c, "resume", sk->sk_state == TCP_CLOSE ? 0 : tcp_sk(sk)->snd_una);
 	mutex_unlock(&en->mutex);
 }
 
@@ -542,7 +453,7 @@ static void elfn_probe(struct elfn_connection *c, struct sock *sk, struct sk_buf
 	if (tp->total_retrans != before_sending) {
 		c->probes++;
 		c->next_probe = jiffies + msecs_to_jiffies(c->settings.probe_ms);
-		elfn_tell(c, "probe", c->probe);
+		c->en->tell(c, "probe", c->probe);
 	} else {
 		c->probed = probed;
 		c->next_probe = jiffies + ELFN_BUSY_JIFFIES;
@@ -604,5 +515,121 @@ static void elfn_work(struct work_struct *work)
 	if (over) {
 		sock_put(sk);
 		module_put(THIS_MODULE);
+	}
+}
+
+/* Forgets the connections of longest ago; under the namespace's mutex. */
+static void elfn_make_room(struct elfn_net *en)
+{
+	struct elfn_connection *c, *next;
+
+	list_for_each_entry_safe(c, next, &en->connections, list) {
+		if (en->remembered < ELFN_REMEMBERED)
+			return;
+		if (c->sk)
+			continue;
+		list_del(&c->list);
+		en->remembered--;
+		kfree_rcu(c, rcu);
+	}
+}
+
+/* The record of a connection, an earlier one if there is; under the namespace's mutex. */
+static struct elfn_connection *elfn_record(struct elfn_net *en, const struct elfn_tuple *tuple)
+{
+	struct elfn_connection *c;
+
+	list_for_each_entry(c, &en->connections, list)
+		if (!c->sk && !memcmp(&c->tuple, tuple, sizeof(*tuple))) {
+			list_move_tail(&c->list, &en->connections);
+			return c;
+		}
+	elfn_make_room(en);
+	c = kzalloc(sizeof(*c), GFP_KERNEL);
+	if (!c)
+		return NULL;
+	c->en = en;
+	c->tuple = *tuple;
+	c->reason = "";
+	INIT_DELAYED_WORK(&c->work, elfn_work);
+	list_add_tail(&c->list, &en->connections);
+	en->remembered++;
+	return c;
+}
+
+/* Begins stand-by; under the socket's lock. -EPERM: switched off; -ENOMEM. */
+int elfn_stand_by(struct elfn_net *en, struct sock *sk, const struct elfn_notice *notice)
+{
+	const struct inet_connection_sock *icsk = inet_csk(sk);
+	struct elfn_connection *c;
+	struct elfn_settings settings;
+	unsigned long first;
+
+	mutex_lock(&en->mutex);
+	settings = *elfn_settings(en, notice->tuple.local_port);
+	if (!settings.enabled) {
+		mutex_unlock(&en->mutex);
+		return -EPERM;
+	}
+	c = elfn_record(en, &notice->tuple);
+	if (!c) {
+		mutex_unlock(&en->mutex);
+		return -ENOMEM;
+	}
+	c->settings = settings;
+	c->switched_off = false;
+	c->sk = sk;
+	mutex_unlock(&en->mutex);
+	sock_hold(sk);
+	__module_get(THIS_MODULE);
+
+	c->end = tcp_sk(sk)->snd_nxt;
+	c->named = notice->sequence;
+	c->travelling_count = 0;
+	c->probed = false;
+	c->hastened = false;
+	c->answered = false;
+	c->released = false;
+	c->standbys++;
+	c->since_ns = ktime_get_ns();
+	elfn_heed(c, notice);
+	elfn_keep(&c->kept, sk);
+	first = msecs_to_jiffies(settings.probe_ms);
+	if (settings.first_probe == ELFN_FIRST_PROBE_RTO)
+		first = min_t(unsigned long, first, icsk->icsk_rto);
+	c->next_probe = jiffies + first;
+	c->give_up = jiffies + msecs_to_jiffies(settings.give_up_ms);
+	elfn_replace_algorithm(c, sk);
+	elfn_hold(sk);
+	c->en->tell(c, "standby", notice->sequence);
+	mod_delayed_work(elfn_queue, &c->work, first);
+	return 0;
+}
+
+/* Ends every stand-by of the namespace, whose sockets then have what they had before. */
+void elfn_end_switched_off(struct elfn_net *en)
+{
+	struct elfn_connection *c;
+
+	mutex_lock(&en->mutex);
+	list_for_each_entry(c, &en->connections, list)
+		if (c->sk && !elfn_settings(en, c->tuple.local_port)->enabled) {
+			WRITE_ONCE(c->switched_off, true);
+			mod_delayed_work(elfn_queue, &c->work, 0);
+		}
+	mutex_unlock(&en->mutex);
+}
+
+/* With the namespace, in which ELFN is switched off by now. */
+void elfn_forget_all(struct elfn_net *en)
+{
+	struct elfn_connection *c, *next;
+
+	elfn_end_switched_off(en);
+	list_for_each_entry_safe(c, next, &en->connections, list) {
+		flush_delayed_work(&c->work);
+		WARN_ON_ONCE(c->sk);
+		list_del(&c->list);
+		kfree_rcu(c, rcu);
 	}
 }

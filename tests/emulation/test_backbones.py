@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stations with several radios: access points over a backbone, relays with a radio a hop."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from hoplab.host import results
+from tests.emulation.conftest import Run
 
-Run = Callable[..., dict[str, Any]]
 HOME = """
 duration_s = 3
 [radio]

@@ -2,7 +2,6 @@
 """Access points and their clients: association, keys, traffic by way of the access point."""
 
 import struct
-from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 import tomli_w
 
 from hoplab.host import results
+from tests.emulation.conftest import Run
 from tests.validate.saturation import (
     BEST_EFFORT,
     DSSS,
@@ -23,7 +23,6 @@ from tests.validate.saturation import (
 )
 from tests.validate.throughput import SCHEMES, ht_us, legacy_us
 
-Run = Callable[..., dict[str, Any]]
 CELL = """
 duration_s = 5
 [radio]

@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cells on several channels: what is on one is neither heard nor sensed on another."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from hoplab.host import results
+from tests.emulation.conftest import Run
 
-Run = Callable[..., dict[str, Any]]
 RADIO = """
 duration_s = 5
 [radio]

@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -16,7 +16,6 @@ from hoplab.host.machine import assemble, kernel
 from hoplab.model.resources import PROJECT
 from tests.emulation.conftest import BY_DSR, HOPLAB, UDP_BACK
 
-Hoplab = Callable[..., subprocess.CompletedProcess[str]]
 NOBODY = 65534
 SCENARIO = f"""
 duration_s = 5

@@ -3,14 +3,11 @@
 own, and never a goodput of 0 that looks like a result."""
 
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.emulation.conftest import chain
-
-Hoplab = Callable[..., subprocess.CompletedProcess[str]]
+from tests.emulation.conftest import Hoplab, chain
 
 
 def on_host(hoplab: Hoplab, tmp_path: Path, script: str) -> subprocess.CompletedProcess[str]:

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stand-by on link failure notices (kernel-modules/elfn): in a guest, with real sockets."""
 
-import json
-import subprocess
 from typing import Any
 
 import pytest
 
-from hoplab.model.resources import PROJECT
+from tests.emulation.conftest import in_guest
 
 
 class Answers(dict[str, Any]):
@@ -22,21 +20,7 @@ class Answers(dict[str, Any]):
 @pytest.fixture(scope="module")
 def answer(tmp_path_factory: pytest.TempPathFactory) -> Answers:
     """What tests/emulation/guest/elfn.py found in one guest."""
-    done = subprocess.run(
-        [
-            str(PROJECT / ".venv" / "bin" / "hoplab"),
-            "exec",
-            "--",
-            str(PROJECT / ".venv" / "bin" / "python"),
-            str(PROJECT / "tests" / "emulation" / "guest" / "elfn.py"),
-        ],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        cwd=tmp_path_factory.mktemp("elfn"),
-    )
-    assert done.returncode == 0, done.stderr
-    return Answers(json.loads(done.stdout))
+    return Answers(in_guest(tmp_path_factory.mktemp("elfn"), "elfn.py"))
 
 
 VARIANTS = (

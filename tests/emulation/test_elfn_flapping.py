@@ -2,15 +2,13 @@
 """A relay of a four-hop chain that goes and comes five times: ELFN beside plain TCP."""
 
 import itertools
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from hoplab.host import results
 from hoplab.host.analysis.trace import trace
 from hoplab.host.statistics.samples import Sample
+from tests.emulation.conftest import Run
 
-Run = Callable[..., dict[str, Any]]
 DOWN_S = (15, 31, 55, 57, 80)
 UP_S = (23, 46, 56, 59, 104)
 SEEDS = range(1, 7)

@@ -2,17 +2,15 @@
 """A relay of a three-hop chain is away for 15 s: what the flow does with ELFN and without."""
 
 import itertools
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from hoplab.host import results
 from hoplab.host.analysis.trace import Line, trace
 from hoplab.model.resources import PROJECT
+from tests.emulation.conftest import Run
 
-Run = Callable[..., dict[str, Any]]
 SCENARIO = (PROJECT / "experiments" / "elfn-relay.toml").read_text(encoding="utf-8")
 AWAY_S, BACK_S = 20.0, 36.0
 

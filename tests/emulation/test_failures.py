@@ -6,22 +6,20 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from tests.emulation.conftest import CHAIN, HOPLAB, chain
+from tests.emulation.conftest import CHAIN, HOPLAB, Hoplab, chain, in_private_mounts
 
 pytestmark = pytest.mark.chance
 
-Hoplab = Callable[..., subprocess.CompletedProcess[str]]
 LONG = CHAIN.format(stations=3, last=2).replace("duration_s = 10", "duration_s = 80000")
 """Goes on for hours of wall time."""
 PATIENCE_S = 60.0
 """Until processes that were killed are gone: a moment, but on a slow host."""
-PRIVATE_MOUNTS = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "-r", "--mount"]
 
 
 def children(pid: int) -> list[int]:
@@ -257,15 +255,6 @@ def test_two_runs_into_one_folder(tmp_path: Path, hoplab: Hoplab) -> None:
     assert sorted(done.returncode for done in both) == [0, 6]
     refused = next(done for done in both if done.returncode == 6)
     assert len(refused.stderr.splitlines()) == 1
-
-
-def in_private_mounts(script: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*PRIVATE_MOUNTS, "sh", "-c", script],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-    )
 
 
 def test_a_full_disk(tmp_path: Path) -> None:

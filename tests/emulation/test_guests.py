@@ -6,8 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -20,10 +18,8 @@ from hoplab.host.machine.sealed import Machine
 from hoplab.host.machine.uml import Streams
 from hoplab.host.machine.watch import Limits
 from hoplab.model.errors import GuestFailed
-from tests.emulation.conftest import HOPLAB, chain
+from tests.emulation.conftest import HOPLAB, Hoplab, chain, in_private_mounts
 
-Hoplab = Callable[..., subprocess.CompletedProcess[str]]
-PRIVATE_MOUNTS = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "-r", "--mount"]
 NOBODY = 65534
 LIKE_A_CONTAINER = """
 import ctypes, errno, os, struct, sys
@@ -51,14 +47,6 @@ mkdir /tmp/home/folder
 rm /tmp/home/gone
 echo mine >/out/mine
 """
-
-
-@pytest.fixture
-def open_folder() -> Iterator[Path]:
-    """A folder that every user may reach, unlike pytest's own."""
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder).chmod(0o755)
-        yield Path(folder)
 
 
 @pytest.mark.parametrize("mode", [LANDLOCK, NAMESPACE])
@@ -171,12 +159,7 @@ def test_without_a_home(tmp_path: Path, hoplab: Hoplab) -> None:
 def test_shared_memory_as_in_containers(tmp_path: Path, options: str) -> None:
     """Too small for a guest's memory, or not to be run from: another place serves."""
     script = f"mount -t tmpfs -o {options} none /dev/shm && {HOPLAB} exec -- echo fine"
-    done = subprocess.run(
-        [*PRIVATE_MOUNTS, "sh", "-c", script],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-    )
+    done = in_private_mounts(script, tmp_path)
     assert (done.returncode, done.stdout) == (0, "fine\n"), done.stderr
 
 
@@ -188,12 +171,7 @@ def test_an_unprivileged_container(tmp_path: Path) -> None:
     (tmp_path / "scenario.toml").write_text(chain(2).replace("duration_s = 10", "duration_s = 1"))
     run = "run scenario.toml --json --out"
     script = f"{small}; {inside} exec -- echo fine; {inside} {run} a; {inside} doctor"
-    done = subprocess.run(
-        [*PRIVATE_MOUNTS, "sh", "-c", script],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-    )
+    done = in_private_mounts(script, tmp_path)
     assert done.stdout.startswith("fine\n"), done.stderr
     rows = {line.split("│")[2].strip(): line for line in done.stdout.splitlines() if "│" in line}
     assert "ok" in rows["guest"] and "ok" in rows["guest memory"]

@@ -10,9 +10,7 @@ import pytest
 
 from hoplab.guest.network.hwsim import Radios
 from hoplab.model.errors import MissingTool
-from tests.emulation.conftest import chain
-
-Hoplab = Callable[..., subprocess.CompletedProcess[str]]
+from tests.emulation.conftest import Hoplab, chain
 
 
 @pytest.fixture

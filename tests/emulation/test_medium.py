@@ -4,7 +4,6 @@
 import json
 import subprocess
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,7 @@ import dpkt
 import pytest
 
 from hoplab.host import results
-
-Run = Callable[..., dict[str, Any]]
+from tests.emulation.conftest import Run
 
 PAIR = """
 duration_s = 6

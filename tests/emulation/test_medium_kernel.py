@@ -2,7 +2,6 @@
 """The medium in the guest's kernel: many statuses at once, what fails, and the other way."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,8 @@ from hoplab.host.machine.guests import SealedGuest
 from hoplab.host.machine.uml import run_guest
 from hoplab.model.errors import GuestFailed
 from hoplab.model.resources import PROJECT
+from tests.emulation.conftest import Run
 
-Run = Callable[..., dict[str, Any]]
 DEVICE = "/dev/hoplab-medium"
 FLOWS = 6
 OFF_S, ON_S, END_S = 3, 4, 8

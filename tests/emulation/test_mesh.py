@@ -2,15 +2,13 @@
 """Radios as an 802.11s mesh, where the kernel's HWMP finds paths."""
 
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from hoplab.host import results
+from tests.emulation.conftest import Run
 
-Run = Callable[..., dict[str, Any]]
 CHAIN = """
 duration_s = 6
 [topology]

@@ -4,8 +4,6 @@
 import json
 import os
 import re
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +14,8 @@ from hoplab.front.mininet import launch
 from hoplab.front.mininet.found import VARIABLE, find
 from hoplab.model.errors import MissingTool
 from hoplab.model.resources import BINARIES, PROJECT
+from tests.emulation.conftest import Hoplab
 
-Hoplab = Callable[..., subprocess.CompletedProcess[str]]
 RECORDER = Path(__file__).with_name("recorded") / "record.py"
 TRANSCRIPT = RECORDER.with_name("wmediumd.json")
 

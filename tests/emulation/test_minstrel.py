@@ -2,15 +2,13 @@
 """The kernel's minstrel_ht chooses among MCS, by what the medium says became of A-MPDUs."""
 
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from hoplab.host import results
+from tests.emulation.conftest import Run
 
-Run = Callable[..., dict[str, Any]]
 ADAPTED_S = 2
 NEAR_AND_FAR = """
 duration_s = 4

@@ -2,9 +2,7 @@
 """Networks other than the chain: wired queues, wired and wireless together, movement."""
 
 import json
-import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -14,10 +12,9 @@ import pytest
 from hoplab.host import results
 from hoplab.model.resources import PROJECT
 from hoplab.model.scenario.movement import RandomWaypoint, random_waypoint, save
+from tests.emulation.conftest import Hoplab, Run
 from tests.scenarios import ONE_HOP
 
-Run = Callable[..., dict[str, Any]]
-Hoplab = Callable[..., subprocess.CompletedProcess[str]]
 HYBRID = """
 duration_s = 10
 [topology]

@@ -4,7 +4,6 @@
 import json
 import os
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,9 +11,7 @@ import pytest
 from hoplab.host.machine import uml, watch
 from hoplab.host.machine.guests import OpenGuest
 from hoplab.host.machine.watch import Limits
-from tests.emulation.conftest import HOPLAB
-
-Hoplab = Callable[..., subprocess.CompletedProcess[str]]
+from tests.emulation.conftest import HOPLAB, Hoplab
 
 ENTERING = """
 echo seen >/tmp/kept

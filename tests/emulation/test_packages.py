@@ -6,21 +6,12 @@ import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from hoplab import load
+from tests.emulation.conftest import NETWORK, Hoplab, run
 
-Hoplab = Callable[..., subprocess.CompletedProcess[str]]
-NETWORK = """
-duration_s = 12
-[topology]
-kind = "chain"
-stations = 3
-[radio]
-profile = "wavelan"
-"""
 WEB = f"""{NETWORK}
 [machine]
 packages = ["nginx-light", "curl"]
@@ -124,13 +115,6 @@ async def main():
 
 asyncio.run(main())
 """
-
-
-def run(hoplab: Hoplab, scenario: Path, name: str) -> dict[str, Any]:
-    done = hoplab("run", str(scenario), "--json", "--out", str(scenario.parent / name))
-    assert done.returncode == 0, done.stderr
-    answer: dict[str, Any] = json.loads(done.stdout)
-    return answer
 
 
 @pytest.fixture

@@ -3,22 +3,14 @@
 
 import json
 import re
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-Hoplab = Callable[..., subprocess.CompletedProcess[str]]
-NETWORK = """
-duration_s = 12
-[topology]
-kind = "chain"
-stations = 3
-[radio]
-profile = "wavelan"
-"""
+from tests.emulation.conftest import NETWORK, Hoplab, run
+
 WEB = f"""{NETWORK}
 [[program]]
 name = "server"
@@ -70,14 +62,6 @@ def failure(tmp_path: Path, hoplab: Hoplab) -> Callable[[str], tuple[int, str]]:
         return done.returncode, done.stderr
 
     return run
-
-
-def run(hoplab: Hoplab, scenario: Path, name: str, *more: str) -> dict[str, Any]:
-    out = str(scenario.parent / name)
-    done = hoplab("run", str(scenario), "--json", "--out", out, *more)
-    assert done.returncode == 0, done.stderr
-    answer: dict[str, Any] = json.loads(done.stdout)
-    return answer
 
 
 def events(out: Path) -> dict[tuple[str, str], float]:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A station walks past two access points of one network."""
 
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -9,8 +8,8 @@ from typing import Any
 import pytest
 
 from hoplab.host import results
+from tests.emulation.conftest import Run
 
-Run = Callable[..., dict[str, Any]]
 WALK = """
 duration_s = 30
 [radio]

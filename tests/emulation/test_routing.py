@@ -2,10 +2,7 @@
 """Every routing protocol carries traffic in the same scenario; DSR repairs what breaks."""
 
 import json
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,11 +10,8 @@ from hoplab.guest.system.processes import program
 from hoplab.host import results
 from hoplab.model.scenario import documents
 from hoplab.model.scenario.dsr import DsrFile
-from tests.emulation.conftest import CHAIN
+from tests.emulation.conftest import CHAIN, Hoplab, Run
 from tests.scenarios import TWO_HOPS
-
-Run = Callable[..., dict[str, Any]]
-Hoplab = Callable[..., subprocess.CompletedProcess[str]]
 
 DIAMOND = """
 duration_s = 12

@@ -3,17 +3,12 @@
 
 import statistics
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
-from tests.emulation.conftest import BY_DSR, chain
-
-Run = Callable[..., dict[str, Any]]
-Hoplab = Callable[..., subprocess.CompletedProcess[str]]
+from tests.emulation.conftest import BY_DSR, Hoplab, Run, chain
 
 DUMBBELL = """
 duration_s = 10

@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measured links: what the air carries is what their file says, wherever stations are."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from hoplab.host import results
+from tests.emulation.conftest import Run
 
-Run = Callable[..., dict[str, Any]]
 NOISE_DBM = -94.0
 SCENARIO = f"""
 duration_s = 6

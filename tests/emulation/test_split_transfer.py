@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Split-TCP through the kernel while its proxies die: what arrives is what was sent."""
 
-import json
-import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hoplab.model.resources import PROJECT
 from hoplab.model.scenario.file import parse
 from hoplab.model.scenario.resolve import resolve
+from tests.emulation.conftest import in_guest
 
 CHAIN = """
 duration_s = 600
@@ -52,23 +50,8 @@ def transfer(
     )
     scenario = resolve(parse(tomllib.loads(text), "scenario"))
     (folder / "scenario.json").write_text(scenario.model_dump_json(exclude_none=True))
-    done = subprocess.run(
-        [
-            str(PROJECT / ".venv" / "bin" / "hoplab"),
-            "exec",
-            "--",
-            str(PROJECT / ".venv" / "bin" / "python"),
-            str(PROJECT / "tests" / "emulation" / "guest" / "split_transfer.py"),
-            *map(str, (folder, size, every_s, away_s, limit_s)),
-        ],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        cwd=folder,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    settings = map(str, (folder, size, every_s, away_s, limit_s))
+    return in_guest(folder, "split_transfer.py", *settings)
 
 
 def arrived_whole(found: dict[str, Any], size: int) -> None:

@@ -15,11 +15,10 @@ import pytest
 
 from hoplab.host import results
 from hoplab.model.records.schema import TABLES
-from tests.emulation.conftest import BY_DSR, HOPLAB, UDP_BACK
+from tests.emulation.conftest import BY_DSR, HOPLAB, UDP_BACK, Run
 
 pytestmark = pytest.mark.chance
 
-Run = Callable[..., dict[str, Any]]
 SCENARIO = f"""
 duration_s = 4
 {BY_DSR}{UDP_BACK}

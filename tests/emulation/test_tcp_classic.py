@@ -4,7 +4,6 @@
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pexpect
 import pytest
@@ -12,9 +11,8 @@ import pytest
 from hoplab.guest.tcp import profile as tcp_profile
 from hoplab.host import results
 from hoplab.many.study.segments import PSH, SYN, Segment, segments
-from tests.emulation.conftest import HOPLAB
+from tests.emulation.conftest import HOPLAB, Run
 
-Run = Callable[..., dict[str, Any]]
 PROMPT = "hoplab> "
 WIRE = """
 duration_s = {duration_s}

@@ -1,33 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """The modules under many sockets at once, unloaded and loaded again; building for this host."""
 
-import json
 import shutil
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 from hoplab.host.machine import kernel
 from hoplab.model.resources import PROJECT
+from tests.emulation.conftest import in_guest
 
-Hoplab = Callable[..., subprocess.CompletedProcess[str]]
 
-
-def test_many_sockets_loss_and_unloading(tmp_path: Path, hoplab: Hoplab) -> None:
+def test_many_sockets_loss_and_unloading(tmp_path: Path) -> None:
     """192 transfers over 3 % loss with packets out of order arrive; the kernel warns of nothing."""
     # A guest sees the folder that it was started in, not every place where the cache may be.
     modules = [shutil.copy(path, tmp_path) for path in kernel.modules() if path.name != "elfn.ko"]
-    done = hoplab(
-        "exec",
-        "--",
-        str(PROJECT / ".venv" / "bin" / "python"),
-        str(PROJECT / "tests" / "emulation" / "guest" / "modules.py"),
-        *map(str, modules),
-        stdin=subprocess.DEVNULL,
-        cwd=tmp_path,
-    )
-    assert done.returncode == 0, done.stderr
-    answer = json.loads(done.stdout)
+    answer = in_guest(tmp_path, "modules.py", *map(str, modules))
     assert answer["complaints"] == []
     assert answer["timed_out"] == [True] * 4
     assert answer["intact"] == answer["expected"]

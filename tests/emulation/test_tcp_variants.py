@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The variants through the real stack: what each does with exactly listed losses."""
 
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from hoplab.host import results
+from tests.emulation.conftest import Run
 from tests.validate import fall_floyd
 from tests.validate.fall_floyd import DROPS, VARIANTS, Course
 
-Run = Callable[..., dict[str, Any]]
 Courses = dict[tuple[str, int], Course]
 
 

@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from hoplab.host import results
 from hoplab.host.analysis import ns2trace
+from tests.emulation.conftest import Run
 
-Run = Callable[..., dict[str, Any]]
 # The second relay is away for two seconds, and more comes than the chain carries.
 SCENARIO = """
 duration_s = 12

@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hosts of unequal power, cards of one buffer, radios that acknowledge nothing."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from hoplab.host import results
-
-Run = Callable[..., dict[str, Any]]
+from tests.emulation.conftest import Run
 
 UNEQUAL = """
 duration_s = 16

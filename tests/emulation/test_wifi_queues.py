@@ -17,10 +17,10 @@ from hoplab.many.study.airtime import (
     served,
     shares_by_turns,
 )
+from tests.emulation.conftest import Run
 from tests.validate import airtime
 from tests.validate.saturation import sender
 
-Run = Callable[..., dict[str, Any]]
 LINK_MS = 1
 SEGMENT_BITS = 1460 * 8
 AQL_US = 3000

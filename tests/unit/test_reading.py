@@ -12,7 +12,6 @@ from hoplab.front import api
 from hoplab.front.mininet import found, launch, measured
 from hoplab.guest.lab import job
 from hoplab.host.results import tables
-from hoplab.host.runs import collect
 from hoplab.host.stream import hub
 from hoplab.many.study import pages, segments
 from hoplab.many.study.findings import Findings
@@ -87,10 +86,9 @@ def test_so_it_is_with_what_a_run_and_a_script_left(tmp_path: Path) -> None:
         *(tmp_path / "scenario.json", tmp_path / launch.REFUSED),
     ):
         path.symlink_to("/dev/zero")
-    assert collect._medium_account(tmp_path) is None
+    assert reading.value(raw / "medium.json") is None
     assert hub.told(tmp_path, "realtime_epoch_ns") is None
     assert launch.refused(tmp_path) == []
-    assert measured._number(raw / "verdict.json", "monotonic_epoch_ns") is None
     for read in (
         lambda: tables.raw_rows(tmp_path, "nodes"),
         lambda: job.prepare(tmp_path),

@@ -259,5 +259,5 @@ def test_a_handover_is_a_row_and_a_mark(tmp_path: Path) -> None:
 def test_a_scenario_of_another_version_is_one_line(tmp_path: Path) -> None:
     _run(tmp_path / "run", 3, 1)
     (tmp_path / "run" / "scenario.json").write_text('{"stations": []}')
-    with pytest.raises(ResultsError, match=r"scenario\.json: stations: "):
+    with pytest.raises(ResultsError, match=r"scenario\.json: 'stations': "):
         report.render(tmp_path / "run")

@@ -112,6 +112,22 @@ def test_a_stations_own_card_goes_over_that_of_all(tmp_path: Path) -> None:
         load(write(tmp_path, UNEQUAL + "nic = { tx_ring = 1 }"))
 
 
+@pytest.mark.parametrize("profile", ["80211n", "80211ac", "80211ax"])
+@pytest.mark.parametrize(
+    ("key", "shown"), [("tx_ring", "8"), ("tx_load_us", "0.5"), ("tx_load_mbps", "16")]
+)
+def test_a_card_by_access_categories_has_no_buffers(
+    tmp_path: Path, profile: str, key: str, shown: str
+) -> None:
+    refused = re.escape(f'{key}: {shown}, but radio.rules is "edca"')
+    common = CHAIN + f'[radio]\nprofile = "{profile}"\nnic = {{ {key} = {shown} }}\n'
+    with pytest.raises(ScenarioError, match=r"^radio\.nic\." + refused):
+        resolve(load(write(tmp_path, common)))
+    own = f'[radio]\nprofile = "{profile}"\n[[station]]\nname = "a"\nnic = {{ {key} = {shown} }}\n'
+    with pytest.raises(ScenarioError, match=r"^station a: nic\." + refused):
+        resolve(load(write(tmp_path, "duration_s = 5\n" + own)))
+
+
 def test_a_threshold_in_dbm_replaces_the_profiles_distance(tmp_path: Path) -> None:
     text = CHAIN + "[radio]\nrx_threshold_dbm = -70\n"
     radio = resolve(load(write(tmp_path, text))).radio

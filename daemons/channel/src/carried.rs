@@ -252,27 +252,7 @@ impl fmt::Display for Ip {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use core::net::Ipv4Addr;
-    use hoplab_wire::ieee80211::LLC_SNAP;
-
-    fn data(ethertype: u16, packet: &[u8]) -> Vec<u8> {
-        let mut frame = vec![8, 0, 0, 0, 2, 0, 0, 0, 0, 7];
-        frame.resize(24, 0);
-        frame.extend(LLC_SNAP);
-        frame.extend(ethertype.to_be_bytes());
-        frame.extend(packet);
-        frame
-    }
-
-    fn ipv4(protocol: u8, payload: &[u8]) -> Vec<u8> {
-        let mut packet = Vec::new();
-        let [from, to] = [1, 2].map(|host| Ipv4Addr::new(10, 0, 0, host));
-        let mut header = ipv4::Header::new(from, to, protocol, 64);
-        header.identification = 77;
-        header.emit(payload.len(), &mut packet);
-        packet.extend(payload);
-        packet
-    }
+    use crate::dot11::tests::{data, ipv4};
 
     fn ipv6(next: u8, content: &[u8]) -> Vec<u8> {
         let mut packet = vec![0x60, 0, 0, 0];

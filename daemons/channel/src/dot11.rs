@@ -92,12 +92,12 @@ fn routing_port(datagram: &[u8]) -> Option<bool> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use hoplab_wire::ieee80211::LLC_SNAP;
     use std::net::Ipv4Addr;
 
-    fn data(ethertype: u16, packet: &[u8]) -> Vec<u8> {
+    pub fn data(ethertype: u16, packet: &[u8]) -> Vec<u8> {
         let mut frame = vec![8, 0, 0, 0, 2, 0, 0, 0, 0, 7];
         frame.resize(24, 0);
         frame.extend(LLC_SNAP);
@@ -106,10 +106,12 @@ mod tests {
         frame
     }
 
-    fn ipv4(protocol: u8, payload: &[u8]) -> Vec<u8> {
+    pub fn ipv4(protocol: u8, payload: &[u8]) -> Vec<u8> {
         let mut packet = Vec::new();
         let [from, to] = [1, 2].map(|host| Ipv4Addr::new(10, 0, 0, host));
-        ipv4::Header::new(from, to, protocol, 64).emit(payload.len(), &mut packet);
+        let mut header = ipv4::Header::new(from, to, protocol, 64);
+        header.identification = 77;
+        header.emit(payload.len(), &mut packet);
         packet.extend(payload);
         packet
     }

@@ -18,6 +18,7 @@ from rich.text import Text
 
 from hoplab.host.machine import select
 from hoplab.host.machine import store as machines
+from hoplab.host.machine.sealed import SHORT
 from hoplab.host.terminal import messages, output
 from hoplab.many.store import again, apart, serve
 from hoplab.many.store.files import Store, discard
@@ -34,7 +35,6 @@ StoreFolder = Annotated[
 Trust = Annotated[bool, typer.Option("--trust", help="Run machines of others without asking.")]
 Json = Annotated[bool, typer.Option("--json", help="JSON on stdout.")]
 MOST_ROWS = 50
-SHORT = 16
 MOST_KEYS = 4
 """Keys in a line that distinguish a run from others."""
 DAY_S = 86_400.0

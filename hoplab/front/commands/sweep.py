@@ -42,7 +42,6 @@ from hoplab.model.scenario.file import override
 app = typer.Typer()
 
 MOST_ROWS = 40
-SHORT = 16
 PANEL = "Where runs go"
 
 

@@ -14,8 +14,11 @@ from hoplab.front.mininet.recording import STARTED
 from hoplab.host.results.manifest import Manifest, Where
 from hoplab.host.results.tables import raw_rows
 from hoplab.host.runs import collect
+from hoplab.host.stream.hub import told
+from hoplab.model import reading
 from hoplab.model.errors import GuestFailed
 from hoplab.model.reading import content, opened
+from hoplab.model.records import writer
 from hoplab.model.records.schema import TABLES
 from hoplab.model.scenario.model import Scenario
 
@@ -45,16 +48,16 @@ def complete(out: Path, medium: Path | None, status: int | None) -> Manifest:
 
 def _adopt(out: Path, medium: Path, scenario: Scenario) -> None:
     """Make the medium's samples the run's: by stations' names, from the run's time 0 on."""
-    verdict = _number(out / "raw" / "verdict.json", "monotonic_epoch_ns")
-    started_s = _number(out / "raw" / STARTED, None)
-    if verdict is None or started_s is None:
+    epoch_ns, started_s = told(out, "monotonic_epoch_ns"), reading.value(out / "raw" / STARTED)
+    if epoch_ns is None or not isinstance(started_s, int | float):
         return
-    offset_s = started_s - verdict / 1e9
+    offset_s = started_s - epoch_ns / 1e9
     names = {s.port.mac.lower(): s.name for s in scenario.station if s.port is not None}
-    shutil.copy(medium / "medium.json", out / "raw" / "medium.json")
+    raw = out / "raw"
+    shutil.copy(medium / "medium.json", raw / "medium.json")
     for table in ("nodes", "link_samples"):
-        _write(out, table, _from_zero(_rows(medium, table, names), table, offset_s))
-    _write(out, "links", _links(out, medium, names, scenario.duration_s))
+        writer.write(raw, table, _from_zero(_rows(medium, table, names), table, offset_s))
+    writer.write(raw, "links", _links(out, medium, names, scenario.duration_s))
 
 
 def _rows(medium: Path, table: str, names: dict[str, str]) -> Iterator[dict[str, Any]]:
@@ -107,18 +110,3 @@ def _links(
     for pair, row in sorted(last.items()):
         if row["frames"]:
             yield {**{k: v for k, v in row.items() if k != "t_s"}, "signal_dbm_mean": signal[pair]}
-
-
-def _write(out: Path, table: str, rows: Iterator[dict[str, Any]]) -> None:
-    with (out / "raw" / f"{table}.jsonl").open("w", encoding="utf-8") as file:
-        for row in rows:
-            file.write(json.dumps(row) + "\n")
-
-
-def _number(path: Path, key: str | None) -> float | None:
-    try:
-        value = json.loads(content(path))
-    except (OSError, ValueError):
-        return None
-    found = value if key is None else value.get(key)
-    return found if isinstance(found, int | float) else None

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from pydantic import ValidationError
 from hoplab.front.mininet import measured
 from hoplab.host.results.manifest import Where
 from hoplab.host.stream.follow import content
-from hoplab.host.stream.hub import Stream
+from hoplab.host.stream.hub import Stream, told
 from hoplab.host.stream.sink import Sink
 from hoplab.model.scenario.model import Scenario
 
@@ -46,8 +45,9 @@ def follow(
                     stream.begin(folder, scenario, Where.SCRIPT, real_time)
                     going.append((folder, stream))
             for folder, stream in list(going):
-                if last or _status(folder) is not None:
-                    stream.close("complete" if _status(folder) == 0 else "failed")
+                status = told(folder, "status")
+                if last or status is not None:
+                    stream.close("complete" if status == 0 else "failed")
                     going.remove((folder, stream))
                     for line in [*stream.warnings(), *stream.summary()]:
                         tell(line)
@@ -69,12 +69,4 @@ def _begun(folder: Path) -> Scenario | None:
         return None
     with contextlib.suppress(OSError, ValidationError):
         return Scenario.model_validate_json(content(folder / "scenario.json"))
-    return None
-
-
-def _status(folder: Path) -> int | None:
-    """Return the lab's exit status, or None while it runs."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        status = json.loads(content(folder / "raw" / "verdict.json")).get("status")
-        return status if isinstance(status, int) else None
     return None

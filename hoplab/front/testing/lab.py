@@ -13,7 +13,7 @@ from typing import Any
 
 from hoplab.front import api
 from hoplab.host.machine import select
-from hoplab.host.machine.sealed import Machine
+from hoplab.host.machine.sealed import SHORT, Machine
 from hoplab.host.results import digests
 from hoplab.host.runs.kinds import Sealed
 from hoplab.host.runs.launch import RunRequest, perform
@@ -21,8 +21,6 @@ from hoplab.many.store.key import key_of, text_of
 from hoplab.model.errors import HoplabError, ResultsError
 from hoplab.model.scenario.model import Scenario
 
-DIGITS = 16
-"""Digits of a run's key in its folder's name."""
 LAST_EVENTS = 10
 Given = Scenario | str | Path | Mapping[str, Any]
 
@@ -55,7 +53,7 @@ class Lab:
             scenario = self.beside / scenario
         resolved = api.resolved_scenario(scenario, seed, set)
         machine = select.chosen()
-        folder = self.kept / key_of(text_of(resolved), machine.id)[:DIGITS]
+        folder = self.kept / key_of(text_of(resolved), machine.id)[:SHORT]
         with _turn(folder):
             if not _is_whole(folder):
                 _run(resolved, folder, machine)

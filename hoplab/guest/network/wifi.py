@@ -242,8 +242,10 @@ def limits(iw: Any, phy_index: int, radio: Radio) -> None:
 
 
 def limit_air_time(phy: str, aql_us: int) -> None:
-    """Set AQL's low and high limit of each access category of a radio, for stations that it comes
-    to know. The high limit holds while the radio's total pending air time is small."""
+    """Set AQL's low and high limit of each access category of a radio, to the same, so that a
+    station's limit does not depend on what is pending of others (the high one holds while the
+    radio's total is below `aql_threshold`). Both also make the limit of a category's stations
+    together: half the low one for each but the first, and the high one."""
     for category in range(4):
         limit = DEBUGFS / phy / "aql_txq_limit"
         limit.write_text(f"{category} {aql_us} {aql_us}", encoding="ascii")

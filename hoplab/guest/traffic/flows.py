@@ -16,7 +16,7 @@ from typing import Any
 from hoplab.guest.network.namespaces import Namespaces
 from hoplab.guest.system.processes import last_line, program
 from hoplab.guest.traffic import counted, spaced
-from hoplab.model.reading import content
+from hoplab.model import reading
 from hoplab.model.scenario.keys import MAX_DURATION_S
 from hoplab.model.scenario.model import Flow
 from hoplab.model.scenario.plan import Conversation
@@ -236,9 +236,5 @@ def is_networks_doing(fault: str) -> bool:
 
 
 def _iperf3_error(report: Path) -> str | None:
-    try:
-        answer = json.loads(content(report))
-    except (OSError, ValueError):
-        return None
-    error = answer.get("error")
+    error = (reading.value(report) or {}).get("error")
     return None if error is None else str(error)

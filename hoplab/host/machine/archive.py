@@ -181,30 +181,39 @@ def _download_debs(debs: Sequence[Package], folder: Path, cache: Path, lock: Pat
     raise Superseded(f"packages of the machine's root: {first}; {RELOCK}")
 
 
-def pip_download(requirements: str, folder: Path) -> None:
-    """Fetch wheels for the machine's interpreter, with pip."""
-    listing = folder / "requirements"
-    listing.write_text(requirements, encoding="utf-8")
-    options = ["-q", "--disable-pip-version-check", "-d", str(folder), "-r", str(listing)]
-    options += ["--no-deps", "--only-binary=:all:", "--implementation", "cp"]
-    options += ["--python-version", PYTHON, "--platform", "manylinux_2_17_x86_64"]
+def pip_download(folder: Path, *wanted: str) -> str | None:
+    """Fetch wheels for the machine's interpreter, with pip. Returns its complaint if it fails."""
+    options = ["-q", "--disable-pip-version-check", "-d", str(folder), "--only-binary=:all:"]
+    options += ["--implementation", "cp", "--python-version", PYTHON]
+    options += ["--platform", "manylinux_2_17_x86_64"]
     for abi in ("cp" + PYTHON.replace(".", ""), "abi3", "none"):
         options += ["--abi", abi]
     done = subprocess.run(
-        [sys.executable, "-m", "pip", "download", *options],
+        [sys.executable, "-m", "pip", "download", *options, *wanted],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         check=False,
     )
+    if done.returncode == 0:
+        return None
+    complaint = [line for line in done.stderr.splitlines() if line.startswith("ERROR: ")]
+    return complaint[-1].removeprefix("ERROR: ") if complaint else "pip failed"
+
+
+def download_listed(requirements: str, folder: Path) -> None:
+    """Fetch the wheels of a requirements file's text, and none that they need. Raises
+    `MissingTool`."""
+    listing = folder / "requirements"
+    listing.write_text(requirements, encoding="utf-8")
+    complaint = pip_download(folder, "--no-deps", "-r", str(listing))
     listing.unlink()
-    if done.returncode != 0:
-        complaint = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
-        raise MissingTool(f"Python packages of the machine's root: {(complaint or ['failed'])[-1]}")
+    if complaint is not None:
+        raise MissingTool(f"Python packages of the machine's root: {complaint}")
 
 
 def _download_wheels(wheels: Sequence[Package], folder: Path) -> None:
     lines = [
         f"{package.name}=={package.version} --hash=sha256:{package.sha256}" for package in wheels
     ]
-    pip_download("\n".join(lines) + "\n", folder)
+    download_listed("\n".join(lines) + "\n", folder)

@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -70,23 +68,11 @@ def _wheels(requirements: tuple[str, ...]) -> list[Package]:
     if not requirements:
         return []
     with tempfile.TemporaryDirectory(prefix="hoplab-lock-") as folder:
-        options = ["-q", "--disable-pip-version-check", "-d", folder, "--only-binary=:all:"]
-        options += ["--implementation", "cp", "--python-version", archive.PYTHON]
-        options += ["--platform", "manylinux_2_17_x86_64"]
-        for abi in ("cp" + archive.PYTHON.replace(".", ""), "abi3", "none"):
-            options += ["--abi", abi]
-        done = subprocess.run(
-            [sys.executable, "-m", "pip", "download", *options, *requirements],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode != 0:
-            said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
+        complaint = archive.pip_download(Path(folder), *requirements)
+        if complaint is not None:
             raise MissingTool(
-                f"machine.python: {(said or ['pip failed'])[-1].removeprefix('ERROR: ')}; expected "
-                f"were packages with wheels for Python {archive.PYTHON}, and the registry at hand"
+                f"machine.python: {complaint}; expected were packages with wheels for Python "
+                f"{archive.PYTHON}, and the registry at hand"
             )
         packages = []
         for path in sorted(Path(folder).iterdir()):

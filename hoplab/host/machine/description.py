@@ -18,6 +18,7 @@ from pydantic import (
 )
 
 from hoplab.model.errors import Damaged, MissingTool
+from hoplab.model.reading import mistake
 
 FORMAT = 1
 ARCHITECTURE = "x86_64"
@@ -101,12 +102,8 @@ def parse(text: bytes, source: object) -> dict[str, Any]:
     try:
         _Description.model_validate(found)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        problem = f"{where[:80]!r}: " if where else ""
         raise Damaged(
-            f"{source}: is damaged: {DESCRIPTION} is no machine's description: "
-            f"{problem}{first['msg'].removeprefix('Value error, ')}"
+            f"{source}: is damaged: {DESCRIPTION} is no machine's description: {mistake(error)}"
         ) from None
     assert isinstance(found, dict)
     return found

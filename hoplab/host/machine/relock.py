@@ -38,7 +38,7 @@ def wheels(names: list[str], pinned: dict[str, str]) -> list[Package]:
     for name in names:
         version = pinned[name]
         with tempfile.TemporaryDirectory() as folder:
-            archive.pip_download(f"{name}=={version}\n", Path(folder))
+            archive.download_listed(f"{name}=={version}\n", Path(folder))
             (wheel,) = Path(folder).iterdir()
             packages.append(Package("wheel", name, version, archive.sha256_of(wheel)))
     return packages

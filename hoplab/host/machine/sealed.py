@@ -41,7 +41,7 @@ from hoplab.model.errors import Damaged, MissingTool
 __all__ = ["ARCHITECTURE", "DESCRIPTION", "FORMAT", "KERNEL", "NAME", "ROOT", "Machine", "parse"]
 
 SHORT = 16
-"""Digits of an identity in messages."""
+"""Digits of an identity, or of a run's key, in messages and names of folders."""
 LARGEST_DESCRIPTION_BYTES = 2 << 20
 
 

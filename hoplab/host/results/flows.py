@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 
 from hoplab.host.results import connections
 from hoplab.host.results.connections import Found
-from hoplab.model.reading import content
+from hoplab.model import reading
 from hoplab.model.scenario.plan import Conversation, Plan
 
 NANOSECONDS = 1_000_000_000
@@ -124,9 +123,5 @@ def _complete_s(out: Path, conversation: Conversation, epoch_ns: int | None) -> 
     """Return when a counted transfer's last byte arrived; None before that."""
     if not conversation.is_counted or epoch_ns is None:
         return None
-    report = out / "raw" / f"counted-{conversation.name}.json"
-    try:
-        answer = json.loads(content(report))
-    except (OSError, ValueError):
-        return None
-    return float((int(answer["end_ns"]) - epoch_ns) / NANOSECONDS)
+    answer = reading.value(out / "raw" / f"counted-{conversation.name}.json")
+    return None if answer is None else float((int(answer["end_ns"]) - epoch_ns) / NANOSECONDS)

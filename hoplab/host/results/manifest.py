@@ -104,10 +104,8 @@ def read(path: Path, source: object = None) -> Manifest:
     try:
         return Manifest.model_validate(found)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        where = ".".join(map(str, first["loc"]))[:80]
         raise ResultsError(
-            f"{source}: is no run's manifest: {where!r}: {first['msg']}; run it again"
+            f"{source}: is no run's manifest: {reading.mistake(error)}; run it again"
         ) from None
 
 

@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-import json
 import struct
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +20,7 @@ from hoplab.host.results.transport import (
     UDP_BYTES,
     header_bytes,
 )
+from hoplab.model.records import writer
 from hoplab.model.scenario.plan import ANY, Capture, Conversation, Plan
 
 LINKTYPES = {1: 1, 772: 1, 65534: 101, 801: 105, 803: 127}
@@ -49,17 +49,10 @@ def gather(out: Path, plan: Plan, realtime_epoch_ns: int) -> dict[str, dict[str,
     for conversation in plan.followed:
         packets = _match(out / "raw", conversation, realtime_epoch_ns)
         if plan.scenario.measure.packets:
-            write(out, packets)
+            writer.write(out / "raw", "packets", map(Packet._asdict, packets), add=True)
         if conversation.flow.protocol == "udp":
             summaries[conversation.name] = _summary(conversation, packets)
     return summaries
-
-
-def write(out: Path, packets: Iterable[Packet]) -> None:
-    """Add rows to ``raw/packets.jsonl``."""
-    with (out / "raw" / "packets.jsonl").open("a", encoding="utf-8") as file:
-        for packet in packets:
-            file.write(json.dumps(packet._asdict()) + "\n")
 
 
 def _to_pcapng(capture: Capture, source: Path, target: Path) -> None:

@@ -8,7 +8,6 @@ import json
 import shutil
 import subprocess
 import time
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +38,13 @@ from hoplab.host.results.manifest import (
     Verdict,
     Where,
 )
+from hoplab.host.results.packets import Packet
 from hoplab.host.runs import folder
 from hoplab.host.runs.folder import shown
 from hoplab.host.runs.kinds import programs
 from hoplab.model.errors import GuestFailed, HoplabError, ResultsError
-from hoplab.model.reading import content
-from hoplab.model.records import inplace
+from hoplab.model.reading import content, value
+from hoplab.model.records import inplace, writer
 from hoplab.model.scenario.model import Scenario
 from hoplab.model.scenario.plan import plan
 
@@ -119,7 +119,7 @@ def gather(
             kernel=ended.kernel,
             virtual_s=ended.virtual_s,
             tcp_settings=ended.tcp_settings,
-            medium=_medium_account(out),
+            medium=value(out / "raw" / "medium.json"),
             verdict=ended.verdict.model_copy(update={"warnings": [*ended.warnings, *told]}),
         )
         _write(out, whole)
@@ -179,29 +179,21 @@ def _ended(out: Path, status: int, failure: BaseException | None) -> _Ended:
 def _json(path: Path) -> dict[str, Any]:
     """Return the content of a JSON file in the run's folder."""
     try:
-        value: dict[str, Any] = json.loads(content(path))
+        found: dict[str, Any] = json.loads(content(path))
     except OSError as error:
         raise ResultsError(
             f"{path}: cannot be read: {error.strerror}; name the folder of a run"
         ) from None
     except ValueError:
         raise ResultsError(f"{path}: is not JSON; run it again") from None
-    return value
-
-
-def _medium_account(out: Path) -> dict[str, Any] | None:
-    """Return the medium's account of itself: the audit of frames, system calls, its reliability."""
-    try:
-        account: dict[str, Any] = json.loads(content(out / "raw" / "medium.json"))
-    except (OSError, ValueError):
-        return None
-    return account
+    return found
 
 
 def _tables(out: Path, scenario: Scenario, ended: _Ended) -> tuple[dict[str, pa.Table], list[str]]:
     """Return every table, and warnings about them. `flows`, `connections` and `packets`, which are
     evaluated here, come first."""
-    (out / "raw").mkdir(exist_ok=True)
+    raw = out / "raw"
+    raw.mkdir(exist_ok=True)
     work = plan(scenario)
     date_ns = ended.realtime_epoch_ns
     udp = {} if date_ns is None else packets.gather(out, work, date_ns)
@@ -209,7 +201,8 @@ def _tables(out: Path, scenario: Scenario, ended: _Ended) -> tuple[dict[str, pa.
     if date_ns is not None and scenario.program:
         found = connections.gather(out, work, date_ns)
         if scenario.measure.packets:
-            packets.write(out, connection_packets.gather(out, work, found, date_ns))
+            more = connection_packets.gather(out, work, found, date_ns)
+            writer.write(raw, "packets", map(Packet._asdict, more), add=True)
     course = Course(
         tables.raw_rows(out, "tcp"),
         udp,
@@ -218,16 +211,10 @@ def _tables(out: Path, scenario: Scenario, ended: _Ended) -> tuple[dict[str, pa.
         found,
         tables.raw_rows(out, "exchanges"),
     )
-    _records(out, "flows", flows.rows(out, work, course))
+    writer.write(raw, "flows", flows.rows(out, work, course))
     if found.rows:
-        _records(out, "connections", found.rows)
+        writer.write(raw, "connections", found.rows)
     return tables.convert(out, scenario.duration_s), found.warnings()
-
-
-def _records(out: Path, table: str, rows: Iterable[dict[str, Any]]) -> None:
-    with (out / "raw" / f"{table}.jsonl").open("w", encoding="utf-8") as file:
-        for row in rows:
-            file.write(json.dumps(row) + "\n")
 
 
 PACKAGES = {"wpa_supplicant": "wpasupplicant"}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hoplab.host.machine import sealed, select, trust
 from hoplab.host.machine import store as machines
-from hoplab.host.machine.sealed import Machine
+from hoplab.host.machine.sealed import SHORT, Machine
 from hoplab.host.runs.kinds import Sealed
 from hoplab.host.runs.launch import Observers, RunRequest, perform
 from hoplab.many.store.entry import Entry
@@ -19,8 +19,6 @@ from hoplab.many.store.key import evaluation
 from hoplab.model.errors import OF_THIS_PLACE, HoplabError, MissingTool, NotReproduced, ResultsError
 from hoplab.model.scenario.file import parse
 from hoplab.show import report
-
-SHORT = 16
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ def machine_of(entry: Entry) -> Machine:
         own = select.chosen()
         if own.id != identity:
             raise MissingTool(
-                f"run {entry.key[:SHORT]}: its machine {identity[:SHORT]} is not here any more; "
+                f"{entry.called}: its machine {identity[:SHORT]} is not here any more; "
                 "'hoplab machine unpack' its file, or run the scenario again"
             ) from None
         return own
@@ -58,12 +56,12 @@ def make(entry: Entry, out: Path, given: bool = False) -> None:
     """
     if entry.error is None and entry.head["evaluation"] != evaluation():
         raise ResultsError(
-            f"run {entry.key[:SHORT]}: its tables were made by another version of hoplab; run it "
+            f"{entry.called}: its tables were made by another version of hoplab; run it "
             "again by its sweep"
         )
-    scenario = parse(entry.scenario, f"run {entry.key[:SHORT]}")
+    scenario = parse(entry.scenario, entry.called)
     own = machine_of(entry)
-    trust.require(own, f"run {entry.key[:SHORT]}", given, programs=bool(scenario.program))
+    trust.require(own, entry.called, given, programs=bool(scenario.program))
     try:
         manifest = perform(
             RunRequest(scenario, Sealed(own), out=out), Observers(on_results=report.render)
@@ -73,10 +71,10 @@ def make(entry: Entry, out: Path, given: bool = False) -> None:
     except HoplabError as error:
         if entry.error is None:
             raise
-        raise ResultsError(f"run {entry.key[:SHORT]}: failed again: {error}") from None
+        raise ResultsError(f"{entry.called}: failed again: {error}") from None
     if entry.error is None and manifest.digest != entry.digest:
         raise NotReproduced(
-            f"run {entry.key[:SHORT]}: digest {str(entry.digest)[:SHORT]}… became "
+            f"{entry.called}: digest {str(entry.digest)[:SHORT]}… became "
             f"{(manifest.digest or '')[:SHORT]}…"
         )
 

@@ -31,8 +31,10 @@ from pydantic import (
     model_validator,
 )
 
+from hoplab.host.machine.sealed import SHORT
 from hoplab.host.results import arrow, digests
 from hoplab.model.errors import ResultsError
+from hoplab.model.reading import mistake
 from hoplab.model.records.schema import TABLES
 
 MAGIC = b"hoplab\x00\x01"
@@ -92,6 +94,11 @@ class Entry:
         return str(self.head["key"])
 
     @property
+    def called(self) -> str:
+        """The run's name in messages."""
+        return f"run {self.key[:SHORT]}"
+
+    @property
     def error(self) -> str | None:
         """The reason why the run failed; None if it did not."""
         error = self.head["error"]
@@ -130,7 +137,7 @@ class Entry:
         if name in self.blobs:
             return self._read(name)
         if name in self.head["digests"]:
-            raise ResultsError(f"run {self.key[:16]}: its table {name} was not kept; ask for it")
+            raise ResultsError(f"{self.called}: its table {name} was not kept; ask for it")
         return arrow.schema(TABLES[name]).empty_table()
 
     def _read(self, name: str) -> pa.Table:
@@ -142,7 +149,7 @@ class Entry:
             found = arrow.completed(name, pa.ipc.open_stream(plain).read_all())
             found.validate(full=True)
         except (pa.ArrowException, OSError, ValueError) as error:
-            raise ResultsError(f"run {self.key[:16]}: table {name} is damaged: {error}") from None
+            raise ResultsError(f"{self.called}: table {name} is damaged: {error}") from None
         wanted = arrow.schema(TABLES[name])
         # Units and meanings come from the schema, so that the store does not repeat them a million
         # times.
@@ -161,7 +168,7 @@ class Entry:
             except ResultsError as error:
                 return str(error)
             if found != self.head["digests"][name]:
-                return f"run {self.key[:16]}: table {name} is not what the run made"
+                return f"{self.called}: table {name} is not what the run made"
         return None
 
     def with_tables_of(self, other: Entry) -> Entry:
@@ -173,8 +180,8 @@ class Entry:
             return self
         if self.head["digests"] != other.head["digests"]:
             raise ResultsError(
-                f"run {self.key[:16]}: digest {str(self.digest)[:16]} here, "
-                f"{str(other.digest)[:16]} in the store: a run was not repeatable; "
+                f"{self.called}: digest {str(self.digest)[:SHORT]} here, "
+                f"{str(other.digest)[:SHORT]} in the store: a run was not repeatable; "
                 "'hoplab store verify' runs it again"
             )
         tables = {**other.head["tables"], **self.head["tables"]}
@@ -249,11 +256,7 @@ def unpack(content: bytes, source: object) -> Entry:
         if at != len(body):
             raise ValueError("it does not fit its header")
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        where = ".".join(map(str, first["loc"]))[:80]
-        raise ResultsError(
-            f"{source}: is no run's entry: header: {where!r}: {first['msg']}"
-        ) from None
+        raise ResultsError(f"{source}: is no run's entry: header: {mistake(error)}") from None
     except (
         *(ValueError, KeyError, TypeError, RecursionError, struct.error),
         *(OSError, pa.ArrowException),

@@ -23,7 +23,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from hoplab.host.machine import assemble, private, select
-from hoplab.host.machine.sealed import Machine
+from hoplab.host.machine.sealed import SHORT, Machine
 from hoplab.many.store import entry as entries
 from hoplab.many.store.entry import TOTALS, Entry
 from hoplab.many.store.files import Store
@@ -41,7 +41,6 @@ WAKE_S = 1.0
 KEEP_S = 30.0
 GIVEN_UP = "killed its worker twice: it needs more memory than there is, or hoplab has a bug"
 """The error message of such a run, which the store keeps."""
-SHORT = 16
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from hoplab.host.machine.sealed import SHORT
 from hoplab.many.sweep.points import Sweep
 from hoplab.many.sweep.summary import MOST_LINKS, Combined, Summary, told
 from hoplab.model.errors import ResultsError
@@ -22,7 +23,6 @@ from hoplab.show.report.figures import library
 from hoplab.show.report.multiples import MOST_PANELS, Group, small_multiples
 from hoplab.show.report.page import cards_in_row, environment, number_text
 
-SHORT = 16
 RUNS = "runs"
 MOST_ROWS = 2000
 FOLD = 20

@@ -1,18 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Raw records: one JSON object a line, one file a table, written during the run."""
+"""Raw records: one JSON object a line, one file a table."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
 from hoplab.model.records.schema import TABLES
 
 
+def write(raw: Path, table: str, rows: Iterable[Mapping[str, Any]], add: bool = False) -> None:
+    """Write ``raw/TABLE.jsonl``, after the run; ``add`` to what is there."""
+    with (raw / f"{table}.jsonl").open("a" if add else "w", encoding="utf-8") as file:
+        file.writelines(map(_line, rows))
+
+
+def _line(row: Mapping[str, Any]) -> str:
+    return json.dumps(row, separators=(",", ":")) + "\n"
+
+
 class Records:
-    """Buffered writers for ``raw/TABLE.jsonl``; a full buffer, `flush` or `close` reaches the
-    disk."""
+    """Buffered writers for ``raw/TABLE.jsonl`` during the run; a full buffer, `flush` or `close`
+    reaches the disk."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -28,7 +39,7 @@ class Records:
         if file is None:
             path = self._folder / f"{table}.jsonl"
             file = self._files[table] = path.open("a", encoding="utf-8", buffering=1 << 16)
-        file.write(json.dumps(row, separators=(",", ":")) + "\n")
+        file.write(_line(row))
 
     def flush(self) -> None:
         """Write to the disk what readers that follow the run can see, also when it is stopped from

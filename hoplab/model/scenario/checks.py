@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from hoplab.model.errors import ScenarioError
 from hoplab.model.scenario import programs
@@ -25,6 +25,7 @@ from hoplab.model.scenario.radio import (
     MCS,
     RATES_OF_STANDARD,
     TONES,
+    Nic,
 )
 from hoplab.model.scenario.reach import (
     narrowest_mtu,
@@ -57,6 +58,7 @@ def check(scenario: Scenario) -> None:
         _channel(scenario.radio)
         check_radio(scenario.radio)
         _queue(scenario)
+        _buffers(scenario)
     radios = [station.name for station in scenario.station if station.radio]
     check_snr(scenario.snr, radios, scenario.radio, scenario.event)
     check_cells(scenario)
@@ -151,14 +153,35 @@ def _queue(scenario: Scenario) -> None:
             f"radio.queue: \"fq_codel\" needs the medium in the guest's kernel and Hoplab's own "
             f'radios, but network.{key} is "{value}"; set radio.queue = "fifo"'
         )
-    cards = [("radio.nic", scenario.radio.nic)]
-    cards += [(f"station {station.name}: nic", station.nic) for station in scenario.station]
-    for where, nic in cards:
-        if nic is not None and nic.queue_packets:
+    for where, nic in _cards(scenario):
+        if nic.queue_packets:
             raise ScenarioError(
                 f'{where}.queue_packets: {nic.queue_packets}, but radio.queue is "fq_codel", and '
                 "packets wait in Linux's queues; remove it"
             )
+
+
+def _cards(described: Scenario | MediumFile) -> Iterator[tuple[str, Nic]]:
+    """Yield each network card with the name of its table."""
+    if described.radio.nic is not None:
+        yield "radio.nic", described.radio.nic
+    for station in described.station:
+        if station.nic is not None:
+            yield f"station {station.name}: nic", station.nic
+
+
+def _buffers(described: Scenario | MediumFile) -> None:
+    """Check the cards' buffers. With access categories a frame goes from its category's queue on
+    the air."""
+    if described.radio.rules != "edca":
+        return
+    for where, nic in _cards(described):
+        for key in ("tx_ring", "tx_load_us", "tx_load_mbps"):
+            if value := getattr(nic, key):
+                raise ScenarioError(
+                    f'{where}.{key}: {value:g}, but radio.rules is "edca", where a card copies no '
+                    "frames ahead; remove it"
+                )
 
 
 def _agreements(scenario: Scenario) -> None:
@@ -193,6 +216,7 @@ def check_medium(medium: MediumFile) -> None:
     names = [station.name for station in medium.station]
     _named_once(names)
     check_radio(medium.radio)
+    _buffers(medium)
     own = [(f"station.{i}.channel", station.channel) for i, station in enumerate(medium.station)]
     check_channels(medium.radio, own)
     check_snr(medium.snr, names, medium.radio, medium.event)

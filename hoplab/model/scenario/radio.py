@@ -310,7 +310,8 @@ class Radio(Table):
     )
     aql_us: Integer | None = key(
         None,
-        "air time of a station's frames taken ahead; default the kernel's 5 ms, or 12 ms "
+        "air time of a station's frames taken ahead, AQL's low and high limit in one; n waiting "
+        "stations together have (n + 1) / 2 times as much; default the kernel's 5 ms, or 12 ms "
         "while all stations have below 24 ms",
         unit="µs",
         ge=1,

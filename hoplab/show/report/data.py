@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from hoplab.host.results.reader import Results
 from hoplab.model.errors import ResultsError
+from hoplab.model.reading import mistake
 from hoplab.model.scenario.model import Scenario, Station
 from hoplab.show.report.lines import Lines
 
@@ -73,10 +74,8 @@ def _scenario(results: Results) -> Scenario:
     try:
         return Scenario.model_validate(results.scenario)
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
         raise ResultsError(
-            f"{results.run_dir / 'scenario.json'}: {key}: {first['msg']}; it is damaged or from "
+            f"{results.run_dir / 'scenario.json'}: {mistake(error)}; it is damaged or from "
             "another version of hoplab; run it again"
         ) from None
 
