@@ -19,8 +19,8 @@ PUBLISHED_KBPS = (1463.0, 729.0, 484.4, 339.9, 246.4, 205.2, 198.1, 191.8, 185.3
 """Holland and Vaidya 1999, 1 to 10 hops, Reno, window 8, packets of 1460 bytes."""
 STOCK_KBPS = {1: 1233.0, 2: 618.0}
 """ns-2.35 as it comes, RTS on, DSR, where routing plays no part; `collapse` runs the rest."""
-SEEDS = {"static": (1, 2, 3), "dsr": (1, 2, 3, 4)}
-NS2_SEEDS = range(1, 11)
+SEEDS = {"static": (1, 2, 3), "dsr": tuple(range(1, 13))}
+NS2_SEEDS = range(1, 21)
 TRIES = {"static": 1000, "dsr": 10}
 """RTS of a frame in ns-2: with a thousand no link ever fails, and routing plays no part."""
 DURATION_S = 100

@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import random
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -35,11 +36,13 @@ DATA_US = air_us(FRAME_BYTES, RATE_MBPS)
 ACK_US, RTS_US, CTS_US = DSSS.control_us(14), DSSS.control_us(20), DSSS.control_us(14)
 WINDOW, STAGES = 32, 5
 SETTLED_S = 10.0
-MEASURED_S = {1: 10.0, 2: 80.0, 5: 40.0, 10: 30.0, 20: 25.0}
-"""In each run; six of them leave chance 2 to 4 % of the collision probability."""
-SEEDS = (1, 2, 3, 4, 5, 6)
+MEASURED_S = {1: 10.0, 2: 300.0, 5: 40.0, 10: 30.0, 20: 25.0}
+"""In each run; eight of them leave chance 2 to 4 % of the collision probability."""
+SEEDS = range(1, 9)
+SLOTTED_TRIES = 1_000_000
 ENGINE_STATIONS = (1, 2, 5, 10, 20, 50)
 ENGINE_EXAMPLE = "saturated"
+ENGINE_S = 300
 OFFERED = 1.6
 """Times what the channel carries: every queue is full before `SETTLED_S`."""
 
@@ -81,6 +84,29 @@ def bianchi(n: int, rts: bool) -> Share:
     one = n * t * (1 - t) ** (n - 1)
     slot = (1 - some) * DSSS.slot_us + one * success_us + (some - one) * collision_us
     return Share(one / slot * 1e6, p)
+
+
+def slotted(n: int, seed: int) -> float:
+    """The share of tries that collide where ``n`` stations count their slots, and nothing else.
+
+    It lacks Bianchi's one assumption, that a try collides with the same probability whatever came
+    before. Two stations whose windows have just been drawn anew contradict it most: 3 % here.
+    """
+    draw = random.Random(seed)
+    windows = [WINDOW] * n
+    counters = [draw.randrange(WINDOW) for _ in range(n)]
+    tries = collided = 0
+    while tries < SLOTTED_TRIES:
+        slots = min(counters)
+        senders = [i for i, counter in enumerate(counters) if counter == slots]
+        counters = [counter - slots for counter in counters]
+        collides = len(senders) > 1
+        for i in senders:
+            windows[i] = min(2 * windows[i], WINDOW << STAGES) if collides else WINDOW
+            counters[i] = draw.randrange(windows[i])
+        tries += len(senders)
+        collided += len(senders) * collides
+    return collided / tries
 
 
 def scenario(n: int, rts: bool) -> dict[str, Any]:
@@ -143,14 +169,25 @@ def _figures(
     rates = [one.frames_per_s for one in measured]
     yield figure(f"{name}_frames/s", rates, model.frames_per_s, limit)
     collisions = [one.collisions for one in measured]
-    yield figure(f"{name}_collisions", collisions, model.collisions, limit)
+    if n == 2:
+        counted = [slotted(n, seed) for seed in SEEDS]
+        yield figure(f"{name}_collisions", collisions, counted, limit)
+        yield figure(f"{name}_collisions_beside-Bianchi", collisions, model.collisions, None)
+    else:
+        yield figure(f"{name}_collisions", collisions, model.collisions, limit)
 
 
 def engine() -> dict[tuple[int, bool], list[Share]]:
-    """What the engine's example measures. Raises `HoplabError` where it fails or is silent."""
+    """What the engine's example measures, a share a seed. Raises `HoplabError` where it fails or is
+    silent."""
+    draws = [_engine(seed) for seed in SEEDS]
+    return {case: [draw[case] for draw in draws] for case in draws[0]}
+
+
+def _engine(seed: int) -> dict[tuple[int, bool], Share]:
     command = (
         ". scripts/rust && cargo run --quiet --release --locked --manifest-path daemons/Cargo.toml "
-        f"--package hoplab-medium-core --example {ENGINE_EXAMPLE}"
+        f"--package hoplab-medium-core --example {ENGINE_EXAMPLE} -- {ENGINE_S} {seed}"
     )
     done = subprocess.run(
         ["bash", "-c", command], cwd=PROJECT, capture_output=True, text=True, check=False
@@ -160,14 +197,14 @@ def engine() -> dict[tuple[int, bool], list[Share]]:
     return read_engine(done.stdout)
 
 
-def read_engine(printed: str) -> dict[tuple[int, bool], list[Share]]:
+def read_engine(printed: str) -> dict[tuple[int, bool], Share]:
     """A line of JSON a case; nothing else, and no case missing."""
     found = {}
     for line in printed.splitlines():
         try:
             row = json.loads(line)
             case = int(row["stations"]), bool(row["rts"])
-            found[case] = [Share(float(row["frames_per_s"]), float(row["collisions"]))]
+            found[case] = Share(float(row["frames_per_s"]), float(row["collisions"]))
         except (ValueError, KeyError, TypeError) as error:
             raise HoplabError(
                 f"the engine's example {ENGINE_EXAMPLE}: {line!r}: {error}"

@@ -50,8 +50,8 @@ CBR_MBPS = (1.0, 5.0, 8.0, 9.0, 10.0)
 VARIANTS = ("tahoe", "reno", "newreno", "vegas")
 PAIRS = (("reno", "reno"), ("newreno", "reno"), ("vegas", "vegas"), ("newreno", "vegas"))
 PAIRS_CBR_MBPS = 5.0
-SEEDS = (1, 2, 3, 4, 5)
-NS2_SEEDS = range(1, 13)
+SEEDS = range(1, 21)
+NS2_SEEDS = range(1, 41)
 LATE_S = 0.05
 """The second flow starts so much later."""
 LIMIT = 0.15

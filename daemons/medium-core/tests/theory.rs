@@ -185,7 +185,7 @@ fn saturated_stations_follow_bianchi() {
                 (data + sifs + ack + difs, data + sifs + ack + difs)
             };
             let model = bianchi(n as f64, success, collision);
-            let found = saturated(n, rts, 300);
+            let found = saturated(n, rts, 300, 1);
             let (rate, p) = (found.frames_per_s, found.collisions);
             let (off, off_p) = (
                 rate / model.frames_per_s - 1.0,

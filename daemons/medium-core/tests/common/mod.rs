@@ -138,9 +138,10 @@ pub struct Saturated {
 }
 
 /// Bianchi's stations: no retry limit (his chain stays at stage m), no capture.
-pub fn saturated(stations: usize, rts: bool, seconds: u64) -> Saturated {
+pub fn saturated(stations: usize, rts: bool, seconds: u64, seed: u64) -> Saturated {
     let places = (0..=stations).map(|i| at(&format!("s{i}"), 0.1 * i as f64));
     let params = Params {
+        seed,
         retry_short: u32::MAX,
         retry_long: u32::MAX,
         capture_db: 1000.0,
