@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use hoplab_medium_core::Duration;
 use hoplab_medium_core::{
-    Class, Frame, Instant, LinkId, Medium, MediumId, Mhz, Outcome, Output, Position, RadioId, Rate,
-    Station, To, Waypoint,
+    Class, Dbm, Frame, Instant, LinkId, Medium, MediumId, Mhz, Outcome, Output, Position, RadioId,
+    Rate, Station, To, Waypoint,
 };
 use hoplab_wire::Mac;
 use serde_json::{json, Value};
@@ -36,7 +36,7 @@ pub enum Change {
     },
     Level {
         link: LinkId,
-        dbm: f64,
+        dbm: Dbm,
     },
     Fit {
         radio: RadioId,
@@ -52,10 +52,10 @@ pub enum Change {
     },
 }
 
-/// What of a radio's antenna changes: power in dBm, gain in dBi, height in m.
+/// What of a radio's antenna changes: power, gain in dBi, height in m.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Part {
-    Power(f64),
+    Power(Dbm),
     Gain(f64),
     Height(f64),
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The hosts' side of the medium.
 
-use hoplab_medium_core::{Attempts, Duration, Rate, MAX_RATES};
+use hoplab_medium_core::{Attempts, Dbm, Duration, Rate, MAX_RATES};
 
 use crate::Error;
 
@@ -25,7 +25,7 @@ pub struct Sent<'a, T> {
 /// How a frame arrived.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Heard {
-    pub signal_dbm: f64,
+    pub signal_dbm: Dbm,
     pub rate: Rate,
 }
 

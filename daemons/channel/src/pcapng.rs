@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use hoplab_medium_core::{Guard, Modulation, Place, RadioId, Rate, Scheme, Width};
+use hoplab_medium_core::{Dbm, Guard, Modulation, Place, RadioId, Rate, Scheme, Width};
 use hoplab_wire::radiotap;
 
 const LINKTYPE_IEEE802_11_RADIOTAP: u16 = 127;
@@ -22,7 +22,7 @@ pub struct Captured {
     /// Centre of the channel of the radio that sent it.
     pub channel_mhz: u16,
     pub rate: Rate,
-    pub signal_dbm: Option<f64>,
+    pub signal_dbm: Option<Dbm>,
     /// The A-MPDU that it was in, by number, and whether it was the last of it.
     pub ampdu: Option<(u32, bool)>,
     pub bytes: Vec<u8>,
@@ -32,7 +32,7 @@ pub struct Capture {
     file: BufWriter<File>,
     /// Of each radio.
     channels_mhz: Vec<u16>,
-    noise_dbm: f64,
+    noise_dbm: Dbm,
     short_preamble: bool,
     /// Frames come in order of their ends and are written in order of their beginnings.
     waiting: BinaryHeap<Reverse<(u64, u64)>>,
@@ -47,7 +47,7 @@ impl Capture {
     pub fn create(
         path: &Path,
         channels_mhz: Vec<u16>,
-        noise_dbm: f64,
+        noise_dbm: Dbm,
         short_preamble: bool,
     ) -> io::Result<Self> {
         if let Some(folder) = path.parent() {
@@ -135,7 +135,7 @@ impl Capture {
     }
 
     fn radiotap(&self, captured: &Captured) -> Vec<u8> {
-        let dbm = |value: f64| value.round().clamp(-127.0, 127.0) as i8;
+        let dbm = |level: Dbm| level.rounded().clamp(-127, 127) as i8;
         let dsss = captured.rate.is_dsss();
         let modulation = if dsss {
             radiotap::CHANNEL_CCK

@@ -221,7 +221,7 @@ impl Recorder {
                 rate_mbps: aired.rate.mbps(),
                 attempt: aired.attempt.into(),
                 fate: aired.fate.name(),
-                signal_dbm: aired.signal_dbm,
+                signal_dbm: aired.signal_dbm.map(|level| level.0),
                 until_s: aired.until.seconds_from(self.epoch),
                 protocol: carried.map(|carried| carried.protocol),
                 packet_src: packet_src.as_deref(),
@@ -499,7 +499,7 @@ fn link_row<'a>(link: &LinkView<'_>, src: &'a str, dst: &'a str) -> links::Row<'
         deaf: counters.deaf.into(),
         off: counters.off.into(),
         bytes: counters.bytes.into(),
-        signal_dbm_mean: counters.signal_sum_dbm / counters.frames as f64,
+        signal_dbm_mean: counters.mean_dbm().0,
     }
 }
 

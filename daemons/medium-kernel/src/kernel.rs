@@ -77,7 +77,7 @@ impl Hosts for Kernel {
                 bytes.len() as u32,
                 ticket.frequency_mhz,
                 rates::received_index(heard.rate, ticket.frequency_mhz),
-                libm::round(heard.signal_dbm) as i32,
+                heard.signal_dbm.rounded(),
             );
         }
     }

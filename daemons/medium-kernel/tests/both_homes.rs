@@ -127,11 +127,7 @@ impl Hosts for Daemon {
     }
 
     fn deliver(&mut self, to: usize, _: &[u8], ticket: &u64, heard: Heard) {
-        self.note(Learnt::Arrival(
-            *ticket,
-            to,
-            heard.signal_dbm.round() as i32,
-        ));
+        self.note(Learnt::Arrival(*ticket, to, heard.signal_dbm.rounded()));
     }
 
     fn status(&mut self, ticket: &u64, status: &Status) {

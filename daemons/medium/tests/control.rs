@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use hoplab_channel::{Change, Part};
 use hoplab_medium::control::{change, Changes, Control};
-use hoplab_medium_core::{LinkId, Position, RadioId, Stream};
+use hoplab_medium_core::{Dbm, LinkId, Position, RadioId, Stream};
 
 fn names() -> Vec<String> {
     vec!["a".into(), "b".into()]
@@ -47,7 +47,7 @@ fn requests_are_changes() {
         asked(r#"{"do": "transmit", "station": "b", "dbm": -3.5}"#),
         Ok(Change::Fit {
             radio: RadioId::new(1),
-            part: Part::Power(-3.5)
+            part: Part::Power(Dbm(-3.5))
         })
     );
 }

@@ -13,7 +13,9 @@ use hoplab_channel::hosts::{Heard, Hosts, Sent, Status, Troubles};
 use hoplab_medium::port::{Port, Woken};
 use hoplab_medium::server::Server;
 use hoplab_medium::Error;
-use hoplab_medium_core::{Attempts, Duration, Energy, Instant, Params, Position, Rate, Waypoint};
+use hoplab_medium_core::{
+    Attempts, Dbm, Duration, Energy, Instant, Params, Position, Rate, Waypoint,
+};
 use serde_json::{json, Value};
 
 const EPOCH_NS: u64 = 5_000_000_000;
@@ -199,7 +201,7 @@ fn config(folder: &Path, duration_s: Option<f64>) -> Config {
         losses: Vec::new(),
         measured: None,
         channel_mhz: 2412,
-        noise_dbm: -93.5,
+        noise_dbm: Dbm(-93.5),
         rts_threshold: 2347,
         data_rate: None,
         roams: false,

@@ -180,7 +180,7 @@ impl Hosts for Hwsim {
             address,
             bytes,
             rates::received_index(heard.rate, ticket.frequency_mhz),
-            heard.signal_dbm.round() as i32,
+            heard.signal_dbm.rounded(),
             ticket.frequency_mhz,
         );
     }
