@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 use hoplab_channel::config::Config;
+use hoplab_channel::dot11;
 use hoplab_channel::hosts::{Hosts, Sent};
 use hoplab_channel::rates::{self, RateEntry};
 use hoplab_channel::request;
@@ -119,6 +120,7 @@ impl Engine {
             let sent = Sent {
                 radio,
                 bytes: frame.bytes,
+                header: dot11::parse(frame.bytes),
                 frequency_mhz: frame.frequency_mhz,
                 rates: rates::attempts(&frame.rates, frame.frequency_mhz),
                 ticket: Ticket {

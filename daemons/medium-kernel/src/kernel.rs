@@ -69,6 +69,7 @@ impl Hosts for Kernel {
     }
 
     fn deliver(&mut self, to: usize, bytes: &[u8], ticket: &Ticket, heard: Heard) {
+        // Copied for each receiver, whose kernel changes and frees its own.
         // SAFETY: C copies the octets, whose number is that of the slice, and the address.
         unsafe {
             hoplab_medium_deliver(

@@ -10,6 +10,7 @@ use std::rc::Rc;
 use std::sync::Mutex;
 
 use hoplab_channel::config::Config;
+use hoplab_channel::dot11;
 use hoplab_channel::hosts::{Heard, Hosts, Sent, Status, Troubles};
 use hoplab_channel::rates::{self, RateEntry};
 use hoplab_medium::port::{Port, Woken};
@@ -189,6 +190,7 @@ impl Port for Daemon {
             let sent = Sent {
                 radio: arrival.radio,
                 bytes: &arrival.bytes,
+                header: dot11::parse(&arrival.bytes),
                 frequency_mhz: FREQUENCY_MHZ,
                 rates: rates::attempts(&RATES, FREQUENCY_MHZ),
                 ticket: cookie,

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use hoplab_channel::config::{Config, Radio, Records};
+use hoplab_channel::dot11;
 use hoplab_channel::hosts::{Heard, Hosts, Sent, Status, Troubles};
 use hoplab_medium::port::{Port, Woken};
 use hoplab_medium::server::Server;
@@ -111,6 +112,7 @@ impl Port for Script {
                 let sent = Sent {
                     radio,
                     bytes: &bytes,
+                    header: dot11::parse(&bytes),
                     frequency_mhz: 2412,
                     rates: vec![Attempts {
                         rate: Rate::DSSS_2,
