@@ -275,3 +275,38 @@ fn block(file: &mut impl Write, kind: u32, parts: &[&[u8]]) -> io::Result<()> {
     file.write_all(&[0; 3][..whole - octets])?;
     file.write_all(&length)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hoplab_wire::ieee80211::on_air;
+
+    /// The capture's own part of a host's frame are the octets that its radio writes.
+    #[test]
+    fn tries_of_a_frame_share_its_octets() {
+        let frame: Arc<[u8]> = Arc::from([0x08, 0, 0, 0, 2, 7, 7]);
+        let captured = |retry| Captured {
+            at_ns: 1 << 32,
+            channel_mhz: 2412,
+            rate: Rate::DSSS_1,
+            signal_dbm: None,
+            ampdu: None,
+            octets: Octets::Host {
+                begin: on_air(&frame, retry, 44),
+                frame: frame.clone(),
+            },
+        };
+        let tries = [false, true].map(captured);
+        for (one, flags) in tries.iter().zip([0, 0x08]) {
+            let mut file = Vec::new();
+            packet(&mut file, &[9; 8], one).expect("room");
+            // Header, time and lengths; radiotap, the frame and an octet behind it; length.
+            assert_eq!(file.len(), 28 + 8 + 7 + 1 + 4);
+            assert_eq!(file[12..20], [1, 0, 0, 0, 0, 0, 0, 0]);
+            assert_eq!(file[20..28], [15, 0, 0, 0, 15, 0, 0, 0]);
+            assert_eq!(file[36..44], [0x08, flags, 44, 0, 2, 7, 7, 0]);
+            assert_eq!(file[4..8], file[44..]);
+        }
+        assert_eq!(Arc::strong_count(&frame), 1 + tries.len());
+    }
+}

@@ -101,3 +101,21 @@ pub fn from_db(db: f64) -> f64 {
 pub fn to_db(ratio: f64) -> f64 {
     10.0 * libm::log10(ratio)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn powers_add_up_and_levels_differ_by_decibels() {
+        let level = Dbm(-60.0);
+        let both = Dbm::from_mw(level.mw() + level.mw());
+        assert!((both - level - 3.0103).abs() < 1e-4, "{both}");
+        assert!(both > level && level - 0.5 < level);
+        assert_eq!(level + 3.0, Dbm(-57.0));
+        assert_eq!(
+            [-60.5, -60.4, 0.5].map(|dbm| Dbm(dbm).rounded()),
+            [-61, -60, 1]
+        );
+    }
+}
