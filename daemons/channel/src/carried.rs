@@ -4,7 +4,6 @@
 use core::fmt;
 use core::net::{IpAddr, Ipv6Addr};
 
-use hoplab_wire::ieee80211::Frame;
 use hoplab_wire::{ipv4, tcp, udp};
 use hoplab_wire::{
     ETHERTYPE_ARP, ETHERTYPE_IPV4, ETHERTYPE_IPV6, NO_NEXT_HEADER, PROTOCOL_DSR, PROTOCOL_ICMP,
@@ -69,13 +68,8 @@ pub struct Transport {
     pub payload: usize,
 }
 
-/// What a frame without FCS carries; none where that is no packet or cannot be read.
-pub fn carried(frame: &[u8]) -> Option<Carried> {
-    let (ethertype, packet) = Frame::new(frame)?.packet()?;
-    Some(of_ethertype(ethertype, packet))
-}
-
-fn of_ethertype(ethertype: u16, packet: &[u8]) -> Carried {
+/// What a frame's packet of this EtherType is.
+pub fn carried(ethertype: u16, packet: &[u8]) -> Carried {
     let plain = |protocol| Carried { protocol, ip: None };
     match ethertype {
         ETHERTYPE_IPV4 => of_ipv4(packet).unwrap_or(plain("other")),
@@ -94,7 +88,7 @@ fn of_ethertype(ethertype: u16, packet: &[u8]) -> Carried {
 
 fn of_ethernet(frame: &[u8]) -> Carried {
     match frame.get(ETHERNET_HEADER - 2..) {
-        Some([high, low, packet @ ..]) => of_ethertype(u16::from_be_bytes([*high, *low]), packet),
+        Some([high, low, packet @ ..]) => carried(u16::from_be_bytes([*high, *low]), packet),
         _ => Carried {
             protocol: "other",
             ip: None,
@@ -252,7 +246,15 @@ impl fmt::Display for Ip {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dot11::tests::{data, ipv4};
+    use crate::dot11::{
+        self,
+        tests::{data, ipv4},
+    };
+
+    fn carried(frame: &[u8]) -> Option<Carried> {
+        let (ethertype, packet) = dot11::parse(frame)?.packet(frame)?;
+        Some(super::carried(ethertype, packet))
+    }
 
     fn ipv6(next: u8, content: &[u8]) -> Vec<u8> {
         let mut packet = vec![0x60, 0, 0, 0];

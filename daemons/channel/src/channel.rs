@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 
 use hoplab_medium_core::Duration;
 use hoplab_medium_core::{
-    Class, Frame, Instant, LinkId, Medium, MediumId, Mhz, Outcome, Output, Position, RadioId, Rate,
-    Station, To, Waypoint,
+    Class, Dbm, Frame, FrameId, Instant, LinkId, Medium, MediumId, Mhz, Outcome, Output, Position,
+    RadioId, Rate, Station, To, Waypoint,
 };
 use hoplab_wire::Mac;
 use serde_json::{json, Value};
 
 use crate::config::{Config, Measured, Radio};
-use crate::dot11;
 use crate::error::Error;
+use crate::held::Held;
 use crate::hosts::{Heard, Hosts, Sent, Status, Troubles};
 use crate::records::Recorder;
 
@@ -36,7 +36,7 @@ pub enum Change {
     },
     Level {
         link: LinkId,
-        dbm: f64,
+        dbm: Dbm,
     },
     Fit {
         radio: RadioId,
@@ -52,17 +52,17 @@ pub enum Change {
     },
 }
 
-/// What of a radio's antenna changes: power in dBm, gain in dBi, height in m.
+/// What of a radio's antenna changes: power, gain in dBi, height in m.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Part {
-    Power(f64),
+    Power(Dbm),
     Gain(f64),
     Height(f64),
 }
 
 /// A frame that its host, or a delivery, waits for.
 struct Pending<T> {
-    bytes: Vec<u8>,
+    frame: Held,
     ticket: T,
 }
 
@@ -104,13 +104,13 @@ pub struct Channel<T> {
     recorder: Recorder,
     /// Radio of each address that frames are sent to.
     radios: BTreeMap<[u8; 6], usize>,
-    pending: BTreeMap<u64, Pending<T>>,
-    next_id: u64,
+    pending: BTreeMap<FrameId, Pending<T>>,
+    next_id: FrameId,
     traffic: Traffic,
     /// See [`Channel::hold_beacons`].
     phases: Vec<Duration>,
     /// Beacons that are held back, by the time at which they come.
-    late: BTreeMap<(Instant, u64), (usize, Frame)>,
+    late: BTreeMap<(Instant, FrameId), (usize, Frame)>,
     /// See [`Config::others_radios`].
     others_radios: bool,
     /// See [`Config::rts_threshold`].
@@ -298,13 +298,14 @@ impl<T> Channel<T> {
             self.medium
                 .tune(RadioId::new(sent.radio), Mhz(sent.frequency_mhz));
             // Of a radio with several, as an access point with several networks.
-            if let Some(sender) = dot11::transmitter(sent.bytes) {
+            if let Some(sender) = sent.header.and_then(|header| header.transmitter) {
                 self.radios.insert(sender.0, sent.radio);
             }
         }
-        let Some((to, header)) = self.prepare(hosts, &sent) else {
+        let Some(to) = self.prepare(hosts, &sent) else {
             return;
         };
+        let header = sent.header;
         self.next_id += 1;
         let bytes = sent.bytes.len() + FCS_BYTES;
         let mut rates = sent.rates;
@@ -325,7 +326,9 @@ impl<T> Channel<T> {
             tid: header.and_then(|header| header.tid),
         };
         let waits = Pending {
-            bytes: sent.bytes.to_vec(),
+            // The octets are the host's, which has them only until this returns: mac80211 may drop
+            // its frame before the last delivery, and netlink's buffer is used again.
+            frame: self.recorder.hold(sent.bytes, header),
             ticket: sent.ticket,
         };
         self.pending.insert(self.next_id, waits);
@@ -338,12 +341,8 @@ impl<T> Channel<T> {
         }
     }
 
-    /// Where a frame goes, and its header; none where it does not go on the air.
-    fn prepare<H: Hosts<Ticket = T>>(
-        &mut self,
-        hosts: &mut H,
-        sent: &Sent<'_, T>,
-    ) -> Option<(To, Option<dot11::Header>)> {
+    /// Where a frame goes; none where it does not go on the air.
+    fn prepare<H: Hosts<Ticket = T>>(&mut self, hosts: &mut H, sent: &Sent<'_, T>) -> Option<To> {
         let once = |acked| Status {
             acked,
             tries: [1, 0, 0, 0],
@@ -352,14 +351,15 @@ impl<T> Channel<T> {
         // Linux deauthenticates every IBSS station that was silent for 60 s when it forgets it. Here
         // all stations have once heard all others, far ones included, before time 0: a minute later
         // these frames, tried over and over, would fill the channel for seconds.
-        if dot11::is_deauthentication(sent.bytes) {
+        if sent.header.is_some_and(|header| header.leaves_ibss) {
             self.traffic.deauthentications += 1;
             hosts.status(&sent.ticket, &once(true));
             return None;
         }
         // What goes together is decided here, for hosts of any kernel. A request that finds no answer
         // leaves its sender without an agreement; minstrel then believes that frames go one by one.
-        if self.agrees && dot11::asks_for_block_ack(sent.bytes) {
+        let asks = sent.header.is_some_and(|header| header.asks_for_block_ack);
+        if self.agrees && asks {
             hosts.status(&sent.ticket, &once(true));
             return None;
         }
@@ -369,8 +369,7 @@ impl<T> Channel<T> {
             hosts.status(&sent.ticket, &once(false));
             return None;
         }
-        let header = dot11::parse(sent.bytes);
-        let to = match header.map(|header| header.receiver) {
+        let to = match sent.header.map(|header| header.receiver) {
             None => To::Nobody,
             Some(receiver) if receiver.is_group() => To::Everyone,
             Some(receiver) => self
@@ -380,7 +379,7 @@ impl<T> Channel<T> {
         };
         self.traffic.frames += 1;
         self.traffic.unicasts += u64::from(to != To::Everyone);
-        Some((to, header))
+        Some(to)
     }
 
     /// Give hosts and records everything that the engine has decided; returns how many statuses and
@@ -399,7 +398,7 @@ impl<T> Channel<T> {
                     if let Some(pending) = self.pending.get(&frame) {
                         self.traffic.deliveries += 1;
                         let heard = Heard { signal_dbm, rate };
-                        hosts.deliver(to.index(), &pending.bytes, &pending.ticket, heard);
+                        hosts.deliver(to.index(), &pending.frame.bytes, &pending.ticket, heard);
                     }
                 }
                 Output::Status {
@@ -412,9 +411,9 @@ impl<T> Channel<T> {
                     kept,
                 } => {
                     if let Some(pending) = self.pending.get(&frame) {
-                        self.recorder.dropped(radio, at, outcome, &pending.bytes)?;
+                        self.recorder.dropped(radio, at, outcome, &pending.frame)?;
                         if outcome == Outcome::Acked {
-                            self.recorder.acknowledged(at, &pending.bytes)?;
+                            self.recorder.acknowledged(at, &pending.frame)?;
                         }
                     }
                     let status = Status {
@@ -432,8 +431,8 @@ impl<T> Channel<T> {
                 }
                 Output::Aired(aired) => {
                     let pending = aired.frame.and_then(|frame| self.pending.get(&frame));
-                    let bytes = pending.map(|pending| &pending.bytes[..]);
-                    self.recorder.aired(&aired, bytes)?;
+                    let held = pending.map(|pending| &pending.frame);
+                    self.recorder.aired(&aired, held)?;
                 }
                 Output::Exhausted { radio, at } => self.recorder.exhausted(radio, at)?,
             }

@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use hoplab_medium_core::{Duration, Instant, LossRule, Nic, Params, Waypoint};
+use hoplab_medium_core::{Dbm, Duration, Instant, LossRule, Nic, Params, Waypoint};
 use serde::Deserialize;
 
 use crate::rates::DataRate;
@@ -29,7 +29,7 @@ pub struct Config {
     /// Centre of the channel, as captures name it.
     pub channel_mhz: u16,
     /// The noise of which records speak.
-    pub noise_dbm: f64,
+    pub noise_dbm: Dbm,
     /// Unicast frames above it, FCS included, have an RTS: of HT and VHT, of which the kernel leaves
     /// that to the radio.
     pub rts_threshold: usize,
@@ -87,8 +87,7 @@ pub struct Radio {
 pub struct Measured {
     pub from: usize,
     pub to: usize,
-    /// Instants, and powers in dBm.
-    pub points: Vec<(Instant, f64)>,
+    pub points: Vec<(Instant, Dbm)>,
 }
 
 /// A radio goes off or comes up.

@@ -15,20 +15,39 @@ pub(crate) const BATMAN_ADV_UNICAST: u8 = 0x40;
 pub(crate) const BATMAND_PORT: u16 = 4305;
 pub(crate) const BABEL_PORT: u16 = 6696;
 
-/// What a medium needs to know of a frame.
+/// What a medium needs to know of a frame. It is read once, when the frame comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     pub class: Class,
     pub receiver: Mac,
+    /// None where the frame does not name it.
+    pub transmitter: Option<Mac>,
+    /// A deauthentication between stations of an IBSS, whose network is named after neither end.
+    pub leaves_ibss: bool,
+    /// A request for a block ack agreement between hosts.
+    pub asks_for_block_ack: bool,
     /// A routing protocol's own message.
     pub routing: bool,
     /// Traffic identifier of a frame with a QoS header.
     pub tid: Option<u8>,
+    pub sequence: Option<u16>,
+    /// The station and the access point between which it carries a packet.
+    pub cell: Option<(Mac, Mac)>,
+    /// EtherType and place of the packet that it carries.
+    packet: Option<(u16, usize)>,
+}
+
+impl Header {
+    /// EtherType and packet of the frame that this is the header of.
+    pub fn packet<'a>(&self, frame: &'a [u8]) -> Option<(u16, &'a [u8])> {
+        let (ethertype, at) = self.packet?;
+        Some((ethertype, frame.get(at..)?))
+    }
 }
 
 /// Read a frame without FCS; none for a truncated one, and for a control frame that an exchange makes.
-pub fn parse(frame: &[u8]) -> Option<Header> {
-    let frame = Frame::new(frame)?;
+pub fn parse(bytes: &[u8]) -> Option<Header> {
+    let frame = Frame::new(bytes)?;
     let class = match frame.kind() {
         Kind::Beacon if frame.is_of_access_point() => Class::ScheduledBeacon,
         Kind::Beacon => Class::Beacon,
@@ -38,36 +57,27 @@ pub fn parse(frame: &[u8]) -> Option<Header> {
         Kind::Control if frame.is_request() => Class::Management,
         Kind::Control | Kind::Extension => return None,
     };
+    let (receiver, transmitter, network) =
+        (frame.receiver()?, frame.transmitter(), frame.network());
+    let packet = frame.packet();
+    let routes = packet.and_then(|(ethertype, packet)| is_routing(ethertype, packet));
     Some(Header {
         class,
-        receiver: frame.receiver()?,
-        routing: frame.is_path_selection() || is_routing(&frame).unwrap_or(false),
+        receiver,
+        transmitter,
+        leaves_ibss: frame.kind() == Kind::Deauthentication
+            && network != Some(receiver)
+            && network != transmitter,
+        asks_for_block_ack: frame.asks_for_block_ack(),
+        routing: frame.is_path_selection() || routes.unwrap_or(false),
         tid: frame.tid(),
+        sequence: frame.sequence_control().map(|control| control >> 4),
+        cell: frame.carries_packet_of(),
+        packet: packet.map(|(ethertype, packet)| (ethertype, bytes.len() - packet.len())),
     })
 }
 
-/// A request for a block ack agreement between hosts.
-pub fn asks_for_block_ack(frame: &[u8]) -> bool {
-    Frame::new(frame).is_some_and(|frame| frame.asks_for_block_ack())
-}
-
-/// A deauthentication between stations of an IBSS, whose network is named after neither end.
-pub fn is_deauthentication(frame: &[u8]) -> bool {
-    Frame::new(frame).is_some_and(|frame| {
-        let network = frame.network();
-        frame.kind() == Kind::Deauthentication
-            && network != frame.receiver()
-            && network != frame.transmitter()
-    })
-}
-
-/// Who sent it; none where the frame does not name them.
-pub fn transmitter(frame: &[u8]) -> Option<Mac> {
-    Frame::new(frame)?.transmitter()
-}
-
-fn is_routing(frame: &Frame<'_>) -> Option<bool> {
-    let (ethertype, packet) = frame.packet()?;
+fn is_routing(ethertype: u16, packet: &[u8]) -> Option<bool> {
     match ethertype {
         ETHERTYPE_BATMAN_ADV => Some(*packet.first()? < BATMAN_ADV_UNICAST),
         ETHERTYPE_IPV4 => {
@@ -114,6 +124,14 @@ pub(crate) mod tests {
         header.emit(payload.len(), &mut packet);
         packet.extend(payload);
         packet
+    }
+
+    fn leaves_ibss(frame: &[u8]) -> bool {
+        parse(frame).is_some_and(|header| header.leaves_ibss)
+    }
+
+    fn asks(frame: &[u8]) -> bool {
+        parse(frame).is_some_and(|header| header.asks_for_block_ack)
     }
 
     #[test]
@@ -181,11 +199,11 @@ pub(crate) mod tests {
             frame.extend([2, 0, 0, 0, 0, address]);
         }
         frame.extend([0; 4]);
-        assert!(!is_deauthentication(&frame));
+        assert!(!leaves_ibss(&frame));
         frame[21] = 1;
-        assert!(!is_deauthentication(&frame));
+        assert!(!leaves_ibss(&frame));
         frame[21] = 9;
-        assert!(is_deauthentication(&frame));
+        assert!(leaves_ibss(&frame));
     }
 
     /// To the access point and from it the receiver is address 1 all the same (9.3.2.1).
@@ -225,12 +243,12 @@ pub(crate) mod tests {
         let mut frame = vec![0xd0, 0, 0, 0];
         frame.resize(24, 0);
         frame.extend([3, 0]);
-        assert!(asks_for_block_ack(&frame));
+        assert!(asks(&frame));
         frame[25] = 1;
-        assert!(!asks_for_block_ack(&frame));
+        assert!(!asks(&frame));
         frame[25] = 0;
         frame[1] = 0x40;
-        assert!(!asks_for_block_ack(&frame));
+        assert!(!asks(&frame));
     }
 
     #[test]

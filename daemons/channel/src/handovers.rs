@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 
 use hoplab_medium_core::Instant;
-use hoplab_wire::ieee80211::Frame;
 use hoplab_wire::Mac;
 
 /// A station that packets reach by way of another access point now.
@@ -37,10 +36,9 @@ impl Handovers {
         };
     }
 
-    /// A frame has been acknowledged `at` this time: whether it is the first of a station by way of
-    /// an access point.
-    pub fn acknowledged(&mut self, frame: &[u8], at: Instant) -> Option<Handover> {
-        let (station, new) = Frame::new(frame)?.carries_packet_of()?;
+    /// A packet between a station and an access point has been acknowledged `at` this time: whether
+    /// it is the station's first by way of that one.
+    pub fn acknowledged(&mut self, (station, new): (Mac, Mac), at: Instant) -> Option<Handover> {
         if self.points.get(&station) != Some(&new) {
             return None;
         }
@@ -59,6 +57,7 @@ impl Handovers {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dot11;
     use hoplab_wire::ieee80211::LLC_SNAP;
 
     const TO_POINT: u8 = 1;
@@ -81,6 +80,12 @@ mod tests {
         frame
     }
 
+    /// A frame has been acknowledged at this time.
+    fn at(handovers: &mut Handovers, frame: &[u8], ns: u64) -> Option<Handover> {
+        let cell = dot11::parse(frame)?.cell?;
+        handovers.acknowledged(cell, Instant(ns))
+    }
+
     fn mac(last: u8) -> Mac {
         Mac([2, 0, 0, 0, 0, last])
     }
@@ -88,9 +93,6 @@ mod tests {
     #[test]
     fn the_first_packet_by_another_access_point_ends_a_handover() {
         let mut handovers = Handovers::default();
-        let at = |handovers: &mut Handovers, frame: &[u8], ns| {
-            handovers.acknowledged(frame, Instant(ns))
-        };
         handovers.associated(mac(STATION), Some(mac(1)));
         assert_eq!(at(&mut handovers, &data(TO_POINT, 0x0800, 1), 1), None);
         assert_eq!(at(&mut handovers, &data(TO_STATION, 0x0800, 1), 2), None);
@@ -123,7 +125,7 @@ mod tests {
         for point in [Some(mac(1)), None, Some(mac(1))] {
             handovers.associated(mac(STATION), point);
             let packet = data(TO_POINT, 0x0800, 1);
-            assert_eq!(handovers.acknowledged(&packet, Instant(1)), None);
+            assert_eq!(at(&mut handovers, &packet, 1), None);
         }
     }
 
@@ -133,7 +135,7 @@ mod tests {
         handovers.associated(mac(STATION), Some(mac(1)));
         for flags in [0, 3] {
             let frame = data(flags, 0x0800, 1);
-            assert_eq!(handovers.acknowledged(&frame, Instant(1)), None);
+            assert_eq!(at(&mut handovers, &frame, 1), None);
         }
         assert!(handovers.last.is_empty());
     }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The hosts' side of the medium.
 
-use hoplab_medium_core::{Attempts, Duration, Rate, MAX_RATES};
+use hoplab_medium_core::{Attempts, Dbm, Duration, Rate, MAX_RATES};
 
+use crate::dot11::Header;
 use crate::Error;
 
 /// The longest frame, without FCS, that `mac80211_hwsim` takes on its way to a receiver
@@ -14,6 +15,8 @@ pub struct Sent<'a, T> {
     pub radio: usize,
     /// From the MAC header on, without FCS.
     pub bytes: &'a [u8],
+    /// What [`dot11::parse`](crate::dot11::parse) says of it.
+    pub header: Option<Header>,
     /// Centre of the channel that it is on.
     pub frequency_mhz: u32,
     /// Empty where the engine does not know one of them.
@@ -25,7 +28,7 @@ pub struct Sent<'a, T> {
 /// How a frame arrived.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Heard {
-    pub signal_dbm: f64,
+    pub signal_dbm: Dbm,
     pub rate: Rate,
 }
 

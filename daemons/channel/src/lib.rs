@@ -12,6 +12,7 @@ pub mod config;
 pub mod dot11;
 mod error;
 mod handovers;
+mod held;
 pub mod hosts;
 mod pcapng;
 pub mod rates;

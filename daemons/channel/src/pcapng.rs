@@ -7,8 +7,9 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
+use std::sync::Arc;
 
-use hoplab_medium_core::{Guard, Modulation, Place, RadioId, Rate, Scheme, Width};
+use hoplab_medium_core::{Dbm, Guard, Modulation, Place, RadioId, Rate, Scheme, Width};
 use hoplab_wire::radiotap;
 
 const LINKTYPE_IEEE802_11_RADIOTAP: u16 = 127;
@@ -16,23 +17,46 @@ const LINKTYPE_IEEE802_11_RADIOTAP: u16 = 127;
 const LONGEST_NS: u64 = 40_000_000;
 
 /// A frame and what radiotap tells of it.
-#[derive(Clone, Debug, PartialEq, PartialOrd)]
 pub struct Captured {
     pub at_ns: u64,
     /// Centre of the channel of the radio that sent it.
     pub channel_mhz: u16,
     pub rate: Rate,
-    pub signal_dbm: Option<f64>,
+    pub signal_dbm: Option<Dbm>,
     /// The A-MPDU that it was in, by number, and whether it was the last of it.
     pub ampdu: Option<(u32, bool)>,
-    pub bytes: Vec<u8>,
+    pub octets: Octets,
+}
+
+/// What was on the air.
+pub enum Octets {
+    /// A frame that a radio made itself.
+    Radio(Vec<u8>),
+    /// A host's, held once for all of its tries, which differ in how they `begin`.
+    Host {
+        begin: Option<[u8; 4]>,
+        frame: Arc<[u8]>,
+    },
+}
+
+impl Octets {
+    /// One behind the other.
+    fn parts(&self) -> [&[u8]; 2] {
+        match self {
+            Octets::Radio(frame) => [frame, &[]],
+            Octets::Host { begin, frame } => {
+                let begin = begin.as_ref().map_or(&[][..], |begin| begin);
+                [begin, &frame[begin.len()..]]
+            }
+        }
+    }
 }
 
 pub struct Capture {
     file: BufWriter<File>,
     /// Of each radio.
     channels_mhz: Vec<u16>,
-    noise_dbm: f64,
+    noise_dbm: Dbm,
     short_preamble: bool,
     /// Frames come in order of their ends and are written in order of their beginnings.
     waiting: BinaryHeap<Reverse<(u64, u64)>>,
@@ -47,7 +71,7 @@ impl Capture {
     pub fn create(
         path: &Path,
         channels_mhz: Vec<u16>,
-        noise_dbm: f64,
+        noise_dbm: Dbm,
         short_preamble: bool,
     ) -> io::Result<Self> {
         if let Some(folder) = path.parent() {
@@ -59,14 +83,14 @@ impl Capture {
         section.extend(0x1a2b_3c4du32.to_le_bytes());
         section.extend([1, 0, 0, 0]);
         section.extend([0xff; 8]);
-        block(&mut file, 0x0a0d_0d0a, &section)?;
+        block(&mut file, 0x0a0d_0d0a, &[&section])?;
         // Interface: no snap length; times in nanoseconds (option if_tsresol 9).
         let mut interface = Vec::new();
         interface.extend(LINKTYPE_IEEE802_11_RADIOTAP.to_le_bytes());
         interface.extend([0; 6]);
         interface.extend([9, 0, 1, 0, 9, 0, 0, 0]);
         interface.extend([0; 4]);
-        block(&mut file, 1, &interface)?;
+        block(&mut file, 1, &[&interface])?;
         Ok(Self {
             file,
             channels_mhz,
@@ -127,15 +151,15 @@ impl Capture {
             }
             self.waiting.pop();
             if let Some(captured) = self.frames.remove(&number) {
-                let packet = packet(&self.radiotap(&captured), &captured);
-                block(&mut self.file, 6, &packet)?;
+                let radiotap = self.radiotap(&captured);
+                packet(&mut self.file, &radiotap, &captured)?;
             }
         }
         Ok(())
     }
 
     fn radiotap(&self, captured: &Captured) -> Vec<u8> {
-        let dbm = |value: f64| value.round().clamp(-127.0, 127.0) as i8;
+        let dbm = |level: Dbm| level.rounded().clamp(-127, 127) as i8;
         let dsss = captured.rate.is_dsss();
         let modulation = if dsss {
             radiotap::CHANNEL_CCK
@@ -223,25 +247,66 @@ fn he(scheme: Scheme) -> radiotap::He {
     }
 }
 
-/// An enhanced packet block's body.
-fn packet(radiotap: &[u8], captured: &Captured) -> Vec<u8> {
-    let length = (radiotap.len() + captured.bytes.len()) as u32;
-    let mut body = Vec::new();
-    body.extend([0; 4]);
-    body.extend(((captured.at_ns >> 32) as u32).to_le_bytes());
-    body.extend((captured.at_ns as u32).to_le_bytes());
-    body.extend(length.to_le_bytes());
-    body.extend(length.to_le_bytes());
-    body.extend(radiotap);
-    body.extend(&captured.bytes);
-    body.resize(body.len().next_multiple_of(4), 0);
-    body
+/// An enhanced packet block.
+fn packet(file: &mut impl Write, radiotap: &[u8], captured: &Captured) -> io::Result<()> {
+    let [begin, rest] = captured.octets.parts();
+    let length = (radiotap.len() + begin.len() + rest.len()) as u32;
+    let words = [
+        0,
+        (captured.at_ns >> 32) as u32,
+        captured.at_ns as u32,
+        length,
+        length,
+    ];
+    let head = words.map(u32::to_le_bytes).concat();
+    block(file, 6, &[&head, radiotap, begin, rest])
 }
 
-fn block(file: &mut impl Write, kind: u32, body: &[u8]) -> io::Result<()> {
-    let length = (body.len() as u32 + 12).to_le_bytes();
+/// A block whose body has these parts, filled up to whole words.
+fn block(file: &mut impl Write, kind: u32, parts: &[&[u8]]) -> io::Result<()> {
+    let octets: usize = parts.iter().map(|part| part.len()).sum();
+    let whole = octets.next_multiple_of(4);
+    let length = (whole as u32 + 12).to_le_bytes();
     file.write_all(&kind.to_le_bytes())?;
     file.write_all(&length)?;
-    file.write_all(body)?;
+    for part in parts {
+        file.write_all(part)?;
+    }
+    file.write_all(&[0; 3][..whole - octets])?;
     file.write_all(&length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hoplab_wire::ieee80211::on_air;
+
+    /// The capture's own part of a host's frame are the octets that its radio writes.
+    #[test]
+    fn tries_of_a_frame_share_its_octets() {
+        let frame: Arc<[u8]> = Arc::from([0x08, 0, 0, 0, 2, 7, 7]);
+        let captured = |retry| Captured {
+            at_ns: 1 << 32,
+            channel_mhz: 2412,
+            rate: Rate::DSSS_1,
+            signal_dbm: None,
+            ampdu: None,
+            octets: Octets::Host {
+                begin: on_air(&frame, retry, 44),
+                frame: frame.clone(),
+            },
+        };
+        let tries = [false, true].map(captured);
+        for (one, flags) in tries.iter().zip([0, 0x08]) {
+            let mut file = Vec::new();
+            packet(&mut file, &[9; 8], one).expect("room");
+            // Header, time and lengths; radiotap, the frame and an octet behind it; length.
+            assert_eq!(file.len(), 28 + 8 + 7 + 1 + 4);
+            assert_eq!(file[12..20], [1, 0, 0, 0, 0, 0, 0, 0]);
+            assert_eq!(file[20..28], [15, 0, 0, 0, 15, 0, 0, 0]);
+            assert_eq!(file[36..44], [0x08, flags, 44, 0, 2, 7, 7, 0]);
+            assert_eq!(file[4..8], file[44..]);
+        }
+        assert_eq!(Arc::strong_count(&frame), 1 + tries.len());
+    }
 }

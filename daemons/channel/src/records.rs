@@ -23,9 +23,11 @@ use serde_json::Value;
 
 use crate::carried::carried;
 use crate::config::{Config, Records};
+use crate::dot11::Header;
 use crate::error::{Early, Error};
 use crate::handovers::Handovers;
-use crate::pcapng::{Capture, Captured};
+use crate::held::Held;
+use crate::pcapng::{Capture, Captured, Octets};
 use crate::sequences::Sequences;
 
 /// What tells the daemon's rows of the table `events` from others'.
@@ -192,10 +194,22 @@ impl Recorder {
         self.end.is_none_or(|end| at <= end)
     }
 
-    /// Something was on the air; `bytes` is the host's frame that it carried.
-    pub fn aired(&mut self, aired: &Aired, bytes: Option<&[u8]>) -> Result<(), Error> {
-        if let (Some(_), Some(bytes)) = (&self.capture, bytes) {
-            self.sequences.learn(aired, bytes);
+    /// A host's frame, with what records will say of each of its tries.
+    pub fn hold(&self, bytes: &[u8], header: Option<Header>) -> Held {
+        let packet = header.filter(|_| self.frames.is_some());
+        let packet = packet.and_then(|header| header.packet(bytes));
+        Held {
+            bytes: bytes.into(),
+            header,
+            carried: packet.map(|(ethertype, packet)| carried(ethertype, packet)),
+        }
+    }
+
+    /// Something was on the air; `held` is the host's frame that it carried.
+    pub fn aired(&mut self, aired: &Aired, held: Option<&Held>) -> Result<(), Error> {
+        let number = held.and_then(|held| held.header?.sequence);
+        if let (Some(_), Some(number)) = (&self.capture, number) {
+            self.sequences.learn(aired, number);
         }
         if aired.at < self.epoch || !self.belongs(aired.until) {
             return Ok(());
@@ -206,7 +220,7 @@ impl Recorder {
                 To::Radio(radio) => self.names.get(radio.index()).map(String::as_str),
                 To::Nobody => None,
             };
-            let carried = bytes.and_then(carried);
+            let carried = held.and_then(|held| held.carried);
             let ip = carried.and_then(|carried| carried.ip);
             let ends = ip.and_then(|ip| ip.transport);
             let numbers = ends.and_then(|ends| ends.numbers);
@@ -221,7 +235,7 @@ impl Recorder {
                 rate_mbps: aired.rate.mbps(),
                 attempt: aired.attempt.into(),
                 fate: aired.fate.name(),
-                signal_dbm: aired.signal_dbm,
+                signal_dbm: aired.signal_dbm.map(|level| level.0),
                 until_s: aired.until.seconds_from(self.epoch),
                 protocol: carried.map(|carried| carried.protocol),
                 packet_src: packet_src.as_deref(),
@@ -242,13 +256,16 @@ impl Recorder {
         }
         if let Some(capture) = &mut self.capture {
             let reserve_us = u16::try_from(aired.nav.as_micros_ceil()).unwrap_or(u16::MAX);
-            let bytes = match (bytes, aired.kind, aired.to) {
-                (Some(bytes), ..) => on_air(bytes, aired.attempt > 1, reserve_us),
+            let octets = match (held, aired.kind, aired.to) {
+                (Some(held), ..) => Octets::Host {
+                    begin: on_air(&held.bytes, aired.attempt > 1, reserve_us),
+                    frame: held.bytes.clone(),
+                },
                 (None, kind, To::Radio(to)) => {
                     let (to, from) = (self.macs[to.index()], self.macs[aired.from.index()]);
                     let own = control(kind, Mac(to), Mac(from));
                     match own.or_else(|| self.sequences.control(aired, Mac(to), Mac(from))) {
-                        Some(control) => control.emit(reserve_us),
+                        Some(control) => Octets::Radio(control.emit(reserve_us)),
                         None => return Ok(()),
                     }
                 }
@@ -261,7 +278,7 @@ impl Recorder {
                 rate: aired.rate,
                 signal_dbm: aired.signal_dbm,
                 ampdu: aired.place.map(|place| capture.ampdu(aired.from, place)),
-                bytes,
+                octets,
             };
             let result = capture.add(captured.at_ns, captured);
             result.map_err(Error::Capture)?;
@@ -274,13 +291,13 @@ impl Recorder {
         self.happened(radio, at, "battery-empty", "")
     }
 
-    /// Where frames are recorded: a radio was done with one of its host's, `bytes`, without success.
+    /// Where frames are recorded: a radio was done with one of its host's without success.
     pub fn dropped(
         &mut self,
         radio: RadioId,
         at: Instant,
         outcome: Outcome,
-        bytes: &[u8],
+        held: &Held,
     ) -> Result<(), Error> {
         let cause = match outcome {
             Outcome::Acked | Outcome::Sent => return Ok(()),
@@ -289,7 +306,7 @@ impl Recorder {
             Outcome::Off => "off",
             Outcome::Refused => "refused",
         };
-        let Some(carried) = carried(bytes).filter(|_| self.frames.is_some()) else {
+        let Some(carried) = held.carried else {
             return Ok(());
         };
         let detail = match carried.ip {
@@ -315,14 +332,15 @@ impl Recorder {
     }
 
     /// A host's frame has been acknowledged.
-    pub fn acknowledged(&mut self, at: Instant, bytes: &[u8]) -> Result<(), Error> {
+    pub fn acknowledged(&mut self, at: Instant, held: &Held) -> Result<(), Error> {
         if !self.belongs(at) {
             return Ok(());
         }
-        let Some((handovers, file)) = &mut self.handovers else {
+        let cell = held.header.and_then(|header| header.cell);
+        let (Some((handovers, file)), Some(cell)) = (&mut self.handovers, cell) else {
             return Ok(());
         };
-        let Some(found) = handovers.acknowledged(bytes, at) else {
+        let Some(found) = handovers.acknowledged(cell, at) else {
             return Ok(());
         };
         let of = |mac: Mac| self.macs.iter().position(|own| *own == mac.0);
@@ -499,7 +517,7 @@ fn link_row<'a>(link: &LinkView<'_>, src: &'a str, dst: &'a str) -> links::Row<'
         deaf: counters.deaf.into(),
         off: counters.off.into(),
         bytes: counters.bytes.into(),
-        signal_dbm_mean: counters.signal_sum_dbm / counters.frames as f64,
+        signal_dbm_mean: counters.mean_dbm().0,
     }
 }
 

@@ -10,7 +10,7 @@
 
 use std::fmt;
 
-use hoplab_medium_core::{LinkId, Position, RadioId};
+use hoplab_medium_core::{Dbm, LinkId, Position, RadioId};
 use serde::Deserialize;
 
 use crate::channel::{Change, Part};
@@ -109,7 +109,7 @@ pub fn change(bytes: &[u8], names: &[String]) -> Result<Change, Refusal> {
         },
         Request::Transmit { station, dbm } => Change::Fit {
             radio: radio(&station)?,
-            part: Part::Power(within(dbm, "dbm", LEAST_DBM, MOST_DBM)?),
+            part: Part::Power(Dbm(within(dbm, "dbm", LEAST_DBM, MOST_DBM)?)),
         },
     })
 }

@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 
 use hoplab_base::Duration;
 
-use crate::RadioId;
+use crate::{Dbm, RadioId};
 
 /// Kind of a transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,13 +150,19 @@ pub struct LinkCounters {
     pub error_model: u64,
     pub deaf: u64,
     pub off: u64,
-    pub signal_sum_dbm: f64,
+    /// Of all frames, for [`mean_dbm`](Self::mean_dbm).
+    signal_sum_dbm: f64,
 }
 
 impl LinkCounters {
-    pub(crate) fn count(&mut self, fate: Fate, bytes: usize, dbm: f64) {
+    /// Mean level at the receiver; no number where there are no frames.
+    pub fn mean_dbm(&self) -> Dbm {
+        Dbm(self.signal_sum_dbm / self.frames as f64)
+    }
+
+    pub(crate) fn count(&mut self, fate: Fate, bytes: usize, dbm: Dbm) {
         self.frames += 1;
-        self.signal_sum_dbm += dbm;
+        self.signal_sum_dbm += dbm.0;
         match fate {
             Fate::Delivered => {
                 self.delivered += 1;
@@ -224,8 +230,8 @@ impl Histogram {
     const BINS: usize = 160;
     const LOWEST_DBM: i32 = -130;
 
-    pub(crate) fn add(&mut self, dbm: f64) {
-        let bin = (libm::floor(dbm) as i32 - Self::LOWEST_DBM).clamp(0, Self::BINS as i32 - 1);
+    pub(crate) fn add(&mut self, dbm: Dbm) {
+        let bin = (libm::floor(dbm.0) as i32 - Self::LOWEST_DBM).clamp(0, Self::BINS as i32 - 1);
         self.0[bin as usize] += 1;
     }
 

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use hoplab_base::{Duration, Instant};
 
 use crate::parts::BlockAck;
-use crate::{AirKind, Fate, Outcome, RadioId, Rate};
+use crate::{AirKind, Dbm, Fate, Outcome, RadioId, Rate};
 
 /// The driver's name of a frame.
 pub type FrameId = u64;
@@ -87,7 +87,7 @@ pub struct Aired {
     /// At the receiver; of a broadcast delivered where at least one received it.
     pub fate: Fate,
     /// There; none where nobody sensed it.
-    pub signal_dbm: Option<f64>,
+    pub signal_dbm: Option<Dbm>,
     /// Which access function of its radio sent it: of a radio with access categories, the place in
     /// [`Category::ALL`](crate::Category::ALL). 0 of answers.
     pub function: u8,
@@ -124,7 +124,7 @@ pub enum Output {
         frame: FrameId,
         from: RadioId,
         to: RadioId,
-        signal_dbm: f64,
+        signal_dbm: Dbm,
         rate: Rate,
     },
     /// The sender is done with `frame`; `tries` per entry of its rate table. Where it is `kept`,

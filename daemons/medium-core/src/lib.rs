@@ -10,7 +10,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | `ids`, `rate`, `phy`, `timing` | names, and how long things take |
+//! | `ids`, `dbm`, `rate`, `phy`, `timing` | names, levels, and how long things take |
 //! | `frame`, `counters`, `nic`, `energy`, `edca`, `params` | what goes in and what comes out |
 //! | `step` | the transitions of a frame exchange |
 //! | `space`, `error_rate` | positions, antennas, propagation: what happens to power and bits |
@@ -28,6 +28,7 @@ extern crate alloc;
 
 mod air;
 mod counters;
+mod dbm;
 mod edca;
 mod energy;
 mod error_rate;
@@ -51,6 +52,7 @@ pub use counters::{
     AirKind, Audit, Bin, Counters, Fate, Histogram, LinkCounters, LinkView, Outcome, Signals,
     StateTimes,
 };
+pub use dbm::Dbm;
 pub use edca::{Aggregation, Category, CategoryParams, Edca};
 pub use energy::{Energy, Joules};
 pub use error_rate::bit_error_rate;

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use hoplab_base::Duration;
 
 use crate::space::{Fading, Model, Propagation};
-use crate::{Edca, Energy, Nic, Phy, Rate, Standard};
+use crate::{Dbm, Edca, Energy, Nic, Phy, Rate, Standard};
 
 /// Whose rules radios follow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -79,14 +79,14 @@ pub struct Params {
     /// What [`Reception::Table`] goes by.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub table: ErrorTable,
-    pub rx_threshold_dbm: f64,
-    pub cs_threshold_dbm: f64,
+    pub rx_threshold_dbm: Dbm,
+    pub cs_threshold_dbm: Dbm,
     /// Signal to interference (and noise) ratio that a reception by threshold needs, in dB.
     pub capture_db: f64,
     /// Whether a receiver drops a frame for a later one that is stronger by `capture_db`.
     pub capture_later: bool,
     /// Power of the receiver's noise; none leaves noise out of the decision (ns-2).
-    pub noise_dbm: Option<f64>,
+    pub noise_dbm: Option<Dbm>,
     pub retry_short: u32,
     pub retry_long: u32,
     /// Retry as often as the kernel's rate table says instead of the retry limits.
@@ -114,9 +114,9 @@ pub struct Params {
 impl Params {
     /// Mean power below which a signal neither is sensed nor disturbs: the carrier-sense
     /// threshold or, where noise counts, the noise if that is less.
-    pub(crate) fn floor_dbm(&self) -> f64 {
-        let noise = self.noise_dbm.unwrap_or(f64::INFINITY);
-        self.cs_threshold_dbm.min(noise)
+    pub(crate) fn floor_dbm(&self) -> Dbm {
+        let sensed = self.cs_threshold_dbm;
+        self.noise_dbm.map_or(sensed, |noise| sensed.min(noise))
     }
 }
 
@@ -138,7 +138,7 @@ impl Default for Params {
             },
             propagation: Propagation {
                 model: Model::TwoRay,
-                tx_power_dbm: 24.5,
+                tx_power_dbm: Dbm(24.5),
                 frequency_mhz: 914.0,
                 antenna_height_m: 1.5,
                 antenna_gain_dbi: 0.0,
@@ -147,8 +147,8 @@ impl Default for Params {
             fading: Fading::None,
             reception: Reception::Threshold,
             table: ErrorTable::default(),
-            rx_threshold_dbm: -64.37,
-            cs_threshold_dbm: -78.07,
+            rx_threshold_dbm: Dbm(-64.37),
+            cs_threshold_dbm: Dbm(-78.07),
             capture_db: 10.0,
             capture_later: false,
             noise_dbm: None,

@@ -6,7 +6,7 @@ mod common;
 
 use common::{after, at, frame, link, ms, saturate, Load, SECOND};
 use hoplab_medium_core::{
-    bit_error_rate, Burst, Class, Cost, Duration, Energy, Fading, Fate, Instant, LossModel,
+    bit_error_rate, Burst, Class, Cost, Dbm, Duration, Energy, Fading, Fate, Instant, LossModel,
     LossRule, Medium, Model, Nic, Outcome, Output, Params, Position, Propagation, RadioId, Rate,
     Reception, Station, Takes, To, Waypoint,
 };
@@ -44,7 +44,7 @@ fn ranges_are_those_of_the_formulae() {
     // Two-ray: Pr = Pt h^4 / d^4. ns-2's WaveLAN: 3.652e-10 W at 250 m from 0.2818 W.
     let watts = |dbm: f64| 10f64.powf(dbm / 10.0) / 1000.0;
     let two_ray = Params {
-        rx_threshold_dbm: 10.0 * 3.652e-10f64.log10() + 30.0,
+        rx_threshold_dbm: Dbm(10.0 * 3.652e-10f64.log10() + 30.0),
         ..Params::default()
     };
     let expected = (watts(24.5) * 1.5f64.powi(4) / 3.652e-10).powf(0.25);
@@ -58,8 +58,8 @@ fn ranges_are_those_of_the_formulae() {
                 model: Model::Friis,
                 ..Params::default().propagation
             },
-            rx_threshold_dbm: threshold,
-            cs_threshold_dbm: threshold,
+            rx_threshold_dbm: Dbm(threshold),
+            cs_threshold_dbm: Dbm(threshold),
             ..Params::default()
         };
         let budget = watts(24.5) / watts(threshold);
@@ -76,7 +76,7 @@ fn ranges_are_those_of_the_formulae() {
             },
             ..Params::default().propagation
         },
-        cs_threshold_dbm: -64.37,
+        cs_threshold_dbm: Dbm(-64.37),
         ..Params::default()
     };
     let at_reference = 24.5 + 20.0 * (wavelength / (4.0 * std::f64::consts::PI * 2.0)).log10();

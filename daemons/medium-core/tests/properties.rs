@@ -5,9 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hoplab_medium_core::{
-    Aggregation, AirKind, Attempts, CategoryParams, Class, Cost, Duration, Edca, Energy, Fading,
-    Fate, Frame, FrameId, Instant, LossModel, LossRule, Medium, Nic, Output, Params, Position,
-    RadioId, Rate, Reception, Rules, Standard, Station, Stream, To, Waypoint, Width,
+    Aggregation, AirKind, Attempts, CategoryParams, Class, Cost, Dbm, Duration, Edca, Energy,
+    Fading, Fate, Frame, FrameId, Instant, LossModel, LossRule, Medium, Nic, Output, Params,
+    Position, RadioId, Rate, Reception, Rules, Standard, Station, Stream, To, Waypoint, Width,
 };
 
 fn runs() -> u64 {
@@ -55,7 +55,7 @@ fn draw(run: u64) -> Drawn {
     };
     if chance(3) {
         params.reception = Reception::ErrorRate;
-        params.noise_dbm = Some(-90.0);
+        params.noise_dbm = Some(Dbm(-90.0));
     }
     if chance(3) {
         params.fading = Fading::Nakagami { m: 1.5 };

@@ -3,8 +3,9 @@
 //! either a mistake or changes every result that users have kept.
 
 use hoplab_medium_core::{
-    Attempts, Class, Cost, Duration, Energy, Fading, Frame, Instant, LossModel, LossRule, Medium,
-    Nic, Output, Params, Position, RadioId, Rate, Reception, Rules, Station, Stream, To, Waypoint,
+    Attempts, Class, Cost, Dbm, Duration, Energy, Fading, Frame, Instant, LossModel, LossRule,
+    Medium, Nic, Output, Params, Position, RadioId, Rate, Reception, Rules, Station, Stream, To,
+    Waypoint,
 };
 use sha2::{Digest, Sha256};
 
@@ -84,7 +85,7 @@ fn full_digest(params: Params, moving: bool) -> String {
                 link.off,
                 link.bytes,
             ];
-            let mean_dbm = link.signal_sum_dbm / link.frames as f64;
+            let mean_dbm = link.mean_dbm();
             hash.update(format!("{radio} {to} {fates:?} {mean_dbm:.6}"));
             for histogram in signals.iter().flat_map(|s| [&s.signal, &s.noise]) {
                 for bin in histogram.bins() {
@@ -301,7 +302,7 @@ fn everything_told_stays_as_it_was() {
     };
     let noisy = Params {
         reception: Reception::ErrorRate,
-        noise_dbm: Some(-90.0),
+        noise_dbm: Some(Dbm(-90.0)),
         fading: Fading::Nakagami { m: 1.5 },
         shadowing_db: 4.0,
         ..params(false)
@@ -329,7 +330,7 @@ fn everything_told_stays_as_it_was() {
     let changing = Params {
         capture_later: true,
         kernel_retries: true,
-        noise_dbm: Some(-95.0),
+        noise_dbm: Some(Dbm(-95.0)),
         overhear: false,
         ..params(false)
     };

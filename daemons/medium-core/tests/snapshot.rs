@@ -9,8 +9,8 @@ use std::fmt::Write;
 
 use common::{at, frame, ms, saturate, Load};
 use hoplab_medium_core::{
-    Duration, Fading, Medium, Model, Output, Params, Phy, Propagation, RadioId, Rate, Reception,
-    Rules, Standard, Station, To,
+    Dbm, Duration, Fading, Medium, Model, Output, Params, Phy, Propagation, RadioId, Rate,
+    Reception, Rules, Standard, Station, To,
 };
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/snapshot.txt");
@@ -93,7 +93,7 @@ fn delivered(params: &Params, rate: Rate, distance_m: f64) -> f64 {
 fn delivery(text: &mut String) -> std::fmt::Result {
     let noisy = |rate| Params {
         reception: Reception::ErrorRate,
-        noise_dbm: Some(-70.0),
+        noise_dbm: Some(Dbm(-70.0)),
         ..params_of(rate)
     };
     let columns = [

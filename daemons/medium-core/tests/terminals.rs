@@ -6,7 +6,7 @@ mod common;
 
 use common::{after, at, frame, link, ms, saturate, Load, SECOND};
 use hoplab_medium_core::{
-    AirKind, Duration, Fate, Medium, Output, Params, Position, RadioId, Rate, Rules, Station,
+    AirKind, Dbm, Duration, Fate, Medium, Output, Params, Position, RadioId, Rate, Rules, Station,
     Stream, To,
 };
 
@@ -228,8 +228,8 @@ fn interference_adds_up() {
         rules,
         trace: true,
         // Nobody defers; whoever has a frame sends it.
-        cs_threshold_dbm: -70.0,
-        rx_threshold_dbm: -69.0,
+        cs_threshold_dbm: Dbm(-70.0),
+        rx_threshold_dbm: Dbm(-69.0),
         ..Params::default()
     };
     let fate = |rules| {

@@ -6,7 +6,7 @@ mod common;
 
 use common::{after, at, frame, link, saturate, Done, Load, SECOND};
 use hoplab_medium_core::{
-    AirKind, Cost, Duration, Medium, Nic, Outcome, Output, Params, Position, RadioId, Rate,
+    AirKind, Cost, Dbm, Duration, Medium, Nic, Outcome, Output, Params, Position, RadioId, Rate,
     Station, To,
 };
 
@@ -256,7 +256,7 @@ fn cards_misread_levels_by_what_is_said() {
     let play = |level_error_db| {
         let params = Params {
             no_ack: true,
-            noise_dbm: Some(-90.0),
+            noise_dbm: Some(Dbm(-90.0)),
             histograms: true,
             level_error_db,
             ..Params::default()
@@ -272,12 +272,12 @@ fn cards_misread_levels_by_what_is_said() {
     let (delivered, medium) = play(2.0);
     let link = medium.links(RadioId::new(0)).next().expect("frames went");
     let signals = link.signals.expect("histograms were asked for");
-    let exact_dbm = link.counters.signal_sum_dbm / link.counters.frames as f64;
-    for (histogram, level_dbm) in [(&signals.signal, exact_dbm), (&signals.noise, -90.0)] {
+    let exact = link.counters.mean_dbm();
+    for (histogram, level) in [(&signals.signal, exact), (&signals.noise, Dbm(-90.0))] {
         let (mean, deviation) = moments(histogram.bins());
         // A bin of 1 dB adds 1/12 dB^2 to the variance.
         near(deviation, (4.0f64 + 1.0 / 12.0).sqrt(), 0.03);
-        assert!((mean - level_dbm).abs() < 0.08, "{mean} {level_dbm}");
+        assert!((Dbm(mean) - level).abs() < 0.08, "{mean} {level}");
     }
     // It is the reading that strays: the fate of no frame hangs on it.
     let (exactly, medium) = play(0.0);

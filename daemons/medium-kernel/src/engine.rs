@@ -5,18 +5,20 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 use hoplab_channel::config::Config;
+use hoplab_channel::dot11;
 use hoplab_channel::hosts::{Hosts, Sent};
 use hoplab_channel::rates::{self, RateEntry};
 use hoplab_channel::request;
-use hoplab_channel::{Account, Channel, Error};
+use hoplab_channel::{Account, Channel};
 use hoplab_medium_core::Instant;
 use serde_json::{json, Value};
 
+use crate::error::Error;
 use crate::kernel::{Kernel, Ticket};
 
 /// Where the document has the run's folder, in the guest; to the kernel, a program of the host that
 /// runs in the guest's own folder, it is a name there.
-const OUT: &str = "/out";
+pub const OUT: &str = "/out";
 
 /// The engine of a document.
 pub struct Engine {
@@ -37,15 +39,15 @@ pub struct Engine {
 
 impl Engine {
     /// The engine of this document; otherwise why it cannot be used.
-    pub fn new(document: &str) -> Result<Self, String> {
-        let mut config: Config = hoplab_document::parse(document).map_err(|why| why.to_string())?;
+    pub fn new(document: &str) -> Result<Self, Error> {
+        let mut config: Config = hoplab_document::parse(document)?;
         config.records.dir = on_host(&config.records.dir)?;
         let capture = config.records.air_capture.as_deref().map(on_host);
         config.records.air_capture = capture.transpose()?;
         let (macs, names) = (config.macs(), config.names());
         Ok(Self {
             names,
-            channel: Some(Channel::new(config).map_err(|why| why.to_string())?),
+            channel: Some(Channel::new(config)?),
             hosts: Kernel::new(macs),
             messages: VecDeque::new(),
             failed: false,
@@ -56,12 +58,12 @@ impl Engine {
     }
 
     /// In the place of an engine that there cannot be: it says why.
-    pub fn refusing(why: String) -> Self {
+    pub fn refusing(why: &Error) -> Self {
         Self {
             channel: None,
             hosts: Kernel::new(Vec::new()),
             names: Vec::new(),
-            messages: VecDeque::from([why]),
+            messages: VecDeque::from([why.to_string()]),
             failed: true,
             expected: None,
             late: 0,
@@ -119,6 +121,7 @@ impl Engine {
             let sent = Sent {
                 radio,
                 bytes: frame.bytes,
+                header: dot11::parse(frame.bytes),
                 frequency_mhz: frame.frequency_mhz,
                 rates: rates::attempts(&frame.rates, frame.frequency_mhz),
                 ticket: Ticket {
@@ -233,7 +236,7 @@ impl Engine {
     }
 
     /// Without its records a run is worth nothing, so nothing more is done.
-    fn note(&mut self, result: Result<(), Error>) {
+    fn note(&mut self, result: Result<(), hoplab_channel::Error>) {
         self.messages.extend(self.hosts.said.drain(..));
         if let Err(why) = result {
             self.messages.push_back(why.to_string());
@@ -252,9 +255,9 @@ pub struct FrameOf<'a> {
 }
 
 /// A path below the run's folder, as the kernel's own program finds it.
-fn on_host(path: &Path) -> Result<PathBuf, String> {
+fn on_host(path: &Path) -> Result<PathBuf, Error> {
     match path.strip_prefix(OUT) {
         Ok(below) => Ok(Path::new("out").join(below)),
-        Err(_) => Err(format!("{}: expected a path below {OUT}", path.display())),
+        Err(_) => Err(Error::Path(path.into())),
     }
 }

@@ -64,7 +64,7 @@ pub unsafe extern "C" fn hoplab_engine_start(document: *const u8, length: usize)
     let text = String::from_utf8_lossy(octets);
     let (started, other) = match Engine::new(&text) {
         Ok(engine) => (true, engine),
-        Err(why) => (false, Engine::refusing(why)),
+        Err(why) => (false, Engine::refusing(&why)),
     };
     *engine() = Some(other);
     started

@@ -69,6 +69,7 @@ impl Hosts for Kernel {
     }
 
     fn deliver(&mut self, to: usize, bytes: &[u8], ticket: &Ticket, heard: Heard) {
+        // Copied for each receiver, whose kernel changes and frees its own.
         // SAFETY: C copies the octets, whose number is that of the slice, and the address.
         unsafe {
             hoplab_medium_deliver(
@@ -77,7 +78,7 @@ impl Hosts for Kernel {
                 bytes.len() as u32,
                 ticket.frequency_mhz,
                 rates::received_index(heard.rate, ticket.frequency_mhz),
-                libm::round(heard.signal_dbm) as i32,
+                heard.signal_dbm.rounded(),
             );
         }
     }

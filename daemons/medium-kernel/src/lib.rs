@@ -14,9 +14,11 @@
 //! | `entry` | what C calls, and the one place of the engine |
 //! | `engine` | document, channel, messages: no `unsafe` |
 //! | `kernel` | what C offers, as hosts of the channel |
+//! | `error` | why there is no engine |
 
 mod engine;
 pub mod entry;
+mod error;
 mod kernel;
 
 /// Memory straight from the host: User-Mode Linux redirects `malloc` of what is linked into it to

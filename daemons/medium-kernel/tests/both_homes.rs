@@ -10,6 +10,7 @@ use std::rc::Rc;
 use std::sync::Mutex;
 
 use hoplab_channel::config::Config;
+use hoplab_channel::dot11;
 use hoplab_channel::hosts::{Heard, Hosts, Sent, Status, Troubles};
 use hoplab_channel::rates::{self, RateEntry};
 use hoplab_medium::port::{Port, Woken};
@@ -127,11 +128,7 @@ impl Hosts for Daemon {
     }
 
     fn deliver(&mut self, to: usize, _: &[u8], ticket: &u64, heard: Heard) {
-        self.note(Learnt::Arrival(
-            *ticket,
-            to,
-            heard.signal_dbm.round() as i32,
-        ));
+        self.note(Learnt::Arrival(*ticket, to, heard.signal_dbm.rounded()));
     }
 
     fn status(&mut self, ticket: &u64, status: &Status) {
@@ -193,6 +190,7 @@ impl Port for Daemon {
             let sent = Sent {
                 radio: arrival.radio,
                 bytes: &arrival.bytes,
+                header: dot11::parse(&arrival.bytes),
                 frequency_mhz: FREQUENCY_MHZ,
                 rates: rates::attempts(&RATES, FREQUENCY_MHZ),
                 ticket: cookie,

@@ -5,6 +5,7 @@
 //! write to the socket; what comes is a stranger's nevertheless. A datagram that is longer than
 //! any request is refused, and of a flood so many are taken at a time that frames still get through.
 
+use std::fmt;
 use std::fs::{self, Permissions};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -66,7 +67,7 @@ impl Control {
     }
 
     /// Have what has come done, each request by one call, whose reason is the answer where it is not.
-    pub fn take(&mut self, mut done: impl FnMut(&[u8]) -> Result<(), String>) {
+    pub fn take<E: fmt::Display>(&mut self, mut done: impl FnMut(&[u8]) -> Result<(), E>) {
         let mut bytes = [0; LONGEST + 1];
         for _ in 0..AT_ONCE {
             let Ok((length, from)) = self.socket.recv_from(&mut bytes) else {
@@ -74,7 +75,7 @@ impl Control {
             };
             match done(&bytes[..length]) {
                 Ok(()) => self.answer(&from, "ok"),
-                Err(reason) => self.answer(&from, &reason),
+                Err(reason) => self.answer(&from, &reason.to_string()),
             }
         }
     }
@@ -102,12 +103,7 @@ impl Changes for Control {
     fn receive(&mut self) -> Received {
         let mut changes = Vec::new();
         let names = self.names.clone();
-        self.take(|bytes| {
-            let asked = change(bytes, &names);
-            asked
-                .map(|change| changes.push(change))
-                .map_err(|reason| reason.to_string())
-        });
+        self.take(|bytes| change(bytes, &names).map(|change| changes.push(change)));
         Received {
             changes,
             ..Received::default()

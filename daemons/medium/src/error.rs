@@ -40,7 +40,9 @@ pub enum Error {
     Answer,
     /// This kernel has no medium of its own.
     NoMedium(io::Error),
-    /// The kernel's medium has failed, and has said this.
+    /// The kernel's medium could not be given a request.
+    Request(io::Error),
+    /// The kernel's medium has failed or refuses a request, and has said this.
     Kernel(Option<String>),
 }
 
@@ -73,6 +75,7 @@ impl fmt::Display for Error {
                 f,
                 "{DEVICE}: {why}; expected a guest's kernel in virtual time; leave out --in-kernel"
             ),
+            Error::Request(why) => write!(f, "{why}"),
             Error::Kernel(Some(why)) => write!(f, "{why}"),
             Error::Kernel(None) => write!(f, "the kernel's medium has failed"),
         }

@@ -89,8 +89,10 @@ impl InKernel {
         control.take(|request| {
             self.repeat();
             let done = self.file.write(request);
-            done.map(drop)
-                .map_err(|why| self.message().unwrap_or_else(|| why.to_string()))
+            done.map(drop).map_err(|why| match self.message() {
+                Some(said) => Error::Kernel(Some(said)),
+                None => Error::Request(why),
+            })
         });
         self.control = Some(control);
     }

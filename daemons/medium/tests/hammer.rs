@@ -122,8 +122,7 @@ fn the_parsers_and_the_engine_survive() {
             };
             frames += 1;
             let header = dot11::parse(sent.frame);
-            let aired = on_air(sent.frame, true, 314);
-            assert_eq!(aired.len(), sent.frame.len());
+            assert!(on_air(sent.frame, true, 314).is_some());
             let to = match header {
                 Some(header) if !header.receiver.is_group() => {
                     To::Radio(RadioId::new(usize::from(header.receiver.0[5]) % 3))

@@ -9,11 +9,14 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use hoplab_channel::config::{Config, Radio, Records};
+use hoplab_channel::dot11;
 use hoplab_channel::hosts::{Heard, Hosts, Sent, Status, Troubles};
 use hoplab_medium::port::{Port, Woken};
 use hoplab_medium::server::Server;
 use hoplab_medium::Error;
-use hoplab_medium_core::{Attempts, Duration, Energy, Instant, Params, Position, Rate, Waypoint};
+use hoplab_medium_core::{
+    Attempts, Dbm, Duration, Energy, Instant, Params, Position, Rate, Waypoint,
+};
 use serde_json::{json, Value};
 
 const EPOCH_NS: u64 = 5_000_000_000;
@@ -109,6 +112,7 @@ impl Port for Script {
                 let sent = Sent {
                     radio,
                     bytes: &bytes,
+                    header: dot11::parse(&bytes),
                     frequency_mhz: 2412,
                     rates: vec![Attempts {
                         rate: Rate::DSSS_2,
@@ -141,7 +145,7 @@ fn data(bytes: usize) -> Vec<u8> {
 
 struct Ended {
     folder: PathBuf,
-    result: Result<(), String>,
+    result: Result<(), Error>,
     told: Rc<RefCell<Told>>,
 }
 
@@ -199,7 +203,7 @@ fn config(folder: &Path, duration_s: Option<f64>) -> Config {
         losses: Vec::new(),
         measured: None,
         channel_mhz: 2412,
-        noise_dbm: -93.5,
+        noise_dbm: Dbm(-93.5),
         rts_threshold: 2347,
         data_rate: None,
         roams: false,
@@ -247,7 +251,7 @@ fn freeze(
     };
     let server = Server::new(config, port).expect("a server");
     Ended {
-        result: server.run().map_err(|why| why.to_string()),
+        result: server.run(),
         folder,
         told,
     }
@@ -261,7 +265,7 @@ const IDS: [[u8; 6]; 2] = [[2, 0, 0, 0, 0, 0], [2, 0, 0, 0, 1, 0]];
 #[test]
 fn the_last_stretch_without_frames_counts() {
     let ended = run("last", 3.05, 3050 * MS, vec![(1000 * MS, 1000)]);
-    assert_eq!(ended.result, Ok(()));
+    assert!(ended.result.is_ok(), "{:?}", ended.result);
     let nodes = ended.rows("nodes");
     let times = nodes.iter().filter(|row| row["node"] == "a");
     let times: Vec<f64> = times.filter_map(|row| row["t_s"].as_f64()).collect();
@@ -300,12 +304,13 @@ fn records_end_with_the_run_however_long_the_daemon_lives() {
 #[test]
 fn a_medium_that_was_stopped_early_fails() {
     let ended = run("early", 10.0, 3200 * MS, vec![(1000 * MS, 1000)]);
-    assert_eq!(ended.result, Err("stopped at 3.200 s of 10 s".into()));
+    let why = ended.result.as_ref().expect_err("an early end");
+    assert_eq!(why.to_string(), "stopped at 3.200 s of 10 s");
     assert!(ended.doubts().contains("it was stopped at 3.200 s of 10 s"));
     assert_eq!(ended.rows("radios").len(), 2);
     // Without a duration any end is a good one.
     let ended = run("open", None, 3200 * MS, vec![(1000 * MS, 1000)]);
-    assert_eq!(ended.result, Ok(()));
+    assert!(ended.result.is_ok(), "{:?}", ended.result);
     assert_eq!(ended.own()["trustworthy"], true);
 }
 
@@ -319,7 +324,7 @@ fn a_medium_that_was_frozen_says_so() {
         frames,
         Some((1003 * MS, 2500 * MS)),
     );
-    assert_eq!(ended.result, Ok(()));
+    assert!(ended.result.is_ok(), "{:?}", ended.result);
     assert!(
         ended.doubts().contains("held up 1 times, for 1.4"),
         "{}",
@@ -374,11 +379,11 @@ fn beacons_that_are_held_back_do_not_meet() {
     let mut server = Server::new(config(&folder, None), port).expect("a server");
     server.hold_beacons(vec![Duration::ZERO, Duration::from_millis(5)]);
     let ended = Ended {
-        result: server.run().map_err(|why| why.to_string()),
+        result: server.run(),
         folder,
         told,
     };
-    assert_eq!(ended.result, Ok(()));
+    assert!(ended.result.is_ok(), "{:?}", ended.result);
     assert_eq!(ended.told.borrow().deliveries, 2 * BEACONS);
     for link in ended.rows("links") {
         assert_eq!(

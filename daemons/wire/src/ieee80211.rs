@@ -133,18 +133,17 @@ impl<'a> Frame<'a> {
     pub fn carries_packet_of(&self) -> Option<(Mac, Mac)> {
         const EAPOL: u16 = 0x888e;
         let control = self.control();
+        let (receiver, transmitter) = (self.receiver()?, self.transmitter()?);
+        let ends = match control & (TO_DS | FROM_DS) {
+            TO_DS => (transmitter, receiver),
+            FROM_DS => (receiver, transmitter),
+            _ => return None,
+        };
         if self.kind() != Kind::Data || control & NULL_FUNCTION != 0 {
             return None;
         }
-        if !self.is_protected() && self.packet()?.0 == EAPOL {
-            return None;
-        }
-        let (receiver, transmitter) = (self.receiver()?, self.transmitter()?);
-        match control & (TO_DS | FROM_DS) {
-            TO_DS => Some((transmitter, receiver)),
-            FROM_DS => Some((receiver, transmitter)),
-            _ => None,
-        }
+        let is_packet = self.is_protected() || self.packet()?.0 != EAPOL;
+        is_packet.then_some(ends)
     }
 
     /// An ADDBA request that can be read (9.6.4.2): it asks for a block ack agreement.
@@ -342,13 +341,11 @@ impl Control {
     }
 }
 
-/// A host's frame as its radio sends it: the retry bit and the duration are the radio's.
-pub fn on_air(frame: &[u8], retry: bool, duration_us: u16) -> Vec<u8> {
-    let mut frame = frame.to_vec();
-    if let Some([_, flags, duration @ ..]) = frame.first_chunk_mut::<SHORT_HEADER>() {
-        let bit = (RETRY >> 8) as u8;
-        *flags = *flags & !bit | if retry { bit } else { 0 };
-        *duration = duration_us.to_le_bytes();
-    }
-    frame
+/// How a host's frame begins as its radio sends it: the retry bit and the duration are the radio's.
+/// None of one that is too short for them.
+pub fn on_air(frame: &[u8], retry: bool, duration_us: u16) -> Option<[u8; SHORT_HEADER]> {
+    let [kind, flags, ..] = *frame.first_chunk::<SHORT_HEADER>()?;
+    let bit = (RETRY >> 8) as u8;
+    let [low, high] = duration_us.to_le_bytes();
+    Some([kind, flags & !bit | if retry { bit } else { 0 }, low, high])
 }

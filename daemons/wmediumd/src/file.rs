@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use hoplab_channel::config::{Config, Radio, Records};
 use hoplab_medium_core::{
-    Antenna, Duration, Energy, ErrorTable, Fading, Instant, LinkId, MediumId, Model, Params, Phy,
-    Position, Propagation, RadioId, Rate, Reception, Standard, Waypoint,
+    Antenna, Dbm, Duration, Energy, ErrorTable, Fading, Instant, LinkId, MediumId, Model, Params,
+    Phy, Position, Propagation, RadioId, Rate, Reception, Standard, Waypoint,
 };
 
 use crate::error::Mistake;
@@ -23,8 +23,8 @@ pub enum Mode {
     Probability,
 }
 
-/// A link, and what the file says of it.
-pub type Link = (LinkId, f64);
+/// A link, and what the file says of it: decibels, or a probability.
+type Link = (LinkId, f64);
 
 /// What a file asks for beyond a [`Config`].
 pub struct Described {
@@ -33,7 +33,7 @@ pub struct Described {
     /// Of each radio, where places decide.
     pub antennas: Vec<Antenna>,
     /// Power of a link that nothing is said of, and of the others.
-    pub levels: Option<(f64, Vec<Link>)>,
+    pub levels: Option<(Dbm, Vec<(LinkId, Dbm)>)>,
     /// Probability of a loss on each link, where only chance decides.
     pub losses: Vec<Link>,
     /// That of a link of which nothing is said; none where more than chance decides.
@@ -44,13 +44,13 @@ pub struct Described {
 /// wmediumd's, which a file does not tell.
 pub const GAIN_DBI: f64 = 5.0;
 pub const HEIGHT_M: f64 = 1.0;
-const NOISE_DBM: f64 = -91.0;
+const NOISE: Dbm = Dbm(-91.0);
 const DEFAULT_SNR_DB: f64 = 30.0;
-const DEFAULT_POWER_DBM: f64 = 20.0;
+const DEFAULT_POWER: Dbm = Dbm(20.0);
 const FREQUENCY_MHZ: f64 = 2412.0;
 const CHANNEL_MHZ: u16 = 2412;
 /// A radio's of which no power is given.
-const OWN_POWER_DBM: f64 = 15.0;
+const OWN_POWER: Dbm = Dbm(15.0);
 /// As ns-2's radio draws.
 const RADIATED_W: f64 = 0.2818;
 /// dot11RTSThreshold that no frame exceeds.
@@ -74,8 +74,8 @@ pub fn describe(
     let empty = Group::new();
     let model = group(&file, "model").unwrap_or(&empty);
     let noise_dbm = number(model, "noise_threshold").filter(|dbm| *dbm < 0.0);
-    let noise_dbm = noise_dbm.unwrap_or(NOISE_DBM);
-    let mut config = plain(&addresses, noise_dbm, records, start);
+    let noise = noise_dbm.map_or(NOISE, Dbm);
+    let mut config = plain(&addresses, noise, records, start);
     if let Some(text) = losses {
         config.params.reception = Reception::Table;
         config.params.table = table::parse(text)?;
@@ -99,9 +99,8 @@ pub fn describe(
         Some("snr") => {
             let of_model = model.get("links").or_else(|| ifaces.get("links"));
             let links = links(of_model, addresses.len())?;
-            let dbm = |db| noise_dbm + db;
-            let levels = links.into_iter().map(|(link, db)| (link, dbm(db)));
-            described.levels = Some((dbm(DEFAULT_SNR_DB), levels.collect()));
+            let levels = links.into_iter().map(|(link, db)| (link, noise + db));
+            described.levels = Some((noise + DEFAULT_SNR_DB, levels.collect()));
         }
         _ => {
             let kinds = "\"path_loss\", \"snr\" or \"prob\"";
@@ -136,12 +135,12 @@ impl Described {
                     Mistake::expected(format!("model.{key}"), format!("{radios} numbers"))
                 }),
         };
-        let powers = of_each("tx_powers", DEFAULT_POWER_DBM)?;
+        let powers = of_each("tx_powers", DEFAULT_POWER.0)?;
         let access_points = of_each("isnodeaps", 0.0)?;
         let both = powers.into_iter().zip(access_points);
         self.antennas = both
-            .map(|(tx_power_dbm, access_point)| Antenna {
-                tx_power_dbm,
+            .map(|(power_dbm, access_point)| Antenna {
+                tx_power_dbm: Dbm(power_dbm),
                 gain_dbi: GAIN_DBI,
                 height_m: HEIGHT_M,
                 frequency_mhz: FREQUENCY_MHZ,
@@ -177,16 +176,16 @@ impl Described {
         Ok(())
     }
 
-    /// Power in dBm of a radio of which nothing is said.
-    pub fn default_power_dbm(&self) -> f64 {
+    /// Power of a radio of which nothing is said.
+    pub fn default_power(&self) -> Dbm {
         match self.mode {
-            Mode::Places => DEFAULT_POWER_DBM,
+            Mode::Places => DEFAULT_POWER,
             Mode::Snr | Mode::Probability => self.config.params.propagation.tx_power_dbm,
         }
     }
 
-    /// Power of each radio, in dBm.
-    pub fn powers(&self) -> Vec<f64> {
+    /// Power of each radio.
+    pub fn powers(&self) -> Vec<Dbm> {
         let own = self.config.params.propagation.tx_power_dbm;
         let of = |radio| {
             self.antennas
@@ -198,7 +197,7 @@ impl Described {
 }
 
 /// A channel with 802.11g's times and these radios; the rest is wmediumd's.
-fn plain(addresses: &[Address], noise_dbm: f64, records: &Path, start: Instant) -> Config {
+fn plain(addresses: &[Address], noise: Dbm, records: &Path, start: Instant) -> Config {
     let place = Waypoint::new(Instant::ZERO, Position::default());
     let radio = |address: &Address| Radio {
         name: shown(address),
@@ -211,12 +210,12 @@ fn plain(addresses: &[Address], noise_dbm: f64, records: &Path, start: Instant) 
     Config {
         epoch: start,
         end: None,
-        params: params(noise_dbm),
+        params: params(noise),
         stations: addresses.iter().map(radio).collect(),
         losses: Vec::new(),
         measured: None,
         channel_mhz: CHANNEL_MHZ,
-        noise_dbm,
+        noise_dbm: noise,
         rts_threshold: NO_RTS,
         data_rate: None,
         roams: false,
@@ -231,8 +230,8 @@ fn plain(addresses: &[Address], noise_dbm: f64, records: &Path, start: Instant) 
     }
 }
 
-fn params(noise_dbm: f64) -> Params {
-    let sensed_dbm = noise_dbm + 1.0;
+fn params(noise: Dbm) -> Params {
+    let sensed = noise + 1.0;
     Params {
         phy: Phy {
             // Whatever the radios can send.
@@ -249,15 +248,15 @@ fn params(noise_dbm: f64) -> Params {
         },
         propagation: Propagation {
             model: Model::TwoRay,
-            tx_power_dbm: OWN_POWER_DBM,
+            tx_power_dbm: OWN_POWER,
             frequency_mhz: FREQUENCY_MHZ,
             antenna_height_m: HEIGHT_M,
             antenna_gain_dbi: GAIN_DBI,
         },
         reception: Reception::ErrorRate,
-        rx_threshold_dbm: sensed_dbm,
-        cs_threshold_dbm: sensed_dbm,
-        noise_dbm: Some(noise_dbm),
+        rx_threshold_dbm: sensed,
+        cs_threshold_dbm: sensed,
+        noise_dbm: Some(noise),
         kernel_retries: true,
         energy: Energy {
             tx_w: RADIATED_W,
@@ -393,12 +392,12 @@ mod tests {
         let found =
             places("model_name = \"log_distance\"; path_loss_exp = 4.0; noise_threshold = -91;");
         assert_eq!(found.mode, Mode::Places);
-        assert_eq!(found.powers(), [14.0, 20.0]);
+        assert_eq!(found.powers(), [14.0, 20.0].map(Dbm));
         assert_eq!(found.config.stations[1].mac, [2, 0, 0, 0, 1, 0]);
         assert_eq!(found.config.stations[1].name, "02:00:00:00:01:00");
         assert_eq!(found.config.stations[1].waypoints[0].position.z_m, 2.0);
-        assert_eq!(found.config.noise_dbm, -91.0);
-        assert_eq!(found.config.params.cs_threshold_dbm, -90.0);
+        assert_eq!(found.config.noise_dbm, Dbm(-91.0));
+        assert_eq!(found.config.params.cs_threshold_dbm, Dbm(-90.0));
         assert!(!found.antennas[0].sets_power && found.antennas[1].sets_power);
     }
 
@@ -412,7 +411,7 @@ mod tests {
             found.config.params.propagation.between(&from, &to, metres)
         };
         let far = received("model_name = \"log_distance\"; path_loss_exp = 4.0;", 40.0);
-        assert!((far - -80.17).abs() < 0.01, "{far}");
+        assert!((far - Dbm(-80.17)).abs() < 0.01, "{far}");
         let free = received("model_name = \"free_space\"; sL = 1;", 40.0);
         let two = received("model_name = \"log_distance\"; path_loss_exp = 2;", 40.0);
         assert!((free - two).abs() < 1e-9);
@@ -420,7 +419,7 @@ mod tests {
         assert!((free - lossy - 10.0).abs() < 1e-9);
         // 20 log 2412 + 28 log 10 + 2 times 6 - 28 = 79.6 dB.
         let floors = received("model_name = \"itu\"; nFLOORS = 2; lF = 6; pL = 0;", 10.0);
-        assert!((floors - (24.0 - 79.65)).abs() < 0.01, "{floors}");
+        assert!((floors - Dbm(24.0 - 79.65)).abs() < 0.01, "{floors}");
         let shadowed = "model_name = \"log_normal_shadowing\"; path_loss_exp = 4.0; sL = 1;";
         assert_eq!(received(shadowed, 40.0), far);
     }
@@ -428,9 +427,15 @@ mod tests {
     #[test]
     fn matrices() {
         let snr = read("", "type = \"snr\"; links = ((0, 1, 20));", None).expect("a file");
-        assert_eq!(snr.levels, Some((-61.0, vec![(link(0, 1), -71.0)])));
+        assert_eq!(
+            snr.levels,
+            Some((Dbm(-61.0), vec![(link(0, 1), Dbm(-71.0))]))
+        );
         let older = read("links = ((1, 0, 5));", "", None).expect("a file");
-        assert_eq!(older.levels, Some((-61.0, vec![(link(1, 0), -86.0)])));
+        assert_eq!(
+            older.levels,
+            Some((Dbm(-61.0), vec![(link(1, 0), Dbm(-86.0))]))
+        );
         let text = "type = \"prob\"; default_prob = 1.0; links = ((0, 1, 0.25));";
         let chance = read("", text, None).expect("a file");
         assert_eq!(chance.losses, [(link(0, 1), 0.25), (link(1, 0), 1.0)]);

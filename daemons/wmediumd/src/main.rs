@@ -115,8 +115,8 @@ fn serve(described: Described, takes_changes: bool) -> Result<(), Error> {
     for (radio, antenna) in described.antennas.into_iter().enumerate() {
         medium.fit(RadioId::new(radio), antenna);
     }
-    if let Some((default_dbm, links)) = described.levels {
-        medium.set_rssi_of_all(default_dbm);
+    if let Some((default, links)) = described.levels {
+        medium.set_rssi_of_all(default);
         for (link, dbm) in links {
             medium.set_rssi(link, dbm);
         }

@@ -18,7 +18,7 @@
 //! An answer is the type plus 1, the whole request (of type 11 without its matrix), for type 7 the
 //! new index, and a result.
 
-use hoplab_medium_core::Position;
+use hoplab_medium_core::{Dbm, Position};
 
 pub type Address = [u8; 6];
 
@@ -52,7 +52,7 @@ pub enum Request {
         to: Address,
     },
     Place(Address, Position),
-    Power(Address, i32),
+    Power(Address, Dbm),
     Gain(Address, i32),
     Height(Address, i32),
     Deviation(Address, f64),
@@ -123,7 +123,7 @@ fn request(kind: u8, bytes: &[u8]) -> Option<Request> {
             };
             Request::Place(address(1)?, place)
         }
-        15 => Request::Power(address(1)?, integer(7)?),
+        15 => Request::Power(address(1)?, Dbm(integer(7)?.into())),
         17 => Request::Gain(address(1)?, integer(7)?),
         19 => Request::Height(address(1)?, integer(7)?),
         21 => Request::Deviation(address(1)?, real(7)?),
@@ -181,7 +181,11 @@ mod tests {
                 Request::Place(FIRST, place),
                 "",
             ),
-            ("0f 020000000000 0000000e", Request::Power(FIRST, 14), ""),
+            (
+                "0f 020000000000 0000000e",
+                Request::Power(FIRST, Dbm(14.0)),
+                "",
+            ),
             ("11 020000000100 00000005", Request::Gain(SECOND, 5), ""),
             ("13 020000000100 00000002", Request::Height(SECOND, 2), ""),
             (

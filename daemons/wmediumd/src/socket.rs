@@ -10,7 +10,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use hoplab_channel::{Change, Part};
 use hoplab_medium::control::{Changes, Received};
 use hoplab_medium::Error;
-use hoplab_medium_core::{LinkId, MediumId, RadioId};
+use hoplab_medium_core::{Dbm, LinkId, MediumId, RadioId};
 
 use crate::file::{Described, Mode, GAIN_DBI, HEIGHT_M};
 use crate::messages::{self, Address, Answer, Request};
@@ -32,13 +32,13 @@ pub struct Socket {
 struct Radios {
     mode: Mode,
     addresses: Vec<Address>,
-    noise_dbm: f64,
+    noise: Dbm,
     /// Power of a radio that is added.
-    default_power_dbm: f64,
+    default_power: Dbm,
     /// Probability that a frame from or to such a radio is lost; none where chance does not decide.
     default_loss: Option<f64>,
-    /// Power that a radio was told, and the deviation that comes to it.
-    powers: Vec<(f64, f64)>,
+    /// Power that a radio was told, and the deviation in dB that comes to it.
+    powers: Vec<(Dbm, f64)>,
 }
 
 fn failed(why: io::Error) -> Error {
@@ -59,8 +59,8 @@ impl Socket {
             radios: Radios {
                 mode: described.mode,
                 addresses: described.config.macs(),
-                noise_dbm: described.config.noise_dbm,
-                default_power_dbm: described.default_power_dbm(),
+                noise: described.config.noise_dbm,
+                default_power: described.default_power(),
                 default_loss: described.default_loss,
                 powers: powers.collect(),
             },
@@ -154,7 +154,7 @@ impl Radios {
     fn add(&mut self, mac: Address, received: &mut Received) -> i32 {
         let radio = RadioId::new(self.addresses.len());
         self.addresses.push(mac);
-        self.powers.push((self.default_power_dbm, 0.0));
+        self.powers.push((self.default_power, 0.0));
         received.changes.push(Change::Add { mac });
         if self.mode == Mode::Places {
             let parts = [
@@ -196,7 +196,7 @@ impl Radios {
             Request::Snr { from, to, db } => {
                 let link = link(from, to)?;
                 only(Mode::Snr)?;
-                let dbm = self.noise_dbm + f64::from(db);
+                let dbm = self.noise + f64::from(db);
                 Change::Level { link, dbm }
             }
             Request::Loss {
@@ -240,9 +240,9 @@ impl Radios {
                 radio: find(address)?,
                 medium: MediumId(medium),
             },
-            Request::Power(address, dbm) => {
+            Request::Power(address, power) => {
                 let radio = find(address)?;
-                self.powers[radio.index()].0 = dbm.into();
+                self.powers[radio.index()].0 = power;
                 fit(radio, self.power(radio))
             }
             Request::Deviation(address, db) if db.is_finite() => {
@@ -278,10 +278,10 @@ mod tests {
         Radios {
             mode,
             addresses: vec![FIRST, SECOND],
-            noise_dbm: -91.0,
-            default_power_dbm: 20.0,
+            noise: Dbm(-91.0),
+            default_power: Dbm(20.0),
             default_loss: (mode == Mode::Probability).then_some(0.25),
-            powers: vec![(14.0, 0.0); 2],
+            powers: vec![(Dbm(14.0), 0.0); 2],
         }
     }
 
@@ -301,9 +301,9 @@ mod tests {
             }]
         };
         let told = obeyed(&mut radios, Request::Deviation(SECOND, -1.5));
-        assert_eq!(told, (Answer::Done, part(Part::Power(12.5))));
-        let told = obeyed(&mut radios, Request::Power(SECOND, 20));
-        assert_eq!(told, (Answer::Done, part(Part::Power(18.5))));
+        assert_eq!(told, (Answer::Done, part(Part::Power(Dbm(12.5)))));
+        let told = obeyed(&mut radios, Request::Power(SECOND, Dbm(20.0)));
+        assert_eq!(told, (Answer::Done, part(Part::Power(Dbm(18.5)))));
     }
 
     #[test]
@@ -319,7 +319,7 @@ mod tests {
                 from: RadioId::new(0),
                 to: RadioId::new(1),
             },
-            dbm: -71.0,
+            dbm: Dbm(-71.0),
         };
         assert_eq!(
             obeyed(&mut radios(Mode::Snr), snr),
@@ -334,7 +334,7 @@ mod tests {
         let mut radios = radios(Mode::Places);
         let stranger = [9; 6];
         assert_eq!(
-            obeyed(&mut radios, Request::Power(stranger, 1)).0,
+            obeyed(&mut radios, Request::Power(stranger, Dbm(1.0))).0,
             Answer::UnknownRadio
         );
         assert_eq!(
@@ -375,10 +375,10 @@ mod tests {
             assert_eq!(answer, Some((Answer::Done, 2)));
             let again = radios.obey(Request::Add(THIRD), &mut received);
             assert_eq!(again, Some((Answer::Duplicate, 2)));
-            let power = obeyed(&mut radios, Request::Power(THIRD, 7));
+            let power = obeyed(&mut radios, Request::Power(THIRD, Dbm(7.0)));
             let fit = Change::Fit {
                 radio: third,
-                part: Part::Power(7.0),
+                part: Part::Power(Dbm(7.0)),
             };
             assert_eq!(power, (Answer::Done, vec![fit]));
             received.changes
@@ -386,7 +386,7 @@ mod tests {
         let add = Change::Add { mac: THIRD };
         assert_eq!(added(Mode::Snr), [add]);
         let fit = |part| Change::Fit { radio: third, part };
-        let parts = [Part::Gain(5.0), Part::Height(1.0), Part::Power(20.0)];
+        let parts = [Part::Gain(5.0), Part::Height(1.0), Part::Power(Dbm(20.0))];
         let placed: Vec<Change> = [add].into_iter().chain(parts.map(fit)).collect();
         assert_eq!(added(Mode::Places), placed);
         let lose = |from, to| Change::Lose {

@@ -7,7 +7,7 @@ use hoplab_base::Instant;
 
 use super::{Event, Medium};
 use crate::space::{Antenna, Position, Station};
-use crate::{LinkId, MediumId, Mhz, RadioId};
+use crate::{Dbm, LinkId, MediumId, Mhz, RadioId};
 
 impl Medium {
     /// From now on there is a radio more, with the next number. It has the card and the antenna of
@@ -62,18 +62,18 @@ impl Medium {
 
     /// From now on powers are those of [`Medium::set_rssi`], and this where it says nothing;
     /// positions count no more.
-    pub fn set_rssi_of_all(&mut self, dbm: f64) {
+    pub fn set_rssi_of_all(&mut self, dbm: Dbm) {
         self.space.set_rssi_of_all(dbm);
     }
 
-    /// From now on links have these powers in dBm at times, linear between them; other links carry
+    /// From now on links have these powers at times, linear between them; other links carry
     /// nothing, and positions count no more.
-    pub fn set_rssi_traces(&mut self, traces: Vec<(LinkId, Vec<(Instant, f64)>)>) {
+    pub fn set_rssi_traces(&mut self, traces: Vec<(LinkId, Vec<(Instant, Dbm)>)>) {
         self.space.set_rssi_traces(traces);
     }
 
     /// From now on the link has this power; false where positions decide.
-    pub fn set_rssi(&mut self, link: LinkId, dbm: f64) -> bool {
+    pub fn set_rssi(&mut self, link: LinkId, dbm: Dbm) -> bool {
         self.space.set_rssi(link.from, link.to, dbm)
     }
 

@@ -3,7 +3,6 @@
 
 use super::Medium;
 use crate::error_rate::bit_error_rate;
-use crate::space::from_db;
 use crate::{RadioId, Rate};
 
 impl Medium {
@@ -15,7 +14,7 @@ impl Medium {
         bytes: usize,
         rates: &[Rate],
     ) -> Option<Rate> {
-        let mw = from_db(self.space.mean_dbm(from, to, self.now));
+        let mw = self.space.mean_dbm(from, to, self.now).mw();
         let arriving_mbps = |rate: Rate| {
             let wrong = bit_error_rate(rate, mw / self.setup.hearing.noise_mw(rate));
             rate.mbps() * libm::exp(8.0 * bytes as f64 * libm::log1p(-wrong))

@@ -9,8 +9,8 @@ use hoplab_base::Stream;
 use super::observers::End;
 use crate::parts::Setup;
 use crate::radio::Ended;
-use crate::space::{to_db, Space, Station};
-use crate::{LinkCounters, LinkId, LinkView, Params, RadioId, Signals, To};
+use crate::space::{Space, Station};
+use crate::{Dbm, LinkCounters, LinkId, LinkView, Params, RadioId, Signals, To};
 
 struct Link {
     to: RadioId,
@@ -84,12 +84,12 @@ impl Links {
 
     fn measure(&mut self, from: RadioId, ended: &Ended, error_db: f64) {
         let random = &mut self.misreadings[ended.radio.index()];
-        let mut read = |dbm: f64| match error_db {
+        let mut read = |dbm: Dbm| match error_db {
             0.0 => dbm,
             _ => dbm + error_db * random.gaussian(),
         };
         let signal_dbm = read(ended.dbm);
-        let noise_dbm = (ended.noise_mw > 0.0).then(|| read(to_db(ended.noise_mw)));
+        let noise_dbm = (ended.noise_mw > 0.0).then(|| read(Dbm::from_mw(ended.noise_mw)));
         let link = self.link(from, ended.radio);
         let signals = link.signals.get_or_insert_with(Signals::default);
         signals.signal.add(signal_dbm);

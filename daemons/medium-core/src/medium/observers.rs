@@ -5,7 +5,7 @@ use hoplab_base::Instant;
 
 use crate::air::Transmission;
 use crate::radio::Ended;
-use crate::{Agreed, Aired, Fate, Output, Place, RadioId, To};
+use crate::{Agreed, Aired, Dbm, Fate, Output, Place, RadioId, To};
 
 /// A transmission that is over at all who heard it.
 pub struct End<'a> {
@@ -61,7 +61,7 @@ impl End<'_> {
         }
     }
 
-    fn received(&self, fate: impl Fn(&Ended) -> Fate) -> Option<(Fate, f64)> {
+    fn received(&self, fate: impl Fn(&Ended) -> Fate) -> Option<(Fate, Dbm)> {
         let heard = self.heard.iter();
         let heard = heard.filter(|ended| self.transmission.is_for(ended.radio));
         heard.map(|ended| (fate(ended), ended.dbm)).reduce(better)
@@ -75,7 +75,7 @@ impl End<'_> {
         }
     }
 
-    fn signal_dbm(&self, of: impl Fn(&Ended) -> Fate) -> Option<f64> {
+    fn signal_dbm(&self, of: impl Fn(&Ended) -> Fate) -> Option<Dbm> {
         self.received(of).map(|received| received.1)
     }
 
@@ -90,7 +90,7 @@ fn agreed((tid, sequence): (u8, u64)) -> Agreed {
 }
 
 /// Of a broadcast's fates the one to record: delivered if anywhere, and the strongest signal.
-fn better(old: (Fate, f64), new: (Fate, f64)) -> (Fate, f64) {
+fn better(old: (Fate, Dbm), new: (Fate, Dbm)) -> (Fate, Dbm) {
     match (old.0 == Fate::Delivered, new.0 == Fate::Delivered) {
         (true, false) => old,
         (false, true) => new,

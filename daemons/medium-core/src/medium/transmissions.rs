@@ -4,9 +4,9 @@
 use super::observers::End;
 use super::{Event, Medium};
 use crate::air::Transmission;
+use crate::dbm::to_db;
 use crate::parts::{Arriving, Ppdu};
 use crate::radio::Moment;
-use crate::space::to_db;
 use crate::step::Step;
 use crate::{Fate, RadioId, To};
 

@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use hoplab_base::{Duration, Instant};
 
 use super::effect::{Effect, Effects, Finished, Timer, Wake};
-use crate::{Frame, FrameId, Nic, Outcome, Params, RadioId, Rate};
+use crate::{Dbm, Frame, FrameId, Nic, Outcome, Params, RadioId, Rate};
 
 /// How much a host's side holds, and in which order.
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +64,7 @@ pub struct Arrived {
     pub from: RadioId,
     pub frame: FrameId,
     pub bytes: usize,
-    pub dbm: f64,
+    pub dbm: Dbm,
     pub rate: Rate,
     /// It came in an earlier PPDU than the one that brings it to the host, and was held until then.
     pub held: bool,

@@ -8,18 +8,19 @@ use hoplab_base::{Duration, Instant, Stream};
 
 use super::exchange::Subframe;
 use super::Setup;
+use crate::dbm::{from_db, to_db};
 use crate::error_rate::bit_error_rate;
 use crate::phy::DELIMITER_BYTES;
-use crate::space::{from_db, to_db, Neighbour};
-use crate::{ErrorTable, Fate, Params, Phy, Rate, Reception as Model};
+use crate::space::Neighbour;
+use crate::{Dbm, ErrorTable, Fate, Params, Phy, Rate, Reception as Model};
 
 /// Thresholds and noise of all receivers, computed once.
 #[derive(Clone, Debug)]
 pub struct Hearing {
     model: Model,
     table: ErrorTable,
-    rx_threshold_dbm: f64,
-    cs_threshold_dbm: f64,
+    rx_threshold_dbm: Dbm,
+    cs_threshold_dbm: Dbm,
     /// Least sum of signals that makes the channel busy. None by DCF, where each signal counts
     /// alone.
     cs_sum_mw: Option<f64>,
@@ -36,10 +37,10 @@ impl Hearing {
             table: params.table.clone(),
             rx_threshold_dbm: params.rx_threshold_dbm,
             cs_threshold_dbm: params.cs_threshold_dbm,
-            cs_sum_mw: params.edca.map(|_| from_db(params.cs_threshold_dbm)),
+            cs_sum_mw: params.edca.map(|_| params.cs_threshold_dbm.mw()),
             capture_ratio: from_db(params.capture_db),
             capture_later: params.capture_later,
-            noise_mw: params.noise_dbm.map_or(0.0, from_db),
+            noise_mw: params.noise_dbm.map_or(0.0, Dbm::mw),
         }
     }
 
@@ -58,12 +59,12 @@ impl Hearing {
     }
 
     /// Whether a signal makes the channel busy.
-    pub fn senses(&self, dbm: f64) -> bool {
+    pub fn senses(&self, dbm: Dbm) -> bool {
         dbm >= self.cs_threshold_dbm
     }
 
     /// Whether a receiver can lock on a signal.
-    pub fn decodes(&self, dbm: f64) -> bool {
+    pub fn decodes(&self, dbm: Dbm) -> bool {
         dbm >= match self.model {
             Model::Threshold => self.rx_threshold_dbm,
             // Whatever is sensed may be received, if its bits come through.

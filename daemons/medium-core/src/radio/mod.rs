@@ -17,7 +17,7 @@ use crate::parts::{
     Setup, Timer, Transceiver, Wake,
 };
 use crate::parts::{Effect, Ppdu};
-use crate::{Category, Counters, Fate, RadioId};
+use crate::{Category, Counters, Dbm, Fate, RadioId};
 use category::Categories;
 
 /// The time, and what all radios go by.
@@ -47,7 +47,7 @@ pub struct Radio {
 #[derive(Clone, Debug)]
 pub struct Ended {
     pub radio: RadioId,
-    pub dbm: f64,
+    pub dbm: Dbm,
     pub fate: Fate,
     /// Of the frames of an A-MPDU that the radio looked at, from the first on; else empty.
     pub fates: Vec<Fate>,
@@ -204,7 +204,7 @@ impl Radio {
     pub fn signal_ends(
         &mut self,
         slot: usize,
-        dbm: f64,
+        dbm: Dbm,
         tx: &Transmission,
         at: Moment<'_>,
     ) -> (Ended, Option<Wake>) {

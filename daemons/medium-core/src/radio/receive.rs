@@ -11,7 +11,7 @@ use crate::loss::Losses;
 use crate::parts::{Arrived, Effect, Effects, Payload, Ppdu, Response, Timer, Wake};
 use crate::step::Step;
 use crate::timing::Answer;
-use crate::{Fate, LinkId, Outcome, RadioId, To};
+use crate::{Dbm, Fate, LinkId, Outcome, RadioId, To};
 
 impl Radio {
     /// The channel let a frame through, or some of an A-MPDU; their fates get the radio's own say.
@@ -79,7 +79,7 @@ impl Radio {
     fn receive_data(
         &mut self,
         tx: &Transmission,
-        dbm: f64,
+        dbm: Dbm,
         losses: &mut Losses,
         at: Moment<'_>,
         effects: &mut Effects,
@@ -225,7 +225,7 @@ impl Radio {
     }
 }
 
-fn arrived(tx: &Transmission, payload: Payload, bytes: usize, dbm: f64) -> Arrived {
+fn arrived(tx: &Transmission, payload: Payload, bytes: usize, dbm: Dbm) -> Arrived {
     Arrived {
         from: tx.from,
         frame: payload.id,

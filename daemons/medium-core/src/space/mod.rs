@@ -14,7 +14,7 @@ use alloc::vec::Vec;
 
 use hoplab_base::{Instant, Stream};
 
-use crate::{LinkId, MediumId, Mhz, Params, RadioId};
+use crate::{Dbm, LinkId, MediumId, Mhz, Params, RadioId};
 use antennas::Antennas;
 use cells::Cells;
 use mobility::Pace;
@@ -22,13 +22,13 @@ use rssi::RssiMatrix;
 use tuning::Tuning;
 
 pub use mobility::{Position, Station, Waypoint};
-pub use propagation::{from_db, to_db, Antenna, Fading, Model, Propagation};
+pub use propagation::{Antenna, Fading, Model, Propagation};
 
 /// A radio that a signal reaches.
 #[derive(Clone, Copy, Debug)]
 pub struct Neighbour {
     pub radio: RadioId,
-    pub dbm: f64,
+    pub dbm: Dbm,
     pub mw: f64,
 }
 
@@ -37,7 +37,7 @@ pub struct Neighbour {
 const SHADOWING_LIMIT: f64 = 4.0;
 
 /// Power of a link that was not measured: as good as none, and a number that a table takes.
-const SILENT_DBM: f64 = -200.0;
+const SILENT: Dbm = Dbm(-200.0);
 
 /// How a link deviates from the mean path loss: the same both ways, and for the whole run.
 struct Shadowing {
@@ -72,9 +72,9 @@ pub struct Space {
     /// Powers of links, if they are given instead of positions.
     rssi: Option<RssiMatrix>,
     /// Mean power below which a signal counts nowhere.
-    floor_dbm: f64,
+    floor_dbm: Dbm,
     /// The same where deviations make reach longer.
-    least_dbm: f64,
+    least_dbm: Dbm,
     reach_m: f64,
     /// Neighbours of radios in their order, until something moves or changes.
     fixed: Option<Vec<Vec<Neighbour>>>,
@@ -190,13 +190,13 @@ impl Space {
 
     /// From now on positions count for nothing: a link has this power, or what [`Self::set_rssi`]
     /// gives it.
-    pub fn set_rssi_of_all(&mut self, dbm: f64) {
+    pub fn set_rssi_of_all(&mut self, dbm: Dbm) {
         self.rssi = Some(RssiMatrix::new(dbm));
         self.changed();
     }
 
     /// From now on the link has this power, where powers are given; whether they are.
-    pub fn set_rssi(&mut self, from: RadioId, to: RadioId, dbm: f64) -> bool {
+    pub fn set_rssi(&mut self, from: RadioId, to: RadioId, dbm: Dbm) -> bool {
         let matrix = self.rssi.as_mut();
         matrix.is_some_and(|matrix| {
             // No `changed`: with given powers neighbours are never `fixed`.
@@ -205,10 +205,10 @@ impl Space {
         })
     }
 
-    /// From now on links have these powers in dBm at times, and positions count for nothing; a link
+    /// From now on links have these powers at times, and positions count for nothing; a link
     /// that is not named carries nothing.
-    pub fn set_rssi_traces(&mut self, traces: Vec<(LinkId, Vec<(Instant, f64)>)>) {
-        let mut matrix = RssiMatrix::new(SILENT_DBM);
+    pub fn set_rssi_traces(&mut self, traces: Vec<(LinkId, Vec<(Instant, Dbm)>)>) {
+        let mut matrix = RssiMatrix::new(SILENT);
         for (link, points) in traces {
             matrix.trace(link.from, link.to, points);
         }
@@ -230,8 +230,8 @@ impl Space {
         }
     }
 
-    /// Mean power in dBm of `from` at `to`.
-    pub fn mean_dbm(&mut self, from: RadioId, to: RadioId, now: Instant) -> f64 {
+    /// Mean power of `from` at `to`.
+    pub fn mean_dbm(&mut self, from: RadioId, to: RadioId, now: Instant) -> Dbm {
         if let Some(matrix) = &self.rssi {
             return matrix.dbm(from, to, now);
         }
@@ -243,7 +243,7 @@ impl Space {
         self.stations[radio.index()].position(at)
     }
 
-    fn dbm(&mut self, from: RadioId, to: RadioId, distance_m: f64) -> f64 {
+    fn dbm(&mut self, from: RadioId, to: RadioId, distance_m: f64) -> Dbm {
         let mean = match self.antennas.pair(from, to) {
             None => self.propagation.received_dbm(distance_m),
             Some((from, to)) => self.propagation.between(from, to, distance_m),
@@ -273,11 +273,11 @@ impl Space {
     }
 
     /// A radio that a signal reaches with `dbm`; none where that is below the floor.
-    fn neighbour(&self, radio: RadioId, dbm: f64) -> Option<Neighbour> {
+    fn neighbour(&self, radio: RadioId, dbm: Dbm) -> Option<Neighbour> {
         (dbm >= self.floor_dbm).then(|| Neighbour {
             radio,
             dbm,
-            mw: from_db(dbm),
+            mw: dbm.mw(),
         })
     }
 }

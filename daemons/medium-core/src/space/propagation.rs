@@ -5,6 +5,8 @@ use core::f64::consts::PI;
 
 use hoplab_base::Stream;
 
+use crate::dbm::{from_db, Dbm};
+
 /// Variation of a signal's power from frame to frame and from receiver to receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize))]
@@ -63,7 +65,7 @@ impl Fading {
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Propagation {
     pub model: Model,
-    pub tx_power_dbm: f64,
+    pub tx_power_dbm: Dbm,
     pub frequency_mhz: f64,
     pub antenna_height_m: f64,
     pub antenna_gain_dbi: f64,
@@ -72,7 +74,7 @@ pub struct Propagation {
 /// A radio's own, where it is not that of the channel's [`Propagation`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Antenna {
-    pub tx_power_dbm: f64,
+    pub tx_power_dbm: Dbm,
     pub gain_dbi: f64,
     pub height_m: f64,
     /// Of what it sends.
@@ -113,8 +115,8 @@ const ITU_NEAR_M: f64 = 16.0;
 const SPEED_OF_LIGHT: f64 = 299_792_458.0;
 
 impl Propagation {
-    /// Received power in dBm at `distance_m`.
-    pub fn received_dbm(&self, distance_m: f64) -> f64 {
+    /// Received power at `distance_m`.
+    pub fn received_dbm(&self, distance_m: f64) -> Dbm {
         let own = self.antenna();
         self.between(&own, &own, distance_m)
     }
@@ -130,8 +132,8 @@ impl Propagation {
         }
     }
 
-    /// Received power in dBm at `distance_m` of two radios with their own antennas.
-    pub fn between(&self, from: &Antenna, to: &Antenna, distance_m: f64) -> f64 {
+    /// Received power at `distance_m` of two radios with their own antennas.
+    pub fn between(&self, from: &Antenna, to: &Antenna, distance_m: f64) -> Dbm {
         // The models hold in the far field only. Without a least distance the power would grow
         // beyond all bounds.
         let d = distance_m.max(0.1);
@@ -170,7 +172,7 @@ impl Propagation {
     }
 
     /// Distance in m at which the mean power has fallen to `dbm`.
-    pub fn reach_m(&self, dbm: f64) -> f64 {
+    pub fn reach_m(&self, dbm: Dbm) -> f64 {
         // Bisection: by every model the power falls with distance.
         let (mut near, mut far) = (0.1, 1e7);
         while far - near > 1e-6 * far {
@@ -184,14 +186,4 @@ impl Propagation {
         // A cell must have a width, and the limit itself must be inside.
         far.max(1.0)
     }
-}
-
-/// A ratio of powers, or mW, from decibels.
-pub fn from_db(db: f64) -> f64 {
-    libm::pow(10.0, db / 10.0)
-}
-
-/// Decibels of a ratio of powers, or dBm of mW.
-pub fn to_db(ratio: f64) -> f64 {
-    10.0 * libm::log10(ratio)
 }

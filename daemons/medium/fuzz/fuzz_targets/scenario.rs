@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 
 use hoplab_medium_core::{
-    Aggregation, Attempts, Burst, Category, CategoryParams, Class, Cost, Duration, Edca, Energy,
-    Fading, Frame, Guard, Instant, LossModel, LossRule, Medium, Nic, Output, Params, Position,
-    RadioId, Rate, Reception, Rules, Standard, Station, Takes, To, Waypoint, Width,
+    Aggregation, Attempts, Burst, Category, CategoryParams, Class, Cost, Dbm, Duration, Edca,
+    Energy, Fading, Frame, Guard, Instant, LossModel, LossRule, Medium, Nic, Output, Params,
+    Position, RadioId, Rate, Reception, Rules, Standard, Station, Takes, To, Waypoint, Width,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -85,7 +85,7 @@ fn params(from: &mut Bytes<'_>) -> Params {
         ..Params::default()
     };
     if from.chance() {
-        params.noise_dbm = Some(-40.0 - f64::from(from.byte()));
+        params.noise_dbm = Some(Dbm(-40.0 - f64::from(from.byte())));
     }
     if from.chance() && params.noise_dbm.is_some() {
         params.reception = Reception::ErrorRate;

@@ -141,7 +141,8 @@ impl Hwsim {
     }
 
     fn accepted<'a>(&mut self, sent: &messages::Sent<'a>) -> Option<Sent<'a, Ticket>> {
-        let named = dot11::transmitter(sent.frame).map(|named| named.0);
+        let header = dot11::parse(sent.frame);
+        let named = header.and_then(|header| Some(header.transmitter?.0));
         let Some(radio) = self.addresses.sender(sent.transmitter, named) else {
             self.troubles.unknown_radios += 1;
             return None;
@@ -149,6 +150,7 @@ impl Hwsim {
         Some(Sent {
             radio,
             bytes: sent.frame,
+            header,
             frequency_mhz: sent.frequency_mhz,
             rates: rates::attempts(&sent.rates, sent.frequency_mhz),
             ticket: Ticket {
@@ -174,13 +176,15 @@ impl Hosts for Hwsim {
         let Some(address) = self.addresses.of(to) else {
             return;
         };
+        // Copied for each receiver: the kernel takes a message with its octets in one piece, and many
+        // messages by one send.
         messages::deliver(
             &mut self.batch,
             self.family,
             address,
             bytes,
             rates::received_index(heard.rate, ticket.frequency_mhz),
-            heard.signal_dbm.round() as i32,
+            heard.signal_dbm.rounded(),
             ticket.frequency_mhz,
         );
     }

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use hoplab_base::{Duration, Instant};
 
 use super::{Arrived, Setup};
-use crate::{Attempts, Class, Frame, FrameId, Params, RadioId, Rate, To};
+use crate::{Attempts, Class, Dbm, Frame, FrameId, Params, RadioId, Rate, To};
 
 mod access;
 mod exchange;
@@ -54,7 +54,7 @@ fn arrived(from: usize, frame: FrameId) -> Arrived {
         from: RadioId::new(from),
         frame,
         bytes: 1000,
-        dbm: -50.0,
+        dbm: Dbm(-50.0),
         rate: Rate::DSSS_1,
         held: false,
     }

@@ -4,8 +4,8 @@ use hoplab_base::Stream;
 
 use super::super::{Arriving, Reception, Setup, Transceiver};
 use super::us;
-use crate::space::{from_db, Neighbour};
-use crate::{Fate, Params, RadioId, Rate, Reception as Model};
+use crate::space::Neighbour;
+use crate::{Dbm, Fate, Params, RadioId, Rate, Reception as Model};
 
 fn transceiver() -> Transceiver {
     Transceiver::new(Stream::new(1, "fading"), Stream::new(1, "errors"))
@@ -14,18 +14,19 @@ fn transceiver() -> Transceiver {
 fn setup(reception: Model) -> Setup {
     Setup::new(Params {
         reception,
-        noise_dbm: Some(-96.0),
+        noise_dbm: Some(Dbm(-96.0)),
         ..Params::default()
     })
 }
 
 /// Transmission `tx` at this level, on the air for the first millisecond.
 fn arriving(tx: usize, dbm: f64) -> Arriving {
+    let dbm = Dbm(dbm);
     Arriving {
         signal: Neighbour {
             radio: RadioId::new(tx),
             dbm,
-            mw: from_db(dbm),
+            mw: dbm.mw(),
         },
         tx,
         rate: Rate::DSSS_1,
@@ -77,7 +78,7 @@ fn interference_is_what_is_heard_beside_the_frame() {
     transceiver.add(&arriving(2, -60.0), Fate::Collided);
     transceiver.add(&arriving(3, -70.0), Fate::Weak);
     transceiver.sum_interference(us(0));
-    let both = from_db(-60.0) + from_db(-70.0);
+    let both = Dbm(-60.0).mw() + Dbm(-70.0).mw();
     let found = transceiver.reception().unwrap().interference_mw();
     assert!((found / both - 1.0).abs() < 1e-9);
     // A signal that ends says why it was not received.
@@ -104,17 +105,17 @@ fn the_channel_is_busy_while_a_sensed_signal_is_there() {
 #[test]
 fn bits_decide_where_reception_is_by_error_rate() {
     let setup = setup(Model::ErrorRate);
-    let fate_at = |interference_dbm: f64| {
+    let fate_at = |interference: Dbm| {
         let mut transceiver = locked(-60.0);
         let reception = transceiver.reception_mut().unwrap();
-        reception.disturb(from_db(interference_dbm), us(0));
-        reception.worst_mw = from_db(interference_dbm);
+        reception.disturb(interference.mw(), us(0));
+        reception.worst_mw = interference.mw();
         transceiver.count_bits(us(1000), &setup.params.phy, &setup.hearing);
         let ended = transceiver.end_reception(1, false, &[], &setup);
         ended.unwrap().fate
     };
-    assert_eq!(fate_at(-90.0), Fate::Delivered);
-    assert_eq!(fate_at(-50.0), Fate::Collided);
+    assert_eq!(fate_at(Dbm(-90.0)), Fate::Delivered);
+    assert_eq!(fate_at(Dbm(-50.0)), Fate::Collided);
 }
 
 #[test]
