@@ -52,6 +52,14 @@ enum Act {
     },
 }
 
+/// What a station answered to one input.
+pub struct Step<E> {
+    pub at: Instant,
+    pub node: usize,
+    pub outputs: Vec<Output<E>>,
+    pub deadline: Option<Instant>,
+}
+
 pub struct Net<L: Layer = Alone> {
     pub now: Instant,
     pub nodes: Vec<Dsr<L>>,
@@ -71,6 +79,10 @@ pub struct Net<L: Layer = Alone> {
     pub frames: u64,
     pub routing_frames: u64,
     pub arp_frames: u64,
+    /// Every step of every station, where a test asks for them.
+    pub steps: Option<Vec<Step<L::Event>>>,
+    /// What befalls unicast frames is drawn from here. `None`: nothing.
+    pub mishaps: Option<Stream>,
     agenda: BTreeMap<(Instant, u64), Act>,
     order: u64,
 }
@@ -116,6 +128,8 @@ impl<L: Layer> Net<L> {
             frames: 0,
             routing_frames: 0,
             arp_frames: 0,
+            steps: None,
+            mishaps: None,
             agenda: BTreeMap::new(),
             order: 0,
         }
@@ -194,7 +208,17 @@ impl<L: Layer> Net<L> {
     }
 
     fn collect(&mut self, node: usize) {
-        while let Some(output) = self.nodes[node].poll_output() {
+        let station = &mut self.nodes[node];
+        let outputs: Vec<_> = std::iter::from_fn(|| station.poll_output()).collect();
+        if let Some(steps) = &mut self.steps {
+            steps.push(Step {
+                at: self.now,
+                node,
+                outputs: outputs.clone(),
+                deadline: station.next_deadline(),
+            });
+        }
+        for output in outputs {
             match output {
                 Output::Deliver(bytes) => {
                     let p = Packet::parse(&bytes).expect("what is delivered is a packet");
@@ -266,7 +290,8 @@ impl<L: Layer> Net<L> {
             LinkDestination::Unicast(m) => Some(usize::from(m.0[5])),
             LinkDestination::Broadcast => None,
         };
-        let reached = target.is_some_and(|t| self.acked(from, t));
+        let mishap = self.mishaps.as_mut().map_or(u32::MAX, |m| m.below(40));
+        let reached = mishap > 3 && target.is_some_and(|t| self.acked(from, t));
         let address = match to {
             LinkDestination::Unicast(m) => m,
             LinkDestination::Broadcast => Mac::BROADCAST,
@@ -290,7 +315,12 @@ impl<L: Layer> Net<L> {
             self.collect(n);
         }
         if target.is_some() {
-            self.nodes[from].handle_tx_status(self.now, token, reached);
+            match mishap {
+                // Its status gets lost.
+                0 => {}
+                1 => self.nodes[from].handle_refusal(self.now, token),
+                _ => self.nodes[from].handle_tx_status(self.now, token, reached),
+            }
             self.collect(from);
         }
     }
