@@ -3,8 +3,9 @@
 //! Reply Table, Blacklist; and the record of packets recently handled that keeps salvaged
 //! packets from coming back.
 
+use crate::layer::Meeting;
 use crate::settings::Settings;
-use crate::wire::{Fate, LostSegment, Packet};
+use crate::wire::Packet;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
@@ -49,8 +50,24 @@ pub struct Waiting {
 }
 
 impl SendBuffer {
-    /// Adds a packet; returns the one that had to leave a full buffer (the oldest, §4.2).
-    pub fn push(&mut self, waiting: Waiting, capacity: usize) -> Option<Waiting> {
+    /// Adds a packet, which meets those that wait already. Returns the one that had to leave a full
+    /// buffer (the oldest, §4.2).
+    pub fn push(
+        &mut self,
+        waiting: Waiting,
+        capacity: usize,
+        meets: impl Fn(&Packet, &Packet) -> Meeting,
+    ) -> Option<Waiting> {
+        let meets = |old: &Waiting| meets(&waiting.packet, &old.packet);
+        self.packets.retain(|old| meets(old) != Meeting::Removes);
+        if let Some(at) = self
+            .packets
+            .iter()
+            .position(|old| meets(old) == Meeting::Renews)
+        {
+            self.packets[at] = waiting;
+            return None;
+        }
         let out = if self.packets.len() >= capacity {
             self.packets.pop_front()
         } else {
@@ -86,33 +103,6 @@ impl SendBuffer {
             }
         }
         out
-    }
-
-    /// Puts a copy of a TCP segment in the place of the one that waits already. If none waits, it
-    /// gives the copy back.
-    pub fn renew(&mut self, waiting: Waiting) -> Result<(), Waiting> {
-        let Some(segment) = LostSegment::of(&waiting.packet, Fate::Held) else {
-            return Err(waiting);
-        };
-        // A bare acknowledgement takes no data's place.
-        let same = |w: &&mut Waiting| {
-            w.packet.payload.len() <= waiting.packet.payload.len()
-                && LostSegment::of(&w.packet, Fate::Held) == Some(segment)
-        };
-        match self.packets.iter_mut().find(same) {
-            Some(place) => *place = waiting,
-            None => return Err(waiting),
-        }
-        Ok(())
-    }
-
-    /// Takes out the packets that carry the same as `packet`.
-    pub fn take_same(&mut self, packet: &Packet) -> Vec<Waiting> {
-        self.take(|w| {
-            w.packet.ip.source == packet.ip.source
-                && w.packet.ip.destination == packet.ip.destination
-                && w.packet.payload == packet.payload
-        })
     }
 
     pub fn take_for(&mut self, target: Ipv4Addr) -> Vec<Waiting> {

@@ -9,10 +9,10 @@ mod ends;
 mod support;
 
 use ends::{ip, Sink, Source, MSS};
-use hoplab_dsr_core::settings::{
-    Acknowledgement, CacheKind, CacheTimeout, Carriage, Learning, Resolution,
-};
+use hoplab_dsr_core::layer::Either;
+use hoplab_dsr_core::settings::{Acknowledgement, CacheKind, CacheTimeout, Learning, Resolution};
 use hoplab_dsr_core::{Duration, Instant, Output, Settings, Stream};
+use hoplab_dsr_elfn::{Carriage, Notice, Notices};
 use hoplab_dsr_split::Splitting;
 use hoplab_split_core::{Config, Connection, Event};
 use hoplab_wire::{ipv4, tcp};
@@ -49,7 +49,9 @@ const EXPECTED: [u64; 24] = [
     0xedaeeae8f859c546,
 ];
 
-fn line(out: &mut String, output: &Output<Event>) {
+type Told = Either<Notice, Event>;
+
+fn line(out: &mut String, output: &Output<Told>) {
     let _ = match output {
         Output::Deliver(bytes) => write!(out, "deliver {bytes:02x?}"),
         Output::Transmit {
@@ -63,8 +65,8 @@ fn line(out: &mut String, output: &Output<Event>) {
             "transmit {to:?} {ethertype:x} {bytes:02x?} {token:?} {class:?}"
         ),
         Output::Event(event) => write!(out, "{} {event}", event.kind()),
-        Output::Layer(event) => write!(out, "split {} {event}", event.kind()),
-        Output::Notice(segments) => {
+        Output::Layer(Either::Second(event)) => write!(out, "split {} {event}", event.kind()),
+        Output::Layer(Either::First(Notice(segments))) => {
             let mut records = Vec::new();
             for segment in segments {
                 segment.emit(&mut records);
@@ -75,7 +77,7 @@ fn line(out: &mut String, output: &Output<Event>) {
     out.push('\n');
 }
 
-fn text(steps: &[Step<Event>]) -> String {
+fn text(steps: &[Step<Told>]) -> String {
     let mut out = String::new();
     for step in steps {
         let _ = writeln!(out, "{:?} {} {:?}", step.at, step.node, step.deadline);
@@ -86,14 +88,16 @@ fn text(steps: &[Step<Event>]) -> String {
     out
 }
 
-fn network(random: &mut Stream) -> Net<Splitting> {
+fn network(random: &mut Stream) -> Net<(Notices, Splitting)> {
     let mut one_in = |n: u32| random.below(n) == 0;
-    let carriage = if one_in(3) {
-        Carriage::Icmp
-    } else {
-        Carriage::RouteError
+    let notices = hoplab_dsr_elfn::Settings {
+        carriage: if one_in(3) {
+            Carriage::Icmp
+        } else {
+            Carriage::RouteError
+        },
+        lost_segment_extension: !one_in(5),
     };
-    let lost_segment_extension = !one_in(5);
     let settings = Settings {
         acknowledgement: match (one_in(3), one_in(3)) {
             (true, _) => Acknowledgement::Passive,
@@ -120,8 +124,6 @@ fn network(random: &mut Stream) -> Net<Splitting> {
         } else {
             Resolution::Learned
         },
-        carriage,
-        lost_segment_extension,
         salvage_discovery: one_in(2),
         visited_option: !one_in(4),
         overhear_every_hop: !one_in(3),
@@ -152,13 +154,13 @@ fn network(random: &mut Stream) -> Net<Splitting> {
         connection: if one_in(4) { vec![] } else { vec![connection] },
         ..Config::default()
     };
-    let layer = |i| Splitting::new(ip(i), config.clone(), settings.link_mtu);
+    let layer = |i| {
+        (
+            Notices::new(ip(i), notices.clone(), renews),
+            Splitting::new(ip(i), config.clone(), settings.link_mtu),
+        )
+    };
     let mut net = Net::layered(STATIONS, &settings, layer);
-    for node in &mut net.nodes {
-        if renews {
-            node.renew_segments();
-        }
-    }
     net.steps = Some(Vec::new());
     net
 }

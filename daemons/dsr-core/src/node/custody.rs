@@ -130,11 +130,4 @@ impl<L: Layer> Dsr<L> {
         }
         packet.wire_len() <= self.settings.link_mtu
     }
-
-    /// A custodian's further transmission takes the place of one that still waits for a route.
-    pub(super) fn replace_waiting(&mut self, packet: &Packet) {
-        if self.layer.custodian(packet) == Some(self.own) {
-            self.send_buffer.take_same(packet);
-        }
-    }
 }

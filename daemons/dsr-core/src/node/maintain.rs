@@ -5,31 +5,26 @@
 
 use super::{Class, Delayed, Dsr, LinkDestination, Outstanding, Token};
 use crate::event::{DropCause, Event, Evidence, Summary};
-use crate::layer::Layer;
+use crate::layer::{Fate, Layer, Stopped};
 use crate::neighbours::Resolved;
 use crate::queue::Item;
-use crate::settings::{Acknowledgement, Carriage};
+use crate::settings::Acknowledgement;
 use crate::tables::Waiting;
 use crate::wire::{
-    elfn, options::MAX_ADDRESSES, DsrOption, ErrorKind, Fate, LostSegment, Packet, RouteError,
-    SourceRoute, ETHERTYPE_IPV4,
+    options::{MAX_ADDRESSES, MAX_EXTENSION},
+    DsrOption, ErrorKind, Packet, RouteError, SourceRoute, ETHERTYPE_IPV4,
 };
 use alloc::vec;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 use hoplab_base::Instant;
 
-/// Lost segments that fit one Route Error beside its 14 octets (Opt Data Len is 8 bits wide).
-const MAX_SEGMENTS: usize = (255 - 14) / elfn::RECORD_LEN;
-
 /// One Route Error in the making.
 struct ErrorDraft {
     to: Ipv4Addr,
     back: Vec<Ipv4Addr>,
     salvage: u8,
-    segments: Vec<LostSegment>,
-    /// Packets that went no further. ICMP tells their senders, where the settings say so.
-    lost: Vec<Packet>,
+    stopped: Vec<Stopped>,
     /// Route Errors and Acknowledgements that the packets of the break carried.
     carried: Vec<DsrOption>,
 }
@@ -309,7 +304,7 @@ impl<L: Layer> Dsr<L> {
         };
         match self.cache.find(now, to, &[]) {
             Some(route) => {
-                self.notice(&w.packet, Fate::Salvaged);
+                self.tell(&w.packet, Fate::Salvaged);
                 self.send_along(now, w, &route);
             }
             None if control => self.drop_packet(DropCause::LinkBroken, Some(&w.packet)),
@@ -378,7 +373,7 @@ impl<L: Layer> Dsr<L> {
     }
 
     /// The error for the packet's sender. A break makes one error for each sender, which lists all
-    /// its lost segments. This satisfies the limit of §8.3 on silent losses.
+    /// its lost packets. This satisfies the limit of §8.3 on silent losses.
     fn draft_for<'a>(
         &self,
         drafts: &'a mut Vec<ErrorDraft>,
@@ -410,8 +405,7 @@ impl<L: Layer> Dsr<L> {
                     to,
                     back,
                     salvage,
-                    segments: vec![],
-                    lost: vec![],
+                    stopped: vec![],
                     carried: vec![],
                 });
                 drafts.len() - 1
@@ -425,19 +419,14 @@ impl<L: Layer> Dsr<L> {
         if draft.to == self.own {
             return;
         }
-        let mut extension = Vec::new();
-        let carriage = self.settings.carriage;
-        if self.settings.lost_segment_extension && carriage == Carriage::RouteError {
-            for segment in draft.segments.iter().take(MAX_SEGMENTS) {
-                segment.emit(&mut extension);
-            }
-        }
+        let mut warning = self.layer.warning(&draft.stopped);
+        warning.extension.truncate(MAX_EXTENSION);
         let error = RouteError {
             kind: ErrorKind::NodeUnreachable(unreachable),
             salvage: draft.salvage,
             source: self.own,
             destination: draft.to,
-            extension,
+            extension: warning.extension,
         };
         let mut options = vec![DsrOption::RouteError(error)];
         options.extend(self.carried_errors(draft.salvage, draft.carried));
@@ -445,12 +434,15 @@ impl<L: Layer> Dsr<L> {
         self.event(Event::ErrorSent {
             to: draft.to,
             unreachable,
-            segments: draft.segments,
+            told: warning.told,
         });
         let packet = Packet::control(self.own, draft.to, options);
         self.send_control(now, packet, draft.back.clone());
-        if carriage == Carriage::Icmp {
-            self.send_unreachables(now, &draft.lost, draft.to, &draft.back);
+        for packet in warning.packets {
+            // `back` may end at a salvaging node or custodian. Then the cache must know the source.
+            let there = packet.ip.destination == draft.to;
+            let back = if there { draft.back.clone() } else { vec![] };
+            self.send_control(now, packet, back);
         }
     }
 
@@ -525,13 +517,10 @@ pub(super) fn travelled(packet: &Packet) -> Vec<Ipv4Addr> {
 impl ErrorDraft {
     /// Takes in what became of a packet, and what it carried.
     fn add(&mut self, packet: &Packet, salvaged: bool) {
-        let fate = if salvaged {
-            Fate::Salvaged
-        } else {
-            self.lost.push(packet.clone());
-            Fate::Dropped
-        };
-        self.segments.extend(LostSegment::of(packet, fate));
+        self.stopped.push(Stopped {
+            packet: packet.clone(),
+            salvaged,
+        });
         let worth = |o: &&DsrOption| matches!(o, DsrOption::RouteError(_) | DsrOption::Ack { .. });
         self.carried
             .extend(packet.options().iter().filter(worth).cloned());

@@ -4,21 +4,19 @@
 mod acks;
 mod custody;
 mod discovery;
-mod icmp;
 mod maintain;
-mod notice;
 mod receive;
 mod signal;
 
 use crate::cache::{Route, Store};
 use crate::event::{DropCause, Event, Summary};
-use crate::layer::{Alone, Layer, Place};
+use crate::layer::{Alone, Fate, Layer, Place, Report};
 use crate::neighbours::Neighbours;
 use crate::queue::{InterfaceQueue, Item};
 use crate::settings::Settings;
 use crate::tables::{Blacklist, GratuitousTable, Handled, RequestTable, SendBuffer, Waiting};
 use crate::wire::{
-    DsrOption, Fate, LostSegment, Packet, RouteError, SourceRoute, ETHERTYPE_ARP, ETHERTYPE_IPV4,
+    icmp, DsrOption, Packet, RouteError, SourceRoute, ETHERTYPE_ARP, ETHERTYPE_IPV4,
 };
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec;
@@ -58,12 +56,9 @@ pub enum Output<E> {
         token: Token,
         class: Class,
     },
-    Event(Event),
+    Event(Event<E>),
     /// What this station's layer did.
     Layer(E),
-    /// Segments of the local TCP that met a broken link. The driver passes them on to whatever can
-    /// use them.
-    Notice(Vec<LostSegment>),
 }
 
 /// Declares [`Stats`] once: its fields are also the counters' names.
@@ -177,7 +172,6 @@ pub struct Dsr<L: Layer = Alone> {
     /// Errors to spread with the next own Route Request (§3.4.4), and since when.
     errors_to_spread: Vec<(Instant, RouteError)>,
     layer: L,
-    renews_segments: bool,
     next_token: u64,
     next_order: u64,
     next_request: u16,
@@ -223,18 +217,11 @@ impl<L: Layer> Dsr<L> {
             outputs: VecDeque::new(),
             errors_to_spread: Vec::new(),
             layer,
-            renews_segments: false,
             next_token: 0,
             next_order: 0,
             next_request: 0,
             stats: Stats::default(),
         }
-    }
-
-    /// From now on one copy of a TCP segment waits for a route. A connection that stands by sends
-    /// one probe after the other; all of them would leave at once when there is a route again.
-    pub fn renew_segments(&mut self) {
-        self.renews_segments = true;
     }
 
     /// An IP packet from the local stack.
@@ -409,14 +396,10 @@ impl<L: Layer> Dsr<L> {
     /// Puts the packet into the Send Buffer and asks for a route.
     fn await_route(&mut self, now: Instant, w: Waiting) {
         let target = w.packet.ip.destination;
-        self.notice(&w.packet, Fate::Held);
-        self.replace_waiting(&w.packet);
-        let new = match self.renews_segments {
-            true => self.send_buffer.renew(w).err(),
-            false => Some(w),
-        };
-        let most = self.settings.send_buffer_packets;
-        if let Some(out) = new.and_then(|w| self.send_buffer.push(w, most)) {
+        self.tell(&w.packet, Fate::Held);
+        let (layer, most) = (&self.layer, self.settings.send_buffer_packets);
+        let meets = |new: &Packet, waiting: &Packet| layer.meets(new, waiting);
+        if let Some(out) = self.send_buffer.push(w, most, meets) {
             self.drop_packet(DropCause::SendBufferFull, Some(&out.packet));
         }
         // Only now: `pursue` asks for no target that the Send Buffer does not wait for.
@@ -466,6 +449,33 @@ impl<L: Layer> Dsr<L> {
         });
     }
 
+    /// The packet with its source route is longer than a frame. The node fragments nothing (§8.1.5,
+    /// §8.5). If the packet is one of the local stack, this tells the stack the size that fits
+    /// (RFC 1191).
+    fn too_big(&mut self, packet: Packet) {
+        self.drop_packet(DropCause::TooBig, Some(&packet));
+        if packet.ip.source != self.own || packet.is_control() {
+            return;
+        }
+        // The stack knows nothing of the DSR header, so its room counts against the MTU.
+        let header = packet.wire_len() - packet.ip.header_len() - packet.payload.len();
+        let mtu = self
+            .settings
+            .link_mtu
+            .saturating_sub(header)
+            .min(usize::from(u16::MAX)) as u16;
+        let [high, low] = mtu.to_be_bytes();
+        let rest = [0, 0, high, low];
+        let reply = icmp::error(
+            self.own,
+            self.own,
+            icmp::FRAGMENTATION_NEEDED,
+            rest,
+            &packet,
+        );
+        self.outputs.push_back(Output::Deliver(reply.emit()));
+    }
+
     fn enqueue(&mut self, item: Item) {
         if let Some(dropped) = self.queue.push(item, self.settings.queue_packets) {
             self.drop_packet(DropCause::QueueFull, Some(&dropped.packet));
@@ -504,7 +514,7 @@ impl<L: Layer> Dsr<L> {
         self.random.up_to(max)
     }
 
-    fn event(&mut self, event: Event) {
+    fn event(&mut self, event: Event<L::Event>) {
         self.outputs.push_back(Output::Event(event));
     }
 
@@ -515,13 +525,22 @@ impl<L: Layer> Dsr<L> {
             packet: packet.map(Summary::of),
         });
         if let Some(packet) = packet.filter(|_| cause.is_of_the_route()) {
-            self.notice(packet, Fate::Dropped);
-            // The layer sends again what it hears of here. Back in a full Send Buffer, that segment
-            // would only push out the next one.
-            if cause != DropCause::SendBufferFull {
-                self.layer.dropped(packet);
-            }
+            self.tell(packet, Fate::Dropped(cause));
         }
+    }
+
+    /// Tells the layer what became of a packet whose route failed.
+    fn tell(&mut self, packet: &Packet, fate: Fate) {
+        let reports = self.layer.fate(packet, fate);
+        self.report(reports);
+    }
+
+    fn report(&mut self, reports: Vec<Report<L::Event>>) {
+        self.outputs
+            .extend(reports.into_iter().map(|report| match report {
+                Report::Deliver(packet) => Output::Deliver(packet.emit()),
+                Report::Event(event) => Output::Layer(event),
+            }));
     }
 
     fn token(&mut self) -> Token {

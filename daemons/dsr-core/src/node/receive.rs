@@ -9,7 +9,7 @@ use crate::cache::Origin;
 use crate::event::{DropCause, Event};
 use crate::queue::Item;
 use crate::settings::{Learning, Resolution};
-use crate::wire::{DsrOption, ErrorKind, LostSegment, Packet, RouteError, SourceRoute};
+use crate::wire::{DsrOption, ErrorKind, Packet, RouteError, SourceRoute};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
@@ -365,17 +365,18 @@ impl<L: Layer> Dsr<L> {
                 continue;
             };
             self.cache.remove_link(now, e.source, unreachable);
-            self.layer.lost(now, &LostSegment::parse_all(&e.extension));
             // The initiator of a Route Request has dealt with the errors that it spreads.
-            if e.destination != self.own || packet.route_request().is_some() {
+            let mine = e.destination == self.own && packet.route_request().is_none();
+            let reports = self.layer.warned(now, e, mine);
+            self.report(reports);
+            if !mine {
                 continue;
             }
-            let segments = LostSegment::parse_all(&e.extension);
-            self.pass_on_losses(segments.clone());
+            let told = self.layer.read(&e.extension);
             self.event(Event::ErrorReceived {
                 from: e.source,
                 unreachable,
-                segments,
+                told,
             });
             if self.settings.piggyback_errors {
                 self.errors_to_spread
@@ -383,7 +384,7 @@ impl<L: Layer> Dsr<L> {
                 if self.errors_to_spread.len() >= MAX_ERRORS_TO_SPREAD {
                     self.errors_to_spread.remove(0);
                 }
-                // The segments concern this node alone. All others only need the link.
+                // The extension concerns this node alone. All others only need the link.
                 let bare = RouteError {
                     extension: Vec::new(),
                     ..e.clone()

@@ -9,7 +9,7 @@
 //! ```
 
 use super::options::{DsrOption, RouteRequest, SourceRoute};
-use super::{Ipv4Header, ParseError, NO_NEXT_HEADER, PROTOCOL_DSR};
+use super::{Ipv4Header, ParseError, NO_NEXT_HEADER, PROTOCOL_DSR, PROTOCOL_TCP};
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
@@ -24,6 +24,14 @@ pub struct Packet {
     /// `None`: no DSR Options header.
     pub options: Option<Vec<DsrOption>>,
     pub payload: Vec<u8>,
+}
+
+/// What tells segments of TCP apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    pub source_port: u16,
+    pub destination_port: u16,
+    pub sequence: u32,
 }
 
 impl Packet {
@@ -146,6 +154,19 @@ impl Packet {
                 self.options = None;
             }
         }
+    }
+
+    /// The segment in it; `None` unless the payload starts a TCP header.
+    pub fn segment(&self) -> Option<Segment> {
+        if self.ip.protocol != PROTOCOL_TCP || !self.ip.starts_payload() {
+            return None;
+        }
+        let h: &[u8; 8] = self.payload.first_chunk()?;
+        Some(Segment {
+            source_port: u16::from_be_bytes([h[0], h[1]]),
+            destination_port: u16::from_be_bytes([h[2], h[3]]),
+            sequence: u32::from_be_bytes([h[4], h[5], h[6], h[7]]),
+        })
     }
 
     /// Length on the wire, octets: always that of [`Packet::emit`].

@@ -6,7 +6,6 @@
 mod settings;
 
 use hoplab_dsr_core::layer::{Alone, Layer};
-use hoplab_dsr_core::wire::LostSegment;
 use hoplab_dsr_core::wire::{Ipv4Header, Packet, ETHERTYPE_IPV4};
 use hoplab_dsr_core::{
     Class, Dsr, Duration, Event, Instant, LinkDestination, Mac, Output, Settings, Stream, Token,
@@ -66,8 +65,9 @@ pub struct Net<L: Layer = Alone> {
     pub links: BTreeSet<(usize, usize)>,
     /// How strong (from, to) is heard, dBm, where anybody measures it.
     pub signals: BTreeMap<(usize, usize), i16>,
-    pub events: Vec<(Instant, usize, Event)>,
-    pub notices: Vec<(usize, Vec<LostSegment>)>,
+    pub events: Vec<(Instant, usize, Event<L::Event>)>,
+    /// What the stations' layers did.
+    pub told: Vec<(usize, L::Event)>,
     /// ICMP messages that reached a local stack.
     pub delivered_icmp: Vec<(usize, Vec<u8>)>,
     /// TCP segments that reached a local stack.
@@ -119,7 +119,7 @@ impl<L: Layer> Net<L> {
             links: BTreeSet::new(),
             signals: BTreeMap::new(),
             events: vec![],
-            notices: vec![],
+            told: vec![],
             delivered_icmp: vec![],
             delivered_tcp: vec![],
             fates: BTreeMap::new(),
@@ -233,8 +233,7 @@ impl<L: Layer> Net<L> {
                         self.delivered_tcp.push((node, bytes));
                     }
                 }
-                Output::Layer(_) => {}
-                Output::Notice(segments) => self.notices.push((node, segments)),
+                Output::Layer(event) => self.told.push((node, event)),
                 Output::Event(event) => {
                     if let Event::Drop {
                         cause,
