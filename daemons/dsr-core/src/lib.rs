@@ -9,9 +9,11 @@
 
 extern crate alloc;
 
+pub mod agenda;
 pub mod cache;
 pub mod event;
 pub mod layer;
+pub mod maintenance;
 pub mod neighbours;
 pub mod node;
 pub mod queue;

@@ -27,6 +27,19 @@ impl<L: Layer> Dsr<L> {
         taken
     }
 
+    /// Removes the DSR Options header and hands the rest up (§8.1.4).
+    pub(super) fn deliver(&mut self, now: Instant, mut packet: Packet) {
+        packet.options = None;
+        if packet.ip.protocol == crate::wire::NO_NEXT_HEADER
+            || self.layer_takes(now, Place::Arriving, &packet)
+        {
+            return;
+        }
+        self.layer.restore(&mut packet);
+        self.stats.delivered += 1;
+        self.outputs.push_back(Output::Deliver(packet.emit()));
+    }
+
     pub(super) fn layer_timeout(&mut self, now: Instant) {
         if self.layer.next_deadline().is_some_and(|at| at <= now) {
             self.layer.handle_timeout(now);

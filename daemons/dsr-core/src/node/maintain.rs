@@ -3,16 +3,14 @@
 //! what the link reports. After a break it sends Route Errors and salvages the packets that the
 //! broken link left behind.
 
-use super::{Class, Delayed, Dsr, LinkDestination, Outstanding, Token};
+use super::Dsr;
 use crate::event::{DropCause, Event, Evidence, Summary};
 use crate::layer::{Fate, Layer, Stopped};
-use crate::neighbours::Resolved;
 use crate::queue::Item;
-use crate::settings::Acknowledgement;
 use crate::tables::Waiting;
 use crate::wire::{
     options::{MAX_ADDRESSES, MAX_EXTENSION},
-    DsrOption, ErrorKind, Packet, RouteError, SourceRoute, ETHERTYPE_IPV4,
+    DsrOption, ErrorKind, Packet, RouteError, SourceRoute,
 };
 use alloc::vec;
 use alloc::vec::Vec;
@@ -30,150 +28,9 @@ struct ErrorDraft {
 }
 
 impl<L: Layer> Dsr<L> {
-    /// Hands packets to the link as long as few enough are outstanding.
-    pub(super) fn pump(&mut self, now: Instant) {
-        for item in self.neighbours.take_resolved(now) {
-            self.enqueue(item);
-        }
-        while let Some(item) = self
-            .queue
-            .pop(self.outstanding.len() < self.settings.outstanding.max(1))
-        {
-            self.send_item(now, item);
-        }
-        // The layer acts on dropped segments only here. By now all packets of a break have been
-        // dealt with, so what it sends again cannot get among them.
-        self.layer.settle(now);
-    }
-
-    fn send_item(&mut self, now: Instant, mut item: Item) {
-        let class = if item.routing {
-            Class::Routing
-        } else {
-            Class::Data
-        };
-        let Some(hop) = item.next_hop else {
-            let bytes = item.packet.emit();
-            self.transmit(LinkDestination::Broadcast, ETHERTYPE_IPV4, bytes, class);
-            return;
-        };
-        let mac = match self.neighbours.resolve(now, item, hop, &self.settings) {
-            Resolved::Known(mac, known) => {
-                item = known;
-                mac
-            }
-            Resolved::Waiting { ask, dropped } => {
-                if let Some(out) = dropped {
-                    self.drop_packet(DropCause::Arp, Some(&out.packet));
-                }
-                if ask {
-                    self.ask_address(hop);
-                }
-                return;
-            }
-        };
-        // Not before: a packet may wait long for an address, and the round trip of its
-        // Acknowledgement Request starts here.
-        self.request_ack(now, &mut item, hop);
-        let bytes = item.packet.emit();
-        let token = self.transmit(LinkDestination::Unicast(mac), ETHERTYPE_IPV4, bytes, class);
-        self.outstanding
-            .insert(token, Outstanding { item, sent: now });
-    }
-
-    /// The link tells whether the frame `token` was acknowledged (§8.3.1).
-    pub fn handle_tx_status(&mut self, now: Instant, token: Token, acked: bool) {
-        if let Some(done) = self.outstanding.remove(&token) {
-            let failed = (!acked).then_some(Evidence::NotAcknowledged);
-            self.sent(now, done, failed);
-        }
-        self.pump(now);
-    }
-
-    /// The interface did not take the frame `token`. The packet is lost as in a full queue, and the
-    /// next hop stays as good as it was.
-    pub fn handle_refusal(&mut self, now: Instant, token: Token) {
-        self.stats.frames_refused += 1;
-        if let Some(refused) = self.outstanding.remove(&token) {
-            self.drop_packet(DropCause::QueueFull, Some(&refused.item.packet));
-        }
-        self.pump(now);
-    }
-
-    fn sent(&mut self, now: Instant, done: Outstanding, failed: Option<Evidence>) {
-        let Some(hop) = done.item.next_hop else {
-            return;
-        };
-        match failed {
-            None => {
-                self.neighbours.confirm(now, hop);
-                self.confirmed(hop);
-            }
-            // mac80211 does not know the station any more. The next packet asks by ARP, and the
-            // answer makes the station known again.
-            Some(Evidence::NoStatus) => self.neighbours.forget(hop),
-            Some(_) => {}
-        }
-        // With the other kinds of acknowledgement a failed frame breaks no link by itself. The
-        // missing answer will.
-        if self.settings.acknowledgement == Acknowledgement::Link {
-            if let Some(why) = failed {
-                self.link_failure(now, hop, why, done.item);
-            }
-        } else {
-            self.await_confirmation(now, done.item, hop);
-        }
-    }
-
-    /// The neighbour was shown to hear this node (§4.6).
-    pub(super) fn confirmed(&mut self, hop: Ipv4Addr) {
-        if self.blacklist.clear(hop) {
-            self.event(Event::Blacklist {
-                node: hop,
-                state: "cleared",
-            });
-        }
-    }
-
-    /// Frames without any status within the bound count as lost: the kernel drops a frame to a
-    /// station it does not know without a word.
-    pub(super) fn expire_status(&mut self, now: Instant) {
-        let timeout = self.settings.status_timeout_ns;
-        let late = |o: &Outstanding| now.since(o.sent) >= timeout;
-        let tokens: Vec<_> = self
-            .outstanding
-            .iter()
-            .filter(|(_, o)| late(o))
-            .map(|(t, _)| *t)
-            .collect();
-        for token in tokens {
-            if let Some(done) = self.outstanding.remove(&token) {
-                self.stats.status_timeouts += 1;
-                self.sent(now, done, Some(Evidence::NoStatus));
-            }
-        }
-    }
-
-    pub(super) fn address_unknown(&mut self, now: Instant, hop: Ipv4Addr) {
-        let mut waiting = self.neighbours.pull(hop).into_iter();
-        let Some(first) = waiting.next() else { return };
-        let rest: Vec<_> = waiting.collect();
-        self.break_link(now, hop, Evidence::NoAddress, first, rest);
-    }
-
     /// The next hop is unreachable: `trigger` found out, and everything else queued for it
     /// shares its fate (§4.5, §8.3).
-    pub(super) fn link_failure(
-        &mut self,
-        now: Instant,
-        hop: Ipv4Addr,
-        why: Evidence,
-        trigger: Item,
-    ) {
-        self.break_link(now, hop, why, trigger, Vec::new());
-    }
-
-    fn break_link(
+    pub(super) fn break_link(
         &mut self,
         now: Instant,
         hop: Ipv4Addr,
@@ -192,7 +49,7 @@ impl<L: Layer> Dsr<L> {
         self.cache.remove_link(now, self.own, hop);
         more.extend(self.queue.pull(hop));
         more.extend(self.neighbours.pull(hop));
-        more.extend(self.pull_maintained(hop));
+        more.extend(self.maintenance.pull(hop));
 
         let mut drafts: Vec<ErrorDraft> = Vec::new();
         let mut resend: Vec<Item> = Vec::new();
@@ -246,6 +103,28 @@ impl<L: Layer> Dsr<L> {
                     attempts,
                 },
             );
+        }
+    }
+
+    /// Whatever waits for a route that is known by now is sent (§4.1, §8.2.6).
+    pub(super) fn serve_waiting(&mut self, now: Instant) {
+        if self.send_buffer.is_empty() {
+            return;
+        }
+        for target in self.send_buffer.targets(|_| true) {
+            if self.cache.find(now, target, &[]).is_none() {
+                continue;
+            }
+            // A route that was overheard ends the back-off as a reply does (§4.3).
+            self.requests.answered(target);
+            for w in self.send_buffer.take_for(target) {
+                if w.packet.ip.source == self.own {
+                    self.originate(now, w);
+                } else {
+                    // It has visited nodes already, so it is salvaged and not originated.
+                    self.salvage_waiting(now, w);
+                }
+            }
         }
     }
 
@@ -464,33 +343,6 @@ impl<L: Layer> Dsr<L> {
             kept.push(option);
         }
         kept
-    }
-
-    /// Sends a control packet along `back`, or along a cached route when `back` is no route.
-    pub(super) fn send_control(&mut self, now: Instant, packet: Packet, back: Vec<Ipv4Addr>) {
-        let to = packet.ip.destination;
-        let w = Waiting {
-            packet,
-            since: now,
-            attempts: 0,
-        };
-        if back.len() > 1 && back.len() <= MAX_ADDRESSES {
-            self.send_along(now, w, &back);
-        } else if let Some(route) = self.cache.find(now, to, &[]) {
-            self.send_along(now, w, &route);
-        } else {
-            self.await_route(now, w);
-        }
-    }
-
-    /// Sends a control packet along `route` after `wait`.
-    pub(super) fn send_control_later(
-        &mut self,
-        now: Instant,
-        wait: hoplab_base::Duration,
-        item: Item,
-    ) {
-        self.delay(now + wait, Delayed::Send(item));
     }
 }
 

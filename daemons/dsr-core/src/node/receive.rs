@@ -2,7 +2,8 @@
 //! Processing of received packets (RFC 4728 §8.1.4 to §8.1.6): learning from them, forwarding,
 //! delivering, and automatic route shortening from overheard ones.
 
-use super::{Delayed, Dsr, Output};
+use super::Dsr;
+use crate::agenda::Delayed;
 use crate::layer::{Layer, Place};
 
 use crate::cache::Origin;
@@ -52,7 +53,8 @@ impl<L: Layer> Dsr<L> {
         if packet.target == self.own {
             let usable = self.neighbours.learn(now, sender, mac, &self.settings);
             if packet.operation == arp::Operation::Request {
-                self.delay(usable.max(now), Delayed::ArpAnswer { mac, ip: sender });
+                self.agenda
+                    .add(usable.max(now), Delayed::ArpAnswer { mac, ip: sender });
             }
         }
     }
@@ -120,7 +122,7 @@ impl<L: Layer> Dsr<L> {
             // this station for another one. The ARP reply says whose link-layer address it is.
             // Without that the sender would never notice, as the link acknowledges such frames.
             if !group {
-                self.delay(
+                self.agenda.add(
                     now,
                     Delayed::ArpAnswer {
                         mac: source,
@@ -140,19 +142,6 @@ impl<L: Layer> Dsr<L> {
         } else {
             self.forward(now, packet);
         }
-    }
-
-    /// Removes the DSR Options header and hands the rest up (§8.1.4).
-    pub(super) fn deliver(&mut self, now: Instant, mut packet: Packet) {
-        packet.options = None;
-        if packet.ip.protocol == crate::wire::NO_NEXT_HEADER
-            || self.layer_takes(now, Place::Arriving, &packet)
-        {
-            return;
-        }
-        self.layer.restore(&mut packet);
-        self.stats.delivered += 1;
-        self.outputs.push_back(Output::Deliver(packet.emit()));
     }
 
     /// §8.1.5, for a packet whose next listed node is this one.
@@ -195,7 +184,7 @@ impl<L: Layer> Dsr<L> {
             return;
         }
         let routing = packet.is_control();
-        let maintained = !super::has_ack(&packet);
+        let maintained = !super::send::has_ack(&packet);
         let next_hop = Some(next);
         self.enqueue(Item {
             packet,
