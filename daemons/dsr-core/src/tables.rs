@@ -5,7 +5,7 @@
 
 use crate::layer::Meeting;
 use crate::settings::Settings;
-use crate::wire::Packet;
+use crate::wire::{Packet, RouteError};
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
@@ -298,6 +298,39 @@ impl Blacklist {
         } else {
             Suspicion::Questionable
         })
+    }
+}
+
+/// How many Route Errors are kept to be spread with the next Route Request (§3.4.4).
+const NEWS: usize = 3;
+
+/// Route Errors to spread with the next own Route Request (§3.4.4), and since when.
+#[derive(Default)]
+pub struct News(Vec<(Instant, RouteError)>);
+
+impl News {
+    pub fn add(&mut self, now: Instant, error: &RouteError) {
+        self.0
+            .retain(|(_, n)| (n.source, &n.kind) != (error.source, &error.kind));
+        if self.0.len() >= NEWS {
+            self.0.remove(0);
+        }
+        // The extension concerns this node alone. All others only need the link.
+        let bare = RouteError {
+            extension: Vec::new(),
+            ..error.clone()
+        };
+        self.0.push((now, bare));
+    }
+
+    /// What a request spreads that all hear, or only the neighbours. Then others are yet to hear it.
+    pub fn spread(&mut self, now: Instant, longest: Duration, to_all: bool) -> Vec<RouteError> {
+        self.0.retain(|(since, _)| now.since(*since) < longest);
+        let errors = self.0.iter().map(|(_, error)| error.clone()).collect();
+        if to_all {
+            self.0.clear();
+        }
+        errors
     }
 }
 

@@ -55,7 +55,7 @@ impl<L: Layer> Dsr<L> {
 
     /// §8.3.3: answers an Acknowledgement Request.
     pub(super) fn answer_ack_request(&mut self, now: Instant, packet: &Packet, from: Ipv4Addr) {
-        let carries_ack = super::send::has_ack(packet);
+        let carries_ack = packet.has_ack();
         for option in packet.options() {
             let DsrOption::AckRequest { identification } = option else {
                 continue;

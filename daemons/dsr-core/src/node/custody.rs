@@ -9,7 +9,6 @@
 //! the source has no packet there. Without a route a packet waits in the Send Buffer, like one that
 //! is to be salvaged, and a Route Discovery begins.
 
-use super::maintain::travelled;
 use super::{Dsr, Output};
 use crate::layer::{Layer, Place, Request};
 use crate::queue::Item;
@@ -72,7 +71,7 @@ impl<L: Layer> Dsr<L> {
     /// Sends on a packet of another node, with the options that it came with.
     pub(super) fn send_as_custodian(&mut self, now: Instant, mut packet: Packet) {
         let to = packet.ip.destination;
-        let travelled = travelled(&packet);
+        let travelled = packet.travelled();
         // `knows` sees the whole rest of the way. A link that broke farther ahead would stop the
         // packet there and bring back a Route Error.
         let onward = self.onward(&packet);

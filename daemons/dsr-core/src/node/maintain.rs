@@ -69,7 +69,7 @@ impl<L: Layer> Dsr<L> {
                 self.retry_own(now, item);
                 continue;
             }
-            let travelled = travelled(&item.packet);
+            let travelled = item.packet.travelled();
             let salvaged = self.salvage(now, &item, &travelled);
             // A salvaged packet brings an error too (§8.3.6): its source must learn of the break.
             let draft = self.draft_for(&mut drafts, &item.packet, &travelled);
@@ -141,7 +141,7 @@ impl<L: Layer> Dsr<L> {
             since: w.since,
             packet: w.packet,
         };
-        let travelled = travelled(&item.packet);
+        let travelled = item.packet.travelled();
         match self.salvage(now, &item, &travelled) {
             Some(Ok(again)) => self.enqueue(again),
             Some(Err(cause)) => self.drop_packet(cause, Some(&item.packet)),
@@ -344,26 +344,6 @@ impl<L: Layer> Dsr<L> {
         }
         kept
     }
-}
-
-/// The nodes that a packet has visited on its way to this node, oldest first, without this node.
-/// The packet is about to leave: its source route already names the next hop as the receiver.
-pub(super) fn travelled(packet: &Packet) -> Vec<Ipv4Addr> {
-    let mut nodes = Vec::new();
-    if let Some(sr) = packet.source_route() {
-        // Salvaging took the first nodes out of the source route (§8.3.6). The Visited option has
-        // them, and the source, which may head that list.
-        nodes.push(packet.ip.source);
-        for option in packet.options() {
-            if let DsrOption::Visited(list) = option {
-                nodes.extend(list.iter().filter(|a| **a != packet.ip.source));
-            }
-        }
-        // The receiver stands at `position`, this node one before it.
-        let own = sr.position().unwrap_or(0).saturating_sub(1);
-        nodes.extend_from_slice(&sr.addresses[..own.min(sr.addresses.len())]);
-    }
-    nodes
 }
 
 impl ErrorDraft {

@@ -19,8 +19,8 @@ use crate::maintenance::MaintenanceBuffer;
 use crate::neighbours::Neighbours;
 use crate::queue::{InterfaceQueue, Item};
 use crate::settings::Settings;
-use crate::tables::{Blacklist, GratuitousTable, Handled, RequestTable, SendBuffer, Waiting};
-use crate::wire::{Packet, RouteError, ETHERTYPE_ARP};
+use crate::tables::{Blacklist, GratuitousTable, Handled, News, RequestTable, SendBuffer, Waiting};
+use crate::wire::{Packet, ETHERTYPE_ARP};
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -159,8 +159,7 @@ pub struct Dsr<L: Layer = Alone> {
     /// Of each neighbour, when it was heard last and its mean signal, dBm.
     signals: BTreeMap<Ipv4Addr, (Instant, f64)>,
     outputs: VecDeque<Output<L::Event>>,
-    /// Errors to spread with the next own Route Request (§3.4.4), and since when.
-    errors_to_spread: Vec<(Instant, RouteError)>,
+    news: News,
     layer: L,
     next_token: u64,
     next_request: u16,
@@ -203,7 +202,7 @@ impl<L: Layer> Dsr<L> {
             maintenance: MaintenanceBuffer::default(),
             signals: BTreeMap::new(),
             outputs: VecDeque::new(),
-            errors_to_spread: Vec::new(),
+            news: News::default(),
             layer,
             next_token: 0,
             next_request: 0,

@@ -17,9 +17,6 @@ use core::net::Ipv4Addr;
 use hoplab_base::Instant;
 use hoplab_wire::{arp, Mac};
 
-/// How many Route Errors are kept to be spread with the next Route Request (§3.4.4).
-const MAX_ERRORS_TO_SPREAD: usize = 3;
-
 impl<L: Layer> Dsr<L> {
     /// A network-layer packet from the link: IPv4 or ARP. `promiscuous`: the frame was addressed
     /// to somebody else. `signal_dbm`: strength of the frame if known.
@@ -178,13 +175,13 @@ impl<L: Layer> Dsr<L> {
         packet.remove_options(|o| matches!(o, DsrOption::AckRequest { .. }));
         self.handled.record(now, &packet);
         self.stats.forwarded += 1;
-        let hops = super::maintain::travelled(&packet).len();
+        let hops = packet.travelled().len();
         let hops = hops.min(usize::from(u8::MAX)) as u8;
         if self.layer_takes(now, Place::Passing { hops }, &packet) {
             return;
         }
         let routing = packet.is_control();
-        let maintained = !super::send::has_ack(&packet);
+        let maintained = !packet.has_ack();
         let next_hop = Some(next);
         self.enqueue(Item {
             packet,
@@ -368,17 +365,7 @@ impl<L: Layer> Dsr<L> {
                 told,
             });
             if self.settings.piggyback_errors {
-                self.errors_to_spread
-                    .retain(|(_, n)| (n.source, &n.kind) != (e.source, &e.kind));
-                if self.errors_to_spread.len() >= MAX_ERRORS_TO_SPREAD {
-                    self.errors_to_spread.remove(0);
-                }
-                // The extension concerns this node alone. All others only need the link.
-                let bare = RouteError {
-                    extension: Vec::new(),
-                    ..e.clone()
-                };
-                self.errors_to_spread.push((now, bare));
+                self.news.add(now, e);
             }
             if packet.ip.destination == self.own {
                 // The errors behind this one are for other nodes. They go on in one packet, whose

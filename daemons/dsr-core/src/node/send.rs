@@ -102,15 +102,9 @@ impl<L: Layer> Dsr<L> {
         };
         let mut options = vec![DsrOption::RouteRequest(request)];
         if self.settings.piggyback_errors {
-            let limit = self.settings.error_news_ns;
-            self.errors_to_spread
-                .retain(|(since, _)| now.since(*since) < limit);
-            let errors = self.errors_to_spread.iter().map(|(_, error)| error.clone());
-            options.extend(errors.map(DsrOption::RouteError));
-            // All should hear of them, not only the neighbours.
-            if next.ttl > 1 {
-                self.errors_to_spread.clear();
-            }
+            let longest = self.settings.error_news_ns;
+            let errors = self.news.spread(now, longest, next.ttl > 1);
+            options.extend(errors.into_iter().map(DsrOption::RouteError));
         }
         let attempt = next.attempt;
         self.event(Event::Discovery {
@@ -164,7 +158,7 @@ impl<L: Layer> Dsr<L> {
         }
         self.handled.record(now, &packet);
         let routing = packet.is_control();
-        let maintained = !has_ack(&packet);
+        let maintained = !packet.has_ack();
         let next_hop = Some(next_hop);
         self.enqueue(Item {
             packet,
@@ -243,15 +237,6 @@ fn longest_wait(s: &Settings, own: bool) -> Duration {
     } else {
         s.request_period_ns
     }
-}
-
-/// Whether the packet carries an Acknowledgement. Such a packet asks for none in return: two
-/// neighbours would else acknowledge each other's acknowledgements without end.
-pub(super) fn has_ack(packet: &Packet) -> bool {
-    packet
-        .options()
-        .iter()
-        .any(|o| matches!(o, DsrOption::Ack { .. }))
 }
 
 pub(super) fn broadcast_item(now: Instant, packet: Packet) -> Item {

@@ -137,6 +137,34 @@ impl Packet {
         })
     }
 
+    /// Whether the packet carries an Acknowledgement. Such a packet asks for none in return: two
+    /// neighbours would else acknowledge each other's acknowledgements without end.
+    pub fn has_ack(&self) -> bool {
+        self.options()
+            .iter()
+            .any(|o| matches!(o, DsrOption::Ack { .. }))
+    }
+
+    /// The nodes that a packet has visited on its way to this node, oldest first, without this node.
+    /// The packet is about to leave: its source route already names the next hop as the receiver.
+    pub fn travelled(&self) -> Vec<Ipv4Addr> {
+        let mut nodes = Vec::new();
+        if let Some(sr) = self.source_route() {
+            // Salvaging took the first nodes out of the source route (§8.3.6). The Visited option has
+            // them, and the source, which may head that list.
+            nodes.push(self.ip.source);
+            for option in self.options() {
+                if let DsrOption::Visited(list) = option {
+                    nodes.extend(list.iter().filter(|a| **a != self.ip.source));
+                }
+            }
+            // The receiver stands at `position`, this node one before it.
+            let own = sr.position().unwrap_or(0).saturating_sub(1);
+            nodes.extend_from_slice(&sr.addresses[..own.min(sr.addresses.len())]);
+        }
+        nodes
+    }
+
     pub fn has_route_reply(&self) -> bool {
         self.options()
             .iter()
