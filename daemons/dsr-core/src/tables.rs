@@ -49,6 +49,17 @@ pub struct Waiting {
     pub attempts: u8,
 }
 
+impl Waiting {
+    /// A packet that has not been sent yet.
+    pub fn new(now: Instant, packet: Packet) -> Self {
+        Waiting {
+            packet,
+            since: now,
+            attempts: 0,
+        }
+    }
+}
+
 impl SendBuffer {
     /// Adds a packet, which meets those that wait already. Returns the one that had to leave a full
     /// buffer (the oldest, §4.2).

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 /// The lowest first. `mod.rs` has the entry points of the driver, besides those of the link.
-const LEVELS: [&str; 10] = [
+const LEVELS: [&str; 11] = [
     "effects",
     "signal",
     "send",
@@ -14,6 +14,7 @@ const LEVELS: [&str; 10] = [
     "acks",
     "link",
     "discovery",
+    "learn",
     "receive",
     "mod",
 ];

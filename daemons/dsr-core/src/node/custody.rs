@@ -51,14 +51,7 @@ impl<L: Layer> Dsr<L> {
             match request {
                 Request::Event(event) => self.outputs.push_back(Output::Layer(event)),
                 Request::SendOn(packet) => self.send_as_custodian(now, packet),
-                Request::Originate(packet) => self.originate(
-                    now,
-                    Waiting {
-                        packet,
-                        since: now,
-                        attempts: 0,
-                    },
-                ),
+                Request::Originate(packet) => self.originate(now, Waiting::new(now, packet)),
             }
         }
     }
@@ -85,14 +78,7 @@ impl<L: Layer> Dsr<L> {
             self.cache.used(now, &route);
             route[1]
         } else {
-            return self.await_route(
-                now,
-                Waiting {
-                    packet,
-                    since: now,
-                    attempts: 0,
-                },
-            );
+            return self.await_route(now, Waiting::new(now, packet));
         };
         // A new transmission has a new stamp, so it does not look like the packet that came here.
         self.handled.record(now, &packet);

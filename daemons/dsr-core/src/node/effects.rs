@@ -52,11 +52,6 @@ impl<L: Layer> Dsr<L> {
             }));
     }
 
-    pub(super) fn token(&mut self) -> Token {
-        self.next_token += 1;
-        Token(self.next_token)
-    }
-
     pub(super) fn ask_address(&mut self, target: Ipv4Addr) {
         let unknown = Mac::default();
         let bytes = self.arp(arp::Operation::Request, unknown, target).emit();
@@ -92,7 +87,8 @@ impl<L: Layer> Dsr<L> {
         class: Class,
     ) -> Token {
         debug_assert!(ethertype == ETHERTYPE_ARP || ethertype == ETHERTYPE_IPV4);
-        let token = self.token();
+        self.next_token += 1;
+        let token = Token(self.next_token);
         match class {
             _ if ethertype == ETHERTYPE_ARP => self.stats.arp_frames += 1,
             Class::Routing => self.stats.routing_frames += 1,

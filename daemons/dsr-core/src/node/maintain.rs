@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Route Maintenance (RFC 4728 §8.3). The node hands frames to the link and judges next hops by
-//! what the link reports. After a break it sends Route Errors and salvages the packets that the
-//! broken link left behind.
+//! Route Maintenance after a break (RFC 4728 §8.3): the node sends Route Errors and salvages the
+//! packets that the broken link left behind.
 
 use super::Dsr;
 use crate::event::{DropCause, Event, Evidence, Summary};

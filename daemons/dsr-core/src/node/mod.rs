@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The station's protocol state machine.
+//! The station's protocol state machine. Its parts are the modules beside this folder: each owns its
+//! state, and answers with what is to be done. The files here do it. They stand in levels, and each
+//! calls only those below (`tests/levels.rs`).
 
 mod acks;
 mod custody;
 mod discovery;
 mod effects;
+mod learn;
 mod link;
 mod maintain;
 mod receive;
@@ -223,14 +226,7 @@ impl<L: Layer> Dsr<L> {
                 if self.layer_takes(now, Place::Leaving, &packet) {
                     return self.pump(now);
                 }
-                self.originate(
-                    now,
-                    Waiting {
-                        packet,
-                        since: now,
-                        attempts: 0,
-                    },
-                );
+                self.originate(now, Waiting::new(now, packet));
             }
         }
         self.pump(now);

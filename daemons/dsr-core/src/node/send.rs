@@ -200,11 +200,7 @@ impl<L: Layer> Dsr<L> {
     /// Sends a control packet along `back`, or along a cached route when `back` is no route.
     pub(super) fn send_control(&mut self, now: Instant, packet: Packet, back: Vec<Ipv4Addr>) {
         let to = packet.ip.destination;
-        let w = Waiting {
-            packet,
-            since: now,
-            attempts: 0,
-        };
+        let w = Waiting::new(now, packet);
         if back.len() > 1 && back.len() <= MAX_ADDRESSES {
             self.send_along(now, w, &back);
         } else if let Some(route) = self.cache.find(now, to, &[]) {
