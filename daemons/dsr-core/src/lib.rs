@@ -18,6 +18,7 @@ pub mod neighbours;
 pub mod node;
 pub mod queue;
 pub mod settings;
+pub mod signals;
 pub mod tables;
 pub mod wire;
 

@@ -9,6 +9,7 @@ use hoplab_dsr_core::layer::{Either, Fate, Layer, Meeting, Report, Stopped, Warn
 use hoplab_dsr_core::maintenance::{Expired, MaintenanceBuffer};
 use hoplab_dsr_core::queue::Item;
 use hoplab_dsr_core::settings::Acknowledgement;
+use hoplab_dsr_core::signals::Signals;
 use hoplab_dsr_core::tables::{News, SendBuffer, Waiting};
 use hoplab_dsr_core::wire::{DsrOption, ErrorKind, Ipv4Header, Packet, RouteError, SourceRoute};
 use hoplab_dsr_core::{Duration, Instant, Settings};
@@ -218,6 +219,14 @@ fn errors_are_news_for_neighbours_until_all_have_heard_them() {
     assert!(news.spread(ms(9), longest, true).is_empty());
     news.add(ms(9), &error(1));
     assert!(news.spread(ms(19), longest, true).is_empty());
+}
+
+#[test]
+fn a_neighbour_fades_once_when_its_mean_falls_below_the_threshold() {
+    let mut signals = Signals::default();
+    let heard = [-60, -80, -80, -80, -80].map(|dbm| signals.hear(ms(0), a(2), dbm, -70));
+    assert_eq!(heard.map(|h| h.mean_dbm), [-60, -65, -68, -71, -73]);
+    assert_eq!(heard.map(|h| h.fades), [false, false, false, true, false]);
 }
 
 /// Says its name of everything, and takes what it may.

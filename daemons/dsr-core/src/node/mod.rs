@@ -22,6 +22,7 @@ use crate::maintenance::MaintenanceBuffer;
 use crate::neighbours::Neighbours;
 use crate::queue::{InterfaceQueue, Item};
 use crate::settings::Settings;
+use crate::signals::Signals;
 use crate::tables::{Blacklist, GratuitousTable, Handled, News, RequestTable, SendBuffer, Waiting};
 use crate::wire::{Packet, ETHERTYPE_ARP};
 use alloc::collections::{BTreeMap, VecDeque};
@@ -159,8 +160,7 @@ pub struct Dsr<L: Layer = Alone> {
     /// Requests that wait for the test of a questionable link, with the neighbour at its other end.
     held: Vec<(Ipv4Addr, Packet)>,
     maintenance: MaintenanceBuffer,
-    /// Of each neighbour, when it was heard last and its mean signal, dBm.
-    signals: BTreeMap<Ipv4Addr, (Instant, f64)>,
+    signals: Signals,
     outputs: VecDeque<Output<L::Event>>,
     news: News,
     layer: L,
@@ -203,7 +203,7 @@ impl<L: Layer> Dsr<L> {
             agenda: Agenda::default(),
             held: Vec::new(),
             maintenance: MaintenanceBuffer::default(),
-            signals: BTreeMap::new(),
+            signals: Signals::default(),
             outputs: VecDeque::new(),
             news: News::default(),
             layer,
