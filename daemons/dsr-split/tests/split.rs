@@ -10,6 +10,7 @@ mod support;
 use ends::{ip, Sink, Source, MSS};
 use hoplab_dsr_core::settings::{Acknowledgement, Learning};
 use hoplab_dsr_core::{Duration, Settings};
+use hoplab_dsr_elfn::{Carriage, Notices};
 use hoplab_dsr_split::Splitting;
 use hoplab_split_core::{Config, Connection, Role, Row};
 use hoplab_wire::{ipv4, tcp};
@@ -18,8 +19,11 @@ use support::{settings, Net};
 
 const STEP_S: f64 = 0.002;
 
+/// Custodians learn from the extension of Route Errors which segments a break stopped.
+type Layers = (Notices, Splitting);
+
 struct Transfer {
-    net: Net<Splitting>,
+    net: Net<Layers>,
     source: Source,
     sink: Sink,
     last: usize,
@@ -40,17 +44,26 @@ fn connection(proxies: &[usize]) -> Connection {
     }
 }
 
-fn stations(count: usize, settings: &Settings, connection: &Connection) -> Net<Splitting> {
+fn stations(count: usize, settings: &Settings, connection: &Connection) -> Net<Layers> {
     let config = Config {
         connection: vec![connection.clone()],
         ..Config::default()
     };
-    let layer = |i| Splitting::new(ip(i), config.clone(), settings.link_mtu);
+    let notices = hoplab_dsr_elfn::Settings {
+        lost_segment_extension: true,
+        carriage: Carriage::RouteError,
+    };
+    let layer = |i| {
+        (
+            Notices::new(ip(i), notices.clone(), false),
+            Splitting::new(ip(i), config.clone(), settings.link_mtu),
+        )
+    };
     Net::layered(count, settings, layer)
 }
 
 impl Transfer {
-    fn new(net: Net<Splitting>, last: usize, segments: u64) -> Self {
+    fn new(net: Net<Layers>, last: usize, segments: u64) -> Self {
         let total = segments * MSS as u64;
         Transfer {
             net,
@@ -107,7 +120,7 @@ impl Transfer {
     }
 
     fn row(&self, node: usize) -> Option<Row> {
-        self.net.nodes[node].layer().rows().pop()
+        self.net.nodes[node].layer().1.rows().pop()
     }
 
     fn proxies(&self) -> Vec<usize> {

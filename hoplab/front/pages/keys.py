@@ -18,7 +18,7 @@ from pydantic.json_schema import models_json_schema
 
 from hoplab.model.resources import PACKAGE, PROJECT
 from hoplab.model.scenario import documents
-from hoplab.model.scenario.dsr import DsrFile, DsrSettings
+from hoplab.model.scenario.dsr import NOTICES, DsrFile, DsrSettings
 from hoplab.model.scenario.keys import Table
 from hoplab.model.scenario.medium_file import MediumFile
 from hoplab.model.scenario.model import Scenario
@@ -166,7 +166,8 @@ def _unit(declared: dict[str, Any]) -> str:
 
 def dsr_settings() -> str:
     """Return DSR's settings in the form of a document, with their defaults."""
-    return documents.text(documents.final(DsrSettings()))
+    settings = documents.final(DsrSettings())
+    return documents.text({key: value for key, value in settings.items() if key not in NOTICES})
 
 
 def write() -> None:

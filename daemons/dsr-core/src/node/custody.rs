@@ -9,7 +9,6 @@
 //! the source has no packet there. Without a route a packet waits in the Send Buffer, like one that
 //! is to be salvaged, and a Route Discovery begins.
 
-use super::maintain::travelled;
 use super::{Dsr, Output};
 use crate::layer::{Layer, Place, Request};
 use crate::queue::Item;
@@ -27,6 +26,19 @@ impl<L: Layer> Dsr<L> {
         taken
     }
 
+    /// Removes the DSR Options header and hands the rest up (§8.1.4).
+    pub(super) fn deliver(&mut self, now: Instant, mut packet: Packet) {
+        packet.options = None;
+        if packet.ip.protocol == crate::wire::NO_NEXT_HEADER
+            || self.layer_takes(now, Place::Arriving, &packet)
+        {
+            return;
+        }
+        self.layer.restore(&mut packet);
+        self.stats.delivered += 1;
+        self.outputs.push_back(Output::Deliver(packet.emit()));
+    }
+
     pub(super) fn layer_timeout(&mut self, now: Instant) {
         if self.layer.next_deadline().is_some_and(|at| at <= now) {
             self.layer.handle_timeout(now);
@@ -39,14 +51,7 @@ impl<L: Layer> Dsr<L> {
             match request {
                 Request::Event(event) => self.outputs.push_back(Output::Layer(event)),
                 Request::SendOn(packet) => self.send_as_custodian(now, packet),
-                Request::Originate(packet) => self.originate(
-                    now,
-                    Waiting {
-                        packet,
-                        since: now,
-                        attempts: 0,
-                    },
-                ),
+                Request::Originate(packet) => self.originate(now, Waiting::new(now, packet)),
             }
         }
     }
@@ -59,7 +64,7 @@ impl<L: Layer> Dsr<L> {
     /// Sends on a packet of another node, with the options that it came with.
     pub(super) fn send_as_custodian(&mut self, now: Instant, mut packet: Packet) {
         let to = packet.ip.destination;
-        let travelled = travelled(&packet);
+        let travelled = packet.travelled();
         // `knows` sees the whole rest of the way. A link that broke farther ahead would stop the
         // packet there and bring back a Route Error.
         let onward = self.onward(&packet);
@@ -73,14 +78,7 @@ impl<L: Layer> Dsr<L> {
             self.cache.used(now, &route);
             route[1]
         } else {
-            return self.await_route(
-                now,
-                Waiting {
-                    packet,
-                    since: now,
-                    attempts: 0,
-                },
-            );
+            return self.await_route(now, Waiting::new(now, packet));
         };
         // A new transmission has a new stamp, so it does not look like the packet that came here.
         self.handled.record(now, &packet);
@@ -129,12 +127,5 @@ impl<L: Layer> Dsr<L> {
             options.push(DsrOption::Visited(travelled.to_vec()));
         }
         packet.wire_len() <= self.settings.link_mtu
-    }
-
-    /// A custodian's further transmission takes the place of one that still waits for a route.
-    pub(super) fn replace_waiting(&mut self, packet: &Packet) {
-        if self.layer.custodian(packet) == Some(self.own) {
-            self.send_buffer.take_same(packet);
-        }
     }
 }
