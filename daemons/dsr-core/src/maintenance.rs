@@ -141,11 +141,14 @@ impl MaintenanceBuffer {
         // Only a packet sent once is measured, as Karn's algorithm has it (RFC 6298 section 3).
         if m.asked == 1 {
             let sample = now.since(m.sent).as_secs_f64();
-            let (srtt, var) = *self.rtt.get(&from).unwrap_or(&(sample, sample / 2.0));
-            let error = sample - srtt;
-            let abs = if error < 0.0 { -error } else { error };
-            self.rtt
-                .insert(from, (srtt + error / 8.0, var + (abs - var) / 4.0));
+            let found = self.rtt.get(&from).map(|(srtt, var)| {
+                let error = sample - srtt;
+                let abs = if error < 0.0 { -error } else { error };
+                (srtt + error / 8.0, var + (abs - var) / 4.0)
+            });
+            // The first one is the estimate, with half of it as variation (RFC 6298 2.2).
+            let found = found.unwrap_or((sample, sample / 2.0));
+            self.rtt.insert(from, found);
         }
         self.confirm(now, from);
         true

@@ -47,6 +47,8 @@ pub struct Waiting {
     pub since: Instant,
     /// How often it has been sent and came back from a broken link.
     pub attempts: u8,
+    /// Its source was warned that it cannot go on from this custodian.
+    pub warned: bool,
 }
 
 impl Waiting {
@@ -56,6 +58,7 @@ impl Waiting {
             packet,
             since: now,
             attempts: 0,
+            warned: false,
         }
     }
 }
@@ -118,6 +121,13 @@ impl SendBuffer {
 
     pub fn take_for(&mut self, target: Ipv4Addr) -> Vec<Waiting> {
         self.take(|w| w.packet.ip.destination == target)
+    }
+
+    /// Takes back packets that it gave out just now, before all others as the oldest.
+    pub fn put_back(&mut self, packets: Vec<Waiting>) {
+        for packet in packets.into_iter().rev() {
+            self.packets.push_front(packet);
+        }
     }
 
     /// Packets that have waited as long as `timeout` says.

@@ -88,9 +88,9 @@ fn an_acknowledgement_confirms_all_packets_of_its_hop_and_holds_off_requests() {
     assert!(buffer.acknowledged(ms(20), first, a(2)));
     assert!(buffer.is_empty());
     assert_eq!(send(&mut buffer, ms(30), item(3), &s), None);
-    // MaintHoldoffTime is over. The round trip of 20 ms now makes the wait: 20 + 4 x 7.5 ms.
+    // MaintHoldoffTime is over. The round trip of 20 ms now makes the wait: 20 + 4 x 10 ms.
     assert!(send(&mut buffer, ms(300), item(4), &s).is_some());
-    assert_eq!(buffer.next_deadline(), Some(ms(350)));
+    assert_eq!(buffer.next_deadline(), Some(ms(360)));
 }
 
 #[test]
@@ -172,11 +172,7 @@ fn the_send_buffer_does_what_the_layer_says_of_two_packets() {
     ] {
         let mut buffer = SendBuffer::default();
         let push = |id: u16| {
-            let waiting = Waiting {
-                packet: packet(id),
-                since: ms(0),
-                attempts: 0,
-            };
+            let waiting = Waiting::new(ms(0), packet(id));
             let meets = |new: &Packet, old: &Packet| {
                 let both = (new.ip.identification, old.ip.identification);
                 if both == (9, 2) {

@@ -282,3 +282,30 @@ proptest! {
         t.finish(300.0);
     }
 }
+
+/// 3 holds segments as 3-4 breaks. The only other way, 2-6-7-5, leads back over 2.
+#[test]
+fn a_proxy_whose_only_route_leads_back_warns_the_source_and_asks_by_its_back_off() {
+    let links = [
+        (0, 1),
+        (1, 2),
+        (2, 3),
+        (3, 4),
+        (4, 5),
+        (2, 6),
+        (6, 7),
+        (7, 5),
+    ];
+    let net = stations(8, &settings(), &connection(&[3])).linked(&links);
+    let mut t = Transfer::new(net, 5, 60);
+    t.begin();
+    while t.sink.next < 20_000 {
+        t.step();
+    }
+    t.net.link(3, 4, false);
+    // The source sends the other way, and repeats what 3 keeps.
+    t.finish(10.0);
+    // A request a doubling of the back-off, from 0.5 s on, and some of neighbours.
+    let stats = t.net.nodes[3].stats();
+    assert!(stats.requests_sent <= 10, "{stats:?}");
+}

@@ -218,10 +218,9 @@ impl<L: Layer> Dsr<L> {
                 matches!(o, DsrOption::SourceRoute(_) | DsrOption::AckRequest { .. })
             });
             let w = crate::tables::Waiting {
-                packet,
-                since: now,
                 // Earlier failures count against MAX_SALVAGE_COUNT, or nested errors never end.
                 attempts: salvage,
+                ..crate::tables::Waiting::new(now, packet)
             };
             self.send_along(now, w, &route);
         }

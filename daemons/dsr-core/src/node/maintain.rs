@@ -97,9 +97,8 @@ impl<L: Layer> Dsr<L> {
             self.await_route(
                 now,
                 Waiting {
-                    packet,
-                    since: now,
                     attempts,
+                    ..Waiting::new(now, packet)
                 },
             );
         }
@@ -114,9 +113,16 @@ impl<L: Layer> Dsr<L> {
             if self.cache.find(now, target, &[]).is_none() {
                 continue;
             }
+            let waiting = self.send_buffer.take_for(target).into_iter();
+            let (leaving, mut stuck) = waiting.partition::<Vec<_>, _>(|w| self.may_leave(now, w));
+            self.warn_sources(now, &mut stuck);
+            self.send_buffer.put_back(stuck);
+            if leaving.is_empty() {
+                continue;
+            }
             // A route that was overheard ends the back-off as a reply does (§4.3).
             self.requests.answered(target);
-            for w in self.send_buffer.take_for(target) {
+            for w in leaving {
                 if w.packet.ip.source == self.own {
                     self.originate(now, w);
                 } else {
@@ -176,9 +182,8 @@ impl<L: Layer> Dsr<L> {
         }
         let to = packet.ip.destination;
         let w = Waiting {
-            packet,
-            since,
             attempts: attempts + 1,
+            ..Waiting::new(since, packet)
         };
         match self.cache.find(now, to, &[]) {
             Some(route) => {

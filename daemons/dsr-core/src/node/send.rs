@@ -133,6 +133,7 @@ impl<L: Layer> Dsr<L> {
             mut packet,
             since,
             attempts,
+            ..
         } = w;
         // A route to another node has a next hop. Callers have dealt with packets for this node.
         let Some(next_hop) = route.get(1).copied() else {
