@@ -5,8 +5,8 @@ mod common;
 
 use common::{at, frame, ms};
 use hoplab_medium_core::{
-    Aired, Class, Dbm, Duration, Fate, Frame, Leak, Leakage, Medium, Mhz, Output, Params,
-    RadioId, To,
+    Aired, Class, Dbm, Duration, Fate, Frame, Leak, Leakage, Medium, Mhz, Output, Params, RadioId,
+    To,
 };
 
 const HOME: Mhz = Mhz(2412);
