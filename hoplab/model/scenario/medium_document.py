@@ -119,17 +119,15 @@ def _params(radio: Radio) -> dict[str, Any]:
 def _leakage(medium: MediumFile) -> dict[str, Any] | None:
     """Return what channels in use leak to each other, if they do."""
     radio = medium.radio
-    channels = {station.channel for station in medium.station if station.channel is not None}
     if radio.leakage != "mask":
         return None
+    channels = {station.channel for station in medium.station if station.channel is not None}
     bands = {channel: Band.of(*span_mhz(radio, channel)) for channel in sorted(channels)}
-    pairs = []
-    for one, other in itertools.permutations(bands, 2):
-        db = leakage_db(given(radio.standard), bands[one], bands[other])
-        if db is not None:
-            pairs.append(
-                {"from_mhz": channel_mhz(one), "to_mhz": channel_mhz(other), "db": db},
-            )
+    pairs = [
+        {"from_mhz": channel_mhz(one), "to_mhz": channel_mhz(other), "db": db}
+        for one, other in itertools.permutations(bands, 2)
+        if (db := leakage_db(given(radio.standard), bands[one], bands[other])) is not None
+    ]
     if not pairs:
         return None
     return {"ed_threshold_dbm": sensing_dbm(radio) + ED_ABOVE_CS_DB, "pairs": pairs}

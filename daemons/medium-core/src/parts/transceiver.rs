@@ -58,10 +58,8 @@ impl Hearing {
 
     /// Whether signals together make the channel busy.
     pub fn senses_together(&self, sums: Sums) -> bool {
-        let by_carrier = self
-            .cs_sum_mw
-            .is_some_and(|least_mw| sums.own_mw >= least_mw);
-        by_carrier || self.ed_mw.is_some_and(|least_mw| sums.all_mw >= least_mw)
+        let comes_to = |mw: f64, least: Option<f64>| least.is_some_and(|least_mw| mw >= least_mw);
+        comes_to(sums.own_mw, self.cs_sum_mw) || comes_to(sums.all_mw, self.ed_mw)
     }
 
     /// Whether a signal of the radio's channel makes that busy.
@@ -84,7 +82,7 @@ impl Hearing {
 pub struct Sums {
     /// Of those on the radio's channel.
     own_mw: f64,
-    pub all_mw: f64,
+    all_mw: f64,
 }
 
 impl Sums {
