@@ -8,6 +8,10 @@ from pathlib import Path
 
 from hoplab.model.resources import PROJECT
 from tests.prose.rules import findings
+from tests.prose.text import length
+
+MOST_WORDS = 42_000
+"""Of all pages together: who adds a fact looks for one that is said twice."""
 
 
 def pages() -> list[Path]:
@@ -19,10 +23,14 @@ def pages() -> list[Path]:
 def main(arguments: list[str]) -> int:
     """0 where nothing is wrong."""
     paths = [Path(name).resolve() for name in arguments] or pages()
-    wrong = []
+    wrong, total = [], 0
     for path in paths:
         name = path.relative_to(PROJECT) if path.is_relative_to(PROJECT) else path
-        wrong += findings(name.as_posix(), path.read_text(encoding="utf-8"))
+        page = path.read_text(encoding="utf-8")
+        wrong += findings(name.as_posix(), page)
+        total += length(page)
+    if total > MOST_WORDS:
+        wrong.append(f"all pages: {total} words, at most {MOST_WORDS}")
     print(*wrong, sep="\n", end="\n" if wrong else "")
     return 1 if wrong else 0
 

@@ -56,6 +56,15 @@ def blocks(page: str) -> tuple[list[str], list[str]]:
     return [text for text in running if text], [text for text in cells if text]
 
 
+def length(page: str) -> int:
+    """How many words a reader meets, headings and generated tables included, code not."""
+    tokens = MARKDOWN.parse(FRONT_MATTER.sub("", page))
+    parts = [
+        child.content for token in tokens for child in token.children or [] if child.type == "text"
+    ]
+    return sum(any(map(str.isalpha, word)) for part in parts for word in words(part))
+
+
 def sentences(blocks: list[str]) -> list[str]:
     """Sentences; the last of a block may lack its full stop."""
     found = [part.strip() for block in blocks for part in END.split(block)]

@@ -80,3 +80,9 @@ def test_a_page_that_is_named_is_checked(
 def test_every_page_is_checked() -> None:
     names = {page.name for page in pages()}
     assert {"README.md", "CONTRIBUTING.md", "medium.md", "mobile.md"} <= names
+
+
+def test_words_are_counted_without_code() -> None:
+    page = "# A title\n\nRun `hoplab run` 3 times ([see](a.md)).\n\n    code here\n\n"
+    page += "| a key | 5 m |\n|---|---|\n"
+    assert text.length(page) == 8  # A title, Run times, see, a key, m

@@ -21,8 +21,9 @@ from hoplab.model.resources import PROJECT
 from tests.validate.saturation import ACK_BYTES, OFDM, Scheme, air_us
 
 EXAMPLE = "classes"
-FRAME_BYTES = 1500 + 8 + 26 + 4
-"""An IP packet of 1500 octets with LLC and SNAP, QoS header and FCS."""
+PACKET_BYTES = 1500
+AROUND_BYTES = 8 + 26 + 4
+"""LLC and SNAP, QoS header and FCS."""
 AIFSN = 2
 """DIFS, for every class of the models."""
 SECONDS = 400
@@ -82,25 +83,36 @@ class Share:
     collisions: float
 
 
-def data_us(rate_mbps: float) -> float:
+def data_us(rate_mbps: float, packet_bytes: int = PACKET_BYTES) -> float:
     """A frame on the air; of HE with its delimiter."""
+    frame_bytes = packet_bytes + AROUND_BYTES
     if rate_mbps not in HE:
-        return air_us(FRAME_BYTES, rate_mbps)
+        return air_us(frame_bytes, rate_mbps)
     _, symbol_bits = HE[rate_mbps]
     scheme = Scheme({"profile": "80211ax", "guard_ns": 800}, symbol_bits, training_fields=1)
-    return scheme.air_us(FRAME_BYTES)
+    return scheme.air_us(frame_bytes)
+
+
+def exchange_us(rate_mbps: float, packet_bytes: int = PACKET_BYTES) -> float:
+    """A frame and its acknowledgement."""
+    answer_us = OFDM.sifs_us + air_us(ACK_BYTES, CONTROL_MBPS[rate_mbps])
+    return data_us(rate_mbps, packet_bytes) + answer_us
 
 
 def success_us(rate_mbps: float) -> float:
     """A frame, its acknowledgement and the space before the next."""
-    answer_us = OFDM.sifs_us + air_us(ACK_BYTES, CONTROL_MBPS[rate_mbps])
-    return data_us(rate_mbps) + answer_us + OFDM.difs_us
+    return exchange_us(rate_mbps) + OFDM.difs_us
 
 
-def collision_us(rate_mbps: float) -> float:
+def collision_us(rate_mbps: float, packet_bytes: int = PACKET_BYTES) -> float:
     """Frames that collide, and EIFS, whose ACK is at the lowest rate."""
     answer_us = OFDM.sifs_us + air_us(ACK_BYTES, 6.0)
-    return data_us(rate_mbps) + answer_us + OFDM.difs_us
+    return data_us(rate_mbps, packet_bytes) + answer_us + OFDM.difs_us
+
+
+def txop_frames(txop_us: int, one_us: float) -> int:
+    """Exchanges of ``one_us`` with SIFS between them in a TXOP; one without a limit."""
+    return max(1, int((txop_us + OFDM.sifs_us) / (one_us + OFDM.sifs_us)))
 
 
 def model(classes: Sequence[Class], rate_mbps: float) -> list[Share]:
@@ -122,40 +134,58 @@ def model(classes: Sequence[Class], rate_mbps: float) -> list[Share]:
     return [Share(one / slot_us * 1e6, p) for one, p in zip(alone, collisions, strict=True)]
 
 
-def slotted(classes: Sequence[Class], rate_mbps: float, seed: int) -> list[Share]:
+def slotted(
+    classes: Sequence[Class], rate_mbps: float, seed: int, packet_bytes: int = PACKET_BYTES
+) -> list[Share]:
     """The stations' counters alone, slot by slot: what `model` says but for its one assumption,
     that a try collides with the same probability whatever came before. With windows of 7 to 15
-    beside those of 15 to 1023 that is 2 to 5 % off."""
+    beside those of 15 to 1023 that is 2 to 5 % off. Classes may differ in AIFS and TXOP here."""
     draw = random.Random(seed)
+    one_us = exchange_us(rate_mbps, packet_bytes)
+    collided_us = collision_us(rate_mbps, packet_bytes)
+    frames = [txop_frames(one.txop_us, one_us) for one in classes]
+    later = [one.aifsn - AIFSN for one in classes]
     of = [one for one in range(len(classes)) for _ in range(classes[one].stations)]
     windows = [classes[one].cw_min for one in of]
     counters = [draw.randint(0, window) for window in windows]
     sent, tries = [0] * len(classes), [0] * len(classes)
     time_us = 0.0
     while time_us < SECONDS * 1e6:
-        slots = min(counters)
-        senders = [i for i, counter in enumerate(counters) if counter == slots]
-        # A busy period is a slot in which the others count down too (10.23.2.4).
-        counters = [counter - slots - 1 for counter in counters]
+        due = [later[one] + counter for one, counter in zip(of, counters, strict=True)]
+        slots = min(due)
+        senders = [i for i, at in enumerate(due) if at == slots]
+        # The end of AIFS is a slot boundary at which a counter falls too (10.23.2.4), and so is the
+        # beginning of a busy period.
+        counters = [
+            counter - max(0, slots - later[one] + 1)
+            for one, counter in zip(of, counters, strict=True)
+        ]
         collides = len(senders) > 1
         time_us += slots * OFDM.slot_us
-        time_us += collision_us(rate_mbps) if collides else success_us(rate_mbps)
+        if collides:
+            time_us += collided_us
+        else:
+            sent_frames = frames[of[senders[0]]]
+            time_us += sent_frames * (one_us + OFDM.sifs_us) - OFDM.sifs_us + OFDM.difs_us
         for i in senders:
             one = classes[of[i]]
             windows[i] = min(2 * windows[i] + 1, one.cw_max) if collides else one.cw_min
             counters[i] = draw.randint(0, windows[i])
-            tries[of[i]] += 1
-            sent[of[i]] += not collides
+            # Only the first frame of a TXOP can collide.
+            tries[of[i]] += 1 if collides else frames[of[i]]
+            sent[of[i]] += 0 if collides else frames[of[i]]
     return [
         Share(done / time_us * 1e6, 1 - done / tried)
         for done, tried in zip(sent, tries, strict=True)
     ]
 
 
-def engine(classes: Sequence[Class], rate_mbps: float, seed: int) -> list[Share]:
+def engine(
+    classes: Sequence[Class], rate_mbps: float, seed: int, packet_bytes: int = PACKET_BYTES
+) -> list[Share]:
     """What the engine's example measures. Raises `HoplabError` where it fails."""
     rate = f"he:{HE[rate_mbps][0]}" if rate_mbps in HE else f"{rate_mbps:g}"
-    words = [rate, str(FRAME_BYTES), str(SECONDS), str(seed)]
+    words = [rate, str(packet_bytes + AROUND_BYTES), str(SECONDS), str(seed)]
     words += [one.word() for one in classes]
     command = (
         ". scripts/rust && cargo run --quiet --release --locked --manifest-path daemons/Cargo.toml "

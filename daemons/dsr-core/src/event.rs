@@ -2,8 +2,9 @@
 //! What the protocol did and why, for the structured log: one value for each occurrence. Only a log
 //! that wants it has it formatted.
 
-use crate::wire::{Fate, LostSegment, Packet};
+use crate::wire::{Packet, Segment};
 use alloc::vec::Vec;
+use core::convert::Infallible;
 use core::fmt;
 use core::net::Ipv4Addr;
 
@@ -100,7 +101,7 @@ pub struct Summary {
     pub protocol: u8,
     pub identification: u16,
     pub length: usize,
-    pub segment: Option<LostSegment>,
+    pub segment: Option<Segment>,
 }
 
 impl Summary {
@@ -111,13 +112,14 @@ impl Summary {
             protocol: packet.ip.protocol,
             identification: packet.ip.identification,
             length: packet.payload.len() + packet.ip.header_len(),
-            segment: LostSegment::of(packet, Fate::Dropped),
+            segment: packet.segment(),
         }
     }
 }
 
+/// `E`: what a layer says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum Event<E = Infallible> {
     Discovery {
         target: Ipv4Addr,
         identification: u16,
@@ -141,12 +143,12 @@ pub enum Event {
     ErrorSent {
         to: Ipv4Addr,
         unreachable: Ipv4Addr,
-        segments: Vec<LostSegment>,
+        told: Vec<E>,
     },
     ErrorReceived {
         from: Ipv4Addr,
         unreachable: Ipv4Addr,
-        segments: Vec<LostSegment>,
+        told: Vec<E>,
     },
     Salvage {
         packet: Summary,
@@ -167,7 +169,7 @@ pub enum Event {
     },
 }
 
-impl Event {
+impl<E> Event<E> {
     pub fn kind(&self) -> &'static str {
         match self {
             Event::Discovery { .. } => "discovery",
@@ -195,18 +197,6 @@ impl fmt::Display for Hops<'_> {
     }
 }
 
-fn segments(f: &mut fmt::Formatter<'_>, list: &[LostSegment]) -> fmt::Result {
-    for s in list {
-        let fate = s.fate.as_str();
-        write!(
-            f,
-            " tcp={}:{}>{}:{} seq={} fate={fate}",
-            s.source, s.source_port, s.destination, s.destination_port, s.sequence
-        )?;
-    }
-    Ok(())
-}
-
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
@@ -225,7 +215,7 @@ impl fmt::Display for Summary {
     }
 }
 
-impl fmt::Display for Event {
+impl<E: fmt::Display> fmt::Display for Event<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Event::Discovery {
@@ -247,18 +237,18 @@ impl fmt::Display for Event {
             Event::ErrorSent {
                 to,
                 unreachable,
-                segments: list,
+                told,
             } => {
                 write!(f, "to={to} unreachable={unreachable}")?;
-                segments(f, list)
+                told.iter().try_for_each(|said| write!(f, " {said}"))
             }
             Event::ErrorReceived {
                 from,
                 unreachable,
-                segments: list,
+                told,
             } => {
                 write!(f, "from={from} unreachable={unreachable}")?;
-                segments(f, list)
+                told.iter().try_for_each(|said| write!(f, " {said}"))
             }
             Event::Salvage { packet, route } => write!(f, "{packet} route={}", Hops(route)),
             Event::Drop {

@@ -9,13 +9,16 @@
 
 extern crate alloc;
 
+pub mod agenda;
 pub mod cache;
 pub mod event;
 pub mod layer;
+pub mod maintenance;
 pub mod neighbours;
 pub mod node;
 pub mod queue;
 pub mod settings;
+pub mod signals;
 pub mod tables;
 pub mod wire;
 

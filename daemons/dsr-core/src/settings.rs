@@ -17,16 +17,6 @@ pub enum Acknowledgement {
     Network,
 }
 
-/// What tells a sender of TCP which of its segments a break stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Carriage {
-    /// The lost-segment extension of the Route Error.
-    RouteError,
-    /// ICMP host unreachable (RFC 792) beside a Route Error without the extension.
-    Icmp,
-}
-
 /// Which structure the Route Cache has (§4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -129,8 +119,6 @@ pub struct Settings {
     pub status_timeout_ns: Duration,
     /// First timeout of a network-layer acknowledgement, before a round trip was measured.
     pub network_ack_timeout_ns: Duration,
-    pub lost_segment_extension: bool,
-    pub carriage: Carriage,
     /// A "probable" unidirectional link becomes "questionable" after this long (§4.6).
     pub blacklist_timeout_ns: Duration,
     pub use_blacklist: bool,

@@ -3,8 +3,9 @@
 //! Reply Table, Blacklist; and the record of packets recently handled that keeps salvaged
 //! packets from coming back.
 
+use crate::layer::Meeting;
 use crate::settings::Settings;
-use crate::wire::{Fate, LostSegment, Packet};
+use crate::wire::{Packet, RouteError};
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
@@ -46,11 +47,41 @@ pub struct Waiting {
     pub since: Instant,
     /// How often it has been sent and came back from a broken link.
     pub attempts: u8,
+    /// Its source was warned that it cannot go on from this custodian.
+    pub warned: bool,
+}
+
+impl Waiting {
+    /// A packet that has not been sent yet.
+    pub fn new(now: Instant, packet: Packet) -> Self {
+        Waiting {
+            packet,
+            since: now,
+            attempts: 0,
+            warned: false,
+        }
+    }
 }
 
 impl SendBuffer {
-    /// Adds a packet; returns the one that had to leave a full buffer (the oldest, §4.2).
-    pub fn push(&mut self, waiting: Waiting, capacity: usize) -> Option<Waiting> {
+    /// Adds a packet, which meets those that wait already. Returns the one that had to leave a full
+    /// buffer (the oldest, §4.2).
+    pub fn push(
+        &mut self,
+        waiting: Waiting,
+        capacity: usize,
+        meets: impl Fn(&Packet, &Packet) -> Meeting,
+    ) -> Option<Waiting> {
+        let meets = |old: &Waiting| meets(&waiting.packet, &old.packet);
+        self.packets.retain(|old| meets(old) != Meeting::Removes);
+        if let Some(at) = self
+            .packets
+            .iter()
+            .position(|old| meets(old) == Meeting::Renews)
+        {
+            self.packets[at] = waiting;
+            return None;
+        }
         let out = if self.packets.len() >= capacity {
             self.packets.pop_front()
         } else {
@@ -88,35 +119,15 @@ impl SendBuffer {
         out
     }
 
-    /// Puts a copy of a TCP segment in the place of the one that waits already. If none waits, it
-    /// gives the copy back.
-    pub fn renew(&mut self, waiting: Waiting) -> Result<(), Waiting> {
-        let Some(segment) = LostSegment::of(&waiting.packet, Fate::Held) else {
-            return Err(waiting);
-        };
-        // A bare acknowledgement takes no data's place.
-        let same = |w: &&mut Waiting| {
-            w.packet.payload.len() <= waiting.packet.payload.len()
-                && LostSegment::of(&w.packet, Fate::Held) == Some(segment)
-        };
-        match self.packets.iter_mut().find(same) {
-            Some(place) => *place = waiting,
-            None => return Err(waiting),
-        }
-        Ok(())
-    }
-
-    /// Takes out the packets that carry the same as `packet`.
-    pub fn take_same(&mut self, packet: &Packet) -> Vec<Waiting> {
-        self.take(|w| {
-            w.packet.ip.source == packet.ip.source
-                && w.packet.ip.destination == packet.ip.destination
-                && w.packet.payload == packet.payload
-        })
-    }
-
     pub fn take_for(&mut self, target: Ipv4Addr) -> Vec<Waiting> {
         self.take(|w| w.packet.ip.destination == target)
+    }
+
+    /// Takes back packets that it gave out just now, before all others as the oldest.
+    pub fn put_back(&mut self, packets: Vec<Waiting>) {
+        for packet in packets.into_iter().rev() {
+            self.packets.push_front(packet);
+        }
     }
 
     /// Packets that have waited as long as `timeout` says.
@@ -308,6 +319,39 @@ impl Blacklist {
         } else {
             Suspicion::Questionable
         })
+    }
+}
+
+/// How many Route Errors are kept to be spread with the next Route Request (§3.4.4).
+const NEWS: usize = 3;
+
+/// Route Errors to spread with the next own Route Request (§3.4.4), and since when.
+#[derive(Default)]
+pub struct News(Vec<(Instant, RouteError)>);
+
+impl News {
+    pub fn add(&mut self, now: Instant, error: &RouteError) {
+        self.0
+            .retain(|(_, n)| (n.source, &n.kind) != (error.source, &error.kind));
+        if self.0.len() >= NEWS {
+            self.0.remove(0);
+        }
+        // The extension concerns this node alone. All others only need the link.
+        let bare = RouteError {
+            extension: Vec::new(),
+            ..error.clone()
+        };
+        self.0.push((now, bare));
+    }
+
+    /// What a request spreads that all hear, or only the neighbours. Then others are yet to hear it.
+    pub fn spread(&mut self, now: Instant, longest: Duration, to_all: bool) -> Vec<RouteError> {
+        self.0.retain(|(since, _)| now.since(*since) < longest);
+        let errors = self.0.iter().map(|(_, error)| error.clone()).collect();
+        if to_all {
+            self.0.clear();
+        }
+        errors
     }
 }
 

@@ -9,10 +9,10 @@ extern crate alloc;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 use hoplab_base::Instant;
-use hoplab_dsr_core::layer::{Layer, Place, Request};
-use hoplab_dsr_core::wire::{
-    options::MAX_ADDRESSES, DsrOption, Fate, LostSegment, Packet, PROTOCOL_TCP,
-};
+use hoplab_dsr_core::layer::{self, Layer, Meeting, Place, Report, Request};
+use hoplab_dsr_core::wire::{options::MAX_ADDRESSES, DsrOption, Packet, RouteError, PROTOCOL_TCP};
+use hoplab_dsr_core::DropCause;
+use hoplab_dsr_elfn::{Fate, LostSegment};
 use hoplab_split_core::{self as split_core, Config, Ends, Event, Output, Row, Split, Verdict};
 use hoplab_wire::split::{Stamp, PROTOCOL_LACK};
 
@@ -73,10 +73,24 @@ impl Layer for Splitting {
         split.handle_packet(now, place, &bytes, packet.options.clone()) == Verdict::Taken
     }
 
-    /// A segment for which this station is responsible will be sent again.
-    fn dropped(&mut self, packet: &Packet) {
-        if self.split.is_some() && self.custodian(packet) == Some(self.own) {
+    /// A dropped segment for which this station is responsible will be sent again, but not back into
+    /// a full Send Buffer, where it would only push out the next one.
+    fn fate(&mut self, packet: &Packet, fate: layer::Fate) -> Vec<Report<Event>> {
+        let lost = matches!(fate, layer::Fate::Dropped(why) if why != DropCause::SendBufferFull);
+        if lost && self.split.is_some() && self.custodian(packet) == Some(self.own) {
             self.drops.push(without_options(packet));
+        }
+        Vec::new()
+    }
+
+    /// A custodian's further transmission takes the place of one that still waits for a route.
+    fn meets(&self, new: &Packet, waiting: &Packet) -> Meeting {
+        let same = waiting.ip.source == new.ip.source
+            && waiting.ip.destination == new.ip.destination
+            && waiting.payload == new.payload;
+        match same && self.custodian(new) == Some(self.own) {
+            true => Meeting::Removes,
+            false => Meeting::Beside,
         }
     }
 
@@ -88,10 +102,11 @@ impl Layer for Splitting {
         }
     }
 
-    fn lost(&mut self, now: Instant, segments: &[LostSegment]) {
+    fn warned(&mut self, now: Instant, error: &RouteError, _: bool) -> Vec<Report<Event>> {
         let Some(split) = &mut self.split else {
-            return;
+            return Vec::new();
         };
+        let segments = LostSegment::parse_all(&error.extension);
         for segment in segments.iter().filter(|s| s.fate == Fate::Dropped) {
             let ends = Ends {
                 source: segment.source,
@@ -101,6 +116,7 @@ impl Layer for Splitting {
             };
             split.handle_loss(now, &ends, segment.sequence);
         }
+        Vec::new()
     }
 
     fn restore(&self, packet: &mut Packet) {

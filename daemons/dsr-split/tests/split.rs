@@ -10,6 +10,7 @@ mod support;
 use ends::{ip, Sink, Source, MSS};
 use hoplab_dsr_core::settings::{Acknowledgement, Learning};
 use hoplab_dsr_core::{Duration, Settings};
+use hoplab_dsr_elfn::{Carriage, Notices};
 use hoplab_dsr_split::Splitting;
 use hoplab_split_core::{Config, Connection, Role, Row};
 use hoplab_wire::{ipv4, tcp};
@@ -18,8 +19,11 @@ use support::{settings, Net};
 
 const STEP_S: f64 = 0.002;
 
+/// Custodians learn from the extension of Route Errors which segments a break stopped.
+type Layers = (Notices, Splitting);
+
 struct Transfer {
-    net: Net<Splitting>,
+    net: Net<Layers>,
     source: Source,
     sink: Sink,
     last: usize,
@@ -40,17 +44,26 @@ fn connection(proxies: &[usize]) -> Connection {
     }
 }
 
-fn stations(count: usize, settings: &Settings, connection: &Connection) -> Net<Splitting> {
+fn stations(count: usize, settings: &Settings, connection: &Connection) -> Net<Layers> {
     let config = Config {
         connection: vec![connection.clone()],
         ..Config::default()
     };
-    let layer = |i| Splitting::new(ip(i), config.clone(), settings.link_mtu);
+    let notices = hoplab_dsr_elfn::Settings {
+        lost_segment_extension: true,
+        carriage: Carriage::RouteError,
+    };
+    let layer = |i| {
+        (
+            Notices::new(ip(i), notices.clone(), false),
+            Splitting::new(ip(i), config.clone(), settings.link_mtu),
+        )
+    };
     Net::layered(count, settings, layer)
 }
 
 impl Transfer {
-    fn new(net: Net<Splitting>, last: usize, segments: u64) -> Self {
+    fn new(net: Net<Layers>, last: usize, segments: u64) -> Self {
         let total = segments * MSS as u64;
         Transfer {
             net,
@@ -107,7 +120,7 @@ impl Transfer {
     }
 
     fn row(&self, node: usize) -> Option<Row> {
-        self.net.nodes[node].layer().rows().pop()
+        self.net.nodes[node].layer().1.rows().pop()
     }
 
     fn proxies(&self) -> Vec<usize> {
@@ -268,4 +281,31 @@ proptest! {
         }
         t.finish(300.0);
     }
+}
+
+/// 3 holds segments as 3-4 breaks. The only other way, 2-6-7-5, leads back over 2.
+#[test]
+fn a_proxy_whose_only_route_leads_back_warns_the_source_and_asks_by_its_back_off() {
+    let links = [
+        (0, 1),
+        (1, 2),
+        (2, 3),
+        (3, 4),
+        (4, 5),
+        (2, 6),
+        (6, 7),
+        (7, 5),
+    ];
+    let net = stations(8, &settings(), &connection(&[3])).linked(&links);
+    let mut t = Transfer::new(net, 5, 60);
+    t.begin();
+    while t.sink.next < 20_000 {
+        t.step();
+    }
+    t.net.link(3, 4, false);
+    // The source sends the other way, and repeats what 3 keeps.
+    t.finish(10.0);
+    // A request a doubling of the back-off, from 0.5 s on, and some of neighbours.
+    let stats = t.net.nodes[3].stats();
+    assert!(stats.requests_sent <= 10, "{stats:?}");
 }

@@ -4,6 +4,7 @@
 use clap::{Parser, Subcommand, ValueEnum};
 use hoplab_base::{Duration, Instant, Stream};
 use hoplab_dsr_core::Settings;
+use hoplab_dsr_elfn as notices;
 use hoplab_split_core::{self as split_core, Connection};
 use serde::Deserialize;
 use std::net::Ipv4Addr;
@@ -119,6 +120,7 @@ pub struct Config {
     pub split_table: Option<PathBuf>,
     pub split_interval_ns: Duration,
     pub settings: Settings,
+    pub notices: notices::Settings,
 }
 
 impl Config {

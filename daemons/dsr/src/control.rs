@@ -1,13 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the daemon answers at its control socket.
 
+use crate::daemon::Core;
 use crate::samples::SplitSamples;
-use hoplab_dsr_core::{Dsr, Instant};
-use hoplab_dsr_split::Splitting;
+use hoplab_dsr_core::{Instant, Settings};
+use hoplab_dsr_elfn as notices;
 use hoplab_linux::calls::Call;
+use serde::Serialize;
+
+/// The settings of the protocol and of its notices, in one table as users give them.
+#[derive(Serialize)]
+struct InForce<'a> {
+    #[serde(flatten)]
+    protocol: &'a Settings,
+    #[serde(flatten)]
+    notices: &'a notices::Settings,
+}
 
 /// The protocol's counters, and how often each system call of the forwarding path was made.
-pub fn counters(core: &Dsr<Splitting>) -> Vec<(&'static str, u64)> {
+pub fn counters(core: &Core) -> Vec<(&'static str, u64)> {
     let mut all = core.stats().counters();
     all.extend([
         ("calls_wait", Call::Wait.made()),
@@ -19,7 +30,7 @@ pub fn counters(core: &Dsr<Splitting>) -> Vec<(&'static str, u64)> {
 }
 
 pub fn answer(
-    core: &mut Dsr<Splitting>,
+    core: &mut Core,
     splitting: Option<&SplitSamples>,
     now: Instant,
     request: &str,
@@ -36,15 +47,20 @@ pub fn answer(
             let line = |(name, value)| format!("{name} {value}\n");
             counters(core).into_iter().map(line).collect()
         }
-        "settings" => serde_json::to_string_pretty(core.settings())
-            .map_or_else(|e| format!("{e}\n"), |text| text + "\n"),
+        "settings" => {
+            let all = InForce {
+                protocol: core.settings(),
+                notices: core.layer().0.settings(),
+            };
+            serde_json::to_string_pretty(&all).map_or_else(|e| format!("{e}\n"), |text| text + "\n")
+        }
         "flush" => {
             core.flush();
             "ok\n".into()
         }
         "split" => splitting.map_or_else(
             || "no connection is split: the document names none\n".into(),
-            |splitting| splitting.told(core.layer()),
+            |splitting| splitting.told(&core.layer().1),
         ),
         other => {
             format!("unknown request {other:?}: expected routes, stats, settings, split or flush\n")

@@ -14,8 +14,10 @@ use crate::records::{Counters, Events};
 use crate::samples::SplitSamples;
 use crate::stack;
 use hoplab_base::{Duration, Instant};
+use hoplab_dsr_core::layer::Either;
 use hoplab_dsr_core::settings::Acknowledgement;
 use hoplab_dsr_core::{Dsr, LinkDestination, Mac, Output, Settings, Token};
+use hoplab_dsr_elfn::{Notice, Notices};
 use hoplab_dsr_split::Splitting;
 use hoplab_linux::control::Control;
 use hoplab_linux::interface::Configurator;
@@ -46,8 +48,11 @@ const QUIET: Duration = Duration::from_millis(100);
 
 mod reading;
 
+/// The protocol with its layers.
+pub type Core = Dsr<(Notices, Splitting)>;
+
 pub struct Daemon {
-    core: Dsr<Splitting>,
+    core: Core,
     own: Mac,
     clock: Clock,
     tun: Tun,
@@ -163,11 +168,11 @@ impl Daemon {
         calls::forget();
         let may_wait =
             monitor.sent.is_some() && config.connection.is_empty() && may_wait(&settings);
-        let layer = Splitting::new(address, config.split(), settings.link_mtu);
-        let mut core = Dsr::with_layer(address, own, settings, config.stream(), layer);
-        if elfn.is_some() {
-            core.renew_segments();
-        }
+        let layers = (
+            Notices::new(address, config.notices.clone(), elfn.is_some()),
+            Splitting::new(address, config.split(), settings.link_mtu),
+        );
+        let core = Dsr::with_layer(address, own, settings, config.stream(), layers);
         Ok(Daemon {
             core,
             own,
@@ -208,12 +213,12 @@ impl Daemon {
                 self.counters.write(&control::counters(&self.core));
             }
             if let Some(splitting) = &mut self.splitting {
-                splitting.sample(now, self.core.layer());
+                splitting.sample(now, &self.core.layer().1);
             }
             self.round(&woken);
         }
         self.counters.write(&control::counters(&self.core));
-        let (now, layer) = (self.clock.now(), self.core.layer());
+        let (now, layer) = (self.clock.now(), &self.core.layer().1);
         let splitting = self.splitting.map_or(Ok(()), |s| s.finish(now, layer));
         let events = self.events.map_or(Ok(()), Events::finish);
         self.counters.finish().and(events).and(splitting)
@@ -344,12 +349,12 @@ impl Daemon {
             match output {
                 // A full TUN queue is the stack's loss, as on any interface.
                 Output::Deliver(packet) => drop(self.tun.send(&packet)),
-                Output::Notice(segments) => {
+                Output::Layer(Either::First(Notice(segments))) => {
                     if let Some(elfn) = &self.elfn {
                         elfn.tell(&segments);
                     }
                 }
-                Output::Layer(event) => {
+                Output::Layer(Either::Second(event)) => {
                     if let Some(events) = &mut self.events {
                         events.write_split(self.clock.now(), &event);
                     }

@@ -4,7 +4,7 @@
 
 use crate::error::Error;
 use crate::nl80211::answer;
-use hoplab_dsr_core::wire::LostSegment;
+use hoplab_dsr_elfn::LostSegment;
 use hoplab_linux::netlink::Netlink;
 use hoplab_wire::netlink::{family_id, Batch};
 

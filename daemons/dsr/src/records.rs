@@ -5,6 +5,7 @@ use crate::error::Error;
 use hoplab_base::Instant;
 use hoplab_dsr_core::Event;
 use hoplab_records::{events, routing, Writer};
+use std::fmt::Display;
 use std::path::Path;
 
 fn failed(what: &'static str) -> impl Fn(hoplab_records::Error) -> Error {
@@ -33,7 +34,7 @@ impl Events {
         })
     }
 
-    pub fn write(&mut self, now: Instant, event: &Event) {
+    pub fn write<E: Display>(&mut self, now: Instant, event: &Event<E>) {
         self.put(now, "dsr", event.kind(), &event.to_string());
     }
 

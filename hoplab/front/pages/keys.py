@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 from pydantic.json_schema import models_json_schema
 
 from hoplab.model.resources import PACKAGE, PROJECT
 from hoplab.model.scenario import documents
-from hoplab.model.scenario.dsr import DsrFile, DsrSettings
+from hoplab.model.scenario.dsr import NOTICES, DsrFile, DsrSettings
 from hoplab.model.scenario.keys import Table
 from hoplab.model.scenario.medium_file import MediumFile
 from hoplab.model.scenario.model import Scenario
@@ -30,6 +31,8 @@ PAGES = tuple(PROJECT / "docs" / f"{name}.md" for name in ("scenario", "dsr", "s
 DSR_SETTINGS = PROJECT / "daemons" / "dsr-core" / "tests" / "settings.json"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 REFERENCE = "#/$defs/"
+Mark = Callable[[str], str]
+"""Marks a literal value: in a table as code, in ``--help`` not at all."""
 
 
 def document() -> dict[str, Any]:
@@ -98,12 +101,12 @@ def _rows(table: dict[str, Any]) -> str:
     for name, declared in table["properties"].items():
         cells = [
             f"`{name}`",
-            _default(name, declared, table),
-            _allowed(declared),
+            _default(name, declared, table, _code),
+            _allowed(declared, _code),
             declared.get("description", ""),
         ]
         if only := declared.get("only"):
-            cells[3] += f" (`{only['key']}` {', '.join(only['values'])})"
+            cells[3] += f" (`{only['key']}` {', '.join(map(_code, only['values']))})"
         rows.append("| " + " | ".join(cells) + " |")
     return "\n".join(rows) + "\n"
 
@@ -123,10 +126,15 @@ def explained(*names: str) -> str:
     return "\n\n".join(lines)
 
 
-def _default(name: str, declared: dict[str, Any], table: dict[str, Any]) -> str:
+def _code(value: str) -> str:
+    return f"`{value}`"
+
+
+def _default(name: str, declared: dict[str, Any], table: dict[str, Any], mark: Mark = str) -> str:
     if name in table.get("required", ()):
         return "required"
-    return _value(declared["default"]) if declared.get("default") not in (None, [], "") else ""
+    default = declared.get("default")
+    return mark(_value(default)) if default not in (None, [], "") else ""
 
 
 def _value(value: Any) -> str:
@@ -135,18 +143,18 @@ def _value(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _allowed(declared: dict[str, Any]) -> str:
+def _allowed(declared: dict[str, Any], mark: Mark = str) -> str:
     """Return values or range, and the unit."""
     if "enum" in declared:
-        return ", ".join(_value(value) for value in declared["enum"]) + _unit(declared)
+        return ", ".join(mark(_value(value)) for value in declared["enum"]) + _unit(declared)
     if "oneOf" in declared:
-        return " or ".join(_allowed(choice) for choice in declared["oneOf"])
+        return " or ".join(_allowed(choice, mark) for choice in declared["oneOf"])
     if "$ref" in declared:
         return "table"
     if declared.get("type") == "array":
         return "list"
     if declared.get("type") == "boolean":
-        return "true, false"
+        return ", ".join(map(mark, ("true", "false")))
     low, high = declared.get("minimum"), declared.get("maximum")
     if "exclusiveMinimum" in declared:
         bounds = f"above {_value(declared['exclusiveMinimum'])}"
@@ -166,7 +174,8 @@ def _unit(declared: dict[str, Any]) -> str:
 
 def dsr_settings() -> str:
     """Return DSR's settings in the form of a document, with their defaults."""
-    return documents.text(documents.final(DsrSettings()))
+    settings = documents.final(DsrSettings())
+    return documents.text({key: value for key, value in settings.items() if key not in NOTICES})
 
 
 def write() -> None:

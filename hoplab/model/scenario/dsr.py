@@ -199,6 +199,10 @@ class DsrSettings(Table):
     )
 
 
+NOTICES = ("lost_segment_extension", "carriage")
+"""Settings of ELFN's notices, which are a layer of their own in the daemon."""
+
+
 class DsrFile(Started, Seeded):
     """What `hoplab-dsr` is to do at one station, as `hoplab dsr` reads it."""
 
@@ -225,4 +229,6 @@ class DsrFile(Started, Seeded):
     def document(self) -> dict[str, Any]:
         """The daemon's document."""
         address, _, prefix = self.address.partition("/")
-        return {**super().document(), "address": address, "prefix": int(prefix)}
+        made = super().document()
+        notices = {name: made["settings"].pop(name) for name in NOTICES}
+        return {**made, "address": address, "prefix": int(prefix), "notices": notices}

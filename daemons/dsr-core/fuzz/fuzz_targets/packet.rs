@@ -3,7 +3,8 @@
 //! something that parses the same.
 #![no_main]
 
-use hoplab_dsr_core::wire::{options::DsrOption, LostSegment, Packet};
+use hoplab_dsr_core::wire::{options::DsrOption, Packet};
+use hoplab_dsr_elfn::LostSegment;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -5,6 +5,7 @@
 
 use hoplab_dsr_core::wire::{Ipv4Header, PROTOCOL_DSR};
 use hoplab_dsr_core::{Dsr, Duration, Instant, Mac, Output, Stream, Token};
+use hoplab_dsr_elfn::{Carriage, Notices, Settings};
 #[path = "../../tests/support/settings.rs"]
 mod settings;
 
@@ -19,7 +20,16 @@ static RANDOM: OnceLock<Stream> = OnceLock::new();
 fuzz_target!(|bytes: &[u8]| {
     let own = Mac([2, 0, 0, 0, 0, 2]);
     let random = RANDOM.get_or_init(|| Stream::new(1, "dsr/n2")).clone();
-    let mut node = Dsr::new(Ipv4Addr::new(10, 0, 0, 2), own, settings(), random);
+    let ip = Ipv4Addr::new(10, 0, 0, 2);
+    let notices = Settings {
+        lost_segment_extension: true,
+        carriage: match bytes.first() {
+            Some(128..) => Carriage::Icmp,
+            _ => Carriage::RouteError,
+        },
+    };
+    let layer = Notices::new(ip, notices, true);
+    let mut node = Dsr::with_layer(ip, own, settings(), random, layer);
     let mut now = Instant(0);
     let mut packet = Vec::new();
     for chunk in bytes.split(|b| *b == 0xff) {

@@ -7,17 +7,27 @@
 //!
 //! A Route Error about a break behind the custodian goes to the custodian and no further, because
 //! the source has no packet there. Without a route a packet waits in the Send Buffer, like one that
-//! is to be salvaged, and a Route Discovery begins.
+//! is to be salvaged, and a Route Discovery begins. If it finds only a route that leads back over
+//! nodes that the packet has visited, the source hears of the break after all.
 
-use super::maintain::travelled;
 use super::{Dsr, Output};
+use crate::cache::Route;
+use crate::event::DropCause;
 use crate::layer::{Layer, Place, Request};
 use crate::queue::Item;
 use crate::tables::Waiting;
-use crate::wire::{options::MAX_ADDRESSES, DsrOption, Packet, SourceRoute};
+use crate::wire::{options::MAX_ADDRESSES, DsrOption, ErrorKind, Packet, RouteError, SourceRoute};
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 use hoplab_base::Instant;
+
+/// How a custodian's packet goes on.
+enum Way {
+    /// As its source route says, to this neighbour.
+    Onward(Ipv4Addr),
+    /// On a route of the custodian's own.
+    Another(Route),
+}
 
 impl<L: Layer> Dsr<L> {
     /// Shows a packet to the layer. True when the layer keeps it, so that it goes no further.
@@ -25,6 +35,19 @@ impl<L: Layer> Dsr<L> {
         let taken = self.layer.takes(now, place, packet);
         self.serve_layer(now);
         taken
+    }
+
+    /// Removes the DSR Options header and hands the rest up (§8.1.4).
+    pub(super) fn deliver(&mut self, now: Instant, mut packet: Packet) {
+        packet.options = None;
+        if packet.ip.protocol == crate::wire::NO_NEXT_HEADER
+            || self.layer_takes(now, Place::Arriving, &packet)
+        {
+            return;
+        }
+        self.layer.restore(&mut packet);
+        self.stats.delivered += 1;
+        self.outputs.push_back(Output::Deliver(packet.emit()));
     }
 
     pub(super) fn layer_timeout(&mut self, now: Instant) {
@@ -39,14 +62,7 @@ impl<L: Layer> Dsr<L> {
             match request {
                 Request::Event(event) => self.outputs.push_back(Output::Layer(event)),
                 Request::SendOn(packet) => self.send_as_custodian(now, packet),
-                Request::Originate(packet) => self.originate(
-                    now,
-                    Waiting {
-                        packet,
-                        since: now,
-                        attempts: 0,
-                    },
-                ),
+                Request::Originate(packet) => self.originate(now, Waiting::new(now, packet)),
             }
         }
     }
@@ -58,29 +74,18 @@ impl<L: Layer> Dsr<L> {
 
     /// Sends on a packet of another node, with the options that it came with.
     pub(super) fn send_as_custodian(&mut self, now: Instant, mut packet: Packet) {
-        let to = packet.ip.destination;
-        let travelled = travelled(&packet);
-        // `knows` sees the whole rest of the way. A link that broke farther ahead would stop the
-        // packet there and bring back a Route Error.
-        let onward = self.onward(&packet);
-        let next_hop = if onward.len() > 1 && self.cache.knows(now, &onward) {
-            onward[1]
-        } else if let Some(route) = self.cache.find(now, to, &travelled) {
-            let fits = route.len() <= MAX_ADDRESSES && travelled.len() <= MAX_ADDRESSES;
-            if !fits || !self.redirect(&mut packet, &route, &travelled) {
-                return self.drop_packet(crate::DropCause::TooBig, Some(&packet));
+        let next_hop = match self.way(now, &packet) {
+            Some(Way::Onward(next_hop)) => next_hop,
+            Some(Way::Another(route)) => {
+                let travelled = packet.travelled();
+                let fits = route.len() <= MAX_ADDRESSES && travelled.len() <= MAX_ADDRESSES;
+                if !fits || !self.redirect(&mut packet, &route, &travelled) {
+                    return self.drop_packet(DropCause::TooBig, Some(&packet));
+                }
+                self.cache.used(now, &route);
+                route[1]
             }
-            self.cache.used(now, &route);
-            route[1]
-        } else {
-            return self.await_route(
-                now,
-                Waiting {
-                    packet,
-                    since: now,
-                    attempts: 0,
-                },
-            );
+            None => return self.await_route(now, Waiting::new(now, packet)),
         };
         // A new transmission has a new stamp, so it does not look like the packet that came here.
         self.handled.record(now, &packet);
@@ -92,6 +97,54 @@ impl<L: Layer> Dsr<L> {
             attempts: 0,
             since: now,
         });
+    }
+
+    /// Whether a packet of the Send Buffer can go now that a route to its destination is known. A
+    /// custodian has no way if that route leads back over nodes that the packet has visited.
+    pub(super) fn may_leave(&mut self, now: Instant, w: &Waiting) -> bool {
+        !self.is_custodian(&w.packet) || self.way(now, &w.packet).is_some()
+    }
+
+    /// Warns the sources of packets that cannot go on from here, once for each packet. Their other
+    /// segments go another way then, as do those that their TCP repeats.
+    pub(super) fn warn_sources(&mut self, now: Instant, stuck: &mut [Waiting]) {
+        let mut warned = Vec::new();
+        for w in stuck.iter_mut().filter(|w| !w.warned) {
+            w.warned = true;
+            let onward = self.onward(&w.packet);
+            let unknown = (2..=onward.len()).find(|end| !self.cache.knows(now, &onward[..*end]));
+            let Some(end) = unknown else { continue };
+            let error = RouteError {
+                kind: ErrorKind::NodeUnreachable(onward[end - 1]),
+                salvage: 0,
+                source: onward[end - 2],
+                destination: w.packet.ip.source,
+                extension: Vec::new(),
+            };
+            if warned.contains(&error) {
+                continue;
+            }
+            let mut back = Vec::from([self.own]);
+            back.extend(w.packet.travelled().iter().rev());
+            let options = Vec::from([DsrOption::RouteError(error.clone())]);
+            let packet = Packet::control(self.own, error.destination, options);
+            self.stats.errors_sent += 1;
+            self.send_control(now, packet, back);
+            warned.push(error);
+        }
+    }
+
+    fn way(&mut self, now: Instant, packet: &Packet) -> Option<Way> {
+        // `knows` sees the whole rest of the way. A link that broke farther ahead would stop the
+        // packet there and bring back a Route Error.
+        let onward = self.onward(packet);
+        if onward.len() > 1 && self.cache.knows(now, &onward) {
+            return Some(Way::Onward(onward[1]));
+        }
+        let route = self
+            .cache
+            .find(now, packet.ip.destination, &packet.travelled());
+        route.map(Way::Another)
     }
 
     /// The way that a packet's source route names from here on, this node first.
@@ -129,12 +182,5 @@ impl<L: Layer> Dsr<L> {
             options.push(DsrOption::Visited(travelled.to_vec()));
         }
         packet.wire_len() <= self.settings.link_mtu
-    }
-
-    /// A custodian's further transmission takes the place of one that still waits for a route.
-    pub(super) fn replace_waiting(&mut self, packet: &Packet) {
-        if self.layer.custodian(packet) == Some(self.own) {
-            self.send_buffer.take_same(packet);
-        }
     }
 }

@@ -2,89 +2,21 @@
 //! Route Discovery (RFC 4728 §8.2): requests, replies from the target and from caches, and the
 //! prevention of reply storms.
 
-use super::{Delayed, Dsr};
+use super::send::broadcast_item;
+use super::Dsr;
+use crate::agenda::Delayed;
 use crate::cache::{Origin, Route};
-use crate::event::{DropCause, Event};
+use crate::event::Event;
 use crate::layer::Layer;
 use crate::queue::Item;
 use crate::tables::Suspicion;
-use crate::wire::{
-    options::MAX_ADDRESSES, DsrOption, Ipv4Header, Packet, RouteRequest, SourceRoute,
-    NO_NEXT_HEADER,
-};
+use crate::wire::{options::MAX_ADDRESSES, DsrOption, Packet, RouteRequest, SourceRoute};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 use hoplab_base::{Duration, Instant};
 
 impl<L: Layer> Dsr<L> {
-    /// Sends the next Route Request for `target` if the back-off permits (§8.2.1).
-    pub(super) fn pursue(&mut self, now: Instant, target: Ipv4Addr) {
-        if !self.send_buffer.waits_for(target, |_| true) {
-            return;
-        }
-        // Neighbours are asked once for the sake of packets of others.
-        let foreign = !self
-            .send_buffer
-            .waits_for(target, |packet| self.answers_for(packet));
-        // Their source is warned by a Route Error and searches itself. A second search would only
-        // add to its load.
-        if foreign && self.requests.attempts(target) > 0 {
-            return;
-        }
-        // The first request is no retransmission, so MaxRequestRexmt + 1 requests go out.
-        if self.requests.attempts(target) > self.settings.max_request_rexmt
-            && self.requests.not_before(target).is_none_or(|t| t <= now)
-        {
-            self.requests.give_up(target);
-            for w in self.send_buffer.take_for(target) {
-                self.drop_packet(DropCause::NoRoute, Some(&w.packet));
-            }
-            return;
-        }
-        let Some(next) = self.requests.next(now, target, &self.settings) else {
-            return;
-        };
-        self.next_request = self.next_request.wrapping_add(1);
-        let identification = self.next_request;
-        let request = RouteRequest {
-            identification,
-            target,
-            addresses: vec![],
-        };
-        let mut options = vec![DsrOption::RouteRequest(request)];
-        if self.settings.piggyback_errors {
-            let limit = self.settings.error_news_ns;
-            self.errors_to_spread
-                .retain(|(since, _)| now.since(*since) < limit);
-            let errors = self.errors_to_spread.iter().map(|(_, error)| error.clone());
-            options.extend(errors.map(DsrOption::RouteError));
-            // All should hear of them, not only the neighbours.
-            if next.ttl > 1 {
-                self.errors_to_spread.clear();
-            }
-        }
-        let attempt = next.attempt;
-        self.event(Event::Discovery {
-            target,
-            identification,
-            ttl: next.ttl,
-            attempt,
-        });
-        self.stats.requests_sent += 1;
-        self.requests
-            .seen(now, self.own, identification, target, &self.settings);
-        let packet = Packet {
-            ip: Ipv4Header::new(self.own, Ipv4Addr::BROADCAST, NO_NEXT_HEADER, next.ttl),
-            options: Some(options),
-            payload: Vec::new(),
-        };
-        // Stations that begin to search at the same moment would else collide with every try, as
-        // their back-off is the same (BroadcastJitter, §9; ns-2's code delays these too).
-        let wait = self.jitter();
-        self.send_control_later(now, wait, broadcast_item(now, packet));
-    }
-
     /// §8.2.2. `from` is the neighbour that transmitted the request.
     pub(super) fn route_request(&mut self, now: Instant, mut packet: Packet, from: Ipv4Addr) {
         let Some(request) = packet.route_request().cloned() else {
@@ -193,7 +125,7 @@ impl<L: Layer> Dsr<L> {
                 self.enqueue(item);
                 self.held.push((from, packet.clone()));
                 let at = now + self.settings.nonprop_request_timeout_ns;
-                self.delay(at, Delayed::HeldRequest { from });
+                self.agenda.add(at, Delayed::HeldRequest { from });
                 true
             }
         }
@@ -287,7 +219,7 @@ impl<L: Layer> Dsr<L> {
             route,
             why: "cache",
         });
-        self.delay(
+        self.agenda.add(
             now + wait,
             Delayed::CachedReply {
                 item,
@@ -302,18 +234,7 @@ impl<L: Layer> Dsr<L> {
     /// A data packet from an initiator shows that it has a route. This node then does not send its
     /// replies that are no shorter (§8.2.5).
     pub(super) fn suppress_replies(&mut self, from: Ipv4Addr, to: Ipv4Addr, hops_used: usize) {
-        let obsolete = |d: &Delayed| {
-            matches!(d, Delayed::CachedReply { initiator, target, hops, .. }
-                if *initiator == from && *target == to && hops_used <= *hops)
-        };
-        let keys: Vec<_> = self
-            .delayed
-            .iter()
-            .filter(|(_, d)| obsolete(d))
-            .map(|(k, _)| *k)
-            .collect();
-        for key in keys {
-            self.delayed.remove(&key);
+        for _ in 0..self.agenda.cancel_replies(from, to, hops_used) {
             self.stats.replies_suppressed += 1;
             self.event(Event::ReplySuppressed {
                 to: from,
@@ -339,16 +260,5 @@ impl<L: Layer> Dsr<L> {
             }
         }
         self.event(Event::ReplyReceived { from, route });
-    }
-}
-
-fn broadcast_item(now: Instant, packet: Packet) -> Item {
-    Item {
-        packet,
-        next_hop: None,
-        routing: true,
-        maintained: false,
-        attempts: 0,
-        since: now,
     }
 }

@@ -1,184 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Route Maintenance (RFC 4728 §8.3). The node hands frames to the link and judges next hops by
-//! what the link reports. After a break it sends Route Errors and salvages the packets that the
-//! broken link left behind.
+//! Route Maintenance after a break (RFC 4728 §8.3): the node sends Route Errors and salvages the
+//! packets that the broken link left behind.
 
-use super::{Class, Delayed, Dsr, LinkDestination, Outstanding, Token};
+use super::Dsr;
 use crate::event::{DropCause, Event, Evidence, Summary};
-use crate::layer::Layer;
-use crate::neighbours::Resolved;
+use crate::layer::{Fate, Layer, Stopped};
 use crate::queue::Item;
-use crate::settings::{Acknowledgement, Carriage};
 use crate::tables::Waiting;
 use crate::wire::{
-    elfn, options::MAX_ADDRESSES, DsrOption, ErrorKind, Fate, LostSegment, Packet, RouteError,
-    SourceRoute, ETHERTYPE_IPV4,
+    options::{MAX_ADDRESSES, MAX_EXTENSION},
+    DsrOption, ErrorKind, Packet, RouteError, SourceRoute,
 };
 use alloc::vec;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 use hoplab_base::Instant;
 
-/// Lost segments that fit one Route Error beside its 14 octets (Opt Data Len is 8 bits wide).
-const MAX_SEGMENTS: usize = (255 - 14) / elfn::RECORD_LEN;
-
 /// One Route Error in the making.
 struct ErrorDraft {
     to: Ipv4Addr,
     back: Vec<Ipv4Addr>,
     salvage: u8,
-    segments: Vec<LostSegment>,
-    /// Packets that went no further. ICMP tells their senders, where the settings say so.
-    lost: Vec<Packet>,
+    stopped: Vec<Stopped>,
     /// Route Errors and Acknowledgements that the packets of the break carried.
     carried: Vec<DsrOption>,
 }
 
 impl<L: Layer> Dsr<L> {
-    /// Hands packets to the link as long as few enough are outstanding.
-    pub(super) fn pump(&mut self, now: Instant) {
-        for item in self.neighbours.take_resolved(now) {
-            self.enqueue(item);
-        }
-        while let Some(item) = self
-            .queue
-            .pop(self.outstanding.len() < self.settings.outstanding.max(1))
-        {
-            self.send_item(now, item);
-        }
-        // The layer acts on dropped segments only here. By now all packets of a break have been
-        // dealt with, so what it sends again cannot get among them.
-        self.layer.settle(now);
-    }
-
-    fn send_item(&mut self, now: Instant, mut item: Item) {
-        let class = if item.routing {
-            Class::Routing
-        } else {
-            Class::Data
-        };
-        let Some(hop) = item.next_hop else {
-            let bytes = item.packet.emit();
-            self.transmit(LinkDestination::Broadcast, ETHERTYPE_IPV4, bytes, class);
-            return;
-        };
-        let mac = match self.neighbours.resolve(now, item, hop, &self.settings) {
-            Resolved::Known(mac, known) => {
-                item = known;
-                mac
-            }
-            Resolved::Waiting { ask, dropped } => {
-                if let Some(out) = dropped {
-                    self.drop_packet(DropCause::Arp, Some(&out.packet));
-                }
-                if ask {
-                    self.ask_address(hop);
-                }
-                return;
-            }
-        };
-        // Not before: a packet may wait long for an address, and the round trip of its
-        // Acknowledgement Request starts here.
-        self.request_ack(now, &mut item, hop);
-        let bytes = item.packet.emit();
-        let token = self.transmit(LinkDestination::Unicast(mac), ETHERTYPE_IPV4, bytes, class);
-        self.outstanding
-            .insert(token, Outstanding { item, sent: now });
-    }
-
-    /// The link tells whether the frame `token` was acknowledged (§8.3.1).
-    pub fn handle_tx_status(&mut self, now: Instant, token: Token, acked: bool) {
-        if let Some(done) = self.outstanding.remove(&token) {
-            let failed = (!acked).then_some(Evidence::NotAcknowledged);
-            self.sent(now, done, failed);
-        }
-        self.pump(now);
-    }
-
-    /// The interface did not take the frame `token`. The packet is lost as in a full queue, and the
-    /// next hop stays as good as it was.
-    pub fn handle_refusal(&mut self, now: Instant, token: Token) {
-        self.stats.frames_refused += 1;
-        if let Some(refused) = self.outstanding.remove(&token) {
-            self.drop_packet(DropCause::QueueFull, Some(&refused.item.packet));
-        }
-        self.pump(now);
-    }
-
-    fn sent(&mut self, now: Instant, done: Outstanding, failed: Option<Evidence>) {
-        let Some(hop) = done.item.next_hop else {
-            return;
-        };
-        match failed {
-            None => {
-                self.neighbours.confirm(now, hop);
-                self.confirmed(hop);
-            }
-            // mac80211 does not know the station any more. The next packet asks by ARP, and the
-            // answer makes the station known again.
-            Some(Evidence::NoStatus) => self.neighbours.forget(hop),
-            Some(_) => {}
-        }
-        // With the other kinds of acknowledgement a failed frame breaks no link by itself. The
-        // missing answer will.
-        if self.settings.acknowledgement == Acknowledgement::Link {
-            if let Some(why) = failed {
-                self.link_failure(now, hop, why, done.item);
-            }
-        } else {
-            self.await_confirmation(now, done.item, hop);
-        }
-    }
-
-    /// The neighbour was shown to hear this node (§4.6).
-    pub(super) fn confirmed(&mut self, hop: Ipv4Addr) {
-        if self.blacklist.clear(hop) {
-            self.event(Event::Blacklist {
-                node: hop,
-                state: "cleared",
-            });
-        }
-    }
-
-    /// Frames without any status within the bound count as lost: the kernel drops a frame to a
-    /// station it does not know without a word.
-    pub(super) fn expire_status(&mut self, now: Instant) {
-        let timeout = self.settings.status_timeout_ns;
-        let late = |o: &Outstanding| now.since(o.sent) >= timeout;
-        let tokens: Vec<_> = self
-            .outstanding
-            .iter()
-            .filter(|(_, o)| late(o))
-            .map(|(t, _)| *t)
-            .collect();
-        for token in tokens {
-            if let Some(done) = self.outstanding.remove(&token) {
-                self.stats.status_timeouts += 1;
-                self.sent(now, done, Some(Evidence::NoStatus));
-            }
-        }
-    }
-
-    pub(super) fn address_unknown(&mut self, now: Instant, hop: Ipv4Addr) {
-        let mut waiting = self.neighbours.pull(hop).into_iter();
-        let Some(first) = waiting.next() else { return };
-        let rest: Vec<_> = waiting.collect();
-        self.break_link(now, hop, Evidence::NoAddress, first, rest);
-    }
-
     /// The next hop is unreachable: `trigger` found out, and everything else queued for it
     /// shares its fate (§4.5, §8.3).
-    pub(super) fn link_failure(
-        &mut self,
-        now: Instant,
-        hop: Ipv4Addr,
-        why: Evidence,
-        trigger: Item,
-    ) {
-        self.break_link(now, hop, why, trigger, Vec::new());
-    }
-
-    fn break_link(
+    pub(super) fn break_link(
         &mut self,
         now: Instant,
         hop: Ipv4Addr,
@@ -197,7 +48,7 @@ impl<L: Layer> Dsr<L> {
         self.cache.remove_link(now, self.own, hop);
         more.extend(self.queue.pull(hop));
         more.extend(self.neighbours.pull(hop));
-        more.extend(self.pull_maintained(hop));
+        more.extend(self.maintenance.pull(hop));
 
         let mut drafts: Vec<ErrorDraft> = Vec::new();
         let mut resend: Vec<Item> = Vec::new();
@@ -217,7 +68,7 @@ impl<L: Layer> Dsr<L> {
                 self.retry_own(now, item);
                 continue;
             }
-            let travelled = travelled(&item.packet);
+            let travelled = item.packet.travelled();
             let salvaged = self.salvage(now, &item, &travelled);
             // A salvaged packet brings an error too (§8.3.6): its source must learn of the break.
             let draft = self.draft_for(&mut drafts, &item.packet, &travelled);
@@ -246,11 +97,39 @@ impl<L: Layer> Dsr<L> {
             self.await_route(
                 now,
                 Waiting {
-                    packet,
-                    since: now,
                     attempts,
+                    ..Waiting::new(now, packet)
                 },
             );
+        }
+    }
+
+    /// Whatever waits for a route that is known by now is sent (§4.1, §8.2.6).
+    pub(super) fn serve_waiting(&mut self, now: Instant) {
+        if self.send_buffer.is_empty() {
+            return;
+        }
+        for target in self.send_buffer.targets(|_| true) {
+            if self.cache.find(now, target, &[]).is_none() {
+                continue;
+            }
+            let waiting = self.send_buffer.take_for(target).into_iter();
+            let (leaving, mut stuck) = waiting.partition::<Vec<_>, _>(|w| self.may_leave(now, w));
+            self.warn_sources(now, &mut stuck);
+            self.send_buffer.put_back(stuck);
+            if leaving.is_empty() {
+                continue;
+            }
+            // A route that was overheard ends the back-off as a reply does (§4.3).
+            self.requests.answered(target);
+            for w in leaving {
+                if w.packet.ip.source == self.own {
+                    self.originate(now, w);
+                } else {
+                    // It has visited nodes already, so it is salvaged and not originated.
+                    self.salvage_waiting(now, w);
+                }
+            }
         }
     }
 
@@ -267,7 +146,7 @@ impl<L: Layer> Dsr<L> {
             since: w.since,
             packet: w.packet,
         };
-        let travelled = travelled(&item.packet);
+        let travelled = item.packet.travelled();
         match self.salvage(now, &item, &travelled) {
             Some(Ok(again)) => self.enqueue(again),
             Some(Err(cause)) => self.drop_packet(cause, Some(&item.packet)),
@@ -303,13 +182,12 @@ impl<L: Layer> Dsr<L> {
         }
         let to = packet.ip.destination;
         let w = Waiting {
-            packet,
-            since,
             attempts: attempts + 1,
+            ..Waiting::new(since, packet)
         };
         match self.cache.find(now, to, &[]) {
             Some(route) => {
-                self.notice(&w.packet, Fate::Salvaged);
+                self.tell(&w.packet, Fate::Salvaged);
                 self.send_along(now, w, &route);
             }
             None if control => self.drop_packet(DropCause::LinkBroken, Some(&w.packet)),
@@ -378,7 +256,7 @@ impl<L: Layer> Dsr<L> {
     }
 
     /// The error for the packet's sender. A break makes one error for each sender, which lists all
-    /// its lost segments. This satisfies the limit of §8.3 on silent losses.
+    /// its lost packets. This satisfies the limit of §8.3 on silent losses.
     fn draft_for<'a>(
         &self,
         drafts: &'a mut Vec<ErrorDraft>,
@@ -410,8 +288,7 @@ impl<L: Layer> Dsr<L> {
                     to,
                     back,
                     salvage,
-                    segments: vec![],
-                    lost: vec![],
+                    stopped: vec![],
                     carried: vec![],
                 });
                 drafts.len() - 1
@@ -425,19 +302,14 @@ impl<L: Layer> Dsr<L> {
         if draft.to == self.own {
             return;
         }
-        let mut extension = Vec::new();
-        let carriage = self.settings.carriage;
-        if self.settings.lost_segment_extension && carriage == Carriage::RouteError {
-            for segment in draft.segments.iter().take(MAX_SEGMENTS) {
-                segment.emit(&mut extension);
-            }
-        }
+        let mut warning = self.layer.warning(&draft.stopped);
+        warning.extension.truncate(MAX_EXTENSION);
         let error = RouteError {
             kind: ErrorKind::NodeUnreachable(unreachable),
             salvage: draft.salvage,
             source: self.own,
             destination: draft.to,
-            extension,
+            extension: warning.extension,
         };
         let mut options = vec![DsrOption::RouteError(error)];
         options.extend(self.carried_errors(draft.salvage, draft.carried));
@@ -445,12 +317,15 @@ impl<L: Layer> Dsr<L> {
         self.event(Event::ErrorSent {
             to: draft.to,
             unreachable,
-            segments: draft.segments,
+            told: warning.told,
         });
         let packet = Packet::control(self.own, draft.to, options);
         self.send_control(now, packet, draft.back.clone());
-        if carriage == Carriage::Icmp {
-            self.send_unreachables(now, &draft.lost, draft.to, &draft.back);
+        for packet in warning.packets {
+            // `back` may end at a salvaging node or custodian. Then the cache must know the source.
+            let there = packet.ip.destination == draft.to;
+            let back = if there { draft.back.clone() } else { vec![] };
+            self.send_control(now, packet, back);
         }
     }
 
@@ -473,65 +348,15 @@ impl<L: Layer> Dsr<L> {
         }
         kept
     }
-
-    /// Sends a control packet along `back`, or along a cached route when `back` is no route.
-    pub(super) fn send_control(&mut self, now: Instant, packet: Packet, back: Vec<Ipv4Addr>) {
-        let to = packet.ip.destination;
-        let w = Waiting {
-            packet,
-            since: now,
-            attempts: 0,
-        };
-        if back.len() > 1 && back.len() <= MAX_ADDRESSES {
-            self.send_along(now, w, &back);
-        } else if let Some(route) = self.cache.find(now, to, &[]) {
-            self.send_along(now, w, &route);
-        } else {
-            self.await_route(now, w);
-        }
-    }
-
-    /// Sends a control packet along `route` after `wait`.
-    pub(super) fn send_control_later(
-        &mut self,
-        now: Instant,
-        wait: hoplab_base::Duration,
-        item: Item,
-    ) {
-        self.delay(now + wait, Delayed::Send(item));
-    }
-}
-
-/// The nodes that a packet has visited on its way to this node, oldest first, without this node.
-/// The packet is about to leave: its source route already names the next hop as the receiver.
-pub(super) fn travelled(packet: &Packet) -> Vec<Ipv4Addr> {
-    let mut nodes = Vec::new();
-    if let Some(sr) = packet.source_route() {
-        // Salvaging took the first nodes out of the source route (§8.3.6). The Visited option has
-        // them, and the source, which may head that list.
-        nodes.push(packet.ip.source);
-        for option in packet.options() {
-            if let DsrOption::Visited(list) = option {
-                nodes.extend(list.iter().filter(|a| **a != packet.ip.source));
-            }
-        }
-        // The receiver stands at `position`, this node one before it.
-        let own = sr.position().unwrap_or(0).saturating_sub(1);
-        nodes.extend_from_slice(&sr.addresses[..own.min(sr.addresses.len())]);
-    }
-    nodes
 }
 
 impl ErrorDraft {
     /// Takes in what became of a packet, and what it carried.
     fn add(&mut self, packet: &Packet, salvaged: bool) {
-        let fate = if salvaged {
-            Fate::Salvaged
-        } else {
-            self.lost.push(packet.clone());
-            Fate::Dropped
-        };
-        self.segments.extend(LostSegment::of(packet, fate));
+        self.stopped.push(Stopped {
+            packet: packet.clone(),
+            salvaged,
+        });
         let worth = |o: &&DsrOption| matches!(o, DsrOption::RouteError(_) | DsrOption::Ack { .. });
         self.carried
             .extend(packet.options().iter().filter(worth).cloned());

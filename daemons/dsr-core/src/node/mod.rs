@@ -1,30 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The station's protocol state machine.
+//! The station's protocol state machine. Its parts are the modules beside this folder: each owns its
+//! state, and answers with what is to be done. The files here do it. They stand in levels, and each
+//! calls only those below (`tests/levels.rs`).
 
 mod acks;
 mod custody;
 mod discovery;
-mod icmp;
+mod effects;
+mod learn;
+mod link;
 mod maintain;
-mod notice;
 mod receive;
+mod send;
 mod signal;
 
+use crate::agenda::{Agenda, Delayed};
 use crate::cache::{Route, Store};
-use crate::event::{DropCause, Event, Summary};
+use crate::event::{DropCause, Event};
 use crate::layer::{Alone, Layer, Place};
+use crate::maintenance::MaintenanceBuffer;
 use crate::neighbours::Neighbours;
 use crate::queue::{InterfaceQueue, Item};
 use crate::settings::Settings;
-use crate::tables::{Blacklist, GratuitousTable, Handled, RequestTable, SendBuffer, Waiting};
-use crate::wire::{
-    DsrOption, Fate, LostSegment, Packet, RouteError, SourceRoute, ETHERTYPE_ARP, ETHERTYPE_IPV4,
-};
+use crate::signals::Signals;
+use crate::tables::{Blacklist, GratuitousTable, Handled, News, RequestTable, SendBuffer, Waiting};
+use crate::wire::{Packet, ETHERTYPE_ARP};
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
-use hoplab_base::{Duration, Instant, Stream};
+use hoplab_base::{Instant, Stream};
 use hoplab_wire::{arp, Mac};
 
 /// Names one transmitted frame when its status comes back.
@@ -35,6 +40,16 @@ pub struct Token(pub u64);
 pub enum Class {
     Routing,
     Data,
+}
+
+impl Class {
+    fn of(item: &Item) -> Self {
+        if item.routing {
+            Class::Routing
+        } else {
+            Class::Data
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,12 +73,9 @@ pub enum Output<E> {
         token: Token,
         class: Class,
     },
-    Event(Event),
+    Event(Event<E>),
     /// What this station's layer did.
     Layer(E),
-    /// Segments of the local TCP that met a broken link. The driver passes them on to whatever can
-    /// use them.
-    Notice(Vec<LostSegment>),
 }
 
 /// Declares [`Stats`] once: its fields are also the counters' names.
@@ -115,26 +127,6 @@ struct Outstanding {
     sent: Instant,
 }
 
-enum Delayed {
-    Send(Item),
-    /// A reply from the cache that a better answer may still cancel (§8.2.5).
-    CachedReply {
-        item: Item,
-        initiator: Ipv4Addr,
-        target: Ipv4Addr,
-        hops: usize,
-    },
-    /// Gives up the held requests of a questionable neighbour that did not answer (§8.2.2).
-    HeldRequest {
-        from: Ipv4Addr,
-    },
-    /// An ARP reply. It waits until the link layer knows the neighbour that asked.
-    ArpAnswer {
-        mac: Mac,
-        ip: Ipv4Addr,
-    },
-}
-
 /// One station running DSR.
 ///
 /// The driver feeds input through [`handle_ip_packet`](Dsr::handle_ip_packet),
@@ -164,22 +156,15 @@ pub struct Dsr<L: Layer = Alone> {
     queue: InterfaceQueue,
     /// Unicast frames with the link. Tokens only grow, so the map is in the order of sending.
     outstanding: BTreeMap<Token, Outstanding>,
-    /// Actions by their time. The number keeps equal times apart, and in the order of their call.
-    delayed: BTreeMap<(Instant, u64), Delayed>,
+    agenda: Agenda,
     /// Requests that wait for the test of a questionable link, with the neighbour at its other end.
     held: Vec<(Ipv4Addr, Packet)>,
-    /// The Maintenance Buffer (§4.5). It stays empty with link-layer feedback.
-    maintenance: Vec<acks::Maintained>,
-    ack_state: acks::AckState,
-    /// Of each neighbour, when it was heard last and its mean signal, dBm.
-    signals: BTreeMap<Ipv4Addr, (Instant, f64)>,
+    maintenance: MaintenanceBuffer,
+    signals: Signals,
     outputs: VecDeque<Output<L::Event>>,
-    /// Errors to spread with the next own Route Request (§3.4.4), and since when.
-    errors_to_spread: Vec<(Instant, RouteError)>,
+    news: News,
     layer: L,
-    renews_segments: bool,
     next_token: u64,
-    next_order: u64,
     next_request: u16,
     stats: Stats,
 }
@@ -215,26 +200,17 @@ impl<L: Layer> Dsr<L> {
             neighbours: Neighbours::default(),
             queue: InterfaceQueue::default(),
             outstanding: BTreeMap::new(),
-            delayed: BTreeMap::new(),
+            agenda: Agenda::default(),
             held: Vec::new(),
-            maintenance: Vec::new(),
-            ack_state: acks::AckState::default(),
-            signals: BTreeMap::new(),
+            maintenance: MaintenanceBuffer::default(),
+            signals: Signals::default(),
             outputs: VecDeque::new(),
-            errors_to_spread: Vec::new(),
+            news: News::default(),
             layer,
-            renews_segments: false,
             next_token: 0,
-            next_order: 0,
             next_request: 0,
             stats: Stats::default(),
         }
-    }
-
-    /// From now on one copy of a TCP segment waits for a route. A connection that stands by sends
-    /// one probe after the other; all of them would leave at once when there is a route again.
-    pub fn renew_segments(&mut self) {
-        self.renews_segments = true;
     }
 
     /// An IP packet from the local stack.
@@ -250,14 +226,7 @@ impl<L: Layer> Dsr<L> {
                 if self.layer_takes(now, Place::Leaving, &packet) {
                     return self.pump(now);
                 }
-                self.originate(
-                    now,
-                    Waiting {
-                        packet,
-                        since: now,
-                        attempts: 0,
-                    },
-                );
+                self.originate(now, Waiting::new(now, packet));
             }
         }
         self.pump(now);
@@ -270,7 +239,7 @@ impl<L: Layer> Dsr<L> {
 
     /// When `handle_timeout` must be called at the latest.
     pub fn next_deadline(&self) -> Option<Instant> {
-        let delayed = self.delayed.keys().next().map(|k| k.0);
+        let delayed = self.agenda.next_deadline();
         let status = self.outstanding.values().map(|o| o.sent).min();
         let status = status.map(|t| t + self.settings.status_timeout_ns);
         let expiry = self.send_buffer.next_expiry(|w| self.longest_wait(w));
@@ -281,7 +250,7 @@ impl<L: Layer> Dsr<L> {
             .iter()
             .filter_map(|t| self.requests.not_before(*t))
             .min();
-        let acks = self.maintenance.iter().map(|m| m.deadline).min();
+        let acks = self.maintenance.next_deadline();
         let arp = self.neighbours.next_deadline();
         let layer = self.layer.next_deadline();
         [delayed, status, expiry, request, acks, arp, layer]
@@ -292,31 +261,24 @@ impl<L: Layer> Dsr<L> {
 
     /// Time has come to `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
-        while let Some(key) = self.delayed.keys().next().copied().filter(|k| k.0 <= now) {
-            match self.delayed.remove(&key) {
-                Some(Delayed::Send(item)) => self.enqueue(item),
-                Some(Delayed::CachedReply { item, .. }) => {
+        while let Some(action) = self.agenda.due(now) {
+            match action {
+                Delayed::Send(item) => self.enqueue(item),
+                Delayed::CachedReply { item, .. } => {
                     self.stats.cached_replies_sent += 1;
                     self.enqueue(item);
                 }
-                Some(Delayed::ArpAnswer { mac, ip }) => {
+                Delayed::ArpAnswer { mac, ip } => {
                     let to = LinkDestination::Unicast(mac);
                     let bytes = self.arp(arp::Operation::Reply, mac, ip).emit();
                     self.transmit(to, ETHERTYPE_ARP, bytes, Class::Routing);
                 }
-                Some(Delayed::HeldRequest { from }) => self.held.retain(|(a, _)| *a != from),
-                None => {}
+                Delayed::HeldRequest { from } => self.held.retain(|(a, _)| *a != from),
             }
         }
         self.expire_status(now);
         self.expire_acks(now);
-        let (own, layer, s) = (self.own, &self.layer, &self.settings);
-        let expired = self
-            .send_buffer
-            .take_expired(now, |w| longest_wait(s, answers_for(own, layer, &w.packet)));
-        for w in expired {
-            self.drop_packet(DropCause::SendBufferTimeout, Some(&w.packet));
-        }
+        self.expire_waiting(now);
         let targets = self.send_buffer.targets(|packet| self.answers_for(packet));
         for target in targets {
             self.pursue(now, target);
@@ -382,219 +344,4 @@ impl<L: Layer> Dsr<L> {
             + self.maintenance.len()
             + self.neighbours.waiting()
     }
-
-    /// §8.1.1: sends a packet of this node along a cached route or starts a discovery.
-    fn originate(&mut self, now: Instant, w: Waiting) {
-        let to = w.packet.ip.destination;
-        if to == self.own {
-            self.stats.delivered += 1;
-            self.outputs.push_back(Output::Deliver(w.packet.emit()));
-        } else if to.is_multicast() || to.is_broadcast() {
-            self.drop_packet(DropCause::Multicast, Some(&w.packet));
-        } else if let Some(route) = self.cache.find(now, to, &[]) {
-            self.send_along(now, w, &route);
-        } else {
-            self.await_route(now, w);
-        }
-    }
-
-    fn answers_for(&self, packet: &Packet) -> bool {
-        answers_for(self.own, &self.layer, packet)
-    }
-
-    fn longest_wait(&self, w: &Waiting) -> Duration {
-        longest_wait(&self.settings, self.answers_for(&w.packet))
-    }
-
-    /// Puts the packet into the Send Buffer and asks for a route.
-    fn await_route(&mut self, now: Instant, w: Waiting) {
-        let target = w.packet.ip.destination;
-        self.notice(&w.packet, Fate::Held);
-        self.replace_waiting(&w.packet);
-        let new = match self.renews_segments {
-            true => self.send_buffer.renew(w).err(),
-            false => Some(w),
-        };
-        let most = self.settings.send_buffer_packets;
-        if let Some(out) = new.and_then(|w| self.send_buffer.push(w, most)) {
-            self.drop_packet(DropCause::SendBufferFull, Some(&out.packet));
-        }
-        // Only now: `pursue` asks for no target that the Send Buffer does not wait for.
-        self.pursue(now, target);
-    }
-
-    /// Sends a packet of this node along `route` (this node first), §8.1.2 and §8.1.3.
-    fn send_along(&mut self, now: Instant, w: Waiting, route: &[Ipv4Addr]) {
-        let Waiting {
-            mut packet,
-            since,
-            attempts,
-        } = w;
-        // A route to another node has a next hop. Callers have dealt with packets for this node.
-        let Some(next_hop) = route.get(1).copied() else {
-            return;
-        };
-        self.cache.used(now, route);
-        // To a neighbour the IP destination alone names the receiver, and the packet travels
-        // without a source route. §8.1.1 to §8.1.3 allow that.
-        if route.len() > 2 {
-            let listed = route[1..route.len() - 1].to_vec();
-            let option = DsrOption::SourceRoute(SourceRoute {
-                first_hop_external: false,
-                last_hop_external: false,
-                salvage: 0,
-                segments_left: listed.len() as u8,
-                addresses: listed,
-            });
-            // It stands first, where the daemon's socket filter looks for it.
-            packet.options.get_or_insert_default().insert(0, option);
-        }
-        if packet.wire_len() > self.settings.link_mtu {
-            return self.too_big(packet);
-        }
-        self.handled.record(now, &packet);
-        let routing = packet.is_control();
-        let maintained = !has_ack(&packet);
-        let next_hop = Some(next_hop);
-        self.enqueue(Item {
-            packet,
-            next_hop,
-            routing,
-            maintained,
-            attempts,
-            since,
-        });
-    }
-
-    fn enqueue(&mut self, item: Item) {
-        if let Some(dropped) = self.queue.push(item, self.settings.queue_packets) {
-            self.drop_packet(DropCause::QueueFull, Some(&dropped.packet));
-        }
-    }
-
-    /// Whatever waits for a route that is known by now is sent (§4.1, §8.2.6).
-    fn serve_waiting(&mut self, now: Instant) {
-        if self.send_buffer.is_empty() {
-            return;
-        }
-        for target in self.send_buffer.targets(|_| true) {
-            if self.cache.find(now, target, &[]).is_none() {
-                continue;
-            }
-            // A route that was overheard ends the back-off as a reply does (§4.3).
-            self.requests.answered(target);
-            for w in self.send_buffer.take_for(target) {
-                if w.packet.ip.source == self.own {
-                    self.originate(now, w);
-                } else {
-                    // It has visited nodes already, so it is salvaged and not originated.
-                    self.salvage_waiting(now, w);
-                }
-            }
-        }
-    }
-
-    fn delay(&mut self, at: Instant, what: Delayed) {
-        self.next_order += 1;
-        self.delayed.insert((at, self.next_order), what);
-    }
-
-    fn jitter(&mut self) -> Duration {
-        let max = self.settings.broadcast_jitter_ns;
-        self.random.up_to(max)
-    }
-
-    fn event(&mut self, event: Event) {
-        self.outputs.push_back(Output::Event(event));
-    }
-
-    fn drop_packet(&mut self, cause: DropCause, packet: Option<&Packet>) {
-        self.stats.dropped += 1;
-        self.event(Event::Drop {
-            cause,
-            packet: packet.map(Summary::of),
-        });
-        if let Some(packet) = packet.filter(|_| cause.is_of_the_route()) {
-            self.notice(packet, Fate::Dropped);
-            // The layer sends again what it hears of here. Back in a full Send Buffer, that segment
-            // would only push out the next one.
-            if cause != DropCause::SendBufferFull {
-                self.layer.dropped(packet);
-            }
-        }
-    }
-
-    fn token(&mut self) -> Token {
-        self.next_token += 1;
-        Token(self.next_token)
-    }
-
-    fn ask_address(&mut self, target: Ipv4Addr) {
-        let unknown = Mac::default();
-        let bytes = self.arp(arp::Operation::Request, unknown, target).emit();
-        self.transmit(
-            LinkDestination::Broadcast,
-            ETHERTYPE_ARP,
-            bytes,
-            Class::Routing,
-        );
-    }
-
-    /// An ARP packet of this station.
-    fn arp(&self, operation: arp::Operation, target_mac: Mac, target: Ipv4Addr) -> arp::Packet {
-        arp::Packet {
-            operation,
-            sender_mac: self.mac,
-            sender: self.own,
-            target_mac,
-            target,
-        }
-    }
-
-    fn transmit(
-        &mut self,
-        to: LinkDestination,
-        ethertype: u16,
-        bytes: Vec<u8>,
-        class: Class,
-    ) -> Token {
-        debug_assert!(ethertype == ETHERTYPE_ARP || ethertype == ETHERTYPE_IPV4);
-        let token = self.token();
-        match class {
-            _ if ethertype == ETHERTYPE_ARP => self.stats.arp_frames += 1,
-            Class::Routing => self.stats.routing_frames += 1,
-            Class::Data => self.stats.data_frames += 1,
-        }
-        self.outputs.push_back(Output::Transmit {
-            to,
-            ethertype,
-            bytes,
-            token,
-            class,
-        });
-        token
-    }
-}
-
-/// Whether `packet` is one of `node`: of its local stack, or one that its layer has taken over.
-fn answers_for(node: Ipv4Addr, layer: &impl Layer, packet: &Packet) -> bool {
-    packet.ip.source == node || layer.custodian(packet) == Some(node)
-}
-
-/// How long a packet may stay in the Send Buffer (§4.2). A packet of another node leaves sooner.
-fn longest_wait(s: &Settings, own: bool) -> Duration {
-    if own {
-        s.send_buffer_timeout_ns
-    } else {
-        s.request_period_ns
-    }
-}
-
-/// Whether the packet carries an Acknowledgement. Such a packet asks for none in return: two
-/// neighbours would else acknowledge each other's acknowledgements without end.
-fn has_ack(packet: &Packet) -> bool {
-    packet
-        .options()
-        .iter()
-        .any(|o| matches!(o, DsrOption::Ack { .. }))
 }

@@ -6,14 +6,10 @@
 use super::Dsr;
 use crate::event::Event;
 use crate::layer::Layer;
-use crate::tables::{make_room, MOST_ENTRIES};
 use crate::wire::{options::UNKNOWN_SIGNAL, DsrOption, Packet};
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 use hoplab_base::Instant;
-
-/// Weight of a new frame in the mean signal of a neighbour.
-const SIGNAL_WEIGHT: f64 = 0.25;
 
 impl<L: Layer> Dsr<L> {
     /// Keeps the mean signal of a neighbour and drops the link when it fades.
@@ -21,18 +17,9 @@ impl<L: Layer> Dsr<L> {
         let (Some(threshold), Some(signal)) = (self.settings.signal_threshold_dbm, signal) else {
             return;
         };
-        let new = f64::from(signal);
-        let old = self.signals.get(&from).map_or(new, |(_, mean)| *mean);
-        let mean = old + SIGNAL_WEIGHT * (new - old);
-        make_room(&mut self.signals, &from, MOST_ENTRIES, |(heard, _)| *heard);
-        self.signals.insert(from, (now, mean));
-        // 127 stands for an unknown signal on the wire.
-        let rounded = mean.clamp(-127.0, 126.0) as i8;
-        self.cache.note_signal(now, self.own, from, rounded);
-        let limit = f64::from(threshold);
-        // Only the crossing counts. A neighbour that stays weak may be learned again, for routes
-        // that have no other hop.
-        if old >= limit && mean < limit {
+        let heard = self.signals.hear(now, from, signal, threshold);
+        self.cache.note_signal(now, self.own, from, heard.mean_dbm);
+        if heard.fades {
             self.cache.remove_link(now, self.own, from);
             self.event(Event::Blacklist {
                 node: from,

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The DSR Options header (RFC 4728 §6) and its options behind an IPv4 header.
 
-pub mod elfn;
+pub mod icmp;
 pub mod options;
 pub mod packet;
 
-pub use elfn::{Fate, LostSegment};
 pub use hoplab_wire::ipv4::{self, Header as Ipv4Header};
 pub use hoplab_wire::{ETHERTYPE_ARP, ETHERTYPE_IPV4, NO_NEXT_HEADER, PROTOCOL_DSR, PROTOCOL_TCP};
 pub use options::{DsrOption, ErrorKind, RouteError, RouteRequest, SourceRoute};
-pub use packet::Packet;
+pub use packet::{Packet, Segment};
 
 /// Why bytes are not a packet of the expected kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

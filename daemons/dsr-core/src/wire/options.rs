@@ -26,6 +26,9 @@ pub const UNKNOWN_SIGNAL: i8 = 127;
 /// octets of its 8-bit length are taken before the list begins.
 pub const MAX_ADDRESSES: usize = 62;
 
+/// Octets that fit a Route Error behind the 14 of a break (Opt Data Len is 8 bits wide).
+pub const MAX_EXTENSION: usize = 255 - 14;
+
 /// Route Request (§6.2). The initiator is the IP source and not listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RouteRequest {

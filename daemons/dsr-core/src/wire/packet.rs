@@ -9,7 +9,7 @@
 //! ```
 
 use super::options::{DsrOption, RouteRequest, SourceRoute};
-use super::{Ipv4Header, ParseError, NO_NEXT_HEADER, PROTOCOL_DSR};
+use super::{Ipv4Header, ParseError, NO_NEXT_HEADER, PROTOCOL_DSR, PROTOCOL_TCP};
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
@@ -24,6 +24,14 @@ pub struct Packet {
     /// `None`: no DSR Options header.
     pub options: Option<Vec<DsrOption>>,
     pub payload: Vec<u8>,
+}
+
+/// What tells segments of TCP apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    pub source_port: u16,
+    pub destination_port: u16,
+    pub sequence: u32,
 }
 
 impl Packet {
@@ -129,6 +137,34 @@ impl Packet {
         })
     }
 
+    /// Whether the packet carries an Acknowledgement. Such a packet asks for none in return: two
+    /// neighbours would else acknowledge each other's acknowledgements without end.
+    pub fn has_ack(&self) -> bool {
+        self.options()
+            .iter()
+            .any(|o| matches!(o, DsrOption::Ack { .. }))
+    }
+
+    /// The nodes that a packet has visited on its way to this node, oldest first, without this node.
+    /// The packet is about to leave: its source route already names the next hop as the receiver.
+    pub fn travelled(&self) -> Vec<Ipv4Addr> {
+        let mut nodes = Vec::new();
+        if let Some(sr) = self.source_route() {
+            // Salvaging took the first nodes out of the source route (§8.3.6). The Visited option has
+            // them, and the source, which may head that list.
+            nodes.push(self.ip.source);
+            for option in self.options() {
+                if let DsrOption::Visited(list) = option {
+                    nodes.extend(list.iter().filter(|a| **a != self.ip.source));
+                }
+            }
+            // The receiver stands at `position`, this node one before it.
+            let own = sr.position().unwrap_or(0).saturating_sub(1);
+            nodes.extend_from_slice(&sr.addresses[..own.min(sr.addresses.len())]);
+        }
+        nodes
+    }
+
     pub fn has_route_reply(&self) -> bool {
         self.options()
             .iter()
@@ -146,6 +182,19 @@ impl Packet {
                 self.options = None;
             }
         }
+    }
+
+    /// The segment in it; `None` unless the payload starts a TCP header.
+    pub fn segment(&self) -> Option<Segment> {
+        if self.ip.protocol != PROTOCOL_TCP || !self.ip.starts_payload() {
+            return None;
+        }
+        let h: &[u8; 8] = self.payload.first_chunk()?;
+        Some(Segment {
+            source_port: u16::from_be_bytes([h[0], h[1]]),
+            destination_port: u16::from_be_bytes([h[2], h[3]]),
+            sequence: u32::from_be_bytes([h[4], h[5], h[6], h[7]]),
+        })
     }
 
     /// Length on the wire, octets: always that of [`Packet::emit`].

@@ -6,7 +6,6 @@
 mod settings;
 
 use hoplab_dsr_core::layer::{Alone, Layer};
-use hoplab_dsr_core::wire::LostSegment;
 use hoplab_dsr_core::wire::{Ipv4Header, Packet, ETHERTYPE_IPV4};
 use hoplab_dsr_core::{
     Class, Dsr, Duration, Event, Instant, LinkDestination, Mac, Output, Settings, Stream, Token,
@@ -52,14 +51,23 @@ enum Act {
     },
 }
 
+/// What a station answered to one input.
+pub struct Step<E> {
+    pub at: Instant,
+    pub node: usize,
+    pub outputs: Vec<Output<E>>,
+    pub deadline: Option<Instant>,
+}
+
 pub struct Net<L: Layer = Alone> {
     pub now: Instant,
     pub nodes: Vec<Dsr<L>>,
     pub links: BTreeSet<(usize, usize)>,
     /// How strong (from, to) is heard, dBm, where anybody measures it.
     pub signals: BTreeMap<(usize, usize), i16>,
-    pub events: Vec<(Instant, usize, Event)>,
-    pub notices: Vec<(usize, Vec<LostSegment>)>,
+    pub events: Vec<(Instant, usize, Event<L::Event>)>,
+    /// What the stations' layers did.
+    pub told: Vec<(usize, L::Event)>,
     /// ICMP messages that reached a local stack.
     pub delivered_icmp: Vec<(usize, Vec<u8>)>,
     /// TCP segments that reached a local stack.
@@ -71,6 +79,10 @@ pub struct Net<L: Layer = Alone> {
     pub frames: u64,
     pub routing_frames: u64,
     pub arp_frames: u64,
+    /// Every step of every station, where a test asks for them.
+    pub steps: Option<Vec<Step<L::Event>>>,
+    /// What befalls unicast frames is drawn from here. `None`: nothing.
+    pub mishaps: Option<Stream>,
     agenda: BTreeMap<(Instant, u64), Act>,
     order: u64,
 }
@@ -107,7 +119,7 @@ impl<L: Layer> Net<L> {
             links: BTreeSet::new(),
             signals: BTreeMap::new(),
             events: vec![],
-            notices: vec![],
+            told: vec![],
             delivered_icmp: vec![],
             delivered_tcp: vec![],
             fates: BTreeMap::new(),
@@ -116,6 +128,8 @@ impl<L: Layer> Net<L> {
             frames: 0,
             routing_frames: 0,
             arp_frames: 0,
+            steps: None,
+            mishaps: None,
             agenda: BTreeMap::new(),
             order: 0,
         }
@@ -194,7 +208,17 @@ impl<L: Layer> Net<L> {
     }
 
     fn collect(&mut self, node: usize) {
-        while let Some(output) = self.nodes[node].poll_output() {
+        let station = &mut self.nodes[node];
+        let outputs: Vec<_> = std::iter::from_fn(|| station.poll_output()).collect();
+        if let Some(steps) = &mut self.steps {
+            steps.push(Step {
+                at: self.now,
+                node,
+                outputs: outputs.clone(),
+                deadline: station.next_deadline(),
+            });
+        }
+        for output in outputs {
             match output {
                 Output::Deliver(bytes) => {
                     let p = Packet::parse(&bytes).expect("what is delivered is a packet");
@@ -209,8 +233,7 @@ impl<L: Layer> Net<L> {
                         self.delivered_tcp.push((node, bytes));
                     }
                 }
-                Output::Layer(_) => {}
-                Output::Notice(segments) => self.notices.push((node, segments)),
+                Output::Layer(event) => self.told.push((node, event)),
                 Output::Event(event) => {
                     if let Event::Drop {
                         cause,
@@ -266,7 +289,8 @@ impl<L: Layer> Net<L> {
             LinkDestination::Unicast(m) => Some(usize::from(m.0[5])),
             LinkDestination::Broadcast => None,
         };
-        let reached = target.is_some_and(|t| self.acked(from, t));
+        let mishap = self.mishaps.as_mut().map_or(u32::MAX, |m| m.below(40));
+        let reached = mishap > 3 && target.is_some_and(|t| self.acked(from, t));
         let address = match to {
             LinkDestination::Unicast(m) => m,
             LinkDestination::Broadcast => Mac::BROADCAST,
@@ -290,7 +314,12 @@ impl<L: Layer> Net<L> {
             self.collect(n);
         }
         if target.is_some() {
-            self.nodes[from].handle_tx_status(self.now, token, reached);
+            match mishap {
+                // Its status gets lost.
+                0 => {}
+                1 => self.nodes[from].handle_refusal(self.now, token),
+                _ => self.nodes[from].handle_tx_status(self.now, token, reached),
+            }
             self.collect(from);
         }
     }

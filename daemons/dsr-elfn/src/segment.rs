@@ -17,9 +17,11 @@
 //! the last two rows being the first eight octets of the TCP header. Several may follow each
 //! other; unknown extension types are skipped by their length.
 
-use super::{Packet, PROTOCOL_TCP};
 use alloc::vec::Vec;
+use core::fmt;
 use core::net::Ipv4Addr;
+use hoplab_dsr_core::layer;
+use hoplab_dsr_core::wire::{Packet, PROTOCOL_TCP};
 
 const TYPE: u8 = 0x54;
 const LEN: usize = 18;
@@ -62,6 +64,16 @@ impl Fate {
     }
 }
 
+impl From<layer::Fate> for Fate {
+    fn from(fate: layer::Fate) -> Self {
+        match fate {
+            layer::Fate::Dropped(_) => Fate::Dropped,
+            layer::Fate::Salvaged => Fate::Salvaged,
+            layer::Fate::Held => Fate::Held,
+        }
+    }
+}
+
 /// A TCP segment that a broken link stopped or sent on another way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LostSegment {
@@ -76,17 +88,14 @@ pub struct LostSegment {
 impl LostSegment {
     /// The segment in `packet`; `None` unless it starts a TCP header.
     pub fn of(packet: &Packet, fate: Fate) -> Option<Self> {
-        if packet.ip.protocol != PROTOCOL_TCP || !packet.ip.starts_payload() {
-            return None;
-        }
-        let h: &[u8; 8] = packet.payload.first_chunk()?;
+        let segment = packet.segment()?;
         Some(LostSegment {
             fate,
             source: packet.ip.source,
             destination: packet.ip.destination,
-            source_port: u16::from_be_bytes([h[0], h[1]]),
-            destination_port: u16::from_be_bytes([h[2], h[3]]),
-            sequence: u32::from_be_bytes([h[4], h[5], h[6], h[7]]),
+            source_port: segment.source_port,
+            destination_port: segment.destination_port,
+            sequence: segment.sequence,
         })
     }
 
@@ -124,5 +133,20 @@ impl LostSegment {
             }
         }
         found
+    }
+}
+
+impl fmt::Display for LostSegment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "tcp={}:{}>{}:{} seq={} fate={}",
+            self.source,
+            self.source_port,
+            self.destination,
+            self.destination_port,
+            self.sequence,
+            self.fate.as_str()
+        )
     }
 }

@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a sender of TCP is told of a route that failed, and by which of the two carriages.
 
+#[path = "../../dsr-core/tests/support/mod.rs"]
 mod support;
 
-use hoplab_dsr_core::settings::Carriage;
-use hoplab_dsr_core::wire::Fate;
-use hoplab_dsr_core::Settings;
+use hoplab_dsr_elfn::{Carriage, Fate, Notice, Notices, Settings};
 use support::{ip, segment, settings, Net};
 
-fn net(carriage: Carriage) -> Net {
-    let settings = Settings {
+fn net(carriage: Carriage, renews: bool) -> Net<Notices> {
+    let notices = Settings {
+        lost_segment_extension: true,
         carriage,
-        ..settings()
     };
-    let mut net = Net::chain(4, &settings);
+    let layer = |i| Notices::new(ip(i), notices.clone(), renews);
+    let mut net = Net::layered(4, &settings(), layer).chained();
     net.send_packet(0, &segment(0, 3, 1));
     net.run_s(1.0);
-    assert!(net.notices.iter().all(|(node, _)| *node == 0));
-    net.notices.clear();
+    assert!(net.told.iter().all(|(node, _)| *node == 0));
+    net.told.clear();
     net.delivered_icmp.clear();
     net
 }
 
 #[test]
 fn a_break_on_the_way_reaches_the_sender_in_the_route_error() {
-    let mut net = net(Carriage::RouteError);
+    let mut net = net(Carriage::RouteError, false);
     net.link(1, 2, false);
     net.send_packet(0, &segment(0, 3, 1001));
     net.run_s(1.0);
-    let (node, segments) = &net.notices[0];
+    let (node, Notice(segments)) = &net.told[0];
     assert_eq!((*node, segments.len()), (0, 1));
     assert_eq!(segments[0].sequence, 1001);
     assert_eq!(segments[0].fate, Fate::Dropped);
@@ -41,22 +41,22 @@ fn a_break_on_the_way_reaches_the_sender_in_the_route_error() {
 
 #[test]
 fn a_segment_that_waits_at_its_origin_is_held_until_it_is_dropped() {
-    let mut net = net(Carriage::RouteError);
+    let mut net = net(Carriage::RouteError, false);
     net.link(0, 1, false);
     net.send_packet(0, &segment(0, 3, 1001));
     net.run_s(32.0);
-    let fates: Vec<Fate> = net.notices.iter().map(|(_, s)| s[0].fate).collect();
+    let fates: Vec<Fate> = net.told.iter().map(|(_, n)| n.0[0].fate).collect();
     assert_eq!(fates, [Fate::Held, Fate::Dropped]);
 }
 
 #[test]
 fn icmp_host_unreachable_quotes_the_segment() {
-    let mut net = net(Carriage::Icmp);
+    let mut net = net(Carriage::Icmp, false);
     net.link(1, 2, false);
     let sent = segment(0, 3, 1001);
     net.send_packet(0, &sent);
     net.run_s(1.0);
-    assert!(net.notices.is_empty());
+    assert!(net.told.is_empty());
     let (node, message) = &net.delivered_icmp[0];
     assert_eq!((*node, &message[..2]), (0, &[3, 1][..]));
     // RFC 792: the header and eight octets, of which the TTL and the checksum may have changed.
@@ -66,7 +66,7 @@ fn icmp_host_unreachable_quotes_the_segment() {
 
 #[test]
 fn no_icmp_ends_the_opening_of_a_connection() {
-    let mut net = net(Carriage::Icmp);
+    let mut net = net(Carriage::Icmp, false);
     net.link(1, 2, false);
     let mut opening = segment(0, 3, 1001);
     opening[20 + 13] = 2;
@@ -79,10 +79,7 @@ fn no_icmp_ends_the_opening_of_a_connection() {
 #[test]
 fn one_copy_of_a_segment_waits_where_connections_stand_by() {
     let after_three = |renews: bool| {
-        let mut net = net(Carriage::RouteError);
-        if renews {
-            net.nodes[0].renew_segments();
-        }
+        let mut net = net(Carriage::RouteError, renews);
         net.link(0, 1, false);
         for sequence in [1001, 1001, 2001, 1001] {
             net.send_packet(0, &segment(0, 3, sequence));
