@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cells on several channels: what is on one is neither heard nor sensed on another."""
+"""Cells on several channels: no frame of one is received on another, and what leaks is energy."""
 
 from pathlib import Path
 
@@ -20,10 +20,11 @@ captures = ["air"]
 CELL = """
 [[station]]
 name = "ap{i}"
+x_m = {ap_m}
 y_m = {y_m}
 [[station]]
 name = "n{i}"
-x_m = 30
+x_m = {n_m}
 y_m = {y_m}
 [[cell]]
 access_point = "ap{i}"
@@ -46,7 +47,7 @@ MORE = {"80211ac": "mcs = 0"}
 def cells(profile: str, *channels: int) -> str:
     """Ten metres apart, so that each hears all of the other where both are on one channel."""
     return RADIO.format(profile=profile, more=MORE.get(profile, "")) + "".join(
-        CELL.format(i=i, y_m=10 * i, channel=channel, rate_kbps=RATES_KBPS[profile])
+        CELL.format(i=i, ap_m=0, n_m=30, y_m=10 * i, channel=channel, rate_kbps=RATES_KBPS[profile])
         for i, channel in enumerate(channels)
     )
 
@@ -84,3 +85,23 @@ def test_a_capture_of_the_air_names_each_channel(tmp_path: Path, run_scenario: R
     ofdm_at_5_ghz = (0x0100 | 0x0040).to_bytes(2, "little")
     for mhz in (5180, 5745):
         assert air.count(mhz.to_bytes(2, "little") + ofdm_at_5_ghz) > 1000
+
+
+def test_a_near_sender_on_the_next_channel_takes_a_far_client_s_frames(
+    tmp_path: Path, run_scenario: Run
+) -> None:
+    """An access point hears its client with -69.8 dBm, and a sender 3 m away with -41.2: -67.3 of
+    it on the next channel, -81.4 on the one after. Capture needs 10 dB."""
+    found, rate_kbps = [], RATES_KBPS["80211n"]
+    for n, (second, leakage) in enumerate(((40, "mask"), (44, "mask"), (40, "none")), start=1):
+        radio = RADIO.format(profile="80211n", more=f'leakage = "{leakage}"')
+        run_scenario(
+            radio
+            + CELL.format(i=0, ap_m=0, n_m=80, y_m=0, channel=36, rate_kbps=rate_kbps)
+            + CELL.format(i=1, ap_m=-13, n_m=-3, y_m=0, channel=second, rate_kbps=rate_kbps)
+        )
+        found.append(received(results.load(tmp_path / f"run{n}")))
+    spoiled, apart, silent = found
+    assert apart == pytest.approx(silent, rel=0.01)
+    # The near sender goes on as if it were alone. Of the far one not even a request of ARP arrives.
+    assert spoiled == pytest.approx(silent[1:], rel=0.01)

@@ -82,7 +82,7 @@ def test_powers_are_taken_as_they_are() -> None:
 def test_every_profile_is_complete() -> None:
     for profile in typing.get_args(ProfileName):
         found = params(profile=profile)
-        optional = {"noise_dbm", "edca"}
+        optional = {"noise_dbm", "edca", "leakage"}
         assert not [key for key, value in found.items() if value is None and key not in optional]
         assert found["rx_threshold_dbm"] > found["cs_threshold_dbm"]
 

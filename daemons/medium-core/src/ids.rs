@@ -45,4 +45,5 @@ pub struct MediumId(pub i32);
 
 /// The centre of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize))]
 pub struct Mhz(pub u32);

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use hoplab_base::Duration;
 
 use crate::space::{Fading, Model, Propagation};
-use crate::{Dbm, Edca, Energy, Nic, Phy, Rate, Standard};
+use crate::{Dbm, Edca, Energy, Mhz, Nic, Phy, Rate, Standard};
 
 /// Whose rules radios follow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,6 +63,31 @@ impl ErrorTable {
     }
 }
 
+/// What reaches radios on other channels. It is energy alone: no receiver finds a preamble in it.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+pub struct Leakage {
+    /// Least power of all signals together that makes the channel busy, whatever they are: CCA by
+    /// energy (17.3.10.6).
+    pub ed_threshold_dbm: Dbm,
+    /// Other pairs of channels are too far apart.
+    pub pairs: Vec<Leak>,
+}
+
+/// How much of a signal on one channel falls into another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+pub struct Leak {
+    #[cfg_attr(feature = "serde", serde(rename = "from_mhz"))]
+    pub from: Mhz,
+    #[cfg_attr(feature = "serde", serde(rename = "to_mhz"))]
+    pub to: Mhz,
+    /// Over the power of the whole signal, so below 0.
+    pub db: f64,
+}
+
 /// Channel and MAC parameters that all radios share.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize))]
@@ -87,6 +112,8 @@ pub struct Params {
     pub capture_later: bool,
     /// Power of the receiver's noise; none leaves noise out of the decision (ns-2).
     pub noise_dbm: Option<Dbm>,
+    /// None where channels do not hear each other.
+    pub leakage: Option<Leakage>,
     pub retry_short: u32,
     pub retry_long: u32,
     /// Retry as often as the kernel's rate table says instead of the retry limits.
@@ -152,6 +179,7 @@ impl Default for Params {
             capture_db: 10.0,
             capture_later: false,
             noise_dbm: None,
+            leakage: None,
             retry_short: 7,
             retry_long: 4,
             kernel_retries: false,

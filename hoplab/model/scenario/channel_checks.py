@@ -7,18 +7,8 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from hoplab.model.errors import ScenarioError
-from hoplab.model.scenario.medium_document import channel_mhz
-from hoplab.model.scenario.radio import (
-    CHANNELS_OF_STANDARD,
-    DSSS_MBPS,
-    LAST_2_GHZ_CHANNEL,
-    RATES_OF_STANDARD,
-    Radio,
-)
-
-FIRST_5_GHZ_CHANNEL, FIRST_ABOVE_5_7_GHZ, LAST_5_GHZ_CHANNEL = 36, 149, 165
-DSSS_WIDTH_MHZ = 22
-"""IEEE 802.11-2020 15.4.4.3: width of the mask to the first zero."""
+from hoplab.model.scenario.channels import span_mhz, widest_mhz
+from hoplab.model.scenario.radio import CHANNELS_OF_STANDARD, LAST_2_GHZ_CHANNEL, Radio
 
 
 def check_channels(radio: Radio, own: Sequence[tuple[str, int | None]]) -> None:
@@ -54,31 +44,6 @@ def _possible(radio: Radio, key: str, channel: int) -> None:
             f"{key}: {channel} has neighbours for {widest} MHz at most, and radio.width_mhz is "
             f"{radio.width_mhz}; use another channel"
         )
-
-
-def widest_mhz(channel: int) -> int:
-    """Return the widest channel that contains this one (IEEE 802.11-2020 annex E, table E-4)."""
-    if channel == LAST_5_GHZ_CHANNEL:
-        return 20
-    if channel <= LAST_2_GHZ_CHANNEL:
-        return 40
-    return 160 if channel < FIRST_ABOVE_5_7_GHZ else 80
-
-
-def span_mhz(radio: Radio, channel: int) -> tuple[float, float]:
-    """Return the frequencies that radios on ``channel`` use, from and to, in MHz."""
-    width = radio.width_mhz or 20
-    centre = channel_mhz(channel)
-    if channel <= LAST_2_GHZ_CHANNEL:
-        dsss = set(DSSS_MBPS) & set(RATES_OF_STANDARD[str(radio.standard)])
-        primary = DSSS_WIDTH_MHZ if dsss else 20
-        # The second half may be above or below the first.
-        half = primary / 2 + width - 20
-        return centre - half, centre + half
-    first = FIRST_5_GHZ_CHANNEL if channel < FIRST_ABOVE_5_7_GHZ else FIRST_ABOVE_5_7_GHZ
-    lowest = channel_mhz(first) - 10
-    low = lowest + (centre - lowest) // width * width
-    return low, low + width
 
 
 def _overlap(one: tuple[float, float], other: tuple[float, float]) -> bool:

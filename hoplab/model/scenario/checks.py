@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator
 from hoplab.model.errors import ScenarioError
 from hoplab.model.scenario import programs
 from hoplab.model.scenario.cell_checks import check_cells
-from hoplab.model.scenario.channel_checks import check_channels, widest_mhz
+from hoplab.model.scenario.channel_checks import check_channels
+from hoplab.model.scenario.channels import widest_mhz
 from hoplab.model.scenario.ipv6_checks import check_ipv6
 from hoplab.model.scenario.medium_file import MediumFile
 from hoplab.model.scenario.model import Flow, Radio, Scenario

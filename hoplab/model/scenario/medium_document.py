@@ -8,11 +8,14 @@ profile (`hoplab.model.scenario.resolve`).
 from __future__ import annotations
 
 import bisect
+import itertools
 import math
 from typing import Any
 
+from hoplab.model.scenario.channels import channel_mhz, span_mhz
 from hoplab.model.scenario.documents import nanoseconds
 from hoplab.model.scenario.faults import Event, Loss
+from hoplab.model.scenario.leakage import Band, leakage_db
 from hoplab.model.scenario.medium_file import MediumFile, RadioStation
 from hoplab.model.scenario.powers import given, noise_dbm, reception_dbm, sensing_dbm
 from hoplab.model.scenario.radio import (
@@ -27,6 +30,8 @@ from hoplab.model.scenario.radio import (
     Radio,
 )
 
+ED_ABOVE_CS_DB = 20.0
+"""CCA by energy, -62 dBm, over CCA by a preamble, -82 dBm (IEEE 802.11-2020 17.3.10.6)."""
 NEVER_NS = 2**64 - 1
 FRAMES_BESIDE = 1024
 """Frames of the kernel's own, management and broadcasts, which no limit of Linux's queues
@@ -53,6 +58,7 @@ def document(medium: MediumFile, start_ns: int, roams: bool = False) -> dict[str
         "end_ns": end_ns,
         "params": {
             **_params(radio),
+            "leakage": _leakage(medium),
             "seed": medium.seed,
             "overhear": medium.overhear,
             "trace": records.frames or records.air_capture is not None,
@@ -108,6 +114,23 @@ def _params(radio: Radio) -> dict[str, Any]:
         "no_ack": radio.mac == "csma-ca-noack",
         "level_error_db": radio.level_error_db,
     }
+
+
+def _leakage(medium: MediumFile) -> dict[str, Any] | None:
+    """Return what channels in use leak to each other, if they do."""
+    radio = medium.radio
+    if radio.leakage != "mask":
+        return None
+    channels = {station.channel for station in medium.station if station.channel is not None}
+    bands = {channel: Band.of(*span_mhz(radio, channel)) for channel in sorted(channels)}
+    pairs = [
+        {"from_mhz": channel_mhz(one), "to_mhz": channel_mhz(other), "db": db}
+        for one, other in itertools.permutations(bands, 2)
+        if (db := leakage_db(given(radio.standard), bands[one], bands[other])) is not None
+    ]
+    if not pairs:
+        return None
+    return {"ed_threshold_dbm": sensing_dbm(radio) + ED_ABOVE_CS_DB, "pairs": pairs}
 
 
 def _edca(radio: Radio) -> dict[str, Any] | None:
@@ -207,13 +230,6 @@ def _fading(radio: Radio) -> str | dict[str, Any]:
         return "none"
     # Rayleigh's amplitude is Nakagami's of shape 1.
     return {"nakagami": {"m": radio.nakagami_m if radio.fading == "nakagami" else 1.0}}
-
-
-def channel_mhz(channel: int) -> int:
-    """Centre of a channel (IEEE 802.11-2020 15.4.4.3, 17.3.8.4.2)."""
-    if channel < LAST_2_GHZ_CHANNEL:
-        return 2407 + 5 * channel
-    return 2484 if channel == LAST_2_GHZ_CHANNEL else 5000 + 5 * channel
 
 
 def _nic(nic: Nic) -> dict[str, Any]:

@@ -242,6 +242,7 @@ class Radio(Table):
         "streams": ("standard", ("802.11ac", "802.11ax")),
         "aggregation": ("rules", ("edca",)),
         "edca": ("rules", ("edca",)),
+        "leakage": ("standard", HT_STANDARDS),
         "queue_frames": ("queue", ("fq_codel",)),
         "aql_us": ("queue", ("fq_codel",)),
         "airtime_fairness": ("queue", ("fq_codel",)),
@@ -369,6 +370,9 @@ class Radio(Table):
     )
     capture_later: Switch = key(
         False, "a receiver changes to a later frame, stronger by `capture_db`"
+    )
+    leakage: Literal["mask", "none"] | None = key(
+        None, "what other channels hear: by the transmit spectrum mask, or nothing"
     )
     noise_dbm: Number | None = key(
         None,

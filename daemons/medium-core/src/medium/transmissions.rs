@@ -106,7 +106,7 @@ impl Medium {
     }
 
     /// The channel falls quiet at the sender and at all radios that heard it. `self.ended` gets the
-    /// fate at each of them.
+    /// fate at each of them that is on the channel.
     fn signals_end(&mut self, transmission: &Transmission, slot: usize) {
         let at = Moment {
             now: self.now,
@@ -126,9 +126,12 @@ impl Medium {
         self.ended.clear();
         for heard in &transmission.neighbours {
             let station = &mut self.radios[heard.radio];
-            let (ended, wake) = station.signal_ends(slot, heard.dbm, transmission, at);
+            let (ended, wake) = station.signal_ends(slot, *heard, transmission, at);
             self.agenda.wake(heard.radio, wake);
-            self.ended.push(ended);
+            // Records list no frame where it came as a leak.
+            if !heard.leaks {
+                self.ended.push(ended);
+            }
         }
     }
 

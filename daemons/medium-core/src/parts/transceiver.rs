@@ -24,6 +24,8 @@ pub struct Hearing {
     /// Least sum of signals that makes the channel busy. None by DCF, where each signal counts
     /// alone.
     cs_sum_mw: Option<f64>,
+    /// The same where signals of other channels count, too.
+    ed_mw: Option<f64>,
     pub capture_ratio: f64,
     pub capture_later: bool,
     /// On 20 MHz.
@@ -38,6 +40,7 @@ impl Hearing {
             rx_threshold_dbm: params.rx_threshold_dbm,
             cs_threshold_dbm: params.cs_threshold_dbm,
             cs_sum_mw: params.edca.map(|_| params.cs_threshold_dbm.mw()),
+            ed_mw: params.leakage.as_ref().map(|it| it.ed_threshold_dbm.mw()),
             capture_ratio: from_db(params.capture_db),
             capture_later: params.capture_later,
             noise_mw: params.noise_dbm.map_or(0.0, Dbm::mw),
@@ -53,12 +56,13 @@ impl Hearing {
         self.noise_mw * rate.widening()
     }
 
-    /// Whether signals of this power together make the channel busy.
-    pub fn senses_together(&self, mw: f64) -> bool {
-        self.cs_sum_mw.is_some_and(|least_mw| mw >= least_mw)
+    /// Whether signals together make the channel busy.
+    pub fn senses_together(&self, sums: Sums) -> bool {
+        let comes_to = |mw: f64, least: Option<f64>| least.is_some_and(|least_mw| mw >= least_mw);
+        comes_to(sums.own_mw, self.cs_sum_mw) || comes_to(sums.all_mw, self.ed_mw)
     }
 
-    /// Whether a signal makes the channel busy.
+    /// Whether a signal of the radio's channel makes that busy.
     pub fn senses(&self, dbm: Dbm) -> bool {
         dbm >= self.cs_threshold_dbm
     }
@@ -69,6 +73,24 @@ impl Hearing {
             Model::Threshold => self.rx_threshold_dbm,
             // Whatever is sensed may be received, if its bits come through.
             Model::ErrorRate | Model::Table => self.cs_threshold_dbm,
+        }
+    }
+}
+
+/// Powers of several signals together.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sums {
+    /// Of those on the radio's channel.
+    own_mw: f64,
+    all_mw: f64,
+}
+
+impl Sums {
+    /// With a signal more.
+    pub fn with(self, mw: f64, leaks: bool) -> Self {
+        Self {
+            own_mw: self.own_mw + if leaks { 0.0 } else { mw },
+            all_mw: self.all_mw + mw,
         }
     }
 }
@@ -90,6 +112,7 @@ pub struct Arriving {
 struct Signal {
     tx: usize,
     mw: f64,
+    leaks: bool,
     cause: Fate,
 }
 
@@ -271,7 +294,12 @@ impl Transceiver {
 
     /// Power of all signals together.
     pub fn heard_mw(&self) -> f64 {
-        self.air.iter().map(|signal| signal.mw).sum()
+        self.sums().all_mw
+    }
+
+    pub fn sums(&self) -> Sums {
+        let add = |sums: Sums, signal: &Signal| sums.with(signal.mw, signal.leaks);
+        self.air.iter().fold(Sums::default(), add)
     }
 
     /// The signal of `tx`, which was being received, will not be, for this reason.
@@ -283,8 +311,12 @@ impl Transceiver {
 
     /// A signal begins; `cause` is why it is not received if it is not.
     pub fn add(&mut self, arriving: &Arriving, cause: Fate) {
-        let (tx, mw) = (arriving.tx, arriving.signal.mw);
-        self.air.push(Signal { tx, mw, cause });
+        self.air.push(Signal {
+            tx: arriving.tx,
+            mw: arriving.signal.mw,
+            leaks: arriving.signal.leaks,
+            cause,
+        });
     }
 
     pub fn begins_to_sense(&mut self) {

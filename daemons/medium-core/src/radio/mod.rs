@@ -17,6 +17,7 @@ use crate::parts::{
     Setup, Timer, Transceiver, Wake,
 };
 use crate::parts::{Effect, Ppdu};
+use crate::space::Neighbour;
 use crate::{Category, Counters, Dbm, Fate, RadioId};
 use category::Categories;
 
@@ -174,9 +175,10 @@ impl Radio {
             hearing,
             ..
         } = at.setup;
-        let alone = hearing.senses(arriving.signal.dbm);
-        let sum_mw = self.transceiver.heard_mw() + arriving.signal.mw;
-        let together = hearing.senses_together(sum_mw);
+        let signal = arriving.signal;
+        let alone = !signal.leaks && hearing.senses(signal.dbm);
+        let sums = self.transceiver.sums().with(signal.mw, signal.leaks);
+        let together = hearing.senses_together(sums);
         let sensed = alone || together;
         // Slots stop and times are booked by the state before the signal counts.
         if sensed {
@@ -204,19 +206,18 @@ impl Radio {
     pub fn signal_ends(
         &mut self,
         slot: usize,
-        dbm: Dbm,
+        signal: Neighbour,
         tx: &Transmission,
         at: Moment<'_>,
     ) -> (Ended, Option<Wake>) {
         let hearing = &at.setup.hearing;
-        let alone = hearing.senses(dbm);
+        let alone = !signal.leaks && hearing.senses(signal.dbm);
         let sensed = alone || self.transceiver.senses_sum();
         if sensed {
             self.book(at.now);
         }
         let mut fate = self.transceiver.remove(slot, alone);
-        let sum_mw = self.transceiver.heard_mw();
-        let together = hearing.senses_together(sum_mw);
+        let together = hearing.senses_together(self.transceiver.sums());
         self.transceiver.sense_sum(together);
         let mut noise_mw = hearing.noise_mw;
         let rules = at.setup.params.rules;
@@ -246,7 +247,7 @@ impl Radio {
         let radio = self.id;
         let ended = Ended {
             radio,
-            dbm,
+            dbm: signal.dbm,
             fate,
             fates,
             noise_mw,

@@ -30,7 +30,7 @@ pub fn signal_begins(
     timing: &Timing,
 ) -> Fate {
     let signal = arriving.signal;
-    if !hearing.senses(signal.dbm) {
+    if signal.leaks || !hearing.senses(signal.dbm) {
         return Fate::Weak;
     }
     let decodable = hearing.decodes(signal.dbm);

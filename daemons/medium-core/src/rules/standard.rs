@@ -16,7 +16,7 @@ pub fn wait_after_draw() -> Duration {
     Duration::ZERO
 }
 
-/// An idle receiver locks on a frame that it can decode. Of frames that begin together it takes the
+/// An idle receiver locks on a frame of its channel that it can decode. Of frames that begin together it takes the
 /// strongest. With `capture_later` it changes over to a much stronger later one.
 pub fn signal_begins(
     transceiver: &mut Transceiver,
@@ -25,7 +25,7 @@ pub fn signal_begins(
 ) -> Fate {
     let mw = arriving.signal.mw;
     let (capture, noise_mw) = (hearing.capture_ratio, hearing.noise_mw(arriving.rate));
-    let decodable = hearing.decodes(arriving.signal.dbm);
+    let decodable = !arriving.signal.leaks && hearing.decodes(arriving.signal.dbm);
     let sending = transceiver.is_sending();
     let mut cause = unlocked(decodable);
     let mut lock = decodable && transceiver.reception().is_none();

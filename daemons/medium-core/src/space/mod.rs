@@ -19,7 +19,7 @@ use antennas::Antennas;
 use cells::Cells;
 use mobility::Pace;
 use rssi::RssiMatrix;
-use tuning::Tuning;
+use tuning::{Coupling, Tuning};
 
 pub use mobility::{Position, Station, Waypoint};
 pub use propagation::{Antenna, Fading, Model, Propagation};
@@ -30,6 +30,8 @@ pub struct Neighbour {
     pub radio: RadioId,
     pub dbm: Dbm,
     pub mw: f64,
+    /// From another channel: energy without a preamble that the radio could find.
+    pub leaks: bool,
 }
 
 /// Shadowing beyond this many standard deviations (1 link in 16 000) is cut, so that reach is
@@ -101,7 +103,7 @@ impl Space {
                 deviation_db: params.shadowing_db,
                 drawn: BTreeMap::new(),
             },
-            tuning: Tuning::default(),
+            tuning: Tuning::new(params),
             rssi: None,
             floor_dbm,
             least_dbm,
@@ -223,8 +225,11 @@ impl Space {
             found.extend_from_slice(&fixed[radio.index()]);
         } else if let Some(matrix) = &self.rssi {
             let others = (0..self.stations.len()).map(RadioId::new);
-            let others = others.filter(|to| *to != radio && self.tuning.listens(radio, *to));
-            found.extend(others.filter_map(|to| self.neighbour(to, matrix.dbm(radio, to, now))));
+            let others = others.filter(|to| *to != radio);
+            found.extend(others.filter_map(|to| {
+                let coupling = self.tuning.coupling(radio, to)?;
+                self.neighbour(to, matrix.dbm(radio, to, now), coupling)
+            }));
         } else {
             self.search(radio, now, found);
         }
@@ -261,23 +266,35 @@ impl Space {
         let mut near = core::mem::take(&mut self.near);
         self.cells.near(here, self.reach_m, &mut near);
         for &other in &near {
-            if other == radio || !self.tuning.listens(radio, other) {
+            let coupling = self.tuning.coupling(radio, other);
+            let Some(coupling) = coupling.filter(|_| other != radio) else {
                 continue;
-            }
+            };
             // Cells give candidates only. The exact distance decides.
             let way_m = here.distance_m(self.position(other, now));
+            // Radios of one station. What they leak to each other depends on how it is built, and
+            // not on the far field.
+            if way_m == 0.0 && coupling != Coupling::Full {
+                continue;
+            }
             let dbm = self.dbm(radio, other, way_m);
-            found.extend(self.neighbour(other, dbm));
+            found.extend(self.neighbour(other, dbm, coupling));
         }
         self.near = near;
     }
 
-    /// A radio that a signal reaches with `dbm`; none where that is below the floor.
-    fn neighbour(&self, radio: RadioId, dbm: Dbm) -> Option<Neighbour> {
+    /// A radio to which a signal comes with `dbm` on its own channel; none where what is heard of
+    /// it is below the floor.
+    fn neighbour(&self, radio: RadioId, dbm: Dbm, coupling: Coupling) -> Option<Neighbour> {
+        let (dbm, leaks) = match coupling {
+            Coupling::Full => (dbm, false),
+            Coupling::Leak(db) => (dbm + db, true),
+        };
         (dbm >= self.floor_dbm).then(|| Neighbour {
             radio,
             dbm,
             mw: dbm.mw(),
+            leaks,
         })
     }
 }

@@ -5,7 +5,7 @@ use hoplab_base::Stream;
 use super::super::{Arriving, Reception, Setup, Transceiver};
 use super::us;
 use crate::space::Neighbour;
-use crate::{Dbm, Fate, Params, RadioId, Rate, Reception as Model};
+use crate::{Dbm, Fate, Leakage, Params, RadioId, Rate, Reception as Model};
 
 fn transceiver() -> Transceiver {
     Transceiver::new(Stream::new(1, "fading"), Stream::new(1, "errors"))
@@ -27,6 +27,7 @@ fn arriving(tx: usize, dbm: f64) -> Arriving {
             radio: RadioId::new(tx),
             dbm,
             mw: dbm.mw(),
+            leaks: false,
         },
         tx,
         rate: Rate::DSSS_1,
@@ -128,4 +129,26 @@ fn thresholds_decide_what_is_sensed_and_what_is_decoded() {
     } = Params::default();
     assert!(hearing.senses(cs) && !hearing.senses(cs - 0.001));
     assert!(hearing.decodes(rx) && !hearing.decodes(rx - 0.001));
+}
+
+#[test]
+fn leaks_make_the_channel_busy_by_their_energy_only() {
+    let hearing = Setup::new(Params {
+        leakage: Some(Leakage {
+            ed_threshold_dbm: Dbm(-58.0),
+            pairs: alloc::vec![],
+        }),
+        ..Params::default()
+    })
+    .hearing;
+    let mut transceiver = transceiver();
+    let mut hear = |tx, dbm| {
+        let mut leak = arriving(tx, dbm);
+        leak.signal.leaks = true;
+        transceiver.add(&leak, Fate::Weak);
+        hearing.senses_together(transceiver.sums())
+    };
+    assert!(!hear(1, -60.0));
+    // Twice as much is 3 dB more.
+    assert!(hear(2, -60.0));
 }
