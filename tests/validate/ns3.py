@@ -48,7 +48,7 @@ OFDM_MBPS = (54.0, 6.0)
 ONE_CLASS_S, PAIR_S = 5, 10
 """Counted, in ns-3."""
 CLASS_SEEDS = range(1, 6)
-_TWENTY, _EIGHTY = range(1, 21), range(1, 81)
+_TWENTY, _FORTY, _EIGHTY = range(1, 21), range(1, 41), range(1, 81)
 EXACT_BYTES = 1498
 """Four frames of them take 1216 us at 54 Mbit/s, a multiple of 32."""
 
@@ -76,7 +76,7 @@ DIFFERENT = {
         (Class(5, 15, 1023, txop_us=3008), Class(5, 15, 1023)), CLASS_SEEDS, decides=False
     ),
     "video+best-effort": Pair(
-        (Class(2, 7, 15, 2, 1216), Class(5, 15, 1023, 3, 0)), _EIGHTY, EXACT_BYTES
+        (Class(2, 7, 15, 2, 1216), Class(5, 15, 1023, 3, 0)), _FORTY, EXACT_BYTES
     ),
 }
 """Pairs of classes by what tells them apart.

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import tempfile
 import time
@@ -20,7 +21,7 @@ from hoplab.guest.lab.job import prepare
 from hoplab.guest.lab.started import Started, started
 from hoplab.guest.network.hosts import Hosts
 from hoplab.guest.network.namespaces import inside
-from hoplab.guest.system.processes import STOP_GRACE_S
+from hoplab.guest.system.processes import STOP_GRACE_S, beside
 from hoplab.host.runs import folder
 from hoplab.model.scenario.model import Scenario
 
@@ -54,7 +55,12 @@ class Network:
         try:
             with inside(station), self._hosts.known():
                 done = subprocess.run(
-                    words, capture_output=True, text=True, check=False, timeout=timeout_s
+                    words,
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                    timeout=timeout_s,
+                    env={**os.environ, **beside(words)},
                 )
         except subprocess.TimeoutExpired as late:
             said = (late.stderr or late.stdout or b"").decode("utf-8", "replace")
@@ -67,9 +73,11 @@ class Network:
 
     def start(self, station: str, *command: str) -> subprocess.Popen[str]:
         """Start a command at a station. If it still runs, it ends with the network."""
+        words = self._words(command)
         with inside(station), self._hosts.known():
             process = subprocess.Popen(
-                self._words(command),
+                words,
+                env={**os.environ, **beside(words)},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,

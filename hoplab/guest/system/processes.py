@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -112,6 +112,14 @@ def program(name: str) -> str:
     if found is None:
         raise MissingTool(f"{name}: not found; {_remedy(name)}")
     return found
+
+
+def beside(command: Sequence[str]) -> dict[str, str]:
+    """Return what a command's environment needs in a guest. iperf3's client spins for a round trip
+    without it (daemons/waiting-select)."""
+    if Path(command[0]).name != "iperf3":
+        return {}
+    return {"LD_PRELOAD": program("libhoplab_waiting_select.so")}
 
 
 def _remedy(name: str) -> str:

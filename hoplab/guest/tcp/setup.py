@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from hoplab.guest.network.elfn import Elfn
 from hoplab.guest.network.namespaces import Namespaces
@@ -12,6 +13,9 @@ from hoplab.guest.tcp import profile
 from hoplab.guest.tcp.socket_settings import SocketSettings
 from hoplab.model.errors import MissingTool
 from hoplab.model.scenario.plan import Conversation, Plan
+from hoplab.model.scenario.variants import CONGESTION_CONTROLS
+
+AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,7 @@ def apply(plan: Plan, namespaces: Namespaces) -> Applied:
     """Apply the settings of every station. Raises `MissingTool` if the kernel lacks a setting that
     the scenario names."""
     flows = plan.scenario.flow
+    _check_available(flow.congestion_control for flow in flows)
     without_sack = {flow.source for flow in flows if flow.protocol == "tcp" and flow.sack is False}
     made: dict[str, dict[str, str]] = {}
     lacking: set[str] = set()
@@ -50,6 +55,21 @@ def apply(plan: Plan, namespaces: Namespaces) -> Applied:
             "remove the key, or run with --machine uml"
         )
     return Applied(made, tuple(sorted(lacking)))
+
+
+def _check_available(names: Iterable[str | None]) -> None:
+    """Check names that are not of Hoplab: a kernel may load its own modules when asked, but not a
+    user's. Raises `MissingTool`."""
+    others = {name for name in names if name is not None} - set(CONGESTION_CONTROLS)
+    if not others:
+        return
+    available = AVAILABLE.read_text(encoding="ascii").split()
+    if missing := sorted(others.difference(available)):
+        raise MissingTool(
+            f"flow.congestion_control: {missing[0]!r} is not in this kernel, which has "
+            f"{', '.join(sorted(available))}; add your module to kernel-modules/tcp and run make "
+            "setup"
+        )
 
 
 def socket_settings(plan: Plan) -> list[SocketSettings]:

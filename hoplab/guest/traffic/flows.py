@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hoplab.guest.network.namespaces import Namespaces
-from hoplab.guest.system.processes import last_line, program
+from hoplab.guest.system.processes import beside, last_line, program
 from hoplab.guest.traffic import counted, spaced
 from hoplab.model import reading
 from hoplab.model.scenario.keys import MAX_DURATION_S
@@ -115,9 +115,8 @@ def start_client(
         command = [*EXCHANGES, role, _settings(conversation, **rows)]
         process = namespaces.spawn(source, command, log)
     else:
-        # Otherwise the client spins for a round trip (daemons/waiting-select).
-        environment = {**os.environ, "LD_PRELOAD": program("libhoplab_waiting_select.so")}
         command = _iperf3_client(conversation, report)
+        environment = {**os.environ, **beside(command)}
         process = namespaces.spawn(source, command, log, env=environment)
     return Side(conversation, "client", process, report, log)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from hoplab.guest.network.hosts import Hosts
 from hoplab.guest.network.namespaces import Namespaces
-from hoplab.guest.system.processes import SEARCHED, last_line
+from hoplab.guest.system.processes import SEARCHED, beside, last_line
 from hoplab.model.errors import MissingTool
 from hoplab.model.scenario.program import Program
 from hoplab.model.scenario.programs import octets_of
@@ -131,7 +131,7 @@ def start(task: Task, namespaces: Namespaces, hosts: Hosts) -> None:
                 executable=words[0],
                 stdout=output,
                 cwd=task.folder,
-                env=environment(task),
+                env={**beside(words), **environment(task)},
                 start_new_session=True,
             )
     except (OSError, subprocess.SubprocessError) as error:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, Tag, field_validator, model_validator
@@ -26,6 +27,10 @@ from hoplab.model.scenario.split import SplitChoice
 from hoplab.model.scenario.variants import CONGESTION_CONTROLS, FIXED_WINDOW, VARIANTS
 
 MAX_FLOWS = 250
+OTHER_CONGESTION_CONTROL = re.compile("[a-z][a-z0-9_-]{0,14}")
+"""The kernel's TCP_CA_NAME_MAX is 16, with its end."""
+ALIKE = 0.8
+"""Names more alike than this are one with a mistake."""
 SLOWEST_PACKET_S = 1000.0
 """iperf3 paces in microseconds of 32 bits."""
 FASTEST_PACKETS_PER_S = 250_000
@@ -232,11 +237,18 @@ class Flow(Table):
     @field_validator("congestion_control")
     @classmethod
     def _known(cls, value: str | None) -> str | None:
-        if value is not None and value not in CONGESTION_CONTROLS:
-            close = difflib.get_close_matches(value[:40].lower(), CONGESTION_CONTROLS, n=1)
+        """Check that a name is not a known one with a mistake. Another may be a module of the
+        user's, which the kernel has or not."""
+        if value is None or value in CONGESTION_CONTROLS:
+            return value
+        close = difflib.get_close_matches(value[:40].lower(), CONGESTION_CONTROLS, 1, ALIKE)
+        # A digit makes it another version: bbr2, cubic3.
+        another = OTHER_CONGESTION_CONTROL.fullmatch(value)
+        if another is None or (close and not value[-1].isdigit()):
             hint = f" (did you mean {close[0]!r}?)" if close else ""
             raise ValueError(
-                f"{value[:40]!r} is not known{hint}; one of: {', '.join(CONGESTION_CONTROLS)}"
+                f"{value[:40]!r} is not known{hint}; one of: {', '.join(CONGESTION_CONTROLS)}, or "
+                "the name of your own module"
             )
         return value
 
