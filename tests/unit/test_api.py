@@ -40,7 +40,7 @@ def test_a_table_can_be_set_whole() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"flow.1.window": 8}, "set flow.1.window: flow has 1 entries"),
+        ({"flow.1.window": 8}, "set flow.1.window: flow has index 0 only"),
         ({"flow.0.windw": 8}, "did you mean 'window'"),
         ({"duration_s": -1}, "should be greater than 0"),
     ],

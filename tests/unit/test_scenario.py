@@ -63,7 +63,7 @@ def test_overrides(tmp_path: Path) -> None:
     scenario = load(write(tmp_path, CHAIN), ["flow.0.window=8", "routing.protocol=dsr"])
     assert scenario.flow[0].window == 8
     assert scenario.routing.protocol == "dsr"
-    with pytest.raises(ScenarioError, match="index must be 0 to 0"):
+    with pytest.raises(ScenarioError, match="index 0 only"):
         load(write(tmp_path, CHAIN), ["flow.3.window=8"])
 
 
@@ -262,3 +262,18 @@ def test_every_key_has_a_sentence() -> None:
     for name, table in [("Scenario", made), *made["$defs"].items()]:
         for key, declared in table["properties"].items():
             assert declared.get("description"), f"{name}.{key}"
+
+
+@pytest.mark.parametrize("name", ["gentle", "bbr2", "cubic_x", "reno3"])
+def test_a_flow_may_name_a_module_of_the_users_own(tmp_path: Path, name: str) -> None:
+    text = CHAIN + f'congestion_control = "{name}"\n'
+    assert resolve(load(write(tmp_path, text))).flow[0].congestion_control == name
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"), [("cubik", "cubic"), ("wesstwood", "westwood"), ("Vegas", "vegas")]
+)
+def test_a_mistaken_congestion_control_is_refused(tmp_path: Path, name: str, hint: str) -> None:
+    text = CHAIN + f'congestion_control = "{name}"\n'
+    with pytest.raises(ScenarioError, match=f"'{name}' is not known.*did you mean '{hint}'"):
+        resolve(load(write(tmp_path, text)))

@@ -141,9 +141,11 @@ def assign(document: dict[str, Any], path: str, value: Any, source: str) -> None
         last = depth == len(keys) - 1
         if isinstance(place, list):
             if not (key.isascii() and key.isdigit()) or int(key) >= len(place):
+                there = f"index 0 to {len(place) - 1}" if len(place) > 1 else "index 0 only"
                 raise ScenarioError(
-                    f"{source}: {'.'.join(keys[:depth])} has {len(place)} entries, "
-                    f"so the index must be 0 to {len(place) - 1}; got {key!r}"
+                    f"{source}: {'.'.join(keys[:depth])} has {there}; got {key!r}"
+                    if place
+                    else f"{source}: {'.'.join(keys[:depth])} has no entry; got {key!r}"
                 )
             if last:
                 place[int(key)] = value

@@ -103,7 +103,7 @@ class Topology(Table):
     )
     stations: Integer = key(
         4,
-        "how many; a trace's first ones, by default all",
+        "how many; with a `trace`, its first ones, all by default",
         ge=1,
         le=MAX_STATIONS,
     )

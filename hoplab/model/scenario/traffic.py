@@ -242,9 +242,9 @@ class Flow(Table):
         if value is None or value in CONGESTION_CONTROLS:
             return value
         close = difflib.get_close_matches(value[:40].lower(), CONGESTION_CONTROLS, 1, ALIKE)
-        # A digit makes it another version: bbr2, cubic3.
+        # Of letters alone it may be a mistake; bbr2 and cubic_x are other versions.
         another = OTHER_CONGESTION_CONTROL.fullmatch(value)
-        if another is None or (close and not value[-1].isdigit()):
+        if another is None or (close and value.isalpha()):
             hint = f" (did you mean {close[0]!r}?)" if close else ""
             raise ValueError(
                 f"{value[:40]!r} is not known{hint}; one of: {', '.join(CONGESTION_CONTROLS)}, or "
