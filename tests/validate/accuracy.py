@@ -178,7 +178,7 @@ def _absent(parts: Rows) -> str:
 
 
 def _legend() -> list[Line2D | Patch]:
-    points = {INSIDE: "inside its limit", OUTSIDE: "outside, or too wide to say"}
+    points = {INSIDE: "inside its limit", OUTSIDE: "outside, or too wide to decide"}
     return [
         *(
             Line2D([], [], color=colour, marker="o", linewidth=0.7, label=f"{told} (95 % interval)")
