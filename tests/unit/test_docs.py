@@ -20,7 +20,7 @@ LIMITS = (
     "compute in no time",
     "Propagation delay is zero",
     "ELFN and Split-TCP are for IPv4",
-    "no virtual machine's boundary",
+    "does not isolate as a virtual machine does",
     "x86_64",
 )
 """What docs/not-for.md builds on. Where a limit is lifted, take it out of both pages."""
