@@ -181,7 +181,7 @@ def _tell_plan(sweep: Sweep, store: Path | None, place: Cluster, as_json: bool) 
         f"{sweep.name}: {found.runs} runs, {facts['combinations']} combinations{least}",
         f"there: {about}{found.there}{failures}; to be made: {about}{facts['missing']}",
         f"should take {_duration(found.left_s(workers))} on {workers} workers, "
-        f"{found.run_s:.1f} s of a core a run ({found.basis})",
+        f"{found.run_s:.1f} core-seconds per run ({found.basis})",
         f"store: {kept.folder}",
     ):
         output.print(line, markup=False, highlight=False, soft_wrap=True)

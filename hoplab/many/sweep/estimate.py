@@ -89,5 +89,5 @@ def _by_others(store: Store, virtual_s: float) -> tuple[float, str]:
         return GUESS_S + virtual_s / GUESS_PER_S, "a guess: no run of this sweep is there yet"
     return (
         GUESS_S + virtual_s * rate / sum(virtual for _, virtual in costs),
-        f"by {len(costs)} other runs of the store",
+        f"a guess from {len(costs)} runs of other sweeps",
     )
