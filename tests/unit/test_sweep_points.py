@@ -216,7 +216,7 @@ ONE_AXIS = '[[axis]]\nkey = "flow.0.window"\nvalues = [4]\n'
         ('stop_when = "ci95 of speed < 1 %"', "'speed' is no number of a flow"),
         ("most_seeds = 5", "most_seeds counts only with stop_when"),
         ('seeds = 9\nmost_seeds = 5\nstop_when = "ci95 of sent < 1"', "needs 2 to most_seeds (5)"),
-        ('[[axis]]\nkey = "flow.3.window"\nvalues = [4]', "index must be 0 to 0"),
+        ('[[axis]]\nkey = "flow.3.window"\nvalues = [4]', "index 0 only"),
     ],
 )
 def test_a_mistake_is_told_in_a_line(tmp_path: Path, text: str, told: str) -> None:
