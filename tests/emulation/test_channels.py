@@ -9,7 +9,7 @@ from hoplab.host import results
 from tests.emulation.conftest import Run
 
 RADIO = """
-duration_s = 5
+duration_s = {duration_s}
 [radio]
 profile = "{profile}"
 {more}
@@ -46,7 +46,7 @@ MORE = {"80211ac": "mcs = 0"}
 
 def cells(profile: str, *channels: int) -> str:
     """Ten metres apart, so that each hears all of the other where both are on one channel."""
-    return RADIO.format(profile=profile, more=MORE.get(profile, "")) + "".join(
+    return RADIO.format(duration_s=5, profile=profile, more=MORE.get(profile, "")) + "".join(
         CELL.format(i=i, ap_m=0, n_m=30, y_m=10 * i, channel=channel, rate_kbps=RATES_KBPS[profile])
         for i, channel in enumerate(channels)
     )
@@ -94,7 +94,7 @@ def test_a_near_sender_on_the_next_channel_takes_a_far_client_s_frames(
     it on the next channel, -81.4 on the one after. Capture needs 10 dB."""
     found, rate_kbps = [], RATES_KBPS["80211n"]
     for n, (second, leakage) in enumerate(((40, "mask"), (44, "mask"), (40, "none")), start=1):
-        radio = RADIO.format(profile="80211n", more=f'leakage = "{leakage}"')
+        radio = RADIO.format(duration_s=2, profile="80211n", more=f'leakage = "{leakage}"')
         run_scenario(
             radio
             + CELL.format(i=0, ap_m=0, n_m=80, y_m=0, channel=36, rate_kbps=rate_kbps)
