@@ -26,6 +26,7 @@ from hoplab.many.study.loss_law import pftk
 from hoplab.many.study.swept import Run, Runs
 
 from . import search
+from .search import FIRST_S, mbps
 
 VARIANTS = {"reno": "Reno", "sack": "SACK", "tcpw": "Westwood", "westwood": "Westwood+"}
 """``tcpw`` is Westwood as published in 2002, ``westwood`` the kernel's."""
@@ -39,7 +40,6 @@ SHORT = {LINK: "link", RADIO: "802.11"}
 """Their names in tables and claims."""
 STANDARD_LOSS = 0.05
 STANDARD_RATE = 2
-FIRST_S = 10.0
 SETTLED_S = 5.0
 """From then on a flow's steadiness counts."""
 SLOT_S = 1.0
@@ -58,11 +58,6 @@ DROPS_S = (3.5, 20.0)
 """Where figure 3 shows drops of all."""
 DROP = 0.5
 """A second with less than this of the run's mean is one."""
-
-
-def mbps(run: Run) -> float:
-    """Goodput over the whole transfer."""
-    return float(run.rows("flows")[0]["goodput_kbps"]) / 1000
 
 
 def series(run: Run) -> list[tuple[float, float]]:

@@ -85,14 +85,15 @@ def readings(runs: Runs) -> Iterator[Reading]:
                     for v, variant in meant.items()
                     for (at,), group in own.where(variant=variant).groups("at").items()
                 }
-                for read in (_early_mbps, _mbps)
+                for read in (_early_mbps, mbps)
             )
             yield Reading(
                 {**dict(zip(AXES, place, strict=True)), "westwood": westwood}, early, whole
             )
 
 
-def _mbps(run: Run) -> float:
+def mbps(run: Run) -> float:
+    """Goodput over the whole transfer."""
     return float(run.rows("flows")[0]["goodput_kbps"]) / 1000
 
 

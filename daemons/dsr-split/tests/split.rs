@@ -103,6 +103,13 @@ impl Transfer {
         }
     }
 
+    /// Until all octets before this one have come.
+    fn reach(&mut self, octet: u64) {
+        while self.sink.next < octet {
+            self.step();
+        }
+    }
+
     /// Until everything has come and the source knows; how long it took.
     fn finish(&mut self, longest_s: f64) -> f64 {
         let begin = self.net.now;
@@ -189,9 +196,7 @@ fn a_break_behind_a_proxy_costs_the_source_nothing() {
         let net = stations(8, &settings(), &connection(&[2])).linked(&links);
         let mut t = Transfer::new(net, 5, 60);
         t.begin();
-        while t.sink.next < 20_000 {
-            t.step();
-        }
+        t.reach(20_000);
         t.net.link(broken.0, broken.1, false);
         t.finish(20.0);
         // Its TCP sees segments overtake others, and no more than that.
@@ -206,9 +211,7 @@ fn a_break_behind_a_proxy_costs_the_source_nothing() {
 fn segments_wait_at_the_proxy_while_there_is_no_route() {
     let mut t = chain(6, connection(&[3]));
     t.begin();
-    while t.sink.next < 20_000 {
-        t.step();
-    }
+    t.reach(20_000);
     t.net.link(4, 5, false);
     let begin = t.net.now;
     while t.net.now.since(begin) < Duration::from_secs(12) {
@@ -299,9 +302,7 @@ fn a_proxy_whose_only_route_leads_back_warns_the_source_and_asks_by_its_back_off
     let net = stations(8, &settings(), &connection(&[3])).linked(&links);
     let mut t = Transfer::new(net, 5, 60);
     t.begin();
-    while t.sink.next < 20_000 {
-        t.step();
-    }
+    t.reach(20_000);
     t.net.link(3, 4, false);
     // The source sends the other way, and repeats what 3 keeps.
     t.finish(10.0);
