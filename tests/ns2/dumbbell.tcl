@@ -7,10 +7,11 @@
 # Prints for each TCP flow "Mbit/s X lost % Y delay ms Z": acknowledged packets of 1000 octets, lost
 # share of all sent, mean time from n1 (n5) to n4 (n6). -random 1 varies the constant rate's
 # intervals; -phase 0.8 draws up to so many more ms for each sender's link; -alpha 2 -beta 4 are the
-# thresholds of Vegas in Linux.
+# thresholds of Vegas in Linux. -steady 1 is NewReno as in Linux: each partial acknowledgement starts
+# the timer anew (RFC 6582, 4), and leaves the window as it is.
 array set opt {
     first Reno second "" cbr 5 window 100 time 20 jitter 0.1 random 0 back 0 phase 0
-    alpha 1 beta 3 seed 1
+    alpha 1 beta 3 steady 0 seed 1
 }
 source [file join [file dirname [info script]] options.tcl]
 read_options $argv
@@ -20,6 +21,10 @@ read_options $argv
 ns-random [expr {$opt(seed) * 179424673 % 2147483647}]
 Agent/TCP/Vegas set v_alpha_ $opt(alpha)
 Agent/TCP/Vegas set v_beta_ $opt(beta)
+if {$opt(steady)} {
+    Agent/TCP/Newreno set newreno_changes1_ 0
+    Agent/TCP/Newreno set partial_window_deflation_ 0
+}
 set ns [new Simulator]
 set start [new RandomVariable/Uniform]
 $start set min_ 0

@@ -56,6 +56,8 @@ LATE_S = 0.05
 """The second flow starts so much later."""
 LIMIT = 0.15
 NS2_NAMES = {"tahoe": "Tahoe", "reno": "Reno", "newreno": "Newreno", "vegas": "Vegas"}
+STEADY = " -steady 1"
+"""NewReno as in Linux: a partial acknowledgement starts the timer anew and leaves the window."""
 BACK_MBPS = 5.0
 PHASE_MS = 0.8
 """A constant-rate packet's time on the bottleneck."""
@@ -151,7 +153,7 @@ def _measure(cases: list[tuple[tuple[str, ...], float]]) -> list[list[list[Share
 def ns2_alone() -> dict[tuple[str, float], list[Share]]:
     """The same in ns-2.35."""
     keys = [(variant, cbr) for variant in VARIANTS for cbr in CBR_MBPS]
-    found = _ns2_shares([(f"-first {NS2_NAMES[variant]}", cbr) for variant, cbr in keys])
+    found = _ns2_shares([(_flows(variant), cbr) for variant, cbr in keys])
     return {key: [one[0] for one in draws] for key, draws in zip(keys, found, strict=True)}
 
 
@@ -163,9 +165,15 @@ def pairs(rates: tuple[float, ...]) -> dict[tuple[tuple[str, str], float], list[
 
 def ns2_pairs() -> dict[tuple[str, str], list[list[Share]]]:
     """The same in ns-2.35, beside `PAIRS_CBR_MBPS`."""
-    options = [f"-first {NS2_NAMES[a]} -second {NS2_NAMES[b]}" for a, b in PAIRS]
-    found = _ns2_shares([(flows, PAIRS_CBR_MBPS) for flows in options])
+    found = _ns2_shares([(_flows(*pair), PAIRS_CBR_MBPS) for pair in PAIRS])
     return dict(zip(PAIRS, found, strict=True))
+
+
+def _flows(*variants: str) -> str:
+    """As the script's options name them."""
+    named = zip(("-first", "-second"), variants, strict=False)
+    words = " ".join(f"{which} {NS2_NAMES[variant]}" for which, variant in named)
+    return words + (STEADY if "newreno" in variants else "")
 
 
 def _ns2_shares(cases: list[tuple[str, float]]) -> list[list[list[Share]]]:
