@@ -132,6 +132,15 @@ def test_centres_of_channels(channel: int, mhz: int) -> None:
     assert made(radio={"channel": channel})["channel_mhz"] == mhz
 
 
+def test_signals_take_their_way_by_the_newer_rules_only() -> None:
+    def delay(**radio: Any) -> bool:
+        return bool(made(radio=radio)["params"]["delay"])
+
+    assert all(delay(profile=name) for name in ("80211n", "80211ac", "80211ax"))
+    assert not delay(profile="80211n", propagation_delay=False)
+    assert not any(delay(profile=name) for name in ("wavelan", "hv99", "80211a"))
+
+
 def test_a_card_s_power_is_under_what_is_given() -> None:
     energy = {"preset": "lucent-silver", "idle_w": 0.5, "battery_j": 100}
     assert params(energy=energy)["energy"] == {

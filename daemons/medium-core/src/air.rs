@@ -4,14 +4,16 @@
 use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
+use core::ops::Range;
 
 use hoplab_base::{Duration, Instant};
 
 use crate::parts::Ppdu;
+use crate::radio::Ended;
 use crate::space::Neighbour;
 use crate::{RadioId, To};
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Transmission {
     pub from: RadioId,
     pub ppdu: Ppdu,
@@ -19,11 +21,94 @@ pub struct Transmission {
     pub end: Instant,
     /// The sender went off in the middle.
     pub cut: bool,
-    /// Who hears it.
-    pub neighbours: Vec<Neighbour>,
+    pub reached: Reached,
+    /// It is over at its sender.
+    pub sent: bool,
+    /// What became of it where it is over.
+    pub ended: Vec<Ended>,
+}
+
+/// Radios that a transmission reaches, those without delay first.
+#[derive(Debug, Default)]
+pub struct Reached {
+    /// Those that hear it come first, then some that do not, then those from `under_way` on.
+    radios: Vec<Neighbour>,
+    hear: usize,
+    under_way: usize,
+    /// It is over at the first so many.
+    over: usize,
+}
+
+impl Reached {
+    /// By the radios that a signal reaches in the mean, the nearest first.
+    pub fn radios(&mut self) -> &mut Vec<Neighbour> {
+        &mut self.radios
+    }
+
+    /// The next radio that a signal comes to within `delay`.
+    pub fn next(&mut self, delay: Duration) -> Option<Neighbour> {
+        let next = *self.radios.get(self.under_way)?;
+        if next.delay > delay {
+            return None;
+        }
+        self.under_way += 1;
+        Some(next)
+    }
+
+    /// That radio hears it, with this power. The list keeps the power of the beginning. The end
+    /// removes what the beginning added, even if a station has moved.
+    pub fn hears(&mut self, signal: Neighbour) {
+        self.radios[self.hear] = signal;
+        self.hear += 1;
+    }
+
+    /// How long it takes to the next radio.
+    pub fn next_delay(&self) -> Option<Duration> {
+        self.radios.get(self.under_way).map(|next| next.delay)
+    }
+
+    pub fn longest_delay(&self) -> Duration {
+        self.radios.last().map_or(Duration::ZERO, |last| last.delay)
+    }
+
+    /// Radios that hear it.
+    pub fn hearing(&self) -> &[Neighbour] {
+        &self.radios[..self.hear]
+    }
+
+    /// It is over where it came within `delay`; returns which of `hearing` those are.
+    fn leave(&mut self, delay: Duration) -> Range<usize> {
+        let from = self.over;
+        let left = self.radios[from..self.hear].iter();
+        self.over += left.take_while(|next| next.delay <= delay).count();
+        from..self.over
+    }
+
+    /// It comes no further.
+    fn cut(&mut self) {
+        self.under_way = self.radios.len();
+    }
+
+    fn is_over(&self) -> bool {
+        self.over == self.hear && self.under_way == self.radios.len()
+    }
 }
 
 impl Transmission {
+    /// It is over wherever it comes by now; returns which of those that hear it.
+    pub fn leave(&mut self, now: Instant) -> Range<usize> {
+        let delay = match self.cut {
+            true => self.reached.longest_delay(),
+            false => now.since(self.end),
+        };
+        self.reached.leave(delay)
+    }
+
+    /// Whether it is over everywhere.
+    pub fn is_over(&self) -> bool {
+        self.sent && self.reached.is_over()
+    }
+
     /// Whether it is for this radio.
     pub fn is_for(&self, radio: RadioId) -> bool {
         match self.ppdu.to {
@@ -39,7 +124,7 @@ impl Transmission {
 pub struct Air {
     slots: Vec<Option<Transmission>>,
     free: BinaryHeap<Reverse<usize>>,
-    spare: Vec<Vec<Neighbour>>,
+    spare: Vec<(Vec<Neighbour>, Vec<Ended>)>,
 }
 
 impl Air {
@@ -52,12 +137,31 @@ impl Air {
         self.slots.len() - 1
     }
 
-    /// An empty list of who hears it.
-    pub fn nobody(&mut self) -> Vec<Neighbour> {
-        self.spare.pop().unwrap_or_default()
+    /// A transmission that has reached nobody yet.
+    pub fn transmission(
+        &mut self,
+        from: RadioId,
+        ppdu: Ppdu,
+        start: Instant,
+        lasts: Duration,
+    ) -> Transmission {
+        let (radios, ended) = self.spare.pop().unwrap_or_default();
+        Transmission {
+            from,
+            ppdu,
+            start,
+            end: start + lasts,
+            cut: false,
+            reached: Reached {
+                radios,
+                ..Reached::default()
+            },
+            sent: false,
+            ended,
+        }
     }
 
-    pub fn begin(&mut self, slot: usize, transmission: Transmission) {
+    pub fn put(&mut self, slot: usize, transmission: Transmission) {
         self.slots[slot] = Some(transmission);
     }
 
@@ -69,25 +173,23 @@ impl Air {
     pub fn cut(&mut self, slot: usize, now: Instant) -> Duration {
         self.slots[slot].as_mut().map_or(Duration::ZERO, |cut| {
             cut.cut = true;
+            cut.reached.cut();
             cut.end.since(now)
         })
     }
 
-    /// Whether the slot's transmission ends now. A transmission that broke off leaves its end in
-    /// the agenda, and that may find a successor in the slot.
-    pub fn ends(&self, slot: usize, now: Instant) -> bool {
-        self.get(slot).is_some_and(|tx| tx.end == now || tx.cut)
+    /// The slot's transmission, for a while. It goes back by [`Air::put`] or [`Air::end`].
+    pub fn take(&mut self, slot: usize) -> Option<Transmission> {
+        self.slots[slot].take()
     }
 
-    pub fn end(&mut self, slot: usize) -> Option<Transmission> {
-        let ended = self.slots[slot].take()?;
+    /// The slot's transmission is over; its memory is used again.
+    pub fn end(&mut self, slot: usize, transmission: Transmission) {
         self.free.push(Reverse(slot));
-        Some(ended)
-    }
-
-    /// Use its memory again.
-    pub fn recycle(&mut self, mut neighbours: Vec<Neighbour>) {
-        neighbours.clear();
-        self.spare.push(neighbours);
+        let Reached { mut radios, .. } = transmission.reached;
+        let mut ended = transmission.ended;
+        radios.clear();
+        ended.clear();
+        self.spare.push((radios, ended));
     }
 }

@@ -110,6 +110,9 @@ pub struct Params {
     pub capture_db: f64,
     /// Whether a receiver drops a frame for a later one that is stronger by `capture_db`.
     pub capture_later: bool,
+    /// A signal takes 3.34 ns a metre (EDCA only); else it is everywhere at once.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub delay: bool,
     /// Power of the receiver's noise; none leaves noise out of the decision (ns-2).
     pub noise_dbm: Option<Dbm>,
     /// None where channels do not hear each other.
@@ -138,7 +141,20 @@ pub struct Params {
     pub level_error_db: f64,
 }
 
+/// How long a receiver takes to find a signal (aCCATime, table 17-21).
+const CCA: Duration = Duration::from_micros(4);
+
 impl Params {
+    /// How long nobody notices a signal. Where signals are everywhere at once, that is no time:
+    /// only frames that begin in one instant collide.
+    pub(crate) fn cca(&self) -> Duration {
+        if self.delay {
+            CCA
+        } else {
+            Duration::ZERO
+        }
+    }
+
     /// Mean power below which a signal neither is sensed nor disturbs: the carrier-sense
     /// threshold or, where noise counts, the noise if that is less.
     pub(crate) fn floor_dbm(&self) -> Dbm {
@@ -178,6 +194,7 @@ impl Default for Params {
             cs_threshold_dbm: Dbm(-78.07),
             capture_db: 10.0,
             capture_later: false,
+            delay: false,
             noise_dbm: None,
             leakage: None,
             retry_short: 7,

@@ -103,6 +103,7 @@ def _params(radio: Radio) -> dict[str, Any]:
         "capture_db": radio.capture_db,
         "capture_later": radio.capture_later,
         "noise_dbm": noise_dbm(radio) if counts else None,
+        "delay": radio.rules == "edca" and radio.propagation_delay is not False,
         "retry_short": radio.retry_short,
         "retry_long": radio.retry_long,
         "kernel_retries": radio.retry_rules == "kernel",

@@ -242,6 +242,7 @@ class Radio(Table):
         "streams": ("standard", ("802.11ac", "802.11ax")),
         "aggregation": ("rules", ("edca",)),
         "edca": ("rules", ("edca",)),
+        "propagation_delay": ("rules", ("edca",)),
         "leakage": ("standard", HT_STANDARDS),
         "queue_frames": ("queue", ("fq_codel",)),
         "aql_us": ("queue", ("fq_codel",)),
@@ -330,6 +331,9 @@ class Radio(Table):
     sifs_us: Number | None = key(None, "short interframe space", unit="µs", ge=0.001, le=10_000)
     propagation: Literal["two-ray", "friis", "log-distance"] | None = key(
         None, "mean power over distance"
+    )
+    propagation_delay: Switch | None = key(
+        None, "a signal takes 3.34 ns a metre, at most a slot; default with `edca`"
     )
     exponent: Number = key(3.0, "path loss exponent", gt=0, le=20)
     reference_m: Number = key(1.0, "free space up to here", unit="m", ge=0.001, le=1e6)

@@ -11,8 +11,16 @@ use crate::RadioId;
 
 #[derive(Clone, Copy, Debug)]
 pub enum Event {
-    /// Of the transmission in this slot of the air.
+    /// Of the transmission in this slot of the air, at its sender.
     End {
+        slot: u32,
+    },
+    /// That transmission's end has come to radios some way off.
+    Leave {
+        slot: u32,
+    },
+    /// And its beginning.
+    Come {
         slot: u32,
     },
     Power {
@@ -40,19 +48,20 @@ impl Event {
         // Hosts that send come after accesses. A post-backoff that ends now is over before the new
         // frame asks for one.
         let (kind, of) = match self {
-            Self::End { slot } => (0, slot as usize),
-            Self::Power { radio, .. } => (1, radio.index()),
-            Self::Measure => (3, 0),
+            Self::End { slot } | Self::Leave { slot } => (0, slot as usize),
+            Self::Come { slot } => (1, slot as usize),
+            Self::Power { radio, .. } => (2, radio.index()),
+            Self::Measure => (4, 0),
             Self::Wake { radio, timer, .. } => {
                 let kind = match timer {
-                    Timer::Empty => 2,
-                    Timer::Respond => 4,
-                    Timer::Served => 5,
-                    Timer::Timeout => 6,
-                    Timer::Access(_) => 7,
-                    Timer::Prepared => 8,
-                    Timer::Loaded => 9,
-                    Timer::Reorder => 10,
+                    Timer::Empty => 3,
+                    Timer::Respond => 5,
+                    Timer::Served => 6,
+                    Timer::Timeout => 7,
+                    Timer::Access(_) => 8,
+                    Timer::Prepared => 9,
+                    Timer::Loaded => 10,
+                    Timer::Reorder => 11,
                 };
                 (kind, radio.index())
             }
@@ -179,7 +188,9 @@ mod tests {
             Event::Wake {
                 radio, generation, ..
             } => (radio.index(), generation),
-            Event::End { slot } => (slot as usize, 100),
+            Event::End { slot } | Event::Leave { slot } | Event::Come { slot } => {
+                (slot as usize, 100)
+            }
             Event::Measure | Event::Power { .. } => (0, 200),
         });
         let order: alloc::vec::Vec<_> = order.collect();

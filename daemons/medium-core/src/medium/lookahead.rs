@@ -66,6 +66,8 @@ impl Medium {
                 Some(at + self.after_end(tx, slot))
             }
             Event::Measure => None,
+            // Only EDCA has delays.
+            Event::Leave { .. } | Event::Come { .. } => None,
             Event::Power { .. } => Some(at),
             Event::Wake {
                 radio,
@@ -131,7 +133,7 @@ impl Medium {
         // A radio with something to send waits for DIFS and its backoff. EIFS and the NAV only add
         // to that.
         let timing = &setup.timing;
-        let heard = tx.neighbours.iter().map(|heard| heard.radio);
+        let heard = tx.reached.hearing().iter().map(|heard| heard.radio);
         let others = heard.chain([tx.from]).filter_map(|radio| {
             let station = &self.radios[radio];
             let backoff = station.access().slots() * timing.slot;

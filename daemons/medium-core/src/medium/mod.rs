@@ -33,8 +33,8 @@ use hoplab_base::Instant;
 use crate::air::Air;
 use crate::loss::{LossRule, Losses};
 use crate::parts::{Effects, Limits, Setup, Timer};
-use crate::radio::{Ended, Moment};
-use crate::space::{Neighbour, Position, Space, Station};
+use crate::radio::Moment;
+use crate::space::{Position, Space, Station};
 use crate::{Frame, Nic, Output, Params, RadioId};
 use agenda::{Agenda, Event};
 use ledger::Ledger;
@@ -65,8 +65,6 @@ pub struct Medium {
     links: Links,
     // Memory that is used again.
     effects: Effects,
-    near: Vec<Neighbour>,
-    ended: Vec<Ended>,
 }
 
 impl Medium {
@@ -84,8 +82,6 @@ impl Medium {
             now: Instant::ZERO,
             ledger: Ledger::default(),
             effects: Effects::new(),
-            near: Vec::new(),
-            ended: Vec::new(),
         };
         for radio in medium.radios.ids() {
             medium.foresee_empty(radio);
@@ -124,6 +120,8 @@ impl Medium {
             self.now = self.now.max(at);
             match event {
                 Event::End { slot } => self.end(slot as usize),
+                Event::Leave { slot } => self.leave(slot as usize),
+                Event::Come { slot } => self.come(slot as usize),
                 Event::Power { radio, up } => self.switch(radio, up),
                 Event::Measure => self.measure_from_now(),
                 Event::Wake {

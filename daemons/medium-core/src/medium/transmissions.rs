@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Transmissions from their beginning to their end, at all radios that they reach.
 
+use core::ops::Range;
+
 use super::observers::End;
 use super::{Event, Medium};
 use crate::air::Transmission;
@@ -8,7 +10,7 @@ use crate::dbm::to_db;
 use crate::parts::{Arriving, Ppdu};
 use crate::radio::Moment;
 use crate::step::Step;
-use crate::{Fate, RadioId, To};
+use crate::{Fate, FrameId, RadioId, To};
 
 impl Medium {
     pub(super) fn transmit(&mut self, radio: RadioId, ppdu: Ppdu) {
@@ -26,33 +28,52 @@ impl Medium {
         let slot = self.air.reserve();
         let wake = self.radios[radio].begin_sending(slot, &ppdu, lasts, at);
         self.agenda.wake(radio, wake);
-        let end = self.now + lasts;
-        let mut transmission = Transmission {
-            from: radio,
-            ppdu,
-            start: self.now,
-            end,
-            cut: false,
-            neighbours: self.air.nobody(),
-        };
-        self.reach(slot, &mut transmission);
-        self.air.begin(slot, transmission);
-        let slot = slot as u32;
-        self.agenda.push(end, Event::End { slot });
+        let mut tx = self.air.transmission(radio, ppdu, self.now, lasts);
+        self.space.neighbours(radio, self.now, tx.reached.radios());
+        self.keep(&tx);
+        self.agenda.push(tx.end, Event::End { slot: slot as u32 });
+        self.reach(slot, tx);
     }
 
-    /// Let a transmission arrive wherever it is heard.
-    fn reach(&mut self, slot: usize, transmission: &mut Transmission) {
+    /// Its frame is needed for as long as it is under way, though its sender is done with a frame
+    /// that nobody acknowledges.
+    fn keep(&mut self, tx: &Transmission) {
+        if let Some(frame) = self.kept(tx) {
+            self.ledger.hold(frame);
+        }
+    }
+
+    fn kept(&self, tx: &Transmission) -> Option<FrameId> {
+        let late = !tx.reached.longest_delay().is_zero();
+        let unacknowledged = !self.setup.acknowledges(tx.ppdu.to);
+        let payload = tx.ppdu.payload.filter(|_| late && unacknowledged);
+        payload.map(|payload| payload.id)
+    }
+
+    /// A transmission comes to the next of those it reaches.
+    pub(super) fn come(&mut self, slot: usize) {
+        let comes = |tx: &Transmission| {
+            let next = tx.reached.next_delay();
+            next.is_some_and(|delay| tx.start + delay == self.now)
+        };
+        if self.air.get(slot).is_some_and(comes) {
+            if let Some(tx) = self.air.take(slot) {
+                self.reach(slot, tx);
+            }
+        }
+    }
+
+    /// Let a transmission begin to be heard wherever it has come by now.
+    fn reach(&mut self, slot: usize, mut tx: Transmission) {
         let at = Moment {
             now: self.now,
             setup: &self.setup,
         };
-        let mut near = core::mem::take(&mut self.near);
-        self.space
-            .neighbours(transmission.from, self.now, &mut near);
         let floor_dbm = at.setup.params.floor_dbm();
         let fading = at.setup.params.fading;
-        for &(mut signal) in &near {
+        let delay = self.now.since(tx.start);
+        let before = tx.reached.hearing().len();
+        while let Some(mut signal) = tx.reached.next(delay) {
             let station = &mut self.radios[signal.radio];
             // A radio that comes up during the frame has missed its preamble, and neither senses it
             // nor counts it as interference.
@@ -67,47 +88,91 @@ impl Medium {
                     continue;
                 }
             }
-            // The list keeps the power of the beginning. The end removes what the beginning added,
-            // even if a station has moved.
-            transmission.neighbours.push(signal);
+            tx.reached.hears(signal);
             let arriving = Arriving {
                 signal,
                 tx: slot,
-                rate: transmission.ppdu.rate,
-                begins: transmission.start,
-                ends: transmission.end,
-                aggregate: !transmission.ppdu.subframes.is_empty(),
+                rate: tx.ppdu.rate,
+                begins: tx.start + signal.delay,
+                ends: tx.end + signal.delay,
+                aggregate: !tx.ppdu.subframes.is_empty(),
             };
             let wake = station.signal_begins(&arriving, at);
             self.agenda.wake(signal.radio, wake);
         }
-        self.near = near;
+        let number = slot as u32;
+        if !delay.is_zero() && tx.reached.hearing().len() > before {
+            let end = tx.end + delay;
+            self.agenda.push(end, Event::Leave { slot: number });
+        }
+        if let Some(delay) = tx.reached.next_delay() {
+            let come = tx.start + delay;
+            self.agenda.push(come, Event::Come { slot: number });
+        }
+        // It may have ended before it came to the last, and those did not hear it.
+        if tx.is_over() {
+            self.observe(&tx);
+        }
+        self.put_back(slot, tx);
     }
 
-    /// A transmission ends everywhere at once: propagation delay is not modelled.
+    /// The slot's transmission has been handled for now.
+    fn put_back(&mut self, slot: usize, tx: Transmission) {
+        if !tx.is_over() {
+            return self.air.put(slot, tx);
+        }
+        if let Some(frame) = self.kept(&tx) {
+            self.ledger.release(frame);
+        }
+        self.air.end(slot, tx);
+    }
+
+    /// A transmission ends at its sender, and where it is heard without delay.
     pub(super) fn end(&mut self, slot: usize) {
         // A transmission that broke off leaves its end in the agenda. The slot may have a
         // successor.
-        if !self.air.ends(slot, self.now) {
-            return;
+        let ends = |tx: &Transmission| !tx.sent && (tx.end == self.now || tx.cut);
+        if self.air.get(slot).is_some_and(ends) {
+            self.cease(slot, true);
         }
-        let Some(mut transmission) = self.air.end(slot) else {
+    }
+
+    /// A transmission ends where its delay is over.
+    pub(super) fn leave(&mut self, slot: usize) {
+        // It may have broken off.
+        if self.air.get(slot).is_some_and(|tx| tx.end < self.now) {
+            self.cease(slot, false);
+        }
+    }
+
+    fn cease(&mut self, slot: usize, at_sender: bool) {
+        let Some(mut tx) = self.air.take(slot) else {
             return;
         };
+        tx.sent |= at_sender;
+        let over = tx.leave(self.now);
         // The order matters. The channel falls quiet at all radios before one of them reacts.
         // Records see the final fates. Backoffs resume last, when NAV, EIFS and pending answers are
         // known.
-        self.signals_end(&transmission, slot);
-        self.receive(&transmission);
-        self.observe(&transmission);
-        self.go_on(&transmission);
-        let neighbours = core::mem::take(&mut transmission.neighbours);
-        self.air.recycle(neighbours);
+        let before = tx.ended.len();
+        self.signals_end(&mut tx, slot, over.clone(), at_sender);
+        self.receive(&mut tx, before, at_sender);
+        if tx.is_over() {
+            self.observe(&tx);
+        }
+        self.go_on(&tx, over, at_sender);
+        self.put_back(slot, tx);
     }
 
-    /// The channel falls quiet at the sender and at all radios that heard it. `self.ended` gets the
+    /// The channel falls quiet at the sender and at radios that heard it. `tx.ended` gets the
     /// fate at each of them that is on the channel.
-    fn signals_end(&mut self, transmission: &Transmission, slot: usize) {
+    fn signals_end(
+        &mut self,
+        tx: &mut Transmission,
+        slot: usize,
+        over: Range<usize>,
+        at_sender: bool,
+    ) {
         let at = Moment {
             now: self.now,
             setup: &self.setup,
@@ -115,34 +180,35 @@ impl Medium {
         // Bits up to now were disturbed by this signal, or are its own. They count before it is
         // removed.
         if !at.setup.hearing.by_threshold() {
-            for heard in &transmission.neighbours {
+            for heard in &tx.reached.hearing()[over.clone()] {
                 let transceiver = &mut self.radios[heard.radio].transceiver;
                 transceiver.count_bits(self.now, &at.setup.params.phy, &at.setup.hearing);
             }
         }
-        let from = transmission.from;
-        let wake = self.radios[from].end_sending(at);
-        self.agenda.wake(from, wake);
-        self.ended.clear();
-        for heard in &transmission.neighbours {
+        if at_sender {
+            let wake = self.radios[tx.from].end_sending(at);
+            self.agenda.wake(tx.from, wake);
+        }
+        for place in over {
+            let heard = tx.reached.hearing()[place];
             let station = &mut self.radios[heard.radio];
-            let (ended, wake) = station.signal_ends(slot, *heard, transmission, at);
+            let (ended, wake) = station.signal_ends(slot, heard, tx, at);
             self.agenda.wake(heard.radio, wake);
             // Records list no frame where it came as a leak.
             if !heard.leaks {
-                self.ended.push(ended);
+                tx.ended.push(ended);
             }
         }
     }
 
-    /// Radios receive the frames that came through. When an acknowledgement ends, hosts get its
-    /// frames.
-    fn receive(&mut self, transmission: &Transmission) {
-        if matches!(transmission.ppdu.step, Step::Ack | Step::BlockAck) {
-            self.hand_up_acknowledged(transmission);
+    /// Radios receive the frames that came through, those from `first` of `tx.ended` on. When an
+    /// acknowledgement ends, hosts get its frames.
+    fn receive(&mut self, tx: &mut Transmission, first: usize, at_sender: bool) {
+        if at_sender && matches!(tx.ppdu.step, Step::Ack | Step::BlockAck) {
+            self.hand_up_acknowledged(tx);
         }
-        for i in 0..self.ended.len() {
-            let ended = &mut self.ended[i];
+        let mut heard = core::mem::take(&mut tx.ended);
+        for ended in &mut heard[first..] {
             // `receive` may still change the fate, to a loss of the error model.
             if ended.fate != Fate::Delivered {
                 continue;
@@ -153,9 +219,10 @@ impl Medium {
                 setup: &self.setup,
             };
             let (losses, effects) = (&mut self.losses, &mut self.effects);
-            self.radios[radio].receive(transmission, ended, losses, at, effects);
+            self.radios[radio].receive(tx, ended, losses, at, effects);
             self.carry_out(radio);
         }
+        tx.ended = heard;
     }
 
     /// An acknowledgement has ended. The frame reaches its receiver's host and those of bystanders.
@@ -175,7 +242,7 @@ impl Medium {
             return;
         }
         let missed = match transmission.ppdu.to {
-            To::Radio(to) if !self.ended.iter().any(|ended| ended.radio == to) => {
+            To::Radio(to) if !transmission.ended.iter().any(|ended| ended.radio == to) => {
                 let up = self.radios[to].power.is_up();
                 Some((to, if up { Fate::Weak } else { Fate::Off }))
             }
@@ -183,8 +250,8 @@ impl Medium {
         };
         let end = End {
             transmission,
-            at: self.now,
-            heard: &self.ended,
+            at: transmission.end.min(self.now),
+            heard: &transmission.ended,
             missed,
         };
         self.links.observe(&end, &self.setup, &mut self.space);
@@ -193,31 +260,27 @@ impl Medium {
         }
     }
 
-    /// The sender goes on with its exchange, and all radios that heard it with their backoffs.
-    fn go_on(&mut self, transmission: &Transmission) {
+    /// The sender goes on with its exchange, and radios that heard it with their backoffs.
+    fn go_on(&mut self, tx: &Transmission, over: Range<usize>, at_sender: bool) {
         let at = Moment {
             now: self.now,
             setup: &self.setup,
         };
-        let from = transmission.from;
         // The sender first: it may draw a backoff, which then counts like the others.
-        if !transmission.cut {
-            self.radios[from].sent(&transmission.ppdu, at, &mut self.effects);
-            self.carry_out(from);
+        if at_sender && !tx.cut {
+            self.radios[tx.from].sent(&tx.ppdu, at, &mut self.effects);
+            self.carry_out(tx.from);
         }
-        let at = Moment {
-            now: self.now,
-            setup: &self.setup,
-        };
-        for heard in &transmission.neighbours {
-            for function in self.radios[heard.radio].functions() {
-                let wake = self.radios[heard.radio].count_down(function, at);
-                self.agenda.wake(heard.radio, wake);
+        let heard = tx.reached.hearing()[over].iter().map(|heard| heard.radio);
+        for radio in heard.chain(at_sender.then_some(tx.from)) {
+            let at = Moment {
+                now: self.now,
+                setup: &self.setup,
+            };
+            for function in self.radios[radio].functions() {
+                let wake = self.radios[radio].count_down(function, at);
+                self.agenda.wake(radio, wake);
             }
-        }
-        for function in self.radios[from].functions() {
-            let wake = self.radios[from].count_down(function, at);
-            self.agenda.wake(from, wake);
         }
     }
 }

@@ -164,12 +164,13 @@ impl Access {
         })
     }
 
-    /// The channel is busy: stop counting and keep the slots that have not elapsed.
-    pub fn freeze(&mut self, now: Instant, slot: Duration) {
+    /// The channel is busy, which is noticed after `unnoticed`: stop counting and keep the slots
+    /// that have not elapsed.
+    pub fn freeze(&mut self, now: Instant, unnoticed: Duration, slot: Duration) {
         let Some(at) = self.at else { return };
-        if at <= now {
-            // Its own slot is over in this instant. It cannot sense a signal that starts now, so
-            // both transmit. This is how DCF collides.
+        if at <= now + unnoticed {
+            // Its own slot is over before it can sense a signal that starts now, so both transmit.
+            // This is how DCF collides.
             return;
         }
         // Only whole slots count: the slot in which the channel became busy is counted anew. EDCA

@@ -28,6 +28,8 @@ pub struct Hearing {
     ed_mw: Option<f64>,
     pub capture_ratio: f64,
     pub capture_later: bool,
+    /// Of frames that come within this time the strongest is received.
+    pub settles: Duration,
     /// On 20 MHz.
     pub noise_mw: f64,
 }
@@ -43,6 +45,7 @@ impl Hearing {
             ed_mw: params.leakage.as_ref().map(|it| it.ed_threshold_dbm.mw()),
             capture_ratio: from_db(params.capture_db),
             capture_later: params.capture_later,
+            settles: params.cca(),
             noise_mw: params.noise_dbm.map_or(0.0, Dbm::mw),
         }
     }

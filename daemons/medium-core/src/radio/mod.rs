@@ -9,7 +9,7 @@ mod send;
 use alloc::format;
 use alloc::vec::Vec;
 
-use hoplab_base::{Instant, Stream};
+use hoplab_base::{Duration, Instant, Stream};
 
 use crate::air::Transmission;
 use crate::parts::{
@@ -119,9 +119,10 @@ impl Radio {
         self.power.foresee_empty(at.now, energy, activity)
     }
 
-    fn freeze(&mut self, at: Moment<'_>) {
+    /// The channel is busy, which is noticed after `unnoticed`.
+    fn freeze(&mut self, unnoticed: Duration, at: Moment<'_>) {
         for access in &mut self.accesses {
-            access.freeze(at.now, at.setup.timing.slot);
+            access.freeze(at.now, unnoticed, at.setup.timing.slot);
         }
     }
 
@@ -182,7 +183,7 @@ impl Radio {
         let sensed = alone || together;
         // Slots stop and times are booked by the state before the signal counts.
         if sensed {
-            self.freeze(at);
+            self.freeze(params.cca(), at);
             self.book(at.now);
         }
         let transceiver = &mut self.transceiver;

@@ -138,10 +138,15 @@ impl Radio {
     }
 
     /// A frame for another radio came through.
-    fn overhear(&mut self, arrived: Arrived, at: Moment<'_>, effects: &mut Effects) {
+    fn overhear(&mut self, mut arrived: Arrived, at: Moment<'_>, effects: &mut Effects) {
         let params = &at.setup.params;
         if !params.overhear {
             return;
+        }
+        // It may come here after its sender is done with it.
+        if params.delay {
+            arrived.held = true;
+            effects.push(Effect::Hold(arrived.frame));
         }
         // A bystander's host gets the frame with its receiver's, or now where no acknowledgement
         // ends the exchange.
@@ -215,7 +220,7 @@ impl Radio {
     fn answer(&mut self, response: Option<Response>, at: Moment<'_>, effects: &mut Effects) {
         let Some(response) = response else { return };
         // No access function may send between the frame and its answer.
-        self.freeze(at);
+        self.freeze(Duration::ZERO, at);
         self.exchange.respond_with(response);
         effects.push(Effect::Wake(Wake {
             at: at.now + at.setup.timing.sifs,

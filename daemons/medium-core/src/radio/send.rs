@@ -200,7 +200,7 @@ impl Radio {
         lasts: Duration,
         at: Moment<'_>,
     ) -> Option<Wake> {
-        self.freeze(at);
+        self.freeze(Duration::ZERO, at);
         self.book(at.now);
         self.transceiver.begin_sending(tx);
         if ppdu.step == Step::Rts || ppdu.step.is_data() {

@@ -45,7 +45,8 @@ pub fn signal_begins(
         }
         // Of frames that begin together the strongest is received, whatever their order here;
         // later, only a receiver that restarts on a much stronger preamble changes over.
-        let together = reception.began == arriving.begins && mw > reception.mw;
+        let settled = reception.began + hearing.settles;
+        let together = arriving.begins <= settled && mw > reception.mw;
         let stronger = mw >= capture * (others_mw + noise_mw);
         let later = hearing.capture_later && stronger && !sending;
         if decodable && (together || later) {

@@ -12,7 +12,7 @@ use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::vec::Vec;
 
-use hoplab_base::{Instant, Stream};
+use hoplab_base::{Duration, Instant, Stream};
 
 use crate::{Dbm, LinkId, MediumId, Mhz, Params, RadioId};
 use antennas::Antennas;
@@ -32,7 +32,12 @@ pub struct Neighbour {
     pub mw: f64,
     /// From another channel: energy without a preamble that the radio could find.
     pub leaks: bool,
+    /// How long the signal takes to it.
+    pub delay: Duration,
 }
+
+/// Of light, in a vacuum.
+const METRES_PER_NS: f64 = 0.299_792_458;
 
 /// Shadowing beyond this many standard deviations (1 link in 16 000) is cut, so that reach is
 /// bounded.
@@ -80,6 +85,8 @@ pub struct Space {
     reach_m: f64,
     /// Neighbours of radios in their order, until something moves or changes.
     fixed: Option<Vec<Vec<Neighbour>>>,
+    /// The longest that a signal may take; none where signals are everywhere at once.
+    longest_delay: Option<Duration>,
     /// Memory that is used again.
     near: Vec<RadioId>,
 }
@@ -108,6 +115,9 @@ impl Space {
             floor_dbm,
             least_dbm,
             fixed: None,
+            // The acknowledgement of a signal that takes half a slot comes too late already. Within
+            // one slot every frame arrives before its sender gives up.
+            longest_delay: params.delay.then_some(params.phy.slot),
             near: Vec::new(),
         };
         // Nothing moves, so a search for each radio is enough for the run.
@@ -218,7 +228,8 @@ impl Space {
         self.changed();
     }
 
-    /// Radios that `radio`'s signal reaches at `now` in the mean, in their order, without itself.
+    /// Radios that `radio`'s signal reaches at `now` in the mean, without itself, in the order in
+    /// which it comes to them.
     pub fn neighbours(&mut self, radio: RadioId, now: Instant, found: &mut Vec<Neighbour>) {
         found.clear();
         if let Some(fixed) = &self.fixed {
@@ -228,7 +239,7 @@ impl Space {
             let others = others.filter(|to| *to != radio);
             found.extend(others.filter_map(|to| {
                 let coupling = self.tuning.coupling(radio, to)?;
-                self.neighbour(to, matrix.dbm(radio, to, now), coupling)
+                self.neighbour(to, matrix.dbm(radio, to, now), coupling, 0.0)
             }));
         } else {
             self.search(radio, now, found);
@@ -278,14 +289,23 @@ impl Space {
                 continue;
             }
             let dbm = self.dbm(radio, other, way_m);
-            found.extend(self.neighbour(other, dbm, coupling));
+            found.extend(self.neighbour(other, dbm, coupling, way_m));
         }
         self.near = near;
+        if self.longest_delay.is_some() {
+            found.sort_unstable_by_key(|neighbour| (neighbour.delay, neighbour.radio));
+        }
     }
 
     /// A radio to which a signal comes with `dbm` on its own channel; none where what is heard of
     /// it is below the floor.
-    fn neighbour(&self, radio: RadioId, dbm: Dbm, coupling: Coupling) -> Option<Neighbour> {
+    fn neighbour(
+        &self,
+        radio: RadioId,
+        dbm: Dbm,
+        coupling: Coupling,
+        way_m: f64,
+    ) -> Option<Neighbour> {
         let (dbm, leaks) = match coupling {
             Coupling::Full => (dbm, false),
             Coupling::Leak(db) => (dbm + db, true),
@@ -295,6 +315,15 @@ impl Space {
             dbm,
             mw: dbm.mw(),
             leaks,
+            delay: self.delay(way_m),
         })
+    }
+
+    fn delay(&self, way_m: f64) -> Duration {
+        let Some(longest) = self.longest_delay else {
+            return Duration::ZERO;
+        };
+        let way_ns = libm::round(way_m / METRES_PER_NS);
+        longest.min(Duration::from_nanos(way_ns as u64))
     }
 }

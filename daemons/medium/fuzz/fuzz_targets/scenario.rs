@@ -105,6 +105,7 @@ fn params(from: &mut Bytes<'_>) -> Params {
     }
     if from.chance() {
         params.edca = Some(edca(from));
+        params.delay = from.chance();
         let signal_extension = from.chance();
         params.phy.standard = if from.chance() {
             Standard::Vht { signal_extension }

@@ -147,7 +147,7 @@ fn slots_that_have_not_elapsed_are_kept_while_the_medium_is_busy() {
     let whole = access.slots();
     // Into the fourth slot: three have elapsed.
     let busy = us(0) + setup.timing.difs + 3 * slot + Duration::from_micros(1);
-    access.freeze(busy, slot);
+    access.freeze(busy, Duration::ZERO, slot);
     assert_eq!((access.slots(), access.at()), (whole - 3, None));
     let idle = us(5000);
     access.sense.idle_again(idle);
@@ -165,7 +165,7 @@ fn slots_that_have_not_elapsed_are_kept_while_the_medium_is_busy() {
 fn a_signal_of_the_same_instant_is_not_sensed() {
     let setup = setup();
     let (mut access, at) = backing_off(1, &setup);
-    access.freeze(at, setup.timing.slot);
+    access.freeze(at, Duration::ZERO, setup.timing.slot);
     assert_eq!(access.at(), Some(at));
 }
 
@@ -175,7 +175,7 @@ fn who_defers_without_a_backoff_draws_one() {
     let now = us(0) + setup.timing.difs;
     access.begin(now, &setup.timing, true, true);
     access.count(us(0), &setup.timing, Duration::ZERO);
-    access.freeze(us(10), setup.timing.slot);
+    access.freeze(us(10), Duration::ZERO, setup.timing.slot);
     assert!(access.needs_backoff());
 }
 
@@ -231,7 +231,7 @@ fn a_category_counts_the_slot_in_which_the_medium_becomes_busy() {
             .find(|access| access.slots() >= 10)
             .unwrap();
         let before = access.slots();
-        access.freeze(busy, slot);
+        access.freeze(busy, Duration::ZERO, slot);
         before - access.slots()
     };
     assert_eq!((left(false), left(true)), (3, 4));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 
-use hoplab_base::Stream;
+use hoplab_base::{Duration, Stream};
 
 use super::super::{Arriving, Reception, Setup, Transceiver};
 use super::us;
@@ -24,6 +24,7 @@ fn arriving(tx: usize, dbm: f64) -> Arriving {
     let dbm = Dbm(dbm);
     Arriving {
         signal: Neighbour {
+            delay: Duration::ZERO,
             radio: RadioId::new(tx),
             dbm,
             mw: dbm.mw(),
