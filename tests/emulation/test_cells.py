@@ -12,6 +12,7 @@ import tomli_w
 
 from hoplab.host import results
 from tests.emulation.conftest import Run
+from tests.validate import classes
 from tests.validate.saturation import (
     BEST_EFFORT,
     DSSS,
@@ -277,6 +278,60 @@ def test_beacons_say_how_categories_contend(tmp_path: Path, run_scenario: Run) -
     fields = ((0x03, 0xA4, 94), (0x27, 0xA4, 0), (0x42, 0x43, 94), (0x63, 0x43, 0))
     element = b"".join(struct.pack("<BBH", *field) for field in fields)
     assert capture.count(element) >= 9
+
+
+OWN_CATEGORIES = """
+duration_s = 3
+[radio]
+profile = "80211n"
+mcs = 7
+aggregation = false
+[[station]]
+name = "left"
+[[station]]
+name = "n0"
+x_m = 5
+[[station]]
+name = "right"
+x_m = 10
+[[station]]
+name = "n1"
+x_m = 15
+[[cell]]
+access_point = "left"
+clients = ["n0"]
+edca.best_effort.cw_min = 31
+[[cell]]
+access_point = "right"
+clients = ["n1"]
+edca.best_effort.cw_min = 7
+edca_ap.best_effort.cw_min = 127
+[[flow]]
+source = "n0"
+destination = "left"
+protocol = "udp"
+spacing = "random"
+rate_kbps = 50_000
+packet_bytes = 1000
+[[flow]]
+source = "right"
+destination = "n1"
+protocol = "udp"
+spacing = "random"
+rate_kbps = 50_000
+packet_bytes = 1000
+"""
+
+
+def test_cells_on_one_channel_contend_by_their_own_categories(run_scenario: Run) -> None:
+    """A client by what its access point announces, an access point by what is its own: they share
+    the channel as Bianchi's chains with these windows do, of some 1500 frames of the slower."""
+    done = run_scenario(OWN_CATEGORIES)
+    client, access_point = (flow["goodput_kbps"] for flow in done["flows"])
+    first, second = classes.model([classes.Class(1, 31, 1023), classes.Class(1, 127, 1023)], 54.0)
+    assert client / access_point == pytest.approx(
+        first.frames_per_s / second.frames_per_s, rel=0.15
+    )
 
 
 GIVEN_UP = """

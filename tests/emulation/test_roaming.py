@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A station walks past two access points of one network."""
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ import pytest
 
 from hoplab.host import results
 from tests.emulation.conftest import Run
+from tests.validate.saturation import BEST_EFFORT, maximum_mbps
+from tests.validate.throughput import SCHEMES, ht_us
 
 WALK = """
 duration_s = 30
@@ -169,3 +172,72 @@ def test_a_network_without_roaming_loses_the_station(tmp_path: Path, run_scenari
     assert found.rows("handovers") == []
     lost = [row["node"] for row in found.rows("events") if row["kind"] == "disassociated"]
     assert lost == ["n0"]
+
+
+MOVE = """
+duration_s = 6
+[radio]
+profile = "80211n"
+propagation = "log-distance"
+exponent = 3.0
+mcs = 7
+aggregation = false
+[[station]]
+name = "left"
+[[station]]
+name = "right"
+x_m = 120
+[[station]]
+name = "n0"
+x_m = 10
+[[cell]]
+access_point = "left"
+clients = ["n0"]
+ssid = "campus"
+roaming = "bgscan"
+bgscan_short_s = 1
+edca.best_effort.cw_min = 127
+[[cell]]
+access_point = "right"
+clients = []
+ssid = "campus"
+roaming = "bgscan"
+bgscan_short_s = 1
+edca.best_effort.cw_min = 31
+[[event]]
+kind = "move"
+station = "n0"
+at_s = 1
+x_m = 110
+y_m = 0
+[[flow]]
+source = "n0"
+destination = "left"
+protocol = "udp"
+rate_kbps = 50_000
+packet_bytes = 1000
+spacing = "random"
+[measure]
+packets = true
+"""
+SETTLED_S = 0.2
+"""Until the queues of a cell that the client has joined are full."""
+
+
+def test_a_client_contends_as_the_access_point_says_that_it_is_at(
+    tmp_path: Path, run_scenario: Run
+) -> None:
+    """With each cell's window one sender's theoretical maximum, but for some beacons and scans."""
+    run_scenario(MOVE)
+    found = results.load(tmp_path / "run1")
+    (handover,) = found.rows("handovers")
+    assert (handover["old"], handover["new"]) == ("left", "right")
+    came = [row["received_s"] for row in found.rows("packets") if row["received_s"] is not None]
+    for cw_min, begin_s, end_s in (
+        (127, SETTLED_S, 1.0),
+        (31, handover["first_s"] + SETTLED_S, 6.0),
+    ):
+        timing = replace(BEST_EFFORT, cw_min=cw_min)
+        most_mbps = maximum_mbps(timing, 1000, ht_us(SCHEMES["HT-20-MCS-7"], 1000), rts=False)
+        count = sum(begin_s < at_s < end_s for at_s in came)
+        assert 8e-3 * count / (end_s - begin_s) == pytest.approx(most_mbps, rel=0.03)

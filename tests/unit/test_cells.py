@@ -13,7 +13,7 @@ from hoplab.model.scenario.model import Scenario
 from hoplab.model.scenario.powers import received_dbm
 from hoplab.model.scenario.reach import neighbours
 from hoplab.model.scenario.resolve import resolve
-from hoplab.model.scenario.wlans import channel_of, wlans
+from hoplab.model.scenario.wlans import categories_of, channel_of, wlans
 
 STATIONS = """
 [[station]]
@@ -66,6 +66,17 @@ WEIGHTS = """
 [[station]]
 name = "n2"
 airtime_weight = 512
+"""
+EDCA = """
+[radio]
+profile = "80211n"
+range_m = 210
+{}
+[[cell]]
+access_point = "ap"
+clients = ["n0", "n1"]
+[cell.edca]
+{}
 """
 FQ_CODEL = """
 [radio]
@@ -135,6 +146,21 @@ def test_a_channel_that_is_everybodys_is_nobodys_own(tmp_path: Path) -> None:
     """So that such a scenario is what it was without the key."""
     found = resolved(tmp_path, STATIONS + TWO_CELLS.format(6, 6, "[radio]\nchannel = 6"))
     assert {channel_of(found, wlan) for wlan in wlans(found)} == {None}
+
+
+def test_members_of_a_cell_have_its_categories(tmp_path: Path) -> None:
+    """Its access point has its own where they are given, and keys that are not given are the
+    standard's, whatever [radio.edca] has."""
+    text = EDCA.format("edca.voice.cw_min = 1", "voice.aifsn = 3")
+    for more, aifsn in (("", 3), ("[cell.edca_ap.voice]\naifsn = 1", 1)):
+        found = resolved(tmp_path, STATIONS + text + more)
+        voice = {
+            wlan.name: categories.complete()[0]
+            for wlan in wlans(found)
+            if (categories := categories_of(wlan)) is not None
+        }
+        client = (3, 3, 7, 1504.0)
+        assert voice == {"ap": (aifsn, *client[1:]), "n0": client, "n1": client}
 
 
 def test_cells_that_roam_are_one_network(tmp_path: Path) -> None:
@@ -237,6 +263,27 @@ def test_channels_side_by_side_do_not_overlap(
         ),
         (f"{FQ_CODEL}{WEIGHTS}{CELL}", ["station n2: airtime_weight: 512", "no client"]),
         (f"{HT}{OWN_RATE}", ["station n2: mcs: 3", "no client of a [[cell]]"]),
+        (
+            CELL + "edca.voice.aifsn = 3",
+            ["cell.0.edca: is given", 'radio.rules is "802.11"', '"80211n"', "remove it"],
+        ),
+        (CELL + "edca_ap.voice.aifsn = 3", ["cell.0.edca_ap: is given", "no access categories"]),
+        (EDCA.format("", "ampdu_octets = 1000"), ["cell.0.edca.ampdu_octets: unknown key"]),
+        (EDCA.format("", "video.cw_min = 8"), ["cell.0.edca.video.cw_min: 8 is not 2^n - 1"]),
+        (
+            EDCA.format("", "voice.cw_min = 15"),
+            ["cell.0.edca.voice.cw_max: 7 is below cw_min 15", "raise it"],
+        ),
+        (EDCA.format("", "voice.cw_min = 0"), ["cell.0.edca.voice.cw_min: 0", "at least 1"]),
+        (EDCA.format("", "voice.aifsn = 1"), ["cell.0.edca.voice.aifsn: 1", "9.4.2.28", "edca_ap"]),
+        (
+            EDCA.format("", "background.txop_us = 1000"),
+            ["cell.0.edca.background.txop_us: 1000 is no multiple of 32", "use 992"],
+        ),
+        (
+            EDCA.format("edca.voice.aifsn = 1", "").replace("[cell.edca]", "edca_ap = {}"),
+            ["radio.edca.voice.aifsn: 1", "a client waits at least 2"],
+        ),
     ],
 )
 def test_mistakes_are_named(tmp_path: Path, text: str, words: list[str]) -> None:

@@ -110,6 +110,18 @@ def test_words_become_the_engine_s() -> None:
     assert params(mac="csma-ca-noack")["no_ack"]
 
 
+def test_a_radio_may_have_categories_of_its_own() -> None:
+    own = {"edca": {"video": {"aifsn": 4, "txop_us": 64}}}
+    stations = [STATIONS[0], STATIONS[1] | own]
+    first, second = made(radio={"profile": "80211n"}, station=stations)["stations"]
+    assert first["categories"] is None
+    assert second["categories"][1] == {"aifsn": 4, "cw_min": 7, "cw_max": 15, "txop_ns": 64_000}
+    with pytest.raises(
+        ScenarioError, match=r'^station\.1\.edca: is given, but radio\.rules is "802'
+    ):
+        made(station=stations)
+
+
 def test_log_distance_falls_by_its_exponent() -> None:
     """30 dB below 1 m at 3.3 a decade: 2 m further."""
     given = {"radio": {"propagation": "log-distance", "exponent": 3.3}}

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use hoplab_medium_core::Duration;
 use hoplab_medium_core::{
-    Class, Dbm, Frame, FrameId, Instant, LinkId, Medium, MediumId, Mhz, Outcome, Output, Position,
-    RadioId, Rate, Station, To, Waypoint,
+    Category, CategoryParams, Class, Dbm, Frame, FrameId, Instant, LinkId, Medium, MediumId, Mhz,
+    Outcome, Output, Position, RadioId, Rate, Station, To, Waypoint,
 };
 use hoplab_wire::Mac;
 use serde_json::{json, Value};
@@ -122,6 +122,8 @@ pub struct Channel<T> {
     data_rates: Vec<Rate>,
     /// See [`Config::roams`].
     roams: bool,
+    /// See [`Config::have_own_categories`].
+    own_categories: bool,
 }
 
 impl<T> Channel<T> {
@@ -138,6 +140,7 @@ impl<T> Channel<T> {
             waypoints: radio.waypoints.clone(),
         };
         let by_category = config.params.edca.is_some();
+        let own_categories = config.have_own_categories();
         let ways = config.stations.iter().map(way).collect();
         let mut medium = Medium::new(config.params, ways, config.losses);
         for (index, station) in config.stations.into_iter().enumerate() {
@@ -150,6 +153,11 @@ impl<T> Channel<T> {
             }
             if let Some(mhz) = station.channel_mhz {
                 medium.place_on(radio, Mhz(mhz.into()));
+            }
+            if let Some(own) = station.categories {
+                for (category, params) in Category::ALL.into_iter().zip(own) {
+                    medium.contend_by(radio, category, params);
+                }
             }
         }
         if let Some(measured) = config.measured {
@@ -179,6 +187,7 @@ impl<T> Channel<T> {
             agrees: by_category,
             data_rates: config.data_rate.map_or_else(Vec::new, |named| named.0),
             roams: config.roams,
+            own_categories,
         })
     }
 
@@ -276,6 +285,18 @@ impl<T> Channel<T> {
             self.medium.place_on(radio, Mhz(mhz.into()));
             self.recorder.tuned(radio, mhz);
         }
+    }
+
+    /// Whether radios contend as their hosts learn it from their access points.
+    pub fn learns_categories(&self) -> bool {
+        self.own_categories
+    }
+
+    /// A host's radio contends like this in a category from now on, at the time of the last
+    /// [`advance`](Self::advance).
+    pub fn contends(&mut self, radio: usize, category: Category, params: CategoryParams) {
+        self.medium
+            .contend_by(RadioId::new(radio), category, params);
     }
 
     /// A host's packets go by way of this access point from now on, or of none: what its radio still

@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use hoplab_medium_core::{Dbm, Duration, Instant, LossRule, Nic, Params, Waypoint};
+use hoplab_medium_core::{CategoryParams, Dbm, Duration, Instant, LossRule, Nic, Params, Waypoint};
 use serde::Deserialize;
 
 use crate::rates::DataRate;
@@ -59,6 +59,12 @@ impl Config {
         own.map(|own| own.unwrap_or(self.channel_mhz)).collect()
     }
 
+    /// Whether some radios have access categories of their own. Then clients have those that their
+    /// hosts learn from their access points.
+    pub fn have_own_categories(&self) -> bool {
+        self.stations.iter().any(|radio| radio.categories.is_some())
+    }
+
     pub fn names(&self) -> Vec<String> {
         let names = self.stations.iter().map(|radio| radio.name.clone());
         names.collect()
@@ -79,6 +85,8 @@ pub struct Radio {
     pub power: Vec<Power>,
     /// Centre of its channel; none where all are on that of [`Config`].
     pub channel_mhz: Option<u16>,
+    /// Its access categories, voice first; none for those of [`Params`].
+    pub categories: Option<[CategoryParams; 4]>,
 }
 
 /// Power of one radio's signals at another, at times in their order; linear between them.

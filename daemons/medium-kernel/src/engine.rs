@@ -10,7 +10,7 @@ use hoplab_channel::hosts::{Hosts, Sent};
 use hoplab_channel::rates::{self, RateEntry};
 use hoplab_channel::request;
 use hoplab_channel::{Account, Channel};
-use hoplab_medium_core::Instant;
+use hoplab_medium_core::{Category, CategoryParams, Instant};
 use serde_json::{json, Value};
 
 use crate::error::Error;
@@ -103,6 +103,23 @@ impl Engine {
             self.reach(now);
             if let Some(channel) = &mut self.channel {
                 channel.associated(radio, point);
+            }
+        }
+    }
+
+    /// A host's radio contends like this in a category from now on.
+    pub fn contends(
+        &mut self,
+        now: Instant,
+        radio: Option<usize>,
+        category: Category,
+        params: CategoryParams,
+    ) {
+        let learns = (self.channel.as_ref()).is_some_and(Channel::learns_categories);
+        if let (Some(radio), true) = (radio, learns) {
+            self.reach(now);
+            if let Some(channel) = &mut self.channel {
+                channel.contends(radio, category, params);
             }
         }
     }

@@ -5,12 +5,14 @@ use std::slice;
 use std::sync::{Mutex, MutexGuard};
 
 use hoplab_channel::rates::RateEntry;
-use hoplab_medium_core::{Instant, MAX_RATES};
+use hoplab_medium_core::{Category, CategoryParams, Duration, Instant, MAX_RATES};
 
 use crate::engine::{Engine, FrameOf};
 use crate::kernel;
 
 const NEVER: u64 = u64::MAX;
+/// Of a TXOP limit (IEEE 802.11-2020 9.4.2.28).
+const TXOP_UNIT: Duration = Duration::from_micros(32);
 
 /// The engine at work; none between runs.
 static ENGINE: Mutex<Option<Engine>> = Mutex::new(None);
@@ -35,6 +37,17 @@ pub struct SentRate {
     pub index: i8,
     pub tries: u8,
     pub flags: u16,
+}
+
+/// `struct hoplab_contention`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Contention {
+    pub aifsn: u32,
+    pub cw_min: u32,
+    pub cw_max: u32,
+    /// In units of 32 us.
+    pub txop: u32,
 }
 
 /// The engine. With interrupts off nobody else can be at it; two calls at once would be a defect of
@@ -116,6 +129,34 @@ pub unsafe extern "C" fn hoplab_engine_associated(now: u64, radio: i32, point: *
     // SAFETY: as this function's.
     let point = unsafe { point.as_ref() }.copied();
     with((), |engine| engine.associated(Instant(now), radio, point));
+}
+
+/// A radio, below 0 for one that the document does not name, contends like this in the category of
+/// this number, voice's is 0, from `now` in ns on.
+///
+/// # Safety
+/// `contention` is one.
+#[no_mangle]
+pub unsafe extern "C" fn hoplab_engine_contends(
+    now: u64,
+    radio: i32,
+    category: u32,
+    contention: *const Contention,
+) {
+    let radio = usize::try_from(radio).ok();
+    // SAFETY: as this function's.
+    let contention = unsafe { *contention };
+    let params = CategoryParams {
+        aifsn: contention.aifsn,
+        cw_min: contention.cw_min,
+        cw_max: contention.cw_max,
+        txop: u64::from(contention.txop) * TXOP_UNIT,
+    };
+    if let Some(category) = Category::ALL.get(category as usize) {
+        with((), |engine| {
+            engine.contends(Instant(now), radio, *category, params);
+        });
+    }
 }
 
 /// A radio sends a frame, at `now` in ns.

@@ -188,6 +188,7 @@ fn config(folder: &Path, duration_s: Option<f64>) -> Config {
         nic: None,
         power: Vec::new(),
         channel_mhz: None,
+        categories: None,
     };
     Config {
         epoch: EPOCH,

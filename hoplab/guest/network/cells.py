@@ -18,6 +18,7 @@ from hoplab.guest.network.namespaces import Namespaces, inside
 from hoplab.guest.system.processes import READY_POLL_S, Daemon, Daemons, last_line, program
 from hoplab.model.errors import DaemonDied
 from hoplab.model.scenario.cells import Cell
+from hoplab.model.scenario.edca_checks import TXOP_UNIT_US
 from hoplab.model.scenario.plan import BRIDGE, Plan
 from hoplab.model.scenario.radio import (
     DSSS_MBPS,
@@ -25,7 +26,7 @@ from hoplab.model.scenario.radio import (
     LAST_2_GHZ_CHANNEL,
     OFDM_MBPS,
     RATES_OF_STANDARD,
-    Edca,
+    Categories,
     Radio,
 )
 from hoplab.model.scenario.reach import ETHERNET_MTU
@@ -42,7 +43,6 @@ READY = {HOSTAPD: b"state=ENABLED", SUPPLICANT: b"wpa_state=COMPLETED"}
 """What each program says when its station is ready: it sends beacons, or it has its keys."""
 HT_MCS_BYTES = 10
 """Octets of the set of MCS that a station takes (IEEE 802.11-2020 9.4.2.55.4)."""
-TXOP_UNIT_US = 32
 AIRTIME_STATIC = 1
 """The one of hostapd's ways to weigh air time that uses only the weights of its file."""
 BAND_5_GHZ_MHZ = 5000
@@ -218,6 +218,7 @@ def _hostapd(plan: Plan, cell: Cell) -> list[str]:
     radio = plan.radio_of(point)
     standard = str(radio.standard)
     ht = standard in HT_STANDARDS
+    announced = cell.edca or radio.edca
     mode = "g" if (radio.channel or 1) <= LAST_2_GHZ_CHANNEL else "a"
     return [
         f"interface={point.interface}",
@@ -231,7 +232,7 @@ def _hostapd(plan: Plan, cell: Cell) -> list[str]:
         f"preamble={int(radio.preamble == 'short')}",
         f"wmm_enabled={int(ht)}",
         *(_high_throughput(radio) if ht else []),
-        *([] if radio.edca is None else _wmm(radio.edca)),
+        *([] if announced is None else _wmm(announced)),
         *_airtime(plan, cell),
         "auth_algs=1",
         *_keys(cell),
@@ -283,11 +284,12 @@ def _high_throughput(radio: Radio) -> list[str]:
     return lines
 
 
-def _wmm(edca: Edca) -> list[str]:
+def _wmm(categories: Categories) -> list[str]:
     """Return the element by which the access point says how categories contend (WMM 2.2.2), equal
-    to the medium's settings. The element has windows as exponents, and a TXOP in units of 32 us."""
+    to the medium's settings of its clients. The element has windows as exponents, and a TXOP in
+    units of 32 us."""
     lines = []
-    for name, category in zip(("vo", "vi", "be", "bk"), edca.complete(), strict=True):
+    for name, category in zip(("vo", "vi", "be", "bk"), categories.complete(), strict=True):
         lines += [
             f"wmm_ac_{name}_aifs={category.aifsn}",
             f"wmm_ac_{name}_cwmin={category.cw_min.bit_length()}",

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from hoplab.model.scenario.keys import Conditions, Integer, Name, Table, Text, key
+from hoplab.model.scenario.radio import Categories
 
 LONGEST_SSID_BYTES = 32
 """IEEE 802.11-2020 9.4.2.2."""
@@ -44,6 +45,13 @@ class Cell(Table):
         "open", "none, WPA2-Personal, or WPA3-Personal (SAE)"
     )
     passphrase: Passphrase = key(PASSPHRASE, "8 to 63 printable ASCII characters")
+    edca: Categories | None = key(
+        None,
+        "access categories that it announces to its clients; default those of `[radio.edca]`",
+    )
+    edca_ap: Categories | None = key(
+        None, "the access point's own access categories; default those that it announces"
+    )
     roaming: Literal["bgscan", "802.11r"] | None = key(
         None,
         "clients move between cells of this `ssid`, by scans and reassociation "

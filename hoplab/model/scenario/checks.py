@@ -15,6 +15,7 @@ from hoplab.model.scenario import programs
 from hoplab.model.scenario.cell_checks import check_cells
 from hoplab.model.scenario.channel_checks import check_channels
 from hoplab.model.scenario.channels import widest_mhz
+from hoplab.model.scenario.edca_checks import check_categories, check_categories_of_radios
 from hoplab.model.scenario.ipv6_checks import check_ipv6
 from hoplab.model.scenario.medium_file import MediumFile
 from hoplab.model.scenario.model import Flow, Radio, Scenario
@@ -63,6 +64,7 @@ def check(scenario: Scenario) -> None:
     radios = [station.name for station in scenario.station if station.radio]
     check_snr(scenario.snr, radios, scenario.radio, scenario.event)
     check_cells(scenario)
+    check_categories(scenario)
     own = [(f"cell.{i}.channel", cell.channel) for i, cell in enumerate(scenario.cell)]
     own += [(f"backbone.{i}.channel", one.channel) for i, one in enumerate(scenario.backbone)]
     check_channels(scenario.radio, own)
@@ -218,6 +220,7 @@ def check_medium(medium: MediumFile) -> None:
     _named_once(names)
     check_radio(medium.radio)
     _buffers(medium)
+    check_categories_of_radios(medium)
     own = [(f"station.{i}.channel", station.channel) for i, station in enumerate(medium.station)]
     check_channels(medium.radio, own)
     check_snr(medium.snr, names, medium.radio, medium.event)

@@ -24,6 +24,7 @@ from hoplab.model.scenario.radio import (
     LAST_2_GHZ_CHANNEL,
     POWERS,
     WINDOW,
+    Categories,
     Edca,
     Energy,
     Nic,
@@ -141,18 +142,22 @@ def _edca(radio: Radio) -> dict[str, Any] | None:
     edca = radio.edca or Edca()
     threshold = given(radio.rts_threshold)
     return {
-        "categories": [
-            {
-                "aifsn": category.aifsn,
-                "cw_min": category.cw_min,
-                "cw_max": category.cw_max,
-                "txop_ns": _nanoseconds(category.txop_us),
-            }
-            for category in edca.complete()
-        ],
+        "categories": _categories(edca),
         "aggregation": _aggregation(radio, edca) if radio.aggregation else None,
         "rts_threshold": NEVER_OCTETS if threshold >= NO_RTS else threshold,
     }
+
+
+def _categories(categories: Categories) -> list[dict[str, int]]:
+    return [
+        {
+            "aifsn": category.aifsn,
+            "cw_min": category.cw_min,
+            "cw_max": category.cw_max,
+            "txop_ns": _nanoseconds(category.txop_us),
+        }
+        for category in categories.complete()
+    ]
 
 
 def _aggregation(radio: Radio, edca: Edca) -> dict[str, Any]:
@@ -271,6 +276,7 @@ def _station(station: RadioStation, events: tuple[Event, ...], epoch_ns: int) ->
         "nic": None if station.nic is None else _nic(station.nic),
         "power": power,
         "channel_mhz": None if station.channel is None else channel_mhz(station.channel),
+        "categories": None if station.edca is None else _categories(station.edca),
     }
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from hoplab.model.scenario.faults import Event, Loss
 from hoplab.model.scenario.keys import MAX_DURATION_S, Integer, Mac, Number, Switch, Text, key
 from hoplab.model.scenario.measure import Recorded, Seeded
-from hoplab.model.scenario.radio import Nic, Radio
+from hoplab.model.scenario.radio import Categories, Nic, Radio
 from hoplab.model.scenario.snr import MAX_MEASURED_LINKS, Snr
 from hoplab.model.scenario.stations import Placed
 
@@ -22,6 +22,7 @@ class RadioStation(Placed):
         ge=1,
         le=165,
     )
+    edca: Categories | None = key(None, "its own access categories, whole; those of [radio] else")
 
 
 class Records(Recorded):

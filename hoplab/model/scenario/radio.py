@@ -187,13 +187,27 @@ CATEGORIES = {
 """The standard's values, in order of falling priority."""
 
 
-class Edca(Table):
-    """Access by categories, and how A-MPDUs are put together."""
+class Categories(Table):
+    """How each access category contends."""
 
     voice: Category | None = key(None, "user priorities 6 and 7, and management")
     video: Category | None = key(None, "user priorities 4 and 5")
     best_effort: Category | None = key(None, "user priorities 0 and 3")
     background: Category | None = key(None, "user priorities 1 and 2")
+
+    def complete(self) -> list[CategoryValues]:
+        """Of each category in the order of `CATEGORIES`."""
+        found = []
+        for name, standard in CATEGORIES.items():
+            own: Category | None = getattr(self, name)
+            given = {} if own is None else own.model_dump(exclude_none=True)
+            found.append(standard._replace(**given))
+        return found
+
+
+class Edca(Categories):
+    """Access by categories, and how A-MPDUs are put together."""
+
     ampdu_octets: Integer | None = key(
         None,
         "longest A-MPDU: 65,535 (`802.11n`), 1,048,575 (`802.11ac`), 6,500,631 "
@@ -205,15 +219,6 @@ class Edca(Table):
     start_spacing_us: Number = key(
         8.0, "least time between two frames' starts in it", unit="µs", ge=0, le=16
     )
-
-    def complete(self) -> list[CategoryValues]:
-        """Of each category in the order of `CATEGORIES`."""
-        found = []
-        for name, standard in CATEGORIES.items():
-            own: Category | None = getattr(self, name)
-            given = {} if own is None else own.model_dump(exclude_none=True)
-            found.append(standard._replace(**given))
-        return found
 
 
 ProfileName = Literal[

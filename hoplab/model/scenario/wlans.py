@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hoplab.model.scenario.backbones import Backbone
 from hoplab.model.scenario.cells import Cell
 from hoplab.model.scenario.model import Scenario
+from hoplab.model.scenario.radio import Categories
 
 
 @dataclass(frozen=True)
@@ -79,3 +80,11 @@ def channel_of(scenario: Scenario, wlan: Wlan) -> int | None:
     if wlan.network is None or all(network.channel in (None, own) for network in networks):
         return None
     return own if wlan.network.channel is None else wlan.network.channel
+
+
+def categories_of(wlan: Wlan) -> Categories | None:
+    """Return a radio's access categories at time 0. None if they are those of `[radio]`."""
+    cell = wlan.network
+    if not isinstance(cell, Cell):
+        return None
+    return (cell.edca_ap or cell.edca) if wlan.station == cell.access_point else cell.edca

@@ -61,6 +61,8 @@ void __weak hoplab_engine_sent(u64 now, const struct hoplab_frame *frame) {}
 bool __weak hoplab_engine_follows(void) { return false; }
 void __weak hoplab_engine_tuned(u64 now, s32 radio, u32 frequency_mhz) {}
 void __weak hoplab_engine_associated(u64 now, s32 radio, const u8 *point) {}
+void __weak hoplab_engine_contends(u64 now, s32 radio, u32 category,
+				   const struct hoplab_contention *contention) {}
 void __weak hoplab_engine_advance(u64 now) {}
 u64 __weak hoplab_engine_due(void) { return NEVER; }
 void __weak hoplab_engine_refused(bool delivery) {}
@@ -185,6 +187,18 @@ void hoplab_medium_associated(s32 radio, const u8 *point)
 	local_irq_save(flags);
 	hoplab_engine_associated(time_travel_now(), radio, point);
 	follow_up();
+	local_irq_restore(flags);
+}
+
+void hoplab_medium_contends(s32 radio, u32 category, const struct hoplab_contention *contention)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	if (is_on) {
+		hoplab_engine_contends(time_travel_now(), radio, category, contention);
+		follow_up();
+	}
 	local_irq_restore(flags);
 }
 

@@ -29,6 +29,15 @@ struct hoplab_frame {
 	struct hoplab_rate rates[HOPLAB_RATES];
 };
 
+/* How a radio contends in a category, as a WMM element has it but for windows, which are no exponents. */
+struct hoplab_contention {
+	u32 aifsn;
+	u32 cw_min;
+	u32 cw_max;
+	/* In units of 32 us. */
+	u32 txop;
+};
+
 /* What a radio's kernel learns: a frame that arrived, or what became of one that it sent. */
 struct hoplab_outcome {
 	u8 address[6];
@@ -55,6 +64,8 @@ bool hoplab_medium_follows(void);
 void hoplab_medium_tuned(s32 radio, u32 frequency_mhz);
 /* From now on the radio's packets go by way of this access point; NULL for none. */
 void hoplab_medium_associated(s32 radio, const u8 *point);
+/* From now on the radio, a client's, contends like this in the category; mac80211 numbers them. */
+void hoplab_medium_contends(s32 radio, u32 category, const struct hoplab_contention *contention);
 
 /* mac80211_hwsim.c, for hoplab_medium.c: in a softirq. False where nobody is there for it. */
 bool hwsim_medium_deliver(struct hoplab_outcome *arrived);
@@ -73,6 +84,7 @@ void hoplab_engine_sent(u64 now, const struct hoplab_frame *frame);
 bool hoplab_engine_follows(void);
 void hoplab_engine_tuned(u64 now, s32 radio, u32 frequency_mhz);
 void hoplab_engine_associated(u64 now, s32 radio, const u8 *point);
+void hoplab_engine_contends(u64 now, s32 radio, u32 category, const struct hoplab_contention *contention);
 void hoplab_engine_advance(u64 now);
 u64 hoplab_engine_due(void);
 void hoplab_engine_refused(bool delivery);

@@ -7,7 +7,7 @@ use hoplab_base::Instant;
 
 use super::{Event, Medium};
 use crate::space::{Antenna, Position, Station};
-use crate::{Dbm, LinkId, MediumId, Mhz, RadioId};
+use crate::{Category, CategoryParams, Dbm, LinkId, MediumId, Mhz, RadioId};
 
 impl Medium {
     /// From now on there is a radio more, with the next number. It has the card and the antenna of
@@ -49,6 +49,12 @@ impl Medium {
         if self.space.place_on(radio, channel) {
             self.radios[radio].leave_channel();
         }
+    }
+
+    /// From now on an access category of the radio contends like this, and not by
+    /// [`Params`](crate::Params). Without categories it means nothing.
+    pub fn contend_by(&mut self, radio: RadioId, category: Category, params: CategoryParams) {
+        self.radios[radio].contend_by(category, params, &self.setup);
     }
 
     /// From now on the radio hears only those of the same medium, and they it.

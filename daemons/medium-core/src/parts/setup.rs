@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Rules and times of all radios of a channel, computed once.
 
-use hoplab_base::Duration;
-
 use super::{AggregateLimits, Contention, Hearing, RetryLimits};
 use crate::timing::Timing;
-use crate::{Category, Frame, Modulation, Params, Rate, To};
+use crate::{Category, CategoryParams, Frame, Modulation, Params, Rate, To};
 
 /// Octets of an A-MPDU: of HT with the largest exponent (table 9-185), of VHT (table 9-273), of HE as
 /// many as its PSDU (802.11ax-2021 table 27-53).
@@ -47,20 +45,16 @@ impl Setup {
         self.params.edca.map_or(1, |edca| edca.categories.len())
     }
 
-    /// How the radio's function of this number contends; `qos` is whether the radio has sent a frame
-    /// with a QoS header: without, it is a station of DCF.
-    pub fn contention(&self, function: usize, qos: bool) -> Contention {
+    /// How an access function contends that has these parameters; none for a station of DCF.
+    pub fn contention(&self, category: Option<CategoryParams>) -> Contention {
         let phy = &self.params.phy;
-        match self.params.edca.filter(|_| qos) {
-            Some(edca) => {
-                let category = edca.categories[function];
-                Contention {
-                    cw_min: category.cw_min,
-                    cw_max: category.cw_max,
-                    ifs: phy.sifs + u64::from(category.aifsn) * phy.slot,
-                    counts_at_once: true,
-                }
-            }
+        match category {
+            Some(category) => Contention {
+                cw_min: category.cw_min,
+                cw_max: category.cw_max,
+                ifs: phy.sifs + u64::from(category.aifsn) * phy.slot,
+                counts_at_once: true,
+            },
             None => Contention {
                 cw_min: phy.cw_min,
                 cw_max: phy.cw_max,
@@ -80,12 +74,6 @@ impl Setup {
             None => Category::BestEffort,
         };
         category as usize
-    }
-
-    /// For how long a function may send once it has won the channel; 0 for one exchange.
-    pub fn txop(&self, function: usize, qos: bool) -> Duration {
-        let edca = self.params.edca.filter(|_| qos);
-        edca.map_or(Duration::ZERO, |edca| edca.categories[function].txop)
     }
 
     /// Whether frames of one receiver go together.

@@ -13,7 +13,7 @@ use crate::parts::{
 };
 use crate::step::Step;
 use crate::timing::RTS_BYTES;
-use crate::{Frame, FrameId, Outcome, RadioId, To};
+use crate::{Category, CategoryParams, Frame, FrameId, Outcome, RadioId, To};
 
 /// How long Linux's receivers wait for a frame that others came after (mac80211's
 /// HT_RX_REORDER_BUF_TIMEOUT).
@@ -31,7 +31,9 @@ struct Recipient {
 pub struct Categories {
     /// Waiting frames, by access function.
     lines: Vec<Line>,
-    /// It has sent a frame with a QoS header.
+    /// How they contend, in the order of [`Category::ALL`], once `qos` is set.
+    params: Option<[CategoryParams; 4]>,
+    /// It has sent a frame with a QoS header; before, it is a station of DCF.
     qos: bool,
     /// The function that won the channel last.
     active: usize,
@@ -53,8 +55,15 @@ impl Categories {
         };
         Self {
             lines: (0..lines).map(|_| Line::default()).collect(),
+            params: setup.params.edca.map(|edca| edca.categories),
             ..Self::default()
         }
+    }
+
+    /// How a function contends; none while the radio is a station of DCF.
+    fn params(&self, function: usize) -> Option<CategoryParams> {
+        let all = self.params.filter(|_| self.qos)?;
+        Some(all[function])
     }
 
     pub fn waiting(&self) -> usize {
@@ -168,7 +177,20 @@ impl Radio {
     fn learn_qos(&mut self, setup: &Setup) {
         self.categories.qos = true;
         for (function, access) in self.accesses.iter_mut().enumerate() {
-            access.contend(setup.contention(function, true));
+            access.contend(setup.contention(self.categories.params(function)));
+        }
+    }
+
+    /// From now on a category contends like this. A backoff that is being counted goes on as it was
+    /// drawn; the next one has the new window.
+    pub fn contend_by(&mut self, category: Category, params: CategoryParams, setup: &Setup) {
+        let Some(all) = &mut self.categories.params else {
+            return;
+        };
+        let (function, before) = (category as usize, all[category as usize]);
+        all[function] = params;
+        if self.categories.qos && params != before {
+            self.accesses[function].contend(setup.contention(Some(params)));
         }
     }
 
@@ -247,7 +269,9 @@ impl Radio {
         if self.exchange.response().is_some() {
             return None;
         }
-        let txop = at.setup.txop(function, self.categories.qos);
+        let params = self.categories.params(function);
+        // 0 for one exchange.
+        let txop = params.map_or(Duration::ZERO, |params| params.txop);
         self.categories.active = function;
         self.categories.txop_ends = at.now + txop;
         let time = (!txop.is_zero()).then_some(txop);

@@ -72,7 +72,7 @@ impl Radio {
                 1 => stream("backoff"),
                 _ => stream(&format!("backoff/{}", Category::ALL[function].name())),
             };
-            Access::new(function as u8, stream, setup.contention(function, false))
+            Access::new(function as u8, stream, setup.contention(None))
         };
         Self {
             id,
