@@ -2,6 +2,7 @@
 """Linux's own Wi-Fi queues at an access point: FQ-CoDel, AQL and airtime fairness."""
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -118,6 +119,54 @@ def test_ecn_marks_what_codel_would_drop(run_scenario: Run) -> None:
     assert dropping["drops"] > 0 and dropping["marks"] == 0 and without["marked"] is None
     assert marking["drops"] == 0 and marking["marks"] > 0 and with_ecn["marked"] > 0
     assert without["retransmits"] == dropping["drops"] and with_ecn["retransmits"] == 0
+
+
+OVERLOAD = """
+duration_s = 1
+[radio]
+profile = "80211a"
+rate_mbps = 54
+queue = "fq_codel"
+queue_frames = 1
+[[station]]
+name = "ap"
+[[station]]
+name = "n0"
+x_m = 10
+[[cell]]
+access_point = "ap"
+clients = ["n0"]
+[[flow]]
+source = "ap"
+destination = "n0"
+protocol = "udp"
+rate_kbps = 60_000
+packet_bytes = 1400
+start_s = 0.2
+[measure]
+interval_s = 0.05
+packets = true
+"""
+
+
+def test_a_sojourn_is_the_wait_of_the_packets_that_left(run_scenario: Run) -> None:
+    """The radio takes one packet at a time. So a packet that arrives has waited since it was sent,
+    but for its own turn: one over the rate at which packets arrive. The socket's buffer soon limits
+    the queue, and then Little's law holds too."""
+    run = results.load(Path(run_scenario(OVERLOAD)["folder"]))
+    packets = [row for row in run.rows("packets") if row["received_s"] is not None]
+    rows = [row for row in run.rows("wifi_queues") if row["node"] == "ap"]
+    growing, *full = [row for row in rows if row["t_s"] > 0.2]
+    for before, row in pairwise(full):
+        left = [p for p in packets if before["t_s"] < p["received_s"] <= row["t_s"]]
+        turn_ms = 1e3 * (row["t_s"] - before["t_s"]) / len(left)
+        latency_ms = fmean(1e3 * (p["received_s"] - p["sent_s"]) for p in left)
+        assert row["sojourn_ms"] == pytest.approx(latency_ms - turn_ms, rel=0.02)
+        backlog_ms = row["backlog_packets"] * turn_ms
+        assert row["sojourn_ms"] == pytest.approx(backlog_ms, rel=0.02)
+    assert len(full) == 15
+    # From an empty queue to a full one the mean wait is some half of the last.
+    assert growing["sojourn_ms"] < 0.7 * full[0]["sojourn_ms"]
 
 
 @pytest.mark.parametrize("name", airtime.CASES)

@@ -34,6 +34,10 @@ COLUMNS = {
     10: "sent_packets",
 }
 """Attributes of a queue (enum nl80211_txq_stats, linux/nl80211.h)."""
+SOJOURN = {12: "sojourn_ns"}
+"""The attribute of the guest's kernel (`wifi-sojourn.patch`): how long all sent packets waited,
+together."""
+COUNTED = COLUMNS | SOJOURN
 CATEGORY_OF_TID = (
     *("best-effort", "background", "background", "best-effort"),
     *("video", "video", "voice", "voice"),
@@ -62,7 +66,8 @@ class WifiQueues:
         self._names = {bytes.fromhex(mac.replace(":", "")): n for n, mac in plan.mac.items()}
         every = [wlan for name in plan.radios for wlan in plan.wlans[name]]
         self._radios = {wlan.name: _Radio(wlan) for wlan in every}
-        self._sent: dict[tuple[str, str, str], tuple[float, int]] = {}
+        self._left: dict[tuple[str, str, str], tuple[int, int]] = {}
+        """Of each queue at its last row: packets that had left it, and their waits in ns."""
 
     def sample(self, t_s: float) -> None:
         """A row for every queue that was ever in use."""
@@ -78,18 +83,21 @@ class WifiQueues:
 
     def _add(self, t_s: float, node: str, peer: str, category: str, counts: Counts) -> None:
         key = (node, peer, category)
-        before_s, before = self._sent.get(key, (t_s, counts["sent_bytes"]))
-        self._sent[key] = (t_s, counts["sent_bytes"])
-        left = counts["sent_bytes"] - before
+        now = counts["sent_packets"], counts["sojourn_ns"]
+        before = self._left.get(key, (0, 0))
+        self._left[key] = now
+        if now[0] < before[0] or now[1] < before[1]:
+            # The station has associated again, and its queues are new.
+            before = 0, 0
+        packets, waits_ns = now[0] - before[0], now[1] - before[1]
         self._records.add(
             "wifi_queues",
             t_s=round(t_s, 6),
             node=node,
             peer=peer,
             category=category,
-            # Little's law: the backlog over the rate at which it leaves.
-            sojourn_ms=1000 * counts["backlog_bytes"] * (t_s - before_s) / left if left else None,
-            **counts,
+            sojourn_ms=1e-6 * waits_ns / packets if packets else None,
+            **{column: counts[column] for column in COLUMNS.values()},
         )
 
 
@@ -165,8 +173,8 @@ def _categories(tids: memoryview) -> dict[str, Counts]:
         # Attribute 1 is TID 0. TIDs above 7 have no priority, and Linux uses none of them.
         if queue is None or number > len(CATEGORY_OF_TID):
             continue
-        counts = found.setdefault(CATEGORY_OF_TID[number - 1], dict.fromkeys(COLUMNS.values(), 0))
+        counts = found.setdefault(CATEGORY_OF_TID[number - 1], dict.fromkeys(COUNTED.values(), 0))
         for kind, value in _attributes(queue):
-            if kind in COLUMNS:
-                counts[COLUMNS[kind]] += int.from_bytes(value, "little")
+            if kind in COUNTED:
+                counts[COUNTED[kind]] += int.from_bytes(value, "little")
     return found
