@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use hoplab_medium_core::Duration;
 use hoplab_medium_core::{
-    Category, CategoryParams, Class, Dbm, Frame, FrameId, Instant, LinkId, Medium, MediumId, Mhz,
-    Outcome, Output, Position, RadioId, Rate, Station, To, Waypoint,
+    Agreement, Category, CategoryParams, Class, Dbm, Frame, FrameId, Instant, LinkId, Medium,
+    MediumId, Mhz, Numbered, Outcome, Output, Position, RadioId, Rate, Station, To, Waypoint,
 };
 use hoplab_wire::Mac;
 use serde_json::{json, Value};
@@ -118,6 +118,8 @@ pub struct Channel<T> {
     /// The medium makes block ack agreements, or sends frames one by one by rules that have them:
     /// hosts are kept from agreements of their own.
     agrees: bool,
+    /// Frames that agreements of the hosts' own may have outstanding; 0 where they make none.
+    window: usize,
     /// See [`Config::data_rate`].
     data_rates: Vec<Rate>,
     /// See [`Config::roams`].
@@ -132,6 +134,11 @@ impl<T> Channel<T> {
         self.agrees
     }
 
+    /// Frames that agreements of the hosts' own may have outstanding; 0 where they make none.
+    pub fn window(&self) -> usize {
+        self.window
+    }
+
     pub fn new(config: Config) -> Result<Self, Error> {
         let recorder = Recorder::new(&config)?;
         let radios = config.macs().into_iter().zip(0..).collect();
@@ -141,6 +148,9 @@ impl<T> Channel<T> {
         };
         let by_category = config.params.edca.is_some();
         let own_categories = config.have_own_categories();
+        let aggregation = config.params.edca.and_then(|edca| edca.aggregation);
+        let by_hosts = aggregation.filter(|aggregation| aggregation.by_hosts);
+        let window = by_hosts.map_or(0, |aggregation| aggregation.window);
         let ways = config.stations.iter().map(way).collect();
         let mut medium = Medium::new(config.params, ways, config.losses);
         for (index, station) in config.stations.into_iter().enumerate() {
@@ -184,7 +194,8 @@ impl<T> Channel<T> {
                 true => usize::MAX,
                 false => config.rts_threshold,
             },
-            agrees: by_category,
+            agrees: by_category && by_hosts.is_none(),
+            window,
             data_rates: config.data_rate.map_or_else(Vec::new, |named| named.0),
             roams: config.roams,
             own_categories,
@@ -337,6 +348,11 @@ impl<T> Channel<T> {
             // The kernel sends nothing but data at HT's and VHT's rates.
             try_.rate = data_rate.unwrap_or(try_.rate);
         });
+        let number = header.and_then(|header| header.sequence);
+        let numbered = number.map(|sequence| Numbered {
+            sequence,
+            window: sent.window,
+        });
         let frame = Frame {
             id: self.next_id,
             to,
@@ -345,6 +361,7 @@ impl<T> Channel<T> {
             class: header.map_or(Class::Management, |header| header.class),
             routing: header.is_some_and(|header| header.routing),
             tid: header.and_then(|header| header.tid),
+            numbered: (sent.window > 0).then_some(numbered).flatten(),
         };
         let waits = Pending {
             // The octets are the host's, which has them only until this returns: mac80211 may drop
@@ -368,6 +385,7 @@ impl<T> Channel<T> {
             acked,
             tries: [1, 0, 0, 0],
             airtime: Duration::ZERO,
+            agreement: Agreement::default(),
         };
         // Linux deauthenticates every IBSS station that was silent for 60 s when it forgets it. Here
         // all stations have once heard all others, far ones included, before time 0: a minute later
@@ -429,6 +447,7 @@ impl<T> Channel<T> {
                     outcome,
                     tries,
                     airtime,
+                    agreement,
                     kept,
                 } => {
                     if let Some(pending) = self.pending.get(&frame) {
@@ -441,6 +460,7 @@ impl<T> Channel<T> {
                         acked: outcome.succeeded(),
                         tries,
                         airtime,
+                        agreement,
                     };
                     self.status(hosts, frame, outcome, &status);
                     if !kept {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The hosts' side of the medium.
 
-use hoplab_medium_core::{Attempts, Dbm, Duration, Rate, MAX_RATES};
+use hoplab_medium_core::{Agreement, Attempts, Dbm, Duration, Rate, MAX_RATES};
 
 use crate::dot11::Header;
 use crate::Error;
@@ -21,6 +21,8 @@ pub struct Sent<'a, T> {
     pub frequency_mhz: u32,
     /// Empty where the engine does not know one of them.
     pub rates: Vec<Attempts>,
+    /// Frames that its agreement may have outstanding, where the host has made one; else 0.
+    pub window: usize,
     /// What it takes to tell the host what became of the frame.
     pub ticket: T,
 }
@@ -40,6 +42,8 @@ pub struct Status {
     pub tries: [u32; MAX_RATES],
     /// For how long it was on the air, all tries and their RTS together.
     pub airtime: Duration,
+    /// Of a host that makes agreements.
+    pub agreement: Agreement,
 }
 
 /// Messages that did not become a frame, or came back.

@@ -88,6 +88,7 @@ impl Network {
             class: Class::Data,
             routing: false,
             tid: None,
+            numbered: None,
         };
         self.medium.enqueue(RadioId::new(radio), frame);
     }

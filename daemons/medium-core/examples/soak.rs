@@ -58,6 +58,7 @@ impl Load {
                 window: 64,
                 octets: usize::MAX,
                 start_spacing: Duration::from_micros(8),
+                by_hosts: false,
             }),
             rts_threshold: usize::MAX,
         };

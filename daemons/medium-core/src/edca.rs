@@ -61,6 +61,9 @@ pub struct Aggregation {
     /// From the start of one frame to the start of the next at least (table 9-185).
     #[cfg_attr(feature = "serde", serde(rename = "start_spacing_ns"))]
     pub start_spacing: Duration,
+    /// The hosts make the agreements. Their frames come numbered, and their receivers reorder.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub by_hosts: bool,
 }
 
 /// Access by categories, and what goes with it: answers at the fastest mandatory rate that is no

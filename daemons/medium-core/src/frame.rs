@@ -64,6 +64,36 @@ pub struct Frame {
     pub routing: bool,
     /// Traffic identifier of a frame with a QoS header.
     pub tid: Option<u8>,
+    /// Its place in an agreement of its host, where hosts make the agreements.
+    pub numbered: Option<Numbered>,
+}
+
+/// A frame's place in a block ack agreement that its host has made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Numbered {
+    /// Of 12 bits. Within an agreement it grows by one from frame to frame.
+    pub sequence: u16,
+    /// Frames that may be outstanding.
+    pub window: usize,
+}
+
+/// What a host that makes agreements learns of them with a frame's end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Agreement {
+    /// An A-MPDU that ended with it. None of the A-MPDU's other frames tells of it.
+    pub aggregate: Option<Aggregate>,
+    /// The receiver's host still waits for frames before this number, of 12 bits, which were
+    /// abandoned.
+    pub gap: Option<u16>,
+}
+
+/// What became of an A-MPDU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Aggregate {
+    pub frames: usize,
+    pub acked: usize,
+    /// How often it was sent, per entry of the rate table of the frame that tells of it.
+    pub tries: [u32; MAX_RATES],
 }
 
 /// A transmission that has ended.
@@ -138,6 +168,7 @@ pub enum Output {
         tries: [u32; MAX_RATES],
         /// For how long the frame was on the air, all tries and their RTS together.
         airtime: Duration,
+        agreement: Agreement,
         kept: bool,
     },
     /// Nothing more will be said of a frame that was kept.

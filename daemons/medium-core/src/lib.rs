@@ -56,7 +56,10 @@ pub use dbm::Dbm;
 pub use edca::{Aggregation, Category, CategoryParams, Edca};
 pub use energy::{Energy, Joules};
 pub use error_rate::bit_error_rate;
-pub use frame::{Agreed, Aired, Attempts, Class, Frame, FrameId, Output, Place, To, MAX_RATES};
+pub use frame::{
+    Aggregate, Agreed, Agreement, Aired, Attempts, Class, Frame, FrameId, Numbered, Output, Place,
+    To, MAX_RATES,
+};
 pub use hoplab_base::{Duration, Instant, Stream};
 pub use ids::{LinkId, MediumId, Mhz, RadioId};
 pub use loss::{Burst, LossModel, LossRule, Takes};

@@ -58,6 +58,7 @@ fn params(txop_us: u64, rts: bool, window: Option<usize>) -> Params {
                 window,
                 octets: usize::MAX,
                 start_spacing: Duration::from_micros(8),
+                by_hosts: false,
             }),
             rts_threshold: if rts { 0 } else { usize::MAX },
         }),
@@ -95,6 +96,7 @@ fn saturate(
             class: Class::Data,
             routing: false,
             tid: Some(tid),
+            numbered: None,
         };
         medium.enqueue(RadioId::new(from), frame);
     };
@@ -416,6 +418,7 @@ fn an_ampdu_has_one_rate() {
             class: Class::Data,
             routing: false,
             tid: Some(0),
+            numbered: None,
         };
         medium.enqueue(RadioId::new(0), frame);
     }

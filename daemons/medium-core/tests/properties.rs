@@ -116,6 +116,7 @@ fn draw(run: u64) -> Drawn {
                 window: 64,
                 octets: 65_535,
                 start_spacing: Duration::from_micros(8),
+                by_hosts: false,
             }),
             rts_threshold: [2_000, usize::MAX][random.below(2) as usize],
         });
@@ -197,6 +198,7 @@ fn draw(run: u64) -> Drawn {
                 [random.below(4) as usize],
             routing: random.below(4) == 0,
             tid: (categories && matches!(to, To::Radio(_))).then(|| random.below(8) as u8),
+            numbered: None,
         };
         load.push((now, from, frame));
     }

@@ -186,6 +186,7 @@ fn play(params: Params, moving: bool, off: bool, mut tell: impl FnMut(Told)) -> 
                 },
                 routing: id % 13 == 0,
                 tid: None,
+                numbered: None,
             },
         );
         take(&mut medium, now, &mut tell);

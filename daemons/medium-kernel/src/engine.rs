@@ -81,6 +81,11 @@ impl Engine {
         self.channel.as_ref().is_some_and(Channel::agrees)
     }
 
+    /// Frames that agreements of the hosts' own may have outstanding; 0 where they make none.
+    pub fn window(&self) -> usize {
+        self.channel.as_ref().map_or(0, Channel::window)
+    }
+
     /// Whether radios are where their hosts tune them to.
     pub fn follows(&self) -> bool {
         self.channel.as_ref().is_some_and(Channel::follows)
@@ -141,6 +146,7 @@ impl Engine {
                 header: dot11::parse(frame.bytes),
                 frequency_mhz: frame.frequency_mhz,
                 rates: rates::attempts(&frame.rates, frame.frequency_mhz),
+                window: frame.window,
                 ticket: Ticket {
                     radio,
                     cookie: frame.cookie,
@@ -269,6 +275,8 @@ pub struct FrameOf<'a> {
     pub frequency_mhz: u32,
     pub cookie: u64,
     pub rates: Vec<RateEntry>,
+    /// Of its agreement; 0 without one.
+    pub window: usize,
 }
 
 /// A path below the run's folder, as the kernel's own program finds it.

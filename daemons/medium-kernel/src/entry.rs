@@ -26,6 +26,8 @@ pub struct SentFrame {
     pub frequency_mhz: u32,
     /// Below 0 for one that the document does not name.
     pub radio: i32,
+    /// Frames that the host's agreement may have outstanding; 0 without one.
+    pub window: u32,
     pub rates: [SentRate; MAX_RATES],
 }
 
@@ -100,6 +102,12 @@ pub unsafe extern "C" fn hoplab_engine_radio(address: *const [u8; 6]) -> i32 {
 #[no_mangle]
 pub extern "C" fn hoplab_engine_agrees() -> bool {
     with(false, |engine| engine.agrees())
+}
+
+/// Frames that agreements of the hosts' own may have outstanding; 0 where they make none.
+#[no_mangle]
+pub extern "C" fn hoplab_engine_window() -> u32 {
+    with(0, |engine| engine.window() as u32)
 }
 
 /// Whether radios are where their hosts tune them to.
@@ -182,6 +190,7 @@ pub unsafe extern "C" fn hoplab_engine_sent(now: u64, frame: *const SentFrame) {
         frequency_mhz: frame.frequency_mhz,
         cookie: frame.cookie,
         rates: rows.collect(),
+        window: frame.window as usize,
     };
     with((), |engine| engine.sent(Instant(now), radio, frame));
 }

@@ -5,6 +5,7 @@ use std::ffi::c_char;
 
 use hoplab_channel::hosts::{Heard, Hosts, Status, Troubles, LONGEST_FRAME};
 use hoplab_channel::{rates, Error};
+use hoplab_medium_core::MAX_RATES;
 
 extern "C" {
     /// A frame for the radio of an address of six octets, of so many octets, at this centre of a channel in MHz and index of
@@ -17,16 +18,39 @@ extern "C" {
         rate: u32,
         signal_dbm: i32,
     );
-    /// What became of a radio's frame; `tries` has four counts.
-    fn hoplab_medium_status(
-        address: *const u8,
-        cookie: u64,
-        acked: bool,
-        tries: *const u32,
-        airtime_ns: u64,
-    );
+    /// What became of a frame of the radio with this address of six octets.
+    fn hoplab_medium_status(address: *const u8, status: *const FrameStatus);
     /// End the guest with a message of so many octets.
     fn hoplab_medium_died(text: *const c_char, length: u32) -> !;
+}
+
+/// `struct hoplab_status`.
+#[repr(C)]
+pub struct FrameStatus {
+    pub cookie: u64,
+    pub airtime_ns: u64,
+    pub tries: [u32; MAX_RATES],
+    pub frames: u32,
+    pub frames_acked: u32,
+    /// Below 0 for none.
+    pub gap: i32,
+    pub acked: bool,
+}
+
+impl FrameStatus {
+    fn new(ticket: &Ticket, status: &Status) -> Self {
+        let aggregate = status.agreement.aggregate;
+        Self {
+            cookie: ticket.cookie,
+            airtime_ns: status.airtime.as_nanos(),
+            // Of an A-MPDU the kernel counts the tries once, not with each of its frames.
+            tries: aggregate.map_or(status.tries, |aggregate| aggregate.tries),
+            frames: aggregate.map_or(0, |aggregate| aggregate.frames as u32),
+            frames_acked: aggregate.map_or(0, |aggregate| aggregate.acked as u32),
+            gap: status.agreement.gap.map_or(-1, i32::from),
+            acked: status.acked,
+        }
+    }
 }
 
 /// What a status and a delivery repeat of the kernel's frame.
@@ -84,16 +108,9 @@ impl Hosts for Kernel {
     }
 
     fn status(&mut self, ticket: &Ticket, status: &Status) {
-        // SAFETY: C reads the address and the four counts before it returns.
-        unsafe {
-            hoplab_medium_status(
-                self.macs[ticket.radio].as_ptr(),
-                ticket.cookie,
-                status.acked,
-                status.tries.as_ptr(),
-                status.airtime.as_nanos(),
-            )
-        };
+        let told = FrameStatus::new(ticket, status);
+        // SAFETY: C reads both before it returns.
+        unsafe { hoplab_medium_status(self.macs[ticket.radio].as_ptr(), &raw const told) };
     }
 
     fn flush(&mut self, _all: bool) -> Result<(), Error> {

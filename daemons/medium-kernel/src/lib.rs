@@ -21,6 +21,8 @@ pub mod entry;
 mod error;
 mod kernel;
 
+pub use kernel::FrameStatus;
+
 /// Memory straight from the host: User-Mode Linux redirects `malloc` of what is linked into it to
 /// its own, but not `realloc`.
 #[cfg(feature = "in-kernel")]

@@ -18,6 +18,7 @@ use hoplab_medium::server::Server;
 use hoplab_medium::Error;
 use hoplab_medium_core::{Duration, Instant, Stream, MAX_RATES};
 use hoplab_medium_kernel::entry::{self, SentFrame, SentRate};
+use hoplab_medium_kernel::FrameStatus;
 use serde_json::{json, Value};
 
 /// A document as `hoplab` writes it.
@@ -193,6 +194,7 @@ impl Port for Daemon {
                 header: dot11::parse(&arrival.bytes),
                 frequency_mhz: FREQUENCY_MHZ,
                 rates: rates::attempts(&RATES, FREQUENCY_MHZ),
+                window: 0,
                 ticket: cookie,
             };
             accept(self, sent);
@@ -243,15 +245,10 @@ extern "C" fn hoplab_medium_deliver(
 }
 
 #[no_mangle]
-extern "C" fn hoplab_medium_status(
-    _address: *const [u8; 6],
-    cookie: u64,
-    acked: bool,
-    tries: *const [u32; MAX_RATES],
-    _airtime_ns: u64,
-) {
-    // SAFETY: the caller gives as many counts.
-    given(Learnt::Outcome(cookie, acked, unsafe { *tries }));
+extern "C" fn hoplab_medium_status(_address: *const [u8; 6], status: *const FrameStatus) {
+    // SAFETY: the caller gives one.
+    let status = unsafe { &*status };
+    given(Learnt::Outcome(status.cookie, status.acked, status.tries));
 }
 
 #[no_mangle]
@@ -300,6 +297,7 @@ fn by_kernel() -> Log {
             length: bytes.len() as u32,
             frequency_mhz: FREQUENCY_MHZ,
             radio,
+            window: 0,
             rates: [row(RATES[0]), end, end, end],
         };
         // SAFETY: the frame has the octets that it names.

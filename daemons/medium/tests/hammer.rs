@@ -145,6 +145,7 @@ fn the_parsers_and_the_engine_survive() {
                     class: header.map_or(Class::Management, |header| header.class),
                     routing: header.is_some_and(|header| header.routing),
                     tid: header.and_then(|header| header.tid),
+                    numbered: None,
                 },
             );
         }

@@ -119,6 +119,7 @@ impl Port for Script {
                         tries: 7,
                         rts: false,
                     }],
+                    window: 0,
                     ticket: at.as_nanos(),
                 };
                 accept(self, sent);

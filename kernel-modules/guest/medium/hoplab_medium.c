@@ -57,6 +57,7 @@ static DECLARE_WAIT_QUEUE_HEAD(readers);
 bool __weak hoplab_engine_start(const void *document, size_t length) { return false; }
 s32 __weak hoplab_engine_radio(const u8 *address) { return HOPLAB_UNKNOWN_RADIO; }
 bool __weak hoplab_engine_agrees(void) { return false; }
+u32 __weak hoplab_engine_window(void) { return 0; }
 void __weak hoplab_engine_sent(u64 now, const struct hoplab_frame *frame) {}
 bool __weak hoplab_engine_follows(void) { return false; }
 void __weak hoplab_engine_tuned(u64 now, s32 radio, u32 frequency_mhz) {}
@@ -145,6 +146,17 @@ bool hoplab_medium_agrees(void)
 	return agrees;
 }
 
+u32 hoplab_medium_window(void)
+{
+	unsigned long flags;
+	u32 window;
+
+	local_irq_save(flags);
+	window = is_on ? hoplab_engine_window() : 0;
+	local_irq_restore(flags);
+	return window;
+}
+
 void hoplab_medium_send(const struct hoplab_frame *frame)
 {
 	unsigned long flags;
@@ -227,14 +239,9 @@ void hoplab_medium_deliver(const u8 *address, const void *bytes, u32 length, u32
 	outcome->signal_dbm = signal_dbm;
 }
 
-void hoplab_medium_status(const u8 *address, u64 cookie, bool acked, const u32 *tries, u64 airtime_ns)
+void hoplab_medium_status(const u8 *address, const struct hoplab_status *status)
 {
-	struct hoplab_outcome *outcome = collect(address);
-
-	outcome->cookie = cookie;
-	outcome->acked = acked;
-	outcome->airtime_ns = airtime_ns;
-	memcpy(outcome->tries, tries, sizeof(outcome->tries));
+	collect(address)->status = *status;
 }
 
 void hoplab_medium_died(const char *text, u32 length)

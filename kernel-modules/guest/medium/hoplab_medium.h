@@ -26,6 +26,8 @@ struct hoplab_frame {
 	u32 length;
 	u32 frequency_mhz;
 	s32 radio;
+	/* Frames that its agreement may have outstanding; 0 without one. */
+	u32 window;
 	struct hoplab_rate rates[HOPLAB_RATES];
 };
 
@@ -38,6 +40,21 @@ struct hoplab_contention {
 	u32 txop;
 };
 
+/* What became of a frame. */
+struct hoplab_status {
+	u64 cookie;
+	/* For how long it was on the air, all tries and their RTS together. */
+	u64 airtime_ns;
+	/* Of an A-MPDU that ended with it: its tries. */
+	u32 tries[HOPLAB_RATES];
+	/* Frames of that A-MPDU, and those that were acknowledged; 0 where none ended. */
+	u32 frames;
+	u32 frames_acked;
+	/* The receiver's host still waits for frames before this number; below 0 for none. */
+	s32 gap;
+	bool acked;
+};
+
 /* What a radio's kernel learns: a frame that arrived, or what became of one that it sent. */
 struct hoplab_outcome {
 	u8 address[6];
@@ -46,11 +63,7 @@ struct hoplab_outcome {
 	u32 frequency_mhz;
 	u32 rate;
 	s32 signal_dbm;
-	u64 cookie;
-	bool acked;
-	u32 tries[HOPLAB_RATES];
-	/* For how long it was on the air, all tries and their RTS together. */
-	u64 airtime_ns;
+	struct hoplab_status status;
 };
 
 /* hoplab_medium.c, for mac80211_hwsim. */
@@ -58,6 +71,8 @@ bool hoplab_medium_is_on(void);
 s32 hoplab_medium_radio(const u8 *address);
 /* Whether the engine makes block ack agreements by itself, and hosts shall not. */
 bool hoplab_medium_agrees(void);
+/* Frames that agreements of the hosts' own may have outstanding; 0 where they make none. */
+u32 hoplab_medium_window(void);
 void hoplab_medium_send(const struct hoplab_frame *frame);
 /* Whether radios are where they are tuned to, and not on channels that the document gives them. */
 bool hoplab_medium_follows(void);
@@ -69,7 +84,7 @@ void hoplab_medium_contends(s32 radio, u32 category, const struct hoplab_content
 
 /* mac80211_hwsim.c, for hoplab_medium.c: in a softirq. False where nobody is there for it. */
 bool hwsim_medium_deliver(struct hoplab_outcome *arrived);
-bool hwsim_medium_status(const struct hoplab_outcome *told);
+bool hwsim_medium_status(const struct hoplab_outcome *outcome);
 /* The radios learn who they are to the engine, or that it is over. */
 void hwsim_medium_attach(void);
 
@@ -80,6 +95,7 @@ int hoplab_host_init(void);
 bool hoplab_engine_start(const void *document, size_t length);
 s32 hoplab_engine_radio(const u8 *address);
 bool hoplab_engine_agrees(void);
+u32 hoplab_engine_window(void);
 void hoplab_engine_sent(u64 now, const struct hoplab_frame *frame);
 bool hoplab_engine_follows(void);
 void hoplab_engine_tuned(u64 now, s32 radio, u32 frequency_mhz);
@@ -99,7 +115,7 @@ bool hoplab_engine_change(u64 now, const void *request, size_t length);
 /* hoplab_medium.c, for the engine. */
 void hoplab_medium_deliver(const u8 *address, const void *bytes, u32 length, u32 frequency_mhz, u32 rate,
 			   s32 signal_dbm);
-void hoplab_medium_status(const u8 *address, u64 cookie, bool acked, const u32 *tries, u64 airtime_ns);
+void hoplab_medium_status(const u8 *address, const struct hoplab_status *status);
 void hoplab_medium_died(const char *text, u32 length);
 
 #endif

@@ -47,6 +47,7 @@ impl Ledger {
             outcome,
             tries,
             airtime,
+            agreement,
         } = finished;
         self.audit.count(outcome);
         let held = self.held.get_mut(&frame);
@@ -61,6 +62,7 @@ impl Ledger {
             outcome,
             tries,
             airtime,
+            agreement,
             kept,
         });
     }

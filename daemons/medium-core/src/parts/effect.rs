@@ -5,7 +5,7 @@
 use hoplab_base::{Duration, Instant};
 
 use super::Arrived;
-use crate::{FrameId, Outcome, RadioId, MAX_RATES};
+use crate::{Agreement, FrameId, Outcome, RadioId, MAX_RATES};
 
 /// Events that a part waits for. A wake-up of an earlier generation is void.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,6 +44,8 @@ pub struct Finished {
     pub tries: [u32; MAX_RATES],
     /// For how long it was on the air, its RTS included.
     pub airtime: Duration,
+    /// Of a host that makes agreements.
+    pub agreement: Agreement,
 }
 
 impl Finished {
@@ -54,6 +56,7 @@ impl Finished {
             outcome,
             tries: [0; MAX_RATES],
             airtime: Duration::ZERO,
+            agreement: Agreement::default(),
         }
     }
 }

@@ -11,7 +11,9 @@ use super::reorder::BlockAck;
 use super::{Arrived, Setup};
 use crate::step::Step;
 use crate::timing::{Answer, RTS_BYTES};
-use crate::{AirKind, Attempts, Class, Frame, FrameId, Outcome, RadioId, Rate, To, MAX_RATES};
+use crate::{
+    Agreement, AirKind, Attempts, Class, Frame, FrameId, Outcome, RadioId, Rate, To, MAX_RATES,
+};
 
 /// Retry limits; none where the kernel's rate table counts instead.
 #[derive(Clone, Copy, Debug)]
@@ -369,6 +371,7 @@ impl Exchange {
             outcome,
             tries,
             airtime: self.airtime,
+            agreement: Agreement::default(),
         })
     }
 

@@ -20,7 +20,10 @@ use super::reorder::BlockAck;
 use super::Setup;
 use crate::phy::DELIMITER_BYTES;
 use crate::timing::{Answer, BLOCK_ACK_REQUEST_BYTES};
-use crate::{Attempts, Class, Frame, FrameId, Outcome, RadioId, To, MAX_RATES};
+use crate::{
+    Aggregate, Agreement, Attempts, Class, Frame, FrameId, Numbered, Outcome, RadioId, Rate, To,
+    MAX_RATES,
+};
 
 /// How often the sender asks for a BlockAck, if the kernel's rate table has the retry limits.
 const SHORT_RETRY_LIMIT: u32 = 7;
@@ -28,6 +31,8 @@ const SHORT_RETRY_LIMIT: u32 = 7;
 /// frame can express.
 const LONGEST_PPDU: Duration = Duration::from_micros(5484);
 const WORD_BYTES: usize = 4;
+/// Sequence numbers have 12 bits (9.2.4.4.2).
+const NUMBERS: u64 = 1 << 12;
 
 /// A unit that shares a window, and has a turn of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +49,8 @@ struct Mpdu {
     /// Its place among all frames, and data frames, of its radio. Both are 0 until a batch first
     /// takes it: `numbers.frame > 0` marks frames that may be on the air.
     numbers: Numbers,
-    /// In its agreement, from its first batch on. 64 bits never wrap, unlike the standard's 12.
+    /// In its agreement: by the medium from its first batch on, by a host from the beginning. 64
+    /// bits never wrap, unlike the standard's 12.
     sequence: Option<u64>,
     tries: [u32; MAX_RATES],
     airtime: Duration,
@@ -86,6 +92,36 @@ struct Flow {
     /// Sequence number of the next frame that gets one.
     next: u64,
     request: Request,
+    /// None where the medium makes the agreement.
+    host: Option<Host>,
+}
+
+/// What a flow's host is to learn of the agreement that it has made.
+#[derive(Debug, Default)]
+struct Host {
+    /// Frames that the agreement has outstanding at most.
+    window: usize,
+    /// The rate of each A-MPDU of which the host has not heard, in their order.
+    untold: Vec<Rate>,
+    /// Frames of the last of them.
+    frames: usize,
+    /// Frames before this number were abandoned, and the receiver's host still waits for them.
+    gap: Option<u64>,
+}
+
+impl Host {
+    /// How often A-MPDUs went of which the host has not heard, by the entries of this rate table.
+    fn tell(&mut self, rates: &[Attempts]) -> [u32; MAX_RATES] {
+        let mut tries = [0; MAX_RATES];
+        let mut entry = 0;
+        for rate in self.untold.drain(..) {
+            // A rate may stand in a table twice. Tries go through it from its first entry on.
+            let same = (entry..rates.len()).find(|at| rates[*at].rate == rate);
+            entry = same.unwrap_or(entry);
+            tries[entry] += 1;
+        }
+        tries
+    }
 }
 
 impl Mpdu {
@@ -127,6 +163,7 @@ impl Mpdu {
             outcome,
             tries: self.tries,
             airtime: self.airtime,
+            agreement: Agreement::default(),
         }
     }
 }
@@ -200,7 +237,7 @@ impl Flow {
         for mpdu in self.mpdus.iter_mut().take(batch.frames).skip(tried) {
             numbers.count(mpdu.frame.class);
             mpdu.numbers = *numbers;
-            if batch.tid.is_some() {
+            if batch.tid.is_some() && self.host.is_none() {
                 mpdu.sequence = Some(self.next);
                 self.next += 1;
             }
@@ -220,8 +257,9 @@ impl Flow {
         setup: &Setup,
     ) {
         let rate = batch.attempts.rate;
+        let own = self.host.as_ref().map_or(usize::MAX, |host| host.window);
         // The first sequence number beyond the window.
-        let last = batch.start + limits.window as u64;
+        let last = batch.start + limits.window.min(own) as u64;
         let mut octets = 0;
         // The sequence number that the next frame without one would get.
         let mut fresh = self.next;
@@ -260,6 +298,52 @@ impl Flow {
 
     fn has_work(&self) -> bool {
         !self.mpdus.is_empty() || matches!(self.request, Request::Due(_))
+    }
+
+    /// The place in the agreement of a frame that its host has numbered: the next one with those
+    /// 12 bits.
+    fn place(&mut self, numbered: Numbered) -> u64 {
+        let host = self.host.get_or_insert_default();
+        host.window = numbered.window;
+        let ahead = u64::from(numbered.sequence).wrapping_sub(self.next) % NUMBERS;
+        let sequence = self.next + ahead;
+        self.next = sequence + 1;
+        sequence
+    }
+
+    /// A frame of this number was abandoned: its receiver waits for it no longer than for a
+    /// request (10.25.6.6.3). It is the medium's, or that of the host that made the agreement.
+    fn pass(&mut self, sequence: u64) {
+        match &mut self.host {
+            Some(host) => host.gap = host.gap.max(Some(sequence + 1)),
+            None => self.request = Request::Due(0),
+        }
+    }
+
+    /// Conclude frames that are no longer in the flow. With the last one, the host learns of its
+    /// agreement.
+    fn finish(&mut self, done: Vec<(Mpdu, Outcome)>) -> Vec<Finished> {
+        let acked = |(_, outcome): &&(Mpdu, Outcome)| *outcome == Outcome::Acked;
+        let acked = done.iter().filter(acked).count();
+        let start = self.start();
+        let mut agreement = Agreement::default();
+        if let (Some(host), Some((last, _))) = (&mut self.host, done.last()) {
+            agreement.aggregate = (!host.untold.is_empty()).then(|| Aggregate {
+                frames: host.frames,
+                acked: acked.min(host.frames),
+                tries: host.tell(&last.frame.rates),
+            });
+            // A request moves the receiver past all frames before it, also past those that go
+            // again. So it waits for these.
+            let passed = host.gap.take_if(|gap| *gap <= start);
+            agreement.gap = passed.map(|_| (start % NUMBERS) as u16);
+        }
+        let finished = done.into_iter().map(|(mpdu, outcome)| mpdu.finish(outcome));
+        let mut finished: Vec<Finished> = finished.collect();
+        if let Some(last) = finished.last_mut() {
+            last.agreement = agreement;
+        }
+        finished
     }
 
     /// How many frames batches have numbered.
@@ -346,10 +430,11 @@ impl Line {
             _ => Key::Alone,
         };
         let flow = self.flow(key);
+        let numbered = frame.numbered.filter(|_| key != Key::Alone);
         let mpdu = Mpdu {
+            sequence: numbered.map(|numbered| self.flows[flow].place(numbered)),
             frame,
             numbers: Numbers::default(),
-            sequence: None,
             tries: [0; MAX_RATES],
             airtime: Duration::ZERO,
             short_retries: 0,
@@ -357,7 +442,7 @@ impl Line {
         };
         // Never before a numbered frame: that would break the order of sequence numbers, and the
         // prefix that is on the air.
-        let place = match urgent {
+        let place = match urgent && numbered.is_none() {
             true => self.flows[flow].tried(),
             false => self.flows[flow].mpdus.len(),
         };
@@ -407,6 +492,7 @@ impl Line {
                 mpdus: VecDeque::new(),
                 next: 0,
                 request: Request::No,
+                host: None,
             });
             self.flows.len() - 1
         })
@@ -475,6 +561,10 @@ impl Line {
             let entry = mpdu.entry();
             mpdu.tries[entry] += 1;
         }
+        if let Some(host) = flow.host.as_mut().filter(|_| !batch.is_request()) {
+            host.untold.push(batch.attempts.rate);
+            host.frames = batch.frames;
+        }
     }
 
     /// Charge the air time of a batch, or of its RTS, to its frames in equal shares.
@@ -487,11 +577,18 @@ impl Line {
     }
 
     /// The one frame of a batch is done.
-    pub fn conclude(&mut self, batch: &Batch, outcome: Outcome) -> Option<Finished> {
-        let finished = self.flows[batch.flow].mpdus.pop_front()?.finish(outcome);
-        self.waiting -= 1;
+    pub fn conclude(&mut self, batch: &Batch, outcome: Outcome) -> Vec<Finished> {
+        let flow = &mut self.flows[batch.flow];
+        let done: Vec<_> = flow
+            .mpdus
+            .pop_front()
+            .map(|mpdu| (mpdu, outcome))
+            .into_iter()
+            .collect();
+        self.waiting -= done.len();
+        let finished = flow.finish(done);
         self.rotate(batch.flow);
-        Some(finished)
+        finished
     }
 
     /// Apply a BlockAck. Frames that it covers are done, as are uncovered frames at their retry
@@ -501,14 +598,15 @@ impl Line {
         batch: &Batch,
         block_ack: &BlockAck,
         limits: Option<RetryLimits>,
-        mut done: impl FnMut(Finished),
+        done: impl FnMut(Finished),
     ) -> usize {
         let flow = &mut self.flows[batch.flow];
         // All numbered frames, not the batch alone: the answer to a request is about frames of
         // earlier batches.
         let tried = flow.tried();
         let mut left = VecDeque::with_capacity(tried);
-        let (mut abandoned, mut again) = (false, 0);
+        let mut finished = Vec::with_capacity(tried);
+        let (mut abandoned, mut again) = (None, 0);
         for (at, mut mpdu) in flow.mpdus.drain(..tried).enumerate() {
             let covered = mpdu
                 .sequence
@@ -518,10 +616,10 @@ impl Line {
                 mpdu.fails(batch.attempts.rts);
             }
             if covered {
-                done(mpdu.finish(Outcome::Acked));
+                finished.push((mpdu, Outcome::Acked));
             } else if mpdu.is_given_up(limits) {
-                abandoned = true;
-                done(mpdu.finish(Outcome::RetryLimit));
+                abandoned = mpdu.sequence;
+                finished.push((mpdu, Outcome::RetryLimit));
             } else {
                 again += usize::from(at < batch.frames);
                 left.push_back(mpdu);
@@ -531,13 +629,11 @@ impl Line {
         while let Some(mpdu) = left.pop_back() {
             flow.mpdus.push_front(mpdu);
         }
-        // The receiver still waits for an abandoned frame. A request moves its window past the gap
-        // (10.25.6.6.3).
-        flow.request = if abandoned {
-            Request::Due(0)
-        } else {
-            Request::No
-        };
+        flow.request = Request::No;
+        if let Some(sequence) = abandoned {
+            flow.pass(sequence);
+        }
+        flow.finish(finished).into_iter().for_each(done);
         self.rotate(batch.flow);
         again
     }
@@ -548,7 +644,7 @@ impl Line {
         batch: &Batch,
         missing: Answer,
         limits: Option<RetryLimits>,
-        mut done: impl FnMut(Finished),
+        done: impl FnMut(Finished),
     ) {
         let flow = &mut self.flows[batch.flow];
         let mut frames = batch.frames;
@@ -583,21 +679,25 @@ impl Line {
         }
         // `kept` has the frames in reverse, and the second loop reverses them back.
         let mut kept = VecDeque::new();
+        let mut finished = Vec::new();
+        let mut abandoned = None;
         for mpdu in flow.mpdus.drain(..frames) {
             if mpdu.is_given_up(limits) {
-                self.waiting -= 1;
-                // No further request to a receiver that has answered none.
-                if mpdu.sequence.is_some() && !asked {
-                    flow.request = Request::Due(0);
-                }
-                done(mpdu.finish(Outcome::RetryLimit));
+                abandoned = mpdu.sequence;
+                finished.push((mpdu, Outcome::RetryLimit));
             } else {
                 kept.push_front(mpdu);
             }
         }
+        self.waiting -= finished.len();
         for mpdu in kept {
             flow.mpdus.push_front(mpdu);
         }
+        // The medium sends no further request to a receiver that has answered none.
+        if let Some(sequence) = abandoned.filter(|_| flow.host.is_some() || !asked) {
+            flow.pass(sequence);
+        }
+        flow.finish(finished).into_iter().for_each(done);
         // No `rotate`: a failed flow keeps its turn, and goes again before other receivers.
         self.drop_idle();
     }
@@ -606,6 +706,7 @@ impl Line {
     pub fn abandon(&mut self, mut lost: impl FnMut(FrameId)) {
         for flow in &mut self.flows {
             flow.request = Request::No;
+            flow.host = None;
             // `next` counts on, so the receiver does not take later frames for repeats.
             flow.mpdus.drain(..).for_each(|mpdu| lost(mpdu.frame.id));
         }

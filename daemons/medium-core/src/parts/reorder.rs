@@ -71,6 +71,12 @@ struct Record {
 }
 
 impl Record {
+    /// Whether this frame was received, or given up.
+    fn has(&self, sequence: u64) -> bool {
+        let at = sequence.checked_sub(self.start);
+        at.is_none_or(|at| self.received.get(at as usize) == Some(&true))
+    }
+
     fn receive(&mut self, sequence: u64) {
         let window = self.window as u64;
         self.move_to((sequence + 1).saturating_sub(window));
@@ -118,6 +124,8 @@ impl Record {
 #[derive(Debug)]
 pub struct Reorder {
     record: Record,
+    /// Otherwise the host does, and gets frames as they come.
+    reorders: bool,
     /// WinStartB: the first frame for which the buffer waits. 64 bits never wrap, unlike the
     /// standard's 12.
     start: u64,
@@ -128,14 +136,16 @@ pub struct Reorder {
 }
 
 impl Reorder {
-    /// An agreement of so many frames, at most [`LARGEST_WINDOW`].
-    pub fn new(window: usize) -> Self {
+    /// An agreement of so many frames, at most [`LARGEST_WINDOW`]; `reorders` is whether it waits
+    /// for missing ones.
+    pub fn new(window: usize, reorders: bool) -> Self {
         Self {
             record: Record {
                 window: window.min(LARGEST_WINDOW),
                 start: 0,
                 received: VecDeque::new(),
             },
+            reorders,
             start: 0,
             buffer: VecDeque::new(),
             released: Vec::new(),
@@ -144,6 +154,9 @@ impl Reorder {
 
     /// Whether the host does not want this frame: it has come before, or is no longer waited for.
     pub fn has(&self, sequence: u64) -> bool {
+        if !self.reorders {
+            return self.record.has(sequence);
+        }
         let at = sequence.checked_sub(self.start);
         at.is_none_or(|at| self.buffer.get(at as usize).is_some_and(Option::is_some))
     }
@@ -156,6 +169,9 @@ impl Reorder {
         lost: bool,
         now: Instant,
     ) -> Arrival {
+        if !self.reorders {
+            return self.hand_up(sequence, arrived, lost);
+        }
         self.record.receive(sequence);
         let window = self.record.window as u64;
         if sequence >= self.start + window {
@@ -177,6 +193,16 @@ impl Reorder {
             lost,
         });
         self.release();
+        Arrival::New
+    }
+
+    /// A frame came, for a host that reorders.
+    fn hand_up(&mut self, sequence: u64, arrived: Arrived, lost: bool) -> Arrival {
+        if self.record.has(sequence) {
+            return Arrival::Repeat;
+        }
+        self.record.receive(sequence);
+        self.released.extend((!lost).then_some(arrived));
         Arrival::New
     }
 

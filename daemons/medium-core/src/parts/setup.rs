@@ -76,11 +76,16 @@ impl Setup {
         category as usize
     }
 
-    /// Whether frames of one receiver go together.
-    pub fn aggregates(&self) -> bool {
-        self.params
-            .edca
-            .is_some_and(|edca| edca.aggregation.is_some())
+    /// Whether this frame goes together with others of its receiver and TID.
+    pub fn aggregates(&self, frame: &Frame) -> bool {
+        let aggregation = self.params.edca.and_then(|edca| edca.aggregation);
+        aggregation.is_some_and(|aggregation| !aggregation.by_hosts || frame.numbered.is_some())
+    }
+
+    /// Whether the hosts make the block ack agreements.
+    pub fn hosts_agree(&self) -> bool {
+        let aggregation = self.params.edca.and_then(|edca| edca.aggregation);
+        aggregation.is_some_and(|aggregation| aggregation.by_hosts)
     }
 
     /// Frames that an agreement has outstanding at most.

@@ -115,7 +115,7 @@ impl Categories {
         let key = |recipient: &Recipient| (recipient.from, recipient.tid);
         let found = self.recipients.binary_search_by_key(&(from, tid), key);
         let at = found.unwrap_or_else(|at| {
-            let reorder = Reorder::new(setup.window());
+            let reorder = Reorder::new(setup.window(), !setup.hosts_agree());
             let recipient = Recipient { from, tid, reorder };
             self.recipients.insert(at, recipient);
             at
@@ -216,7 +216,8 @@ impl Radio {
                 return;
             }
         }
-        line.push(frame, at.setup.aggregates(), urgent);
+        let aggregates = at.setup.aggregates(&frame);
+        line.push(frame, aggregates, urgent);
         self.contend_with_line(function, at, effects);
     }
 
@@ -390,7 +391,7 @@ impl Radio {
             return;
         };
         let finished = self.categories.lines[function].conclude(&batch, outcome);
-        effects.extend(finished.map(Effect::Conclude));
+        effects.extend(finished.into_iter().map(Effect::Conclude));
         self.after_exchange(at, effects);
     }
 

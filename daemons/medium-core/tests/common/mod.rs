@@ -47,6 +47,7 @@ pub fn frame(id: u64, to: To, bytes: usize, rate_mbps: f64, rts: bool) -> Frame 
         class: Class::Data,
         routing: false,
         tid: None,
+        numbered: None,
     }
 }
 

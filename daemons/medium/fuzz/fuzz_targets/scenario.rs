@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use hoplab_medium_core::{
     Aggregation, Attempts, Burst, Category, CategoryParams, Class, Cost, Dbm, Duration, Edca,
-    Energy, Fading, Frame, Guard, Instant, LossModel, LossRule, Medium, Nic, Output, Params,
-    Position, RadioId, Rate, Reception, Rules, Standard, Station, Takes, To, Waypoint, Width,
+    Energy, Fading, Frame, Guard, Instant, LossModel, LossRule, Medium, Nic, Numbered, Output,
+    Params, Position, RadioId, Rate, Reception, Rules, Standard, Station, Takes, To, Waypoint, Width,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -127,6 +127,7 @@ fn edca(from: &mut Bytes<'_>) -> Edca {
         window: 1 + from.below(64),
         octets: 64 + usize::from(from.word()),
         start_spacing: Duration::from_micros(from.below(17) as u64),
+        by_hosts: from.chance(),
     });
     Edca {
         categories,
@@ -217,6 +218,10 @@ fn frame(id: u64, stations: usize, from: &mut Bytes<'_>) -> Frame {
         class: [Class::Data, Class::Management, Class::Beacon][from.below(3)],
         routing: from.chance(),
         tid: from.chance().then(|| from.byte()),
+        numbered: from.chance().then(|| Numbered {
+            sequence: from.word(),
+            window: from.byte().into(),
+        }),
     }
 }
 

@@ -153,6 +153,8 @@ impl Hwsim {
             header,
             frequency_mhz: sent.frequency_mhz,
             rates: rates::attempts(&sent.rates, sent.frequency_mhz),
+            // Only the guest's kernel tells of its agreements.
+            window: 0,
             ticket: Ticket {
                 transmitter: sent.transmitter,
                 cookie: sent.cookie,

@@ -35,6 +35,7 @@ fn frame(id: FrameId) -> Frame {
         class: Class::Data,
         routing: false,
         tid: None,
+        numbered: None,
     }
 }
 

@@ -14,7 +14,7 @@ fn released(reorder: &mut Reorder) -> Vec<FrameId> {
 
 #[test]
 fn a_frame_given_up_by_the_buffer_is_not_acknowledged() {
-    let mut reorder = Reorder::new(64);
+    let mut reorder = Reorder::new(64, true);
     // Frame 0 is missing.
     assert_eq!(
         reorder.receive(1, arrived(0, 1), false, us(0)),
@@ -39,7 +39,7 @@ fn a_frame_given_up_by_the_buffer_is_not_acknowledged() {
 
 #[test]
 fn a_frame_given_up_by_its_sender_needs_not_be_sent_again() {
-    let mut reorder = Reorder::new(64);
+    let mut reorder = Reorder::new(64, true);
     reorder.receive(1, arrived(0, 1), false, us(0));
     reorder.move_to(1);
     assert_eq!(released(&mut reorder), [1]);
@@ -54,7 +54,7 @@ fn a_frame_given_up_by_its_sender_needs_not_be_sent_again() {
 
 #[test]
 fn a_window_is_no_larger_than_a_bitmap() {
-    let mut reorder = Reorder::new(1000);
+    let mut reorder = Reorder::new(1000, true);
     reorder.receive(999, arrived(0, 999), false, us(0));
     assert_eq!(reorder.block_ack().start(), 744);
     assert!(reorder.block_ack().covers(999));
