@@ -268,6 +268,10 @@ def test_channels_side_by_side_do_not_overlap(
             ["cell.0.edca: is given", 'radio.rules is "802.11"', '"80211n"', "remove it"],
         ),
         (CELL + "edca_ap.voice.aifsn = 3", ["cell.0.edca_ap: is given", "no access categories"]),
+        (
+            CELL + 'edca = {}\n[radio]\nprofile = "80211g"\nrange_m = 210\nrules = "edca"',
+            ["cell.0.edca: is given", 'radio.standard is "802.11g"', "802.11n"],
+        ),
         (EDCA.format("", "ampdu_octets = 1000"), ["cell.0.edca.ampdu_octets: unknown key"]),
         (EDCA.format("", "video.cw_min = 8"), ["cell.0.edca.video.cw_min: 8 is not 2^n - 1"]),
         (

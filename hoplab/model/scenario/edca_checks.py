@@ -6,7 +6,14 @@ from __future__ import annotations
 from hoplab.model.errors import ScenarioError
 from hoplab.model.scenario.medium_file import MediumFile
 from hoplab.model.scenario.model import Scenario
-from hoplab.model.scenario.radio import CATEGORIES, Categories, CategoryValues, Edca, Radio
+from hoplab.model.scenario.radio import (
+    CATEGORIES,
+    HT_STANDARDS,
+    Categories,
+    CategoryValues,
+    Edca,
+    Radio,
+)
 
 TXOP_UNIT_US = 32
 """Unit of a TXOP limit in the WMM element (IEEE 802.11-2020 9.4.2.28)."""
@@ -17,11 +24,12 @@ LEAST_AIFSN = 2
 def check_categories(scenario: Scenario) -> None:
     """Raise `ScenarioError` for the first contradiction in cells' own categories."""
     for i, cell in enumerate(scenario.cell):
-        if cell.edca is not None:
-            _counts(f"cell.{i}.edca", scenario.radio)
-        if cell.edca_ap is not None:
-            _counts(f"cell.{i}.edca_ap", scenario.radio)
-            _windows(f"cell.{i}.edca_ap", cell.edca_ap)
+        for key in ("edca", "edca_ap"):
+            own: Categories | None = getattr(cell, key)
+            if own is not None:
+                _counts(f"cell.{i}.{key}", scenario.radio)
+                _of_ht(f"cell.{i}.{key}", scenario.radio)
+                _windows(f"cell.{i}.{key}", own)
     if all(cell.edca is None and cell.edca_ap is None for cell in scenario.cell):
         return
     # From now on every client goes by what its access point announces.
@@ -29,7 +37,6 @@ def check_categories(scenario: Scenario) -> None:
         where, announced = f"cell.{i}.edca", cell.edca
         if announced is None:
             where, announced = "radio.edca", scenario.radio.edca or Edca()
-        _windows(where, announced)
         _announced(where, announced)
 
 
@@ -46,6 +53,15 @@ def _counts(where: str, radio: Radio) -> None:
         raise ScenarioError(
             f'{where}: is given, but radio.rules is "{radio.rules}", which has no access '
             'categories; use radio.profile = "80211n", "80211ac" or "80211ax", or remove it'
+        )
+
+
+def _of_ht(where: str, radio: Radio) -> None:
+    """Refuse categories of a cell without WMM, whose frames have no QoS header."""
+    if radio.standard not in HT_STANDARDS:
+        raise ScenarioError(
+            f'{where}: is given, but radio.standard is "{radio.standard}", whose cells have no '
+            f"WMM; use one of {', '.join(HT_STANDARDS)}, or remove it"
         )
 
 
@@ -69,7 +85,8 @@ def _windows(where: str, categories: Categories) -> None:
 
 
 def _announced(where: str, categories: Categories) -> None:
-    """Check what mac80211 takes of an access point, and what the WMM element can say."""
+    """Check what the WMM element can say, and what mac80211 takes of it."""
+    _windows(where, categories)
     for name, category in _each(categories):
         if category.aifsn < LEAST_AIFSN:
             raise ScenarioError(
