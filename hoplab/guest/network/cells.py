@@ -328,7 +328,7 @@ def _operation(prefix: str, radio: Radio) -> list[str]:
     """The channel's width and centre, of VHT or HE."""
     width_mhz = wifi.kernel_width_mhz(radio)
     lines = [f"{prefix}_oper_chwidth={WIDTHS[width_mhz]}"]
-    if width_mhz >= 80:
+    if width_mhz >= 80 or radio.band == BAND_6_GHZ:
         centre = (wifi.kernel_centre_mhz(radio) - START_MHZ[radio.band]) // 5
         lines.append(f"{prefix}_oper_centr_freq_seg0_idx={centre}")
     return lines

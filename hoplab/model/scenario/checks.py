@@ -21,7 +21,6 @@ from hoplab.model.scenario.model import Flow, Radio, Scenario
 from hoplab.model.scenario.plan import AIR, ANY, BRIDGE, UPLINK, Plan, plan
 from hoplab.model.scenario.proxies import detours
 from hoplab.model.scenario.radio import (
-    BAND_6_GHZ,
     HT_STANDARDS,
     LAST_5_GHZ_CHANNEL,
     MCS,
@@ -193,10 +192,10 @@ def _agreements(scenario: Scenario) -> None:
         return
     for i, cell in enumerate(scenario.cell):
         if cell.security == "wpa3":
-            other = "" if scenario.radio.band == BAND_6_GHZ else ', or set "wpa2"'
             raise ScenarioError(
                 f'cell.{i}.security: "wpa3" with radio.rules = "edca" needs the medium in the '
-                f'guest\'s kernel, but network.medium is "daemon"; set "kernel"{other}'
+                'guest\'s kernel, but network.medium is "daemon"; set "kernel", or '
+                'security = "wpa2" below 6 GHz'
             )
 
 
