@@ -12,7 +12,8 @@ import tomli_w
 
 from hoplab.host import results
 from tests.emulation.conftest import Run
-from tests.validate import classes
+from tests.validate import classes, high_efficiency
+from tests.validate.aggregation import Case
 from tests.validate.saturation import (
     BEST_EFFORT,
     DSSS,
@@ -245,6 +246,22 @@ def test_data_of_802_11ax_goes_at_its_rate(
         "<6H", 0x40A0, 0x0002, mcs << 8 | 0x2000, 0, guard << 4 | bandwidth, streams
     )
     assert (tmp_path / "run1" / "captures" / "air.pcapng").read_bytes().count(field) > 20
+
+
+@pytest.mark.parametrize("name", ["HE-80-MCS-11-2-800/6-GHz", "HE-160-MCS-9-2-800/6-GHz"])
+def test_a_cell_at_6_ghz_has_the_throughput_that_the_standard_leaves(
+    tmp_path: Path, run_scenario: Run, name: str
+) -> None:
+    """With WPA3, at an MCS of two streams. Radiotap has no flag of 6 GHz, and Linux sets that of 5
+    GHz."""
+    case = Case(name, high_efficiency.SCHEMES[name], txop_us=0, rts=False)
+    scenario = high_efficiency.scenario(case)
+    scenario["measure"]["captures"] = ["air"]
+    run_scenario(tomli_w.dumps(scenario))
+    mbps, beacons = high_efficiency.received(results.load(tmp_path / "run1"))
+    assert mbps == pytest.approx((1 - beacons) * high_efficiency.maximum_mbps(case), rel=0.01)
+    channel = struct.pack("<HH", 5975, 0x0140)
+    assert (tmp_path / "run1" / "captures" / "air.pcapng").read_bytes().count(channel) > 1000
 
 
 CATEGORIES = """

@@ -98,6 +98,24 @@ def test_frames_of_a_mesh_go_together(run_scenario: Run, profile: str, least_mbp
     assert len({frame["src"] for frame in together}) >= 3
 
 
+def test_a_mesh_at_6_ghz_is_crossed_hop_by_hop(run_scenario: Run) -> None:
+    """At twice the rate of 80 MHz."""
+    text = CHAIN.format(spacing_m=90, profile="80211ax")
+    for before, after in (
+        ("duration_s = 6", "duration_s = 1"),
+        ("stations = 4", "stations = 3"),
+        ('"n3"', '"n2"'),
+        ("[routing]", "band_ghz = 6\nwidth_mhz = 160\n[routing]"),
+    ):
+        text = text.replace(before, after)
+    answer = run_scenario(text)
+    segments = carried(answer["folder"], "tcp")
+    assert set(segments) == {("n0", "n1"), ("n1", "n2"), ("n2", "n1"), ("n1", "n0")}
+    frames = results.load(Path(answer["folder"])).frames.to_pylist()
+    rates = {round(frame["rate_mbps"], 1) for frame in frames if frame["protocol"] == "tcp"}
+    assert rates == {720.6}
+
+
 def test_another_way_is_found_when_a_relay_goes(run_scenario: Run) -> None:
     answer = run_scenario(DIAMOND)
     (flow,) = answer["flows"]

@@ -75,7 +75,7 @@ def _radio(plan: Plan, namespaces: Namespaces, wlan: Wlan, radios: Radios, iw: I
     """Make a station's radio in its namespace: in the IBSS, or at rest for a cell or a mesh."""
     radio = plan.radio_of(wlan)
     width_mhz = wifi.kernel_width_mhz(radio)
-    phy = radios.create(wlan.wiphy, plan.mac[wlan.name], radio.channel or 1, width_mhz)
+    phy = radios.create(wlan.wiphy, plan.mac[wlan.name], radio.band, width_mhz)
     if radio.aql_us is not None:
         wifi.limit_air_time(wlan.wiphy, radio.aql_us)
     if not radio.airtime_fairness:

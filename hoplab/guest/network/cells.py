@@ -18,12 +18,14 @@ from hoplab.guest.network.namespaces import Namespaces, inside
 from hoplab.guest.system.processes import READY_POLL_S, Daemon, Daemons, last_line, program
 from hoplab.model.errors import DaemonDied
 from hoplab.model.scenario.cells import Cell
+from hoplab.model.scenario.channels import START_MHZ, centre_mhz
 from hoplab.model.scenario.edca_checks import TXOP_UNIT_US
 from hoplab.model.scenario.plan import BRIDGE, Plan
 from hoplab.model.scenario.radio import (
+    BAND_2_GHZ,
+    BAND_6_GHZ,
     DSSS_MBPS,
     HT_STANDARDS,
-    LAST_2_GHZ_CHANNEL,
     OFDM_MBPS,
     RATES_OF_STANDARD,
     Categories,
@@ -45,8 +47,12 @@ HT_MCS_BYTES = 10
 """Octets of the set of MCS that a station takes (IEEE 802.11-2020 9.4.2.55.4)."""
 AIRTIME_STATIC = 1
 """The one of hostapd's ways to weigh air time that uses only the weights of its file."""
-BAND_5_GHZ_MHZ = 5000
-"""Frequency from which channels are counted (IEEE 802.11-2020 17.3.8.4.2)."""
+CLASSES_AT_6_GHZ = {20: 131, 40: 132, 80: 133, 160: 134}
+"""Operating classes by width (802.11ax-2021 table E-4), by which hostapd knows the band."""
+WIDTHS = {20: 0, 40: 0, 80: 1, 160: 2}
+"""hostapd's numbers of the widths of VHT and HE."""
+HASH_TO_ELEMENT = "sae_pwe=1"
+"""SAE at 6 GHz makes its password element by hash to element (802.11ax-2021 12.12.2)."""
 LARGEST_REPLY_BYTES = 4096
 
 
@@ -219,7 +225,7 @@ def _hostapd(plan: Plan, cell: Cell) -> list[str]:
     standard = str(radio.standard)
     ht = standard in HT_STANDARDS
     announced = cell.edca or radio.edca
-    mode = "g" if (radio.channel or 1) <= LAST_2_GHZ_CHANNEL else "a"
+    mode = "g" if radio.band == BAND_2_GHZ else "a"
     return [
         f"interface={point.interface}",
         "driver=nl80211",
@@ -236,6 +242,7 @@ def _hostapd(plan: Plan, cell: Cell) -> list[str]:
         *_airtime(plan, cell),
         "auth_algs=1",
         *_keys(cell),
+        *([HASH_TO_ELEMENT] if radio.band == BAND_6_GHZ else []),
         *([] if cell.roaming is None else _roaming(plan, cell)),
     ]
 
@@ -266,22 +273,22 @@ def _rates(*mbps: float) -> str:
 
 
 def _high_throughput(radio: Radio) -> list[str]:
-    channel, width_mhz = radio.channel or 36, wifi.kernel_width_mhz(radio)
-    at_2_ghz = channel <= LAST_2_GHZ_CHANNEL
+    width_mhz = wifi.kernel_width_mhz(radio)
+    if radio.band == BAND_6_GHZ:
+        # There are neither HT nor VHT (802.11ax-2021 27.1.1).
+        return [f"op_class={CLASSES_AT_6_GHZ[width_mhz]}", *_high_efficiency(radio)]
     capable = "[SHORT-GI-20]"
     if width_mhz > 20:
-        above = wifi.centre_mhz(channel, 40) > wifi.frequency_mhz(channel)
+        above = centre_mhz(radio.band, radio.channel or 36, 40) > wifi.frequency_mhz(radio)
         capable += f"[HT40{'+' if above else '-'}][SHORT-GI-40]"
     lines = ["ieee80211n=1", f"ht_capab={capable}"]
-    if radio.standard != "802.11n" and not at_2_ghz:
-        lines += [
-            "ieee80211ac=1",
-            "vht_capab=[SHORT-GI-80]",
-            *_operation("vht", channel, width_mhz),
-        ]
-    if radio.standard == "802.11ax":
-        lines += ["ieee80211ax=1", *_operation("he", channel, width_mhz)]
-    return lines
+    if radio.standard != "802.11n" and radio.band != BAND_2_GHZ:
+        lines += ["ieee80211ac=1", "vht_capab=[SHORT-GI-80]", *_operation("vht", radio)]
+    return lines if radio.standard != "802.11ax" else [*lines, *_high_efficiency(radio)]
+
+
+def _high_efficiency(radio: Radio) -> list[str]:
+    return ["ieee80211ax=1", *_operation("he", radio)]
 
 
 def _wmm(categories: Categories) -> list[str]:
@@ -319,11 +326,12 @@ def _airtime(plan: Plan, cell: Cell) -> list[str]:
     return [f"airtime_mode={AIRTIME_STATIC}", *lines]
 
 
-def _operation(prefix: str, channel: int, width_mhz: int) -> list[str]:
+def _operation(prefix: str, radio: Radio) -> list[str]:
     """The channel's width and centre, of VHT or HE."""
-    lines = [f"{prefix}_oper_chwidth={int(width_mhz == 80)}"]
-    if width_mhz == 80:
-        centre = (wifi.centre_mhz(channel, 80) - BAND_5_GHZ_MHZ) // 5
+    width_mhz = wifi.kernel_width_mhz(radio)
+    lines = [f"{prefix}_oper_chwidth={WIDTHS[width_mhz]}"]
+    if width_mhz >= 80 or radio.band == BAND_6_GHZ:
+        centre = (wifi.kernel_centre_mhz(radio) - START_MHZ[radio.band]) // 5
         lines.append(f"{prefix}_oper_centr_freq_seg0_idx={centre}")
     return lines
 
@@ -351,10 +359,11 @@ def _supplicant(plan: Plan, cell: Cell, mcs: int | None) -> list[str]:
     channels only. If ``mcs`` is given, it takes only that MCS of HT."""
     network = next(cells for cells in plan.scenario.networks if cell in cells)
     points = [plan.wlan_in(each.access_point, each) for each in network]
-    on = {wifi.frequency_mhz(plan.radio_of(point).channel or 1): None for point in points}
+    on = {wifi.frequency_mhz(plan.radio_of(point)): None for point in points}
     frequencies = " ".join(map(str, on))
     lines = [
         "p2p_disabled=1",
+        *([HASH_TO_ELEMENT] if plan.scenario.radio.band == BAND_6_GHZ else []),
         "network={",
         f"ssid={_hex(cell)}",
         *([] if cell.roaming is not None else [f"bssid={_bssid(plan, cell)}"]),

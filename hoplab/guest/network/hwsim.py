@@ -10,12 +10,14 @@ from pyroute2.netlink.exceptions import NetlinkError
 from pyroute2.netlink.generic import GenericNetlinkSocket
 
 from hoplab.model.errors import MissingTool
-from hoplab.model.scenario.radio import LAST_2_GHZ_CHANNEL
+from hoplab.model.scenario.radio import BAND_2_GHZ, BAND_6_GHZ
 
 CMD_NEW_RADIO = 4
 REGULATORY_WITH_5_GHZ = 0
 """The first of hwsim's own regulatory domains: channels 1 to 11, 36 to 48 and 149 to 165. Without
 it, the kernel's world domain allows no initial transmission at 5 GHz."""
+REGULATORY_WITH_6_GHZ = 2
+"""The third domain, which also has all of 6 GHz, up to 320 MHz wide."""
 REGULATORY_WITH_80_MHZ = 3
 """The fourth domain, which also has 80 MHz on channels 36 to 48 and 149 to 161."""
 WIDEST_OF_OTHERS_MHZ = 40
@@ -75,9 +77,9 @@ class Radios:
                 "'modprobe mac80211_hwsim radios=0', or run with --machine uml"
             ) from None
 
-    def create(self, name: str, mac: str, channel: int, width_mhz: int = 20) -> int:
-        """Make a radio called ``name`` with address ``mac`` that may use ``channel`` at this width.
-        Returns its wiphy index."""
+    def create(self, name: str, mac: str, band_ghz: float, width_mhz: int = 20) -> int:
+        """Make a radio called ``name`` with address ``mac`` that may use channels of this width in
+        a band. Returns its wiphy index."""
         message = hwsim_msg()
         message["cmd"] = CMD_NEW_RADIO
         message["version"] = 1
@@ -86,9 +88,8 @@ class Radios:
             ("HWSIM_ATTR_PERM_ADDR", mac),
             ("HWSIM_ATTR_DESTROY_RADIO_ON_CLOSE", True),
         ]
-        if channel > LAST_2_GHZ_CHANNEL:
-            wide = width_mhz > WIDEST_OF_OTHERS_MHZ
-            domain = REGULATORY_WITH_80_MHZ if wide else REGULATORY_WITH_5_GHZ
+        if band_ghz != BAND_2_GHZ:
+            domain = _domain(band_ghz, width_mhz)
             message["attrs"].append(("HWSIM_ATTR_REG_CUSTOM_REG", domain))
         phy = Path("/sys/class/ieee80211", name)
         try:
@@ -105,3 +106,10 @@ class Radios:
 
     def close(self) -> None:
         self._socket.close()
+
+
+def _domain(band_ghz: float, width_mhz: int) -> int:
+    """Return the regulatory domain that allows initial transmissions on channels of this width."""
+    if band_ghz == BAND_6_GHZ:
+        return REGULATORY_WITH_6_GHZ
+    return REGULATORY_WITH_80_MHZ if width_mhz > WIDEST_OF_OTHERS_MHZ else REGULATORY_WITH_5_GHZ

@@ -89,14 +89,13 @@ def _set_clock(wlan: Wlan, apart_us: int) -> None:
 
 
 def _join(iw: Any, index: int, radio: Radio, mesh: str) -> None:
-    channel = radio.channel or 1
     wifi.request(
         iw,
         "NL80211_CMD_JOIN_MESH",
         [
             ("NL80211_ATTR_IFINDEX", index),
             ("NL80211_ATTR_MESH_ID", mesh.encode()),
-            ("NL80211_ATTR_WIPHY_FREQ", wifi.frequency_mhz(channel)),
+            ("NL80211_ATTR_WIPHY_FREQ", wifi.frequency_mhz(radio)),
             *(wifi.width(radio) if radio.standard in HT_STANDARDS else []),
             ("NL80211_ATTR_MESH_CONFIG", MOST_PEERS),
             ("NL80211_ATTR_BEACON_INTERVAL", struct.pack("=I", INTERVAL_TU)),

@@ -19,11 +19,14 @@ from pyroute2.netlink.nl80211 import NL80211_NAMES, nl80211cmd
 from hoplab.guest.network import capabilities
 from hoplab.guest.network.namespaces import Namespaces, inside
 from hoplab.model.errors import HoplabError, MissingTool
+from hoplab.model.scenario.channels import centre_mhz, channel_mhz
 from hoplab.model.scenario.radio import (
+    BAND_2_GHZ,
+    BAND_5_GHZ,
+    BAND_6_GHZ,
     DSSS_MBPS,
     HE_TONES,
     HT_STANDARDS,
-    LAST_2_GHZ_CHANNEL,
     MCS,
     OFDM_MBPS,
     RADIO_MTU,
@@ -44,8 +47,9 @@ ELEMENT_SSID, ELEMENT_RATES, ELEMENT_MORE_RATES = 0, 1, 50
 """IEEE 802.11-2020 9.4.1.4, 9.4.2."""
 QOS = bytes.fromhex("dd070050f202000100")
 """The vendor element that marks a station with QoS for mac80211; stations with HT have QoS."""
-CHANNEL_WIDTHS = {20: 1, 40: 2, 80: 3}
-"""NL80211_CHAN_WIDTH_20, _40 and _80."""
+CHANNEL_WIDTHS = {20: 1, 40: 2, 80: 3, 160: 5}
+"""NL80211_CHAN_WIDTH_20, _40, _80 and _160."""
+WIDEST_OF_MINSTREL_MHZ = 80
 SYMBOL_US, HE_SYMBOL_US = 3.2, 12.8
 """A symbol without its guard interval (IEEE 802.11-2020 table 19-6, 802.11ax-2021 table 27-12)."""
 DEBUGFS = Path("/sys/kernel/debug/ieee80211")
@@ -67,25 +71,20 @@ INTRODUCTION_LIMIT_S = 20.0
 NETNS_DIRECTORY = Path("/var/run/netns")
 
 
-def frequency_mhz(channel: int) -> int:
-    """Centre frequency of a channel (IEEE 802.11-2020 15.4.4.3, 17.3.8.4.2)."""
-    if channel == 14:
-        return 2484
-    return 2407 + 5 * channel if channel < 14 else 5000 + 5 * channel
+def frequency_mhz(radio: Radio) -> int:
+    """Return the centre of a radio's primary channel."""
+    return channel_mhz(radio.band, radio.channel or 1)
 
 
-def centre_mhz(channel: int, width_mhz: int) -> int:
-    """Centre of the 5 GHz channel of this width that has ``channel`` in it (annex E, table E-4)."""
-    first = 36 if channel < 149 else 149
-    channels = width_mhz // 20
-    lowest = first + (channel - first) // (4 * channels) * 4 * channels
-    return frequency_mhz(lowest) + 10 * (channels - 1)
+def kernel_centre_mhz(radio: Radio) -> int:
+    """Return the centre of the kernel's channel."""
+    return centre_mhz(radio.band, radio.channel or 1, kernel_width_mhz(radio))
 
 
 def kernel_width_mhz(radio: Radio) -> int:
-    """Return the width of the kernel's channel. hwsim has 160 MHz only with radar detection. At 2.4
-    GHz only the medium makes the channel wider."""
-    widest = 20 if (radio.channel or 1) <= LAST_2_GHZ_CHANNEL else 80
+    """Return the width of the kernel's channel. hwsim has 160 MHz at 5 GHz only with radar
+    detection. At 2.4 GHz only the medium makes the channel wider."""
+    widest = {BAND_2_GHZ: 20, BAND_5_GHZ: 80, BAND_6_GHZ: 160}[radio.band]
     return min(radio.width_mhz or 20, widest)
 
 
@@ -177,16 +176,15 @@ def _tell_rates(wlan: Wlan, radio: Radio, bssid: str) -> None:
     if radio.standard in HT_STANDARDS:
         body += QOS
     if radio.standard in HT_STANDARDS and radio.is_adaptive:
-        channel, mhz = radio.channel or 36, kernel_width_mhz(radio)
-        centre = centre_mhz(channel, mhz) if mhz > 20 else frequency_mhz(channel)
-        body += capabilities.elements(radio, mhz, centre, frequency_mhz(channel))
+        mhz, centre = kernel_width_mhz(radio), kernel_centre_mhz(radio)
+        body += capabilities.elements(radio, mhz, centre, frequency_mhz(radio))
     try:
         request(
             iw,
             "NL80211_CMD_FRAME",
             [
                 ("NL80211_ATTR_IFINDEX", index),
-                ("NL80211_ATTR_WIPHY_FREQ", frequency_mhz(radio.channel or 1)),
+                ("NL80211_ATTR_WIPHY_FREQ", frequency_mhz(radio)),
                 ("NL80211_ATTR_FRAME", header + body),
                 ("NL80211_ATTR_DONT_WAIT_FOR_ACK", b""),
             ],
@@ -327,7 +325,7 @@ def _join(iw: Any, index: int, radio: Radio, bssid: str) -> None:
         [
             ("NL80211_ATTR_IFINDEX", index),
             ("NL80211_ATTR_SSID", SSID),
-            ("NL80211_ATTR_WIPHY_FREQ", frequency_mhz(radio.channel or 1)),
+            ("NL80211_ATTR_WIPHY_FREQ", frequency_mhz(radio)),
             *width(radio),
             ("NL80211_ATTR_FREQ_FIXED", b""),
             ("NL80211_ATTR_MAC", bssid),
@@ -356,10 +354,9 @@ def width(radio: Radio) -> list[tuple[str, Any]]:
     """Return the attributes that state the width of a network's channel."""
     if radio.standard not in HT_STANDARDS:
         return []
-    mhz = kernel_width_mhz(radio)
     return [
-        ("NL80211_ATTR_CHANNEL_WIDTH", CHANNEL_WIDTHS[mhz]),
-        ("NL80211_ATTR_CENTER_FREQ1", centre_mhz(radio.channel or 36, mhz)),
+        ("NL80211_ATTR_CHANNEL_WIDTH", CHANNEL_WIDTHS[kernel_width_mhz(radio)]),
+        ("NL80211_ATTR_CENTER_FREQ1", kernel_centre_mhz(radio)),
     ]
 
 
@@ -450,10 +447,11 @@ def _like(radio: Radio) -> Scheme:
     else:
         tones, symbol_us = TONES[radio.width_mhz or 20], SYMBOL_US + guard_us
     mbps = tones * on_tone * streams * data / coded / symbol_us
-    is_vht = (radio.channel or 1) > LAST_2_GHZ_CHANNEL
+    is_vht = radio.band != BAND_2_GHZ
+    width_mhz = min(kernel_width_mhz(radio), WIDEST_OF_MINSTREL_MHZ)
     # VHT's MCS 9 is not in the tables of 20 MHz.
     known = (
-        Scheme(is_vht, mcs, streams, kernel_width_mhz(radio), short)
+        Scheme(is_vht, mcs, streams, width_mhz, short)
         for mcs in range(9 if is_vht else 8)
         for streams in range(1, 3)
         for short in (False, True)

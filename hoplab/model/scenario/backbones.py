@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from hoplab.model.scenario.keys import Integer, Name, Table, key
+from hoplab.model.scenario.radio import LAST_6_GHZ_CHANNEL
 
 
 class Backbone(Table):
@@ -26,7 +27,9 @@ class Backbone(Table):
         "`mesh`: 802.11s with the kernel's multi-hop paths (HWMP); `ad-hoc`: one hop by "
         "radio, several by static routes",
     )
-    channel: Integer | None = key(None, "in the band of `radio.channel`, the default", ge=1, le=165)
+    channel: Integer | None = key(
+        None, "in the band of `radio.channel`, the default", ge=1, le=LAST_6_GHZ_CHANNEL
+    )
 
     @model_validator(mode="after")
     def _check(self) -> Backbone:

@@ -11,6 +11,7 @@ from hoplab.model.scenario.backbones import Backbone
 from hoplab.model.scenario.cells import Cell
 from hoplab.model.scenario.model import Scenario
 from hoplab.model.scenario.powers import received_dbm
+from hoplab.model.scenario.radio import BAND_6_GHZ
 from hoplab.model.scenario.reach import hearing, reach_m
 
 
@@ -27,6 +28,7 @@ def check_cells(scenario: Scenario) -> None:
         _ad_hoc(scenario)
     _networks(scenario)
     for i, cell in enumerate(scenario.cell):
+        _secured(scenario, cell, i)
         _within_reach(scenario, cell, i)
 
 
@@ -238,6 +240,15 @@ def _fades(scenario: Scenario, i: int) -> None:
             f"cell.{i}.roaming: at {reach:.4g} m, the end of the radios' reach, a signal still has "
             f"{weakest_dbm:.0f} dBm, and wpa_supplicant leaves no access point above {most_dbm} "
             'dBm; use radio.propagation = "log-distance", or a lower radio.tx_power_dbm'
+        )
+
+
+def _secured(scenario: Scenario, cell: Cell, i: int) -> None:
+    """Check that a cell at 6 GHz has WPA3, without which hostapd starts none there (802.11ax-2021
+    12.12.2)."""
+    if scenario.radio.band == BAND_6_GHZ and cell.security != "wpa3":
+        raise ScenarioError(
+            f'cell.{i}.security: "{cell.security}", but at 6 GHz a cell must have WPA3; set "wpa3"'
         )
 
 

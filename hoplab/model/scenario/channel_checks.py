@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from hoplab.model.errors import ScenarioError
-from hoplab.model.scenario.channels import span_mhz, widest_mhz
-from hoplab.model.scenario.radio import CHANNELS_OF_STANDARD, LAST_2_GHZ_CHANNEL, Radio
+from hoplab.model.scenario.channels import channels_of, listed, span_mhz, widest_mhz
+from hoplab.model.scenario.radio import Radio
 
 
 def check_channels(radio: Radio, own: Sequence[tuple[str, int | None]]) -> None:
@@ -29,16 +29,13 @@ def check_channels(radio: Radio, own: Sequence[tuple[str, int | None]]) -> None:
 
 
 def _possible(radio: Radio, key: str, channel: int) -> None:
-    assert radio.channel is not None
-    known = CHANNELS_OF_STANDARD[str(radio.standard)]
-    low = radio.channel <= LAST_2_GHZ_CHANNEL
-    band = [each for each in known if (each <= LAST_2_GHZ_CHANNEL) == low]
+    band = channels_of(str(radio.standard), radio.band)
     if channel not in band:
         raise ScenarioError(
             f"{key}: {channel} is no channel of radio.channel's band on which {radio.standard} "
-            f"may send here; one of {', '.join(map(str, band))}"
+            f"may send here; one of {listed(band)}"
         )
-    widest = widest_mhz(channel)
+    widest = widest_mhz(radio.band, channel)
     if (radio.width_mhz or 20) > widest:
         raise ScenarioError(
             f"{key}: {channel} has neighbours for {widest} MHz at most, and radio.width_mhz is "

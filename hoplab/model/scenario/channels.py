@@ -3,40 +3,87 @@
 
 from __future__ import annotations
 
-from hoplab.model.scenario.radio import DSSS_MBPS, LAST_2_GHZ_CHANNEL, RATES_OF_STANDARD, Radio
+from hoplab.model.scenario.radio import (
+    BAND_2_GHZ,
+    BAND_5_GHZ,
+    BAND_6_GHZ,
+    BANDS_OF_STANDARD,
+    CHANNELS_OF_BAND,
+    DSSS_MBPS,
+    LAST_2_GHZ_CHANNEL,
+    LAST_5_GHZ_CHANNEL,
+    LAST_6_GHZ_CHANNEL,
+    RATES_OF_STANDARD,
+    Radio,
+)
 
-FIRST_5_GHZ_CHANNEL, FIRST_ABOVE_5_7_GHZ, LAST_5_GHZ_CHANNEL = 36, 149, 165
+START_MHZ = {BAND_2_GHZ: 2407, BAND_5_GHZ: 5000, BAND_6_GHZ: 5950}
+"""Where a band's channels are counted from, in steps of 5 MHz (IEEE 802.11-2020 15.4.4.3,
+17.3.8.4.2, 802.11ax-2021 27.3.23.2)."""
+LAST_2_GHZ_MHZ = 2484
+FIRST_5_GHZ_CHANNEL, FIRST_ABOVE_5_7_GHZ, FIRST_6_GHZ_CHANNEL = 36, 149, 1
+LAST_OF_80_MHZ_AT_6_GHZ = 221
 DSSS_WIDTH_MHZ = 22
 """IEEE 802.11-2020 15.4.4.3: width of the mask to the first zero."""
 
 
-def channel_mhz(channel: int) -> int:
-    """Centre of a channel (IEEE 802.11-2020 15.4.4.3, 17.3.8.4.2)."""
-    if channel < LAST_2_GHZ_CHANNEL:
-        return 2407 + 5 * channel
-    return 2484 if channel == LAST_2_GHZ_CHANNEL else 5000 + 5 * channel
+def channels_of(standard: str, band_ghz: float | None = None) -> tuple[int, ...]:
+    """Return the channels on which a radio of ``standard`` may begin to send. Without a band they
+    are those of the bands that a channel's number tells apart."""
+    bands = (BAND_2_GHZ, BAND_5_GHZ) if band_ghz is None else (band_ghz,)
+    own = BANDS_OF_STANDARD[standard]
+    return tuple(each for band in bands if band in own for each in CHANNELS_OF_BAND[band])
 
 
-def widest_mhz(channel: int) -> int:
+def listed(channels: tuple[int, ...]) -> str:
+    """Return channels as a message names them, the many of 6 GHz in short."""
+    if channels == CHANNELS_OF_BAND[BAND_6_GHZ]:
+        return f"1, 5, 9, … {LAST_6_GHZ_CHANNEL}"
+    return ", ".join(map(str, channels))
+
+
+def channel_mhz(band_ghz: float, channel: int) -> int:
+    """Return the centre of a channel."""
+    if band_ghz == BAND_2_GHZ and channel == LAST_2_GHZ_CHANNEL:
+        return LAST_2_GHZ_MHZ
+    return START_MHZ[band_ghz] + 5 * channel
+
+
+def centre_mhz(band_ghz: float, channel: int, width_mhz: int) -> int:
+    """Return the centre of the channel of this width that has ``channel`` in it (IEEE 802.11-2020
+    annex E, table E-4)."""
+    if width_mhz == 20:
+        return channel_mhz(band_ghz, channel)
+    first = FIRST_6_GHZ_CHANNEL
+    if band_ghz == BAND_5_GHZ:
+        first = FIRST_5_GHZ_CHANNEL if channel < FIRST_ABOVE_5_7_GHZ else FIRST_ABOVE_5_7_GHZ
+    apart = width_mhz // 5
+    lowest = first + (channel - first) // apart * apart
+    return channel_mhz(band_ghz, lowest) + width_mhz // 2 - 10
+
+
+def widest_mhz(band_ghz: float, channel: int) -> int:
     """Return the widest channel that contains this one (IEEE 802.11-2020 annex E, table E-4)."""
+    if band_ghz == BAND_2_GHZ:
+        return 40
+    if band_ghz == BAND_6_GHZ:
+        if channel == LAST_6_GHZ_CHANNEL:
+            return 20
+        return 160 if channel <= LAST_OF_80_MHZ_AT_6_GHZ else 40
     if channel == LAST_5_GHZ_CHANNEL:
         return 20
-    if channel <= LAST_2_GHZ_CHANNEL:
-        return 40
     return 160 if channel < FIRST_ABOVE_5_7_GHZ else 80
 
 
 def span_mhz(radio: Radio, channel: int) -> tuple[float, float]:
     """Return the frequencies that radios on ``channel`` use, from and to, in MHz."""
     width = radio.width_mhz or 20
-    centre = channel_mhz(channel)
-    if channel <= LAST_2_GHZ_CHANNEL:
+    if radio.band == BAND_2_GHZ:
         dsss = set(DSSS_MBPS) & set(RATES_OF_STANDARD[str(radio.standard)])
         primary = DSSS_WIDTH_MHZ if dsss else 20
+        centre = channel_mhz(radio.band, channel)
         # The second half may be above or below the first.
         half = primary / 2 + width - 20
-        return centre - half, centre + half
-    first = FIRST_5_GHZ_CHANNEL if channel < FIRST_ABOVE_5_7_GHZ else FIRST_ABOVE_5_7_GHZ
-    lowest = channel_mhz(first) - 10
-    low = lowest + (centre - lowest) // width * width
-    return low, low + width
+    else:
+        centre, half = centre_mhz(radio.band, channel, width), width / 2
+    return centre - half, centre + half

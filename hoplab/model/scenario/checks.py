@@ -14,7 +14,7 @@ from hoplab.model.errors import ScenarioError
 from hoplab.model.scenario import programs
 from hoplab.model.scenario.cell_checks import check_cells
 from hoplab.model.scenario.channel_checks import check_channels
-from hoplab.model.scenario.channels import widest_mhz
+from hoplab.model.scenario.channels import channels_of, listed, widest_mhz
 from hoplab.model.scenario.edca_checks import check_categories, check_categories_of_radios
 from hoplab.model.scenario.ipv6_checks import check_ipv6
 from hoplab.model.scenario.medium_file import MediumFile
@@ -22,8 +22,8 @@ from hoplab.model.scenario.model import Flow, Radio, Scenario
 from hoplab.model.scenario.plan import AIR, ANY, BRIDGE, UPLINK, Plan, plan
 from hoplab.model.scenario.proxies import detours
 from hoplab.model.scenario.radio import (
-    CHANNELS_OF_STANDARD,
     HT_STANDARDS,
+    LAST_5_GHZ_CHANNEL,
     MCS,
     RATES_OF_STANDARD,
     TONES,
@@ -204,7 +204,8 @@ def _agreements(scenario: Scenario) -> None:
         if cell.security == "wpa3":
             raise ScenarioError(
                 f'cell.{i}.security: "wpa3" with radio.rules = "edca" needs the medium in the '
-                'guest\'s kernel, but network.medium is "daemon"; set "wpa2"'
+                'guest\'s kernel, but network.medium is "daemon"; set "kernel", or '
+                'security = "wpa2" below 6 GHz'
             )
 
 
@@ -247,6 +248,9 @@ def check_medium(medium: MediumFile) -> None:
     """Raise `ScenarioError` for the first contradiction in a medium daemon's file."""
     names = [station.name for station in medium.station]
     _named_once(names)
+    # A radio of one's own may send on more channels of 2.4 and 5 GHz than those of a run.
+    if medium.radio.band_ghz is not None or (medium.radio.channel or 1) > LAST_5_GHZ_CHANNEL:
+        _channel(medium.radio)
     check_radio(medium.radio)
     _buffers(medium)
     check_categories_of_radios(medium)
@@ -265,11 +269,12 @@ def check_medium(medium: MediumFile) -> None:
 
 
 def _channel(radio: Radio) -> None:
-    channels = CHANNELS_OF_STANDARD[str(radio.standard)]
+    channels = channels_of(str(radio.standard), radio.band_ghz)
     if radio.channel not in channels:
+        where = "" if radio.band_ghz is None else f" at {radio.band_ghz:g} GHz"
         raise ScenarioError(
             f"radio.channel: {radio.channel} is no channel on which {radio.standard} may send "
-            f"here; one of {', '.join(map(str, channels))}"
+            f"here{where}; one of {listed(channels)}"
         )
 
 
@@ -341,7 +346,7 @@ def _scheme(radio: Radio) -> None:
         raise ScenarioError(
             f"radio: {radio.standard} needs mcs, width_mhz and guard_ns, as its profile has them"
         )
-    widest = widest_mhz(radio.channel or 0)
+    widest = widest_mhz(radio.band, radio.channel or 1)
     standard, streams = radio.standard, radio.streams or 1
     short = radio.guard_ns == 400 if standard == "802.11ax" else radio.guard_ns > 800
     for wrong, known in (

@@ -19,9 +19,9 @@ from hoplab.model.scenario.leakage import Band, leakage_db
 from hoplab.model.scenario.medium_file import MediumFile, RadioStation
 from hoplab.model.scenario.powers import given, noise_dbm, reception_dbm, sensing_dbm
 from hoplab.model.scenario.radio import (
+    BAND_2_GHZ,
     CARDS_W,
     HE_WINDOW,
-    LAST_2_GHZ_CHANNEL,
     POWERS,
     WINDOW,
     Categories,
@@ -65,10 +65,10 @@ def document(medium: MediumFile, start_ns: int, roams: bool = False) -> dict[str
             "trace": records.frames or records.air_capture is not None,
             "histograms": True,
         },
-        "stations": [_station(station, medium.event, epoch_ns) for station in medium.station],
+        "stations": [_station(each, radio.band, medium.event, epoch_ns) for each in medium.station],
         "losses": _losses(medium, epoch_ns),
         "measured": _measured(medium, epoch_ns),
-        "channel_mhz": channel_mhz(given(radio.channel)),
+        "channel_mhz": channel_mhz(radio.band, given(radio.channel)),
         "noise_dbm": noise_dbm(radio),
         "rts_threshold": radio.rts_threshold,
         "data_rate": _data_rate(radio),
@@ -126,7 +126,11 @@ def _leakage(medium: MediumFile) -> dict[str, Any] | None:
     channels = {station.channel for station in medium.station if station.channel is not None}
     bands = {channel: Band.of(*span_mhz(radio, channel)) for channel in sorted(channels)}
     pairs = [
-        {"from_mhz": channel_mhz(one), "to_mhz": channel_mhz(other), "db": db}
+        {
+            "from_mhz": channel_mhz(radio.band, one),
+            "to_mhz": channel_mhz(radio.band, other),
+            "db": db,
+        }
         for one, other in itertools.permutations(bands, 2)
         if (db := leakage_db(given(radio.standard), bands[one], bands[other])) is not None
     ]
@@ -215,7 +219,7 @@ def _standard(radio: Radio) -> str | dict[str, Any]:
     18.3.2.4)."""
     if radio.standard in ("802.11", "802.11b"):
         return "dsss"
-    extends = given(radio.channel) <= LAST_2_GHZ_CHANNEL
+    extends = radio.band == BAND_2_GHZ
     kind, extension = {
         "802.11g": ("ofdm", True),
         "802.11a": ("ofdm", False),
@@ -260,9 +264,11 @@ def _energy(energy: Energy) -> dict[str, Any]:
     }
 
 
-def _station(station: RadioStation, events: tuple[Event, ...], epoch_ns: int) -> dict[str, Any]:
+def _station(
+    station: RadioStation, band_ghz: float, events: tuple[Event, ...], epoch_ns: int
+) -> dict[str, Any]:
     own = sorted((e for e in events if e.station == station.name), key=lambda event: event.at_s)
-    waypoints = _way(station, epoch_ns)
+    waypoints, channel = _way(station, epoch_ns), station.channel
     power = []
     for event in own:
         at_ns = epoch_ns + nanoseconds(event.at_s)
@@ -276,7 +282,7 @@ def _station(station: RadioStation, events: tuple[Event, ...], epoch_ns: int) ->
         "waypoints": [[at_ns, [x_m, y_m]] for at_ns, x_m, y_m in waypoints],
         "nic": None if station.nic is None else _nic(station.nic),
         "power": power,
-        "channel_mhz": None if station.channel is None else channel_mhz(station.channel),
+        "channel_mhz": None if channel is None else channel_mhz(band_ghz, channel),
         "categories": None if station.edca is None else _categories(station.edca),
     }
 

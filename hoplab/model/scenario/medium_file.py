@@ -6,7 +6,7 @@ from __future__ import annotations
 from hoplab.model.scenario.faults import Event, Loss
 from hoplab.model.scenario.keys import MAX_DURATION_S, Integer, Mac, Number, Switch, Text, key
 from hoplab.model.scenario.measure import Recorded, Seeded
-from hoplab.model.scenario.radio import Categories, Nic, Radio
+from hoplab.model.scenario.radio import LAST_6_GHZ_CHANNEL, Categories, Nic, Radio
 from hoplab.model.scenario.snr import MAX_MEASURED_LINKS, Snr
 from hoplab.model.scenario.stations import Placed
 
@@ -20,7 +20,7 @@ class RadioStation(Placed):
         None,
         "its own, of no frequency that another has a part of; that of [radio] else",
         ge=1,
-        le=165,
+        le=LAST_6_GHZ_CHANNEL,
     )
     edca: Categories | None = key(None, "its own access categories, whole; those of [radio] else")
 

@@ -28,16 +28,20 @@ RATES_OF_STANDARD = {
 }
 """Rates before HT. From 802.11n on, these are the rates of frames that are not data."""
 HT_STANDARDS = ("802.11n", "802.11ac", "802.11ax")
-LAST_2_GHZ_CHANNEL = 14
-CHANNELS_2_GHZ = tuple(range(1, 12))
-CHANNELS_5_GHZ = (36, 40, 44, 48, 149, 153, 157, 161, 165)
-CHANNELS_OF_STANDARD = {
-    **dict.fromkeys(("802.11", "802.11b", "802.11g"), CHANNELS_2_GHZ),
-    **dict.fromkeys(("802.11a", "802.11n", "802.11ac"), CHANNELS_5_GHZ),
-    "802.11ax": (*CHANNELS_2_GHZ, *CHANNELS_5_GHZ),
+BAND_2_GHZ, BAND_5_GHZ, BAND_6_GHZ = 2.4, 5, 6
+LAST_2_GHZ_CHANNEL, LAST_5_GHZ_CHANNEL, LAST_6_GHZ_CHANNEL = 14, 165, 233
+CHANNELS_OF_BAND: dict[float, tuple[int, ...]] = {
+    BAND_2_GHZ: tuple(range(1, 12)),
+    BAND_5_GHZ: (36, 40, 44, 48, 149, 153, 157, 161, LAST_5_GHZ_CHANNEL),
+    BAND_6_GHZ: tuple(range(1, LAST_6_GHZ_CHANNEL + 1, 4)),
 }
-"""Channels on which a simulated radio may begin to send: the kernel's world domain at 2.4 GHz, the
-first of mac80211_hwsim's own domains at 5 GHz (`hoplab.guest.network.hwsim`)."""
+"""Channels on which a simulated radio may begin to send: the kernel's world domain at 2.4 GHz,
+mac80211_hwsim's own domains above (`hoplab.guest.network.hwsim`)."""
+BANDS_OF_STANDARD: dict[str, tuple[float, ...]] = {
+    **dict.fromkeys(("802.11", "802.11b", "802.11g"), (BAND_2_GHZ,)),
+    **dict.fromkeys(("802.11a", "802.11n", "802.11ac"), (BAND_5_GHZ,)),
+    "802.11ax": (BAND_2_GHZ, BAND_5_GHZ, BAND_6_GHZ),
+}
 
 MCS = (
     (1, 1, 2),
@@ -60,6 +64,15 @@ TONES = {20: 52, 40: 108, 80: 234, 160: 468}
 HE_TONES = {20: 234, 40: 468, 80: 980, 160: 1960}
 """Subcarriers of HE, four times as close (802.11ax-2021 table 27-15)."""
 
+
+def band_of(channel: int, band_ghz: float | None) -> float:
+    """Return the band in GHz. The numbers of 6 GHz repeat those of the others, so a scenario names
+    that band."""
+    if band_ghz is not None:
+        return band_ghz
+    return BAND_2_GHZ if channel <= LAST_2_GHZ_CHANNEL else BAND_5_GHZ
+
+
 POWERS = ("tx_w", "rx_w", "idle_w", "sleep_w")
 CARDS_W = {
     "ns2": (0.2818, 0.2818, 0.0, 0.0),
@@ -77,6 +90,7 @@ RateOrAuto = Annotated[
 HeaderRate = Annotated[float, *one_of((1, 2, 6), "rate of a PLCP header in Mbit/s")]
 Width = Annotated[int, *one_of((20, 40, 80, 160), "width in MHz")]
 Aggregation = Annotated[bool | str, *one_of((True, False, "kernel"), "way to aggregate")]
+Band = Annotated[float, *one_of((BAND_2_GHZ, BAND_5_GHZ, BAND_6_GHZ), "band in GHz")]
 Guard = Annotated[int, *one_of((800, 400, 1600, 3200), "guard interval in ns")]
 
 
@@ -246,6 +260,7 @@ class Radio(Table):
         "width_mhz": ("standard", HT_STANDARDS),
         "guard_ns": ("standard", HT_STANDARDS),
         "streams": ("standard", ("802.11ac", "802.11ax")),
+        "band_ghz": ("standard", ("802.11ax",)),
         "aggregation": ("rules", ("edca",)),
         "edca": ("rules", ("edca",)),
         "propagation_delay": ("rules", ("edca",)),
@@ -270,7 +285,17 @@ class Radio(Table):
     standard: (
         Literal["802.11", "802.11b", "802.11g", "802.11a", "802.11n", "802.11ac", "802.11ax"] | None
     ) = key(None, "PHY, preambles and rates; `802.11ax` in cells and meshes only")
-    channel: Integer | None = key(None, "named in captures; a cell may have its own", ge=1, le=165)
+    band_ghz: Band | None = key(
+        None,
+        "band of all channels; default: 2.4 with a `channel` up to 14, else 5",
+        unit="GHz",
+    )
+    channel: Integer | None = key(
+        None,
+        "named in captures; a cell may have its own",
+        ge=1,
+        le=LAST_6_GHZ_CHANNEL,
+    )
     rate_mbps: RateOrAuto | None = key(
         None,
         "data rate; `auto`: by the kernel's minstrel, with `802.11n` and `802.11ac` up to "
@@ -407,6 +432,11 @@ class Radio(Table):
     )
     nic: Nic | None = key(None, "network card and host; a station may have its own")
     energy: Energy | None = key(None, "power of radios")
+
+    @property
+    def band(self) -> float:
+        """The band of `channel` in GHz."""
+        return band_of(self.channel or 1, self.band_ghz)
 
     @property
     def is_adaptive(self) -> bool:

@@ -18,6 +18,7 @@ from hoplab.model.errors import ScenarioError
 from hoplab.model.resources import PRESETS, PROFILES, TOPOLOGIES
 from hoplab.model.scenario import movement, programs
 from hoplab.model.scenario.cells import Cell
+from hoplab.model.scenario.channels import channel_mhz
 from hoplab.model.scenario.checks import check, check_medium
 from hoplab.model.scenario.medium_file import MediumFile
 from hoplab.model.scenario.model import (
@@ -32,7 +33,7 @@ from hoplab.model.scenario.model import (
     Topology,
 )
 from hoplab.model.scenario.powers import received_dbm
-from hoplab.model.scenario.radio import LAST_2_GHZ_CHANNEL
+from hoplab.model.scenario.radio import BAND_2_GHZ, BAND_6_GHZ, band_of
 from hoplab.model.scenario.reach import reach_m
 from hoplab.model.scenario.snr import Snr, load
 from hoplab.model.scenario.split import STAMP_BYTES
@@ -56,6 +57,8 @@ BGSCAN_S = (2, 60)
 ASSOCIATION_S = (4.0, 0.5)
 """Seconds in which access points begin, and each client scans, associates and agrees on a key. A
 client takes 0.15 s on an idle channel."""
+OF_BAND = {BAND_2_GHZ: "at_2_ghz", BAND_6_GHZ: "at_6_ghz"}
+"""A profile's tables with what differs on other bands than its own."""
 DEFAULT_MSS = 1460
 IPV6_BYTES = 20
 """Octets by which IPv6's header is longer than that of IPv4 (RFC 8200 section 3)."""
@@ -169,8 +172,12 @@ def radio_with_profile(radio: Radio) -> Radio:
     with path.open("rb") as file:
         tables = tomllib.load(file)
     document, given = tables["radio"], radio.model_dump(exclude_unset=True, exclude_none=True)
-    if given.get("channel", document["channel"]) <= LAST_2_GHZ_CHANNEL:
-        document |= tables.get("at_2_ghz", {})
+    band = band_of(given.get("channel", document["channel"]), given.get("band_ghz"))
+    if band in OF_BAND:
+        document |= tables.get(OF_BAND[band], {})
+    if band == BAND_6_GHZ:
+        # The band is so wide that its ends differ by 1.5 dB.
+        document["frequency_mhz"] = channel_mhz(band, given.get("channel", document["channel"]))
     for distance, power in (
         ("range_m", "rx_threshold_dbm"),
         ("carrier_sense_m", "cs_threshold_dbm"),
