@@ -89,7 +89,7 @@ def one_of(values: Sequence[float | str], what: str) -> Any:
 
     def check(value: object) -> object:
         # True == 1 in Python, not in TOML.
-        same = (one for one in values if isinstance(one, bool) == isinstance(value, bool))
+        same = [one for one in values if isinstance(one, bool) == isinstance(value, bool)]
         if value not in same:
             words = (str(one).lower() if isinstance(one, bool) else str(one) for one in values)
             raise ValueError(f"{value!r} is no {what}; one of {', '.join(words)}")
