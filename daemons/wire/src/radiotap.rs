@@ -72,6 +72,7 @@ pub const TX_FAILED: u16 = 0x0001;
 pub const CHANNEL_CCK: u16 = 0x0020;
 pub const CHANNEL_OFDM: u16 = 0x0040;
 pub const CHANNEL_2_GHZ: u16 = 0x0080;
+/// Of 6 GHz too, which has no flag of its own: as mac80211 does in its captures.
 pub const CHANNEL_5_GHZ: u16 = 0x0100;
 
 /// Some of the fields; others are passed over.

@@ -45,7 +45,7 @@ def need_no_agreements() -> None:
     if not LIMIT.exists():
         raise MissingTool(
             'security: "wpa3" with radio.rules = "edca", but this kernel encrypts its block ack '
-            'requests; run with --machine uml, or set "wpa2"'
+            'requests; run with --machine uml, or set "wpa2" below 6 GHz'
         )
 
 
