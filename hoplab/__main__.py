@@ -34,7 +34,9 @@ def main() -> None:
         _require_memory()
         if not os.environ.get("PATH"):  # programs that are started look for others
             os.environ["PATH"] = SYSTEMS_OWN
-        from hoplab.front.commands.cli import main as commands
+        # While a module is loaded, libraries make other errors of a signal's exception.
+        with signals.postponed():
+            from hoplab.front.commands.cli import main as commands
 
         commands()
     except signals.Stopped as stopped:

@@ -140,6 +140,9 @@ def main() -> None:
         signals.say(stopped)
         sys.exit(stopped.exit_status)
     except Exception as error:
+        if stopped_by := signals.came():
+            signals.say(stopped_by)
+            sys.exit(stopped_by.exit_status)
         show = getattr(error, "show", None)
         if debug:
             raise

@@ -5,12 +5,16 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
+IMPORTS = "<frozen importlib"
+"""How the files of Python's own imports begin."""
+AGAIN_S = 0.001
 
 
 class Stopped(BaseException):
@@ -31,11 +35,11 @@ class Stopped(BaseException):
 
 
 class _State:
-    """State of this process: whether a signal may end what it does."""
+    """State of this process: which signal has come, and whether it may end what goes on."""
 
-    told = False
+    number: int | None = None
     postponing = False
-    waiting: int | None = None
+    is_due = False
 
 
 def raise_on_signals(numbers: Sequence[signal.Signals] = ENDING) -> None:
@@ -45,11 +49,12 @@ def raise_on_signals(numbers: Sequence[signal.Signals] = ENDING) -> None:
         # A user who starts a command with nohup wants it to go on.
         if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _on_signal)
+    sys.unraisablehook = _on_unraisable
 
 
 def end() -> None:
     """Ignore signals from now on: all is done, and the interpreter clears up."""
-    for number in ENDING:
+    for number in (*ENDING, signal.SIGALRM):
         signal.signal(number, signal.SIG_IGN)
 
 
@@ -67,15 +72,39 @@ def postponed() -> Iterator[None]:
         yield
     finally:
         _State.postponing = False
-    if _State.waiting is not None:
-        raise Stopped(_State.waiting)
+    if _State.is_due and _State.number is not None:
+        raise Stopped(_State.number)
+
+
+def came() -> Stopped | None:
+    """The signal that has come, if one has. A library in which `Stopped` was raised may have made
+    an error of its own of it."""
+    return None if _State.number is None else Stopped(_State.number)
 
 
 def _on_signal(number: int, frame: FrameType | None) -> None:
-    if _State.told:
+    if _State.number is not None:
         return
-    _State.told = True
+    if frame is not None and frame.f_code.co_filename.startswith(IMPORTS):
+        # An import may lose the exception: it gives its locks back in a callback.
+        _come_again(number)
+        return
+    _State.number = number
     if _State.postponing:
-        _State.waiting = number
+        _State.is_due = True
         return
     raise Stopped(number)
+
+
+def _on_unraisable(ignored: sys.UnraisableHookArgs) -> None:
+    """Python had to ignore an exception, as in a destructor: a signal's comes again."""
+    if isinstance(ignored.exc_value, Stopped):
+        _State.number = None
+        _come_again(ignored.exc_value.number)
+    else:
+        sys.__unraisablehook__(ignored)
+
+
+def _come_again(number: int) -> None:
+    signal.signal(signal.SIGALRM, lambda _, frame: _on_signal(number, frame))
+    signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
