@@ -11,11 +11,11 @@ from hoplab.guest.medium.config import of_radios
 from hoplab.model.errors import ScenarioError
 from hoplab.model.scenario import file
 from hoplab.model.scenario.faults import Event, Loss
-from hoplab.model.scenario.model import Scenario
 from hoplab.model.scenario.plan import Plan, plan
 from hoplab.model.scenario.reach import neighbours
 from hoplab.model.scenario.resolve import resolve
 from hoplab.model.scenario.wlans import channel_of, station_of
+from tests.scenarios import resolved
 
 STATIONS = """
 [radio]
@@ -45,10 +45,6 @@ channel = 149
 """
 AD_HOC = BACKBONE + 'mode = "ad-hoc"\n'
 HOME = STATIONS + CELL + BACKBONE
-
-
-def resolved(text: str) -> Scenario:
-    return resolve(file.parse(tomllib.loads(text), "backbone.toml"))
 
 
 def planned(text: str) -> Plan:

@@ -2,19 +2,16 @@
 """Channels at 6 GHz, whose numbers repeat those of other bands."""
 
 import re
-import tomllib
-from typing import Any
 
 import pytest
 
 from hoplab.guest.network import cells, wifi
 from hoplab.model.errors import ScenarioError
-from hoplab.model.scenario import file, medium_document, plan
+from hoplab.model.scenario import plan
 from hoplab.model.scenario.channels import centre_mhz, channel_mhz, channels_of, widest_mhz
-from hoplab.model.scenario.medium_file import MediumFile
-from hoplab.model.scenario.model import Scenario
 from hoplab.model.scenario.radio import Radio
-from hoplab.model.scenario.resolve import radio_with_profile, resolve, resolve_medium
+from hoplab.model.scenario.resolve import radio_with_profile
+from tests.scenarios import document, resolved
 
 CELL = """
 duration_s = 5
@@ -43,19 +40,6 @@ band_ghz = 6
 [routing]
 protocol = "hwmp"
 """
-
-
-def resolved(text: str) -> Scenario:
-    return resolve(file.parse(tomllib.loads(text), "six.toml"))
-
-
-def document(*channels: int | None, **radio: Any) -> dict[str, Any]:
-    stations = [
-        {"name": f"n{i}", "mac": f"02:00:00:00:00:0{i}", "channel": channel}
-        for i, channel in enumerate(channels)
-    ]
-    given = {"station": stations, "records": {"dir": "/r"}, "radio": radio}
-    return medium_document.document(resolve_medium(MediumFile.model_validate(given)), 5)
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,8 @@ from typing import Any
 import pytest
 
 from hoplab.model.errors import ScenarioError
-from hoplab.model.scenario import medium_document
 from hoplab.model.scenario.leakage import Band, leakage_db, mask
-from hoplab.model.scenario.medium_file import MediumFile
-from hoplab.model.scenario.resolve import resolve_medium
+from tests.scenarios import document
 
 ADJACENT_DB = -26.11
 """Of 20 MHz at 5 GHz, as the module works it out."""
@@ -64,15 +62,6 @@ def test_all_widths_leak_alike_and_less_with_distance(standard: str, width_mhz: 
     shares = [leaks(standard, width_mhz, 5180, part * width_mhz / 4) for part in range(4, 9)]
     assert shares[0] == pytest.approx(-26, abs=0.4)
     assert shares == sorted(shares, reverse=True)
-
-
-def document(*channels: int | None, **radio: Any) -> dict[str, Any]:
-    stations = [
-        {"name": f"n{i}", "mac": f"02:00:00:00:00:0{i}", "channel": channel}
-        for i, channel in enumerate(channels)
-    ]
-    given = {"station": stations, "records": {"dir": "/r"}, "radio": radio}
-    return medium_document.document(resolve_medium(MediumFile.model_validate(given)), 5)
 
 
 def told(*channels: int | None, **radio: Any) -> Any:

@@ -2,14 +2,12 @@
 """What an 802.11s mesh has by default, and what it cannot have."""
 
 import re
-import tomllib
 
 import pytest
 
 from hoplab.model.errors import ScenarioError
-from hoplab.model.scenario import file, plan
-from hoplab.model.scenario.model import Scenario
-from hoplab.model.scenario.resolve import resolve
+from hoplab.model.scenario import plan
+from tests.scenarios import resolved
 
 MESH = """
 [topology]
@@ -40,10 +38,6 @@ source = "n0"
 destination = "n2"
 split = { proxies = ["n1"] }
 """
-
-
-def resolved(text: str) -> Scenario:
-    return resolve(file.parse(tomllib.loads(text), "mesh.toml"))
 
 
 def test_a_mesh_is_one_network_of_ip() -> None:

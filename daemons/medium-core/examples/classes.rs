@@ -14,10 +14,9 @@ mod common;
 
 use std::str::FromStr;
 
-use common::{at, Load};
+use common::{at, at_5_ghz, one_by_one, Load};
 use hoplab_medium_core::{
-    Category, CategoryParams, Duration, Edca, Guard, Medium, Params, Phy, RadioId, Rate, Standard,
-    Width,
+    Category, CategoryParams, Duration, Guard, Medium, Params, RadioId, Rate, Standard, Width,
 };
 
 /// A user priority of each category, in the order of [`Category::ALL`].
@@ -56,22 +55,10 @@ fn params(seed: u64, classes: &[ClassOf]) -> Params {
     });
     Params {
         seed,
-        phy: Phy {
-            standard: Standard::He {
-                signal_extension: false,
-            },
-            plcp_rate: Rate::OFDM_6,
-            basic_rate: Rate::OFDM_6,
-            slot: Duration::from_micros(9),
-            sifs: Duration::from_micros(16),
-            cw_min: 15,
-            ..Params::default().phy
-        },
-        edca: Some(Edca {
-            categories,
-            aggregation: None,
-            rts_threshold: usize::MAX,
+        phy: at_5_ghz(Standard::He {
+            signal_extension: false,
         }),
+        edca: Some(one_by_one(categories)),
         retry_short: u32::MAX,
         retry_long: u32::MAX,
         capture_db: 1000.0,

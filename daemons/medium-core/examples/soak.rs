@@ -11,10 +11,10 @@
 #[path = "../tests/common/mod.rs"]
 mod common;
 
-use common::{after, frame};
+use common::{after, at_5_ghz, category, frame};
 use hoplab_medium_core::{
-    Aggregation, Attempts, CategoryParams, Duration, Edca, Frame, Guard, Medium, Output, Params,
-    Phy, Position, RadioId, Rate, Standard, Station, Stream, To, Waypoint, Width,
+    Aggregation, Attempts, Duration, Edca, Frame, Guard, Medium, Output, Params, Position, RadioId,
+    Rate, Standard, Station, Stream, To, Waypoint, Width,
 };
 
 const RADIOS: usize = 30;
@@ -41,12 +41,6 @@ impl Load {
     }
 
     fn edca() -> Self {
-        let category = |aifsn, cw_min, cw_max, txop_us| CategoryParams {
-            aifsn,
-            cw_min,
-            cw_max,
-            txop: Duration::from_micros(txop_us),
-        };
         let edca = Edca {
             categories: [
                 category(2, 3, 7, 1504),
@@ -62,17 +56,9 @@ impl Load {
             }),
             rts_threshold: usize::MAX,
         };
-        let phy = Phy {
-            standard: Standard::He {
-                signal_extension: false,
-            },
-            plcp_rate: Rate::OFDM_6,
-            basic_rate: Rate::OFDM_6,
-            slot: Duration::from_micros(9),
-            sifs: Duration::from_micros(16),
-            cw_min: 15,
-            ..Params::default().phy
-        };
+        let phy = at_5_ghz(Standard::He {
+            signal_extension: false,
+        });
         Self {
             params: Params {
                 phy,

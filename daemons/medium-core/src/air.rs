@@ -178,9 +178,15 @@ impl Air {
         })
     }
 
-    /// The slot's transmission, for a while. It goes back by [`Air::put`] or [`Air::end`].
-    pub fn take(&mut self, slot: usize) -> Option<Transmission> {
-        self.slots[slot].take()
+    /// The slot's transmission, for a while, if it is the one meant. A transmission that broke off
+    /// leaves its events in the agenda, and the slot may have a successor. It goes back by
+    /// [`Air::put`] or [`Air::end`].
+    pub fn take_if(
+        &mut self,
+        slot: usize,
+        is_meant: impl FnOnce(&mut Transmission) -> bool,
+    ) -> Option<Transmission> {
+        self.slots[slot].take_if(is_meant)
     }
 
     /// The slot's transmission is over; its memory is used again.

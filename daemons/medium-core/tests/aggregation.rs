@@ -6,10 +6,10 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use common::{after, at, SECOND};
+use common::{after, at, at_5_ghz, category, SECOND};
 use hoplab_medium_core::{
-    Aggregation, AirKind, Attempts, CategoryParams, Class, Duration, Edca, Frame, Guard, LossModel,
-    LossRule, Medium, Modulation, Output, Params, Phy, RadioId, Rate, Standard, Stream, To, Width,
+    Aggregation, AirKind, Attempts, Class, Duration, Edca, Frame, Guard, LossModel, LossRule,
+    Medium, Modulation, Output, Params, RadioId, Rate, Standard, Stream, To, Width,
 };
 
 /// Octets of a frame beyond UDP's payload: UDP, IP, LLC and SNAP, header with QoS, FCS.
@@ -23,30 +23,13 @@ fn control_us(octets: f64) -> f64 {
     20.0 + 4.0 * ((22.0 + 8.0 * octets) / 96.0).ceil()
 }
 
-fn category(aifsn: u32, cw_min: u32, cw_max: u32, txop_us: u64) -> CategoryParams {
-    CategoryParams {
-        aifsn,
-        cw_min,
-        cw_max,
-        txop: Duration::from_micros(txop_us),
-    }
-}
-
 /// At 5 GHz with the standard's categories, but this TXOP of best effort, and this window where frames
 /// go together.
 fn params(txop_us: u64, rts: bool, window: Option<usize>) -> Params {
     Params {
-        phy: Phy {
-            standard: Standard::He {
-                signal_extension: false,
-            },
-            plcp_rate: Rate::OFDM_6,
-            basic_rate: Rate::OFDM_6,
-            slot: Duration::from_micros(9),
-            sifs: Duration::from_micros(16),
-            cw_min: 15,
-            ..Params::default().phy
-        },
+        phy: at_5_ghz(Standard::He {
+            signal_extension: false,
+        }),
         edca: Some(Edca {
             categories: [
                 category(2, 3, 7, 1504),

@@ -6,11 +6,11 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use common::{after, at, SECOND};
+use common::{after, at, at_5_ghz, category, SECOND};
 use hoplab_medium_core::{
-    Aggregation, Agreement, AirKind, Attempts, CategoryParams, Class, Duration, Edca, Frame,
-    FrameId, LossModel, LossRule, Medium, Numbered, Outcome, Output, Params, Phy, RadioId, Rate,
-    Standard, To, Width, MAX_RATES,
+    Aggregation, Agreement, AirKind, Attempts, Class, Duration, Edca, Frame, FrameId, LossModel,
+    LossRule, Medium, Numbered, Outcome, Output, Params, RadioId, Rate, Standard, To, Width,
+    MAX_RATES,
 };
 
 const FRAMES: u64 = 5000;
@@ -32,26 +32,12 @@ struct Seen {
 }
 
 fn params(by_hosts: bool, retries: u32) -> Params {
-    let category = CategoryParams {
-        aifsn: 3,
-        cw_min: 15,
-        cw_max: 1023,
-        txop: Duration::ZERO,
-    };
     Params {
-        phy: Phy {
-            standard: Standard::Vht {
-                signal_extension: false,
-            },
-            plcp_rate: Rate::OFDM_6,
-            basic_rate: Rate::OFDM_6,
-            slot: Duration::from_micros(9),
-            sifs: Duration::from_micros(16),
-            cw_min: 15,
-            ..Params::default().phy
-        },
+        phy: at_5_ghz(Standard::Vht {
+            signal_extension: false,
+        }),
         edca: Some(Edca {
-            categories: [category; 4],
+            categories: [category(3, 15, 1023, 0); 4],
             aggregation: Some(Aggregation {
                 window: WINDOW,
                 octets: usize::MAX,

@@ -3,10 +3,8 @@
 
 mod common;
 
-use common::{at, saturate_by, Done, Load};
-use hoplab_medium_core::{
-    Category, CategoryParams, Duration, Edca, Medium, Params, Phy, RadioId, Rate, Standard,
-};
+use common::{at, at_5_ghz, category, one_by_one, saturate_by, Done, Load, OFDM};
+use hoplab_medium_core::{Category, CategoryParams, Medium, Params, RadioId, Rate};
 
 const STATIONS: usize = 10;
 const SECONDS: u64 = 30;
@@ -22,33 +20,14 @@ const LARGE_MBPS: f64 = 9.0;
 const PART: f64 = 0.06;
 
 fn window(cw_min: u32) -> CategoryParams {
-    CategoryParams {
-        aifsn: 2,
-        cw_min,
-        cw_max: 1023,
-        txop: Duration::ZERO,
-    }
+    category(2, cw_min, 1023, 0)
 }
 
 /// Ten stations about a receiver, all by windows from 15 on.
 fn stations(edca: bool) -> Medium {
     let params = Params {
-        phy: Phy {
-            standard: Standard::Ofdm {
-                signal_extension: false,
-            },
-            plcp_rate: Rate::OFDM_6,
-            basic_rate: Rate::OFDM_6,
-            slot: Duration::from_micros(9),
-            sifs: Duration::from_micros(16),
-            cw_min: 15,
-            ..Params::default().phy
-        },
-        edca: edca.then_some(Edca {
-            categories: [window(15); 4],
-            aggregation: None,
-            rts_threshold: usize::MAX,
-        }),
+        phy: at_5_ghz(OFDM),
+        edca: edca.then_some(one_by_one([window(15); 4])),
         retry_short: u32::MAX,
         retry_long: u32::MAX,
         capture_db: 1000.0,

@@ -3,10 +3,11 @@
 
 mod common;
 
-use common::{after, at, attempts, ms, saturate_by, Load, SECOND};
+use common::{
+    after, at, at_5_ghz, attempts, category, ms, one_by_one, saturate_by, Load, OFDM, SECOND,
+};
 use hoplab_medium_core::{
-    AirKind, CategoryParams, Dbm, Duration, Edca, Fate, Frame, Instant, Medium, Output, Params,
-    Phy, RadioId, Rate, Standard, To,
+    AirKind, Dbm, Duration, Fate, Frame, Instant, Medium, Output, Params, RadioId, Rate, To,
 };
 
 const SLOT_US: f64 = 9.0;
@@ -20,30 +21,9 @@ const LOAD: Load = Load {
 
 /// OFDM at 5 GHz; all hear each other over several kilometres.
 fn params(delay: bool) -> Params {
-    let category = CategoryParams {
-        aifsn: 3,
-        cw_min: 15,
-        cw_max: 1023,
-        txop: Duration::ZERO,
-    };
     Params {
-        phy: Phy {
-            standard: Standard::Ofdm {
-                signal_extension: false,
-            },
-            plcp_rate: Rate::OFDM_6,
-            basic_rate: Rate::OFDM_6,
-            slot: Duration::from_micros(9),
-            sifs: Duration::from_micros(16),
-            cw_min: 15,
-            cw_max: 1023,
-            ..Params::default().phy
-        },
-        edca: Some(Edca {
-            categories: [category; 4],
-            aggregation: None,
-            rts_threshold: usize::MAX,
-        }),
+        phy: at_5_ghz(OFDM),
+        edca: Some(one_by_one([category(3, 15, 1023, 0); 4])),
         rx_threshold_dbm: Dbm(-120.0),
         cs_threshold_dbm: Dbm(-120.0),
         capture_db: 1000.0,

@@ -7,10 +7,10 @@ mod common;
 
 use std::fmt::Write;
 
-use common::{at, frame, ms, saturate, Load};
+use common::{at, at_5_ghz, frame, ms, saturate, Load, OFDM};
 use hoplab_medium_core::{
-    Dbm, Duration, Fading, Medium, Model, Output, Params, Phy, Propagation, RadioId, Rate,
-    Reception, Rules, Standard, Station, To,
+    Dbm, Fading, Medium, Model, Output, Params, Propagation, RadioId, Rate, Reception, Rules,
+    Station, To,
 };
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/snapshot.txt");
@@ -20,18 +20,7 @@ fn params_of(rate: Rate) -> Params {
         return Params::default();
     }
     Params {
-        phy: Phy {
-            standard: Standard::Ofdm {
-                signal_extension: false,
-            },
-            preamble_bits: 144,
-            plcp_rate: Rate::OFDM_6,
-            basic_rate: Rate::OFDM_6,
-            slot: Duration::from_micros(9),
-            sifs: Duration::from_micros(16),
-            cw_min: 15,
-            cw_max: 1023,
-        },
+        phy: at_5_ghz(OFDM),
         ..Params::default()
     }
 }

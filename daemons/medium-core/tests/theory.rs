@@ -4,8 +4,8 @@
 
 mod common;
 
-use common::{at, saturate, saturated, Load, SATURATED};
-use hoplab_medium_core::{Duration, Medium, Params, Phy, Rate, Standard, Width};
+use common::{at, at_5_ghz, saturate, saturated, Load, OFDM, SATURATED};
+use hoplab_medium_core::{Medium, Params, Rate, Standard, Width};
 
 fn dsss(rate_mbps: f64) -> (Params, f64) {
     (Params::default(), rate_mbps)
@@ -13,18 +13,7 @@ fn dsss(rate_mbps: f64) -> (Params, f64) {
 
 fn ofdm(rate_mbps: f64) -> (Params, f64) {
     let params = Params {
-        phy: Phy {
-            standard: Standard::Ofdm {
-                signal_extension: false,
-            },
-            preamble_bits: 144,
-            plcp_rate: Rate::OFDM_6,
-            basic_rate: Rate::OFDM_6,
-            slot: Duration::from_micros(9),
-            sifs: Duration::from_micros(16),
-            cw_min: 15,
-            cw_max: 1023,
-        },
+        phy: at_5_ghz(OFDM),
         ..Params::default()
     };
     (params, rate_mbps)

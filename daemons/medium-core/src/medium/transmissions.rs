@@ -30,19 +30,15 @@ impl Medium {
         self.agenda.wake(radio, wake);
         let mut tx = self.air.transmission(radio, ppdu, self.now, lasts);
         self.space.neighbours(radio, self.now, tx.reached.radios());
-        self.keep(&tx);
+        // The frame is needed for as long as it is under way.
+        if let Some(frame) = self.kept(&tx) {
+            self.ledger.hold(frame);
+        }
         self.agenda.push(tx.end, Event::End { slot: slot as u32 });
         self.reach(slot, tx);
     }
 
-    /// Its frame is needed for as long as it is under way, though its sender is done with a frame
-    /// that nobody acknowledges.
-    fn keep(&mut self, tx: &Transmission) {
-        if let Some(frame) = self.kept(tx) {
-            self.ledger.hold(frame);
-        }
-    }
-
+    /// A frame that nobody acknowledges: its sender is done with it while it is still under way.
     fn kept(&self, tx: &Transmission) -> Option<FrameId> {
         let late = !tx.reached.longest_delay().is_zero();
         let unacknowledged = !self.setup.acknowledges(tx.ppdu.to);
@@ -52,14 +48,13 @@ impl Medium {
 
     /// A transmission comes to the next of those it reaches.
     pub(super) fn come(&mut self, slot: usize) {
-        let comes = |tx: &Transmission| {
+        let now = self.now;
+        let comes = self.air.take_if(slot, |tx| {
             let next = tx.reached.next_delay();
-            next.is_some_and(|delay| tx.start + delay == self.now)
-        };
-        if self.air.get(slot).is_some_and(comes) {
-            if let Some(tx) = self.air.take(slot) {
-                self.reach(slot, tx);
-            }
+            next.is_some_and(|delay| tx.start + delay == now)
+        });
+        if let Some(tx) = comes {
+            self.reach(slot, tx);
         }
     }
 
@@ -129,26 +124,24 @@ impl Medium {
 
     /// A transmission ends at its sender, and where it is heard without delay.
     pub(super) fn end(&mut self, slot: usize) {
-        // A transmission that broke off leaves its end in the agenda. The slot may have a
-        // successor.
-        let ends = |tx: &Transmission| !tx.sent && (tx.end == self.now || tx.cut);
-        if self.air.get(slot).is_some_and(ends) {
-            self.cease(slot, true);
+        let now = self.now;
+        let ends = self
+            .air
+            .take_if(slot, |tx| !tx.sent && (tx.end == now || tx.cut));
+        if let Some(tx) = ends {
+            self.cease(slot, tx, true);
         }
     }
 
     /// A transmission ends where its delay is over.
     pub(super) fn leave(&mut self, slot: usize) {
-        // It may have broken off.
-        if self.air.get(slot).is_some_and(|tx| tx.end < self.now) {
-            self.cease(slot, false);
+        let now = self.now;
+        if let Some(tx) = self.air.take_if(slot, |tx| tx.end < now) {
+            self.cease(slot, tx, false);
         }
     }
 
-    fn cease(&mut self, slot: usize, at_sender: bool) {
-        let Some(mut tx) = self.air.take(slot) else {
-            return;
-        };
+    fn cease(&mut self, slot: usize, mut tx: Transmission, at_sender: bool) {
         tx.sent |= at_sender;
         let over = tx.leave(self.now);
         // The order matters. The channel falls quiet at all radios before one of them reacts.
@@ -271,12 +264,12 @@ impl Medium {
             self.radios[tx.from].sent(&tx.ppdu, at, &mut self.effects);
             self.carry_out(tx.from);
         }
+        let at = Moment {
+            now: self.now,
+            setup: &self.setup,
+        };
         let heard = tx.reached.hearing()[over].iter().map(|heard| heard.radio);
         for radio in heard.chain(at_sender.then_some(tx.from)) {
-            let at = Moment {
-                now: self.now,
-                setup: &self.setup,
-            };
             for function in self.radios[radio].functions() {
                 let wake = self.radios[radio].count_down(function, at);
                 self.agenda.wake(radio, wake);

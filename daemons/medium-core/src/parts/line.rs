@@ -320,9 +320,9 @@ impl Flow {
         }
     }
 
-    /// Conclude frames that are no longer in the flow. With the last one, the host learns of its
-    /// agreement.
-    fn finish(&mut self, done: Vec<(Mpdu, Outcome)>) -> Vec<Finished> {
+    /// Conclude frames that are no longer in the flow, each by `conclude`. With the last one, the
+    /// host learns of its agreement.
+    fn finish(&mut self, done: Vec<(Mpdu, Outcome)>, mut conclude: impl FnMut(Finished)) {
         let acked = |(_, outcome): &&(Mpdu, Outcome)| *outcome == Outcome::Acked;
         let acked = done.iter().filter(acked).count();
         let start = self.start();
@@ -338,12 +338,18 @@ impl Flow {
             let passed = host.gap.take_if(|gap| *gap <= start);
             agreement.gap = passed.map(|_| (start % NUMBERS) as u16);
         }
-        let finished = done.into_iter().map(|(mpdu, outcome)| mpdu.finish(outcome));
-        let mut finished: Vec<Finished> = finished.collect();
-        if let Some(last) = finished.last_mut() {
-            last.agreement = agreement;
+        let mut left = done.len();
+        for (mpdu, outcome) in done {
+            left -= 1;
+            conclude(Finished {
+                agreement: if left == 0 {
+                    agreement
+                } else {
+                    Agreement::default()
+                },
+                ..mpdu.finish(outcome)
+            });
         }
-        finished
     }
 
     /// How many frames batches have numbered.
@@ -577,18 +583,12 @@ impl Line {
     }
 
     /// The one frame of a batch is done.
-    pub fn conclude(&mut self, batch: &Batch, outcome: Outcome) -> Vec<Finished> {
+    pub fn conclude(&mut self, batch: &Batch, outcome: Outcome, done: impl FnMut(Finished)) {
         let flow = &mut self.flows[batch.flow];
-        let done: Vec<_> = flow
-            .mpdus
-            .pop_front()
-            .map(|mpdu| (mpdu, outcome))
-            .into_iter()
-            .collect();
-        self.waiting -= done.len();
-        let finished = flow.finish(done);
+        let only = flow.mpdus.pop_front().map(|mpdu| (mpdu, outcome));
+        self.waiting -= usize::from(only.is_some());
+        flow.finish(only.into_iter().collect(), done);
         self.rotate(batch.flow);
-        finished
     }
 
     /// Apply a BlockAck. Frames that it covers are done, as are uncovered frames at their retry
@@ -633,7 +633,7 @@ impl Line {
         if let Some(sequence) = abandoned {
             flow.pass(sequence);
         }
-        flow.finish(finished).into_iter().for_each(done);
+        flow.finish(finished, done);
         self.rotate(batch.flow);
         again
     }
@@ -697,7 +697,7 @@ impl Line {
         if let Some(sequence) = abandoned.filter(|_| flow.host.is_some() || !asked) {
             flow.pass(sequence);
         }
-        flow.finish(finished).into_iter().for_each(done);
+        flow.finish(finished, done);
         // No `rotate`: a failed flow keeps its turn, and goes again before other receivers.
         self.drop_idle();
     }

@@ -390,8 +390,10 @@ impl Radio {
         let Some((function, batch)) = self.take_batch() else {
             return;
         };
-        let finished = self.categories.lines[function].conclude(&batch, outcome);
-        effects.extend(finished.into_iter().map(Effect::Conclude));
+        let line = &mut self.categories.lines[function];
+        line.conclude(&batch, outcome, |finished| {
+            effects.push(Effect::Conclude(finished));
+        });
         self.after_exchange(at, effects);
     }
 

@@ -3,8 +3,8 @@
 #![allow(dead_code)] // Each test program uses a part.
 
 use hoplab_medium_core::{
-    Attempts, Class, Duration, Frame, Instant, LinkId, Medium, Output, Params, Position, RadioId,
-    Rate, Station, To,
+    Attempts, CategoryParams, Class, Duration, Edca, Frame, Instant, LinkId, Medium, Output,
+    Params, Phy, Position, RadioId, Rate, Standard, Station, To,
 };
 
 pub const SECOND: Duration = Duration::from_secs(1);
@@ -22,6 +22,42 @@ pub fn link(from: usize, to: usize) -> LinkId {
     LinkId {
         from: RadioId::new(from),
         to: RadioId::new(to),
+    }
+}
+
+/// OFDM without the signal extension of 2.4 GHz.
+pub const OFDM: Standard = Standard::Ofdm {
+    signal_extension: false,
+};
+
+/// With the times of 5 GHz (17.4.4).
+pub fn at_5_ghz(standard: Standard) -> Phy {
+    Phy {
+        standard,
+        plcp_rate: Rate::OFDM_6,
+        basic_rate: Rate::OFDM_6,
+        slot: Duration::from_micros(9),
+        sifs: Duration::from_micros(16),
+        cw_min: 15,
+        ..Params::default().phy
+    }
+}
+
+pub fn category(aifsn: u32, cw_min: u32, cw_max: u32, txop_us: u64) -> CategoryParams {
+    CategoryParams {
+        aifsn,
+        cw_min,
+        cw_max,
+        txop: Duration::from_micros(txop_us),
+    }
+}
+
+/// Frames go one by one, by these categories.
+pub fn one_by_one(categories: [CategoryParams; 4]) -> Edca {
+    Edca {
+        categories,
+        aggregation: None,
+        rts_threshold: usize::MAX,
     }
 }
 
