@@ -12,12 +12,14 @@ delayed acknowledgements: the setting of ns-2.35's figures below. ns-2 has no li
 segments are 1040 bytes on the link, its constant-rate packets 1000. Here frames with their
 Ethernet header are as long, so a segment carries 986 bytes, and goodput is scaled by 1000/986.
 
-``python -m tests.validate.dumbbell`` prints the table of pairs in `docs/tcp.md`.
+``python -m tests.validate.dumbbell`` prints the table of pairs in `docs/tcp.md`, and with a variant
+as its argument when that variant loses.
 """
 
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Iterator
 from statistics import fmean
 from typing import Any
@@ -54,6 +56,8 @@ SEEDS = range(1, 21)
 NS2_SEEDS = range(1, 41)
 LATE_S = 0.05
 """The second flow starts so much later."""
+EARLY_S, EARLY_SEEDS, EARLY_CBR_MBPS = 2.0, 6, (5.0, 8.0, 9.0)
+"""Of `when_lost`."""
 LIMIT = 0.15
 NS2_NAMES = {"tahoe": "Tahoe", "reno": "Reno", "newreno": "Newreno", "vegas": "Vegas"}
 STEADY = " -steady 1"
@@ -247,6 +251,29 @@ def table() -> Iterator[str]:
         yield f"| {cbr:g} | {' | '.join(cells)} |"
 
 
+def when_lost(variant: str) -> Iterator[str]:
+    """A line for each constant rate: how many of a lone flow's packets are lost, and when."""
+    for cbr in EARLY_CBR_MBPS:
+        cases = [scenario((variant,), cbr, seed) for seed in SEEDS[:EARLY_SEEDS]]
+        ages = [age for run in measure_all(cases, _ages) for age in run]
+        lost = [age_s for age_s, is_lost in ages if is_lost]
+        early = sum(age_s < EARLY_S for age_s in lost)
+        later = sum(age_s >= EARLY_S for age_s, _ in ages)
+        yield (
+            f"{variant} beside {cbr:g} Mbit/s: {100 * len(lost) / len(ages):.2f} % lost, "
+            f"{early} of {len(lost)} packets in the first {EARLY_S:g} s; "
+            f"later {100 * (len(lost) - early) / later:.2f} %"
+        )
+
+
+def _ages(results: Results) -> list[tuple[float, bool]]:
+    """When each packet of the TCP flow was sent (s from the first one), and whether it is lost."""
+    data = [packet for packet in results.rows("packets") if packet["flow"] == "tcp0"]
+    began_s = min(packet["sent_s"] for packet in data)
+    ages = ((packet["sent_s"] - began_s, packet["received_s"] is None) for packet in data)
+    return [(age_s, is_lost) for age_s, is_lost in ages if age_s <= MEASURED_S]
+
+
 if __name__ == "__main__":
-    for line in table():
+    for line in when_lost(sys.argv[1]) if sys.argv[1:] else table():
         print(line)
