@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Block ack agreements of mac80211 (`radio.aggregation = "kernel"`), beside the medium's."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import dpkt
+import pytest
+
+from hoplab.host import results
+from tests.emulation.conftest import Run
+
+ACTION = 0xD0
+BLOCK_ACK_REQUEST = 0x84
+BLOCK_ACK = 3
+NETWORK = """
+duration_s = 1
+[radio]
+profile = "{profile}"
+queue = "fq_codel"
+aggregation = {way}
+[[station]]
+name = "n0"
+[[station]]
+name = "n1"
+x_m = 10
+"""
+CELL = '[[cell]]\naccess_point = "n0"\nclients = ["n1"]\n'
+WPA3 = CELL + 'security = "wpa3"\n'
+MESH = '[routing]\nprotocol = "hwmp"\n'
+RECORDED = '[measure]\nframes = true\ncaptures = ["air"]\n'
+LOSSY = "[[loss]]\nrate = 0.1\n"
+FLOW = '[[flow]]\nsource = "n0"\ndestination = "n1"\n'
+SATURATING = FLOW + 'protocol = "udp"\nrate_kbps = {}\n'
+
+
+def network(way: str, *more: str, profile: str = "80211ac") -> str:
+    return NETWORK.format(profile=profile, way=way) + "".join(more)
+
+
+def on_air(folder: Path) -> Counter[int]:
+    """Return how many action frames about block ack there are, and requests for one, by type."""
+    with (folder / "captures" / "air.pcapng").open("rb") as file:
+        packets = [data for _, data in dpkt.pcapng.Reader(file)]
+    found = Counter[int]()
+    for packet in packets:
+        frame = packet[int.from_bytes(packet[2:4], "little") :]
+        agrees = frame[0] == ACTION and frame[24] == BLOCK_ACK
+        found[frame[0]] += agrees or frame[0] == BLOCK_ACK_REQUEST
+    return found
+
+
+def largest(folder: Path) -> int:
+    rows = results.load(folder).rows("frames")
+    return max(row["mpdus"] or 1 for row in rows)
+
+
+@pytest.mark.parametrize("losses", ["", LOSSY], ids=["clean", "lossy"])
+def test_both_ways_carry_as_much(tmp_path: Path, run_scenario: Run, losses: str) -> None:
+    """A saturated access point. Only the kernel's way has ADDBA frames."""
+    found = {}
+    for i, way in enumerate(("true", '"kernel"'), start=1):
+        text = network(way, CELL, losses, RECORDED, SATURATING.format(400_000))
+        found[way] = run_scenario(text)["flows"][0]["goodput_kbps"]
+        agreed = on_air(tmp_path / f"run{i}")[ACTION]
+        assert (agreed >= 2) == (way == '"kernel"')
+    tolerance = 0.03 if losses else 0.01
+    assert found['"kernel"'] == pytest.approx(found["true"], rel=tolerance)
+
+
+@pytest.mark.parametrize(
+    ("profile", "more", "frames"),
+    [("80211n", "", 30), ("80211ac", WPA3, 60), ("80211ax", CELL, 200), ("80211ax", MESH, 200)],
+    ids=["ad-hoc", "wpa3", "ax-cell", "ax-mesh"],
+)
+def test_the_kernel_agrees_in_every_network(
+    tmp_path: Path, run_scenario: Run, profile: str, more: str, frames: int
+) -> None:
+    """Without an agreement each frame would go alone."""
+    text = network('"kernel"', more, RECORDED, SATURATING.format(800_000), profile=profile)
+    run_scenario(text)
+    assert largest(tmp_path / "run1") > frames
+
+
+def test_tcp_over_clean_air_repeats_nothing(tmp_path: Path, run_scenario: Run) -> None:
+    """The receiver's kernel has each frame in its order, also those from before the agreement."""
+    run_scenario(network('"kernel"', CELL, RECORDED, FLOW))
+    run = results.load(tmp_path / "run1")
+    assert run.rows("tcp")[-1]["retransmits"] == 0
+    assert largest(tmp_path / "run1") > 10
+
+
+ONE_LOST = """
+[[loss]]
+kind = "list"
+src = "n0"
+dst = "n1"
+frames = [100]
+"""
+
+
+@pytest.mark.parametrize(("more", "waits"), [("", True), (CELL, False), (MESH, False)])
+def test_an_abandoned_frame_holds_back_others_only_in_ad_hoc_networks(
+    run_scenario: Run, more: str, waits: bool
+) -> None:
+    """There mac80211 takes no block ack request: it belongs to no network (ieee80211_get_bssid).
+    So the receiver waits 100 ms (HT_RX_REORDER_BUF_TIMEOUT), as that of a card does."""
+    flow = SATURATING.format(2000)
+    done: dict[str, Any] = run_scenario(network('"kernel"', more, ONE_LOST, flow, profile="80211n"))
+    latency_ms = done["flows"][0]["latency_ms_mean"]
+    # Packets of a hold's time H wait H / 2 on average: over one second H^2 / 2, with H of 100 ms
+    # and up to two ticks of 4 ms.
+    assert 5 <= latency_ms < 5.9 + 0.5 if waits else latency_ms < 1
