@@ -15,7 +15,7 @@ ACTION = 0xD0
 BLOCK_ACK_REQUEST = 0x84
 BLOCK_ACK = 3
 NETWORK = """
-duration_s = 1
+duration_s = {duration_s}
 [radio]
 profile = "{profile}"
 queue = "fq_codel"
@@ -32,11 +32,11 @@ MESH = '[routing]\nprotocol = "hwmp"\n'
 RECORDED = '[measure]\nframes = true\ncaptures = ["air"]\n'
 LOSSY = "[[loss]]\nrate = 0.1\n"
 FLOW = '[[flow]]\nsource = "n0"\ndestination = "n1"\n'
-SATURATING = FLOW + 'protocol = "udp"\nrate_kbps = {}\n'
+UDP = FLOW + 'protocol = "udp"\nrate_kbps = {}\npacket_bytes = {}\n'
 
 
-def network(way: str, *more: str, profile: str = "80211ac") -> str:
-    return NETWORK.format(profile=profile, way=way) + "".join(more)
+def network(way: str, *more: str, profile: str = "80211ac", duration_s: float = 1) -> str:
+    return NETWORK.format(profile=profile, way=way, duration_s=duration_s) + "".join(more)
 
 
 def on_air(folder: Path) -> Counter[int]:
@@ -61,7 +61,7 @@ def test_both_ways_carry_as_much(tmp_path: Path, run_scenario: Run, losses: str)
     """A saturated access point. Only the kernel's way has ADDBA frames."""
     found = {}
     for i, way in enumerate(("true", '"kernel"'), start=1):
-        text = network(way, CELL, losses, RECORDED, SATURATING.format(400_000))
+        text = network(way, CELL, losses, RECORDED, UDP.format(300_000, 1000))
         found[way] = run_scenario(text)["flows"][0]["goodput_kbps"]
         agreed = on_air(tmp_path / f"run{i}")[ACTION]
         assert (agreed >= 2) == (way == '"kernel"')
@@ -78,8 +78,8 @@ def test_the_kernel_agrees_in_every_network(
     tmp_path: Path, run_scenario: Run, profile: str, more: str, frames: int
 ) -> None:
     """Without an agreement each frame would go alone."""
-    text = network('"kernel"', more, RECORDED, SATURATING.format(800_000), profile=profile)
-    run_scenario(text)
+    flow = UDP.format(400_000, 512)
+    run_scenario(network('"kernel"', more, RECORDED, flow, profile=profile, duration_s=0.2))
     assert largest(tmp_path / "run1") > frames
 
 
@@ -106,7 +106,7 @@ def test_an_abandoned_frame_holds_back_others_only_in_ad_hoc_networks(
 ) -> None:
     """There mac80211 takes no block ack request: it belongs to no network (ieee80211_get_bssid).
     So the receiver waits 100 ms (HT_RX_REORDER_BUF_TIMEOUT), as that of a card does."""
-    flow = SATURATING.format(2000)
+    flow = UDP.format(2000, 1000)
     done: dict[str, Any] = run_scenario(network('"kernel"', more, ONE_LOST, flow, profile="80211n"))
     latency_ms = done["flows"][0]["latency_ms_mean"]
     # Packets of a hold's time H wait H / 2 on average: over one second H^2 / 2, with H of 100 ms
