@@ -58,13 +58,6 @@ def test_the_document_names_hosts_only_where_they_agree(tmp_path: Path) -> None:
             f'{KERNEL}{QUEUES}mac = "csma-ca-noack"\n',
             ['radio.aggregation: "kernel"', '"csma-ca-noack"'],
         ),
-        (
-            KERNEL.replace("80211n", "80211ax")
-            + QUEUES
-            + 'band_ghz = 6\nchannel = 37\n[[cell]]\naccess_point = "n0"\nclients = ["n1"]\n'
-            + 'security = "wpa3"\n',
-            ['radio.aggregation: "kernel"', "at 6 GHz", "aggregation = true"],
-        ),
         (KERNEL.replace('"kernel"', "1"), ["radio.aggregation: 1", "one of true, false, kernel"]),
     ],
 )

@@ -22,7 +22,6 @@ from hoplab.model.scenario.model import Flow, Radio, Scenario
 from hoplab.model.scenario.plan import AIR, ANY, BRIDGE, UPLINK, Plan, plan
 from hoplab.model.scenario.proxies import detours
 from hoplab.model.scenario.radio import (
-    BAND_6_GHZ,
     HT_STANDARDS,
     LAST_5_GHZ_CHANNEL,
     MCS,
@@ -222,11 +221,6 @@ def _kernels_agreements(scenario: Scenario) -> None:
         raise ScenarioError(
             'radio.aggregation: "kernel", but radio.mac is "csma-ca-noack", without block acks; '
             "set radio.aggregation = false"
-        )
-    if scenario.radio.band == BAND_6_GHZ:
-        raise ScenarioError(
-            'radio.aggregation: "kernel", but the channel is at 6 GHz, where mac80211 asks no '
-            "station for block acks; set radio.aggregation = true"
         )
     for i, loss in enumerate(scenario.loss):
         if loss.takes == "packets":
