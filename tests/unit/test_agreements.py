@@ -58,6 +58,10 @@ def test_the_document_names_hosts_only_where_they_agree(tmp_path: Path) -> None:
             f'{KERNEL}{QUEUES}mac = "csma-ca-noack"\n',
             ['radio.aggregation: "kernel"', '"csma-ca-noack"'],
         ),
+        (
+            KERNEL.replace("80211n", "80211ac") + QUEUES + 'rate_mbps = "auto"\nmcs = 9\n',
+            ["radio.mcs: 9", 'radio.rate_mbps = "auto"', "radio.mcs = 8"],
+        ),
         (KERNEL.replace('"kernel"', "1"), ["radio.aggregation: 1", "one of true, false, kernel"]),
     ],
 )

@@ -41,6 +41,8 @@ from hoplab.model.scenario.snr_checks import check_snr
 from hoplab.model.scenario.split import STAMP_BYTES, Split
 from hoplab.model.scenario.stations import MAX_STATIONS
 
+VHT_MCS_NOT_ON_20_MHZ = 9
+"""Of one stream (IEEE 802.11-2020 21.5)."""
 VHT_BITS_OF_ENCODER = 2160
 """Data bits a symbol above which VHT has a further encoder (IEEE 802.11-2020 21.5)."""
 MAX_WAYPOINTS = 1_000_000
@@ -221,6 +223,13 @@ def _kernels_agreements(scenario: Scenario) -> None:
         raise ScenarioError(
             'radio.aggregation: "kernel", but radio.mac is "csma-ca-noack", without block acks; '
             "set radio.aggregation = false"
+        )
+    vht = scenario.radio.standard == "802.11ac"
+    if vht and scenario.radio.is_adaptive and scenario.radio.mcs == VHT_MCS_NOT_ON_20_MHZ:
+        raise ScenarioError(
+            'radio.mcs: 9 with radio.rate_mbps = "auto" and radio.aggregation = "kernel": minstrel '
+            "tries it on 20 MHz, which has none, and the receiver would wait for what is refused; "
+            "set radio.mcs = 8"
         )
     for i, loss in enumerate(scenario.loss):
         if loss.takes == "packets":
