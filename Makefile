@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-.PHONY: setup setup-tests demo test test-python test-rust test-nightly flaky lint lint-python lint-rust docs pictures validate study studies-quick bench fuzz proof soak kernel-checks wheels clean
+.PHONY: setup setup-tests demo test test-python test-rust test-nightly flaky lint lint-python lint-rust docs pictures validate study studies studies-quick bench fuzz proof soak kernel-checks wheels clean
 
 setup:
 	@scripts/setup
@@ -67,6 +67,11 @@ validate: setup
 # make study NAME=energy QUICK=1: its tables and pictures, in build/studies
 study: setup
 	@.venv/bin/hoplab study $(NAME) $(if $(QUICK),--quick)
+
+# Every study whole, on one machine, and its page anew. The store keeps runs: a stopped one goes on.
+studies: setup
+	@for values in experiments/*/expected.json; do \
+		.venv/bin/hoplab study $$(basename $$(dirname $$values)) --docs || exit; done
 
 # Every study's short version, held against what is committed.
 studies-quick: setup

@@ -416,3 +416,14 @@ def test_no_function_takes_more_than_seven_parameters() -> None:
         if parameters(node) > MOST_PARAMETERS
     }
     assert longer <= LONGER
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("verify",), ("diff", "here"), ("trace",), ("report",), ("machine", "unpack")],
+    ids=lambda words: words[0],
+)
+def test_what_is_not_there_has_one_status(command: tuple[str, ...], tmp_path: Path) -> None:
+    done = hoplab(*command, "nowhere", cwd=tmp_path)
+    assert done.returncode == errors.ResultsError.exit_status
+    assert len(done.stderr.splitlines()) == 1

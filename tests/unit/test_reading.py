@@ -106,7 +106,7 @@ def test_so_it_is_with_studies_and_scripts(tmp_path: Path) -> None:
     for read, error in (
         (Study("own", tmp_path).sentence, ScenarioError),
         (lambda: found.speaks_of_wifi(tmp_path / "script"), ScenarioError),
-        (lambda: pages.refresh("own", Findings(), tmp_path), ResultsError),
+        (lambda: pages.refresh("own", Findings(), "", tmp_path), ResultsError),
     ):
         with pytest.raises(error, match="is no regular file"):
             read()

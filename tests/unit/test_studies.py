@@ -102,16 +102,22 @@ def test_a_page_gets_its_tables_between_the_marks_and_its_pictures(tmp_path: Pat
     (tmp_path / "studies").mkdir()
     (tmp_path / "figures").mkdir()
     page = tmp_path / "studies" / "own.md"
-    page.write_text("# Own\n<!-- table speed -->\nold\n<!-- end of table -->\nafter\n")
-    pages.refresh("own", findings(5.0), tmp_path)
-    pages.refresh("own", findings(5.0), tmp_path)
+    page.write_text(
+        "# Own\n<!-- table speed -->\nold\n<!-- end of table -->\nafter\n"
+        "<!-- machine -->\n<!-- end of machine -->\n"
+    )
+    for runs in (3, 4):
+        pages.refresh("own", findings(5.0), pages.made(runs, "ab" * 32), tmp_path)
     lines = page.read_text().splitlines()
     assert lines[2] == "|  | kbit/s |" and lines[4] == r"| reno \| sack | 5.0 ± 4.3 |"
-    assert lines[-1] == "after" and "old" not in lines
+    assert lines[6] == "after" and "old" not in lines
+    made = "Tables and pictures are of 4 runs on one machine, `abababababababab`."
+    assert lines[7:] == ["<!-- machine -->", made, "<!-- end of machine -->"]
+    assert "on more than one machine." in pages.made(4, "")
     assert (tmp_path / "figures" / "own-speed.svg").read_text() == "<svg/>"
     page.write_text("<!-- table sped -->\n<!-- end of table -->\n")
     with pytest.raises(ResultsError, match="'sped'; there are speed, claims, published"):
-        pages.refresh("own", findings(5.0), tmp_path)
+        pages.refresh("own", findings(5.0), "", tmp_path)
 
 
 def test_tables_are_written_with_all_digits(tmp_path: Path) -> None:

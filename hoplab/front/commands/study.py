@@ -96,7 +96,7 @@ def perform(study: Study, quick: bool, out: Path | None, docs: bool, console: Co
     folder = out or default_folder(study, quick)
     written = pages.write(findings, folder)
     if docs:
-        written += pages.refresh(study.name, findings)
+        written += pages.refresh(study.name, findings, pages.made(len(runs), machine))
     found: list[str] = []
     if quick:
         try:

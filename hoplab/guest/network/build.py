@@ -53,8 +53,11 @@ def own_stations(plan: Plan, network: Network) -> None:
         if plan.radios:
             if plan.scenario.radio.queue == "fq_codel":
                 hwsim.hold_back(plan.scenario.radio.frames_ahead)
-            if plan.scenario.radio.rules == "edca" and any(
-                cell.security == "wpa3" for cell in plan.scenario.cell
+            radio = plan.scenario.radio
+            if (
+                radio.rules == "edca"
+                and radio.aggregation != "kernel"
+                and any(cell.security == "wpa3" for cell in plan.scenario.cell)
             ):
                 hwsim.need_no_agreements()
             network.radios = radios = Radios()

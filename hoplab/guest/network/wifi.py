@@ -175,7 +175,8 @@ def _tell_rates(wlan: Wlan, radio: Radio, bssid: str) -> None:
         body += bytes([number, len(content)]) + content if content else b""
     if radio.standard in HT_STANDARDS:
         body += QOS
-    if radio.standard in HT_STANDARDS and radio.is_adaptive:
+    # Rate control asks for them, and an agreement between ad hoc stations (ieee80211_aggr_check()).
+    if radio.standard in HT_STANDARDS and (radio.is_adaptive or radio.aggregation == "kernel"):
         mhz, centre = kernel_width_mhz(radio), kernel_centre_mhz(radio)
         body += capabilities.elements(radio, mhz, centre, frequency_mhz(radio))
     try:

@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from hoplab.host.machine import sealed, store
 from hoplab.host.machine.sealed import DESCRIPTION, KERNEL, Machine
-from hoplab.model.errors import Damaged, MissingTool, ResultsError
+from hoplab.model.errors import Damaged, ResultsError
 
 IDENTITY = "machine.id"
 LEVEL = 12
@@ -120,7 +120,7 @@ def reading(file: Path) -> Iterator[Iterator[tuple[tarfile.TarInfo, IO[bytes]]]]
         ):
             yield _members(tar, file)
     except FileNotFoundError:
-        raise MissingTool(f"{file}: is not there") from None
+        raise ResultsError(f"{file}: is not there; name a file that hoplab packed") from None
     except (OSError, tarfile.TarError, pa.ArrowException, EOFError, ValueError) as error:
         reason = str(error).strip().splitlines() or [type(error).__name__]
         raise Damaged(f"{file}: is damaged or no pack of hoplab: {reason[0][:200]}") from None

@@ -2,7 +2,8 @@
 """Write a study's tables and pictures: to a folder, and into its page between the page's marks.
 
 A table stands in ``docs/studies/STUDY.md`` between ``<!-- table NAME -->`` and
-``<!-- end of table -->``. A picture is ``docs/figures/STUDY-NAME.svg``.
+``<!-- end of table -->``. Between ``<!-- machine -->`` and ``<!-- end of machine -->`` stands which
+machine made them. A picture is ``docs/figures/STUDY-NAME.svg``.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from hoplab.host.machine.sealed import SHORT
 from hoplab.host.statistics.samples import Sample
 from hoplab.many.study.findings import Findings, Table, all_tables, told
 from hoplab.model.errors import ResultsError
@@ -20,6 +22,7 @@ from hoplab.model.resources import PROJECT
 
 DOCUMENTATION = PROJECT / "docs"
 MARK = re.compile(r"(<!-- table (?P<name>\S+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
+MACHINE = re.compile(r"(<!-- machine -->\n).*?(<!-- end of machine -->)", re.DOTALL)
 
 
 def write(findings: Findings, folder: Path) -> list[Path]:
@@ -39,8 +42,11 @@ def write(findings: Findings, folder: Path) -> list[Path]:
     return written
 
 
-def refresh(study: str, findings: Findings, documentation: Path = DOCUMENTATION) -> list[Path]:
-    """Update the study's page and its pictures. Returns the files that were written.
+def refresh(
+    study: str, findings: Findings, made: str, documentation: Path = DOCUMENTATION
+) -> list[Path]:
+    """Update the study's page and its pictures. ``made`` is a sentence about who made them. Returns
+    the files that were written.
 
     Raises `ResultsError` if there is no page, or if it has a mark without a table.
     """
@@ -55,12 +61,19 @@ def refresh(study: str, findings: Findings, documentation: Path = DOCUMENTATION)
             raise ResultsError(f"{page}: has a mark of the table {name!r}; there are {known}")
         return f"{found[1]}{markdown(tables[name])}{found[3]}"
 
-    page.write_text(MARK.sub(renewed, text), encoding="utf-8")
+    text = MACHINE.sub(rf"\g<1>{made}\n\g<2>", MARK.sub(renewed, text))
+    page.write_text(text, encoding="utf-8")
     written = [page]
     for picture in findings.pictures:
         written.append(documentation / "figures" / f"{study}-{picture.name}.svg")
         written[-1].write_text(picture.svg, encoding="utf-8")
     return written
+
+
+def made(runs: int, machine: str) -> str:
+    """Return the sentence of a page about its runs, and the machine (by hash) that made them."""
+    which = f"one machine, `{machine[:SHORT]}`" if machine else "more than one machine"
+    return f"Tables and pictures are of {runs} runs on {which}."
 
 
 def markdown(table: Table) -> str:

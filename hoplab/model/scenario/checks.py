@@ -41,6 +41,8 @@ from hoplab.model.scenario.snr_checks import check_snr
 from hoplab.model.scenario.split import STAMP_BYTES, Split
 from hoplab.model.scenario.stations import MAX_STATIONS
 
+VHT_MCS_NOT_ON_20_MHZ = 9
+"""Of one stream (IEEE 802.11-2020 21.5)."""
 VHT_BITS_OF_ENCODER = 2160
 """Data bits a symbol above which VHT has a further encoder (IEEE 802.11-2020 21.5)."""
 MAX_WAYPOINTS = 1_000_000
@@ -144,7 +146,8 @@ def _network(scenario: Scenario) -> None:
 def _queue(scenario: Scenario) -> None:
     """Check Linux's own queues. They act only if hwsim leaves frames in them, which only the
     guest's does."""
-    if scenario.radio.queue == "fifo":
+    radio = scenario.radio
+    if radio.queue == "fifo" and radio.aggregation != "kernel":
         return
     if scenario.network.medium == "daemon" or scenario.network.built_by != "hoplab":
         key, value = (
@@ -152,9 +155,14 @@ def _queue(scenario: Scenario) -> None:
             if scenario.network.medium == "daemon"
             else ("built_by", scenario.network.built_by)
         )
+        what, instead = (
+            ('aggregation: "kernel"', "aggregation = true")
+            if radio.aggregation == "kernel"
+            else ('queue: "fq_codel"', 'queue = "fifo"')
+        )
         raise ScenarioError(
-            f"radio.queue: \"fq_codel\" needs the medium in the guest's kernel and Hoplab's own "
-            f'radios, but network.{key} is "{value}"; set radio.queue = "fifo"'
+            f"radio.{what} needs the medium in the guest's kernel and Hoplab's own radios, but "
+            f'network.{key} is "{value}"; set radio.{instead}'
         )
     for where, nic in _cards(scenario):
         if nic.queue_packets:
@@ -188,8 +196,10 @@ def _buffers(described: Scenario | MediumFile) -> None:
 
 
 def _agreements(scenario: Scenario) -> None:
-    """Check block ack requests. WPA3 encrypts them, so a medium outside the kernel cannot take
-    them."""
+    """Check block ack agreements. WPA3 encrypts requests for them, so a medium outside the kernel
+    cannot take them."""
+    if scenario.radio.aggregation == "kernel":
+        _kernels_agreements(scenario)
     if scenario.radio.rules != "edca" or scenario.network.medium != "daemon":
         return
     for i, cell in enumerate(scenario.cell):
@@ -198,6 +208,34 @@ def _agreements(scenario: Scenario) -> None:
                 f'cell.{i}.security: "wpa3" with radio.rules = "edca" needs the medium in the '
                 'guest\'s kernel, but network.medium is "daemon"; set "kernel", or '
                 'security = "wpa2" below 6 GHz'
+            )
+
+
+def _kernels_agreements(scenario: Scenario) -> None:
+    """Check what mac80211's own agreements need. It numbers frames that leave its queues, and the
+    receiver waits for each number."""
+    if scenario.radio.queue == "fifo":
+        raise ScenarioError(
+            'radio.aggregation: "kernel", but radio.queue is "fifo", which would lose frames that '
+            'mac80211 has numbered; set radio.queue = "fq_codel"'
+        )
+    if scenario.radio.mac == "csma-ca-noack":
+        raise ScenarioError(
+            'radio.aggregation: "kernel", but radio.mac is "csma-ca-noack", without block acks; '
+            "set radio.aggregation = false"
+        )
+    vht = scenario.radio.standard == "802.11ac"
+    if vht and scenario.radio.is_adaptive and scenario.radio.mcs == VHT_MCS_NOT_ON_20_MHZ:
+        raise ScenarioError(
+            'radio.mcs: 9 with radio.rate_mbps = "auto" and radio.aggregation = "kernel": minstrel '
+            "tries it on 20 MHz, which has none, and the receiver would wait for what is refused; "
+            "set radio.mcs = 8"
+        )
+    for i, loss in enumerate(scenario.loss):
+        if loss.takes == "packets":
+            raise ScenarioError(
+                f'loss.{i}.takes: "packets", but radio.aggregation is "kernel", whose receiver '
+                'would wait for them as for frames; use "data", or set radio.aggregation = true'
             )
 
 
@@ -225,6 +263,11 @@ def check_medium(medium: MediumFile) -> None:
     check_radio(medium.radio)
     _buffers(medium)
     check_categories_of_radios(medium)
+    if medium.radio.aggregation == "kernel":
+        raise ScenarioError(
+            'radio.aggregation: "kernel" needs the medium in the guest\'s kernel, but this one is '
+            "outside; set radio.aggregation = true"
+        )
     own = [(f"station.{i}.channel", station.channel) for i, station in enumerate(medium.station)]
     check_channels(medium.radio, own)
     check_snr(medium.snr, names, medium.radio, medium.event)

@@ -89,8 +89,10 @@ def one_of(values: Sequence[float | str], what: str) -> Any:
 
     def check(value: object) -> object:
         # True == 1 in Python, not in TOML.
-        if isinstance(value, bool) or value not in values:
-            raise ValueError(f"{value!r} is no {what}; one of {', '.join(map(str, values))}")
+        same = [one for one in values if isinstance(one, bool) == isinstance(value, bool)]
+        if value not in same:
+            words = (str(one).lower() if isinstance(one, bool) else str(one) for one in values)
+            raise ValueError(f"{value!r} is no {what}; one of {', '.join(words)}")
         return value
 
     return BeforeValidator(check), WithJsonSchema({"enum": list(values)})

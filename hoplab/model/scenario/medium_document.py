@@ -169,6 +169,7 @@ def _aggregation(radio: Radio, edca: Edca) -> dict[str, Any]:
         "window": HE_WINDOW if radio.standard == "802.11ax" else WINDOW,
         "octets": edca.ampdu_octets or NEVER_OCTETS,
         "start_spacing_ns": _nanoseconds(edca.start_spacing_us),
+        **({"by_hosts": True} if radio.aggregation == "kernel" else {}),
     }
 
 

@@ -89,6 +89,7 @@ RateOrAuto = Annotated[
 ]
 HeaderRate = Annotated[float, *one_of((1, 2, 6), "rate of a PLCP header in Mbit/s")]
 Width = Annotated[int, *one_of((20, 40, 80, 160), "width in MHz")]
+Aggregation = Annotated[bool | str, *one_of((True, False, "kernel"), "way to aggregate")]
 Band = Annotated[float, *one_of((BAND_2_GHZ, BAND_5_GHZ, BAND_6_GHZ), "band in GHz")]
 Guard = Annotated[int, *one_of((800, 400, 1600, 3200), "guard interval in ns")]
 
@@ -275,7 +276,11 @@ class Radio(Table):
         "`edca`: 802.11 with access categories and A-MPDUs; `ns-2`: backoff before every "
         "frame, reception and responses of ns-2.35",
     )
-    aggregation: Switch | None = key(None, "A-MPDUs of frames to one receiver")
+    aggregation: Aggregation | None = key(
+        None,
+        "A-MPDUs of frames to one receiver; `kernel`: by block ack agreements that mac80211 "
+        "makes, as with a card (with `queue` `fq_codel`)",
+    )
     edca: Edca | None = key(None, "access categories and A-MPDUs")
     standard: (
         Literal["802.11", "802.11b", "802.11g", "802.11a", "802.11n", "802.11ac", "802.11ax"] | None
