@@ -263,10 +263,10 @@ def course(variants: Sequence[str]) -> Iterator[str]:
                 span = [
                     is_lost for run in runs for age_s, is_lost in run[i] if begin_s <= age_s < end_s
                 ]
-                kbit = 8e-3 * NS2_PAYLOAD_BYTES * (len(span) - sum(span)) / len(runs)
+                mbit = 8e-6 * NS2_PAYLOAD_BYTES * (len(span) - sum(span)) / len(runs)
                 yield (
                     f"{variant} beside {cbr:g} Mbit/s, {begin_s:g} to {end_s:g} s: "
-                    f"{kbit / 1e3 / (end_s - begin_s):.2f} Mbit/s, "
+                    f"{mbit / (end_s - begin_s):.2f} Mbit/s, "
                     f"{sum(span) / len(runs):.1f} of {len(span) / len(runs):.0f} packets lost"
                 )
 

@@ -51,9 +51,9 @@ def own_stations(plan: Plan, network: Network) -> None:
     namespaces = network.namespaces
     with contextlib.ExitStack() as stack:
         if plan.radios:
-            if plan.scenario.radio.queue == "fq_codel":
-                hwsim.hold_back(plan.scenario.radio.frames_ahead)
             radio = plan.scenario.radio
+            if radio.queue == "fq_codel":
+                hwsim.hold_back(radio.frames_ahead)
             if (
                 radio.rules == "edca"
                 and radio.aggregation != "kernel"
