@@ -7,11 +7,24 @@ use hoplab_base::Duration;
 
 /// Width of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(try_from = "u16"))]
 pub enum Width {
     Mhz20,
     Mhz40,
     Mhz80,
     Mhz160,
+}
+
+/// In MHz, as a document has it.
+impl TryFrom<u16> for Width {
+    type Error = &'static str;
+
+    fn try_from(mhz: u16) -> Result<Self, Self::Error> {
+        let all = [Self::Mhz20, Self::Mhz40, Self::Mhz80, Self::Mhz160];
+        let found = all.into_iter().find(|width| width.mhz() == mhz);
+        found.ok_or("expected 20, 40, 80 or 160 MHz")
+    }
 }
 
 impl Width {
@@ -392,12 +405,28 @@ impl Rate {
         }
     }
 
+    /// Of the channel that it takes.
+    pub fn width(self) -> Width {
+        self.scheme().map_or(Width::Mhz20, |scheme| scheme.width)
+    }
+
     /// How much wider its channel is than 20 MHz, and so how much more noise comes in.
     pub(crate) fn widening(self) -> f64 {
-        match self.scheme() {
-            Some(scheme) => f64::from(scheme.width.mhz() / Width::Mhz20.mhz()),
-            None => 1.0,
-        }
+        f64::from(self.width().mhz() / Width::Mhz20.mhz())
+    }
+
+    /// The same on a channel no wider than this, with the next lower MCS where that has none.
+    pub fn at_most(self, width: Width) -> Self {
+        let Some(scheme) = self.scheme().filter(|scheme| scheme.width > width) else {
+            return self;
+        };
+        let (streams, short_guard) = (scheme.streams, scheme.guard == Guard::Ns400);
+        let narrow = |mcs| match self.modulation {
+            Modulation::Ht(_) => Self::ht(mcs + (streams - 1) * HT_SCHEMES, width, short_guard),
+            Modulation::He(_) => Self::he(mcs, streams, width, scheme.guard),
+            _ => Self::vht(mcs, streams, width, short_guard),
+        };
+        (0..=scheme.mcs).rev().find_map(narrow).unwrap_or(self)
     }
 
     /// The non-HT reference rate of an HT, VHT or HE rate (table 10-10). It has the same modulation
