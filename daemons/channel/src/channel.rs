@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use hoplab_medium_core::Duration;
 use hoplab_medium_core::{
     Agreement, Category, CategoryParams, Class, Dbm, Frame, FrameId, Instant, LinkId, Medium,
-    MediumId, Mhz, Numbered, Outcome, Output, Position, RadioId, Rate, Station, To, Waypoint, Width,
+    MediumId, Mhz, Numbered, Outcome, Output, Position, RadioId, Rate, Station, To, Waypoint,
+    Width,
 };
 use hoplab_wire::Mac;
 use serde_json::{json, Value};

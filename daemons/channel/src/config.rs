@@ -5,7 +5,9 @@
 
 use std::path::PathBuf;
 
-use hoplab_medium_core::{CategoryParams, Dbm, Duration, Instant, LossRule, Nic, Params, Waypoint, Width};
+use hoplab_medium_core::{
+    CategoryParams, Dbm, Duration, Instant, LossRule, Nic, Params, Waypoint, Width,
+};
 use serde::Deserialize;
 
 use crate::rates::DataRate;

@@ -473,6 +473,20 @@ mod tests {
             assert_eq!(Rate::from_mbps(none), None);
         }
     }
+    #[test]
+    fn a_narrower_channel_keeps_the_mcs_where_it_has_it() {
+        use Width::{Mhz160, Mhz20, Mhz40, Mhz80};
+        let he = |mcs, width| Rate::he(mcs, 2, width, Guard::Ns1600).unwrap();
+        assert_eq!(he(11, Mhz160).at_most(Mhz40), he(11, Mhz40));
+        assert_eq!(he(11, Mhz20).at_most(Mhz40), he(11, Mhz20));
+        // 21.5 has no MCS 9 of one stream on 20 MHz.
+        let vht = |mcs, width| Rate::vht(mcs, 1, width, true).unwrap();
+        assert_eq!(vht(9, Mhz80).at_most(Mhz20), vht(8, Mhz20));
+        let ht = |width| Rate::ht(13, width, false).unwrap();
+        assert_eq!(ht(Mhz40).at_most(Mhz20), ht(Mhz20));
+        assert_eq!(Rate::OFDM_54.at_most(Mhz20), Rate::OFDM_54);
+    }
+
     /// Speeds of the tables in 19.5 and 21.5, with long and short guard interval.
     #[test]
     fn ht_and_vht_are_as_fast_as_the_tables_say() {

@@ -78,7 +78,9 @@ fn saturate(medium: &mut Medium, pairs: &[(usize, usize, Rate)]) -> Done {
         if aired.kind != AirKind::Data {
             return;
         }
-        let of = ends.iter().position(|(from, _)| *from == aired.from.index());
+        let of = ends
+            .iter()
+            .position(|(from, _)| *from == aired.from.index());
         let width = match aired.rate.width() {
             Width::Mhz20 => 0,
             Width::Mhz40 => 1,
@@ -128,7 +130,10 @@ fn a_wide_sender_takes_what_is_free_beside_a_narrow_neighbour() {
         (widths[narrowed], widths[2]) = (0, 0);
         assert_eq!(widths, [0; 3]);
         let sent: u64 = done.widths.iter().flatten().sum();
-        println!("{other:?} {:?} {:?} {}", done.frames, done.widths, done.lost);
+        println!(
+            "{other:?} {:?} {:?} {}",
+            done.frames, done.widths, done.lost
+        );
         assert!(done.lost < sent / 20, "{} of {sent}", done.lost);
     }
 }

@@ -287,7 +287,9 @@ impl Radio {
         let timing = &at.setup.timing;
         let pifs = timing.sifs + timing.slot;
         let sides = (self.transceiver).idle_sides(pifs, at.now, &at.setup.hearing);
-        [Width::Mhz20, Width::Mhz40, Width::Mhz80].get(sides).copied()
+        [Width::Mhz20, Width::Mhz40, Width::Mhz80]
+            .get(sides)
+            .copied()
     }
 
     /// The next batch of its line, or the RTS before it.

@@ -17,10 +17,10 @@ use hoplab_base::{Duration, Instant, Stream};
 
 use crate::{Dbm, LinkId, MediumId, Mhz, Params, RadioId, Width};
 use antennas::Antennas;
+use band::Heard;
 use cells::Cells;
 use mobility::Pace;
 use rssi::RssiMatrix;
-use band::Heard;
 use tuning::Tuning;
 
 pub use band::{Extent, Hear, Sides, Span};
@@ -135,7 +135,12 @@ impl Space {
         if !moves && !space.tuning.has_widths() {
             let each = (0..space.stations.len()).map(|radio| {
                 let mut found = Vec::new();
-                space.search(RadioId::new(radio), Extent::NARROW, Instant::ZERO, &mut found);
+                space.search(
+                    RadioId::new(radio),
+                    Extent::NARROW,
+                    Instant::ZERO,
+                    &mut found,
+                );
                 found
             });
             space.fixed = Some(each.collect());
@@ -298,13 +303,7 @@ impl Space {
         mean + self.shadowing.db(from, to, &self.stations)
     }
 
-    fn search(
-        &mut self,
-        radio: RadioId,
-        extent: Extent,
-        now: Instant,
-        found: &mut Vec<Neighbour>,
-    ) {
+    fn search(&mut self, radio: RadioId, extent: Extent, now: Instant, found: &mut Vec<Neighbour>) {
         self.cells
             .refresh(&self.stations, &self.pace, self.reach_m, now);
         let here = self.position(radio, now);
@@ -333,13 +332,7 @@ impl Space {
 
     /// A radio to which a signal comes with `dbm` as a whole; none where what is heard of it is
     /// below the floor.
-    fn neighbour(
-        &self,
-        radio: RadioId,
-        dbm: Dbm,
-        heard: Heard,
-        way_m: f64,
-    ) -> Option<Neighbour> {
+    fn neighbour(&self, radio: RadioId, dbm: Dbm, heard: Heard, way_m: f64) -> Option<Neighbour> {
         let dbm = dbm + heard.db;
         (dbm >= self.floor_dbm).then(|| Neighbour {
             radio,
