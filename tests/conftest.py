@@ -13,9 +13,11 @@ MAY_BE_MISSING = "Mininet-WiFi"
 
 
 def pytest_configure() -> None:
-    """A shell starts what is in the background with both ignored; so would be what tests start."""
+    """A shell starts what is in the background with the first two ignored, nohup with the last; so
+    would be what tests start."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -12,15 +12,16 @@ delayed acknowledgements: the setting of ns-2.35's figures below. ns-2 has no li
 segments are 1040 bytes on the link, its constant-rate packets 1000. Here frames with their
 Ethernet header are as long, so a segment carries 986 bytes, and goodput is scaled by 1000/986.
 
-``python -m tests.validate.dumbbell`` prints the table of pairs in `docs/tcp.md`, and with a variant
-as its argument when that variant loses.
+``python -m tests.validate.dumbbell`` prints the table of pairs in `docs/tcp.md`. With one or two
+variants it prints what these flows send and lose in the course of their 20 s.
 """
 
 from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
@@ -56,8 +57,8 @@ SEEDS = range(1, 21)
 NS2_SEEDS = range(1, 41)
 LATE_S = 0.05
 """The second flow starts so much later."""
-EARLY_S, EARLY_SEEDS, EARLY_CBR_MBPS = 2.0, 6, (5.0, 8.0, 9.0)
-"""Of `when_lost`."""
+SPANS_S, COURSE_CBR_MBPS = (0.0, 2.0, 5.0, 10.0, 20.0), (5.0, 8.0, 9.0, 10.0)
+"""Of `course`."""
 LIMIT = 0.15
 NS2_NAMES = {"tahoe": "Tahoe", "reno": "Reno", "newreno": "Newreno", "vegas": "Vegas"}
 STEADY = " -steady 1"
@@ -251,29 +252,32 @@ def table() -> Iterator[str]:
         yield f"| {cbr:g} | {' | '.join(cells)} |"
 
 
-def when_lost(variant: str) -> Iterator[str]:
-    """A line for each constant rate: how many of a lone flow's packets are lost, and when."""
-    for cbr in EARLY_CBR_MBPS:
-        cases = [scenario((variant,), cbr, seed) for seed in SEEDS[:EARLY_SEEDS]]
-        ages = [age for run in measure_all(cases, _ages) for age in run]
-        lost = [age_s for age_s, is_lost in ages if is_lost]
-        early = sum(age_s < EARLY_S for age_s in lost)
-        later = sum(age_s >= EARLY_S for age_s, _ in ages)
-        yield (
-            f"{variant} beside {cbr:g} Mbit/s: {100 * len(lost) / len(ages):.2f} % lost, "
-            f"{early} of {len(lost)} packets in the first {EARLY_S:g} s; "
-            f"later {100 * (len(lost) - early) / later:.2f} %"
-        )
+def course(variants: Sequence[str]) -> Iterator[str]:
+    """A line for each constant rate, flow and span of `SPANS_S`: what it sends and loses, a run."""
+    flows = dict(zip(("tcp0", "tcp1"), variants, strict=False))
+    for cbr in COURSE_CBR_MBPS if len(flows) == 1 else (PAIRS_CBR_MBPS,):
+        cases = [scenario(tuple(variants), cbr, seed) for seed in SEEDS]
+        runs = measure_all(cases, lambda results: [_ages(results, flow) for flow in flows])
+        for i, variant in enumerate(flows.values()):
+            for begin_s, end_s in pairwise(SPANS_S):
+                span = [
+                    is_lost for run in runs for age_s, is_lost in run[i] if begin_s <= age_s < end_s
+                ]
+                kbit = 8e-3 * NS2_PAYLOAD_BYTES * (len(span) - sum(span)) / len(runs)
+                yield (
+                    f"{variant} beside {cbr:g} Mbit/s, {begin_s:g} to {end_s:g} s: "
+                    f"{kbit / 1e3 / (end_s - begin_s):.2f} Mbit/s, "
+                    f"{sum(span) / len(runs):.1f} of {len(span) / len(runs):.0f} packets lost"
+                )
 
 
-def _ages(results: Results) -> list[tuple[float, bool]]:
-    """When each packet of the TCP flow was sent (s from the first one), and whether it is lost."""
-    data = [packet for packet in results.rows("packets") if packet["flow"] == "tcp0"]
+def _ages(results: Results, flow: str) -> list[tuple[float, bool]]:
+    """When each packet of a flow was sent (s from the first one), and whether it is lost."""
+    data = [packet for packet in results.rows("packets") if packet["flow"] == flow]
     began_s = min(packet["sent_s"] for packet in data)
-    ages = ((packet["sent_s"] - began_s, packet["received_s"] is None) for packet in data)
-    return [(age_s, is_lost) for age_s, is_lost in ages if age_s <= MEASURED_S]
+    return [(packet["sent_s"] - began_s, packet["received_s"] is None) for packet in data]
 
 
 if __name__ == "__main__":
-    for line in when_lost(sys.argv[1]) if sys.argv[1:] else table():
+    for line in course(sys.argv[1:]) if sys.argv[1:] else table():
         print(line)
