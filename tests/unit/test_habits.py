@@ -427,3 +427,11 @@ def test_what_is_not_there_has_one_status(command: tuple[str, ...], tmp_path: Pa
     done = hoplab(*command, "nowhere", cwd=tmp_path)
     assert done.returncode == errors.ResultsError.exit_status
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_an_option_that_is_a_key_of_the_scenario_is_named(tmp_path: Path) -> None:
+    done = hoplab("run", "scenario.toml", "--duration", "3", cwd=tmp_path)
+    assert done.returncode == ScenarioError.exit_status
+    assert "No such option: --duration" in done.stderr
+    assert "--set duration_s=VALUE" in done.stderr
+    assert "--set" not in hoplab("run", "scenario.toml", "--never", cwd=tmp_path).stderr

@@ -7,6 +7,7 @@ use hoplab_medium_core::Duration;
 use hoplab_medium_core::{
     Agreement, Category, CategoryParams, Class, Dbm, Frame, FrameId, Instant, LinkId, Medium,
     MediumId, Mhz, Numbered, Outcome, Output, Position, RadioId, Rate, Station, To, Waypoint,
+    Width,
 };
 use hoplab_wire::Mac;
 use serde_json::{json, Value};
@@ -164,6 +165,9 @@ impl<T> Channel<T> {
             if let Some(mhz) = station.channel_mhz {
                 medium.place_on(radio, Mhz(mhz.into()));
             }
+            if let Some(width) = station.width_mhz {
+                medium.narrow(radio, width);
+            }
             if let Some(own) = station.categories {
                 for (category, params) in Category::ALL.into_iter().zip(own) {
                     medium.contend_by(radio, category, params);
@@ -319,7 +323,12 @@ impl<T> Channel<T> {
     /// The rate of a data frame where the kernel's rate control does not know it.
     fn data_rate(&mut self, from: RadioId, to: To, bytes: usize) -> Option<Rate> {
         match (to, self.data_rates.as_slice()) {
-            (To::Radio(to), rates @ [_, _, ..]) => self.medium.ideal_rate((from, to), bytes, rates),
+            (To::Radio(to), rates @ [_, _, ..]) => {
+                let common = common_width(&self.medium, from, To::Radio(to));
+                let on_it = |rate: &Rate| common.map_or(*rate, |width| rate.at_most(width));
+                let rates: Vec<_> = rates.iter().map(on_it).collect();
+                self.medium.ideal_rate((from, to), bytes, &rates)
+            }
             (_, rates) => rates.first().copied(),
         }
     }
@@ -342,11 +351,13 @@ impl<T> Channel<T> {
         let bytes = sent.bytes.len() + FCS_BYTES;
         let mut rates = sent.rates;
         let data_rate = self.data_rate(RadioId::new(sent.radio), to, bytes);
+        let common = common_width(&self.medium, RadioId::new(sent.radio), to);
         let of_ht = rates.iter_mut().filter(|try_| try_.rate.scheme().is_some());
         of_ht.for_each(|try_| {
             try_.rts |= bytes > self.rts_threshold;
             // The kernel sends nothing but data at HT's and VHT's rates.
-            try_.rate = data_rate.unwrap_or(try_.rate);
+            let rate = data_rate.unwrap_or(try_.rate);
+            try_.rate = common.map_or(rate, |width| rate.at_most(width));
         });
         let number = header.and_then(|header| header.sequence);
         let numbered = number.map(|sequence| Numbered {
@@ -602,4 +613,13 @@ impl<T> Channel<T> {
             "engine_events": self.medium.handled(),
         })
     }
+}
+
+/// The width that both ends of a link have; none where all radios have the same.
+fn common_width(medium: &Medium, from: RadioId, to: To) -> Option<Width> {
+    let to = match to {
+        To::Radio(to) => medium.width(to),
+        To::Everyone | To::Nobody => None,
+    };
+    medium.width(from).into_iter().chain(to).min()
 }

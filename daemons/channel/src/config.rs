@@ -5,7 +5,9 @@
 
 use std::path::PathBuf;
 
-use hoplab_medium_core::{CategoryParams, Dbm, Duration, Instant, LossRule, Nic, Params, Waypoint};
+use hoplab_medium_core::{
+    CategoryParams, Dbm, Duration, Instant, LossRule, Nic, Params, Waypoint, Width,
+};
 use serde::Deserialize;
 
 use crate::rates::DataRate;
@@ -85,6 +87,9 @@ pub struct Radio {
     pub power: Vec<Power>,
     /// Centre of its channel; none where all are on that of [`Config`].
     pub channel_mhz: Option<u16>,
+    /// How much of its channel it uses; none for all of it.
+    #[serde(default)]
+    pub width_mhz: Option<Width>,
     /// Its access categories, voice first; none for those of [`Params`].
     pub categories: Option<[CategoryParams; 4]>,
 }

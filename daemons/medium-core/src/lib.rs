@@ -65,7 +65,7 @@ pub use ids::{LinkId, MediumId, Mhz, RadioId};
 pub use loss::{Burst, LossModel, LossRule, Takes};
 pub use medium::Medium;
 pub use nic::{Cost, Nic};
-pub use params::{ErrorTable, Leak, Leakage, Params, Reception, Rules};
+pub use params::{Block, ErrorTable, Leak, Leakage, Params, Reception, Rules};
 pub use parts::BlockAck;
 pub use phy::{Phy, Standard};
 pub use rate::{Guard, Modulation, Rate, Scheme, Width};

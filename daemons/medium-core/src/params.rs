@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use hoplab_base::Duration;
 
 use crate::space::{Fading, Model, Propagation};
-use crate::{Dbm, Edca, Energy, Mhz, Nic, Phy, Rate, Standard};
+use crate::{Dbm, Edca, Energy, Mhz, Nic, Phy, Rate, Standard, Width};
 
 /// Whose rules radios follow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,6 +88,20 @@ pub struct Leak {
     pub db: f64,
 }
 
+/// A channel that radios use, where they have different widths or primary channels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+pub struct Block {
+    #[cfg_attr(feature = "serde", serde(rename = "primary_mhz"))]
+    pub primary: Mhz,
+    /// Lowest frequency of the widest channel that contains it.
+    #[cfg_attr(feature = "serde", serde(rename = "low_mhz"))]
+    pub low: Mhz,
+    #[cfg_attr(feature = "serde", serde(rename = "width_mhz"))]
+    pub width: Width,
+}
+
 /// Channel and MAC parameters that all radios share.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize))]
@@ -117,6 +131,9 @@ pub struct Params {
     pub noise_dbm: Option<Dbm>,
     /// None where channels do not hear each other.
     pub leakage: Option<Leakage>,
+    /// Empty where all radios of a channel use all of it, and channels share no frequencies.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub blocks: Vec<Block>,
     pub retry_short: u32,
     pub retry_long: u32,
     /// Retry as often as the kernel's rate table says instead of the retry limits.
@@ -197,6 +214,7 @@ impl Default for Params {
             delay: false,
             noise_dbm: None,
             leakage: None,
+            blocks: Vec::new(),
             retry_short: 7,
             retry_long: 4,
             kernel_retries: false,

@@ -7,11 +7,24 @@ use hoplab_base::Duration;
 
 /// Width of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(try_from = "u16"))]
 pub enum Width {
     Mhz20,
     Mhz40,
     Mhz80,
     Mhz160,
+}
+
+/// In MHz, as a document has it.
+impl TryFrom<u16> for Width {
+    type Error = &'static str;
+
+    fn try_from(mhz: u16) -> Result<Self, Self::Error> {
+        let all = [Self::Mhz20, Self::Mhz40, Self::Mhz80, Self::Mhz160];
+        let found = all.into_iter().find(|width| width.mhz() == mhz);
+        found.ok_or("expected 20, 40, 80 or 160 MHz")
+    }
 }
 
 impl Width {
@@ -392,12 +405,28 @@ impl Rate {
         }
     }
 
+    /// Of the channel that it takes.
+    pub fn width(self) -> Width {
+        self.scheme().map_or(Width::Mhz20, |scheme| scheme.width)
+    }
+
     /// How much wider its channel is than 20 MHz, and so how much more noise comes in.
     pub(crate) fn widening(self) -> f64 {
-        match self.scheme() {
-            Some(scheme) => f64::from(scheme.width.mhz() / Width::Mhz20.mhz()),
-            None => 1.0,
-        }
+        f64::from(self.width().mhz() / Width::Mhz20.mhz())
+    }
+
+    /// The same on a channel no wider than this, with the next lower MCS where that has none.
+    pub fn at_most(self, width: Width) -> Self {
+        let Some(scheme) = self.scheme().filter(|scheme| scheme.width > width) else {
+            return self;
+        };
+        let (streams, short_guard) = (scheme.streams, scheme.guard == Guard::Ns400);
+        let narrow = |mcs| match self.modulation {
+            Modulation::Ht(_) => Self::ht(mcs + (streams - 1) * HT_SCHEMES, width, short_guard),
+            Modulation::He(_) => Self::he(mcs, streams, width, scheme.guard),
+            _ => Self::vht(mcs, streams, width, short_guard),
+        };
+        (0..=scheme.mcs).rev().find_map(narrow).unwrap_or(self)
     }
 
     /// The non-HT reference rate of an HT, VHT or HE rate (table 10-10). It has the same modulation
@@ -444,6 +473,20 @@ mod tests {
             assert_eq!(Rate::from_mbps(none), None);
         }
     }
+    #[test]
+    fn a_narrower_channel_keeps_the_mcs_where_it_has_it() {
+        use Width::{Mhz160, Mhz20, Mhz40, Mhz80};
+        let he = |mcs, width| Rate::he(mcs, 2, width, Guard::Ns1600).unwrap();
+        assert_eq!(he(11, Mhz160).at_most(Mhz40), he(11, Mhz40));
+        assert_eq!(he(11, Mhz20).at_most(Mhz40), he(11, Mhz20));
+        // 21.5 has no MCS 9 of one stream on 20 MHz.
+        let vht = |mcs, width| Rate::vht(mcs, 1, width, true).unwrap();
+        assert_eq!(vht(9, Mhz80).at_most(Mhz20), vht(8, Mhz20));
+        let ht = |width| Rate::ht(13, width, false).unwrap();
+        assert_eq!(ht(Mhz40).at_most(Mhz20), ht(Mhz20));
+        assert_eq!(Rate::OFDM_54.at_most(Mhz20), Rate::OFDM_54);
+    }
+
     /// Speeds of the tables in 19.5 and 21.5, with long and short guard interval.
     #[test]
     fn ht_and_vht_are_as_fast_as_the_tables_say() {

@@ -189,6 +189,7 @@ fn config(folder: &Path, duration_s: Option<f64>) -> Config {
         nic: None,
         power: Vec::new(),
         channel_mhz: None,
+        width_mhz: None,
         categories: None,
     };
     Config {

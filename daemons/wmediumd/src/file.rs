@@ -206,6 +206,7 @@ fn plain(addresses: &[Address], noise: Dbm, records: &Path, start: Instant) -> C
         nic: None,
         power: Vec::new(),
         channel_mhz: None,
+        width_mhz: None,
         categories: None,
     };
     Config {

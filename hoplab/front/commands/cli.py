@@ -147,6 +147,7 @@ def main() -> None:
         if debug:
             raise
         if show is not None:  # a mistake on the command line
+            helping.suggest(error)
             show()
             sys.exit(2)
         text = f"hoplab: {type(error).__name__}: {error}; this is a bug, --debug shows where"

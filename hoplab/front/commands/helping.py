@@ -21,3 +21,19 @@ def told(command: Any, context: Any) -> None:
         command.short_help = command.help.split("\n\n")[0].replace("\n", " ")
     for below in getattr(command, "commands", {}).values():
         told(below, context)
+
+
+def suggest(mistake: Any) -> None:
+    """Let a command line's mistake name `--set`, if its option is a key of the scenario."""
+    option = getattr(mistake, "option_name", None)
+    command = getattr(getattr(mistake, "ctx", None), "command", None)
+    if option is None or command is None or mistake.possibilities:
+        return
+    if not any("--set" in getattr(one, "opts", ()) for one in command.params):
+        return
+    # Loading the scenario's model takes longer than most commands take to run.
+    from hoplab.model.scenario.model import Scenario
+
+    word = option.lstrip("-").replace("-", "_")
+    keys = (key for key in Scenario.model_fields if f"{key}_".startswith(f"{word}_"))
+    mistake.possibilities = [f"--set {key}=VALUE" for key in keys]

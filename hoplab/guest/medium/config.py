@@ -12,7 +12,7 @@ from hoplab.model.scenario.faults import Event, Loss
 from hoplab.model.scenario.medium_file import MediumFile, RadioStation, Records
 from hoplab.model.scenario.plan import Plan
 from hoplab.model.scenario.snr import Snr
-from hoplab.model.scenario.wlans import categories_of, channel_of
+from hoplab.model.scenario.wlans import categories_of, channel_of, width_of
 
 OfStations = TypeVar("OfStations", Event, Loss, Snr)
 
@@ -44,6 +44,7 @@ def _medium(plan: Plan, out: Path, overhear: bool, control: Path | None) -> Medi
                 waypoints=station.waypoints,
                 nic=station.nic,
                 channel=channel_of(scenario, wlan),
+                width_mhz=width_of(scenario, wlan),
                 edca=categories_of(wlan),
             )
             for station in scenario.station

@@ -5,16 +5,19 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from hoplab.host.results import arrow, parquet
 from hoplab.model.errors import ResultsError
 from hoplab.model.reading import opened
 from hoplab.model.records.schema import TABLES, Table
 
+BATCH_ROWS = 65_536
 LONGEST_LINE = 1 << 20
 """Characters of a record. A file without line ends would otherwise be read whole."""
 
@@ -29,14 +32,20 @@ def convert(run: Path, duration_s: float) -> dict[str, pa.Table]:
     folder.mkdir(exist_ok=True)
     tables = {}
     for name, table in TABLES.items():
-        rows = raw_rows(run, name)
-        if table.timed:
-            rows = [row for row in rows if row["t_s"] <= duration_s]
-            rows.sort(key=lambda row: float(row["t_s"]))
-        if not rows:
+        parts = [
+            arrow.from_rows(name, rows, f"{run}/raw/{name}.jsonl")
+            for path in _files(run, name)
+            for rows in _read(path, table)
+        ]
+        if not parts:
             continue
-        tables[name] = arrow.from_rows(name, rows, f"{run}/raw/{name}.jsonl")
-        parquet.write(tables[name], folder / f"{name}.parquet")
+        found = pa.concat_tables(parts)
+        if table.timed:
+            found = found.filter(pc.less_equal(found["t_s"], duration_s))
+            found = found.take(pc.sort_indices(found, [("t_s", "ascending")]))
+        if found.num_rows:
+            tables[name] = found
+            parquet.write(found, folder / f"{name}.parquet")
     return tables
 
 
@@ -45,14 +54,18 @@ def raw_rows(run: Path, name: str) -> list[dict[str, Any]]:
 
     Raises `ResultsError` for a row that contradicts the schema.
     """
+    files = _files(run, name)
+    return [row for path in files for rows in _read(path, TABLES[name]) for row in rows]
+
+
+def _files(run: Path, name: str) -> list[Path]:
     raw = run / "raw"
-    rows: list[dict[str, Any]] = []
-    for path in sorted([*raw.glob(f"{name}.jsonl"), *raw.glob(f"{name}-*.jsonl")]):
-        rows += _read(path, TABLES[name])
-    return rows
+    return sorted([*raw.glob(f"{name}.jsonl"), *raw.glob(f"{name}-*.jsonl")])
 
 
-def _read(path: Path, table: Table) -> list[dict[str, Any]]:
+def _read(path: Path, table: Table) -> Iterator[list[dict[str, Any]]]:
+    """Yield a file's rows, `BATCH_ROWS` at a time: as dictionaries they need ten times the memory
+    that they need in a table."""
     rows: list[dict[str, Any]] = []
     broken: int | None = None
     with io.TextIOWrapper(opened(path), "utf-8", "replace") as file:
@@ -71,4 +84,8 @@ def _read(path: Path, table: Table) -> list[dict[str, Any]]:
             if mistake is not None:
                 raise ResultsError(f"{path}: line {number}: {mistake}")
             rows.append(row)
-    return rows
+            if len(rows) == BATCH_ROWS:
+                yield rows
+                rows = []
+    if rows:
+        yield rows

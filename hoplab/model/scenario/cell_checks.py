@@ -11,7 +11,7 @@ from hoplab.model.scenario.backbones import Backbone
 from hoplab.model.scenario.cells import Cell
 from hoplab.model.scenario.model import Scenario
 from hoplab.model.scenario.powers import received_dbm
-from hoplab.model.scenario.radio import BAND_6_GHZ
+from hoplab.model.scenario.radio import BAND_6_GHZ, Radio, in_vht_tables
 from hoplab.model.scenario.reach import hearing, reach_m
 
 
@@ -19,6 +19,7 @@ def check_cells(scenario: Scenario) -> None:
     """Raise `ScenarioError` for the first contradiction."""
     _rates(scenario)
     _weights(scenario)
+    _widths(scenario)
     if not scenario.cell and not scenario.backbone:
         _ad_hoc(scenario)
         return
@@ -74,6 +75,50 @@ def _rates(scenario: Scenario) -> None:
                 f"{where}: {station.mcs}, but it is no client of a [[cell]], and other stations "
                 "send at radio.mcs; remove it"
             )
+
+
+def _widths(scenario: Scenario) -> None:
+    """Check widths of single cells and stations. Only a client is told by its access point how wide
+    a frame may be."""
+    radio = scenario.radio
+    for i, cell in enumerate(scenario.cell):
+        if cell.width_mhz is not None:
+            _has_width(radio, f"cell.{i}.width_mhz", cell.width_mhz)
+    cells = {name: cell for cell in scenario.cell for name in cell.clients}
+    for station in scenario.station:
+        if station.width_mhz is None:
+            continue
+        where = f"station {station.name}: width_mhz"
+        _has_width(radio, where, station.width_mhz)
+        own = cells.get(station.name)
+        if own is None:
+            raise ScenarioError(
+                f"{where}: {station.width_mhz}, but it is no client of a [[cell]]; remove it"
+            )
+        widest = own.width_mhz or radio.width_mhz or 20
+        if station.width_mhz > widest:
+            raise ScenarioError(
+                f"{where}: {station.width_mhz} is more than its cell's, {widest}; use less"
+            )
+        if radio.is_adaptive:
+            raise ScenarioError(
+                f'{where}: {station.width_mhz}, but radio.rate_mbps is "auto", and minstrel would '
+                "choose rates of the whole channel; set radio.mcs, or width_mhz of its cell"
+            )
+
+
+def _has_width(radio: Radio, where: str, width_mhz: int) -> None:
+    if radio.rules != "edca":
+        raise ScenarioError(
+            f'{where}: {width_mhz}, but radio.rules is "{radio.rules}", without secondary '
+            'channels; set radio.rules = "edca", or remove it'
+        )
+    vht, mcs, streams = radio.standard == "802.11ac", radio.mcs or 0, radio.streams or 1
+    if vht and not in_vht_tables(mcs, streams, width_mhz):
+        raise ScenarioError(
+            f"{where}: {width_mhz}, on which VHT has no MCS {mcs} of {streams} "
+            f"stream{'s' * (streams > 1)}; set radio.mcs = {mcs - 1}"
+        )
 
 
 def _weights(scenario: Scenario) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from hoplab.model.scenario.keys import Conditions, Integer, Name, Table, Text, key
-from hoplab.model.scenario.radio import LAST_6_GHZ_CHANNEL, Categories
+from hoplab.model.scenario.radio import LAST_6_GHZ_CHANNEL, Categories, Width
 
 LONGEST_SSID_BYTES = 32
 """IEEE 802.11-2020 9.4.2.2."""
@@ -41,6 +41,9 @@ class Cell(Table):
     clients: tuple[Name, ...] = key(..., "its stations; one of several roaming cells may have none")
     channel: Integer | None = key(
         None, "in the band of `radio.channel`, the default", ge=1, le=LAST_6_GHZ_CHANNEL
+    )
+    width_mhz: Width | None = key(
+        None, "of its channel, no more than `radio.width_mhz`, the default", unit="MHz"
     )
     ssid: Ssid | None = key(None, "network name on the air; default the cell's")
     security: Literal["open", "wpa2", "wpa3"] = key(

@@ -54,12 +54,20 @@ def centre_mhz(band_ghz: float, channel: int, width_mhz: int) -> int:
     annex E, table E-4)."""
     if width_mhz == 20:
         return channel_mhz(band_ghz, channel)
-    first = FIRST_6_GHZ_CHANNEL
-    if band_ghz == BAND_5_GHZ:
-        first = FIRST_5_GHZ_CHANNEL if channel < FIRST_ABOVE_5_7_GHZ else FIRST_ABOVE_5_7_GHZ
-    apart = width_mhz // 5
+    apart, first = width_mhz // 5, _first(band_ghz, channel)
     lowest = first + (channel - first) // apart * apart
     return channel_mhz(band_ghz, lowest) + width_mhz // 2 - 10
+
+
+def grid_mhz(band_ghz: float, channel: int) -> int:
+    """Return where the channels of 40 to 160 MHz begin to which this one belongs."""
+    return channel_mhz(band_ghz, _first(band_ghz, channel)) - 10
+
+
+def _first(band_ghz: float, channel: int) -> int:
+    if band_ghz == BAND_6_GHZ:
+        return FIRST_6_GHZ_CHANNEL
+    return FIRST_5_GHZ_CHANNEL if channel < FIRST_ABOVE_5_7_GHZ else FIRST_ABOVE_5_7_GHZ
 
 
 def widest_mhz(band_ghz: float, channel: int) -> int:
@@ -75,9 +83,10 @@ def widest_mhz(band_ghz: float, channel: int) -> int:
     return 160 if channel < FIRST_ABOVE_5_7_GHZ else 80
 
 
-def span_mhz(radio: Radio, channel: int) -> tuple[float, float]:
-    """Return the frequencies that radios on ``channel`` use, from and to, in MHz."""
-    width = radio.width_mhz or 20
+def span_mhz(radio: Radio, channel: int, width_mhz: int | None = None) -> tuple[float, float]:
+    """Return the frequencies that radios on ``channel`` use, from and to, in MHz. Without a width
+    it is that of ``radio``."""
+    width = width_mhz or radio.width_mhz or 20
     if radio.band == BAND_2_GHZ:
         dsss = set(DSSS_MBPS) & set(RATES_OF_STANDARD[str(radio.standard)])
         primary = DSSS_WIDTH_MHZ if dsss else 20
@@ -87,3 +96,8 @@ def span_mhz(radio: Radio, channel: int) -> tuple[float, float]:
     else:
         centre, half = centre_mhz(radio.band, channel, width), width / 2
     return centre - half, centre + half
+
+
+def overlaps(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    """Whether two spans of `span_mhz` share frequencies."""
+    return one[0] < other[1] and other[0] < one[1]

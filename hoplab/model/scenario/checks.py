@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from hoplab.model.errors import ScenarioError
 from hoplab.model.scenario import programs
 from hoplab.model.scenario.cell_checks import check_cells
-from hoplab.model.scenario.channel_checks import check_channels
+from hoplab.model.scenario.channel_checks import Place, check_channels
 from hoplab.model.scenario.channels import channels_of, listed, widest_mhz
 from hoplab.model.scenario.edca_checks import check_categories, check_categories_of_radios
 from hoplab.model.scenario.ipv6_checks import check_ipv6
@@ -24,10 +24,9 @@ from hoplab.model.scenario.proxies import detours
 from hoplab.model.scenario.radio import (
     HT_STANDARDS,
     LAST_5_GHZ_CHANNEL,
-    MCS,
     RATES_OF_STANDARD,
-    TONES,
     Nic,
+    in_vht_tables,
 )
 from hoplab.model.scenario.reach import (
     narrowest_mtu,
@@ -43,8 +42,6 @@ from hoplab.model.scenario.stations import MAX_STATIONS
 
 VHT_MCS_NOT_ON_20_MHZ = 9
 """Of one stream (IEEE 802.11-2020 21.5)."""
-VHT_BITS_OF_ENCODER = 2160
-"""Data bits a symbol above which VHT has a further encoder (IEEE 802.11-2020 21.5)."""
 MAX_WAYPOINTS = 1_000_000
 IP_TCP_HEADERS_BYTES = {4: 40, 6: 60}
 MAX_SAMPLES = 10_000_000
@@ -67,9 +64,11 @@ def check(scenario: Scenario) -> None:
     check_snr(scenario.snr, radios, scenario.radio, scenario.event)
     check_cells(scenario)
     check_categories(scenario)
-    own = [(f"cell.{i}.channel", cell.channel) for i, cell in enumerate(scenario.cell)]
-    own += [(f"backbone.{i}.channel", one.channel) for i, one in enumerate(scenario.backbone)]
-    check_channels(scenario.radio, own)
+    places = [
+        Place(f"cell.{i}", cell.channel, cell.width_mhz) for i, cell in enumerate(scenario.cell)
+    ]
+    places += [Place(f"backbone.{i}", one.channel) for i, one in enumerate(scenario.backbone)]
+    check_channels(scenario.radio, places)
     _agreements(scenario)
     _routing(scenario)
     check_ipv6(scenario)
@@ -268,8 +267,10 @@ def check_medium(medium: MediumFile) -> None:
             'radio.aggregation: "kernel" needs the medium in the guest\'s kernel, but this one is '
             "outside; set radio.aggregation = true"
         )
-    own = [(f"station.{i}.channel", station.channel) for i, station in enumerate(medium.station)]
-    check_channels(medium.radio, own)
+    check_channels(
+        medium.radio,
+        [Place(f"station.{i}", station.channel) for i, station in enumerate(medium.station)],
+    )
     check_snr(medium.snr, names, medium.radio, medium.event)
     for key, tables in (("loss", medium.loss), ("event", medium.event)):
         for i, table in enumerate(tables):
@@ -372,20 +373,11 @@ def _scheme(radio: Radio) -> None:
         if wrong:
             key = known.split(":", maxsplit=1)[0]
             raise ScenarioError(f"radio.{known}; not {getattr(radio, key)}")
-    if standard == "802.11ac" and not _in_vht_tables(radio.mcs, streams, radio.width_mhz):
+    if standard == "802.11ac" and not in_vht_tables(radio.mcs, streams, radio.width_mhz):
         raise ScenarioError(
             f"radio.mcs: the standard's tables leave out {radio.mcs} of {streams} "
             f"stream{'s' * (streams > 1)} on {radio.width_mhz} MHz; use {radio.mcs - 1}"
         )
-
-
-def _in_vht_tables(mcs: int, streams: int, width_mhz: int) -> bool:
-    """Return whether 21.5 has the rate: each encoder gets whole bits, and whole puncturing
-    patterns."""
-    on_tone, data, code = MCS[mcs]
-    coded = TONES[width_mhz] * on_tone * streams
-    encoders = -(-(coded * data // code) // VHT_BITS_OF_ENCODER)
-    return coded % (code * encoders) == 0
 
 
 def _routing(scenario: Scenario) -> None:

@@ -12,7 +12,7 @@ import itertools
 import math
 from typing import Any
 
-from hoplab.model.scenario.channels import channel_mhz, span_mhz
+from hoplab.model.scenario.channels import channel_mhz, grid_mhz, overlaps, span_mhz
 from hoplab.model.scenario.documents import nanoseconds
 from hoplab.model.scenario.faults import Event, Loss
 from hoplab.model.scenario.leakage import Band, leakage_db
@@ -54,18 +54,23 @@ def document(medium: MediumFile, start_ns: int, roams: bool = False) -> dict[str
     radio, records = medium.radio, medium.records
     epoch_ns = start_ns if medium.epoch_ns is None else medium.epoch_ns
     end_ns = None if medium.duration_s is None else epoch_ns + nanoseconds(medium.duration_s)
+    blocks = _blocks(medium)
     return {
         "epoch_ns": epoch_ns,
         "end_ns": end_ns,
         "params": {
             **_params(radio),
             "leakage": _leakage(medium),
+            **({"blocks": blocks} if blocks else {}),
             "seed": medium.seed,
             "overhear": medium.overhear,
             "trace": records.frames or records.air_capture is not None,
             "histograms": True,
         },
-        "stations": [_station(each, radio.band, medium.event, epoch_ns) for each in medium.station],
+        "stations": [
+            _station(each, radio, medium.event, epoch_ns) | _part(each, radio, blocks)
+            for each in medium.station
+        ],
         "losses": _losses(medium, epoch_ns),
         "measured": _measured(medium, epoch_ns),
         "channel_mhz": channel_mhz(radio.band, given(radio.channel)),
@@ -118,13 +123,42 @@ def _params(radio: Radio) -> dict[str, Any]:
     }
 
 
+def _widths(medium: MediumFile) -> dict[int, int]:
+    """Return each channel in use with the width of its widest radio, in MHz."""
+    radio, widths = medium.radio, dict[int, int]()
+    for station in medium.station:
+        channel = station.channel or given(radio.channel)
+        width = station.width_mhz or radio.width_mhz or 20
+        widths[channel] = max(width, widths.get(channel, 0))
+    return dict(sorted(widths.items()))
+
+
+def _blocks(medium: MediumFile) -> list[dict[str, int]]:
+    """Return the channels in use where radios hear only parts of each other's. Empty where all use
+    all of theirs, and channels share no frequencies."""
+    radio, widths = medium.radio, _widths(medium)
+    spans = [span_mhz(radio, channel, width) for channel, width in widths.items()]
+    whole = all(station.width_mhz in (None, radio.width_mhz) for station in medium.station)
+    if whole and not any(overlaps(*pair) for pair in itertools.combinations(spans, 2)):
+        return []
+    return [
+        {
+            "primary_mhz": channel_mhz(radio.band, channel),
+            "low_mhz": grid_mhz(radio.band, channel),
+            "width_mhz": width,
+        }
+        for channel, width in widths.items()
+    ]
+
+
 def _leakage(medium: MediumFile) -> dict[str, Any] | None:
-    """Return what channels in use leak to each other, if they do."""
+    """Return what channels in use leak to each other, if they do. What they share is no leak."""
     radio = medium.radio
     if radio.leakage != "mask":
         return None
-    channels = {station.channel for station in medium.station if station.channel is not None}
-    bands = {channel: Band.of(*span_mhz(radio, channel)) for channel in sorted(channels)}
+    widths = _widths(medium)
+    spans = {channel: span_mhz(radio, channel, width) for channel, width in widths.items()}
+    bands = {channel: Band.of(*span) for channel, span in spans.items()}
     pairs = [
         {
             "from_mhz": channel_mhz(radio.band, one),
@@ -132,7 +166,8 @@ def _leakage(medium: MediumFile) -> dict[str, Any] | None:
             "db": db,
         }
         for one, other in itertools.permutations(bands, 2)
-        if (db := leakage_db(given(radio.standard), bands[one], bands[other])) is not None
+        if not overlaps(spans[one], spans[other])
+        and (db := leakage_db(given(radio.standard), bands[one], bands[other])) is not None
     ]
     if not pairs:
         return None
@@ -265,7 +300,7 @@ def _energy(energy: Energy) -> dict[str, Any]:
 
 
 def _station(
-    station: RadioStation, band_ghz: float, events: tuple[Event, ...], epoch_ns: int
+    station: RadioStation, radio: Radio, events: tuple[Event, ...], epoch_ns: int
 ) -> dict[str, Any]:
     own = sorted((e for e in events if e.station == station.name), key=lambda event: event.at_s)
     waypoints, channel = _way(station, epoch_ns), station.channel
@@ -282,9 +317,17 @@ def _station(
         "waypoints": [[at_ns, [x_m, y_m]] for at_ns, x_m, y_m in waypoints],
         "nic": None if station.nic is None else _nic(station.nic),
         "power": power,
-        "channel_mhz": None if channel is None else channel_mhz(band_ghz, channel),
+        "channel_mhz": None if channel is None else channel_mhz(radio.band, channel),
         "categories": None if station.edca is None else _categories(station.edca),
     }
+
+
+def _part(station: RadioStation, radio: Radio, blocks: list[dict[str, int]]) -> dict[str, int]:
+    """Return where a radio is, and how much of its channel it uses, if radios differ in that."""
+    if not blocks:
+        return {}
+    mhz = channel_mhz(radio.band, station.channel or given(radio.channel))
+    return {"channel_mhz": mhz, "width_mhz": station.width_mhz or radio.width_mhz or 20}
 
 
 def _way(station: RadioStation, epoch_ns: int) -> list[Waypoint]:

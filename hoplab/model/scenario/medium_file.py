@@ -6,7 +6,7 @@ from __future__ import annotations
 from hoplab.model.scenario.faults import Event, Loss
 from hoplab.model.scenario.keys import MAX_DURATION_S, Integer, Mac, Number, Switch, Text, key
 from hoplab.model.scenario.measure import Recorded, Seeded
-from hoplab.model.scenario.radio import LAST_6_GHZ_CHANNEL, Categories, Nic, Radio
+from hoplab.model.scenario.radio import LAST_6_GHZ_CHANNEL, Categories, Nic, Radio, Width
 from hoplab.model.scenario.snr import MAX_MEASURED_LINKS, Snr
 from hoplab.model.scenario.stations import Placed
 
@@ -18,9 +18,12 @@ class RadioStation(Placed):
     nic: Nic | None = key(None, "its own network card, whole; that of [radio] else")
     channel: Integer | None = key(
         None,
-        "its own, of no frequency that another has a part of; that of [radio] else",
+        "its own; that of [radio] else",
         ge=1,
         le=LAST_6_GHZ_CHANNEL,
+    )
+    width_mhz: Width | None = key(
+        None, "of its channel, no more than [radio] has, the default", unit="MHz"
     )
     edca: Categories | None = key(None, "its own access categories, whole; those of [radio] else")
 

@@ -149,11 +149,14 @@ class Plan:
         return next(wlan for wlan in self.wlans[station] if wlan.network == network)
 
     def radio_of(self, wlan: Wlan) -> Radio:
-        """Return `[radio]` with this radio's own keys: its channel, and a client's MCS."""
+        """Return `[radio]` with this radio's own keys: its channel and its width, and a client's
+        MCS."""
         radio, update = self.scenario.radio, {}
         channel = channel_of(self.scenario, wlan)
         if channel is not None:
             update["channel"] = channel
+        if isinstance(wlan.network, Cell) and wlan.network.width_mhz is not None:
+            update["width_mhz"] = wlan.network.width_mhz
         if isinstance(wlan.network, Cell) and wlan.station in wlan.network.clients:
             station = next(one for one in self.scenario.station if one.name == wlan.station)
             if station.mcs is not None:

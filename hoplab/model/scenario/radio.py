@@ -63,6 +63,17 @@ TONES = {20: 52, 40: 108, 80: 234, 160: 468}
 """Subcarriers with data of HT and VHT, by width in MHz (tables 19-6 and 21-5)."""
 HE_TONES = {20: 234, 40: 468, 80: 980, 160: 1960}
 """Subcarriers of HE, four times as close (802.11ax-2021 table 27-15)."""
+VHT_BITS_OF_ENCODER = 2160
+"""Data bits a symbol above which VHT has a further encoder (IEEE 802.11-2020 21.5)."""
+
+
+def in_vht_tables(mcs: int, streams: int, width_mhz: int) -> bool:
+    """Return whether 21.5 has the rate: each encoder gets whole bits, and whole puncturing
+    patterns."""
+    on_tone, data, code = MCS[mcs]
+    coded = TONES[width_mhz] * on_tone * streams
+    encoders = -(-(coded * data // code) // VHT_BITS_OF_ENCODER)
+    return coded % (code * encoders) == 0
 
 
 def band_of(channel: int, band_ghz: float | None) -> float:

@@ -23,7 +23,7 @@ from hoplab.model.scenario.keys import (
     Time,
     key,
 )
-from hoplab.model.scenario.radio import Nic
+from hoplab.model.scenario.radio import Nic, Width
 from hoplab.model.scenario.trace import Trace
 
 MAX_STATIONS = 200
@@ -245,6 +245,9 @@ class Station(Placed):
         "data rate of an 802.11n client, both ways; default `radio.mcs`",
         ge=0,
         le=15,
+    )
+    width_mhz: Width | None = key(
+        None, "a client's part of its cell's channel, by default all of it", unit="MHz"
     )
     airtime_weight: Integer | None = key(
         None,

@@ -82,6 +82,18 @@ def channel_of(scenario: Scenario, wlan: Wlan) -> int | None:
     return own if wlan.network.channel is None else wlan.network.channel
 
 
+def width_of(scenario: Scenario, wlan: Wlan) -> int | None:
+    """Return the width of a radio in MHz. None if it is that of `[radio]`."""
+    cell = wlan.network
+    if not isinstance(cell, Cell):
+        return None
+    if wlan.station in cell.clients:
+        station = next(one for one in scenario.station if one.name == wlan.station)
+        if station.width_mhz is not None:
+            return station.width_mhz
+    return cell.width_mhz
+
+
 def categories_of(wlan: Wlan) -> Categories | None:
     """Return a radio's access categories at time 0. None if they are those of `[radio]`."""
     cell = wlan.network

@@ -7,7 +7,7 @@ use hoplab_base::Instant;
 
 use super::{Event, Medium};
 use crate::space::{Antenna, Position, Station};
-use crate::{Category, CategoryParams, Dbm, LinkId, MediumId, Mhz, RadioId};
+use crate::{Category, CategoryParams, Dbm, LinkId, MediumId, Mhz, RadioId, Width};
 
 impl Medium {
     /// From now on there is a radio more, with the next number. It has the card and the antenna of
@@ -49,6 +49,17 @@ impl Medium {
         if self.space.place_on(radio, channel) {
             self.radios[radio].leave_channel();
         }
+    }
+
+    /// From now on the radio sends and receives on this much of its channel at most (see
+    /// [`Block`](crate::Block)).
+    pub fn narrow(&mut self, radio: RadioId, widest: Width) {
+        self.space.narrow(radio, widest);
+    }
+
+    /// How wide the radio's channel is; none where all have the same.
+    pub fn width(&self, radio: RadioId) -> Option<Width> {
+        self.space.width(radio)
     }
 
     /// From now on an access category of the radio contends like this, and not by

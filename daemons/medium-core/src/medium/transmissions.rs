@@ -29,7 +29,8 @@ impl Medium {
         let wake = self.radios[radio].begin_sending(slot, &ppdu, lasts, at);
         self.agenda.wake(radio, wake);
         let mut tx = self.air.transmission(radio, ppdu, self.now, lasts);
-        self.space.neighbours(radio, self.now, tx.reached.radios());
+        let extent = tx.ppdu.extent();
+        (self.space).neighbours(radio, extent, self.now, tx.reached.radios());
         // The frame is needed for as long as it is under way.
         if let Some(frame) = self.kept(&tx) {
             self.ledger.hold(frame);
@@ -187,8 +188,8 @@ impl Medium {
             let station = &mut self.radios[heard.radio];
             let (ended, wake) = station.signal_ends(slot, heard, tx, at);
             self.agenda.wake(heard.radio, wake);
-            // Records list no frame where it came as a leak.
-            if !heard.leaks {
+            // Records list no frame where it came as energy.
+            if heard.has_preamble() {
                 tx.ended.push(ended);
             }
         }

@@ -9,10 +9,12 @@ use hoplab_base::{Duration, Instant};
 use super::effect::{Effect, Effects, Finished, Timer, Wake};
 use super::reorder::BlockAck;
 use super::{Arrived, Setup};
+use crate::space::Extent;
 use crate::step::Step;
 use crate::timing::{Answer, RTS_BYTES};
 use crate::{
-    Agreement, AirKind, Attempts, Class, Frame, FrameId, Outcome, RadioId, Rate, To, MAX_RATES,
+    Agreement, AirKind, Attempts, Class, Frame, FrameId, Outcome, RadioId, Rate, To, Width,
+    MAX_RATES,
 };
 
 /// Retry limits; none where the kernel's rate table counts instead.
@@ -69,6 +71,8 @@ pub struct Ppdu {
     /// 1 at the first try.
     pub attempt: u32,
     pub rate: Rate,
+    /// Of its channel. A rate before HT takes each 20 MHz of it alike.
+    pub width: Width,
     /// The duration field. It sets the NAV of others, and counts from the end of the PPDU.
     pub nav: Duration,
 }
@@ -79,6 +83,13 @@ impl Ppdu {
         let class = self.payload.map(|payload| payload.class);
         self.step.kind(class, self.to)
     }
+
+    pub fn extent(&self) -> Extent {
+        Extent {
+            width: self.width,
+            is_duplicate: self.rate.scheme().is_none(),
+        }
+    }
 }
 
 /// An answer, which goes on the air a SIFS after its frame. Data count as the answer to a CTS.
@@ -88,6 +99,7 @@ pub struct Response {
     pub to: RadioId,
     /// Of the frame that it answers.
     pub rate: Rate,
+    pub width: Width,
     /// Its duration field.
     pub nav: Duration,
     pub block_ack: Option<BlockAck>,
@@ -210,6 +222,7 @@ impl Exchange {
         Some(Ppdu {
             attempt,
             rate: setup.timing.control_rate(rate),
+            width: rate.width(),
             ..self.control(Step::Rts, to, RTS_BYTES, nav, setup)
         })
     }
@@ -227,12 +240,13 @@ impl Exchange {
                 class: frame.class,
             }),
             rate: attempts.rate,
+            width: attempts.rate.width(),
             attempt: self.attempt(),
             ..self.control(Step::Data, frame.to, frame.bytes, nav, setup)
         })
     }
 
-    /// A frame without payload, at the lowest basic rate.
+    /// A frame without payload, at the lowest basic rate on 20 MHz.
     pub fn control(&self, step: Step, to: To, bytes: usize, nav: Duration, setup: &Setup) -> Ppdu {
         Ppdu {
             step,
@@ -247,6 +261,7 @@ impl Exchange {
             data_number: self.numbers.data,
             attempt: 1,
             rate: setup.params.phy.basic_rate,
+            width: Width::Mhz20,
             nav,
         }
     }
@@ -260,6 +275,7 @@ impl Exchange {
         let to = To::Radio(response.to);
         Some(Ppdu {
             rate: setup.timing.control_rate(response.rate),
+            width: response.width,
             block_ack: response.block_ack,
             agreement: response.agreement,
             ..self.control(response.step, to, bytes, response.nav, setup)

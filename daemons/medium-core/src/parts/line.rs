@@ -22,7 +22,7 @@ use crate::phy::DELIMITER_BYTES;
 use crate::timing::{Answer, BLOCK_ACK_REQUEST_BYTES};
 use crate::{
     Aggregate, Agreement, Attempts, Class, Frame, FrameId, Numbered, Outcome, RadioId, Rate, To,
-    MAX_RATES,
+    Width, MAX_RATES,
 };
 
 /// How often the sender asks for a BlockAck, if the kernel's rate table has the retry limits.
@@ -139,6 +139,15 @@ impl Mpdu {
         entry.count().min(self.frame.rates.len() - 1)
     }
 
+    /// Rate and protection of the next try, on a channel no wider than this.
+    fn attempts(&self, widest: Option<Width>) -> Attempts {
+        let attempts = self.frame.rates[self.entry()];
+        Attempts {
+            rate: widest.map_or(attempts.rate, |width| attempts.rate.at_most(width)),
+            ..attempts
+        }
+    }
+
     /// A try has failed, of a kind that RTS protects or not.
     fn fails(&mut self, long: bool) {
         self.short_retries += u32::from(!long);
@@ -201,11 +210,12 @@ impl Flow {
         at: usize,
         numbers: &mut Numbers,
         time: Option<Duration>,
+        widest: Option<Width>,
         setup: &Setup,
     ) -> Option<Batch> {
         let head = self.mpdus.front()?;
         let to = head.frame.to;
-        let mut attempts = head.frame.rates[head.entry()];
+        let mut attempts = head.attempts(widest);
         let acknowledged = setup.acknowledges(to);
         let limits = match self.key {
             Key::Agreement(..) => setup.limits(attempts.rate),
@@ -229,7 +239,7 @@ impl Flow {
             batch.start = self.start();
         }
         if let Some(limits) = limits.filter(|_| batch.tid.is_some()) {
-            self.extend(&mut batch, time, &limits, setup);
+            self.extend(&mut batch, time, widest, &limits, setup);
         }
         // Numbers are given when the size of the batch is final. A repeat keeps its own, by which
         // the receiver knows it as one (10.3.2.14).
@@ -253,6 +263,7 @@ impl Flow {
         &self,
         batch: &mut Batch,
         time: Option<Duration>,
+        widest: Option<Width>,
         limits: &AggregateLimits,
         setup: &Setup,
     ) {
@@ -275,7 +286,7 @@ impl Flow {
             }
             // A PSDU has one rate. A frame with which rate control tries another rate heads a PSDU
             // of its own.
-            if mpdu.frame.rates[mpdu.entry()].rate != rate {
+            if mpdu.attempts(widest).rate != rate {
                 return;
             }
             let longer = Batch {
@@ -516,6 +527,7 @@ impl Line {
         numbers: &mut Numbers,
         time: Option<Duration>,
         is_first: bool,
+        widest: Option<Width>,
         setup: &Setup,
     ) -> Option<Batch> {
         let at = *self.turns.front()?;
@@ -523,7 +535,7 @@ impl Line {
         // A request goes before data: only its answer shows which frames must be repeated.
         let batch = match (flow.key, flow.request) {
             (Key::Agreement(to, tid), Request::Due(_)) => flow.ask(at, to, tid, setup)?,
-            _ => flow.collect(at, numbers, time, setup)?,
+            _ => flow.collect(at, numbers, time, widest, setup)?,
         };
         let fits = time.is_none_or(|time| batch.whole(setup) <= time);
         (fits || is_first && !batch.is_aggregate()).then_some(batch)

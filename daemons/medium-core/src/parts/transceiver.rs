@@ -11,8 +11,11 @@ use super::Setup;
 use crate::dbm::{from_db, to_db};
 use crate::error_rate::bit_error_rate;
 use crate::phy::DELIMITER_BYTES;
-use crate::space::Neighbour;
+use crate::space::{Hear, Neighbour, Sides, Span};
 use crate::{Dbm, ErrorTable, Fate, Params, Phy, Rate, Reception as Model};
+
+/// A secondary channel's threshold over the primary one's.
+const BESIDE_DB: f64 = 10.0;
 
 /// Thresholds and noise of all receivers, computed once.
 #[derive(Clone, Debug)]
@@ -26,6 +29,8 @@ pub struct Hearing {
     cs_sum_mw: Option<f64>,
     /// The same where signals of other channels count, too.
     ed_mw: Option<f64>,
+    /// Least power that makes a secondary channel busy.
+    beside_mw: f64,
     pub capture_ratio: f64,
     pub capture_later: bool,
     /// Of frames that come within this time the strongest is received.
@@ -43,6 +48,7 @@ impl Hearing {
             cs_threshold_dbm: params.cs_threshold_dbm,
             cs_sum_mw: params.edca.map(|_| params.cs_threshold_dbm.mw()),
             ed_mw: params.leakage.as_ref().map(|it| it.ed_threshold_dbm.mw()),
+            beside_mw: (params.cs_threshold_dbm + BESIDE_DB).mw(),
             capture_ratio: from_db(params.capture_db),
             capture_later: params.capture_later,
             settles: params.cca(),
@@ -70,6 +76,12 @@ impl Hearing {
         dbm >= self.cs_threshold_dbm
     }
 
+    /// Whether a signal makes a secondary channel busy (21.3.18.5.4: -72 dBm where a signal on the
+    /// primary one needs -82).
+    fn senses_beside(&self, mw: f64, hear: Hear, side: usize) -> bool {
+        matches!(hear, Hear::Beside(sides) if sides.has(side)) && mw >= self.beside_mw
+    }
+
     /// Whether a receiver can lock on a signal.
     pub fn decodes(&self, dbm: Dbm) -> bool {
         dbm >= match self.model {
@@ -83,17 +95,23 @@ impl Hearing {
 /// Powers of several signals together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sums {
-    /// Of those on the radio's channel.
+    /// Of those whose preamble is on the radio's primary channel.
     own_mw: f64,
+    /// Of leaks too.
     all_mw: f64,
 }
 
 impl Sums {
     /// With a signal more.
-    pub fn with(self, mw: f64, leaks: bool) -> Self {
+    pub fn with(self, mw: f64, hear: Hear) -> Self {
+        let (own_mw, all_mw) = match hear {
+            Hear::Frame | Hear::Preamble => (mw, mw),
+            Hear::Leak => (0.0, mw),
+            Hear::Beside(_) => (0.0, 0.0),
+        };
         Self {
-            own_mw: self.own_mw + if leaks { 0.0 } else { mw },
-            all_mw: self.all_mw + mw,
+            own_mw: self.own_mw + own_mw,
+            all_mw: self.all_mw + all_mw,
         }
     }
 }
@@ -115,7 +133,8 @@ pub struct Arriving {
 struct Signal {
     tx: usize,
     mw: f64,
-    leaks: bool,
+    hear: Hear,
+    span: Span,
     cause: Fate,
 }
 
@@ -124,6 +143,7 @@ struct Signal {
 pub struct Reception {
     pub tx: usize,
     pub mw: f64,
+    span: Span,
     pub rate: Rate,
     /// When the receiver locked. By ns-2's rules it may stay locked on a later frame.
     pub began: Instant,
@@ -150,6 +170,7 @@ impl Reception {
         Self {
             tx: arriving.tx,
             mw: arriving.signal.mw,
+            span: arriving.signal.span,
             rate: arriving.rate,
             began: arriving.begins,
             begins: arriving.begins,
@@ -180,10 +201,17 @@ impl Reception {
         }
     }
 
+    /// From now on this signal disturbs it too.
+    pub fn disturb_more(&mut self, signal: &Neighbour, now: Instant) {
+        let more_mw = signal.mw * signal.span.share_in(self.span);
+        self.disturb(self.interference_mw + more_mw, now);
+    }
+
     /// Stay locked, but on this frame.
     pub fn continue_with(&mut self, arriving: &Arriving, spoiled: Fate) {
         self.tx = arriving.tx;
         self.mw = arriving.signal.mw;
+        self.span = arriving.signal.span;
         self.rate = arriving.rate;
         self.begins = arriving.begins;
         self.ends = arriving.ends;
@@ -212,6 +240,8 @@ pub struct Transceiver {
     /// Every signal at the radio, the one that it receives included.
     air: Vec<Signal>,
     reception: Option<Reception>,
+    /// Since when each secondary channel is idle that is.
+    sides_idle_from: [Instant; Sides::COUNT],
     /// A stream for each purpose: more draws from one do not shift the other.
     fading: Stream,
     errors: Stream,
@@ -225,6 +255,7 @@ impl Transceiver {
             senses_sum: false,
             air: Vec::new(),
             reception: None,
+            sides_idle_from: [Instant::ZERO; Sides::COUNT],
             fading,
             errors,
         }
@@ -295,13 +326,23 @@ impl Transceiver {
         }
     }
 
-    /// Power of all signals together.
-    pub fn heard_mw(&self) -> f64 {
-        self.sums().all_mw
+    /// Power of all signals together on these frequencies.
+    pub fn heard_mw(&self, span: Span) -> f64 {
+        let on_them = |signal: &Signal| signal.mw * signal.span.share_in(span);
+        self.air.iter().map(on_them).sum()
+    }
+
+    /// How many of the secondary channels, from the narrowest on, have been idle for `space`.
+    pub fn idle_sides(&self, space: Duration, now: Instant, hearing: &Hearing) -> usize {
+        let is_idle = |side: &usize| {
+            let busy = |signal: &Signal| hearing.senses_beside(signal.mw, signal.hear, *side);
+            now >= self.sides_idle_from[*side] + space && !self.air.iter().any(busy)
+        };
+        (0..Sides::COUNT).take_while(is_idle).count()
     }
 
     pub fn sums(&self) -> Sums {
-        let add = |sums: Sums, signal: &Signal| sums.with(signal.mw, signal.leaks);
+        let add = |sums: Sums, signal: &Signal| sums.with(signal.mw, signal.hear);
         self.air.iter().fold(Sums::default(), add)
     }
 
@@ -317,7 +358,8 @@ impl Transceiver {
         self.air.push(Signal {
             tx: arriving.tx,
             mw: arriving.signal.mw,
-            leaks: arriving.signal.leaks,
+            hear: arriving.signal.hear,
+            span: arriving.signal.span,
             cause,
         });
     }
@@ -357,10 +399,18 @@ impl Transceiver {
     }
 
     /// A signal ends; returns why it was not received.
-    pub fn remove(&mut self, tx: usize, sensed: bool) -> Fate {
+    pub fn remove(&mut self, tx: usize, sensed: bool, now: Instant, hearing: &Hearing) -> Fate {
         self.sensed = self.sensed.saturating_sub(u32::from(sensed));
-        let found = self.air.iter().position(|signal| signal.tx == tx);
-        found.map_or(Fate::Weak, |at| self.air.remove(at).cause)
+        let Some(at) = self.air.iter().position(|signal| signal.tx == tx) else {
+            return Fate::Weak;
+        };
+        let signal = self.air.remove(at);
+        for side in 0..Sides::COUNT {
+            if hearing.senses_beside(signal.mw, signal.hear, side) {
+                self.sides_idle_from[side] = now;
+            }
+        }
+        signal.cause
     }
 
     /// Fate of `tx`, if the radio was receiving it. `cut` is whether it broke off. `subframes` are
@@ -444,7 +494,10 @@ impl Transceiver {
     pub fn sum_interference(&mut self, now: Instant) {
         // Summed anew: taking off each signal that ends would let rounding errors grow. The
         // difference may still come out below 0 by rounding.
-        let heard_mw = self.heard_mw();
+        let Some(span) = self.reception.as_ref().map(|reception| reception.span) else {
+            return;
+        };
+        let heard_mw = self.heard_mw(span);
         if let Some(reception) = &mut self.reception {
             let rest_mw = (heard_mw - reception.mw).max(0.0);
             reception.disturb(rest_mw, now);

@@ -13,7 +13,7 @@ use crate::parts::{
 };
 use crate::step::Step;
 use crate::timing::RTS_BYTES;
-use crate::{Category, CategoryParams, Frame, FrameId, Outcome, RadioId, To};
+use crate::{Category, CategoryParams, Frame, FrameId, Outcome, RadioId, To, Width};
 
 /// How long Linux's receivers wait for a frame that others came after (mac80211's
 /// HT_RX_REORDER_BUF_TIMEOUT).
@@ -40,6 +40,8 @@ pub struct Categories {
     /// The batch of its line that is on the air.
     batch: Option<Batch>,
     txop_ends: Instant,
+    /// How wide its PPDUs may be in this TXOP.
+    widest: Option<Width>,
     /// It goes on sending when a SIFS is over.
     goes_on: bool,
     recipients: Vec<Recipient>,
@@ -276,7 +278,18 @@ impl Radio {
         self.categories.active = function;
         self.categories.txop_ends = at.now + txop;
         let time = (!txop.is_zero()).then_some(txop);
+        self.categories.widest = self.clear_width(at);
         self.next_batch(time, true, at)
+    }
+
+    /// As wide as secondary channels have been idle for PIFS (10.23.2.5). None where all are.
+    fn clear_width(&self, at: Moment<'_>) -> Option<Width> {
+        let timing = &at.setup.timing;
+        let pifs = timing.sifs + timing.slot;
+        let sides = (self.transceiver).idle_sides(pifs, at.now, &at.setup.hearing);
+        [Width::Mhz20, Width::Mhz40, Width::Mhz80]
+            .get(sides)
+            .copied()
     }
 
     /// The next batch of its line, or the RTS before it.
@@ -287,8 +300,9 @@ impl Radio {
         at: Moment<'_>,
     ) -> Option<Ppdu> {
         let (categories, setup) = (&mut self.categories, at.setup);
+        let widest = categories.widest;
         let line = &mut categories.lines[categories.active];
-        let batch = line.next(&mut self.exchange.numbers, time, is_first, setup)?;
+        let batch = line.next(&mut self.exchange.numbers, time, is_first, widest, setup)?;
         // An RTS begins the try, as by DCF.
         line.try_once(&batch);
         self.exchange.serve_batch(true);
@@ -301,6 +315,7 @@ impl Radio {
         let rts = self.exchange.control(Step::Rts, to, RTS_BYTES, nav, setup);
         Some(Ppdu {
             rate: setup.timing.control_rate(rate),
+            width: rate.width(),
             function: categories.active as u8,
             ..rts
         })
@@ -327,6 +342,7 @@ impl Radio {
             agreement: batch.tid.map(|tid| (tid, batch.start)),
             function: categories.active as u8,
             rate,
+            width: rate.width(),
             ..plain
         };
         if step == Step::Data {

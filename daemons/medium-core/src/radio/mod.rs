@@ -177,8 +177,8 @@ impl Radio {
             ..
         } = at.setup;
         let signal = arriving.signal;
-        let alone = !signal.leaks && hearing.senses(signal.dbm);
-        let sums = self.transceiver.sums().with(signal.mw, signal.leaks);
+        let alone = signal.has_preamble() && hearing.senses(signal.dbm);
+        let sums = self.transceiver.sums().with(signal.mw, signal.hear);
         let together = hearing.senses_together(sums);
         let sensed = alone || together;
         // Slots stop and times are booked by the state before the signal counts.
@@ -212,12 +212,12 @@ impl Radio {
         at: Moment<'_>,
     ) -> (Ended, Option<Wake>) {
         let hearing = &at.setup.hearing;
-        let alone = !signal.leaks && hearing.senses(signal.dbm);
+        let alone = signal.has_preamble() && hearing.senses(signal.dbm);
         let sensed = alone || self.transceiver.senses_sum();
         if sensed {
             self.book(at.now);
         }
-        let mut fate = self.transceiver.remove(slot, alone);
+        let mut fate = self.transceiver.remove(slot, alone, at.now, hearing);
         let together = hearing.senses_together(self.transceiver.sums());
         self.transceiver.sense_sum(together);
         let mut noise_mw = hearing.noise_mw;

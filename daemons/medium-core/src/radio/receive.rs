@@ -247,6 +247,7 @@ fn response(ppdu: &Ppdu, to: RadioId) -> Option<Response> {
         step: ppdu.step.next(true)?,
         to,
         rate: ppdu.rate,
+        width: ppdu.width,
         nav: Duration::ZERO,
         block_ack: None,
         agreement: None,

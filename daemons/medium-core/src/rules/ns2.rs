@@ -10,6 +10,7 @@ use hoplab_base::{Duration, Instant};
 
 use super::{unlocked, Turn};
 use crate::parts::{Arriving, CarrierSense, Hearing, Reception, Transceiver};
+use crate::space::Hear;
 use crate::step::Step;
 use crate::timing::Timing;
 use crate::Fate;
@@ -30,7 +31,7 @@ pub fn signal_begins(
     timing: &Timing,
 ) -> Fate {
     let signal = arriving.signal;
-    if signal.leaks || !hearing.senses(signal.dbm) {
+    if signal.hear != Hear::Frame || !hearing.senses(signal.dbm) {
         return Fate::Weak;
     }
     let decodable = hearing.decodes(signal.dbm);

@@ -6,6 +6,7 @@ use hoplab_base::{Duration, Instant};
 
 use super::unlocked;
 use crate::parts::{Arriving, CarrierSense, Hearing, Reception, Transceiver};
+use crate::space::Hear;
 use crate::Fate;
 
 /// Idle for DIFS is enough (10.3.4.2).
@@ -25,14 +26,14 @@ pub fn signal_begins(
 ) -> Fate {
     let mw = arriving.signal.mw;
     let (capture, noise_mw) = (hearing.capture_ratio, hearing.noise_mw(arriving.rate));
-    let decodable = !arriving.signal.leaks && hearing.decodes(arriving.signal.dbm);
+    let decodable = arriving.signal.hear == Hear::Frame && hearing.decodes(arriving.signal.dbm);
     let sending = transceiver.is_sending();
     let mut cause = unlocked(decodable);
     let mut lock = decodable && transceiver.reception().is_none();
     // The new signal is not in yet: `Radio::signal_begins` adds it after this.
-    let others_mw = transceiver.heard_mw();
+    let others_mw = transceiver.heard_mw(arriving.signal.span);
     if let Some(reception) = transceiver.reception_mut() {
-        reception.disturb(reception.interference_mw() + mw, arriving.begins);
+        reception.disturb_more(&arriving.signal, arriving.begins);
         reception.worst_mw = reception.worst_mw.max(reception.interference_mw());
         let noise_of_it_mw = hearing.noise_mw(reception.rate);
         let drowned = reception.mw < capture * (reception.interference_mw() + noise_of_it_mw);

@@ -2,6 +2,7 @@
 //! Which radios a signal reaches, and with which power.
 
 mod antennas;
+mod band;
 mod cells;
 mod mobility;
 mod propagation;
@@ -14,13 +15,15 @@ use alloc::vec::Vec;
 
 use hoplab_base::{Duration, Instant, Stream};
 
-use crate::{Dbm, LinkId, MediumId, Mhz, Params, RadioId};
+use crate::{Dbm, LinkId, MediumId, Mhz, Params, RadioId, Width};
 use antennas::Antennas;
+use band::Heard;
 use cells::Cells;
 use mobility::Pace;
 use rssi::RssiMatrix;
-use tuning::{Coupling, Tuning};
+use tuning::Tuning;
 
+pub use band::{Extent, Hear, Sides, Span};
 pub use mobility::{Position, Station, Waypoint};
 pub use propagation::{Antenna, Fading, Model, Propagation};
 
@@ -30,10 +33,18 @@ pub struct Neighbour {
     pub radio: RadioId,
     pub dbm: Dbm,
     pub mw: f64,
-    /// From another channel: energy without a preamble that the radio could find.
-    pub leaks: bool,
+    pub hear: Hear,
+    /// What it takes of the radio's channel.
+    pub span: Span,
     /// How long the signal takes to it.
     pub delay: Duration,
+}
+
+impl Neighbour {
+    /// Whether there is one on its primary channel.
+    pub fn has_preamble(&self) -> bool {
+        matches!(self.hear, Hear::Frame | Hear::Preamble)
+    }
 }
 
 /// Of light, in a vacuum.
@@ -121,10 +132,15 @@ impl Space {
             near: Vec::new(),
         };
         // Nothing moves, so a search for each radio is enough for the run.
-        if !moves {
+        if !moves && !space.tuning.has_widths() {
             let each = (0..space.stations.len()).map(|radio| {
                 let mut found = Vec::new();
-                space.search(RadioId::new(radio), Instant::ZERO, &mut found);
+                space.search(
+                    RadioId::new(radio),
+                    Extent::NARROW,
+                    Instant::ZERO,
+                    &mut found,
+                );
                 found
             });
             space.fixed = Some(each.collect());
@@ -228,9 +244,15 @@ impl Space {
         self.changed();
     }
 
-    /// Radios that `radio`'s signal reaches at `now` in the mean, without itself, in the order in
+    /// Radios that a PPDU of `radio` reaches at `now` in the mean, without itself, in the order in
     /// which it comes to them.
-    pub fn neighbours(&mut self, radio: RadioId, now: Instant, found: &mut Vec<Neighbour>) {
+    pub fn neighbours(
+        &mut self,
+        radio: RadioId,
+        extent: Extent,
+        now: Instant,
+        found: &mut Vec<Neighbour>,
+    ) {
         found.clear();
         if let Some(fixed) = &self.fixed {
             found.extend_from_slice(&fixed[radio.index()]);
@@ -238,12 +260,23 @@ impl Space {
             let others = (0..self.stations.len()).map(RadioId::new);
             let others = others.filter(|to| *to != radio);
             found.extend(others.filter_map(|to| {
-                let coupling = self.tuning.coupling(radio, to)?;
-                self.neighbour(to, matrix.dbm(radio, to, now), coupling, 0.0)
+                let heard = self.tuning.heard(radio, to, extent)?;
+                self.neighbour(to, matrix.dbm(radio, to, now), heard, 0.0)
             }));
         } else {
-            self.search(radio, now, found);
+            self.search(radio, extent, now, found);
         }
+    }
+
+    /// From now on the radio sends and receives on this much of its channel at most.
+    pub fn narrow(&mut self, radio: RadioId, widest: Width) {
+        self.tuning.narrow(radio, self.stations.len(), widest);
+        self.changed();
+    }
+
+    /// How wide the radio's channel is; none where all have the same.
+    pub fn width(&self, radio: RadioId) -> Option<Width> {
+        self.tuning.width(radio)
     }
 
     /// Mean power of `from` at `to`.
@@ -270,26 +303,26 @@ impl Space {
         mean + self.shadowing.db(from, to, &self.stations)
     }
 
-    fn search(&mut self, radio: RadioId, now: Instant, found: &mut Vec<Neighbour>) {
+    fn search(&mut self, radio: RadioId, extent: Extent, now: Instant, found: &mut Vec<Neighbour>) {
         self.cells
             .refresh(&self.stations, &self.pace, self.reach_m, now);
         let here = self.position(radio, now);
         let mut near = core::mem::take(&mut self.near);
         self.cells.near(here, self.reach_m, &mut near);
         for &other in &near {
-            let coupling = self.tuning.coupling(radio, other);
-            let Some(coupling) = coupling.filter(|_| other != radio) else {
+            let heard = self.tuning.heard(radio, other, extent);
+            let Some(heard) = heard.filter(|_| other != radio) else {
                 continue;
             };
             // Cells give candidates only. The exact distance decides.
             let way_m = here.distance_m(self.position(other, now));
             // Radios of one station. What they leak to each other depends on how it is built, and
             // not on the far field.
-            if way_m == 0.0 && coupling != Coupling::Full {
+            if way_m == 0.0 && heard.hear != Hear::Frame {
                 continue;
             }
             let dbm = self.dbm(radio, other, way_m);
-            found.extend(self.neighbour(other, dbm, coupling, way_m));
+            found.extend(self.neighbour(other, dbm, heard, way_m));
         }
         self.near = near;
         if self.longest_delay.is_some() {
@@ -297,24 +330,16 @@ impl Space {
         }
     }
 
-    /// A radio to which a signal comes with `dbm` on its own channel; none where what is heard of
-    /// it is below the floor.
-    fn neighbour(
-        &self,
-        radio: RadioId,
-        dbm: Dbm,
-        coupling: Coupling,
-        way_m: f64,
-    ) -> Option<Neighbour> {
-        let (dbm, leaks) = match coupling {
-            Coupling::Full => (dbm, false),
-            Coupling::Leak(db) => (dbm + db, true),
-        };
+    /// A radio to which a signal comes with `dbm` as a whole; none where what is heard of it is
+    /// below the floor.
+    fn neighbour(&self, radio: RadioId, dbm: Dbm, heard: Heard, way_m: f64) -> Option<Neighbour> {
+        let dbm = dbm + heard.db;
         (dbm >= self.floor_dbm).then(|| Neighbour {
             radio,
             dbm,
             mw: dbm.mw(),
-            leaks,
+            hear: heard.hear,
+            span: heard.span,
             delay: self.delay(way_m),
         })
     }

@@ -3,28 +3,23 @@
 
 use alloc::vec::Vec;
 
-use crate::{Leak, MediumId, Mhz, Params, RadioId};
+use super::band::{Band, Extent, Heard};
+use crate::{Block, Leak, MediumId, Mhz, Params, RadioId, Width};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tuned {
     medium: MediumId,
     /// None: it has not sent yet, and listens everywhere.
     channel: Option<Mhz>,
-}
-
-/// How one radio hears another.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Coupling {
-    /// They are on one channel.
-    Full,
-    /// By what the sender leaks to the listener's channel, in dB over its power.
-    Leak(f64),
+    /// None: as wide as its channel.
+    widest: Option<Width>,
 }
 
 pub struct Tuning {
     /// Of each radio, once one was tuned.
     radios: Vec<Tuned>,
     leaks: Vec<Leak>,
+    blocks: Vec<Block>,
 }
 
 impl Tuning {
@@ -33,6 +28,7 @@ impl Tuning {
         Self {
             radios: Vec::new(),
             leaks: leakage.map_or_else(Vec::new, |leakage| leakage.pairs.clone()),
+            blocks: params.blocks.clone(),
         }
     }
 
@@ -40,6 +36,34 @@ impl Tuning {
     pub fn tune(&mut self, radio: RadioId, radios: usize, channel: Mhz) -> bool {
         let tuned = self.of(radio, radios);
         tuned.channel.replace(channel) != Some(channel)
+    }
+
+    /// From now on the radio, of so many, sends and receives on this much of its channel at most.
+    pub fn narrow(&mut self, radio: RadioId, radios: usize, widest: Width) {
+        self.of(radio, radios).widest = Some(widest);
+    }
+
+    /// Whether radios on one channel may hear different parts of it.
+    pub fn has_widths(&self) -> bool {
+        !self.blocks.is_empty()
+    }
+
+    /// How wide the radio's channel is; none where all have the same.
+    pub fn width(&self, radio: RadioId) -> Option<Width> {
+        let tuned = self.radios.get(radio.index())?;
+        let block = self.block(tuned)?;
+        Some(tuned.widest.map_or(block.width, |own| own.min(block.width)))
+    }
+
+    fn block(&self, tuned: &Tuned) -> Option<&Block> {
+        let channel = tuned.channel?;
+        self.blocks.iter().find(|block| block.primary == channel)
+    }
+
+    fn band(&self, radio: RadioId) -> Option<Band> {
+        let width = self.width(radio)?;
+        let block = self.block(&self.radios[radio.index()])?;
+        Some(Band::new(block.primary, block.low, width))
     }
 
     /// From now on only radios of the same medium hear it, and it them.
@@ -59,22 +83,27 @@ impl Tuning {
         &mut self.radios[radio.index()]
     }
 
-    /// How `to` hears `from`; none if it does not.
-    pub fn coupling(&self, from: RadioId, to: RadioId) -> Option<Coupling> {
-        let (Some(from), Some(to)) = (self.radios.get(from.index()), self.radios.get(to.index()))
-        else {
+    /// How `to` hears what `from` sends; none if it does not.
+    pub fn heard(&self, from: RadioId, to: RadioId, extent: Extent) -> Option<Heard> {
+        let pair = (self.radios.get(from.index()), self.radios.get(to.index()));
+        let (Some(sender), Some(listener)) = pair else {
             // Nothing was tuned or assigned yet, so all radios hear each other.
-            return Some(Coupling::Full);
+            return Some(Heard::WHOLE);
         };
-        if from.medium != to.medium {
+        if sender.medium != listener.medium {
             return None;
         }
-        if to.channel.is_none() || from.channel == to.channel {
-            return Some(Coupling::Full);
+        if let (Some(sending), Some(listening)) = (self.band(from), self.band(to)) {
+            if let Some(heard) = listening.hears(sending, extent) {
+                return Some(heard);
+            }
+        } else if listener.channel.is_none() || sender.channel == listener.channel {
+            return Some(Heard::WHOLE);
         }
-        let between = |leak: &&Leak| Some(leak.from) == from.channel && Some(leak.to) == to.channel;
+        let between =
+            |leak: &&Leak| Some(leak.from) == sender.channel && Some(leak.to) == listener.channel;
         let leak = self.leaks.iter().find(between)?;
-        Some(Coupling::Leak(leak.db))
+        Some(Heard::leak(leak.db))
     }
 }
 
@@ -82,6 +111,11 @@ impl Tuning {
 mod tests {
     use super::*;
     use crate::{Dbm, Leakage};
+
+    const ALL: Extent = Extent {
+        width: Width::Mhz20,
+        is_duplicate: false,
+    };
 
     fn tuning(pairs: &[Leak]) -> Tuning {
         Tuning::new(&Params {
@@ -97,12 +131,12 @@ mod tests {
     fn who_has_not_sent_yet_listens_everywhere() {
         let mut tuning = tuning(&[]);
         let [a, b] = [0, 1].map(RadioId::new);
-        assert_eq!(tuning.coupling(a, b), Some(Coupling::Full));
+        assert_eq!(tuning.heard(a, b, ALL), Some(Heard::WHOLE));
         assert!(tuning.tune(a, 2, Mhz(2412)));
         assert!(!tuning.tune(a, 2, Mhz(2412)));
-        assert_eq!(tuning.coupling(a, b), Some(Coupling::Full));
+        assert_eq!(tuning.heard(a, b, ALL), Some(Heard::WHOLE));
         tuning.tune(b, 2, Mhz(2437));
-        assert_eq!(tuning.coupling(a, b), None);
+        assert_eq!(tuning.heard(a, b, ALL), None);
     }
 
     #[test]
@@ -116,10 +150,10 @@ mod tests {
         let [a, b] = [0, 1].map(RadioId::new);
         tuning.tune(a, 2, Mhz(5180));
         tuning.tune(b, 2, Mhz(5200));
-        assert_eq!(tuning.coupling(a, b), Some(Coupling::Leak(-26.0)));
-        assert_eq!(tuning.coupling(b, a), Some(Coupling::Leak(-27.0)));
+        assert_eq!(tuning.heard(a, b, ALL), Some(Heard::leak(-26.0)));
+        assert_eq!(tuning.heard(b, a, ALL), Some(Heard::leak(-27.0)));
         tuning.tune(b, 2, Mhz(5240));
-        assert_eq!(tuning.coupling(a, b), None);
+        assert_eq!(tuning.heard(a, b, ALL), None);
     }
 
     #[test]
@@ -127,8 +161,8 @@ mod tests {
         let mut tuning = tuning(&[]);
         let [a, b] = [0, 1].map(RadioId::new);
         tuning.assign(a, 2, MediumId(1));
-        assert_eq!(tuning.coupling(a, b), None);
+        assert_eq!(tuning.heard(a, b, ALL), None);
         tuning.assign(b, 2, MediumId(1));
-        assert_eq!(tuning.coupling(a, b), Some(Coupling::Full));
+        assert_eq!(tuning.heard(a, b, ALL), Some(Heard::WHOLE));
     }
 }

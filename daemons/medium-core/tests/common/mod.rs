@@ -120,12 +120,25 @@ pub fn saturate_by(
     seconds: u64,
     load: Load,
 ) -> Vec<Done> {
+    let loads = vec![load; pairs.len()];
+    saturate_and(medium, pairs, tids, seconds, &loads, |_| {})
+}
+
+/// The same, with a load of each pair, and all other outputs handed out.
+pub fn saturate_and(
+    medium: &mut Medium,
+    pairs: &[(usize, usize)],
+    tids: &[Option<u8>],
+    seconds: u64,
+    loads: &[Load],
+    mut other: impl FnMut(Output),
+) -> Vec<Done> {
     let mut done = vec![Done::default(); pairs.len()];
     let mut id = 0;
     let mut send = |medium: &mut Medium, at: usize| {
         id += 1;
         let (from, to) = pairs[at];
-        let to = To::Radio(RadioId::new(to));
+        let (to, load) = (To::Radio(RadioId::new(to)), loads[at]);
         let rates = vec![Attempts {
             rate: load.rate,
             tries: 7,
@@ -156,7 +169,7 @@ pub fn saturate_by(
                         send(medium, pair);
                     }
                 }
-                _ => {}
+                output => other(output),
             }
         }
     }

@@ -75,6 +75,7 @@ fn an_rts_reserves_the_whole_exchange_and_data_follow_its_cts() {
         step: Step::Data,
         to: RadioId::new(1),
         rate: rts.rate,
+        width: rts.width,
         nav: Duration::ZERO,
         block_ack: None,
         agreement: None,

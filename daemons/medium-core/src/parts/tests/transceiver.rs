@@ -4,7 +4,7 @@ use hoplab_base::{Duration, Stream};
 
 use super::super::{Arriving, Reception, Setup, Transceiver};
 use super::us;
-use crate::space::Neighbour;
+use crate::space::{Hear, Neighbour, Span};
 use crate::{Dbm, Fate, Leakage, Params, RadioId, Rate, Reception as Model};
 
 fn transceiver() -> Transceiver {
@@ -28,7 +28,8 @@ fn arriving(tx: usize, dbm: f64) -> Arriving {
             radio: RadioId::new(tx),
             dbm,
             mw: dbm.mw(),
-            leaks: false,
+            hear: Hear::Frame,
+            span: Span::default(),
         },
         tx,
         rate: Rate::DSSS_1,
@@ -84,8 +85,10 @@ fn interference_is_what_is_heard_beside_the_frame() {
     let found = transceiver.reception().unwrap().interference_mw();
     assert!((found / both - 1.0).abs() < 1e-9);
     // A signal that ends says why it was not received.
-    assert_eq!(transceiver.remove(2, false), Fate::Collided);
-    assert_eq!(transceiver.remove(3, false), Fate::Weak);
+    let hearing = setup(Model::Threshold).hearing;
+    let mut remove = |tx| transceiver.remove(tx, false, us(500), &hearing);
+    assert_eq!(remove(2), Fate::Collided);
+    assert_eq!(remove(3), Fate::Weak);
     transceiver.sum_interference(us(0));
     assert!(transceiver.reception().unwrap().interference_mw() < 1e-18);
 }
@@ -97,9 +100,10 @@ fn the_channel_is_busy_while_a_sensed_signal_is_there() {
         transceiver.add(&arriving(tx, -70.0), Fate::Weak);
         transceiver.begins_to_sense();
     }
-    transceiver.remove(1, true);
+    let hearing = setup(Model::Threshold).hearing;
+    transceiver.remove(1, true, us(500), &hearing);
     assert!(transceiver.senses());
-    transceiver.remove(2, true);
+    transceiver.remove(2, true, us(500), &hearing);
     assert!(!transceiver.senses());
 }
 
@@ -145,7 +149,7 @@ fn leaks_make_the_channel_busy_by_their_energy_only() {
     let mut transceiver = transceiver();
     let mut hear = |tx, dbm| {
         let mut leak = arriving(tx, dbm);
-        leak.signal.leaks = true;
+        leak.signal.hear = Hear::Leak;
         transceiver.add(&leak, Fate::Weak);
         hearing.senses_together(transceiver.sums())
     };
