@@ -118,7 +118,9 @@ def test_what_happens_to_a_station_happens_to_its_radios() -> None:
     [
         (HOME.replace("channel = 149", ""), "backbone.0.stations.0: west is in cell.0 already"),
         (
-            HOME.replace("149", "40").replace("channel = 36", "channel = 36\nwidth_mhz = 40"),
+            HOME.replace("149", "40").replace(
+                "channel = 36", 'channel = 36\nwidth_mhz = 40\nrules = "802.11"'
+            ),
             "overlaps",
         ),
         (HOME.replace("149", "7"), "backbone.0.channel: 7"),

@@ -199,7 +199,10 @@ def test_channels_side_by_side_do_not_overlap(
         (TWO_CELLS.format(1, 4, ""), ["cell.1.channel: 4 overlaps 1", "cell.0.channel"]),
         (TWO_CELLS.format(1, 13, ""), ["cell.1.channel: 13", "one of 1, 2"]),
         (TWO_CELLS.format(1, 36, ""), ["cell.1.channel: 36", "band"]),
-        (TWO_CELLS.format(36, 40, f"{HT_40}"), ["cell.1.channel: 40 overlaps 36"]),
+        (
+            TWO_CELLS.format(36, 40, f'{HT_40}rules = "802.11"'),
+            ["cell.1.channel: 40 overlaps 36"],
+        ),
         (TWO_CELLS.format(36, 165, f"{HT_40}"), ["cell.1.channel: 165", "20 MHz", "width_mhz"]),
         (CELL + "chanel = 1", ["cell.0.chanel: unknown key", "allowed: access_point"]),
         (CELL + 'security = "wep"', ["cell.0.security: 'wep'", "wpa2"]),
