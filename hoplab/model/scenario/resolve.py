@@ -186,10 +186,10 @@ def radio_with_profile(radio: Radio) -> Radio:
             raise ScenarioError(f"radio: {distance} and {power} give the same; remove one")
         if power in given:
             document.pop(distance, None)
-    standard = given.get("standard", document["standard"])
     for name, (other, values) in Radio.only.items():
-        # Another standard has other names for its rates.
-        if other == "standard" and standard not in values:
+        # Another standard has other names for its rates, and older rules have no aggregation.
+        chosen = given.get(other, document.get(other, Radio.model_fields[other].default))
+        if chosen not in values:
             document.pop(name, None)
     energy = given.get("energy")
     if energy is not None and "preset" not in energy:
