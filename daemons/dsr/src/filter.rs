@@ -11,8 +11,11 @@ const ALL: u32 = 0xffff;
 const SOURCE_ROUTE: u32 = 96;
 /// Ethernet, IPv4 and DSR Options headers and the fixed part of a source route, octets.
 const SHORTEST_ROUTED: u32 = 14 + 20 + 4 + 4;
-/// Addresses after the receiver's that a quiet frame may have.
+/// Addresses after the receiver's that a program looks at in one go. A quiet frame has room for
+/// them: with fewer addresses there is TCP's or UDP's header.
 const LATER: u32 = 4;
+/// Most of them that a quiet frame may have.
+const MOST_LATER: u32 = 4 * LATER;
 
 /// One instruction, or a condition on the value that the last one left.
 enum Step {
@@ -158,7 +161,7 @@ pub fn quiet(own: Mac, address: Ipv4Addr, others: bool) -> Vec<Instruction> {
         Do(bpf::BPF_ALU | bpf::BPF_AND | bpf::BPF_K, 0x3f),
         // X becomes BASE + option length - 4 x Segments Left. The addresses after the receiver then
         // begin at X + 62: 60 and the receiver's 4, less the 2 fixed octets in the option length.
-        Refuse(AT_LEAST, LATER + 2),
+        Refuse(AT_LEAST, MOST_LATER + 2),
         Do(bpf::BPF_ALU | bpf::BPF_LSH | bpf::BPF_K, 2),
         Do(STORE, VALUE),
         Do(BYTE | bpf::BPF_IND, 57),
@@ -166,17 +169,21 @@ pub fn quiet(own: Mac, address: Ipv4Addr, others: bool) -> Vec<Instruction> {
         Do(RECALL, VALUE),
         SUBTRACT_X,
         TO_X,
-        LENGTH,
-        SUBTRACT_X,
-        Want(AT_LEAST, 62 + 4 * LATER),
     ]);
     // This station must not be one of those after the receiver. The loop may read octets behind the
     // list and find the address there. Such a frame goes to the other ring, which does no harm.
-    for i in 0..LATER {
-        steps.extend([
-            Do(WORD | bpf::BPF_IND, 62 + 4 * i),
-            Refuse(EQUAL, own_address),
-        ]);
+    for first in (0..MOST_LATER).step_by(LATER as usize) {
+        if first > 0 {
+            steps.extend([
+                Do(bpf::BPF_LD | bpf::BPF_MEM, VALUE), // 4 x Segments Left
+                While(AT_LEAST, 4 * (first + 2)),
+            ]);
+        }
+        let end = 62 + 4 * (first + LATER);
+        steps.extend([LENGTH, SUBTRACT_X, Want(AT_LEAST, end)]);
+        for at in (end - 4 * LATER..end).step_by(4) {
+            steps.extend([Do(WORD | bpf::BPF_IND, at), Refuse(EQUAL, own_address)]);
+        }
     }
     program(&steps, others)
 }
@@ -350,6 +357,18 @@ mod tests {
         assert_eq!(overheard_on(&[3, 4, 5, 2], 4), other);
         assert_eq!(overheard_on(&[3, 4, 5, 6, 2], 5), other);
         assert_eq!(overheard_on(&[3, 4, 5, 6, 7, 2], 6), other);
+        // A long route is looked at as far as it goes.
+        let long: Vec<u8> = (11..29).collect();
+        for left in 0..=17 {
+            assert_eq!(overheard_on(&long, left), quiet, "{left}");
+        }
+        assert_eq!(overheard_on(&long, 18), other);
+        for at in 0..18 {
+            let mut own = long.clone();
+            own[at] = 2;
+            let expected = if at > 1 { other } else { quiet };
+            assert_eq!(overheard_on(&own, 17), expected, "{at}");
+        }
         let route = routed();
         let cases: [(&str, usize, u8, (bool, bool)); 7] = [
             ("for a neighbour, without a route", 9, 6, quiet),
