@@ -16,7 +16,7 @@ NAVIGATION = (PROJECT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nn
 LIMITS = (
     "streams are ideal",
     "radios do not sleep between beacons",
-    "200 stations",
+    "1000 stations",
     "compute in no time",
     "Propagation delay is zero",
     "ELFN and Split-TCP are for IPv4",

@@ -42,7 +42,7 @@ split = { proxies = ["n1"] }
 
 def test_a_mesh_is_one_network_of_ip() -> None:
     scenario = resolved(MESH)
-    assert plan.plan(scenario).prefix == plan.SUBNET
+    assert plan.plan(scenario).prefix == 24
     assert scenario.warm_up_s == 10
 
 

@@ -13,6 +13,8 @@ from hoplab.guest.system.processes import READY_LIMIT_S, Daemon, Daemons, last_l
 from hoplab.model.errors import DaemonDied, ScenarioError
 from hoplab.model.scenario.plan import Plan
 
+FD_SETSIZE = 1024
+"""select(2) knows no descriptor from here on. The stations' sockets come before."""
 RUN_FOLDER = Path("/out")
 """The host's folder in a guest. A test's network has its records in the guest's memory instead."""
 
@@ -64,5 +66,13 @@ def start(
 
 def _first_line(pipe: IO[bytes]) -> bytes | None:
     """Return the daemon's first line, empty if it has ended, or None if nothing comes in time."""
-    readable, _, _ = select.select([pipe], [], [], READY_LIMIT_S)
-    return pipe.readline().strip() if readable else None
+    return pipe.readline().strip() if _comes(pipe) else None
+
+
+def _comes(pipe: IO[bytes]) -> bool:
+    """Whether the pipe can be read in time."""
+    if pipe.fileno() < FD_SETSIZE:
+        return bool(select.select([pipe], [], [], READY_LIMIT_S)[0])
+    poll = select.poll()
+    poll.register(pipe, select.POLLIN)
+    return bool(poll.poll(READY_LIMIT_S * 1000))

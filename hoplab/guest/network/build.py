@@ -17,10 +17,14 @@ from hoplab.model.errors import MissingTool
 from hoplab.model.scenario.backbones import Backbone
 from hoplab.model.scenario.cells import Cell
 from hoplab.model.scenario.model import Station
-from hoplab.model.scenario.plan import BROADCAST, SUBNET, WIRES, Plan
+from hoplab.model.scenario.plan import WIRES, Plan
+from hoplab.model.scenario.reach import meeting
 from hoplab.model.scenario.wlans import Wlan
 
+DESCRIPTORS = 65_536
 LOOPBACK = "lo"
+FEW = 100
+"""Stations whose descriptors are within the usual limit."""
 WITHOUT_IPV6 = {f"net.ipv6.conf.{which}.disable_ipv6": "1" for which in ("all", "default")}
 
 
@@ -49,6 +53,8 @@ class Network:
 def own_stations(plan: Plan, network: Network) -> None:
     """Make namespaces and radios of Hoplab's own."""
     namespaces = network.namespaces
+    if len(plan.scenario.station) > FEW:
+        _allow_descriptors()
     with contextlib.ExitStack() as stack:
         if plan.radios:
             radio = plan.scenario.radio
@@ -69,6 +75,15 @@ def own_stations(plan: Plan, network: Network) -> None:
             for wlan in plan.wlans.get(station.name, ()):
                 _radio(plan, namespaces, wlan, radios, iw)
             address(plan, namespaces, station)
+
+
+def _allow_descriptors() -> None:
+    """Let this process have a netlink socket for each of many stations."""
+    # Import here, so that a run of few stations does not import it.
+    import resource
+
+    with contextlib.suppress(ValueError):  # root without that right has what it has
+        resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
 
 
 def _radio(plan: Plan, namespaces: Namespaces, wlan: Wlan, radios: Radios, iw: IW) -> None:
@@ -120,8 +135,15 @@ def _introduce(plan: Plan) -> None:
     if not plan.scenario.cell and not plan.scenario.backbone:
         networks.append((None, [wlan for name in plan.radios for wlan in plan.wlans[name]]))
     for network, members in networks:
-        if members and not _is_mesh(plan, members[0]):
-            wifi.introduce(members, plan.radio_of(members[0]), _bssid(plan, network))
+        if not members or _is_mesh(plan, members[0]):
+            continue
+        radio, bssid = plan.radio_of(members[0]), _bssid(plan, network)
+        if len(members) <= wifi.MOST_KNOWN:
+            wifi.introduce(members, radio, bssid)
+        else:
+            of_station = {wlan.station: wlan for wlan in members}
+            near = meeting(plan.scenario, list(of_station))
+            wifi.introduce_meeting(near, of_station, plan.mac, radio, bssid)
 
 
 def build(
@@ -205,8 +227,8 @@ def address(plan: Plan, namespaces: Namespaces, station: Station) -> None:
     netlink = namespaces.netlink(station.name)
     index = namespaces.index(station.name, interface)
     arguments = {"index": index, "address": plan.address[station.name], "prefixlen": prefix}
-    if prefix == SUBNET:
-        arguments["broadcast"] = BROADCAST
+    if prefix == plan.subnet:
+        arguments["broadcast"] = plan.broadcast
     netlink.addr("add", **arguments)
     if plan.scenario.uses_ipv6:
         # Import here, so that a run of IPv4 alone does not import it.

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 from pyroute2.netlink import NLM_F_ACK, NLM_F_REQUEST, genlmsg
@@ -62,20 +63,32 @@ class hwsim_msg(genlmsg):  # type: ignore[misc]
     )
 
 
+def family() -> int:
+    """Return the number that generic netlink gives hwsim's messages."""
+    with contextlib.closing(_bound()) as sock:
+        return int(sock.prid)
+
+
+def _bound() -> GenericNetlinkSocket:
+    """Return a socket for hwsim's messages."""
+    sock = GenericNetlinkSocket()
+    try:
+        sock.bind("MAC80211_HWSIM", hwsim_msg)
+    except (NetlinkError, KeyError, OSError):
+        sock.close()
+        raise MissingTool(
+            "mac80211_hwsim: this kernel has no simulated radios; load the module with "
+            "'modprobe mac80211_hwsim radios=0', or run with --machine uml"
+        ) from None
+    return sock
+
+
 class Radios:
     """Radios that live as long as this object. The kernel destroys them when its socket closes, so
     even a killed run leaves none behind."""
 
     def __init__(self) -> None:
-        self._socket = GenericNetlinkSocket()
-        try:
-            self._socket.bind("MAC80211_HWSIM", hwsim_msg)
-        except (NetlinkError, KeyError, OSError):
-            self._socket.close()
-            raise MissingTool(
-                "mac80211_hwsim: this kernel has no simulated radios; load the module with "
-                "'modprobe mac80211_hwsim radios=0', or run with --machine uml"
-            ) from None
+        self._socket = _bound()
 
     def create(self, name: str, mac: str, band_ghz: float, width_mhz: int = 20) -> int:
         """Make a radio called ``name`` with address ``mac`` that may use channels of this width in

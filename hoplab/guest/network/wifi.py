@@ -8,7 +8,7 @@ import os
 import socket
 import struct
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,6 +40,7 @@ BSSID = "02:ff:ff:ff:ff:01"
 SSID = "hoplab"
 BEACON_INTERVAL_TU = 10_000
 """At the usual 100 TU the beacons of 30 stations take a quarter of a 1 Mbit/s channel."""
+SNAP = bytes.fromhex("aaaa03000000")
 ETHERTYPE_EXPERIMENTAL = b"\x88\xb5"
 """IEEE 802 local experimental; no host's protocol listens to it."""
 IBSS_CAPABILITY = 0x0002
@@ -66,6 +67,9 @@ TXRATE_LEGACY, TXRATE_HT, TXRATE_VHT = 1, 2, 3
 """NL80211_TXRATE_LEGACY, _HT and _VHT."""
 VHT_STREAMS = 8
 """Number of streams in a set of VHT's MCS (nl80211_txrate_vht)."""
+MOST_KNOWN = 129
+"""Stations of an ad hoc network of which each may know all others: mac80211 of any kernel keeps 128
+(IEEE80211_IBSS_MAX_STA_ENTRIES)."""
 INTRODUCTION_S = 0.05
 INTRODUCTION_LIMIT_S = 20.0
 NETNS_DIRECTORY = Path("/var/run/netns")
@@ -143,10 +147,41 @@ def introduce(wlans: Sequence[Wlan], radio: Radio, bssid: str = BSSID) -> None:
         for wlan in wlans:
             _greet(wlan)
         time.sleep(INTRODUCTION_S)
-    if radio.standard in ("802.11a", "802.11g", *HT_STANDARDS):
+    if _tells_rates(radio):
         for wlan in wlans:
             _tell_rates(wlan, radio, bssid)
         time.sleep(INTRODUCTION_S)
+
+
+def introduce_meeting(
+    meeting: Mapping[str, Sequence[str]],
+    wlans: Mapping[str, Wlan],
+    mac: Mapping[str, str],
+    radio: Radio,
+    bssid: str = BSSID,
+) -> None:
+    """Do what `introduce` does, only between those of ``wlans`` that may meet."""
+    # Import here, so that a run of few stations does not import it.
+    from hoplab.guest.network.introductions import Introducer
+
+    octets = {name: _octets(mac[wlan.name]) for name, wlan in wlans.items()}
+    kinds = [{name: _greeting(own, bssid) for name, own in octets.items()}]
+    if _tells_rates(radio):
+        kinds.append({name: _beacon(own, radio, bssid) for name, own in octets.items()})
+    for frames in kinds:
+        with Introducer() as introducer:
+            for name, others in meeting.items():
+                for other in others:
+                    introducer.hand(frames[name], octets[other])
+        time.sleep(INTRODUCTION_S)
+    busiest = max(meeting, key=lambda name: len(meeting[name]))
+    known, expected = _known(wlans[busiest]), len(meeting[busiest])
+    if known < expected:
+        raise HoplabError(f"radio of {busiest}: knows {known} of {expected} others; see dmesg")
+
+
+def _tells_rates(radio: Radio) -> bool:
+    return radio.standard in ("802.11a", "802.11g", *HT_STANDARDS)
 
 
 def _greet(wlan: Wlan) -> None:
@@ -157,14 +192,36 @@ def _greet(wlan: Wlan) -> None:
 
 
 def _tell_rates(wlan: Wlan, radio: Radio, bssid: str) -> None:
-    """Send one beacon (IEEE 802.11-2020 9.3.3.2), because the interface's own are seconds apart."""
+    """Send one beacon, because the interface's own are seconds apart."""
     with inside(wlan.station):
         iw, index = IW(), socket.if_nametoindex(wlan.interface)
         with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sock:
             sock.bind((wlan.interface, 0))
             mac = sock.getsockname()[4]
-    addresses = b"\xff" * 6 + mac + bytes.fromhex(bssid.replace(":", ""))
-    header = struct.pack("<HH", 0x0080, 0) + addresses + bytes(2)
+    try:
+        request(
+            iw,
+            "NL80211_CMD_FRAME",
+            [
+                ("NL80211_ATTR_IFINDEX", index),
+                ("NL80211_ATTR_WIPHY_FREQ", frequency_mhz(radio)),
+                ("NL80211_ATTR_FRAME", _beacon(mac, radio, bssid)),
+                ("NL80211_ATTR_DONT_WAIT_FOR_ACK", b""),
+            ],
+        )
+    finally:
+        iw.close()
+
+
+def _greeting(mac: bytes, bssid: str) -> bytes:
+    """Return the data frame of `_greet`."""
+    header = struct.pack("<HH", 0x0008, 0) + b"\xff" * 6 + mac + _octets(bssid) + bytes(2)
+    return header + SNAP + ETHERTYPE_EXPERIMENTAL + bytes(46)
+
+
+def _beacon(mac: bytes, radio: Radio, bssid: str) -> bytes:
+    """Return a beacon with a station's rates (IEEE 802.11-2020 9.3.3.2)."""
+    header = struct.pack("<HH", 0x0080, 0) + b"\xff" * 6 + mac + _octets(bssid) + bytes(2)
     body = struct.pack("<QHH", 0, BEACON_INTERVAL_TU, IBSS_CAPABILITY)
     rates = bytes(round(mbps * 2) for mbps in RATES_OF_STANDARD[str(radio.standard)])
     for number, content in (
@@ -179,19 +236,11 @@ def _tell_rates(wlan: Wlan, radio: Radio, bssid: str) -> None:
     if radio.standard in HT_STANDARDS and (radio.is_adaptive or radio.aggregation == "kernel"):
         mhz, centre = kernel_width_mhz(radio), kernel_centre_mhz(radio)
         body += capabilities.elements(radio, mhz, centre, frequency_mhz(radio))
-    try:
-        request(
-            iw,
-            "NL80211_CMD_FRAME",
-            [
-                ("NL80211_ATTR_IFINDEX", index),
-                ("NL80211_ATTR_WIPHY_FREQ", frequency_mhz(radio)),
-                ("NL80211_ATTR_FRAME", header + body),
-                ("NL80211_ATTR_DONT_WAIT_FOR_ACK", b""),
-            ],
-        )
-    finally:
-        iw.close()
+    return header + body
+
+
+def _octets(mac: str) -> bytes:
+    return bytes.fromhex(mac.replace(":", ""))
 
 
 def _known(wlan: Wlan) -> int:

@@ -10,7 +10,7 @@ from hoplab.guest.network.namespaces import Namespaces
 from hoplab.guest.system.processes import Daemon, Daemons, program, wait_until
 from hoplab.model.scenario import documents
 from hoplab.model.scenario.dsr import DsrFile, DsrSettings
-from hoplab.model.scenario.plan import BROADCAST, SUBNET, WIRELESS, Plan
+from hoplab.model.scenario.plan import WIRELESS, Plan
 
 DSR_INTERFACE = "dsr0"
 
@@ -113,13 +113,14 @@ def _batman_adv(plan: Plan, namespaces: Namespaces) -> None:
     for station, address in plan.address.items():
         netlink = namespaces.netlink(station)
         wlan = namespaces.index(station, WIRELESS)
-        netlink.addr("del", index=wlan, address=address, prefixlen=SUBNET)
+        netlink.addr("del", index=wlan, address=address, prefixlen=plan.subnet)
         netlink.link("add", ifname="bat0", kind="batadv")
         bat = namespaces.index(station, "bat0")
         batadv.without_loop_avoidance(station, bat)
         netlink.link("set", index=wlan, master=bat)
         netlink.link("set", index=bat, state="up")
-        netlink.addr("add", index=bat, address=address, prefixlen=SUBNET, broadcast=BROADCAST)
+        network = {"address": address, "prefixlen": plan.subnet, "broadcast": plan.broadcast}
+        netlink.addr("add", index=bat, **network)
         if plan.address_6:
             # Import here, so that a run of IPv4 alone does not import it.
             from hoplab.guest.network import ipv6

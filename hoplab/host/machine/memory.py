@@ -20,10 +20,12 @@ from hoplab.model.errors import MissingTool
 
 MEGABYTE = 1 << 20
 SMALLEST_MB = 320
-LARGEST_MB = 4096
+LARGEST_MB = 8192
 STEP_MB = 64
 """Sizes are multiples of this, so that small changes of a scenario do not change its guest."""
 BASE_MB, STATION_MB, FLOW_MB, FLOW_MB_PER_S = 256, 16, 16, 0.004
+FEW, FURTHER_STATION_MB = 200, 5
+"""So many stations have room to spare, which the further ones of a large network share."""
 PROGRAM_MB = 64
 """Measured values: a root and a lab take 120 MB, a station 5 MB, and iperf3 3.3 kB a second and
 flow."""
@@ -32,7 +34,9 @@ flow."""
 def needed_mb(stations: int, flows: int, duration_s: float, programs: int = 0) -> int:
     """Return the memory of a scenario's guest. It must not depend on anything else, because much in
     a kernel depends on it."""
-    needed = BASE_MB + STATION_MB * stations + (FLOW_MB + FLOW_MB_PER_S * duration_s) * flows
+    few = min(stations, FEW)
+    needed: float = BASE_MB + STATION_MB * few + FURTHER_STATION_MB * (stations - few)
+    needed += (FLOW_MB + FLOW_MB_PER_S * duration_s) * flows
     needed += PROGRAM_MB * programs
     return min(LARGEST_MB, max(SMALLEST_MB, math.ceil(needed / STEP_MB) * STEP_MB))
 

@@ -29,8 +29,8 @@ BRIDGE, UPLINK = "br0", "ds0"
 leads to the wires between the network's access points."""
 WIRES = "hoplab-wires"
 """The namespace of the wired links' insides, a name that no station can have."""
-SUBNET = 24
-BROADCAST = "10.0.0.255"
+HOSTS_OF_24 = 254
+"""Hosts that a network with a prefix of 24 bits has room for."""
 SUBNET_6, HOST_6 = 64, 128
 LINKS_IN_BYTE = 64
 """Networks of four addresses in one value of an address's third byte."""
@@ -208,10 +208,20 @@ class Plan:
         return bool(self.split_connections)
 
     @property
+    def subnet(self) -> int:
+        """Prefix length of the network of all stations' addresses."""
+        return 24 if len(self.scenario.station) <= HOSTS_OF_24 else 16
+
+    @property
+    def broadcast(self) -> str:
+        """Its broadcast address."""
+        return "10.0.0.255" if self.subnet == 24 else "10.0.255.255"
+
+    @property
     def prefix(self) -> int:
         """Length of the radios' network: protocols that broadcast at IP need one."""
         one = ("batmand", "batman-adv", "hwmp")
-        return SUBNET if self.scenario.routing.protocol in one else 32
+        return self.subnet if self.scenario.routing.protocol in one else 32
 
     @property
     def prefix_6(self) -> int:
@@ -221,7 +231,7 @@ class Plan:
     def network_prefix(self, station: str) -> int:
         """Return the prefix length of the network that the station's routing daemon must reach."""
         port = self.ports.get(station)
-        return SUBNET if port is None else port.prefix
+        return self.subnet if port is None else port.prefix
 
     @cached_property
     def ports(self) -> dict[str, Port]:
@@ -256,7 +266,7 @@ class Plan:
 def plan(scenario: Scenario) -> Plan:
     """Return the plan of a resolved scenario. The same scenario gives the same plan."""
     stations = list(enumerate(scenario.station, 1))
-    address = {s.name: s.port.address if s.port else f"10.0.0.{i}" for i, s in stations}
+    address = {s.name: s.port.address if s.port else _address(i) for i, s in stations}
     address_6 = {s.name: f"2001:db8::{i:x}" for i, s in stations if scenario.uses_ipv6}
     addresses = {4: address, 6: address_6}
     return Plan(
@@ -273,6 +283,11 @@ def plan(scenario: Scenario) -> Plan:
         {station.name: _metrics(scenario, station.name) for station in scenario.station},
         scenario.duration_s,
     )
+
+
+def _address(number: int) -> str:
+    third, fourth = divmod(number - 1, HOSTS_OF_24)
+    return f"10.0.{third}.{fourth + 1}"
 
 
 def _mac(number: int, radio: int = 0) -> str:

@@ -3,16 +3,24 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections import deque
+from collections import defaultdict, deque
+from collections.abc import Sequence
 
 from hoplab.model.errors import ScenarioError
 from hoplab.model.scenario.model import Radio, Scenario
 from hoplab.model.scenario.powers import SPEED_OF_LIGHT_MPS, noise_dbm, reception_dbm
 from hoplab.model.scenario.radio import RADIO_MTU
+from hoplab.model.scenario.stations import Station
 
 ETHERNET_MTU = 1500
 """MTU of wires, and of the interfaces of DSR and B.A.T.M.A.N. advanced."""
+
+MOST_TURNS = 40
+"""Of two stations with more turns it is not worth its time to find out whether they meet."""
+AROUND = tuple(itertools.product((-1, 0, 1), repeat=2))
+"""From a square of a grid to itself and those that touch it."""
 
 
 def reach_m(radio: Radio) -> float:
@@ -111,6 +119,87 @@ def hearing(scenario: Scenario) -> dict[str, list[str]]:
         a: [b for b, at_b in places if a != b and math.dist(at_a, at_b) <= reach]
         for a, at_a in places
     }
+
+
+def meeting(scenario: Scenario, names: Sequence[str]) -> dict[str, list[str]]:
+    """Return, for each of these radios, those that may sense it at some time of the run, in station
+    order. Who moves through the same places counts, even at different times."""
+    radio = scenario.radio
+    side_m = sensed_m(radio)
+    # Chance takes single frames further than the mean, and measured links know no distance.
+    if scenario.snr or radio.shadowing_db or radio.fading != "none" or math.isinf(side_m):
+        return {name: [other for other in names if other != name] for name in names}
+    number = {name: i for i, name in enumerate(names)}
+    ways = {
+        station.name: _way(station, scenario.duration_s)
+        for station in scenario.station
+        if station.name in number
+    }
+    squares: dict[tuple[int, int], set[str]] = defaultdict(set)
+    visited = {name: _squares(way, side_m) for name, way in ways.items()}
+    for name, own in visited.items():
+        for square in own:
+            squares[square].add(name)
+    found = {}
+    for name in names:
+        near: set[str] = set()
+        for (x, y), (i, j) in itertools.product(visited[name], AROUND):
+            near |= squares.get((x + i, y + j), set())
+        others = sorted(near - {name}, key=number.__getitem__)
+        found[name] = [other for other in others if _meet(ways[name], ways[other], side_m)]
+    return found
+
+
+Way = list[tuple[float, float, float]]
+"""Places of a station with their times, from time 0 to the end of the run."""
+
+
+def _way(station: Station, end_s: float) -> Way:
+    turns = [turn for turn in station.waypoints if 0 < turn[0] < end_s]
+    return [(0.0, *station.place()), *turns, (end_s, *station.place(end_s))]
+
+
+def _squares(way: Way, side_m: float) -> set[tuple[int, int]]:
+    """Return the squares of a grid through which a way leads."""
+    found = set()
+    for (_, *start), (_, *end) in itertools.pairwise(way):
+        # Two looks a square leave none out but for a corner.
+        looks = 1 + math.ceil(2 * math.dist(start, end) / side_m)
+        for i in range(looks + 1):
+            x, y = (a + (b - a) * i / looks for a, b in zip(start, end, strict=True))
+            found.add((math.floor(x / side_m), math.floor(y / side_m)))
+    return found
+
+
+def _meet(one: Way, other: Way, within_m: float) -> bool:
+    """Whether two stations come this close to each other."""
+    if len(one) + len(other) > MOST_TURNS:
+        return True
+    times = sorted({t for t, *_ in one} | {t for t, *_ in other})
+    apart = [
+        tuple(b - a for a, b in zip(_place(one, t), _place(other, t), strict=True)) for t in times
+    ]
+    return any(
+        _least(start, end) <= within_m
+        for start, end in itertools.pairwise(apart if len(apart) > 1 else apart * 2)
+    )
+
+
+def _place(way: Way, t_s: float) -> tuple[float, float]:
+    for (t0, x0, y0), (t1, x1, y1) in itertools.pairwise(way):
+        if t_s <= t1:
+            part = (t_s - t0) / (t1 - t0) if t1 > t0 else 1.0
+            return x0 + (x1 - x0) * part, y0 + (y1 - y0) * part
+    return way[-1][1:]
+
+
+def _least(start: tuple[float, ...], end: tuple[float, ...]) -> float:
+    """Return the least length of a vector that changes from ``start`` to ``end`` along a line."""
+    dx, dy = end[0] - start[0], end[1] - start[1]
+    squared = dx * dx + dy * dy
+    part = 0.0 if squared == 0 else -(start[0] * dx + start[1] * dy) / squared
+    part = min(1.0, max(0.0, part))
+    return math.hypot(start[0] + part * dx, start[1] + part * dy)
 
 
 def next_hops(graph: dict[str, list[str]], destination: str) -> dict[str, str]:

@@ -26,7 +26,7 @@ from hoplab.model.scenario.keys import (
 from hoplab.model.scenario.radio import Nic, Width
 from hoplab.model.scenario.trace import Trace
 
-MAX_STATIONS = 200
+MAX_STATIONS = 1000
 """A guest of 2 GB holds no 250 radios."""
 GENERATED = ("explicit", "chain", "grid", "pair", "random-waypoint", "mininet-wifi", "trace")
 """Kinds of topology that have no file in `topologies/`."""

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Networks of so many stations that they have more than one byte of addresses, and do not all hear
+each other before time 0."""
+
+import ipaddress
+import itertools
+import math
+
+from hoplab.model.scenario.model import Scenario
+from hoplab.model.scenario.plan import plan
+from hoplab.model.scenario.reach import meeting, sensed_m
+from tests.scenarios import resolved
+
+GRID = """
+[topology]
+kind = "grid"
+rows = {}
+columns = 20
+spacing_m = 200
+[routing]
+protocol = "{}"
+"""
+MOBILE = """
+duration_s = 60
+[topology]
+kind = "random-waypoint"
+stations = 40
+width_m = 4000
+height_m = 4000
+"""
+
+
+def brute_force(scenario: Scenario, times: range) -> set[tuple[str, str]]:
+    places = [{one.name: one.place(t) for one in scenario.station} for t in times]
+    reach = sensed_m(scenario.radio)
+    names = [one.name for one in scenario.station]
+    return {
+        (a, b)
+        for a, b in itertools.permutations(names, 2)
+        if any(math.dist(at[a], at[b]) <= reach for at in places)
+    }
+
+
+def pairs(scenario: Scenario) -> set[tuple[str, str]]:
+    found = meeting(scenario, [one.name for one in scenario.station])
+    return {(a, b) for a, others in found.items() for b in others}
+
+
+def test_addresses_of_many_stations_are_hosts_of_one_network() -> None:
+    found = plan(resolved(GRID.format(50, "batmand")))
+    assert len(set(found.address.values())) == 1000
+    network = ipaddress.ip_network(f"10.0.0.1/{found.prefix}", strict=False)
+    assert str(network.broadcast_address) == found.broadcast
+    for address in map(ipaddress.ip_address, found.address.values()):
+        assert address in network and address not in (network[0], network[-1])
+        assert address.packed[3] not in (0, 255)
+
+
+def test_few_stations_keep_their_addresses() -> None:
+    found = plan(resolved(GRID.format(5, "batmand")))
+    assert (found.address["n0"], found.address["n99"]) == ("10.0.0.1", "10.0.0.100")
+    assert (found.prefix, found.broadcast) == (24, "10.0.0.255")
+
+
+def test_stations_at_rest_meet_those_that_they_sense() -> None:
+    scenario = resolved(GRID.format(8, "static"))
+    assert pairs(scenario) == brute_force(scenario, range(1))
+
+
+def test_moving_stations_meet_at_least_those_that_they_ever_sense() -> None:
+    scenario = resolved(MOBILE)
+    found, sensed = pairs(scenario), brute_force(scenario, range(61))
+    assert sensed <= found
+    assert len(found) < 40 * 39, "those that stay apart need not know each other"
+
+
+def test_where_chance_decides_all_meet() -> None:
+    scenario = resolved(GRID.format(2, "static") + '[radio]\nfading = "rayleigh"')
+    assert len(pairs(scenario)) == 40 * 39
