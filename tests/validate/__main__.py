@@ -33,6 +33,7 @@ PARTS = {
     "wifi/minstrel": "minstrel:items",
     "wifi/airtime": "airtime:items",
     "wifi/he": "high_efficiency:items",
+    "wifi/widths": "widths:items",
     "wifi/roaming": "roaming:items",
     "wifi/bianchi": "classes:bianchi_items",
     "wifi/edca": "edca:items",
