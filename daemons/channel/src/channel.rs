@@ -320,11 +320,16 @@ impl<T> Channel<T> {
         self.recorder.associated(RadioId::new(radio), point);
     }
 
-    /// The rate of a data frame where the kernel's rate control does not know it.
-    fn data_rate(&mut self, from: RadioId, to: To, bytes: usize) -> Option<Rate> {
+    /// The rate of a data frame where the kernel's rate control does not know it. `common` is the
+    /// width of both ends.
+    fn data_rate(
+        &mut self,
+        (from, to): (RadioId, To),
+        common: Option<Width>,
+        bytes: usize,
+    ) -> Option<Rate> {
         match (to, self.data_rates.as_slice()) {
             (To::Radio(to), rates @ [_, _, ..]) => {
-                let common = common_width(&self.medium, from, To::Radio(to));
                 let on_it = |rate: &Rate| common.map_or(*rate, |width| rate.at_most(width));
                 let rates: Vec<_> = rates.iter().map(on_it).collect();
                 self.medium.ideal_rate((from, to), bytes, &rates)
@@ -350,8 +355,9 @@ impl<T> Channel<T> {
         self.next_id += 1;
         let bytes = sent.bytes.len() + FCS_BYTES;
         let mut rates = sent.rates;
-        let data_rate = self.data_rate(RadioId::new(sent.radio), to, bytes);
-        let common = common_width(&self.medium, RadioId::new(sent.radio), to);
+        let link = (RadioId::new(sent.radio), to);
+        let common = common_width(&self.medium, link);
+        let data_rate = self.data_rate(link, common, bytes);
         let of_ht = rates.iter_mut().filter(|try_| try_.rate.scheme().is_some());
         of_ht.for_each(|try_| {
             try_.rts |= bytes > self.rts_threshold;
@@ -616,7 +622,7 @@ impl<T> Channel<T> {
 }
 
 /// The width that both ends of a link have; none where all radios have the same.
-fn common_width(medium: &Medium, from: RadioId, to: To) -> Option<Width> {
+fn common_width(medium: &Medium, (from, to): (RadioId, To)) -> Option<Width> {
     let to = match to {
         To::Radio(to) => medium.width(to),
         To::Everyone | To::Nobody => None,

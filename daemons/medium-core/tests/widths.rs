@@ -130,10 +130,6 @@ fn a_wide_sender_takes_what_is_free_beside_a_narrow_neighbour() {
         (widths[narrowed], widths[2]) = (0, 0);
         assert_eq!(widths, [0; 3]);
         let sent: u64 = done.widths.iter().flatten().sum();
-        println!(
-            "{other:?} {:?} {:?} {}",
-            done.frames, done.widths, done.lost
-        );
         assert!(done.lost < sent / 20, "{} of {sent}", done.lost);
     }
 }

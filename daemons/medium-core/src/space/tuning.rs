@@ -112,11 +112,6 @@ mod tests {
     use super::*;
     use crate::{Dbm, Leakage};
 
-    const ALL: Extent = Extent {
-        width: Width::Mhz20,
-        is_duplicate: false,
-    };
-
     fn tuning(pairs: &[Leak]) -> Tuning {
         Tuning::new(&Params {
             leakage: Some(Leakage {
@@ -131,12 +126,12 @@ mod tests {
     fn who_has_not_sent_yet_listens_everywhere() {
         let mut tuning = tuning(&[]);
         let [a, b] = [0, 1].map(RadioId::new);
-        assert_eq!(tuning.heard(a, b, ALL), Some(Heard::WHOLE));
+        assert_eq!(tuning.heard(a, b, Extent::NARROW), Some(Heard::WHOLE));
         assert!(tuning.tune(a, 2, Mhz(2412)));
         assert!(!tuning.tune(a, 2, Mhz(2412)));
-        assert_eq!(tuning.heard(a, b, ALL), Some(Heard::WHOLE));
+        assert_eq!(tuning.heard(a, b, Extent::NARROW), Some(Heard::WHOLE));
         tuning.tune(b, 2, Mhz(2437));
-        assert_eq!(tuning.heard(a, b, ALL), None);
+        assert_eq!(tuning.heard(a, b, Extent::NARROW), None);
     }
 
     #[test]
@@ -150,10 +145,10 @@ mod tests {
         let [a, b] = [0, 1].map(RadioId::new);
         tuning.tune(a, 2, Mhz(5180));
         tuning.tune(b, 2, Mhz(5200));
-        assert_eq!(tuning.heard(a, b, ALL), Some(Heard::leak(-26.0)));
-        assert_eq!(tuning.heard(b, a, ALL), Some(Heard::leak(-27.0)));
+        assert_eq!(tuning.heard(a, b, Extent::NARROW), Some(Heard::leak(-26.0)));
+        assert_eq!(tuning.heard(b, a, Extent::NARROW), Some(Heard::leak(-27.0)));
         tuning.tune(b, 2, Mhz(5240));
-        assert_eq!(tuning.heard(a, b, ALL), None);
+        assert_eq!(tuning.heard(a, b, Extent::NARROW), None);
     }
 
     #[test]
@@ -161,8 +156,8 @@ mod tests {
         let mut tuning = tuning(&[]);
         let [a, b] = [0, 1].map(RadioId::new);
         tuning.assign(a, 2, MediumId(1));
-        assert_eq!(tuning.heard(a, b, ALL), None);
+        assert_eq!(tuning.heard(a, b, Extent::NARROW), None);
         tuning.assign(b, 2, MediumId(1));
-        assert_eq!(tuning.heard(a, b, ALL), Some(Heard::WHOLE));
+        assert_eq!(tuning.heard(a, b, Extent::NARROW), Some(Heard::WHOLE));
     }
 }
