@@ -10,6 +10,7 @@ import struct
 from types import TracebackType
 
 from hoplab.guest.network.hwsim import family
+from hoplab.guest.network.routes import NLMSG_ERROR, attribute
 from hoplab.model.errors import HoplabError
 
 CMD_REGISTER, CMD_FRAME = 1, 2
@@ -19,7 +20,6 @@ HEADER = struct.Struct("=IHHIIBBH")
 """struct nlmsghdr and struct genlmsghdr: length, kind, flags, number, sender, command, version."""
 NETLINK_GENERIC = 16
 NLM_F_REQUEST, NLM_F_ACK = 0x1, 0x4
-NLMSG_ERROR = 2
 LARGEST_REQUEST = 16_384
 SIGNAL_DBM = -30
 
@@ -55,9 +55,9 @@ class Introducer:
 
     def hand(self, frame: bytes, receiver: bytes) -> None:
         """Let the radio of the address ``receiver`` receive an 802.11 frame."""
-        about = _attribute(ATTR_ADDR_RECEIVER, receiver) + _attribute(ATTR_FRAME, frame)
-        about += _attribute(ATTR_RX_RATE, struct.pack("=I", 0))
-        about += _attribute(ATTR_SIGNAL, struct.pack("=i", SIGNAL_DBM))
+        about = attribute(ATTR_ADDR_RECEIVER, receiver) + attribute(ATTR_FRAME, frame)
+        about += attribute(ATTR_RX_RATE, struct.pack("=I", 0))
+        about += attribute(ATTR_SIGNAL, struct.pack("=i", SIGNAL_DBM))
         message = self._message(CMD_FRAME, about, 0)
         if self._octets + len(message) > LARGEST_REQUEST:
             self._tell()
@@ -73,8 +73,3 @@ class Introducer:
     def _message(self, command: int, about: bytes, flags: int) -> bytes:
         length = HEADER.size + len(about)
         return HEADER.pack(length, self._family, NLM_F_REQUEST | flags, 0, 0, command, 1, 0) + about
-
-
-def _attribute(kind: int, value: bytes) -> bytes:
-    """An nlattr; its length is a multiple of 4."""
-    return struct.pack("=HH", 4 + len(value), kind) + value + bytes(-len(value) % 4)

@@ -70,8 +70,8 @@ class Routes:
         """Add a permanent neighbour, so that no address resolution takes place."""
         family, octets = _octets(address)
         about = NEIGHBOUR.pack(family, 0, 0, interface, NUD_PERMANENT, 0, 0)
-        about += _attribute(NDA_DST, octets)
-        self._add(RTM_NEWNEIGH, about + _attribute(NDA_LLADDR, bytes.fromhex(mac.replace(":", ""))))
+        about += attribute(NDA_DST, octets)
+        self._add(RTM_NEWNEIGH, about + attribute(NDA_LLADDR, bytes.fromhex(mac.replace(":", ""))))
 
     def route(
         self,
@@ -90,14 +90,14 @@ class Routes:
         kind = RT_TABLE_MAIN, RTPROT_STATIC, scope, RTN_UNICAST
         family, octets = _octets(destination)
         about = ROUTE.pack(family, 8 * len(octets), 0, 0, *kind, flags)
-        about += _attribute(RTA_DST, octets)
-        about += _attribute(RTA_OIF, struct.pack("=I", interface))
-        about += _attribute(RTA_PREFSRC, _octets(source)[1])
+        about += attribute(RTA_DST, octets)
+        about += attribute(RTA_OIF, struct.pack("=I", interface))
+        about += attribute(RTA_PREFSRC, _octets(source)[1])
         if gateway is not None:
-            about += _attribute(RTA_GATEWAY, _octets(gateway)[1])
+            about += attribute(RTA_GATEWAY, _octets(gateway)[1])
         if metrics:
             values = ((METRICS[name], struct.pack("=I", metrics[name])) for name in metrics)
-            about += _attribute(RTA_METRICS, b"".join(_attribute(*value) for value in values))
+            about += attribute(RTA_METRICS, b"".join(attribute(*value) for value in values))
         self._add(RTM_NEWROUTE, about)
 
     def _add(self, kind: int, about: bytes) -> None:
@@ -133,6 +133,6 @@ def _octets(address: str) -> tuple[int, bytes]:
     return family, socket.inet_pton(family, address)
 
 
-def _attribute(kind: int, value: bytes) -> bytes:
-    """An rtattr; its length is a multiple of 4."""
+def attribute(kind: int, value: bytes) -> bytes:
+    """Return a netlink attribute (struct nlattr); its place is a multiple of 4 octets."""
     return struct.pack("=HH", 4 + len(value), kind) + value + bytes(-len(value) % 4)

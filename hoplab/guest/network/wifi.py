@@ -18,6 +18,7 @@ from pyroute2.netlink.nl80211 import NL80211_NAMES, nl80211cmd
 
 from hoplab.guest.network import capabilities
 from hoplab.guest.network.namespaces import Namespaces, inside
+from hoplab.guest.network.routes import attribute
 from hoplab.model.errors import HoplabError, MissingTool
 from hoplab.model.scenario.channels import centre_mhz, channel_mhz
 from hoplab.model.scenario.radio import (
@@ -305,7 +306,7 @@ def allow_schemes(wlan: Wlan, channel: int, schemes: Sequence[int]) -> None:
     with inside(wlan.station):
         iw, index = IW(), socket.if_nametoindex(wlan.interface)
     try:
-        _allow(iw, index, channel, _nested(TXRATE_HT, bytes(sorted(schemes))))
+        _allow(iw, index, channel, attribute(TXRATE_HT, bytes(sorted(schemes))))
     finally:
         iw.close()
 
@@ -333,27 +334,21 @@ def choose_rates(iw: Any, index: int, name: str, radio: Radio) -> None:
 def _adapt(iw: Any, index: int, radio: Radio) -> None:
     mcs = radio.mcs or 0
     if radio.standard == "802.11n":
-        rates = _nested(TXRATE_HT, bytes(range(mcs + 1)))
+        rates = attribute(TXRATE_HT, bytes(range(mcs + 1)))
     else:
         of_streams = [(2 << mcs) - 1] * (radio.streams or 1)
         of_streams += [0] * (VHT_STREAMS - len(of_streams))
-        rates = _nested(TXRATE_VHT, struct.pack("=8H", *of_streams))
+        rates = attribute(TXRATE_VHT, struct.pack("=8H", *of_streams))
     _allow(iw, index, radio.channel or 1, rates)
 
 
 def _allow(iw: Any, index: int, channel: int, rates: bytes) -> None:
-    nested = _nested(_band(channel) | NESTED, rates)
+    nested = attribute(_band(channel) | NESTED, rates)
     request(
         iw,
         "NL80211_CMD_SET_TX_BITRATE_MASK",
         [("NL80211_ATTR_IFINDEX", index), ("NL80211_ATTR_TX_RATES", nested)],
     )
-
-
-def _nested(kind: int, content: bytes) -> bytes:
-    """A netlink attribute, padded to words."""
-    padded = content.ljust(-(-len(content) // 4) * 4, b"\0")
-    return struct.pack("=HH", 4 + len(content), kind) + padded
 
 
 def _band(channel: int) -> int:
@@ -397,7 +392,7 @@ def _fix_rate(iw: Any, index: int, radio: Radio) -> None:
         else [float(str(radio.rate_mbps))]
     )
     rate = bytes(round(mbps * 2) for mbps in rates)
-    _allow(iw, index, radio.channel or 1, _nested(TXRATE_LEGACY, rate))
+    _allow(iw, index, radio.channel or 1, attribute(TXRATE_LEGACY, rate))
 
 
 def width(radio: Radio) -> list[tuple[str, Any]]:
