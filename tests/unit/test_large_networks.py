@@ -74,6 +74,13 @@ def test_moving_stations_meet_at_least_those_that_they_ever_sense() -> None:
     assert len(found) < 40 * 39, "those that stay apart need not know each other"
 
 
+def test_a_station_meets_those_at_both_ends_of_a_jump() -> None:
+    ways = ("[[0, 0, 0], [5, 0, 0], [5, 9000, 0]]", "[[0, 100, 0]]", "[[0, 9100, 0]]")
+    stations = (f'[[station]]\nname = "n{i}"\nwaypoints = {way}\n' for i, way in enumerate(ways))
+    found = meeting(resolved("".join(stations)), ["n0", "n1", "n2"])
+    assert found == {"n0": ["n1", "n2"], "n1": ["n0"], "n2": ["n0"]}
+
+
 def test_where_chance_decides_all_meet() -> None:
     scenario = resolved(GRID.format(2, "static") + '[radio]\nfading = "rayleigh"')
     assert len(pairs(scenario)) == 40 * 39

@@ -123,12 +123,16 @@ def _params(radio: Radio) -> dict[str, Any]:
     }
 
 
+def _tuned(station: RadioStation, radio: Radio) -> tuple[int, int]:
+    """Return a radio's channel and its width in MHz."""
+    return station.channel or given(radio.channel), station.width_mhz or radio.width_mhz or 20
+
+
 def _widths(medium: MediumFile) -> dict[int, int]:
     """Return each channel in use with the width of its widest radio, in MHz."""
     radio, widths = medium.radio, dict[int, int]()
     for station in medium.station:
-        channel = station.channel or given(radio.channel)
-        width = station.width_mhz or radio.width_mhz or 20
+        channel, width = _tuned(station, radio)
         widths[channel] = max(width, widths.get(channel, 0))
     return dict(sorted(widths.items()))
 
@@ -326,8 +330,8 @@ def _part(station: RadioStation, radio: Radio, blocks: list[dict[str, int]]) -> 
     """Return where a radio is, and how much of its channel it uses, if radios differ in that."""
     if not blocks:
         return {}
-    mhz = channel_mhz(radio.band, station.channel or given(radio.channel))
-    return {"channel_mhz": mhz, "width_mhz": station.width_mhz or radio.width_mhz or 20}
+    channel, width = _tuned(station, radio)
+    return {"channel_mhz": channel_mhz(radio.band, channel), "width_mhz": width}
 
 
 def _way(station: RadioStation, epoch_ns: int) -> list[Waypoint]:

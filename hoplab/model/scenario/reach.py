@@ -13,12 +13,14 @@ from hoplab.model.scenario.model import Radio, Scenario
 from hoplab.model.scenario.powers import SPEED_OF_LIGHT_MPS, noise_dbm, reception_dbm
 from hoplab.model.scenario.radio import RADIO_MTU
 from hoplab.model.scenario.stations import Station
+from hoplab.model.scenario.trace import Trace, Waypoint
 
 ETHERNET_MTU = 1500
 """MTU of wires, and of the interfaces of DSR and B.A.T.M.A.N. advanced."""
 
-MOST_TURNS = 40
-"""Of two stations with more turns it is not worth its time to find out whether they meet."""
+MOST_LEGS = 40
+"""Of two stations with more straight lines it is not worth the time to find out whether they
+meet."""
 AROUND = tuple(itertools.product((-1, 0, 1), repeat=2))
 """From a square of a grid to itself and those that touch it."""
 
@@ -123,20 +125,20 @@ def hearing(scenario: Scenario) -> dict[str, list[str]]:
 
 def meeting(scenario: Scenario, names: Sequence[str]) -> dict[str, list[str]]:
     """Return, for each of these radios, those that may sense it at some time of the run, in station
-    order. Who moves through the same places counts, even at different times."""
+    order."""
     radio = scenario.radio
     side_m = sensed_m(radio)
     # Chance takes single frames further than the mean, and measured links know no distance.
     if scenario.snr or radio.shadowing_db or radio.fading != "none" or math.isinf(side_m):
         return {name: [other for other in names if other != name] for name in names}
     number = {name: i for i, name in enumerate(names)}
-    ways = {
-        station.name: _way(station, scenario.duration_s)
+    legs = {
+        station.name: _legs(station, scenario.duration_s)
         for station in scenario.station
         if station.name in number
     }
     squares: dict[tuple[int, int], set[str]] = defaultdict(set)
-    visited = {name: _squares(way, side_m) for name, way in ways.items()}
+    visited = {name: _squares(own, side_m) for name, own in legs.items()}
     for name, own in visited.items():
         for square in own:
             squares[square].add(name)
@@ -146,60 +148,49 @@ def meeting(scenario: Scenario, names: Sequence[str]) -> dict[str, list[str]]:
         for (x, y), (i, j) in itertools.product(visited[name], AROUND):
             near |= squares.get((x + i, y + j), set())
         others = sorted(near - {name}, key=number.__getitem__)
-        found[name] = [other for other in others if _meet(ways[name], ways[other], side_m)]
+        found[name] = [other for other in others if _meet(legs[name], legs[other], side_m)]
     return found
 
 
-Way = list[tuple[float, float, float]]
-"""Places of a station with their times, from time 0 to the end of the run."""
+def _legs(station: Station, end_s: float) -> list[Trace]:
+    """Return a station's straight lines from time 0 to ``end_s``. A jump is none."""
+    turns = [Waypoint(*turn) for turn in station.waypoints if 0 < turn[0] < end_s]
+    way = [Waypoint(0.0, *station.place()), *turns, Waypoint(end_s, *station.place(end_s))]
+    return [Trace(leg) for leg in itertools.pairwise(way) if leg[0].t_s < leg[1].t_s]
 
 
-def _way(station: Station, end_s: float) -> Way:
-    turns = [turn for turn in station.waypoints if 0 < turn[0] < end_s]
-    return [(0.0, *station.place()), *turns, (end_s, *station.place(end_s))]
-
-
-def _squares(way: Way, side_m: float) -> set[tuple[int, int]]:
-    """Return the squares of a grid through which a way leads."""
+def _squares(legs: Sequence[Trace], side_m: float) -> set[tuple[int, int]]:
+    """Return the squares of a grid through which these lines lead."""
     found = set()
-    for (_, *start), (_, *end) in itertools.pairwise(way):
+    for leg in legs:
+        start, end = leg
         # Two looks a square leave none out but for a corner.
-        looks = 1 + math.ceil(2 * math.dist(start, end) / side_m)
+        looks = 1 + math.ceil(2 * math.dist(start[1:], end[1:]) / side_m)
         for i in range(looks + 1):
-            x, y = (a + (b - a) * i / looks for a, b in zip(start, end, strict=True))
-            found.add((math.floor(x / side_m), math.floor(y / side_m)))
+            x_m, y_m = leg.at(start.t_s + (end.t_s - start.t_s) * i / looks)
+            found.add((math.floor(x_m / side_m), math.floor(y_m / side_m)))
     return found
 
 
-def _meet(one: Way, other: Way, within_m: float) -> bool:
+def _meet(one: Sequence[Trace], other: Sequence[Trace], within_m: float) -> bool:
     """Whether two stations come this close to each other."""
-    if len(one) + len(other) > MOST_TURNS:
+    if len(one) + len(other) > MOST_LEGS:
         return True
-    times = sorted({t for t, *_ in one} | {t for t, *_ in other})
-    apart = [
-        tuple(b - a for a, b in zip(_place(one, t), _place(other, t), strict=True)) for t in times
-    ]
-    return any(
-        _least(start, end) <= within_m
-        for start, end in itertools.pairwise(apart if len(apart) > 1 else apart * 2)
+    return any(_least_m(*pair) <= within_m for pair in itertools.product(one, other))
+
+
+def _least_m(one: Trace, other: Trace) -> float:
+    """Return the least distance on two lines, infinite where they have no time in common."""
+    from_s, to_s = max(one[0].t_s, other[0].t_s), min(one[-1].t_s, other[-1].t_s)
+    if from_s > to_s:
+        return math.inf
+    (x, y), (end_x, end_y) = (
+        (b - a for a, b in zip(one.at(t_s), other.at(t_s), strict=True)) for t_s in (from_s, to_s)
     )
-
-
-def _place(way: Way, t_s: float) -> tuple[float, float]:
-    for (t0, x0, y0), (t1, x1, y1) in itertools.pairwise(way):
-        if t_s <= t1:
-            part = (t_s - t0) / (t1 - t0) if t1 > t0 else 1.0
-            return x0 + (x1 - x0) * part, y0 + (y1 - y0) * part
-    return way[-1][1:]
-
-
-def _least(start: tuple[float, ...], end: tuple[float, ...]) -> float:
-    """Return the least length of a vector that changes from ``start`` to ``end`` along a line."""
-    dx, dy = end[0] - start[0], end[1] - start[1]
+    dx, dy = end_x - x, end_y - y
     squared = dx * dx + dy * dy
-    part = 0.0 if squared == 0 else -(start[0] * dx + start[1] * dy) / squared
-    part = min(1.0, max(0.0, part))
-    return math.hypot(start[0] + part * dx, start[1] + part * dy)
+    part = 0.0 if squared == 0 else min(1.0, max(0.0, -(x * dx + y * dy) / squared))
+    return math.hypot(x + part * dx, y + part * dy)
 
 
 def next_hops(graph: dict[str, list[str]], destination: str) -> dict[str, str]:

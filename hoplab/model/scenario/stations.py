@@ -27,7 +27,7 @@ from hoplab.model.scenario.radio import Nic, Width
 from hoplab.model.scenario.trace import Trace
 
 MAX_STATIONS = 1000
-"""A guest of 2 GB holds no 250 radios."""
+"""With DSR so many take 5 GB, and a guest has 8 GB at most."""
 GENERATED = ("explicit", "chain", "grid", "pair", "random-waypoint", "mininet-wifi", "trace")
 """Kinds of topology that have no file in `topologies/`."""
 SPEEDS = ("min_speed_mps", "max_speed_mps")
