@@ -115,7 +115,8 @@ class Watch:
                 idle_cpu_s = asleep_s = 0.0
                 self._busy.clear()
             else:
-                idle_cpu_s += used_s
+                # A guest that ends has no clock to read. Until then virtual time may have passed.
+                idle_cpu_s += used_s if virtual_s is not None else 0.0
                 if (name := clock.running(self._process.pid, self._binary)) is not None:
                     self._busy[name] += 1
                 still = used_s == 0 and all(process.state in ASLEEP for process in guest)
