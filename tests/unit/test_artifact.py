@@ -14,6 +14,7 @@ import pytest
 
 from hoplab.host.machine import assemble, pack, store
 from hoplab.host.results import digests
+from hoplab.host.results.manifest import VERSION
 from hoplab.host.runs import again, artifact, launch
 from hoplab.model.errors import Damaged, HoplabError, ResultsError
 from tests.unit.test_machine import make
@@ -100,7 +101,13 @@ def test_a_run_without_its_manifest_or_scenario(missing: int, tmp_path: Path) ->
         again.verify(file, print)
 
 
-FINISHED = {"machine": "uml", "digest": DIGEST, "tables": {}, "captures": {}}
+FINISHED = {
+    "version": VERSION,
+    "machine": "uml",
+    "digest": DIGEST,
+    "tables": {},
+    "captures": {},
+}
 
 
 @pytest.mark.parametrize(

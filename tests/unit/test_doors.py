@@ -19,6 +19,7 @@ import pytest
 from hoplab.host.machine import pack, select, store, trust
 from hoplab.host.machine.sealed import Machine
 from hoplab.host.results import digests
+from hoplab.host.results.manifest import VERSION
 from hoplab.host.runs import again, launch
 from hoplab.many.store import again as stored
 from hoplab.many.store import entry as entries
@@ -46,7 +47,8 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def a_run(folder: Path, **manifest: Any) -> Path:
     folder.mkdir()
-    finished = {"machine": "uml", "digest": DIGEST, "tables": {}, "captures": {}, **manifest}
+    finished = {"version": VERSION, "machine": "uml", "digest": DIGEST, "tables": {}}
+    finished |= {"captures": {}, **manifest}
     (folder / "manifest.json").write_text(json.dumps(finished))
     (folder / "scenario.json").write_text('{"duration_s": 1}')
     return folder

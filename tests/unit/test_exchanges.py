@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from hoplab.guest.traffic import exchanges
-from hoplab.host.results import connections, digests
+from hoplab.host.results import arrow, connections, digests
 from hoplab.host.results.flows import Course, rows
 from hoplab.model.errors import ScenarioError
 from hoplab.model.scenario.file import parse
@@ -103,7 +103,14 @@ def exchanged(*times: float | None) -> list[dict[str, Any]]:
 
 
 def came_to(flow: dict[str, Any], *times: float | None) -> dict[str, Any]:
-    course = Course([], {}, 0, True, connections.Found([], {}), exchanged(*times))
+    course = Course(
+        arrow.empty("tcp"),
+        {},
+        0,
+        True,
+        connections.Found([], {}),
+        arrow.from_rows("exchanges", exchanged(*times), "exchanges"),
+    )
     (row,) = rows(Path("none"), plan(resolved(**flow)), course)
     return row
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from hoplab.host.results import parquet
@@ -26,7 +27,9 @@ def test_reading_starts_no_thread(tmp_path: Path) -> None:
     """An interpreter that ends while such a thread works aborts."""
     path = tmp_path / "a\udcff.parquet"
     columns = {f"c{i}": list(range(5000)) for i in range(20)}
-    parquet.write(pa.table(columns), path)
+    table = pa.table(columns)
+    with parquet.Writer(path, table.schema) as writer:
+        writer.add(table)
     done = subprocess.run(
         [sys.executable, "-c", READ_AND_COUNT, str(path)], capture_output=True, check=True
     )
@@ -38,7 +41,7 @@ def test_a_small_file_of_a_large_table_is_refused(
 ) -> None:
     """A column of one value is a few octets in the file, and all of its rows in memory."""
     path = tmp_path / "large.parquet"
-    parquet.write(pa.table({"c": [1] * 1_000_000}), path)
+    pq.write_table(pa.table({"c": [1] * 1_000_000}), path)
     assert path.stat().st_size < 10_000
     assert parquet.read(path).num_rows == 1_000_000
     monkeypatch.setattr(parquet, "MOST_OCTETS", 7_999_999)

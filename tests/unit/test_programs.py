@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hoplab.host.results import connection_packets, connections, rings
+from hoplab.host.results import arrow, connection_packets, connections, rings
 from hoplab.host.results.connections import Connection
 from hoplab.host.results.round_trips import RoundTrips
 from hoplab.model.errors import ScenarioError
@@ -250,7 +250,7 @@ def test_a_programs_flow_has_the_first_octet_of_all_its_connections() -> None:
 
     def of(*rows: dict[str, Any]) -> dict[str, Any]:
         found = connections.Found(list(rows), {})
-        (flow,) = connections.flows(plan(scenario(measure=True)), found, [])
+        (flow,) = connections.flows(plan(scenario(measure=True)), found, arrow.empty("tcp"))
         return flow
 
     # A name looked up by UDP is no first octet of what came by TCP.

@@ -90,7 +90,7 @@ def test_so_it_is_with_what_a_run_and_a_script_left(tmp_path: Path) -> None:
     assert hub.told(tmp_path, "realtime_epoch_ns") is None
     assert launch.refused(tmp_path) == []
     for read in (
-        lambda: tables.raw_rows(tmp_path, "nodes"),
+        lambda: tables.recorded(tmp_path, "nodes"),
         lambda: job.prepare(tmp_path),
         lambda: measured.complete(tmp_path, None, 0),
         lambda: list(segments.segments(SimpleNamespace(run_dir=tmp_path), "n0")),  # type: ignore[arg-type]
@@ -120,4 +120,4 @@ def test_a_record_without_end_is_not_read_whole(
     with (tmp_path / "raw" / "nodes.jsonl").open("wb") as endless:
         endless.truncate(1 << 40)
     with pytest.raises(ResultsError, match=r"nodes.jsonl: line 1 is damaged"):
-        tables.raw_rows(tmp_path, "nodes")
+        tables.recorded(tmp_path, "nodes")

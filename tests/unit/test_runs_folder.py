@@ -132,7 +132,7 @@ def test_a_full_disk_keeps_records_and_says_so(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(pq, "write_table", no_space)
+        patch.setattr(pq.ParquetWriter, "write_table", no_space)
         with pytest.raises(ResultsError, match=r"No space left on device.*hoplab finish"):
             collect.gather(killed, 1.0, 0)
     manifest = json.loads((killed / "manifest.json").read_text())
@@ -177,9 +177,16 @@ def test_damage_to_tables_is_told(killed: Path) -> None:
 
 def test_the_digest_is_over_tables_alone(killed: Path) -> None:
     made = tables.convert(killed, 10)
-    before = digests.of_run(killed, made)
+    before = digests.Digests(made, digests.of_captures(killed))
     (killed / "captures").mkdir()
     (killed / "captures" / "air.pcapng").write_bytes(b"x")
-    after = digests.of_run(killed, made)
+    after = digests.Digests(made, digests.of_captures(killed))
     assert after.digest == before.digest
     assert after.captures and not before.captures
+
+
+def test_digests_of_an_earlier_form_are_not_compared(killed: Path) -> None:
+    manifest = collect.finish(killed).model_copy(update={"version": 1})
+    assert list(digests.damage(killed, manifest)) == [
+        "manifest.json: its digests are of an earlier version's form; run it again"
+    ]

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
 from hoplab.front.commands.cli import app
 from hoplab.host import results
 from hoplab.host.analysis import ns2trace
-from hoplab.host.results import arrow, parquet
+from hoplab.host.results import arrow
 from hoplab.host.results.manifest import Where
 from hoplab.host.runs import collect, folder
 from hoplab.model.errors import ResultsError
@@ -330,7 +331,7 @@ def _big(where: Path) -> Path:
         "packet_id": pa.array([i % 65536 for i in range(PACKETS)], pa.int64()),
     }
     table = pa.table(columns).cast(arrow.schema(TABLES["packets"]))
-    parquet.write(table, found.run_dir / "tables" / "packets.parquet")
+    pq.write_table(table, found.run_dir / "tables" / "packets.parquet")
     return found.run_dir
 
 

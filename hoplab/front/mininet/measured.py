@@ -12,7 +12,7 @@ from typing import Any
 
 from hoplab.front.mininet.recording import STARTED
 from hoplab.host.results.manifest import Manifest, Where
-from hoplab.host.results.tables import raw_rows
+from hoplab.host.results.tables import recorded
 from hoplab.host.runs import collect
 from hoplab.host.stream.hub import told
 from hoplab.model import reading
@@ -104,7 +104,7 @@ def _links(
     """Yield each link's last sample of the run. The mean signal covers the medium's whole life."""
     signal = {(r["src"], r["dst"]): r["signal_dbm_mean"] for r in _rows(medium, "links", names)}
     last: dict[tuple[str, str], dict[str, Any]] = {}
-    for row in raw_rows(out, "link_samples"):
+    for row in recorded(out, "link_samples").to_pylist():
         if row["t_s"] <= duration_s:
             last[row["src"], row["dst"]] = row
     for pair, row in sorted(last.items()):

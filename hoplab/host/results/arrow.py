@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 
 import pyarrow as pa
+from pyarrow import json as arrow_json
 
 from hoplab.model.errors import ResultsError
 from hoplab.model.records.schema import TABLES, Column, Table
@@ -38,6 +40,43 @@ def from_rows(name: str, rows: list[dict[str, Any]], source: str) -> pa.Table:
             raise ResultsError(f"{source}: column {column.name}: {mistake}")
         arrays.append(array)
     return pa.Table.from_arrays(arrays, schema=schema(table))
+
+
+def empty(name: str) -> pa.Table:
+    """Return the table ``name`` without rows."""
+    return pa.Table.from_batches([], schema(TABLES[name]))
+
+
+def scalar(value: float | str) -> pa.Scalar:
+    """Return a value as an operand. Arrow takes Python's own too, but loads Pandas, where it is
+    installed, to ask what they are: some 0.2 s."""
+    if isinstance(value, str):
+        text = value.encode()
+        ends = pa.py_buffer(struct.pack("=ii", 0, len(text)))
+        return pa.StringArray.from_buffers(1, ends, pa.py_buffer(text))[0]
+    number = pa.py_buffer(struct.pack("=d", value))
+    return pa.Array.from_buffers(pa.float64(), 1, [None, number])[0]
+
+
+def from_lines(name: str, lines: bytes) -> pa.Table:
+    """Return an Arrow table from JSON objects, one a line; a column that one lacks is null.
+
+    Raises `pyarrow.ArrowException` if a line is none, has another column or a value of another
+    type, and `ResultsError` if a value is missing or none of the schema's.
+    """
+    table = TABLES[name]
+    wanted = schema(table)
+    options = arrow_json.ReadOptions(use_threads=False, block_size=len(lines) + 1)
+    # With nulls allowed: the reader takes a column without a value for any of another type.
+    nullable = pa.schema([pa.field(field.name, field.type) for field in wanted])
+    parsing = arrow_json.ParseOptions(nullable, unexpected_field_behavior="error")
+    found = arrow_json.read_json(pa.BufferReader(lines), options, parsing)
+    found.validate(full=True)
+    for column in table.columns:
+        mistake = _mistake(column, found[column.name])
+        if mistake is not None:
+            raise ResultsError(f"column {column.name}: {mistake}")
+    return found.select(wanted.names).cast(wanted)
 
 
 def completed(name: str, found: pa.Table) -> pa.Table:

@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from hoplab.host.results.lifetimes import EVER, lines, of_programs
 from hoplab.host.results.round_trips import RoundTrips
 from hoplab.host.results.transport import IPV6, IPV6_BYTES, UDP_BYTES, Carried, of_station
@@ -272,7 +275,7 @@ def _owner(owners: Mapping[tuple[str, Key], str | None], station: str, key: Key)
     return owners.get((station, key), waiting)
 
 
-def flows(plan: Plan, found: Found, samples: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def flows(plan: Plan, found: Found, samples: pa.Table) -> Iterator[dict[str, Any]]:
     """Yield, for each measured program, the known columns of table `flows`: by TCP if the program
     uses it, else by UDP."""
     for program in plan.scenario.program:
@@ -322,19 +325,18 @@ def _main_peer(rows: list[dict[str, Any]], way: str) -> str | None:
     return max(by_peer, key=lambda name: by_peer[name], default=None)
 
 
-def _of_sockets(prefix: str, sign: str, samples: list[dict[str, Any]]) -> dict[str, Any]:
+def _of_sockets(prefix: str, sign: str, samples: pa.Table) -> dict[str, Any]:
     """Return the values from the sending sockets, of all connections together."""
-    last: dict[str, dict[str, Any]] = {}
-    rtts = []
-    for row in samples:
-        if row["flow"].startswith(prefix) and sign in row["flow"]:
-            last[row["flow"]] = row
-            rtts.append(row["rtt_ms"])
-    if not last:
+    names = samples["flow"]
+    mine = samples.filter(pc.and_(pc.starts_with(names, prefix), pc.match_substring(names, sign)))
+    if len(mine) == 0:
         return {}
-    timeouts = [row["timeouts"] for row in last.values()]
+    last = mine.group_by("flow", use_threads=False).aggregate(
+        [("retransmits", "last"), ("timeouts", "last")]
+    )
+    timeouts, rtts = last["timeouts_last"], mine["rtt_ms"].to_pylist()
     return {
-        "retransmits": sum(row["retransmits"] for row in last.values()),
-        "timeouts": None if None in timeouts else sum(timeouts),
+        "retransmits": pc.sum(last["retransmits_last"]).as_py(),
+        "timeouts": None if timeouts.null_count else pc.sum(timeouts).as_py(),
         "rtt_ms_mean": round(sum(rtts) / len(rtts), 3),
     }

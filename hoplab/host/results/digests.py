@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from hoplab.host.results import parquet
-from hoplab.host.results.manifest import Manifest
+from hoplab.host.results import arrow, parquet
+from hoplab.host.results.manifest import DIGESTS_BY_COLUMNS, Manifest
 from hoplab.model.records.schema import TABLES
 
 BATCH_ROWS = 65_536
@@ -33,32 +33,87 @@ class Digests:
         return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
-def of_run(run: Path, tables: dict[str, pa.Table]) -> Digests:
-    """Return the digests of a run's tables, and of the captures in its folder."""
-    captures = {path.name: _of_file(path) for path in sorted((run / "captures").glob("*"))}
-    return Digests({name: of_table(name, table) for name, table in tables.items()}, captures)
+def of_captures(run: Path) -> dict[str, str]:
+    """Return the digests of the captures in a run's folder."""
+    return {path.name: _of_file(path) for path in sorted((run / "captures").glob("*"))}
 
 
 def of_table(name: str, table: pa.Table) -> str:
-    """Return the digest of a table's values, not of Parquet's bytes, which differ between versions
-    of the Parquet library. Of a column that was added to its table later, only existing values
-    count."""
-    sha = hashlib.sha256()
-    declared = TABLES[name].columns if name in TABLES else ()
-    later = [column.name for column in declared if column.later]
-    for batch in table.to_batches(BATCH_ROWS):
-        for row in batch.to_pylist():
-            for column in later:
-                if row.get(column, 0) is None:
-                    del row[column]
-            sha.update(json.dumps(row, separators=(",", ":")).encode() + b"\n")
-    return sha.hexdigest()
+    """Return a table's digest (`TableDigest`)."""
+    digest = TableDigest(name)
+    digest.add(table)
+    return digest.hexdigest()
+
+
+class TableDigest:
+    """Digest of a table's values, which come in parts. How the parts were cut makes no difference.
+
+    It is not of Parquet's bytes, which differ between versions of the Parquet library. Each column
+    has a hash of which rows have a value, and one of the values: numbers as 64 bits, little-endian,
+    0 for null, and texts in UTF-8, with a hash of their lengths. Of a column that was added to its
+    table later, nothing counts while no row has a value.
+    """
+
+    def __init__(self, name: str) -> None:
+        declared = TABLES[name].columns if name in TABLES else ()
+        self._later = {column.name for column in declared if column.later}
+        self._columns: dict[str, _ColumnDigest] = {}
+
+    def add(self, part: pa.Table | pa.RecordBatch) -> None:
+        """Go on with more rows. Raises `pyarrow.ArrowException` for values that no table has."""
+        for field, column in zip(part.schema, part.columns, strict=True):
+            if field.type not in (*arrow.TYPES.values(), pa.null()):
+                raise pa.ArrowTypeError(f"column {field.name} is of type {field.type}")
+            digest = self._columns.setdefault(field.name, _ColumnDigest())
+            for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else (column,):
+                digest.add(chunk)
+
+    def hexdigest(self) -> str:
+        """Return the digest of the rows so far."""
+        sha = hashlib.sha256()
+        for name, column in sorted(self._columns.items()):
+            if column.has_values or name not in self._later:
+                sha.update(f"column {name} {column.hexdigest()}\n".encode())
+        return sha.hexdigest()
+
+
+class _ColumnDigest:
+    def __init__(self) -> None:
+        self.has_values = False
+        self._present, self._lengths, self._values = (hashlib.sha256() for _ in range(3))
+
+    def add(self, chunk: pa.Array) -> None:
+        self._present.update(_octets(pc.cast(chunk.is_valid(), pa.uint8())))
+        values = chunk.drop_null()
+        if len(values) == 0:
+            return
+        self.has_values = True
+        if pa.types.is_string(values.type):
+            self._lengths.update(_octets(pc.binary_length(values)))
+        self._values.update(_octets(values))
+
+    def hexdigest(self) -> str:
+        hashes = (self._present, self._lengths, self._values)
+        return " ".join(sha.hexdigest() for sha in hashes)
+
+
+def _octets(array: pa.Array) -> memoryview:
+    """Return the octets of an array's values, none of which is null."""
+    offset, data = array.offset, memoryview(array.buffers()[-1] or b"")
+    if pa.types.is_string(array.type):
+        ends = memoryview(array.buffers()[1]).cast("i")
+        return data[ends[offset] : ends[offset + len(array)]]
+    width = array.type.bit_width // 8
+    return data[offset * width : (offset + len(array)) * width]
 
 
 def damage(run: Path, manifest: Manifest) -> Iterator[str]:
     """Yield a line for each table and capture that differs from the manifest."""
     if manifest.tables is None:
         yield "manifest.json: names no tables; the run is from another version, or not complete"
+        return
+    if manifest.version < DIGESTS_BY_COLUMNS:
+        yield "manifest.json: its digests are of an earlier version's form; run it again"
         return
     present = {path.stem for path in (run / "tables").glob("*.parquet")}
     for name, told in manifest.tables.items():
@@ -90,8 +145,12 @@ def _table_on_disk(name: str, path: Path) -> str:
     """Return the table's digest, or why there is none."""
     if not path.is_file():
         return GONE
+    digest = TableDigest(name)
     try:
-        return of_table(name, parquet.read(path))
+        with parquet.opened_table(path) as table:
+            for batch in table.iter_batches(BATCH_ROWS, use_threads=False):
+                digest.add(batch)
+        return digest.hexdigest()
     except (OSError, pa.ArrowException):
         return BROKEN
 

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hoplab.host.results import connections
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hoplab.host.results import arrow, connections
 from hoplab.host.results.connections import Found
 from hoplab.model import reading
 from hoplab.model.scenario.plan import Conversation, Plan
@@ -26,8 +29,8 @@ UNKNOWN = (*OF_BOTH, *TCP_ALONE, *UDP_ALONE, *EXCHANGES_ALONE, *PROGRAMS_ALONE)
 class Course:
     """The records of a run that concern flows."""
 
-    samples: list[dict[str, Any]]
-    """Rows of table `tcp`."""
+    samples: pa.Table
+    """Table `tcp`, in its files' order."""
     udp: dict[str, dict[str, Any]]
     """By flow, the results of its packets (`hoplab.host.results.packets`)."""
     monotonic_epoch_ns: int | None
@@ -36,27 +39,21 @@ class Course:
     """Whether the run reached its end; if not, a flow counts up to its last sample."""
     programs: Found
     """The connections of measured programs."""
-    exchanges: list[dict[str, Any]]
-    """Rows of table `exchanges`."""
+    exchanges: pa.Table
+    """Table `exchanges`, likewise."""
 
 
 def rows(out: Path, plan: Plan, course: Course) -> Iterator[dict[str, Any]]:
     """Yield a row for each flow of the plan and each measured program, with null for unknown
     values."""
-    by_flow: dict[str, list[dict[str, Any]]] = {}
-    # A connection of requests and responses has samples too, but its row comes from its exchanges.
-    exchanges = {c.name for c in plan.conversations if c.flow.is_exchange}
-    samples = (sample for sample in course.samples if sample["flow"] not in exchanges)
-    for sample in (*samples, *course.exchanges):
-        by_flow.setdefault(sample["flow"], []).append(sample)
     for conversation in plan.conversations:
         flow, name = conversation.flow, conversation.name
         if flow.protocol == "udp":
             found = course.udp.get(name, {})
         elif flow.is_exchange:
-            found = _exchanges(conversation, by_flow.get(name, []))
+            found = _exchanges(conversation, _of_flow(course.exchanges, name))
         else:
-            found = _tcp(out, conversation, by_flow.get(name, []), course)
+            found = _tcp(out, conversation, _of_flow(course.samples, name), course)
         yield {
             "flow": name,
             "protocol": flow.protocol,
@@ -73,18 +70,24 @@ def rows(out: Path, plan: Plan, course: Course) -> Iterator[dict[str, Any]]:
         yield {**unknown, **found}
 
 
+def _of_flow(table: pa.Table, name: str) -> pa.Table:
+    return table.filter(pc.equal(table["flow"], arrow.scalar(name)))
+
+
 def _tcp(
-    out: Path, conversation: Conversation, samples: list[dict[str, Any]], course: Course
+    out: Path, conversation: Conversation, samples: pa.Table, course: Course
 ) -> dict[str, Any]:
     """Return results from the sender's samples. A counted transfer ends when its last byte has
     come."""
-    if not samples and not course.complete:
+    last: dict[str, Any] = {"delivered_bytes": 0, "t_s": 0.0}
+    if len(samples):
+        (last,) = samples.slice(len(samples) - 1).to_pylist()
+    elif not course.complete:
         return {}
-    last = samples[-1] if samples else {"delivered_bytes": 0, "t_s": 0.0}
     stop_s = max(last["t_s"], conversation.stop_s) if course.complete else last["t_s"]
     complete_s = _complete_s(out, conversation, course.monotonic_epoch_ns)
     end_s = stop_s if complete_s is None else complete_s
-    rtts = [sample["rtt_ms"] for sample in samples if sample["t_s"] <= end_s]
+    rtts = samples["rtt_ms"].filter(pc.less_equal(samples["t_s"], arrow.scalar(end_s))).to_pylist()
     delivered = last["delivered_bytes"]
     going_s = end_s - conversation.flow.start_s
     return {
@@ -97,20 +100,20 @@ def _tcp(
     }
 
 
-def _exchanges(conversation: Conversation, rows: list[dict[str, Any]]) -> dict[str, Any]:
+def _exchanges(conversation: Conversation, rows: pa.Table) -> dict[str, Any]:
     """Return results of echoes, or of requests and responses."""
     flow = conversation.flow
-    times = [row["rtt_ms"] for row in rows if row["rtt_ms"] is not None]
+    times = rows["rtt_ms"].drop_null().to_pylist()
     stop_s = conversation.stop_s
-    if rows and len(rows) == (flow.packets or flow.transactions):
-        stop_s = max(row["t_s"] for row in rows)
+    if len(rows) and len(rows) == (flow.packets or flow.transactions):
+        stop_s = pc.max(rows["t_s"]).as_py()
     found: dict[str, Any] = {"stop_s": stop_s, "sent": len(rows), "received": len(times)}
     if times:
         mean_ms = connections.mean_ms(times)
         found |= {"rtt_ms_min": min(times), "rtt_ms_mean": mean_ms, "rtt_ms_max": max(times)}
     if flow.protocol == "ping":
         return found | {"lost": len(rows) - len(times)}
-    delivered = sum(row["received_bytes"] for row in rows)
+    delivered = pc.sum(rows["received_bytes"]).as_py() or 0
     going_s = stop_s - flow.start_s
     rates = {"goodput_kbps": delivered * 8e-3 / going_s, "rate_per_s": len(times) / going_s}
     return found | {

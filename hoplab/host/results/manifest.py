@@ -14,7 +14,9 @@ from hoplab.model import reading
 from hoplab.model.errors import ResultsError
 
 NAME = "manifest.json"
-VERSION = 1
+VERSION = 2
+DIGESTS_BY_COLUMNS = 2
+"""First version whose digests are over columns (`hoplab.host.results.digests.TableDigest`)."""
 LARGEST_BYTES = 64 << 20
 RUNNING, RECORDS_ONLY, COMPLETE = "running", "records only", "complete"
 """States of a run: it is in progress (or was killed), its records wait for `finish`, all is

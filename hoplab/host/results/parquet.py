@@ -41,7 +41,24 @@ def read(path: Path) -> pa.Table:
         return table.read(use_threads=False)
 
 
-def write(table: pa.Table, path: Path) -> None:
-    """Write a table. Raises `OSError` if the file cannot be written."""
-    with path.open("wb") as file:
-        pq.write_table(table, file, compression="zstd")
+class Writer:
+    """Writes a table in parts, inside a ``with`` statement. Raises `OSError` if the file cannot be
+    written."""
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self.rows = 0
+        self._stack = contextlib.ExitStack()
+        file = self._stack.enter_context(path.open("wb"))
+        writer = pq.ParquetWriter(file, schema, compression="zstd")
+        self._writer = self._stack.enter_context(writer)
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._stack.close()
+
+    def add(self, part: pa.Table) -> None:
+        """Write more rows."""
+        self._writer.write_table(part)
+        self.rows += part.num_rows

@@ -46,7 +46,7 @@ class Results:
     def _read(self, name: str) -> pa.Table:
         path = self.run_dir / "tables" / f"{name}.parquet"
         if not path.exists():
-            return arrow.schema(TABLES[name]).empty_table()
+            return arrow.empty(name)
         try:
             table = arrow.completed(name, parquet.read(path))
         except (OSError, pa.ArrowException) as error:

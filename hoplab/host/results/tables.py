@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a run's raw records to Parquet tables."""
+"""From a run's raw records to Parquet tables, a part at a time: a long run's records need more
+memory than a host has."""
 
 from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,49 +15,102 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hoplab.host.results import arrow, parquet
+from hoplab.host.results.digests import TableDigest
 from hoplab.model.errors import ResultsError
 from hoplab.model.reading import opened
 from hoplab.model.records.schema import TABLES, Table
 
-BATCH_ROWS = 65_536
+PART_BYTES = 8 << 20
+"""Octets of records that are parsed at once."""
 LONGEST_LINE = 1 << 20
-"""Characters of a record. A file without line ends would otherwise be read whole."""
+"""Octets of a record. A file without line ends would otherwise be read whole."""
+GROUP_ROWS = 65_536
+"""Rows after which a table's first rows are written, while others are still read."""
+SPREAD_S = 1.0
+"""Seconds by which a record may come late: a frame's record has its start, and comes at its end."""
 
 
-def convert(run: Path, duration_s: float) -> dict[str, pa.Table]:
-    """Read ``raw/*.jsonl``, write ``tables/*.parquet``, return the tables.
+def convert(run: Path, duration_s: float) -> dict[str, str]:
+    """Read ``raw/*.jsonl``, write ``tables/*.parquet``, return the digest of each table with rows.
 
     Records of daemons after ``duration_s``, while the run was taken down, are left out. Raises
     `ResultsError` if records do not follow the schema.
     """
     folder = run / "tables"
     folder.mkdir(exist_ok=True)
-    tables = {}
-    for name, table in TABLES.items():
-        parts = [
-            arrow.from_rows(name, rows, f"{run}/raw/{name}.jsonl")
-            for path in _files(run, name)
-            for rows in _read(path, table)
-        ]
-        if not parts:
-            continue
-        found = pa.concat_tables(parts)
-        if table.timed:
-            found = found.filter(pc.less_equal(found["t_s"], duration_s))
-            found = found.take(pc.sort_indices(found, [("t_s", "ascending")]))
-        if found.num_rows:
-            tables[name] = found
-            parquet.write(found, folder / f"{name}.parquet")
-    return tables
+    found = {name: _converted(run, name, folder, duration_s) for name in TABLES}
+    return {name: digest for name, digest in found.items() if digest is not None}
 
 
-def raw_rows(run: Path, name: str) -> list[dict[str, Any]]:
-    """Return the rows of ``raw/NAME.jsonl`` and of every ``raw/NAME-SOURCE.jsonl``.
+def recorded(run: Path, name: str) -> pa.Table:
+    """Return the rows of ``raw/NAME.jsonl`` and of every ``raw/NAME-SOURCE.jsonl``, as they were
+    written.
 
     Raises `ResultsError` for a row that contradicts the schema.
     """
-    files = _files(run, name)
-    return [row for path in files for rows in _read(path, TABLES[name]) for row in rows]
+    return pa.concat_tables([arrow.empty(name), *_parts(run, name)])
+
+
+def _converted(run: Path, name: str, folder: Path, duration_s: float) -> str | None:
+    """Write a table and return its digest; None if it has no rows."""
+    if not _files(run, name):
+        return None
+    if not TABLES[name].timed:
+        return _written(name, _parts(run, name), folder)
+    try:
+        return _written(name, _in_order(_until(_parts(run, name), duration_s), SPREAD_S), folder)
+    except _TooLate:
+        return _written(name, _in_order(_until(_parts(run, name), duration_s), math.inf), folder)
+
+
+def _written(name: str, parts: Iterable[pa.Table], folder: Path) -> str | None:
+    path = folder / f"{name}.parquet"
+    digest = TableDigest(name)
+    with parquet.Writer(path, arrow.schema(TABLES[name])) as writer:
+        for part in parts:
+            digest.add(part)
+            writer.add(part)
+    if writer.rows:
+        return digest.hexdigest()
+    path.unlink()
+    return None
+
+
+class _TooLate(Exception):
+    """A record is earlier than others that were written already."""
+
+
+def _until(parts: Iterable[pa.Table], duration_s: float) -> Iterator[pa.Table]:
+    end_s = arrow.scalar(duration_s)
+    for part in parts:
+        yield part.filter(pc.less_equal(part["t_s"], end_s))
+
+
+def _in_order(parts: Iterable[pa.Table], spread_s: float) -> Iterator[pa.Table]:
+    """Yield rows by their time, and rows of the same time as they come. A row is held back until
+    another is ``spread_s`` later. Raises `_TooLate` for a row that comes later than that."""
+    held: list[pa.Table] = []
+    ready_s = -math.inf
+    for part in parts:
+        if part.num_rows == 0:
+            continue
+        times = pc.min_max(part["t_s"]).as_py()
+        if times["min"] < ready_s:
+            raise _TooLate
+        held.append(part)
+        if times["max"] - spread_s > ready_s and sum(map(len, held)) >= GROUP_ROWS:
+            ready_s = times["max"] - spread_s
+            rows = _sorted(held)
+            ready = pc.sum(pc.less_equal(rows["t_s"], arrow.scalar(ready_s))).as_py()
+            yield rows.slice(0, ready)
+            held = [rows.slice(ready)]
+    if held:
+        yield _sorted(held)
+
+
+def _sorted(parts: list[pa.Table]) -> pa.Table:
+    rows = pa.concat_tables(parts)
+    return rows.take(pc.sort_indices(rows, [("t_s", "ascending")]))
 
 
 def _files(run: Path, name: str) -> list[Path]:
@@ -63,29 +118,40 @@ def _files(run: Path, name: str) -> list[Path]:
     return sorted([*raw.glob(f"{name}.jsonl"), *raw.glob(f"{name}-*.jsonl")])
 
 
-def _read(path: Path, table: Table) -> Iterator[list[dict[str, Any]]]:
-    """Yield a file's rows, `BATCH_ROWS` at a time: as dictionaries they need ten times the memory
-    that they need in a table."""
-    rows: list[dict[str, Any]] = []
-    broken: int | None = None
-    with io.TextIOWrapper(opened(path), "utf-8", "replace") as file:
-        lines = iter(lambda: file.readline(LONGEST_LINE), "")
-        for number, line in enumerate(lines, 1):
-            if broken is not None:
-                raise ResultsError(f"{path}: line {broken} is damaged; run it again")
-            try:
-                row = json.loads(line)
-            except ValueError:
-                # The last line of a process may be incomplete, if it was killed or the disk was
-                # full.
-                broken = number
-                continue
-            mistake = table.mistake(row)
-            if mistake is not None:
-                raise ResultsError(f"{path}: line {number}: {mistake}")
-            rows.append(row)
-            if len(rows) == BATCH_ROWS:
-                yield rows
-                rows = []
-    if rows:
-        yield rows
+def _parts(run: Path, name: str) -> Iterator[pa.Table]:
+    for path in _files(run, name):
+        number = 1
+        with opened(path) as file:
+            while lines := file.read(PART_BYTES) + file.readline(LONGEST_LINE):
+                yield _parsed(lines, TABLES[name], path, number, not file.peek(1))
+                number += lines.count(b"\n")
+
+
+def _parsed(lines: bytes, table: Table, path: Path, first: int, last: bool) -> pa.Table:
+    """Return the rows of a file's lines, of which the first has this number. ``last``: none come
+    after them."""
+    try:
+        return arrow.from_lines(table.name, lines)
+    except (pa.ArrowException, ResultsError):
+        # Line by line it takes ten times as long, but finds the mistake, or takes what is right
+        # before a last line that is torn.
+        rows = list(_rows(lines, table, path, first, last))
+    return arrow.from_rows(table.name, rows, str(path))
+
+
+def _rows(
+    lines: bytes, table: Table, path: Path, first: int, last: bool
+) -> Iterator[dict[str, Any]]:
+    text = io.TextIOWrapper(io.BytesIO(lines), "utf-8", "replace")
+    for number, line in enumerate(text, first):
+        try:
+            row = json.loads(line)
+        except ValueError:
+            # The last line of a process may be incomplete, if it was killed or the disk was full.
+            if last and next(text, None) is None:
+                return
+            raise ResultsError(f"{path}: line {number} is damaged; run it again") from None
+        mistake = table.mistake(row)
+        if mistake is not None:
+            raise ResultsError(f"{path}: line {number}: {mistake}")
+        yield row

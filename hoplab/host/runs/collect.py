@@ -11,7 +11,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 from pydantic import BaseModel, ConfigDict
 
 from hoplab import __version__
@@ -28,6 +27,7 @@ from hoplab.host.results import (
     tables,
 )
 from hoplab.host.results import manifest as manifests
+from hoplab.host.results.digests import Digests
 from hoplab.host.results.flows import Course
 from hoplab.host.results.manifest import (
     COMPLETE,
@@ -110,7 +110,7 @@ def gather(
     manifest = manifest.updated(wall_s=None if wall_s is None else round(wall_s, 3))
     try:
         made, told = _tables(out, scenario, ended)
-        found = digests.of_run(out, made)
+        found = Digests(made, digests.of_captures(out))
         whole = manifest.updated(
             state=COMPLETE,
             digest=found.digest,
@@ -189,9 +189,9 @@ def _json(path: Path) -> dict[str, Any]:
     return found
 
 
-def _tables(out: Path, scenario: Scenario, ended: _Ended) -> tuple[dict[str, pa.Table], list[str]]:
-    """Return every table, and warnings about them. `flows`, `connections` and `packets`, which are
-    evaluated here, come first."""
+def _tables(out: Path, scenario: Scenario, ended: _Ended) -> tuple[dict[str, str], list[str]]:
+    """Write every table. Returns their digests, and warnings about them. `flows`, `connections` and
+    `packets`, which are evaluated here, come first."""
     raw = out / "raw"
     raw.mkdir(exist_ok=True)
     work = plan(scenario)
@@ -204,12 +204,12 @@ def _tables(out: Path, scenario: Scenario, ended: _Ended) -> tuple[dict[str, pa.
             more = connection_packets.gather(out, work, found, date_ns)
             writer.write(raw, "packets", map(Packet._asdict, more), add=True)
     course = Course(
-        tables.raw_rows(out, "tcp"),
+        tables.recorded(out, "tcp"),
         udp,
         ended.monotonic_epoch_ns,
         ended.virtual_s is not None,
         found,
-        tables.raw_rows(out, "exchanges"),
+        tables.recorded(out, "exchanges"),
     )
     writer.write(raw, "flows", flows.rows(out, work, course))
     if found.rows:

@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow.compute as pc
+
 from hoplab.guest.system import signals
 from hoplab.host.results.manifest import Where
-from hoplab.host.results.tables import raw_rows
+from hoplab.host.results.tables import recorded
 from hoplab.host.runs.kinds import Attendable, Kind, Watched
 from hoplab.model.errors import HoplabError
 from hoplab.model.scenario.model import Scenario
@@ -130,8 +132,8 @@ def _close(out: Path, scenario: Scenario) -> None:
     with contextlib.suppress(OSError, ValueError):
         if json.loads(verdict.read_text("utf-8")).get("virtual_s") is not None:
             return
-    rows = raw_rows(out, "nodes") or raw_rows(out, "tcp")
-    end_s = max((float(row["t_s"]) for row in rows), default=scenario.duration_s)
+    last_s = (pc.max(recorded(out, table)["t_s"]).as_py() for table in ("nodes", "tcp"))
+    end_s = next((found for found in last_s if found is not None), scenario.duration_s)
     nothing: dict[str, Any] = {"flow": (), "program": ()}
     ended = scenario.model_copy(update={"duration_s": max(end_s, 1e-3), **nothing})
     text = ended.model_dump_json(exclude_none=True, indent=1)
