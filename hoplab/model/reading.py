@@ -10,9 +10,8 @@ import errno
 import json
 import os
 import stat
-from io import BufferedReader
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from hoplab.model.errors import HoplabError, ScenarioError
 
@@ -27,7 +26,7 @@ IRREGULAR = "is no regular file"
 PIPE = "is no regular file but a pipe (write what it gives to a file first)"
 
 
-def opened(path: Path) -> BufferedReader:
+def opened(path: Path) -> BinaryIO:
     """Open a regular file for reading. Raises `OSError`, also for other kinds of file."""
     try:
         descriptor = os.open(path, FLAGS)

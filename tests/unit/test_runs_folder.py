@@ -16,7 +16,7 @@ from hoplab.host import results
 from hoplab.host.results import digests, tables
 from hoplab.host.results.manifest import Where
 from hoplab.host.runs import collect, folder, listing
-from hoplab.model.errors import ResultsError
+from hoplab.model.errors import GuestFailed, ResultsError
 from hoplab.model.records import inplace
 from hoplab.model.scenario.model import Flow, Scenario, Station
 from hoplab.model.scenario.resolve import resolve
@@ -104,6 +104,13 @@ def test_a_run_that_was_interrupted_is_called_that(killed: Path) -> None:
     assert entry.goodput_kbps is not None
     text = report.render(killed).read_text(encoding="utf-8")
     assert "The run was interrupted. Shown is what it left." in text
+
+
+def test_a_run_whose_guest_failed_says_why(killed: Path) -> None:
+    """A sweep knows a run by its manifest alone."""
+    assert collect.gather(killed, 1.0, 5).verdict.error == "the lab ended early, with status 5"
+    reason = "guest kernel: hung: no virtual time passed"
+    assert collect.gather(killed, 1.0, 5, GuestFailed(reason)).verdict.error == reason
 
 
 def test_who_interrupts_a_run_is_told_where_it_is_and_what_it_says(

@@ -7,6 +7,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -122,8 +123,9 @@ def _parts(run: Path, name: str) -> Iterator[pa.Table]:
     for path in _files(run, name):
         number = 1
         with opened(path) as file:
+            size = os.fstat(file.fileno()).st_size
             while lines := file.read(PART_BYTES) + file.readline(LONGEST_LINE):
-                yield _parsed(lines, TABLES[name], path, number, not file.peek(1))
+                yield _parsed(lines, TABLES[name], path, number, last=file.tell() >= size)
                 number += lines.count(b"\n")
 
 

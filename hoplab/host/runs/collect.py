@@ -172,7 +172,8 @@ def _ended(out: Path, status: int, failure: BaseException | None) -> _Ended:
         return ended.model_copy(update={"status": failure.exit_status, "error": failure.word})
     if ended.status is None:
         early = f"the lab ended early, with status {status}"
-        return ended.model_copy(update={"status": status, "error": early})
+        reason = str(failure)[:SHORT] if isinstance(failure, HoplabError) else early
+        return ended.model_copy(update={"status": status, "error": reason})
     return ended
 
 
