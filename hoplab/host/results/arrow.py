@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import struct
+from array import array
 from typing import Any
 
 import pyarrow as pa
@@ -47,6 +48,12 @@ def empty(name: str) -> pa.Table:
     return pa.Table.from_batches([], schema(TABLES[name]))
 
 
+def numbers(values: array[int] | array[float]) -> pa.Array:
+    """Return an array of 64 bits each, ``q`` or ``d``, without a copy."""
+    kind = pa.int64() if values.typecode == "q" else pa.float64()
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
+
+
 def scalar(value: float | str) -> pa.Scalar:
     """Return a value as an operand. Arrow takes Python's own too, but loads Pandas, where it is
     installed, to ask what they are: some 0.2 s."""
@@ -54,8 +61,7 @@ def scalar(value: float | str) -> pa.Scalar:
         text = value.encode()
         ends = pa.py_buffer(struct.pack("=ii", 0, len(text)))
         return pa.StringArray.from_buffers(1, ends, pa.py_buffer(text))[0]
-    number = pa.py_buffer(struct.pack("=d", value))
-    return pa.Array.from_buffers(pa.float64(), 1, [None, number])[0]
+    return numbers(array("d", [value]))[0]
 
 
 def from_lines(name: str, lines: bytes) -> pa.Table:

@@ -331,12 +331,13 @@ def _of_sockets(prefix: str, sign: str, samples: pa.Table) -> dict[str, Any]:
     mine = samples.filter(pc.and_(pc.starts_with(names, prefix), pc.match_substring(names, sign)))
     if len(mine) == 0:
         return {}
-    last = mine.group_by("flow", use_threads=False).aggregate(
-        [("retransmits", "last"), ("timeouts", "last")]
+    flows, retransmits, timeouts, rtts = (
+        mine[name].to_pylist() for name in ("flow", "retransmits", "timeouts", "rtt_ms")
     )
-    timeouts, rtts = last["timeouts_last"], mine["rtt_ms"].to_pylist()
+    last = dict(zip(flows, zip(retransmits, timeouts, strict=True), strict=True)).values()
+    counted = all(number is not None for _, number in last)
     return {
-        "retransmits": pc.sum(last["retransmits_last"]).as_py(),
-        "timeouts": None if timeouts.null_count else pc.sum(timeouts).as_py(),
+        "retransmits": sum(number for number, _ in last),
+        "timeouts": sum(number for _, number in last) if counted else None,
         "rtt_ms_mean": round(sum(rtts) / len(rtts), 3),
     }

@@ -4,14 +4,19 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Hashable, Iterator
+from array import array
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import dpkt
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from hoplab.host.results import rings
+from hoplab.host.results import arrow, rings
+from hoplab.host.results.connections import mean_ms
 from hoplab.host.results.transport import (
     FRAGMENT_OFFSET,
     IPV6,
@@ -20,7 +25,7 @@ from hoplab.host.results.transport import (
     UDP_BYTES,
     header_bytes,
 )
-from hoplab.model.records import writer
+from hoplab.model.records.schema import TABLES
 from hoplab.model.scenario.plan import ANY, Capture, Conversation, Plan
 
 LINKTYPES = {1: 1, 772: 1, 65534: 101, 801: 105, 803: 127}
@@ -33,11 +38,21 @@ REASSEMBLY_S = 30.0
 """Seconds that Linux waits for the rest of a packet (ipfrag_time); identifications come again."""
 
 
-def gather(out: Path, plan: Plan, realtime_epoch_ns: int) -> dict[str, dict[str, Any]]:
-    """On the host, after the run: write ``captures/*.pcapng`` and ``raw/packets.jsonl``.
+@dataclass(frozen=True)
+class Gathered:
+    """What the captured packets say."""
 
-    Returns the results of each UDP flow, by name. ``realtime_epoch_ns`` is the date of scenario
-    time 0. It turns the rings' time stamps into scenario time.
+    packets: pa.Table
+    """Rows of table `packets`; none without ``measure.packets``."""
+    udp: dict[str, dict[str, Any]]
+    """The results of each UDP flow, by name."""
+
+
+def gather(out: Path, plan: Plan, realtime_epoch_ns: int) -> Gathered:
+    """On the host, after the run: write ``captures/*.pcapng``, evaluate the packets of flows.
+
+    ``realtime_epoch_ns`` is the date of scenario time 0. It turns the rings' time stamps into
+    scenario time.
     """
     for capture in plan.captures:
         name = f"{capture.station}-{capture.interface}"
@@ -45,20 +60,21 @@ def gather(out: Path, plan: Plan, realtime_epoch_ns: int) -> dict[str, dict[str,
         if source.exists():
             _to_pcapng(capture, source, out / "captures" / f"{name}.pcapng")
     (out / "raw" / "packets.jsonl").unlink(missing_ok=True)
-    summaries = {}
+    found, udp = [arrow.empty("packets")], {}
     for conversation in plan.followed:
         packets = _match(out / "raw", conversation, realtime_epoch_ns)
         if plan.scenario.measure.packets:
-            writer.write(out / "raw", "packets", map(Packet._asdict, packets), add=True)
+            found.append(packets)
         if conversation.flow.protocol == "udp":
-            summaries[conversation.name] = _summary(conversation, packets)
-    return summaries
+            udp[conversation.name] = _summary(conversation, packets)
+    return Gathered(pa.concat_tables(found), udp)
 
 
 def _to_pcapng(capture: Capture, source: Path, target: Path) -> None:
-    seen = list(rings.packets(source))
+    seen = rings.packets(source)
+    first = next(seen, None)
     cooked = capture.interface == ANY
-    hardware = seen[0].hardware if seen else 1
+    hardware = 1 if first is None else first.hardware
     linktype = LINKTYPE_SLL2 if cooked else LINKTYPES.get(hardware, LINKTYPE_ETHERNET)
     description = dpkt.pcapng.InterfaceDescriptionBlockLE(
         linktype=linktype,
@@ -69,7 +85,7 @@ def _to_pcapng(capture: Capture, source: Path, target: Path) -> None:
     )
     with target.open("wb") as output:
         output.write(bytes(dpkt.pcapng.SectionHeaderBlockLE()) + bytes(description))
-        for packet in seen:
+        for packet in () if first is None else chain([first], seen):
             header = packet.cooked if cooked else b""
             block = dpkt.pcapng.EnhancedPacketBlockLE(
                 ts_high=packet.date_ns >> 32,
@@ -97,7 +113,7 @@ class Seen:
     """A packet with payload at one end of its flow, with the fields that identify it at both
     ends."""
 
-    key: Hashable
+    key: tuple[Any, ...]
     seq: int
     """The sequence number; 0 for a datagram without a number."""
     payload: int
@@ -203,43 +219,75 @@ def _put_together(packets: list[_Parts], packet: bytes, time_s: float) -> None:
         whole.last_s = time_s
 
 
-def _match(raw: Path, conversation: Conversation, epoch_ns: int) -> list[Packet]:
+def _match(raw: Path, conversation: Conversation, epoch_ns: int) -> pa.Table:
+    """Return the flow's rows of table `packets`, by the time when they were sent."""
     flow, name = conversation.flow, conversation.name
     ends = [raw / f"packets-{name}-{end}.ring" for end in (flow.source, flow.destination)]
     if not all(path.exists() for path in ends):
-        return []
-    received: dict[Hashable, float] = {}
+        return arrow.empty("packets")
+    sent = _sent(_read(ends[0], epoch_ns))
+    times = sent["first_s"]
+    in_time = pc.and_(
+        pc.greater_equal(times, arrow.scalar(flow.start_s)),
+        pc.less_equal(times, arrow.scalar(conversation.stop_s)),
+    )
+    sent = sent.filter(in_time)
+    sent = sent.take(pc.sort_indices(sent, [("first_s", "ascending"), ("place", "ascending")]))
+    keys, at_s = array("q"), array("d")
     for seen in _read(ends[1], epoch_ns):
         if seen.last_s is not None:
-            received.setdefault(seen.key, seen.last_s)
-    # If several interfaces show a packet, as a tunnel and the one below it do, the first counts.
-    sent: dict[Hashable, Seen] = {}
-    for seen in _read(ends[0], epoch_ns):
-        sent.setdefault(seen.key, seen)
-    return [
-        Packet(
-            name,
-            seen.seq,
-            seen.payload,
-            round(seen.first_s, 9),
-            None if (at := received.get(seen.key)) is None else round(at, 9),
-            seen.identification,
-        )
-        for seen in sorted(sent.values(), key=lambda seen: seen.first_s)
-        if flow.start_s <= seen.first_s <= conversation.stop_s
+            keys.extend(seen.key)
+            at_s.append(seen.last_s)
+    came_as = pc.index_in(sent["key"], value_set=_keys(keys))
+    numbered = pc.not_equal(sent["identification"], arrow.scalar(NONE))
+    columns = [
+        pa.repeat(arrow.scalar(name), len(sent)),
+        *(sent[column] for column in ("seq", "payload", "first_s")),
+        arrow.numbers(at_s).take(came_as),
+        pc.if_else(numbered, sent["identification"], pa.nulls(len(sent), pa.int64())),
     ]
+    return pa.Table.from_arrays(columns, schema=arrow.schema(TABLES["packets"]))
 
 
-def _summary(conversation: Conversation, packets: list[Packet]) -> dict[str, Any]:
+NONE = -1
+"""Stands for an identification that a packet does not have."""
+
+
+def _sent(packets: Iterable[Seen]) -> pa.Table:
+    """Return packets as a table, which as objects need ten times the memory. If several interfaces
+    show a packet, as a tunnel and the one below it do, the first counts."""
+    integers = ("seq", "payload", "identification", "place")
+    keys, first_s, columns = array("q"), array("d"), [array("q") for _ in integers]
+    for place, seen in enumerate(packets):
+        keys.extend(seen.key)
+        first_s.append(seen.first_s)
+        identification = NONE if seen.identification is None else seen.identification
+        for column, value in zip(
+            columns, (seen.seq, seen.payload, identification, place), strict=True
+        ):
+            column.append(value)
+    arrays = {name: arrow.numbers(of) for name, of in zip(integers, columns, strict=True)}
+    table = pa.table({"key": _keys(keys), "first_s": arrow.numbers(first_s), **arrays})
+    # Arrow tells a key's first place.
+    first = pc.index_in(table["key"], value_set=table["key"].combine_chunks())
+    return table.filter(pc.equal(first, table["place"]))
+
+
+def _keys(pairs: array[int]) -> pa.Array:
+    """Return pairs of numbers as values that can be compared."""
+    return pa.Array.from_buffers(pa.binary(16), len(pairs) // 2, [None, pa.py_buffer(pairs)])
+
+
+def _summary(conversation: Conversation, packets: pa.Table) -> dict[str, Any]:
     stop_s = conversation.stop_s
-    arrived = [p for p in packets if p.received_s is not None and p.received_s <= stop_s]
-    delivered = sum(packet.bytes for packet in arrived)
-    delays = [(p.received_s - p.sent_s) * 1e3 for p in arrived if p.received_s is not None]
+    arrived = packets.filter(pc.less_equal(packets["received_s"], arrow.scalar(stop_s)))
+    delivered = pc.sum(arrived["bytes"]).as_py() or 0
+    delays_s = pc.subtract(arrived["received_s"], arrived["sent_s"])
     return {
         "sent": len(packets),
         "received": len(arrived),
         "lost": len(packets) - len(arrived),
         "delivered_bytes": delivered,
         "goodput_kbps": round(delivered * 8e-3 / (stop_s - conversation.flow.start_s), 3),
-        "latency_ms_mean": round(sum(delays) / len(delays), 6) if delays else None,
+        "latency_ms_mean": mean_ms(pc.multiply(delays_s, arrow.scalar(1e3)).to_pylist()),
     }

@@ -46,7 +46,6 @@ class Writer:
     written."""
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
-        self.rows = 0
         self._stack = contextlib.ExitStack()
         file = self._stack.enter_context(path.open("wb"))
         writer = pq.ParquetWriter(file, schema, compression="zstd")
@@ -61,4 +60,3 @@ class Writer:
     def add(self, part: pa.Table) -> None:
         """Write more rows."""
         self._writer.write_table(part)
-        self.rows += part.num_rows

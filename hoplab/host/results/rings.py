@@ -17,6 +17,7 @@ nanoseconds."""
 ADDRESS_AT = 32
 ADDRESS = struct.Struct("=H2siHBB8s")
 """struct sockaddr_ll: family, protocol (big-endian), interface, its type, direction, address."""
+HEAD_BYTES = ADDRESS_AT + ADDRESS.size
 SLL2 = struct.Struct("!2sHIHBB8s")
 """LINKTYPE_LINUX_SLL2: protocol, reserved, interface, its type, direction, address."""
 
@@ -68,16 +69,14 @@ def _once(every: Iterator[Seen]) -> Iterator[Seen]:
 
 def _packets(path: Path) -> Iterator[Seen]:
     with opened(path) as file:
-        content = file.read()
-    at = 0
-    while at + ADDRESS_AT + ADDRESS.size <= len(content):
-        _, length, kept, begin, _, seconds, nanos = PACKET.unpack_from(content, at)
-        _, protocol, index, hardware, direction, size, address = ADDRESS.unpack_from(
-            content, at + ADDRESS_AT
-        )
-        data = content[at + begin : at + begin + kept]
-        if len(data) < kept:
-            return
-        cooked = SLL2.pack(protocol, 0, index, hardware, direction, size, address)
-        yield Seen(seconds * 1_000_000_000 + nanos, length, data, hardware, cooked)
-        at += begin + kept
+        while len(head := file.read(HEAD_BYTES)) == HEAD_BYTES:
+            _, length, kept, begin, _, seconds, nanos = PACKET.unpack_from(head)
+            _, protocol, index, hardware, direction, size, address = ADDRESS.unpack_from(
+                head, ADDRESS_AT
+            )
+            rest = begin - HEAD_BYTES
+            data = file.read(rest + kept)[rest:] if rest >= 0 else b""
+            if len(data) < kept:
+                return
+            cooked = SLL2.pack(protocol, 0, index, hardware, direction, size, address)
+            yield Seen(seconds * 1_000_000_000 + nanos, length, data, hardware, cooked)

@@ -9,6 +9,7 @@ import json
 import math
 import os
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -31,16 +32,26 @@ SPREAD_S = 1.0
 """Seconds by which a record may come late: a frame's record has its start, and comes at its end."""
 
 
-def convert(run: Path, duration_s: float) -> dict[str, str]:
+def convert(run: Path, duration_s: float, packets: pa.Table | None = None) -> dict[str, str]:
     """Read ``raw/*.jsonl``, write ``tables/*.parquet``, return the digest of each table with rows.
 
-    Records of daemons after ``duration_s``, while the run was taken down, are left out. Raises
-    `ResultsError` if records do not follow the schema.
+    Given ``packets`` come before the records of that table. Records of daemons after
+    ``duration_s``, while the run was taken down, are left out. Raises `ResultsError` if records do
+    not follow the schema.
     """
     folder = run / "tables"
     folder.mkdir(exist_ok=True)
-    found = {name: _converted(run, name, folder, duration_s) for name in TABLES}
-    return {name: digest for name, digest in found.items() if digest is not None}
+    digests: dict[str, str] = {}
+    for name, table in TABLES.items():
+        if name == "packets" and packets is not None:
+            digest = _written(name, chain([packets], _parts(run, name)), folder)
+        elif table.timed:
+            digest = _written_in_order(run, name, folder, duration_s)
+        else:
+            digest = _written(name, _parts(run, name), folder)
+        if digest is not None:
+            digests[name] = digest
+    return digests
 
 
 def recorded(run: Path, name: str) -> pa.Table:
@@ -52,29 +63,25 @@ def recorded(run: Path, name: str) -> pa.Table:
     return pa.concat_tables([arrow.empty(name), *_parts(run, name)])
 
 
-def _converted(run: Path, name: str, folder: Path, duration_s: float) -> str | None:
-    """Write a table and return its digest; None if it has no rows."""
-    if not _files(run, name):
-        return None
-    if not TABLES[name].timed:
-        return _written(name, _parts(run, name), folder)
+def _written_in_order(run: Path, name: str, folder: Path, duration_s: float) -> str | None:
     try:
         return _written(name, _in_order(_until(_parts(run, name), duration_s), SPREAD_S), folder)
     except _TooLate:
         return _written(name, _in_order(_until(_parts(run, name), duration_s), math.inf), folder)
 
 
-def _written(name: str, parts: Iterable[pa.Table], folder: Path) -> str | None:
-    path = folder / f"{name}.parquet"
+def _written(name: str, parts: Iterator[pa.Table], folder: Path) -> str | None:
+    """Write a table and return its digest; None if it has no rows."""
+    parts = filter(len, parts)
+    first = next(parts, None)
+    if first is None:
+        return None
     digest = TableDigest(name)
-    with parquet.Writer(path, arrow.schema(TABLES[name])) as writer:
-        for part in parts:
+    with parquet.Writer(folder / f"{name}.parquet", first.schema) as writer:
+        for part in chain([first], parts):
             digest.add(part)
             writer.add(part)
-    if writer.rows:
-        return digest.hexdigest()
-    path.unlink()
-    return None
+    return digest.hexdigest()
 
 
 class _TooLate(Exception):
@@ -93,7 +100,7 @@ def _in_order(parts: Iterable[pa.Table], spread_s: float) -> Iterator[pa.Table]:
     held: list[pa.Table] = []
     ready_s = -math.inf
     for part in parts:
-        if part.num_rows == 0:
+        if len(part) == 0:
             continue
         times = pc.min_max(part["t_s"]).as_py()
         if times["min"] < ready_s:

@@ -19,6 +19,7 @@ from hoplab.guest.system.processes import program
 from hoplab.host.machine import compare, confined, surroundings
 from hoplab.host.machine.sealed import Machine
 from hoplab.host.results import (
+    arrow,
     connection_packets,
     connections,
     digests,
@@ -197,7 +198,8 @@ def _tables(out: Path, scenario: Scenario, ended: _Ended) -> tuple[dict[str, str
     raw.mkdir(exist_ok=True)
     work = plan(scenario)
     date_ns = ended.realtime_epoch_ns
-    udp = {} if date_ns is None else packets.gather(out, work, date_ns)
+    none = packets.Gathered(arrow.empty("packets"), {})
+    seen = none if date_ns is None else packets.gather(out, work, date_ns)
     found = connections.Found([], {})
     if date_ns is not None and scenario.program:
         found = connections.gather(out, work, date_ns)
@@ -206,7 +208,7 @@ def _tables(out: Path, scenario: Scenario, ended: _Ended) -> tuple[dict[str, str
             writer.write(raw, "packets", map(Packet._asdict, more), add=True)
     course = Course(
         tables.recorded(out, "tcp"),
-        udp,
+        seen.udp,
         ended.monotonic_epoch_ns,
         ended.virtual_s is not None,
         found,
@@ -215,7 +217,7 @@ def _tables(out: Path, scenario: Scenario, ended: _Ended) -> tuple[dict[str, str
     writer.write(raw, "flows", flows.rows(out, work, course))
     if found.rows:
         writer.write(raw, "connections", found.rows)
-    return tables.convert(out, scenario.duration_s), found.warnings()
+    return tables.convert(out, scenario.duration_s, seen.packets), found.warnings()
 
 
 PACKAGES = {"wpa_supplicant": "wpasupplicant"}
