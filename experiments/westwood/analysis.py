@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import fmean, median, pstdev
 from typing import Any
@@ -26,7 +26,7 @@ from hoplab.many.study.loss_law import pftk
 from hoplab.many.study.swept import Run, Runs
 
 from . import search
-from .search import FIRST_S, mbps
+from .search import FIRST_S, Reading, mbps
 
 VARIANTS = {"reno": "Reno", "sack": "SACK", "tcpw": "Westwood", "westwood": "Westwood+"}
 """``tcpw`` is Westwood as published in 2002, ``westwood`` the kernel's."""
@@ -555,7 +555,9 @@ def _lead(runs: Runs, variant: str) -> Sample:
     return Sample(more.mean + 1, more.error, more.n)
 
 
-def _beside(runs: Runs, published: Mapping[str, Any]) -> Iterator[Beside]:
+def _beside(
+    runs: Runs, readings: Sequence[Reading], published: Mapping[str, Any]
+) -> Iterator[Beside]:
     main, link = runs.part(), runs.part("rate").where(hop="link")
     at_5, time = main.where(loss=STANDARD_LOSS), published["time"]
     propagation = runs.part("propagation")
@@ -589,7 +591,10 @@ def _beside(runs: Runs, published: Mapping[str, Any]) -> Iterator[Beside]:
                 for case, there in tried.items()
                 if explains(here.mean, there.mean, value)
             ]
-            yield Beside(f"{name}, {VARIANTS[v]}", here, value, cause="; ".join(shown))
+            own = Beside(f"{name}, {VARIANTS[v]}", here, value, cause="; ".join(shown))
+            if own.far and not shown:
+                own = replace(own, cause=search.reached(readings, (name, v), value))
+            yield own
 
 
 def explains(here: float, there: float, published: float) -> bool:
@@ -607,6 +612,7 @@ def _experiment(runs: Runs, case: str) -> Runs:
 def analyse(runs: Runs, published: Mapping[str, Any]) -> Findings:
     """Tables, figures and verdicts of the study."""
     full = bool(runs.part("propagation").where(propagation=15))
+    readings = list(search.readings(runs.part("search")))
     tables = [
         _standard_table(runs, published),
         _loss_table(runs),
@@ -617,7 +623,7 @@ def analyse(runs: Runs, published: Mapping[str, Any]) -> Findings:
         _repeated_table(runs),
         _law_table(runs),
         *([_recovery_table(runs)] if runs.part("recovery") else []),
-        *(search.tables(runs.part("search"), published) if runs.part("search") else []),
+        *(search.tables(readings, published) if readings else []),
     ]
     pictures = [
         _loss_picture(runs, published),
@@ -637,7 +643,7 @@ def analyse(runs: Runs, published: Mapping[str, Any]) -> Findings:
         tables=tables,
         pictures=pictures,
         claims=list(_claims(runs)) if full else [],
-        beside=list(_beside(runs, published)) if full else [],
+        beside=list(_beside(runs, readings, published)) if full else [],
         values=values,
     )
 

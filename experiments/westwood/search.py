@@ -125,10 +125,24 @@ def least_distance(wanted: Mapping[tuple[str, str], float]) -> float:
     return factor(apart + [0.0] * (len(wanted) - len(apart)))
 
 
-def tables(runs: Runs, published: Mapping[str, Any]) -> Iterator[Table]:
+def reached(found: Sequence[Reading], key: tuple[str, str], published: float) -> str:
+    """Return what the readings say of a published value: that none comes to it, or which one comes
+    nearest. Empty for a value that they do not have."""
+    values = {str(reading): reading.values().get(key) for reading in found}
+    known = {name: value for name, value in values.items() if value is not None}
+    if not known:
+        return ""
+    least, most = min(known.values()), max(known.values())
+    if not least <= published <= most:
+        return f"none of {len(known)} readings: {least:.3g} to {most:.3g}"
+    nearest = min(known, key=lambda name: abs(math.log(known[name] / published)))
+    return f"{nearest}: {known[nearest]:.3g}"
+
+
+def tables(found: Sequence[Reading], published: Mapping[str, Any]) -> Iterator[Table]:
     """The nearest readings; and each published value between the least and most of all readings."""
     wanted = published_values(published)
-    found = sorted(readings(runs), key=lambda reading: distance(reading, wanted))
+    found = sorted(found, key=lambda reading: distance(reading, wanted))
     rows: list[Sequence[Cell]] = [
         (f"{place}", str(reading), f"{distance(reading, wanted):.2f}")
         for place, reading in enumerate(found[:SHOWN], start=1)

@@ -8,10 +8,13 @@
 # share of all sent, mean time from n1 (n5) to n4 (n6). -random 1 varies the constant rate's
 # intervals; -phase 0.8 draws up to so many more ms for each sender's link; -alpha 2 -beta 4 are the
 # thresholds of Vegas in Linux. -steady 1 is NewReno as in Linux: each partial acknowledgement starts
-# the timer anew (RFC 6582, 4), and leaves the window as it is.
+# the timer anew (RFC 6582, 4), and leaves the window as it is. -linux 1 adds two more of its rules for
+# NewReno: a timeout in recovery leaves ssthresh, and slow start counts acknowledged packets, not
+# acknowledgements. -spans "0 2 20" prints for each flow and span "FLOW: BEGIN END sent lost", its
+# packets by their age at the first one.
 array set opt {
     first Reno second "" cbr 5 window 100 time 20 jitter 0.1 random 0 back 0 phase 0
-    alpha 1 beta 3 steady 0 seed 1
+    alpha 1 beta 3 steady 0 linux 0 spans "" seed 1
 }
 source [file join [file dirname [info script]] options.tcl]
 read_options $argv
@@ -41,6 +44,20 @@ foreach {a b} {1 2 5 2 2 3 3 4 3 6} {
     $ns trace-queue $n($a) $n($b) $pipe
 }
 
+# Looks each millisecond at what has changed; ns-2 has no such rules to set.
+proc as_in_linux {tcp {timeouts 0} {ssthresh 0} {cwnd 0} {ack 0}} {
+    global ns
+    if {[$tcp set nrexmit_] > $timeouts} { $tcp set ssthresh_ $ssthresh }
+    set timeouts [$tcp set nrexmit_]
+    set ssthresh [$tcp set ssthresh_]
+    set counted [expr {$cwnd + [$tcp set ack_] - $ack}]
+    if {$cwnd > 0 && $cwnd <= [$tcp set cwnd_] && [$tcp set cwnd_] < min($ssthresh, $counted)} {
+        $tcp set cwnd_ [expr {min($ssthresh, $counted)}]
+    }
+    $ns at [expr {[$ns now] + 0.001}] \
+        "as_in_linux $tcp $timeouts $ssthresh [$tcp set cwnd_] [$tcp set ack_]"
+}
+
 proc start_tcp {kind from to flow} {
     global ns opt start
     set tcp [new [expr {$kind eq "Tahoe" ? "Agent/TCP" : "Agent/TCP/$kind"}]]
@@ -54,6 +71,9 @@ proc start_tcp {kind from to flow} {
     set ftp [new Application/FTP]
     $ftp attach-agent $tcp
     $ns at [$start value] "$ftp start"
+    if {$opt(linux) && $kind eq "Newreno"} {
+        $ns at $opt(jitter) "as_in_linux $tcp"
+    }
     return $tcp
 }
 set flows [list [start_tcp $opt(first) $n(1) $n(4) 1]]
@@ -91,8 +111,11 @@ proc tell {trace} {
         if {$event eq "+" && ($from == 0 || $from == 4)} {
             set sent($packet) $time
             incr count($flow)
+            if {![info exists began($flow)]} { set began($flow) $time }
+            lappend ages($flow) [expr {$time - $began($flow)}]
         } elseif {$event eq "d"} {
             incr lost($flow)
+            lappend lost_ages($flow) [expr {$sent($packet) - $began($flow)}]
         } elseif {$event eq "r" && ($to == 3 || $to == 5)} {
             incr arrived($flow)
             set spent($flow) [expr {$spent($flow) + $time - $sent($packet)}]
@@ -105,7 +128,18 @@ proc tell {trace} {
             [expr {100.0 * $lost($flow) / $count($flow)}] \
             [expr {1000 * $spent($flow) / $arrived($flow)}]]
     }
+    foreach flow [array names ages] {
+        foreach begin [lrange $opt(spans) 0 end-1] end [lrange $opt(spans) 1 end] {
+            puts "$flow: $begin $end [within $ages($flow) $begin $end]\
+                [within [expr {$lost($flow) ? $lost_ages($flow) : ""}] $begin $end]"
+        }
+    }
     exit 0
+}
+proc within {ages begin end} {
+    set count 0
+    foreach age $ages { if {$begin <= $age && $age < $end} { incr count } }
+    return $count
 }
 $ns at $opt(time) "tell $pipe"
 $ns run

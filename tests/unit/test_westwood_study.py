@@ -153,12 +153,28 @@ def reading(hop: str, times: float) -> list[Run]:
 
 def test_the_nearest_reading_comes_first_with_its_typical_factor() -> None:
     runs = Runs([*reading("far", 2.0), *reading("near", 1.0)])
-    nearest, _ = ANALYSIS.search.tables(runs, PUBLISHED)
+    nearest, _ = ANALYSIS.search.tables(list(ANALYSIS.search.readings(runs)), PUBLISHED)
     shown = [(row[1].partition(",")[0], row[2]) for row in nearest.rows[:3]]
     # Five of seven values are rates, and twice too high; with the other Westwood its lead is too.
     far = 2.0 ** ((5 / 7) ** 0.5)
     other = 2.0 ** ((1 / 7) ** 0.5)
     assert shown == [("near", "1.00"), ("near", f"{other:.2f}"), ("far", f"{far:.2f}")]
+
+
+@pytest.mark.parametrize(
+    ("published", "told"),
+    [
+        (0.4, "none of 4 readings: 0.5 to 1"),
+        (1.1, "none of 4 readings: 0.5 to 1"),
+        (0.6, "near, queue of 50, timer from 200 ms, 1460 octets: 0.5"),
+        (0.9, "far, queue of 50, timer from 200 ms, 1460 octets: 1"),
+    ],
+)
+def test_what_the_readings_say_of_a_value(published: float, told: str) -> None:
+    runs = Runs([*reading("far", 2.0), *reading("near", 1.0)])
+    found = list(ANALYSIS.search.readings(runs))
+    assert ANALYSIS.search.reached(found, ("figure 4, 5 %", "reno"), published) == told
+    assert ANALYSIS.search.reached(found, ("figure 3, later", "tcpw"), published) == ""
 
 
 def test_no_reading_comes_nearer_than_the_figures_are_to_each_other() -> None:

@@ -13,7 +13,8 @@ segments are 1040 bytes on the link, its constant-rate packets 1000. Here frames
 Ethernet header are as long, so a segment carries 986 bytes, and goodput is scaled by 1000/986.
 
 ``python -m tests.validate.dumbbell`` prints the table of pairs in `docs/tcp.md`. With one or two
-variants it prints what these flows send and lose in the course of their 20 s.
+variants it prints what these flows send and lose in the course of their 20 s, and with ``--ns2``
+what they do in ns-2, with ``--ns2-as-linux`` by two more rules of the kernel's.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from statistics import fmean
 from typing import Any
@@ -57,12 +59,15 @@ SEEDS = range(1, 21)
 NS2_SEEDS = range(1, 41)
 LATE_S = 0.05
 """The second flow starts so much later."""
-SPANS_S, COURSE_CBR_MBPS = (0.0, 2.0, 5.0, 10.0, 20.0), (5.0, 8.0, 9.0, 10.0)
-"""Of `course`."""
+SPANS_S, COURSE_CBR_MBPS = (0.0, 0.7, 2.0, 5.0, 10.0, 20.0), (5.0, 8.0, 9.0, 10.0)
+"""Of `course`. Slow start overshoots before 0.7 s, and the first timeout comes later."""
 LIMIT = 0.15
 NS2_NAMES = {"tahoe": "Tahoe", "reno": "Reno", "newreno": "Newreno", "vegas": "Vegas"}
 STEADY = " -steady 1"
 """NewReno as in Linux: a partial acknowledgement starts the timer anew and leaves the window."""
+LINUX = " -linux 1"
+"""Two more of its rules: a timeout in recovery leaves ssthresh, and slow start counts acknowledged
+segments."""
 BACK_MBPS = 5.0
 PHASE_MS = 0.8
 """A constant-rate packet's time on the bottleneck."""
@@ -252,32 +257,68 @@ def table() -> Iterator[str]:
         yield f"| {cbr:g} | {' | '.join(cells)} |"
 
 
-def course(variants: Sequence[str]) -> Iterator[str]:
-    """A line for each constant rate, flow and span of `SPANS_S`: what it sends and loses, a run."""
-    flows = dict(zip(("tcp0", "tcp1"), variants, strict=False))
-    for cbr in COURSE_CBR_MBPS if len(flows) == 1 else (PAIRS_CBR_MBPS,):
-        cases = [scenario(tuple(variants), cbr, seed) for seed in SEEDS]
-        runs = measure_all(cases, lambda results: [_ages(results, flow) for flow in flows])
-        for i, variant in enumerate(flows.values()):
-            for begin_s, end_s in pairwise(SPANS_S):
-                span = [
-                    is_lost for run in runs for age_s, is_lost in run[i] if begin_s <= age_s < end_s
-                ]
-                mbit = 8e-6 * NS2_PAYLOAD_BYTES * (len(span) - sum(span)) / len(runs)
+Counts = tuple[tuple[int, int], ...]
+"""Of a flow: packets sent and lost in each span of `SPANS_S`."""
+
+
+def course(variants: Sequence[str], ns2_rules: str | None) -> Iterator[str]:
+    """A line for each constant rate, flow and span of `SPANS_S`: what it sends and loses, a run.
+    With ``ns2_rules``, options of the script, in ns-2."""
+    for cbr in COURSE_CBR_MBPS if len(variants) == 1 else (PAIRS_CBR_MBPS,):
+        if ns2_rules is None:
+            runs = _counts(variants, cbr)
+        else:
+            runs = _counts_in_ns2(f"{_flows(*variants)}{ns2_rules} -cbr {cbr:g} {NS2_OPTIONS}")
+        for i, variant in enumerate(variants):
+            for (begin_s, end_s), spans in zip(
+                pairwise(SPANS_S), zip(*(run[i] for run in runs), strict=True), strict=True
+            ):
+                sent, lost = (fmean(counts) for counts in zip(*spans, strict=True))
+                mbps = 8e-6 * NS2_PAYLOAD_BYTES * (sent - lost) / (end_s - begin_s)
                 yield (
                     f"{variant} beside {cbr:g} Mbit/s, {begin_s:g} to {end_s:g} s: "
-                    f"{mbit / (end_s - begin_s):.2f} Mbit/s, "
-                    f"{sum(span) / len(runs):.1f} of {len(span) / len(runs):.0f} packets lost"
+                    f"{mbps:.2f} Mbit/s, {lost:.1f} of {sent:.0f} packets lost"
                 )
 
 
-def _ages(results: Results, flow: str) -> list[tuple[float, bool]]:
-    """When each packet of a flow was sent (s from the first one), and whether it is lost."""
+def _counts(variants: Sequence[str], cbr: float) -> list[list[Counts]]:
+    """For each seed and flow."""
+    flows = [f"tcp{i}" for i in range(len(variants))]
+    cases = [scenario(tuple(variants), cbr, seed) for seed in SEEDS]
+    return measure_all(cases, lambda results: [_counted(results, flow) for flow in flows])
+
+
+def _counted(results: Results, flow: str) -> Counts:
     data = [packet for packet in results.rows("packets") if packet["flow"] == flow]
     began_s = min(packet["sent_s"] for packet in data)
-    return [(packet["sent_s"] - began_s, packet["received_s"] is None) for packet in data]
+    ages = [packet["sent_s"] - began_s for packet in data]
+    lost = [packet["sent_s"] - began_s for packet in data if packet["received_s"] is None]
+    return tuple(
+        (sum(begin_s <= age < end_s for age in ages), sum(begin_s <= age < end_s for age in lost))
+        for begin_s, end_s in pairwise(SPANS_S)
+    )
+
+
+def _counts_in_ns2(words: str) -> list[list[Counts]]:
+    options = recorded.words(words)
+    spans = " ".join(f"{at_s:g}" for at_s in SPANS_S)
+
+    def run(seed: int) -> list[Counts]:
+        printed = ns2.run(recorded.SCRIPTS / "dumbbell.tcl", **options, seed=seed, spans=spans)
+        found: list[Counts] = [(), ()]
+        for line in printed.splitlines():
+            if line.startswith(("1: ", "2: ")):
+                *_, sent, lost = line.split()
+                found[int(line[0]) - 1] += ((int(sent), int(lost)),)
+        return found
+
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(run, SEEDS))
 
 
 if __name__ == "__main__":
-    for line in course(sys.argv[1:]) if sys.argv[1:] else table():
+    rules = {"--ns2": "", "--ns2-as-linux": LINUX}
+    asked = [word for word in sys.argv[1:] if word not in rules]
+    chosen = next((rules[word] for word in sys.argv if word in rules), None)
+    for line in course(asked, chosen) if asked else table():
         print(line)

@@ -49,7 +49,10 @@ def _part(part: str, path: Path, shown: Progress, draw: int) -> list[Run]:
 
     order = {_place(one.parameters): i for i, one in enumerate(read.combinations())}
     found = []
-    for done in sweep.run(points, tables=read.tables, total=read.count(), progress=tell):
+    # What failed before is tried again: whatever ended it from outside may be over.
+    for done in sweep.run(
+        points, tables=read.tables, total=read.count(), progress=tell, retry=True
+    ):
         point = done.point
         if done.error is not None:
             raise HoplabError(f"{path}: {point.label}: {done.error}")
