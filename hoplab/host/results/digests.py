@@ -49,9 +49,9 @@ class TableDigest:
     """Digest of a table's values, which come in parts. How the parts were cut makes no difference.
 
     It is not of Parquet's bytes, which differ between versions of the Parquet library. Each column
-    has a hash of which rows have a value, and one of the values: numbers as 64 bits, little-endian,
-    0 for null, and texts in UTF-8, with a hash of their lengths. Of a column that was added to its
-    table later, nothing counts while no row has a value.
+    has three hashes: of which rows have a value, of the lengths of texts, and of the values one
+    after the other. A number is 64 bits, little-endian, and a text UTF-8. A column that was added
+    to its table later does not count while no row has a value.
     """
 
     def __init__(self, name: str) -> None:
