@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from hoplab.many.study.findings import Cell, Table
+from hoplab.many.study.findings import FAR, Cell, Table
 from hoplab.many.study.swept import Run, Runs
 
 AXES = ("hop", "queue", "timer", "segment")
@@ -108,8 +108,24 @@ def factor(logarithms: Sequence[float]) -> float:
 
 
 def distance(reading: Reading, wanted: Mapping[tuple[str, str], float]) -> float:
+    return factor(list(_apart(reading, wanted).values()))
+
+
+def distance_by_shape(reading: Reading, wanted: Mapping[tuple[str, str], float]) -> float:
+    """As `distance`, where each figure may have a unit or an axis of its own: its rates may all be
+    wrong by the same factor."""
+    apart = _apart(reading, wanted)
+    for figure in ("figure 3", "figure 4", "figure 5, 2 Mbit/s"):
+        own = {key: value for key, value in apart.items() if key[0].startswith(figure)}
+        apart |= {key: value - fmean(own.values()) for key, value in own.items()}
+    return factor(list(apart.values()))
+
+
+def _apart(
+    reading: Reading, wanted: Mapping[tuple[str, str], float]
+) -> dict[tuple[str, str], float]:
     found = reading.values()
-    return factor([math.log(found[key] / value) for key, value in wanted.items()])
+    return {key: math.log(found[key] / value) for key, value in wanted.items()}
 
 
 def least_distance(wanted: Mapping[tuple[str, str], float]) -> float:
@@ -126,14 +142,14 @@ def least_distance(wanted: Mapping[tuple[str, str], float]) -> float:
 
 
 def reached(found: Sequence[Reading], key: tuple[str, str], published: float) -> str:
-    """Return what the readings say of a published value: that none comes to it, or which one comes
-    nearest. Empty for a value that they do not have."""
+    """Return what the readings say of a published value: that none comes within `FAR` of it, or
+    which one comes nearest. Empty for a value that they do not have."""
     values = {str(reading): reading.values().get(key) for reading in found}
     known = {name: value for name, value in values.items() if value is not None}
     if not known:
         return ""
     least, most = min(known.values()), max(known.values())
-    if not least <= published <= most:
+    if not least * (1 - FAR) <= published <= most * (1 + FAR):
         return f"none of {len(known)} readings: {least:.3g} to {most:.3g}"
     nearest = min(known, key=lambda name: abs(math.log(known[name] / published)))
     return f"{nearest}: {known[nearest]:.3g}"
@@ -143,15 +159,20 @@ def tables(found: Sequence[Reading], published: Mapping[str, Any]) -> Iterator[T
     """The nearest readings; and each published value between the least and most of all readings."""
     wanted = published_values(published)
     found = sorted(found, key=lambda reading: distance(reading, wanted))
+    by_shape = min(found, key=lambda reading: distance_by_shape(reading, wanted))
     rows: list[Sequence[Cell]] = [
-        (f"{place}", str(reading), f"{distance(reading, wanted):.2f}")
-        for place, reading in enumerate(found[:SHOWN], start=1)
+        (
+            f"{found.index(reading) + 1}",
+            str(reading),
+            f"{distance(reading, wanted):.2f}",
+            f"{distance_by_shape(reading, wanted):.2f}",
+        )
+        for reading in (*found[:SHOWN], by_shape, found[-1])
     ]
-    rows.append((f"{len(found)}", str(found[-1]), f"{distance(found[-1], wanted):.2f}"))
-    rows.append(
-        ("", "any reading, by the figures' own contradictions", f"{least_distance(wanted):.2f}")
-    )
-    yield Table("readings", "Readings by their distance", ("", "reading", "factor"), rows)
+    least = f"{least_distance(wanted):.2f}"
+    rows.append(("", "any reading, by the figures' own contradictions", least, None))
+    columns = ("", "reading", "factor", "with units free")
+    yield Table("readings", "Readings by their distance", columns, rows)
     values = [reading.values() for reading in found]
     yield Table(
         "ranges",

@@ -165,7 +165,8 @@ def test_the_nearest_reading_comes_first_with_its_typical_factor() -> None:
     ("published", "told"),
     [
         (0.4, "none of 4 readings: 0.5 to 1"),
-        (1.1, "none of 4 readings: 0.5 to 1"),
+        (1.2, "none of 4 readings: 0.5 to 1"),
+        (1.1, "far, queue of 50, timer from 200 ms, 1460 octets: 1"),
         (0.6, "near, queue of 50, timer from 200 ms, 1460 octets: 0.5"),
         (0.9, "far, queue of 50, timer from 200 ms, 1460 octets: 1"),
     ],
