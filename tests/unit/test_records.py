@@ -144,6 +144,13 @@ def test_arrow_and_python_read_the_same(tmp_path: Path) -> None:
     assert whole.to_pylist() == rows
 
 
+def test_a_column_that_may_be_null_may_not_be_missing(tmp_path: Path) -> None:
+    (row,) = frames(0.5)
+    lacking = {key: value for key, value in row.items() if key != "ttl"}
+    with pytest.raises(ResultsError, match="line 2: table frames needs a value or null for ttl"):
+        tables.convert(run_with(tmp_path, row, lacking, name="frames"), 10)
+
+
 def test_a_damaged_line_between_parts_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -169,7 +176,7 @@ def test_tables_are_made_without_pandas(tmp_path: Path) -> None:
 MAKE_TABLES = """
 import importlib.util, sys
 from pathlib import Path
-from hoplab.host.results import digests, tables
+from hoplab.host.results import tables
 assert importlib.util.find_spec("pandas") is not None
 tables.recorded(Path(sys.argv[1]), "tcp")
 print(len(tables.convert(Path(sys.argv[1]), 0.7)), "pandas" in sys.modules)
