@@ -8,8 +8,18 @@ from typing import Any
 from hoplab.model.resources import BINARIES, PROJECT
 
 ENGINE = BINARIES / "hoplab-engine.o"
-PACKAGE = "hoplab-medium-kernel"
-FROM_C = {"hoplab_medium_deliver", "hoplab_medium_status", "hoplab_medium_died"}
+PACKAGES = ("hoplab-medium-kernel", "hoplab-dsr-kernel")
+FROM_C = {
+    "hoplab_medium_deliver",
+    "hoplab_medium_died",
+    "hoplab_medium_status",
+    "hoplab_resident_died",
+    "hoplab_resident_own",
+    "hoplab_resident_ring",
+    "hoplab_resident_stopped",
+}
+GUEST = "hoplab_resident_call_"
+"""A system call of the guest's, by what was a function of the C library."""
 FILES = {
     "close",
     "fstat64",
@@ -71,7 +81,7 @@ COMPATIBLE = {"MIT", "BSD-2-Clause", "BSD-3-Clause", "ISC", "Zlib", "Unlicense",
 
 
 def called() -> set[str]:
-    """What the engine takes from elsewhere, and uses."""
+    """What the engine and the DSR daemon take from elsewhere, and use."""
     relocated = subprocess.run(
         ["readelf", "--relocs", "--wide", str(ENGINE)], capture_output=True, text=True, check=True
     )
@@ -89,13 +99,13 @@ def called() -> set[str]:
 
 def test_the_engine_depends_on_no_processor_clock_or_chance() -> None:
     found = called()
-    assert {"write", "hoplab_medium_deliver"} <= found
-    other = {name for name in found - ALLOWED if not name.startswith(UNWINDING)}
+    assert {"write", "hoplab_medium_deliver", f"{GUEST}write"} <= found
+    other = {name for name in found - ALLOWED if not name.startswith((UNWINDING, GUEST))}
     assert not other, f"linked into the kernel, and not known: {sorted(other)}"
 
 
 def linked() -> list[dict[str, Any]]:
-    """Every crate that the engine is made of."""
+    """Every crate that the engine and the DSR daemon are made of."""
     command = ["cargo", "metadata", "--format-version=1", "--locked", "--offline"]
     command += ["--filter-platform=x86_64-unknown-linux-gnu", "--all-features"]
     done = subprocess.run(
@@ -119,7 +129,7 @@ def linked() -> list[dict[str, Any]]:
         ]
         for node in metadata["resolve"]["nodes"]
     }
-    todo = [key for key, package in packages.items() if package["name"] == PACKAGE]
+    todo = [key for key, package in packages.items() if package["name"] in PACKAGES]
     reached: set[str] = set()
     while todo:
         key = todo.pop()
@@ -139,7 +149,7 @@ def may_be_linked(expression: str) -> bool:
 def test_every_linked_crate_may_be_linked_into_the_kernel() -> None:
     crates = linked()
     names = {crate["name"] for crate in crates}
-    assert {"hoplab-medium-core", "hoplab-channel", "serde_json", "dlmalloc"} <= names
+    assert {"hoplab-medium-core", "hoplab-channel", "hoplab-dsr-core", "serde_json", "dlmalloc"} <= names
     wrong = {c["name"]: c["license"] for c in crates if not may_be_linked(c["license"] or "")}
     assert not wrong
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the protocol did and why, for the structured log: one value for each occurrence. Only a log
 //! that wants it has it formatted.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Layers may stand between the protocol and the local stack. They can take packets over from their
 //! sources, and add to what stations tell each other of broken links. The protocol works without.
 

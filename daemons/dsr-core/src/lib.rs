@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Dynamic Source Routing (RFC 4728, without the optional flow state extension) as a pure
 //! state machine: bytes and a time go in, bytes, events and the next deadline come out.
 //!

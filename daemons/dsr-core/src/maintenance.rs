@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The Maintenance Buffer (RFC 4728 §4.5): packets whose next hop has yet to confirm them, by a
 //! passive acknowledgement (§8.3.2) or a network-layer one (§8.3.3). With link-layer feedback
 //! (§8.3.1) it stays empty.

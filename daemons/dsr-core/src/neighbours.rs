@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Link-layer addresses of neighbours: learned from the DSR frames that they send, or by ARP
 //! (RFC 826). The settings choose ARP's queue and timers, which differ between systems. BSD has a
 //! queue of one packet, in which the last one stays. Holland and Vaidya (1999) blame that queue.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The Network Interface Queue (RFC 4728 §4.5): routing packets first, data behind them, as
 //! ns-2's priority queue has it. Only a few frames at a time go to the driver, so that those
 //! queued for a broken link can still be pulled back (§8.3, §8.3.6).

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Every constant of RFC 4728 §9 and every choice that the text leaves open, as settings.
 //! Field names are the keys of the daemon's document, whose values are final.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How strong a station hears its neighbours (a setting, not of the RFC).
 
 use crate::tables::{make_room, MOST_ENTRIES};

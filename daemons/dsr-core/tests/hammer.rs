@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Many mutated packets against the parser and against a station, without a fuzzing compiler.
 //! `HOPLAB_FUZZ_INPUTS` sets how many (default 200 000).
 

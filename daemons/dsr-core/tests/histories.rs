@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Loop freedom and accounting under random topology changes: in every history no packet is at
 //! a station twice, and each has exactly one fate.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The files of `impl Dsr` stand in levels: each calls only itself and files below it.
 
 use std::fs;

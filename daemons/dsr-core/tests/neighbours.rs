@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a station knows of its neighbours: addresses that age, signals, and whom to ask when a
 //! packet of another station is stuck.
 

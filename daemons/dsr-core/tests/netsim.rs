@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The protocol in a network of cores with scripted breaks: each test is one story.
 
 mod support;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The parts that own a state of their own, each alone.
 
 #[path = "support/settings.rs"]

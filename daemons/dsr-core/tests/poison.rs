@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Stations among which a program sends packets with false DSR headers (RFC 4728 §11): what the
 //! poison does, and how long it lasts.
 

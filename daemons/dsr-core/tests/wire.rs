@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Wire formats: hand-written vectors from the figures of RFC 4728 §6, both ways, and
 //! properties over arbitrary values and arbitrary bytes.
 

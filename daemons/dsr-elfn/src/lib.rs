@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Explicit link failure notices (Holland and Vaidya 1999) as a layer of DSR: a sender of TCP learns
 //! that its route failed. The local stack hears of its segments by a [`Notice`], and other stations
 //! by the Route Error's extension. ICMP host unreachable can take the place of both, and any stack

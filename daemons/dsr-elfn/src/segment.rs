@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The lost-segment extension of a Route Error: which transport segment met the broken link.
 //!
 //! RFC 4728 §6.4 lets octets follow the type-specific information; nodes that do not know them

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The octets of the lost-segment extension.
 
 use hoplab_dsr_elfn::{Fate, LostSegment, RECORD_LEN};

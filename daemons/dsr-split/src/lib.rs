@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Split-TCP as a layer of DSR: segments of split connections are shown where they leave, pass or
 //! arrive, and what a custodian sends goes as packets of its own do.
 #![no_std]

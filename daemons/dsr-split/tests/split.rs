@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Split-TCP over DSR: proxies by name and by distance, breaks before and behind them, and every way
 //! of confirming next hops. (`Sink` compares each octet as it comes.)
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! All that stations put out in random networks, as one number for each: what they send, deliver
 //! and log, in which order, and when they next want to be called. A change of the code's shape
 //! leaves the numbers as they are. `HOPLAB_TRACE=FOLDER` writes the lines behind them, to compare.

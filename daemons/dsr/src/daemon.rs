@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Connects the protocol core to the system: TUN, packet sockets, clock, records. One thread has
 //! one wait. Frames come through rings without a call of their own and leave in batches. Statuses
 //! of sent frames and overheard frames are not urgent, so the daemon gathers them for a while.
@@ -24,7 +24,7 @@ use hoplab_linux::interface::Configurator;
 use hoplab_linux::packet::{self, Receives};
 use hoplab_linux::tun::Tun;
 use hoplab_linux::{
-    calls, kernel, privileges, signals, wait, want_statuses, Clock, Found, Interest, Ring, Room,
+    calls, kernel, privileges, say, signals, wait, want_statuses, Clock, Found, Interest, Ring, Room,
     Statuses,
 };
 use hoplab_wire::ethernet;
@@ -116,7 +116,7 @@ impl Daemon {
         let refused = net.set_mtu(interface, settings.link_mtu as u32).is_err();
         let mtu = net.mtu(interface)?;
         if refused {
-            eprintln!("{interface}: MTU stays {mtu}, long routes may not fit");
+            say::warning(&format!("{interface}: MTU stays {mtu}, long routes may not fit"));
         }
         settings.link_mtu = settings.link_mtu.min(mtu);
         stack::quiet(&net, interface, address, prefix)?;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Hands segments that met a broken link to the kernel module `elfn` (kernel-modules/elfn,
 //! docs/elfn.md). The module makes their connections stand by.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Why the daemon could not be set up, or ended.
 
 use hoplab_document::DocumentError;
@@ -25,6 +25,8 @@ pub enum Error {
     },
     /// The station's part in Split-TCP failed.
     Split(hoplab_split::Error),
+    /// The kernel did not run the daemon, or not to its end.
+    Resident(io::Error),
     /// Standard output failed.
     Output(io::Error),
 }
@@ -43,6 +45,7 @@ impl fmt::Display for Error {
             ),
             Error::Records { what, why } => write!(f, "{what}: {why}"),
             Error::Split(why) => write!(f, "{why}"),
+            Error::Resident(why) => write!(f, "in the guest's kernel: {why}"),
             Error::Output(why) => write!(f, "standard output: {why}"),
         }
     }

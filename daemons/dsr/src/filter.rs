@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Which frames come to which ring: classic BPF programs, each a list of conditions.
 
 use hoplab_linux::bpf::{self, Instruction};

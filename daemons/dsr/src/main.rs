@@ -1,25 +1,14 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `hoplab-dsr`: the Dynamic Source Routing protocol on a Linux wireless interface.
 
 #![forbid(unsafe_code)]
 
-mod config;
-mod control;
-mod daemon;
-mod elfn;
-mod error;
-mod filter;
-mod monitor;
-mod nl80211;
-mod outbox;
-mod records;
-mod samples;
-mod stack;
+mod cli;
 
 use clap::Parser;
-use config::{Cli, Command, Config};
-use error::Error;
-use std::io::Write;
+use cli::{Cli, Command};
+use hoplab_dsr::{serve, Config, Error};
+use hoplab_linux::resident::Resident;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -29,24 +18,28 @@ fn main() -> ExitCode {
         Some(Command::Ctl { control, request }) => {
             hoplab_linux::control::ask(&control, request.as_str())
                 .map(|text| print!("{text}"))
+                .map(|()| ExitCode::SUCCESS)
                 .map_err(Error::Linux)
         }
-        None => serve(&cli.document.unwrap_or_default()),
+        None => run(&cli.document.unwrap_or_default()),
     };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("hoplab-dsr: {message}");
-            ExitCode::FAILURE
-        }
-    }
+    result.unwrap_or_else(|message| {
+        eprintln!("hoplab-dsr: {message}");
+        ExitCode::FAILURE
+    })
 }
 
-fn serve(document: &Path) -> Result<(), Error> {
-    let config: Config = hoplab_document::read(document)?;
+/// Serves by the document, in the kernel where it offers that.
+fn run(path: &Path) -> Result<ExitCode, Error> {
+    let text = hoplab_document::text(path)?;
+    let config: Config = hoplab_document::parse_of(path, &text)?;
     hoplab_linux::signals::catch_in_wait();
-    let daemon = daemon::Daemon::set_up(&config)?;
-    println!("ready");
-    std::io::stdout().flush().map_err(Error::Output)?;
-    daemon.run()
+    match Resident::open().filter(|_| config.resident) {
+        None => serve(&config).map(|()| ExitCode::SUCCESS),
+        Some(resident) => match resident.run(&text).map_err(Error::Resident)? {
+            true => Ok(ExitCode::SUCCESS),
+            // It has said why.
+            false => Ok(ExitCode::FAILURE),
+        },
+    }
 }

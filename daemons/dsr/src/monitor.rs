@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Frames of a monitor interface: radiotap header, IEEE 802.11 header, LLC/SNAP, packet.
 
 use crate::error::Error;

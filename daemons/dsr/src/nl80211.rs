@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! One nl80211 request: a monitor interface beside the wireless one. mac80211 gives an IBSS
 //! interface no frames for others, promiscuous or not, so overhearing needs its own interface.
 

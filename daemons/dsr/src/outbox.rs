@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Frames on their way to the interface. The kernel may take only some of those that one call
 //! offers. Frames without room wait and go first the next time. The protocol hears of frames that
 //! the kernel refuses: a forgotten one would look like a broken link half a second later.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the daemon writes: events as they come, and the counters once.
 
 use crate::error::Error;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The rows of table `split`, taken when the daemon is awake anyway, and what a person reads of them.
 
 use crate::config::Config;

@@ -1,8 +1,9 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Settings of the kernel's own IP layer.
 
 use crate::error::Error;
 use hoplab_linux::interface::Configurator;
+use hoplab_linux::say;
 use std::net::Ipv4Addr;
 
 /// Keeps the kernel's own IP layer off the wireless interface, whose address moves to the TUN
@@ -24,6 +25,6 @@ pub fn quiet(net: &Configurator, name: &str, own: Ipv4Addr, prefix: u8) -> Resul
 pub fn set(name: &str, value: &str) {
     let path = format!("/proc/sys/net/{name}");
     if let Err(e) = std::fs::write(&path, value) {
-        eprintln!("{path}: could not write {value}: {e}");
+        say::warning(&format!("{path}: could not write {value}: {e}"));
     }
 }

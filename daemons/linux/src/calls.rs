@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How many system calls a daemon makes while it serves: what an emulated kernel is slow at.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
-static MADE: [AtomicU64; Call::ALL.len()] = [const { AtomicU64::new(0) }; Call::ALL.len()];
+use crate::own::own;
 
 /// The system calls that are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,17 +26,17 @@ impl Call {
 
     /// How often it was made since the start, or since [`forget`].
     pub fn made(self) -> u64 {
-        MADE[self as usize].load(Ordering::Relaxed)
+        own().calls[self as usize].load(Ordering::Relaxed)
     }
 }
 
 pub(crate) fn count(call: Call) {
-    MADE[call as usize].fetch_add(1, Ordering::Relaxed);
+    own().calls[call as usize].fetch_add(1, Ordering::Relaxed);
 }
 
 /// Count from now on.
 pub fn forget() {
-    for made in &MADE {
+    for made in &own().calls {
         made.store(0, Ordering::Relaxed);
     }
 }

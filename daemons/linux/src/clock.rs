@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The time without a system call a round: a wait tells how long it took. Where the clock is
 //! cheap (any kernel but User-Mode Linux, where reading it is a system call) it is read.
 

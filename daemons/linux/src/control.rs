@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A daemon's control socket: one request a connection, one word a request, text back.
 
 use crate::error::{trying, Error};

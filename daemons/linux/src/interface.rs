@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Settings of a network interface (netdevice(7)).
 
 use crate::error::{trying, Error};

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The clock, and what kind of kernel this is.
 
 use hoplab_base::Instant;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the daemons need of Linux and std does not offer. All `unsafe` of the daemons is in this
 //! crate, and every block says why it is sound; no function here can be called wrongly.
 //!
@@ -17,13 +17,18 @@ pub mod calls;
 mod clock;
 pub mod control;
 mod error;
+#[cfg(feature = "in-kernel")]
+mod in_kernel;
 pub mod interface;
 pub mod kernel;
 pub mod netlink;
+mod own;
 pub mod packet;
 pub mod privileges;
 pub mod raw;
+pub mod resident;
 mod ring;
+pub mod say;
 pub mod signals;
 mod socket;
 mod status;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A netlink socket that takes many datagrams with one call.
 
 use crate::calls::{count, Call};

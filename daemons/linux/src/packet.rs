@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Packet sockets (packet(7)): whole frames of one interface.
 
 use crate::bpf::Instruction;

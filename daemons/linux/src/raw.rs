@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Whole IP packets into the kernel's routing (raw(7), IP_HDRINCL), whoever their source is.
 
 use crate::calls::{count, Call};

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A packet socket's receive ring (TPACKET_V2, packet_mmap.rst): the kernel writes frames into
 //! shared memory, and reading them takes no system call.
 
@@ -6,6 +6,7 @@ use crate::error::{trying, Error};
 use crate::packet::FRAME;
 use crate::socket::{self};
 use hoplab_base::Instant;
+use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{fence, Ordering};
@@ -44,8 +45,9 @@ impl Room {
         SLOTS_PER_BLOCK * self.blocks
     }
 
-    fn octets(self) -> usize {
-        self.slot * self.slots()
+    #[cfg(not(feature = "in-kernel"))]
+    fn block_octets(self) -> usize {
+        self.slot * SLOTS_PER_BLOCK
     }
 }
 
@@ -54,7 +56,7 @@ const _: () = assert!(FRAME + 256 <= Room::FRAMES.slot);
 /// A packet socket and its ring.
 pub struct Ring {
     fd: OwnedFd,
-    memory: NonNull<u8>,
+    memory: Blocks,
     room: Room,
     next: usize,
 }
@@ -73,27 +75,7 @@ impl Ring {
         };
         let set = socket::set(&fd, libc::SOL_PACKET, PACKET_RX_RING, &request);
         trying("receive ring", set)?;
-        // SAFETY: a fresh shared mapping of the ring that the kernel has just made; the result is
-        // checked.
-        let memory = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                room.octets(),
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_SHARED,
-                fd.as_raw_fd(),
-                0,
-            )
-        };
-        let memory = (memory != libc::MAP_FAILED)
-            .then(|| NonNull::new(memory.cast()))
-            .flatten();
-        let Some(memory) = memory else {
-            return trying(
-                "mapping the receive ring",
-                Err(std::io::Error::last_os_error()),
-            );
-        };
+        let memory = trying("mapping the receive ring", Blocks::of(&fd, room))?;
         Ok(Ring {
             fd,
             memory,
@@ -104,9 +86,10 @@ impl Ring {
 
     /// The header of the next frame, where the kernel has handed one over.
     fn next(&self) -> Option<NonNull<libc::tpacket2_hdr>> {
-        // SAFETY: `next` is below the number of slots, so the slot lies in the mapping, whose
-        // start and slots are aligned for the header (packet_mmap.rst).
-        let header = unsafe { self.memory.add(self.next * self.room.slot) }.cast();
+        let block = self.memory.block(self.next / SLOTS_PER_BLOCK);
+        // SAFETY: the slot lies in its block, whose start and slots are aligned for the header
+        // (packet_mmap.rst).
+        let header = unsafe { block.add(self.next % SLOTS_PER_BLOCK * self.room.slot) }.cast();
         let header: NonNull<libc::tpacket2_hdr> = header;
         // SAFETY: as above; the kernel writes this word too, hence volatile.
         let status = unsafe { (&raw const (*header.as_ptr()).tp_status).read_volatile() };
@@ -161,9 +144,68 @@ impl AsFd for Ring {
     }
 }
 
-impl Drop for Ring {
+/// Where the blocks of a ring are: a mapping, one behind the other.
+#[cfg(not(feature = "in-kernel"))]
+struct Blocks {
+    start: NonNull<u8>,
+    room: Room,
+}
+
+#[cfg(not(feature = "in-kernel"))]
+impl Blocks {
+    fn of(fd: &OwnedFd, room: Room) -> io::Result<Self> {
+        // SAFETY: a fresh shared mapping of the ring that the kernel has just made; the result is
+        // checked.
+        let start = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                room.block_octets() * room.blocks,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED,
+                fd.as_raw_fd(),
+                0,
+            )
+        };
+        let start = (start != libc::MAP_FAILED).then(|| NonNull::new(start.cast()));
+        let start = start.flatten().ok_or_else(io::Error::last_os_error)?;
+        Ok(Blocks { start, room })
+    }
+
+    /// The block of this number, which is below the room's.
+    fn block(&self, number: usize) -> NonNull<u8> {
+        assert!(number < self.room.blocks);
+        // SAFETY: the mapping has that many blocks.
+        unsafe { self.start.add(number * self.room.block_octets()) }
+    }
+}
+
+#[cfg(not(feature = "in-kernel"))]
+impl Drop for Blocks {
     fn drop(&mut self) {
-        // SAFETY: the mapping made in `new`, which nothing refers to any more.
-        unsafe { libc::munmap(self.memory.as_ptr().cast(), self.room.octets()) };
+        let octets = self.room.block_octets() * self.room.blocks;
+        // SAFETY: the mapping made in `of`, which nothing refers to any more.
+        unsafe { libc::munmap(self.start.as_ptr().cast(), octets) };
+    }
+}
+
+/// Where the blocks of a ring are: in the kernel, each where the kernel has it.
+#[cfg(feature = "in-kernel")]
+struct Blocks(Vec<NonNull<u8>>);
+
+#[cfg(feature = "in-kernel")]
+impl Blocks {
+    fn of(fd: &OwnedFd, room: Room) -> io::Result<Self> {
+        let block = |number| {
+            NonNull::new(crate::in_kernel::hoplab_resident_ring(
+                fd.as_raw_fd(),
+                number,
+            ))
+        };
+        let blocks: Option<Vec<_>> = (0..room.blocks as u32).map(block).collect();
+        blocks.map(Self).ok_or(io::ErrorKind::NotFound.into())
+    }
+
+    fn block(&self, number: usize) -> NonNull<u8> {
+        self.0[number]
     }
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! SIGTERM and SIGINT: the request to write what is left and end.
 
 use std::mem::zeroed;
@@ -13,8 +13,15 @@ extern "C" fn on_signal(_: libc::c_int) {
 }
 
 /// Whether one has come.
+#[cfg(not(feature = "in-kernel"))]
 pub fn stopped() -> bool {
     STOP.load(Ordering::Relaxed)
+}
+
+/// Whether one has come. The process's handler runs when the program in the kernel has ended.
+#[cfg(feature = "in-kernel")]
+pub fn stopped() -> bool {
+    crate::in_kernel::hoplab_resident_stopped()
 }
 
 /// Note them; they interrupt a system call that waits. One that comes just before such a call is

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What became of frames sent on a wireless interface (`SO_WIFI_STATUS`): the kernel puts each
 //! frame into the socket's error queue when it knows whether it was acknowledged.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A TUN interface (tuntap.rst): IP packets of the local stack.
 
 use crate::calls::{count, Call};

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What needs no privilege, on sockets of the test's own.
 
 use hoplab_base::Duration;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! LACKs to be sent: what came from each custodian, by its transmission numbers.
 
 use crate::config::Tuning;

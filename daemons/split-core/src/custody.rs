@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a custodian is responsible for: segments that wait for its window, segments in flight to the
 //! next custodian or the destination, and the memory of those that it need not care for any more.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What happened and why, for the structured log.
 
 use crate::stats::{Ends, Role};

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! One connection at one station: its source, one of its proxies, or its destination.
 
 use crate::answers::Answers;

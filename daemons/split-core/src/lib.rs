@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Split-TCP (Kopparty, Krishnamurthy, Faloutsos, Tripathi 2002) at packet level, as a pure state
 //! machine: packets and a time go in, packets, events and the next deadline come out.
 //!

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the driver shows the station, and what it has to do.
 
 use crate::event::Event;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What this machine has to know of an IP packet that carries TCP, and sequence numbers that do
 //! not wrap.
 

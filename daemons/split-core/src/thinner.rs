@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The destination's end-to-end ACKs: one for so many segments goes, and each that the source
 //! waits for. Those between are needless once a later one goes, as ACKs are cumulative.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A custodian's congestion window and timer: slow start, congestion avoidance and what losses do
 //! to them (RFC 5681), in segments; the round trip and the timeout from it (RFC 6298).
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Whatever links, proxies and routes do: the destination's stream is the source's, octet for octet
 //! and in order, and the source's TCP sees no ACK for what the destination's TCP has not.
 //! (`Sink` and `Net` compare each octet and each ACK as they come.)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The command line, and the document that says what the daemon is to do.
 
 use clap::{Parser, Subcommand};

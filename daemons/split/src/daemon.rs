@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Connects the core to the kernel: a queue of the packet filter, a raw socket, a clock, records.
 //! One thread, one wait.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Why the daemon could not be set up, or ended.
 
 use hoplab_document::DocumentError;

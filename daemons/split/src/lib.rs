@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the shells of Split-TCP share, `hoplab-split` here and `hoplab-dsr`: records, and
 //! what a person is told.
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `hoplab-split`: a station of Split-TCP whose kernel routes.
 
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A queue of the packet filter: packets that wait for a verdict.
 
 use hoplab_linux::netlink::{is_overrun, Inbox, Netlink, LONGEST_WAIT};

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What is written of a station's part in Split-TCP. A full disk must not stop forwarding: the
 //! first failure is kept until the end.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A station's part in Split-TCP as a person reads it.
 
 use hoplab_split_core::{Config, Row};

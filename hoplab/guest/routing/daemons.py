@@ -102,6 +102,7 @@ def dsr_command(plan: Plan, station: str, out: Path, epoch_ns: int) -> list[str]
         connection=plan.split_connections,
         split_table=str(raw / f"split-{station}.jsonl"),
         split_interval_s=plan.scenario.measure.interval_s,
+        resident=plan.scenario.network.dsr == "kernel",
         settings=DsrSettings.model_validate(plan.scenario.routing.settings),
     )
     document = documents.write(raw / f"dsr-{station}.json", given.document())

@@ -40,9 +40,12 @@ RECIPE = ("addition.py", "archive.py", "cpio.py", "root.py", "sealed-init")
 """Inputs of the base beside its locks."""
 DAEMONS = ("hoplab-medium", "hoplab-dsr", "hoplab-split", "libhoplab_waiting_select.so")
 ENGINE = "hoplab-engine.o"
-"""The medium's engine. The kernel's build expects it two folders above its own."""
+"""The medium's engine and the DSR daemon. The kernel's build expects it two folders above its own."""
 ENGINE_LAYOUT = KERNEL_BUILD.with_name("engine.lds")
-LINKED = ("base", "wire", "records", "document", "medium-core", "channel", "medium-kernel")
+LINKED = (
+    *("base", "wire", "linux", "records", "document", "medium-core", "channel", "medium-kernel"),
+    *("dsr-core", "dsr-elfn", "dsr-split", "dsr", "dsr-kernel", "split-core", "split"),
+)
 """Crates that are linked into the kernel."""
 KEPT = 8
 """Machines of changed code that stay in the cache, each of 60 MB."""

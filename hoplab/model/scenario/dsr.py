@@ -224,6 +224,9 @@ class DsrFile(Started, Seeded):
     )
     split_table: Text | None = key(None, "file: rows of table `split`")
     split_interval_s: Time = key(0.1, "least time between rows of a connection", unit="s")
+    resident: Switch = key(
+        True, "run in the guest's kernel, if that offers it (virtual time); `false`: as a process"
+    )
     settings: DsrSettings = key(DsrSettings(), "the protocol's settings")
 
     def document(self) -> dict[str, Any]:

@@ -217,6 +217,9 @@ class Network(Table):
         "in virtual time: in the guest's kernel, or as a slower process that you can "
         "debug; in real time a process",
     )
+    dsr: Literal["kernel", "daemon"] = key(
+        "kernel", "the same for each station's DSR daemon, with equal results"
+    )
     ipv6: Switch = key(
         False,
         "IPv6 addresses too; a flow with `ip = 6` implies it",

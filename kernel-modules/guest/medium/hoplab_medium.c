@@ -406,6 +406,6 @@ static int __init hoplab_medium_init(void)
 	if (!waiting_cache)
 		return -ENOMEM;
 	time_travel_set_event_fn(&deadline, deadline_has_come);
-	return misc_register(&device) ?: hoplab_host_init();
+	return misc_register(&device) ?: hoplab_host_init() ?: hoplab_resident_init();
 }
 device_initcall(hoplab_medium_init);

@@ -91,6 +91,20 @@ void hwsim_medium_attach(void);
 /* hoplab_host.c */
 int hoplab_host_init(void);
 
+/* hoplab_resident.c */
+int hoplab_resident_init(void);
+
+/* A daemon that runs in this kernel, until a signal comes; whether without an error. */
+bool hoplab_dsr_run(const void *document, size_t length);
+
+/* hoplab_resident.c, for it. The process's own octets, zero at first. */
+void *hoplab_resident_own(void);
+/* Whether a signal has come. */
+bool hoplab_resident_stopped(void);
+/* A block of the receive ring at a packet socket; NULL if there is none. */
+void *hoplab_resident_ring(int fd, u32 block);
+void hoplab_resident_died(const char *text, u32 length);
+
 /* The engine; all with interrupts off. */
 bool hoplab_engine_start(const void *document, size_t length);
 s32 hoplab_engine_radio(const u8 *address);

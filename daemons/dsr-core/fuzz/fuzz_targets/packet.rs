@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Arbitrary bytes as a packet and as an option: no panic, and what parses is emitted again to
 //! something that parses the same.
 #![no_main]

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Arbitrary text as a document of settings: no panic, and what is read is written as a document
 //! that reads the same.
 #![no_main]

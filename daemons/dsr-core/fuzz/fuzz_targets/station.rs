@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A station fed with arbitrary options in well-formed packets, statuses and time: no panic, no
 //! frame longer than the link, no deadline in the past after a timeout.
 #![no_main]

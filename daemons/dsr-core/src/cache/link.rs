@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The link cache (RFC 4728 §4.1): a graph of single links, searched for the shortest route.
 //!
 //! Link-MaxLife says how long a link lives. Each node has a stability, which grows when its links

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The Route Cache (RFC 4728 §4.1). One interface has two structures behind it. The strategies
 //! around them (timeouts, negative cache) are the same for both.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The path cache (RFC 4728 §4.1), built as the Monarch project's ns-2 code has it. The primary
 //! part holds routes that this node asked for or uses, the secondary part those that it merely
 //! heard of. Each part is first in, first out. A secondary route that gets used moves to the

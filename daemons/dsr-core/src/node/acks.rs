@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Confirmation of next hops without the link's help, by the Maintenance Buffer. With link-layer
 //! feedback (RFC 4728 §8.3.1) none of this runs, except that the node answers Acknowledgement
 //! Requests of others.

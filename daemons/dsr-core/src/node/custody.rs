@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Packets that this node's layer has taken over from their sources.
 //!
 //! A custodian is a new origin of the packets that it took. It sends them on along the source route

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Route Discovery (RFC 4728 §8.2): requests, replies from the target and from caches, and the
 //! prevention of reply storms.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What all other files of the node may do: put out, queue, drop, log.
 
 use super::{Class, Dsr, LinkDestination, Output, Token};

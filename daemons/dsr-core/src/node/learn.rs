@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a node learns from packets that it receives (RFC 4728 §8.1.4, §8.3.5) or overhears (§3.3.1),
 //! and automatic route shortening (§3.4.3).
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The node hands frames to the link and learns what became of them (RFC 4728 §8.3.1).
 
 use super::{Class, Dsr, LinkDestination, Outstanding, Token};

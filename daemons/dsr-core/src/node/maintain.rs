@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Route Maintenance after a break (RFC 4728 §8.3): the node sends Route Errors and salvages the
 //! packets that the broken link left behind.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The station's protocol state machine. Its parts are the modules beside this folder: each owns its
 //! state, and answers with what is to be done. The files here do it. They stand in levels, and each
 //! calls only those below (`tests/levels.rs`).

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Processing of received packets (RFC 4728 §8.1.4 to §8.1.6): forwarding, delivering, and options
 //! that this node does not know.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Packets of this node leave along a route, or wait in the Send Buffer while Route Discovery looks
 //! for one (RFC 4728 §8.1.1 to §8.1.3, §8.2.1).
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Signal strength as the quality of routes (a setting). Every station measures its neighbours.
 //! Route Requests gather the signal of each hop, and replies take it back. The Route Cache prefers
 //! routes whose weakest hop is not below the threshold.

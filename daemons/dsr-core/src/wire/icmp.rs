@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! ICMP error messages (RFC 792) about packets that DSR carries.
 
 use super::{ipv4, Ipv4Header, Packet};

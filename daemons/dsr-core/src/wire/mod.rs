@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The DSR Options header (RFC 4728 §6) and its options behind an IPv4 header.
 
 pub mod icmp;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The options of a DSR Options header (RFC 4728 §6.2 to §6.9), each a plain value with parse
 //! and emit. Unknown options are kept as bytes so that §8.1.6 can be applied to them.
 

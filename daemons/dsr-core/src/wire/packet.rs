@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! An IPv4 packet with or without a DSR Options header (RFC 4728 §6.1):
 //!
 //! ```text

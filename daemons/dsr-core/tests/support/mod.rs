@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A network of cores without a kernel: links are ideal while they exist, frames take a
 //! millisecond, and every packet's way and fate is written down.
 #![allow(dead_code)]

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a round reads, and hands to the core.
 
 use super::{Daemon, QUIET};

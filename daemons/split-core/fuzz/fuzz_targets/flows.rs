@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A station of Split-TCP fed with segments, stamps, ACKs and LACKs whose numbers are arbitrary but
 //! near each other, at every place, and with time: no panic, no deadline in the past after a
 //! timeout, and what is sent is a packet that fits.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The smallest TCP that does its duty, at either end of a connection of stations 10.0.0.1 and so on.
 #![allow(dead_code)]
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Stations in a row without a kernel: links that lose, delay, repeat and overtake, proxies that die
 //! and come back, routes that change; and at the ends a TCP.
 #![allow(dead_code)]

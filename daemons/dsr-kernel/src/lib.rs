@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The DSR daemon as a part of the guest's kernel.
+//!
+//! A system call of a guest's process costs two switches of the host between programs, and a relay
+//! needs two for each packet. So the kernel runs the daemon's own code within one system call of its
+//! process (`kernel-modules/guest/medium/hoplab_resident.c`). All that the code asks of Linux goes to
+//! the same system calls as before, in the same order, by a call of a function. So digests are those of
+//! the daemon in its process.
+
+use std::slice;
+
+use hoplab_linux::say;
+
+extern "C" {
+    fn hoplab_resident_died(text: *const u8, length: u32) -> !;
+}
+
+/// Memory straight from the host: User-Mode Linux redirects `malloc` of what is linked into it to its
+/// own, but not `realloc`.
+#[cfg(feature = "in-kernel")]
+#[global_allocator]
+static MEMORY: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+
+/// Route by a document of `length` octets until a signal comes; whether that was without an error. Why
+/// not, is said to the process's standard error.
+///
+/// # Safety
+/// There are so many octets.
+#[no_mangle]
+pub unsafe extern "C" fn hoplab_dsr_run(document: *const u8, length: usize) -> bool {
+    std::panic::set_hook(Box::new(|about| {
+        let text = about.to_string().replace('\n', " ");
+        // SAFETY: C reads that many octets and does not return.
+        unsafe { hoplab_resident_died(text.as_ptr(), text.len() as u32) }
+    }));
+    // SAFETY: as this function's.
+    let octets = unsafe { slice::from_raw_parts(document, length) };
+    match run(&String::from_utf8_lossy(octets)) {
+        Ok(()) => true,
+        Err(why) => {
+            say::warning(&format!("hoplab-dsr: {why}"));
+            false
+        }
+    }
+}
+
+fn run(document: &str) -> Result<(), hoplab_dsr::Error> {
+    hoplab_dsr::serve(&hoplab_document::parse(document)?)
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The Dynamic Source Routing protocol on a Linux wireless interface: what `hoplab-dsr` does after it
+//! has read its document.
+
+#![forbid(unsafe_code)]
+
+mod config;
+mod control;
+mod daemon;
+mod elfn;
+mod error;
+mod filter;
+mod monitor;
+mod nl80211;
+mod outbox;
+mod records;
+mod samples;
+mod stack;
+
+pub use config::Config;
+pub use error::Error;
+
+/// Routes until SIGTERM. `ready` on standard output says that it begins.
+pub fn serve(config: &Config) -> Result<(), Error> {
+    let daemon = daemon::Daemon::set_up(config)?;
+    hoplab_linux::say::line("ready").map_err(Error::Output)?;
+    daemon.run()
+}

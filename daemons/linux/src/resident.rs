@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The way into the guest's kernel for a program that is linked into it too. It runs there in one
+//! system call of its process, with the process's descriptors, namespaces and rights, and its own
+//! system calls are calls of functions.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+
+const DEVICE: &str = "/dev/hoplab-resident";
+
+/// The kernel's file for programs that run in it.
+pub struct Resident(File);
+
+impl Resident {
+    /// None where the kernel has no such file, or does not run programs now.
+    pub fn open() -> Option<Self> {
+        OpenOptions::new().write(true).open(DEVICE).ok().map(Self)
+    }
+
+    /// Run the program with this document until it ends; whether that was without an error. If not,
+    /// the program has said why.
+    pub fn run(mut self, document: &str) -> io::Result<bool> {
+        self.0.write(document.as_bytes()).map(|taken| taken > 0)
+    }
+}

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The DSR daemon in the guest's kernel: the same results as in its process, and how it ends."""
+
+from pathlib import Path
+
+import pytest
+
+from hoplab.host import results
+from tests.emulation.conftest import Run
+
+MOVING = """
+duration_s = 20
+[topology]
+kind = "random-waypoint"
+stations = 12
+width_m = 800
+height_m = 300
+min_speed_mps = 18
+max_speed_mps = 22
+pause_s = 0
+[radio]
+profile = "wavelan"
+[routing]
+protocol = "dsr"
+[tcp]
+profile = "classic"
+elfn = true
+[[flow]]
+source = "n0"
+destination = "n1"
+congestion_control = "reno"
+window = 8
+[[flow]]
+source = "n2"
+destination = "n3"
+protocol = "udp"
+rate_kbps = 50
+"""
+SPLIT = """
+duration_s = 15
+[topology]
+kind = "chain"
+stations = 6
+[routing]
+protocol = "dsr"
+[tcp]
+profile = "classic"
+[split]
+every_hops = 2
+[[flow]]
+source = "n0"
+destination = "n5"
+congestion_control = "reno"
+window = 8
+[[event]]
+kind = "down"
+station = "n2"
+at_s = 5
+[[event]]
+kind = "up"
+station = "n2"
+at_s = 8
+"""
+
+
+@pytest.mark.parametrize("text", [MOVING, SPLIT], ids=["moving", "split"])
+def test_both_homes_give_equal_tables(run_scenario: Run, text: str) -> None:
+    tables = [
+        results.load(Path(run_scenario(text, "--set", f"network.dsr={home}")["folder"])).manifest.tables
+        for home in ("kernel", "daemon")
+    ]
+    assert tables[0] == tables[1] and tables[0]
