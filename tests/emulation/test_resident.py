@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hoplab.host import results
-from tests.emulation.conftest import Run
+from tests.emulation.conftest import BY_DSR, Hoplab, Run
 
 MOVING = """
 duration_s = 20
@@ -50,8 +50,6 @@ every_hops = 2
 [[flow]]
 source = "n0"
 destination = "n5"
-congestion_control = "reno"
-window = 8
 [[event]]
 kind = "down"
 station = "n2"
@@ -66,7 +64,40 @@ at_s = 8
 @pytest.mark.parametrize("text", [MOVING, SPLIT], ids=["moving", "split"])
 def test_both_homes_give_equal_tables(run_scenario: Run, text: str) -> None:
     tables = [
-        results.load(Path(run_scenario(text, "--set", f"network.dsr={home}")["folder"])).manifest.tables
+        results.load(
+            Path(run_scenario(text, "--set", f"network.dsr={home}")["folder"])
+        ).manifest.tables
         for home in ("kernel", "daemon")
     ]
     assert tables[0] == tables[1] and tables[0]
+
+
+def asking(run: str) -> str:
+    """A chain of three by DSR, where a program at the relay does this."""
+    return f"""{BY_DSR}
+[[program]]
+name = "asks"
+station = "n1"
+run = "{run}"
+start_s = 2
+expect = 0
+"""
+
+
+def test_its_control_socket_answers(run_scenario: Run) -> None:
+    run = Path(run_scenario(asking("hoplab-dsr ctl stats"))["folder"])
+    said = run / "logs" / "program-asks.out"
+    counted = dict(line.split() for line in said.read_text().splitlines())
+    assert int(counted["forwarded"]) > 0 and int(counted["calls_wait"]) > 0
+
+
+def test_one_that_is_killed_ends_the_run(tmp_path: Path, hoplab: Hoplab) -> None:
+    script = (
+        "for d in /proc/[0-9]*; do [ $(cat $d/comm) != hoplab-dsr ] || kill -9 ${d#/proc/}; done"
+    )
+    (tmp_path / "kill.toml").write_text(
+        asking("sh kill.sh") + f'file = {{ "kill.sh" = "{script}" }}\n'
+    )
+    done = hoplab("run", str(tmp_path / "kill.toml"), "--out", str(tmp_path / "out"))
+    assert done.returncode == 5, done.stderr
+    assert "dsr at n" in done.stderr and "SIGKILL" in done.stderr, done.stderr

@@ -149,7 +149,13 @@ def may_be_linked(expression: str) -> bool:
 def test_every_linked_crate_may_be_linked_into_the_kernel() -> None:
     crates = linked()
     names = {crate["name"] for crate in crates}
-    assert {"hoplab-medium-core", "hoplab-channel", "hoplab-dsr-core", "serde_json", "dlmalloc"} <= names
+    assert {
+        "hoplab-medium-core",
+        "hoplab-channel",
+        "hoplab-dsr-core",
+        "serde_json",
+        "dlmalloc",
+    } <= names
     wrong = {c["name"]: c["license"] for c in crates if not may_be_linked(c["license"] or "")}
     assert not wrong
 

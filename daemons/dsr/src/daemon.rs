@@ -24,8 +24,8 @@ use hoplab_linux::interface::Configurator;
 use hoplab_linux::packet::{self, Receives};
 use hoplab_linux::tun::Tun;
 use hoplab_linux::{
-    calls, kernel, privileges, say, signals, wait, want_statuses, Clock, Found, Interest, Ring, Room,
-    Statuses,
+    calls, kernel, privileges, say, signals, wait, want_statuses, Clock, Found, Interest, Ring,
+    Room, Statuses,
 };
 use hoplab_wire::ethernet;
 use std::collections::{BTreeMap, VecDeque};
@@ -116,7 +116,9 @@ impl Daemon {
         let refused = net.set_mtu(interface, settings.link_mtu as u32).is_err();
         let mtu = net.mtu(interface)?;
         if refused {
-            say::warning(&format!("{interface}: MTU stays {mtu}, long routes may not fit"));
+            say::warning(&format!(
+                "{interface}: MTU stays {mtu}, long routes may not fit"
+            ));
         }
         settings.link_mtu = settings.link_mtu.min(mtu);
         stack::quiet(&net, interface, address, prefix)?;

@@ -40,7 +40,7 @@ RECIPE = ("addition.py", "archive.py", "cpio.py", "root.py", "sealed-init")
 """Inputs of the base beside its locks."""
 DAEMONS = ("hoplab-medium", "hoplab-dsr", "hoplab-split", "libhoplab_waiting_select.so")
 ENGINE = "hoplab-engine.o"
-"""The medium's engine and the DSR daemon. The kernel's build expects it two folders above its own."""
+"""The medium and DSR. The kernel's build expects it two folders above its own."""
 ENGINE_LAYOUT = KERNEL_BUILD.with_name("engine.lds")
 LINKED = (
     *("base", "wire", "linux", "records", "document", "medium-core", "channel", "medium-kernel"),

@@ -35,7 +35,7 @@
 #include "../../../../net/packet/internal.h"
 #include "hoplab_medium.h"
 
-#define LARGEST_DOCUMENT (1 << 20)
+#define LARGEST_DOCUMENT (64 << 20)
 #define OWN_OCTETS 64
 
 /* What a program in a process's own memory would have as its statics. */
