@@ -99,5 +99,5 @@ def test_one_that_is_killed_ends_the_run(tmp_path: Path, hoplab: Hoplab) -> None
         asking("sh kill.sh") + f'file = {{ "kill.sh" = "{script}" }}\n'
     )
     done = hoplab("run", str(tmp_path / "kill.toml"), "--out", str(tmp_path / "out"))
-    assert done.returncode == 5, done.stderr
+    assert done.returncode == 4, done.stderr
     assert "dsr at n" in done.stderr and "SIGKILL" in done.stderr, done.stderr

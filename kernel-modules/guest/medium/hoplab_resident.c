@@ -26,6 +26,7 @@
 #include <linux/resume_user_mode.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
+#include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/time-internal.h>
 #include <linux/uaccess.h>
@@ -57,6 +58,9 @@ static long call(long number, long a, long b, long c, long d, long e, long f)
 {
 	long result;
 
+	/* Nothing more is done for a process that was killed. Its program would try an interrupted call again. */
+	if (fatal_signal_pending(current))
+		do_group_exit(SIGKILL);
 	current->thread.own_memory = true;
 	result = sys_call_table[number](a, b, c, d, e, f);
 	current->thread.own_memory = false;
