@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The time without a system call a round: a wait tells how long it took. Where the clock is
-//! cheap (any kernel but User-Mode Linux, where reading it is a system call) it is read.
+//! cheap (any kernel but User-Mode Linux, where reading it has its cost) it is read.
 
 use crate::kernel;
 use hoplab_base::{Duration, Instant};

@@ -30,7 +30,7 @@ pub fn in_virtual_time() -> bool {
         .any(|word| word.starts_with("time-travel"))
 }
 
-/// Whether [`now`] stays out of the kernel (vdso(7)): everywhere but in User-Mode Linux.
+/// Whether [`now`] is free (vdso(7)). In User-Mode Linux it is a system call, or moves time on.
 pub fn clock_is_cheap() -> bool {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     !info.contains("User Mode Linux")
