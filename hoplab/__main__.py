@@ -4,6 +4,7 @@ rest is being loaded."""
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import sys
@@ -47,6 +48,7 @@ def main() -> None:
         sys.exit(3)
     finally:
         signals.end()
+        gc.freeze()  # the interpreter's last collections would look at all that was imported
 
 
 if __name__ == "__main__":

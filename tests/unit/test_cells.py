@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hoplab.host.machine.sealed import Machine
-from hoplab.host.runs import collect
+from hoplab.host.runs import beginning
 from hoplab.model.errors import ScenarioError
 from hoplab.model.scenario.file import load
 from hoplab.model.scenario.model import Scenario
@@ -306,7 +306,7 @@ def test_a_manifest_has_the_version_of_each_program_of_a_cell(tmp_path: Path) ->
     names = ("hostapd", "wpasupplicant", "iperf3")
     packages = [{"name": name, "version": f"1-{name}"} for name in names]
     machine = Machine(tmp_path, "abc", {"packages": packages, "hoplab": "9", "files": {}})
-    found = collect._sealed_versions(resolved(tmp_path, STATIONS + CELL), machine)
+    found = beginning._sealed_versions(resolved(tmp_path, STATIONS + CELL), machine)
     assert found == {
         "iperf3": "1-iperf3",
         "hoplab-medium": "hoplab 9",

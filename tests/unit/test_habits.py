@@ -21,7 +21,7 @@ from hoplab.front.commands import cli, completion, start
 from hoplab.front.commands import run as command
 from hoplab.host import results
 from hoplab.host.results.manifest import Manifest, Where
-from hoplab.host.runs import collect, compare, folder, listing
+from hoplab.host.runs import beginning, collect, compare, folder, listing
 from hoplab.host.stream.hub import Stream
 from hoplab.model import errors
 from hoplab.model.errors import ScenarioError
@@ -57,7 +57,7 @@ def _run(where: Path, **more: Any) -> Path:
     scenario = resolve(parse(document, "test"))
     run = folder.made(where, None)
     folder.fill(run, scenario, None)
-    collect.begin(run, scenario, Where.HOST)
+    beginning.begin(run, scenario, Where.HOST)
     (run / "raw").mkdir()
     (run / "raw" / "verdict.json").write_text(json.dumps({"status": 0, "error": None}))
     collect.finish(run)

@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from hoplab.host.results.manifest import VERSION, Manifest, Verdict, Where, read
-from hoplab.host.runs import collect
+from hoplab.host.runs import beginning
 from hoplab.model.errors import ResultsError
 from hoplab.model.scenario.file import parse
 from hoplab.model.scenario.resolve import resolve
@@ -23,7 +23,7 @@ def written(folder: Path, **values: Any) -> Path:
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     scenario = resolve(parse({"topology": {"kind": "chain", "stations": 2}, "seed": 5}, "test"))
-    collect.begin(tmp_path, scenario, Where.SHELL)
+    beginning.begin(tmp_path, scenario, Where.SHELL)
     path = tmp_path / "manifest.json"
     found = read(path)
     assert (found.version, found.seed, found.machine) == (VERSION, 5, Where.SHELL)

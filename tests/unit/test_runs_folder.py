@@ -15,7 +15,7 @@ from hoplab.guest.system import signals
 from hoplab.host import results
 from hoplab.host.results import digests, tables
 from hoplab.host.results.manifest import Where
-from hoplab.host.runs import collect, folder, listing
+from hoplab.host.runs import beginning, collect, folder, listing
 from hoplab.model.errors import GuestFailed, ResultsError
 from hoplab.model.records import inplace
 from hoplab.model.scenario.model import Flow, Scenario, Station
@@ -45,7 +45,7 @@ def killed(tmp_path: Path) -> Path:
     """The folder of a run that was killed after its sample at 2 s."""
     run = folder.made(tmp_path / "run", None)
     folder.fill(run, SCENARIO, None)
-    collect.begin(run, SCENARIO, Where.HOST)
+    beginning.begin(run, SCENARIO, Where.HOST)
     (run / "raw").mkdir()
     lines = [json.dumps({**SAMPLE, "t_s": t_s}) for t_s in (1.0, 2.0)]
     (run / "raw" / "tcp.jsonl").write_text("\n".join(lines) + '\n{"t_s": 3.0, "fl')

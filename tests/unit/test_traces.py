@@ -21,7 +21,7 @@ from hoplab.host import results
 from hoplab.host.analysis import ns2trace
 from hoplab.host.results import arrow
 from hoplab.host.results.manifest import Where
-from hoplab.host.runs import collect, folder
+from hoplab.host.runs import beginning, collect, folder
 from hoplab.model.errors import ResultsError
 from hoplab.model.records.schema import TABLES
 from hoplab.model.scenario.file import parse
@@ -90,7 +90,7 @@ def run(where: Path, tables: dict[str, list[dict[str, Any]]], **more: Any) -> re
     scenario = resolve(parse(document, "test"))
     made = folder.made(where / "run", None)
     folder.fill(made, scenario, None)
-    collect.begin(made, scenario, Where.HOST)
+    beginning.begin(made, scenario, Where.HOST)
     (made / "raw").mkdir()
     (made / "raw" / "verdict.json").write_text(json.dumps({"status": 0, "error": None}))
     for name, rows in tables.items():

@@ -6,21 +6,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hoplab.front.commands.options import say
 from hoplab.guest.system import signals
 from hoplab.host import results
-from hoplab.host.results.reader import Results
 from hoplab.host.terminal import messages
 from hoplab.model.scenario.model import Scenario
-from hoplab.show.live.shown import Shown, shown
-from hoplab.show.report.summary import summary_table
+
+if TYPE_CHECKING:
+    from hoplab.host.results import Results
+    from hoplab.show.live.shown import Shown
 
 
 def page_of(
     scenario: Scenario, act: Callable[[dict[str, Any]], dict[str, Any]] | None = None
 ) -> AbstractContextManager[Shown]:
+    from hoplab.show.live.shown import shown  # a server, and Plotly
 
     return shown(scenario, say, act)
 
@@ -34,6 +36,8 @@ def told_so_far(pages: list[Path]) -> Iterator[None]:
     except signals.Stopped as stopped:
         if stopped.__cause__ is not None:  # the reason why there are none
             say(f"hoplab: {stopped.__cause__}")
+        from hoplab.show.report.summary import summary_table
+
         for page in pages:
             found = results.load(page.parent)
             messages.print(summary_table(found))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import RenderableType
 
 from hoplab.front.commands import progress
 from hoplab.front.commands.following import page_of, told_so_far
@@ -32,8 +33,6 @@ from hoplab.host.stream.hub import Stream
 from hoplab.host.terminal import messages, output
 from hoplab.model.errors import HoplabError, ScenarioError
 from hoplab.model.scenario.model import Scenario
-from hoplab.show import report as reports
-from hoplab.show.report.summary import summary, summary_table
 
 app = typer.Typer()
 
@@ -130,7 +129,7 @@ def run(
             continue
         if len(files) > 1:
             _print(f"{file}:")
-        output.print(summary_table(results.load(done.folder)))
+        output.print(done.table())
         for line in done.lines():
             _print(line)
     if failed is not None:
@@ -168,7 +167,14 @@ class Done:
     def warnings(self) -> list[str]:
         return [*self.manifest.verdict.warnings, *self.following.warnings()]
 
+    def table(self) -> RenderableType:
+        from hoplab.show.report.summary import summary_table
+
+        return summary_table(results.load(self.folder))
+
     def as_json(self) -> dict[str, Any]:
+        from hoplab.show.report.summary import summary
+
         accounts = [asdict(account) for account in self.following.accounts]
         about = {"folder": str(self.folder), "streams": accounts}
         return {**summary(results.load(self.folder)), **about}
@@ -194,8 +200,15 @@ def _performed(scenario: Scenario, file: Path, options: Options) -> Done:
         tell = None if options.pace is None else say
         following = Stream([*chosen, page.sink] if page is not None else chosen, tell=tell)
 
+        def while_booting() -> None:
+            from hoplab.show import report  # Plotly takes a while
+
+            report.prepare()
+
         def on_results(folder: Path) -> None:
-            pages.append(reports.render(folder))
+            from hoplab.show import report
+
+            pages.append(report.render(folder))
             if page is not None:
                 page.report = pages[0]
 
@@ -204,5 +217,6 @@ def _performed(scenario: Scenario, file: Path, options: Options) -> Done:
         request = RunRequest(
             scenario, options.on(scenario), file, options.out, options.wall_limit, options.pace
         )
-        manifest = perform(request, Observers(stack.enter_context(bar), on_results, following))
+        observers = Observers(stack.enter_context(bar), on_results, while_booting, following)
+        manifest = perform(request, observers)
     return Done(manifest, pages[0], following)

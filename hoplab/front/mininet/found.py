@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from hoplab.guest.mininet import stations
 from hoplab.guest.mininet.surroundings import PYTHON, SBIN, VARIABLE
 from hoplab.host.runs.builder import Builder
 from hoplab.model.errors import MissingTool
@@ -79,6 +78,8 @@ def builder(scenario: Scenario) -> Builder:
     Raises `MissingTool` if there is none, and `ScenarioError` if its radios cannot do what the
     scenario asks.
     """
+    from hoplab.guest.mininet import stations  # netlink, which no other scenario needs here
+
     stations.check(scenario)
     found = find()
     return Builder(found.environment(), () if found.tree is None else (found.tree,))

@@ -13,7 +13,7 @@ from typing import Any
 from hoplab.front.mininet.recording import STARTED
 from hoplab.host.results.manifest import Manifest, Where
 from hoplab.host.results.tables import recorded
-from hoplab.host.runs import collect
+from hoplab.host.runs import beginning, collect
 from hoplab.host.stream.hub import told
 from hoplab.model import reading
 from hoplab.model.errors import GuestFailed
@@ -38,7 +38,7 @@ def complete(out: Path, medium: Path | None, status: int | None) -> Manifest:
     from hoplab.show import report  # takes a second to import
 
     scenario = Scenario.model_validate_json(content(out / "scenario.json"))
-    collect.begin(out, scenario, Where.SCRIPT)
+    beginning.begin(out, scenario, Where.SCRIPT)
     if medium is not None and (medium / "medium.json").exists():
         _adopt(out, medium, scenario)
     manifest = collect.gather(out, None, GuestFailed.exit_status if status is None else status)

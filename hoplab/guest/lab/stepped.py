@@ -16,8 +16,12 @@ from __future__ import annotations
 
 import gc
 
+from hoplab.guest.system import loading
+
 # As in `hoplab.guest.lab.__main__`.
 gc.disable()
+loading.from_one_file()
+loading.bare("pyroute2")
 
 import heapq  # noqa: E402
 import json  # noqa: E402

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from pyroute2 import IW
+from pyroute2.iwutil import IW
 
 from hoplab.guest.network import cells, hwsim, wifi, wired, wired_loss
 from hoplab.guest.network.hwsim import Radios

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import NoReturn
 
-from pyroute2 import IW
+from pyroute2.iwutil import IW
 
 from hoplab.guest.network import wifi
 from hoplab.guest.network.namespaces import Namespaces, inside

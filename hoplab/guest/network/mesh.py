@@ -10,7 +10,7 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
-from pyroute2 import IW
+from pyroute2.iwutil import IW
 
 from hoplab.guest.network import wifi
 from hoplab.guest.network.namespaces import Namespaces, inside

@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pyroute2 import IPRoute, netns
+from pyroute2 import netns
+from pyroute2.iproute import IPRoute
 
 from hoplab.model.errors import MissingTool
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pyroute2 import IW
+from pyroute2.iwutil import IW
 from pyroute2.netlink import NLM_F_ACK, NLM_F_REQUEST
 from pyroute2.netlink.nl80211 import NL80211_NAMES, nl80211cmd
 

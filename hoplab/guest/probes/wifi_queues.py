@@ -9,7 +9,7 @@ import struct
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pyroute2 import IW
+from pyroute2.iwutil import IW
 
 from hoplab.guest.network.namespaces import inside
 from hoplab.model.errors import HoplabError

@@ -23,7 +23,17 @@ from pathlib import Path
 from typing import Any
 
 from hoplab import __version__
-from hoplab.host.machine import addition, archive, cpio, kernel, relock, root, sealed, store
+from hoplab.host.machine import (
+    addition,
+    archive,
+    cpio,
+    kernel,
+    modules,
+    relock,
+    root,
+    sealed,
+    store,
+)
 from hoplab.host.machine.archive import Package
 from hoplab.host.machine.cpio import Entry
 from hoplab.host.machine.sealed import Machine
@@ -280,6 +290,7 @@ def _lab(base: Path) -> dict[str, Entry]:
         for source in lab_files():
             _copy(source, tree / "hoplab" / source.relative_to(PROJECT))
         root.compile_python(base / "root", tree, ("hoplab",))
+        (tree / modules.NAME).write_bytes(modules.gathered(base / "root", tree))
         return cpio.from_tree(tree)
 
 

@@ -15,8 +15,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from pyroute2 import netns
-
 from hoplab.guest.system.note import NETNS_DIRECTORY, NOTES, inode, start_time
 from hoplab.model.errors import MissingTool
 from hoplab.model.resources import PROJECT
@@ -92,6 +90,8 @@ def _require_root() -> None:
 
 def clean() -> list[str]:
     """Remove only what crashed runs left. Returns a line for each thing removed."""
+    from pyroute2 import netns  # no run needs it here
+
     removed = []
     for path in sorted(NOTES.glob("*.json")) if NOTES.is_dir() else []:
         try:

@@ -45,6 +45,16 @@ LIBRARIES_WITHOUT = ("libmvec", "libnss_", "libnsl", "libthread_db", "libpcprofi
 TEXTS = ("GPL-1", "GPL-2", "GPL-3", "LGPL-2", "LGPL-2.1", "LGPL-3", "Apache-2.0", "BSD", "Artistic")
 PASSWD = "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n"
 GROUP = "root:x:0:\nnogroup:x:65534:\n"
+FSTAB = """\
+sys /sys sysfs
+cgroup2 /sys/fs/cgroup cgroup2
+debugfs /sys/kernel/debug debugfs
+devpts /dev/pts devpts mode=620,ptmxmode=666
+none /dev/shm tmpfs mode=1777
+none /tmp tmpfs mode=1777
+none /run/host hostfs /proc/self/cwd
+none /out hostfs /proc/self/cwd/out
+"""
 HOSTS = "127.0.0.1 localhost\n::1 localhost\n"
 
 
@@ -71,7 +81,8 @@ def build(
     _link_libraries(tree, work)
     compile_python(tree, tree, ("usr/lib",), keep_sources=False)
     _check_libraries(tree)
-    for name, text in (("passwd", PASSWD), ("group", GROUP), ("hosts", HOSTS)):
+    texts = {"passwd": PASSWD, "group": GROUP, "hosts": HOSTS, "fstab": FSTAB}
+    for name, text in texts.items():
         (tree / "etc" / name).write_text(text, encoding="ascii")
     shutil.copy(init, tree / "init")
     (tree / "init").chmod(0o755)
@@ -168,6 +179,16 @@ def _own(tree: Path, program: str, *arguments: str) -> list[str]:
     return [str(tree / LOADER), "--library-path", paths, str(tree / program), *arguments]
 
 
+def python(base: Path) -> list[str]:
+    """Return the command of the root's interpreter, to run it on this host."""
+    return _own(base, f"usr/bin/python{PYTHON}")
+
+
+def environment(base: Path) -> dict[str, str]:
+    """Return the environment of `python`."""
+    return {"PYTHONHOME": str(base / "usr"), "PYTHONHASHSEED": "0", "LC_ALL": "C"}
+
+
 def compile_python(
     base: Path, tree: Path, folders: tuple[str, ...], keep_sources: bool = True
 ) -> None:
@@ -176,13 +197,13 @@ def compile_python(
     The compiled files name no date and no place of this host. Without ``keep_sources`` they take
     the sources' places: every guest has its root in memory.
     """
-    command = _own(base, f"usr/bin/python{PYTHON}", "-I", "-S", "-m", "compileall", "-q")
+    command = [*python(base), "-I", "-S", "-m", "compileall", "-q"]
     command += ["--invalidation-mode", "unchecked-hash", "-s", str(tree), "-p", "/"]
     if not keep_sources:
         command.append("-b")
     done = subprocess.run(
         [*command, *(str(tree / folder) for folder in folders)],
-        env={"PYTHONHOME": str(base / "usr"), "PYTHONHASHSEED": "0", "LC_ALL": "C"},
+        env=environment(base),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

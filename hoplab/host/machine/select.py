@@ -7,7 +7,7 @@ import importlib.util
 import os
 from pathlib import Path
 
-from hoplab.host.machine import assemble, pack, sealed, store
+from hoplab.host.machine import assemble, sealed, store
 from hoplab.host.machine.sealed import DESCRIPTION, Machine
 from hoplab.model.errors import MissingTool
 from hoplab.model.resources import IS_CHECKOUT
@@ -30,7 +30,11 @@ def _named(file: Path | None) -> Machine | None:
         if IS_CHECKOUT or not os.environ.get(VARIABLE):
             return None
         file = Path(os.environ[VARIABLE])
-    return sealed.load(file) if (file / DESCRIPTION).is_file() else pack.unpack(file)
+    if (file / DESCRIPTION).is_file():
+        return sealed.load(file)
+    from hoplab.host.machine import pack  # Arrow decompresses it
+
+    return pack.unpack(file)
 
 
 def _own() -> Machine:

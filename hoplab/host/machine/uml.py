@@ -36,7 +36,8 @@ HELD_SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 class Streams:
     """Input and output of a guest.
 
-    ``on_line`` receives each line of standard output as it comes. With ``terminal`` the command has
+    ``on_line`` receives each line of standard output as it comes, after a call of
+    ``while_booting``. With ``terminal`` the command has
     the caller's terminal: job control, Ctrl-C, its size. A ``line`` is a socket that the command
     has as `LINE`, a terminal. In virtual time it is /dev/hoplab-host, where a read holds the whole
     guest until something comes. ``on_hold`` receives the function to call when such a wait begins
@@ -47,6 +48,7 @@ class Streams:
     stdout: int | IO[bytes] | None = None
     stderr: int | IO[bytes] | None = None
     on_line: Callable[[str], None] | None = None
+    while_booting: Callable[[], None] | None = None
     terminal: bool = False
     line: int | None = None
     on_hold: Callable[[Callable[[bool], None]], None] | None = None
@@ -98,6 +100,8 @@ def run_guest(
             streams.on_hold(hold)
         if pace is not None:
             stack.enter_context(contextlib.closing(Pacer(process, binary, pace, hold)))
+        if streams.while_booting is not None:
+            streams.while_booting()
         _follow(process, streams.on_line, watch)
         watch.close()
         wall_s = time.monotonic() - started

@@ -1,23 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collect a run: tables, digest and manifest from the lab's records."""
+"""Collect a run: tables, digest and manifest from the lab's records.
+
+Its libraries take as long to import as a guest takes to boot. `hoplab.host.runs.launch` imports
+them meanwhile.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import shutil
-import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from hoplab import __version__
 from hoplab.guest.system import signals
-from hoplab.guest.system.processes import program
-from hoplab.host.machine import compare, confined, surroundings
-from hoplab.host.machine.sealed import Machine
 from hoplab.host.results import (
     arrow,
     connection_packets,
@@ -30,27 +28,15 @@ from hoplab.host.results import (
 from hoplab.host.results import manifest as manifests
 from hoplab.host.results.digests import Digests
 from hoplab.host.results.flows import Course
-from hoplab.host.results.manifest import (
-    COMPLETE,
-    RECORDS_ONLY,
-    RUNNING,
-    VERSION,
-    Manifest,
-    Verdict,
-    Where,
-)
+from hoplab.host.results.manifest import COMPLETE, RECORDS_ONLY, Manifest, Verdict
 from hoplab.host.results.packets import Packet
-from hoplab.host.runs import folder
-from hoplab.host.runs.folder import shown
-from hoplab.host.runs.kinds import programs
+from hoplab.host.runs import beginning, folder
 from hoplab.model.errors import GuestFailed, HoplabError, ResultsError
 from hoplab.model.reading import content, value
-from hoplab.model.records import inplace, writer
+from hoplab.model.records import writer
 from hoplab.model.scenario.model import Scenario
 from hoplab.model.scenario.plan import plan
 
-ROOM = 2048
-"""Bytes reserved in the manifest for the end of a run on a full disk."""
 SHORT = 500
 
 
@@ -71,29 +57,6 @@ class _Ended(BaseModel):
     @property
     def verdict(self) -> Verdict:
         return Verdict(status=self.status, error=self.error, warnings=self.warnings)
-
-
-def begin(out: Path, scenario: Scenario, where: Where, sealed: Machine | None = None) -> None:
-    """Write a manifest that describes the run, and reserve room for its end."""
-    manifest = Manifest(
-        version=VERSION,
-        run=shown(Path(out.name)),
-        state=RUNNING,
-        digest=None,
-        hoplab_version=__version__,
-        machine_hash=None if sealed is None else sealed.id,
-        machine_parts=None if sealed is None else compare.parts(sealed),
-        packages=None if sealed is None else sealed.packages(),
-        daemons=_versions(scenario) if sealed is None else _sealed_versions(scenario, sealed),
-        host=surroundings.found(),
-        confinement=None if sealed is None else confined.confinement(),
-        seed=scenario.seed,
-        machine=where,
-        started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        routing=scenario.routing.model_dump(),
-        verdict=Verdict(status=None, error=None, warnings=[]),
-    )
-    _write(out, manifest, reserve=len(json.dumps(manifest.document(), indent=1)) + ROOM)
 
 
 def gather(
@@ -123,7 +86,7 @@ def gather(
             medium=value(out / "raw" / "medium.json"),
             verdict=ended.verdict.model_copy(update={"warnings": [*ended.warnings, *told]}),
         )
-        _write(out, whole)
+        beginning.write(out, whole)
     except (OSError, ResultsError) as error:
         raise _kept(out, manifest, ended, error) from None
     return whole
@@ -140,10 +103,6 @@ def finish(out: Path) -> Manifest:
         return gather(out, None, GuestFailed.exit_status)
 
 
-def _write(out: Path, manifest: Manifest, reserve: int = 0) -> None:
-    inplace.write(out / manifests.NAME, manifest.document(), reserve)
-
-
 def _kept(out: Path, manifest: Manifest, ended: _Ended, error: Exception) -> ResultsError:
     """Note in the manifest's reserved room that only raw records exist. Returns the error to
     raise."""
@@ -157,7 +116,7 @@ def _kept(out: Path, manifest: Manifest, ended: _Ended, error: Exception) -> Res
         warnings=[],
     )
     with contextlib.suppress(OSError):
-        _write(out, manifest.updated(state=RECORDS_ONLY, verdict=verdict))
+        beginning.write(out, manifest.updated(state=RECORDS_ONLY, verdict=verdict))
     if isinstance(error, OSError):
         reason += "; free some space"
     return ResultsError(f"{reason}; the records are kept: 'hoplab finish {out}' completes the run")
@@ -218,33 +177,3 @@ def _tables(out: Path, scenario: Scenario, ended: _Ended) -> tuple[dict[str, str
     if found.rows:
         writer.write(raw, "connections", found.rows)
     return tables.convert(out, scenario.duration_s, seen.packets), found.warnings()
-
-
-PACKAGES = {"wpa_supplicant": "wpasupplicant"}
-"""Debian packages whose name differs from their program's."""
-
-
-def _sealed_versions(scenario: Scenario, sealed: Machine) -> dict[str, str]:
-    """Return versions of the programs that took part, from the machine's list."""
-    listed = {package["name"]: package["version"] for package in sealed.description["packages"]}
-    return {
-        name: listed.get(PACKAGES.get(name, name), f"hoplab {sealed.description['hoplab']}")
-        for name in programs(scenario)
-    }
-
-
-def _versions(scenario: Scenario) -> dict[str, str]:
-    """Return versions of the programs that took part, as the programs print them."""
-    versions: dict[str, str] = {}
-    for name in programs(scenario):
-        option = {"batmand": "-v", "babeld": "-V"}.get(name, "--version")
-        try:
-            answer = subprocess.run(
-                [program(name), option], capture_output=True, text=True, timeout=10, check=False
-            )
-        except (HoplabError, OSError, subprocess.TimeoutExpired):
-            versions[name] = "unknown"
-            continue
-        lines = (answer.stdout + answer.stderr).strip().splitlines()
-        versions[name] = lines[0] if lines else "unknown"
-    return versions

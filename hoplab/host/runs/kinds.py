@@ -36,11 +36,13 @@ ROOM_S = 3600.0
 
 @dataclass(frozen=True)
 class Watched:
-    """Settings for following a lab: receiver of its lines of output, limits of a guest, pace."""
+    """Settings for following a lab: receiver of its lines of output, limits of a guest, pace.
+    ``while_booting`` is called when a guest's kernel has started."""
 
     on_line: Callable[[str], None]
     limits: Limits
     pace: Pace | None = None
+    while_booting: Callable[[], None] | None = None
 
 
 class Kind(ABC):
@@ -325,6 +327,7 @@ def _run_guest(
         Streams(
             stderr=subprocess.DEVNULL,
             on_line=watched.on_line,
+            while_booting=watched.while_booting,
             line=None if steps is None else steps.other.fileno(),
             on_hold=None if steps is None else steps.held_by,
         ),

@@ -15,7 +15,7 @@ from hoplab.host.machine import uml
 from hoplab.host.machine.pace import Pace
 from hoplab.host.machine.watch import Limits
 from hoplab.host.results.manifest import Manifest
-from hoplab.host.runs import collect, folder, suspects
+from hoplab.host.runs import beginning, folder, suspects
 from hoplab.host.runs.kinds import Attendable, Kind, Watched
 from hoplab.host.stream.hub import Stream, told
 from hoplab.host.stream.sink import NANOSECONDS
@@ -60,10 +60,12 @@ class Progress:
 @dataclass(frozen=True)
 class Observers:
     """Observers of a run. One receives its progress. One receives its folder, once results exist,
-    also of a failed run. A stream receives samples as they are taken, and is closed in the end."""
+    also of a failed run. One is called while a guest boots, to import what the end will need. A
+    stream receives samples as they are taken, and is closed in the end."""
 
     on_progress: Callable[[Progress], None] = lambda progress: None
     on_results: Callable[[Path], object] = lambda folder: None
+    while_booting: Callable[[], object] = lambda: None
     stream: Stream | None = None
 
 
@@ -83,7 +85,7 @@ def perform(request: RunRequest, observers: Observers = NOBODY) -> Manifest:
     out = folder.made(request.out, request.source)
     with folder.held(out):
         folder.fill(out, scenario, request.source)
-        collect.begin(out, scenario, machine.name, machine.sealed)
+        beginning.begin(out, scenario, machine.name, machine.sealed)
         with observers.stream or Stream([]) as stream:
             stream.begin(out, scenario, machine.platform, machine.real_time)
             return _performed(request, out, stream, observers)
@@ -101,6 +103,8 @@ def _performed(request: RunRequest, out: Path, stream: Stream, observers: Observ
     except BaseException as error:  # Ctrl-C and SIGTERM too: results so far are kept
         failure = error
     with signals.postponed():
+        from hoplab.host.runs import collect
+
         try:
             manifest = collect.gather(out, time.monotonic() - started, status, failure)
             observers.on_results(out)
@@ -130,10 +134,16 @@ def _watched(request: RunRequest, out: Path, stream: Stream, observers: Observer
         stream.progress(progress.t_s, progress.wall_s, progress.goodput_kbps)
         observers.on_progress(progress)
 
+    def while_booting() -> None:
+        with signals.postponed():
+            import hoplab.host.runs.collect  # noqa: F401 - Arrow takes as long as a guest's boot
+
+            observers.while_booting()
+
     planned_s = scenario.duration_s + (scenario.warm_up_s or 0.0)
     limits = Limits(True, request.wall_limit_s, VIRTUAL_LIMIT_S + 2 * planned_s)
     pace = None if request.pace is None else _pace(request.pace, scenario, out)
-    return Watched(on_line, limits, pace)
+    return Watched(on_line, limits, pace, while_booting)
 
 
 def require_time(seconds: float, name: str) -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hoplab.host.stream import grafana
 from hoplab.host.stream.file import File
-from hoplab.host.stream.influx import Influx
 from hoplab.model.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from hoplab.host.stream.influx import Influx
 
 
 def sinks(urls: Sequence[str] | None, files: Sequence[Path] | None) -> list[Influx | File]:
@@ -18,6 +21,10 @@ def sinks(urls: Sequence[str] | None, files: Sequence[Path] | None) -> list[Infl
         if path.is_dir() or not path.parent.is_dir():
             expected = "expected a file or a pipe in a folder that exists"
             raise ScenarioError(f"--stream: {str(path)!r} cannot be written: {expected}")
-    if urls:
-        grafana.address()  # reports a mistake in it before anything runs
-    return [*map(Influx, urls or []), *map(File, files or [])]
+    written: list[Influx | File] = [*map(File, files or [])]
+    if not urls:
+        return written
+    grafana.address()  # reports a mistake in it before anything runs
+    from hoplab.host.stream.influx import Influx  # its HTTP client is for these alone
+
+    return [*map(Influx, urls), *written]

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from hoplab.show.report.page import render
+from hoplab.show.report.page import prepare, render
 from hoplab.show.report.summary import summary_table
 
-__all__ = ["render", "summary_table"]
+__all__ = ["prepare", "render", "summary_table"]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ from hoplab.show.report.lines import number
 from hoplab.show.report.on_map import lost
 
 _HERE = Path(__file__).parent
+_TEMPLATE = "report.html.j2"
 MAX_ROWS = 200
 """Rows of the longest tables on the page; the Parquet files have all."""
 FOLD = 10
@@ -59,6 +61,15 @@ def render(run_dir: Path | str) -> Path:
     return path
 
 
+def prepare() -> None:
+    """Load what the first call of `render` would load: its template, and parts of Plotly."""
+    environment().get_template(_TEMPLATE)
+    line = {"group": "", "label": "", "t": [0], "y": [0]}
+    panel = {"title": "", "unit": "", "lines": [line]}
+    over_time({"panels": [panel], "marks": [], "duration_s": 1})
+
+
+@cache
 def environment(*folders: Path) -> Environment:
     """Return the environment that renders pages. It has the templates of ``folders`` and of this
     folder, and the filter ``num``. ``own`` puts one of this package's files into the page."""
@@ -82,7 +93,7 @@ def _page(results: Results) -> str:
     cards = _cards(manifest, flows, radios, results)
     return (
         environment()
-        .get_template("report.html.j2")
+        .get_template(_TEMPLATE)
         .render(
             title=str(scenario.get("title") or manifest.run or "Run"),
             manifest=manifest,

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A shorter start of the lab: its modules from one file, and of a package only what is used.
+
+An import asks the file system some ten times for each module. In a guest each of these is a system
+call, and the lab has 500 modules. A sealed machine therefore has their code in one file.
+"""
+
+import importlib.util
+import marshal
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from importlib.machinery import ExtensionFileLoader, ModuleSpec
+from types import CodeType, ModuleType
+from typing import Any, NamedTuple
+
+FILE = os.path.join(os.path.dirname(__file__), "modules.marshal")  # noqa: PTH118, PTH120 - pathlib is one of them
+"""The file, which `hoplab.host.machine.modules` makes. A checkout has none."""
+
+
+class Kept(NamedTuple):
+    """A module in the file: its path in the guest, whether it is a package, its marshalled code.
+    Libraries have no code; they are loaded from their path."""
+
+    path: str
+    is_package: bool
+    code: bytes | None
+
+
+class _Finder:
+    """Finder and loader of the modules in the file (`importlib.abc.MetaPathFinder`, `Loader`)."""
+
+    def __init__(self, modules: Mapping[str, Kept]) -> None:
+        self._modules = modules
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return the spec of a module in the file. Others are found as usual."""
+        kept = self._modules.get(name)
+        if kept is None:
+            return None
+        if kept.code is None:
+            loader = ExtensionFileLoader(name, kept.path)
+            return importlib.util.spec_from_file_location(name, kept.path, loader=loader)
+        places = [kept.path.rpartition("/")[0]] if kept.is_package else None
+        return importlib.util.spec_from_file_location(
+            name,
+            kept.path,
+            loader=self,  # type: ignore[arg-type]  # the abstract classes take long to import
+            submodule_search_locations=places,
+        )
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Let Python make an ordinary module."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the module's code."""
+        exec(self.get_code(module.__name__), module.__dict__)
+
+    def get_code(self, name: str) -> CodeType:
+        """Return the module's code."""
+        code: CodeType = marshal.loads(self._modules[name].code or b"")
+        return code
+
+
+def from_one_file() -> None:
+    """Take modules from the file from now on, if there is one."""
+    try:
+        with open(FILE, "rb") as file:  # noqa: PTH123
+            listed = marshal.load(file)
+    except FileNotFoundError:
+        return
+    kept = {name: Kept(*about) for name, about in listed.items()}
+    sys.meta_path.insert(0, _Finder(kept))
+
+
+def bare(package: str) -> None:
+    """Make modules of a package importable without the package's own ``__init__``, which runs when
+    a name is first asked for that is no module's. pyroute2's imports seventy modules, of databases
+    and others, of which the lab needs none."""
+    spec = importlib.util.find_spec(package)
+    if spec is None or spec.loader is None or package in sys.modules:
+        return
+    module, loader = importlib.util.module_from_spec(spec), spec.loader
+
+    def found(name: str) -> Any:
+        if importlib.util.find_spec(f"{package}.{name}") is not None:
+            return importlib.import_module(f"{package}.{name}")
+        del module.__getattr__
+        loader.exec_module(module)
+        return getattr(module, name)
+
+    module.__getattr__ = found  # type: ignore[method-assign]  # PEP 562
+    sys.modules[package] = module
