@@ -2,6 +2,7 @@
 """A run has nothing of the host's: what its kernel opens, traced; other hosts, imitated."""
 
 import json
+import marshal
 import os
 import re
 import shutil
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from hoplab.host.machine import select
+from hoplab.host.machine import assemble, modules, select
 from hoplab.host.machine.guests import SealedGuest
 from hoplab.host.machine.sealed import Machine
 from hoplab.host.runs.kinds import Sealed
@@ -81,6 +82,17 @@ def test_a_guest_opens_nothing_of_the_host(
     }
     # The test would see it: what the lab wrote came this way.
     assert any(path.endswith("/out/raw/verdict.json") for path in opened)
+
+
+def test_the_modules_of_the_start_are_in_one_file_that_depends_on_no_host() -> None:
+    base = assemble.make_base()
+    first, second = assemble._lab(base), assemble._lab(base)
+    assert first == second
+    found = marshal.loads(first[modules.NAME].content)
+    assert {"hoplab.guest.lab.job", "hoplab.guest.lab.stepped", "pydantic.main"} <= set(found)
+    for path, _, _ in found.values():
+        assert path.startswith(("/hoplab/hoplab/", "/usr/lib/python3")), path
+    assert str(base).encode() not in first[modules.NAME].content
 
 
 def test_a_packed_run_is_verified_by_somebody_else(

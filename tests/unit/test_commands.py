@@ -28,6 +28,7 @@ from hoplab.many.study.swept import Runs
 from hoplab.model.errors import GuestFailed
 from hoplab.model.scenario.file import parse
 from hoplab.model.scenario.resolve import resolve
+from hoplab.show.report import summary
 
 SCENARIO = """
 seed = 7

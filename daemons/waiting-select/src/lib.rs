@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A library to preload into iperf3, so that it waits where it would spin.
+//! A library to preload into iperf3, so that it waits where it would spin, and does not ask for what
+//! it can know.
 //!
 //! Until the server says that the test runs, which takes a round trip, iperf3's client asks select
 //! again and again whether it may write, is told yes and does not write. Where computing takes no
@@ -7,22 +8,37 @@
 //! select that would tell nothing but what the last one did, with nothing written since, waits
 //! for input or a millisecond first.
 //!
-//! The only crate beside `linux` with `unsafe` code: to stand before two functions of the C library
+//! iperf3's server reads a block of many segments. It asks again after each segment, is told that
+//! there is no more for now, and selects. In a guest each of these costs as much as the segment's
+//! way through the network. Here, after a read that took all there was, the next read of that
+//! socket tells it so without asking, once the kernel has told it so before. What came in between
+//! is what the next select is for.
+//!
+//! The only crate beside `linux` with `unsafe` code: to stand before four functions of the C library
 //! it has to have their types, raw pointers and all.
 
 use std::mem::transmute;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 use libc::{c_char, c_int, c_void, fd_set, size_t, ssize_t, timeval};
 
 const WAIT_US: libc::suseconds_t = 1000;
 
 static TOLD_TO_WRITE: AtomicBool = AtomicBool::new(false);
+const NONE: c_int = -1;
+/// The descriptor whose last read took all there was, if nothing has been selected since.
+static EMPTIED: AtomicI32 = AtomicI32::new(NONE);
+/// Descriptors, by number, of which the kernel has said after such a read that there is no more for
+/// now. One that blocks never says so.
+static SAYS_SO: [AtomicBool; libc::FD_SETSIZE] =
+    [const { AtomicBool::new(false) }; libc::FD_SETSIZE];
 
 type Select =
     unsafe extern "C" fn(c_int, *mut fd_set, *mut fd_set, *mut fd_set, *mut timeval) -> c_int;
 type Write = unsafe extern "C" fn(c_int, *const c_void, size_t) -> ssize_t;
+type Read = unsafe extern "C" fn(c_int, *mut c_void, size_t) -> ssize_t;
+type Close = unsafe extern "C" fn(c_int) -> c_int;
 
 /// The C library's own function of this name, which ends with NUL.
 fn next(name: &'static std::ffi::CStr) -> Option<*mut c_void> {
@@ -32,9 +48,17 @@ fn next(name: &'static std::ffi::CStr) -> Option<*mut c_void> {
 }
 
 fn missing() -> c_int {
+    failed(libc::ENOSYS)
+}
+
+fn failed(error: c_int) -> c_int {
     // SAFETY: errno of this thread is always there.
-    unsafe { *libc::__errno_location() = libc::ENOSYS };
+    unsafe { *libc::__errno_location() = error };
     -1
+}
+
+fn says_so(fd: c_int) -> Option<&'static AtomicBool> {
+    SAYS_SO.get(usize::try_from(fd).ok()?)
 }
 
 /// Whether the set names a descriptor below `count`.
@@ -60,6 +84,7 @@ pub unsafe extern "C" fn select(
     except: *mut fd_set,
     timeout: *mut timeval,
 ) -> c_int {
+    EMPTIED.store(NONE, Ordering::Relaxed);
     let Some(symbol) = next(c"select") else {
         return missing();
     };
@@ -129,6 +154,62 @@ pub unsafe extern "C" fn write(fd: c_int, buffer: *const c_void, length: size_t)
     let real: Write = unsafe { transmute(symbol) };
     // SAFETY: the arguments are the caller's.
     unsafe { real(fd, buffer, length) }
+}
+
+/// As read(2), but see above.
+///
+/// # Safety
+/// As read(2).
+#[cfg_attr(not(test), no_mangle)]
+pub unsafe extern "C" fn read(fd: c_int, buffer: *mut c_void, length: size_t) -> ssize_t {
+    let Some(symbol) = next(c"read") else {
+        return missing() as ssize_t;
+    };
+    // SAFETY: the symbol is read of the C library, whose type this is.
+    let real: Read = unsafe { transmute(symbol) };
+    // SAFETY: the arguments are the caller's.
+    unsafe { knowing_read(real, fd, buffer, length) }
+}
+
+/// # Safety
+/// As read(2), which `real` is.
+unsafe fn knowing_read(real: Read, fd: c_int, buffer: *mut c_void, length: size_t) -> ssize_t {
+    let emptied = EMPTIED.swap(NONE, Ordering::Relaxed) == fd;
+    let Some(says_so) = says_so(fd) else {
+        // SAFETY: the arguments are the caller's.
+        return unsafe { real(fd, buffer, length) };
+    };
+    if emptied && says_so.load(Ordering::Relaxed) {
+        return failed(libc::EAGAIN) as ssize_t;
+    }
+    // SAFETY: the arguments are the caller's.
+    let got = unsafe { real(fd, buffer, length) };
+    if got > 0 && got.unsigned_abs() < length {
+        EMPTIED.store(fd, Ordering::Relaxed);
+    // SAFETY: errno of this thread is always there.
+    } else if emptied && got < 0 && unsafe { *libc::__errno_location() } == libc::EAGAIN {
+        says_so.store(true, Ordering::Relaxed);
+    }
+    got
+}
+
+/// As close(2).
+///
+/// # Safety
+/// As close(2).
+#[cfg_attr(not(test), no_mangle)]
+pub unsafe extern "C" fn close(fd: c_int) -> c_int {
+    if let Some(says_so) = says_so(fd) {
+        says_so.store(false, Ordering::Relaxed);
+    }
+    EMPTIED.store(NONE, Ordering::Relaxed);
+    let Some(symbol) = next(c"close") else {
+        return missing();
+    };
+    // SAFETY: the symbol is close of the C library, whose type this is.
+    let real: Close = unsafe { transmute(symbol) };
+    // SAFETY: the argument is the caller's.
+    unsafe { real(fd) }
 }
 
 #[cfg(test)]
@@ -202,6 +283,72 @@ mod tests {
         TOLD_TO_WRITE.store(false, Ordering::Relaxed);
         assert_eq!(told(1), (1, false, true));
         assert_eq!(told(1), (2, true, true));
+    }
+
+    /// Answers of the next reads, the last first. An error has errno's sign reversed.
+    static ANSWERS: Mutex<Vec<ssize_t>> = Mutex::new(Vec::new());
+
+    unsafe extern "C" fn answer(_: c_int, _: *mut c_void, _: size_t) -> ssize_t {
+        let next = ANSWERS.lock().unwrap().pop().expect("no read was due");
+        match next {
+            error if error < 0 => failed(-error as c_int) as ssize_t,
+            got => got,
+        }
+    }
+
+    /// Read from SOCKET, with these answers of the kernel. Returns what is told, errors as above.
+    fn reads(answers: &[ssize_t], count: usize) -> Vec<ssize_t> {
+        *ANSWERS.lock().unwrap() = answers.iter().rev().copied().collect();
+        let mut told = Vec::new();
+        for _ in 0..count {
+            // SAFETY: `answer` does not look at the buffer.
+            let got = unsafe { knowing_read(answer, SOCKET, null_mut(), 100) };
+            let error = std::io::Error::last_os_error().raw_os_error().unwrap_or(0);
+            told.push(if got < 0 { -error as ssize_t } else { got });
+        }
+        assert!(
+            ANSWERS.lock().unwrap().is_empty(),
+            "every answer was asked for"
+        );
+        told
+    }
+
+    const AGAIN: ssize_t = -(libc::EAGAIN as ssize_t);
+
+    #[test]
+    fn a_socket_that_said_once_that_it_is_empty_is_not_asked_again() {
+        let _alone = ONE_AT_A_TIME.lock();
+        says_so(SOCKET).unwrap().store(false, Ordering::Relaxed);
+        EMPTIED.store(NONE, Ordering::Relaxed);
+        assert_eq!(reads(&[40, AGAIN], 2), [40, AGAIN], "the kernel says it");
+        assert_eq!(reads(&[40], 2), [40, AGAIN], "it is known");
+        assert_eq!(
+            reads(&[100, 30], 3),
+            [100, 30, AGAIN],
+            "a full read asks on"
+        );
+        assert_eq!(reads(&[20], 1), [20]);
+        EMPTIED.store(NONE, Ordering::Relaxed); // as select does
+        assert_eq!(reads(&[10], 1), [10]);
+    }
+
+    #[test]
+    fn a_socket_that_blocks_is_always_asked() {
+        let _alone = ONE_AT_A_TIME.lock();
+        says_so(SOCKET).unwrap().store(false, Ordering::Relaxed);
+        EMPTIED.store(NONE, Ordering::Relaxed);
+        assert_eq!(reads(&[40, 60, 0], 3), [40, 60, 0]);
+    }
+
+    #[test]
+    fn a_descriptor_forgets_when_it_is_closed() {
+        let _alone = ONE_AT_A_TIME.lock();
+        let file = std::os::fd::IntoRawFd::into_raw_fd(std::fs::File::open("/dev/null").unwrap());
+        says_so(file).unwrap().store(true, Ordering::Relaxed);
+        // SAFETY: the descriptor is this test's.
+        assert_eq!(unsafe { close(file) }, 0);
+        assert!(!says_so(file).unwrap().load(Ordering::Relaxed));
+        assert!(says_so(-1).is_none() && says_so(1 << 20).is_none());
     }
 
     #[test]

@@ -15,9 +15,14 @@ from hoplab.guest.system import loading  # noqa: E402 - nothing is allocated bef
 loading.from_one_file()
 loading.bare("pyroute2")
 
-from hoplab.guest.lab.job import main  # noqa: E402
 
-status = main(sys.argv[1:])
+def _lab() -> int:
+    from hoplab.guest.lab.job import main
+
+    return main(sys.argv[1:])
+
+
+status = loading.with_room(_lab)
 sys.stdout.flush()
 # All is said and closed; freeing each object would take the interpreter a tenth of a second.
 os._exit(status)

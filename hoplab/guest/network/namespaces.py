@@ -16,6 +16,7 @@ from typing import Any
 from pyroute2 import netns
 from pyroute2.iproute import IPRoute
 
+from hoplab.guest.system.files import put
 from hoplab.model.errors import MissingTool
 
 CLONE_NEWNET = 0x40000000
@@ -23,19 +24,30 @@ NAMES = Path("/var/run/netns")
 
 
 _INSIDE = threading.RLock()
-"""A thread has its own namespace, but pyroute2 returns to the process's."""
+"""A thread has its own namespace, but returns to the process's."""
+_entered: list[int] = []
+"""Descriptors of the process's namespace and of those that are entered, one inside the other."""
 
 
 @contextmanager
 def inside(name: str) -> Iterator[None]:
     """Enter namespace ``name``: sockets made here belong to it, and /proc/sys/net shows it. One
-    thread at a time."""
+    thread at a time. `pyroute2.netns.pushns` also lists all namespaces, at each of ten entries for
+    a station."""
     with _INSIDE:
-        netns.pushns(name)
+        if not _entered:
+            _entered.append(os.open("/proc/self/ns/net", os.O_RDONLY))
+        there = os.open(NAMES / name, os.O_RDONLY)
         try:
-            yield
+            netns.setns(there)
+            _entered.append(there)
+            try:
+                yield
+            finally:
+                _entered.pop()
+                netns.setns(_entered[-1])
         finally:
-            netns.popns()
+            os.close(there)
 
 
 def interfaces(name: str) -> list[str]:
@@ -113,7 +125,7 @@ class Namespaces:
         with inside(name):
             for key, value in values.items():
                 try:
-                    Path("/proc/sys", *key.split(".")).write_text(value, encoding="ascii")
+                    put(f"/proc/sys/{key.replace('.', '/')}", value)
                 except FileNotFoundError:
                     lacking.append(key)
         return lacking

@@ -115,8 +115,8 @@ def program(name: str) -> str:
 
 
 def beside(command: Sequence[str]) -> dict[str, str]:
-    """Return what a command's environment needs in a guest. iperf3's client spins for a round trip
-    without it (daemons/waiting-select)."""
+    """Return what a command's environment needs in a guest. Without it iperf3's client spins for a
+    round trip, and its server reads twice for each segment (daemons/waiting-select)."""
     if Path(command[0]).name != "iperf3":
         return {}
     return {"LD_PRELOAD": program("libhoplab_waiting_select.so")}

@@ -94,7 +94,8 @@ def start_server(conversation: Conversation, namespaces: Namespaces, out: Path) 
             *("--interval", "0", "--rcv-timeout", str(MAX_DURATION_S * 1000)),
         ]
     log = out / "logs" / f"flow-{name}-server.log"
-    process = namespaces.spawn(conversation.flow.destination, command, log)
+    environment = {**os.environ, **beside(command)}
+    process = namespaces.spawn(conversation.flow.destination, command, log, env=environment)
     return Side(conversation, "server", process, report, log)
 
 

@@ -45,10 +45,11 @@ HERE = Path(__file__).parent
 LOCKS = PROJECT / "locks"
 LOCK = LOCKS / "machine.lock"
 ADDED_LOCK = LOCKS / "access-points.lock"
-INIT = HERE / "sealed-init"
-RECIPE = ("addition.py", "archive.py", "cpio.py", "root.py", "sealed-init")
+RECIPE = ("addition.py", "archive.py", "cpio.py", "root.py")
 """Inputs of the base beside its locks."""
-DAEMONS = ("hoplab-medium", "hoplab-dsr", "hoplab-split", "libhoplab_waiting_select.so")
+INIT = "hoplab-init"
+"""The first process of a guest."""
+DAEMONS = ("hoplab-medium", "hoplab-dsr", "hoplab-split", INIT, "libhoplab_waiting_select.so")
 ENGINE = "hoplab-engine.o"
 """The medium and DSR. The kernel's build expects it two folders above its own."""
 ENGINE_LAYOUT = KERNEL_BUILD.with_name("engine.lds")
@@ -111,7 +112,7 @@ def make_base() -> Path:
         target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="new-", dir=target.parent) as name:
         work = Path(name)
-        entries, licences = root.build(packages, INIT, work)
+        entries, licences = root.build(packages, work)
         made = work / "made"
         made.mkdir()
         (made / "base.cpio").write_bytes(cpio.dump(entries))
@@ -278,6 +279,7 @@ def _daemons() -> dict[str, Entry]:
             strip = ["strip", "--strip-debug", "-o", str(stripped), str(BINARIES / name)]
             subprocess.run(strip, check=True)
             entries[f"usr/bin/{name}"] = Entry.file(stripped.read_bytes(), executable=True)
+    entries["init"] = Entry.link(f"usr/bin/{INIT}")
     for module in kernel.modules():
         entries[f"usr/lib/modules/{module.name}"] = Entry.file(module.read_bytes())
     return entries

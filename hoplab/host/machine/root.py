@@ -45,21 +45,11 @@ LIBRARIES_WITHOUT = ("libmvec", "libnss_", "libnsl", "libthread_db", "libpcprofi
 TEXTS = ("GPL-1", "GPL-2", "GPL-3", "LGPL-2", "LGPL-2.1", "LGPL-3", "Apache-2.0", "BSD", "Artistic")
 PASSWD = "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n"
 GROUP = "root:x:0:\nnogroup:x:65534:\n"
-FSTAB = """\
-sys /sys sysfs
-cgroup2 /sys/fs/cgroup cgroup2
-debugfs /sys/kernel/debug debugfs
-devpts /dev/pts devpts mode=620,ptmxmode=666
-none /dev/shm tmpfs mode=1777
-none /tmp tmpfs mode=1777
-none /run/host hostfs /proc/self/cwd
-none /out hostfs /proc/self/cwd/out
-"""
 HOSTS = "127.0.0.1 localhost\n::1 localhost\n"
 
 
 def build(
-    packages: Mapping[Package, Path], init: Path, work: Path
+    packages: Mapping[Package, Path], work: Path
 ) -> tuple[dict[str, Entry], dict[str, bytes]]:
     """The base's files, made in the empty folder ``work``, and the texts of their licences."""
     tree = work / "root"
@@ -81,11 +71,8 @@ def build(
     _link_libraries(tree, work)
     compile_python(tree, tree, ("usr/lib",), keep_sources=False)
     _check_libraries(tree)
-    texts = {"passwd": PASSWD, "group": GROUP, "hosts": HOSTS, "fstab": FSTAB}
-    for name, text in texts.items():
+    for name, text in (("passwd", PASSWD), ("group", GROUP), ("hosts", HOSTS)):
         (tree / "etc" / name).write_text(text, encoding="ascii")
-    shutil.copy(init, tree / "init")
-    (tree / "init").chmod(0o755)
     for name in ("dev", "proc", "sys", "run", "tmp", "root", "out", "var", "hoplab"):
         (tree / name).mkdir(exist_ok=True)
     (tree / "var/run").symlink_to("/run")
