@@ -3,38 +3,29 @@
 
 import json
 import subprocess
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from hoplab.model.resources import BINARIES, PROJECT
 
-ENGINE = BINARIES / "hoplab-engine.o"
+MEDIUM, DSR = (BINARIES / f"hoplab_{name}_kernel.part" for name in ("medium", "dsr"))
 PACKAGES = ("hoplab-medium-kernel", "hoplab-dsr-kernel")
-FROM_C = {
-    "hoplab_medium_deliver",
-    "hoplab_medium_died",
-    "hoplab_medium_status",
-    "hoplab_resident_died",
-    "hoplab_resident_own",
-    "hoplab_resident_ring",
-    "hoplab_resident_stopped",
-}
 GUEST = "hoplab_resident_call_"
 """A system call of the guest's, by what was a function of the C library."""
+TRACE = {"getcwd", "readlink", "realpath"}
+"""The host's files, as a panic's trace names them."""
 FILES = {
-    "close",
-    "fstat64",
-    "getcwd",
-    "lseek64",
-    "mkdir",
-    "open64",
-    "read",
-    "readlink",
-    "realpath",
-    "stat64",
-    "statx",
-    "write",
-    "writev",
+    *("close", "fstat64", "lseek64", "mkdir", "open64", "read", "stat64", "statx", "write"),
+    *("writev", *TRACE),
 }
+OF_MEDIUM = {"hoplab_medium_deliver", "hoplab_medium_died", "hoplab_medium_status", *FILES}
+OF_DSR = {
+    *("hoplab_resident_died", "hoplab_resident_own", "hoplab_resident_ring"),
+    *("hoplab_resident_stopped", *TRACE),
+}
+"""The daemon has the guest's files, by the guest's calls, and none of the host's."""
 MEMORY = {
     "bcmp",
     "memcmp",
@@ -73,21 +64,21 @@ PANIC = {
 }
 """What Rust's library says of a panic, which ends the guest."""
 UNWINDING = "_Unwind_"
-ALLOWED = FROM_C | FILES | MEMORY | THREAD | PANIC
+ALLOWED = MEMORY | THREAD | PANIC
 """No clock, no randomness, no thread is started, and no mathematics: the C library's choose their
 code by the processor."""
 COMPATIBLE = {"MIT", "BSD-2-Clause", "BSD-3-Clause", "ISC", "Zlib", "Unlicense", "0BSD", "CC0-1.0"}
 """Licences whose code may be part of a program under GPL-2.0-only."""
 
 
-def called() -> set[str]:
-    """What the engine and the DSR daemon take from elsewhere, and use."""
+def called(part: Path) -> set[str]:
+    """What the engine or the DSR daemon takes from elsewhere, and uses."""
     relocated = subprocess.run(
-        ["readelf", "--relocs", "--wide", str(ENGINE)], capture_output=True, text=True, check=True
+        ["readelf", "--relocs", "--wide", str(part)], capture_output=True, text=True, check=True
     )
     used = {fields[4] for line in relocated.stdout.splitlines() if len(fields := line.split()) > 4}
     symbols = subprocess.run(
-        ["readelf", "--syms", "--wide", str(ENGINE)], capture_output=True, text=True, check=True
+        ["readelf", "--syms", "--wide", str(part)], capture_output=True, text=True, check=True
     )
     undefined = {
         fields[7]
@@ -97,10 +88,21 @@ def called() -> set[str]:
     return used & undefined
 
 
-def test_the_engine_depends_on_no_processor_clock_or_chance() -> None:
-    found = called()
-    assert {"write", "hoplab_medium_deliver", f"{GUEST}write"} <= found
-    other = {name for name in found - ALLOWED if not name.startswith((UNWINDING, GUEST))}
+@pytest.mark.parametrize(
+    ("part", "own", "used"),
+    [
+        (MEDIUM, OF_MEDIUM, {"write", "hoplab_medium_deliver"}),
+        (DSR, OF_DSR, {f"{GUEST}write", "hoplab_resident_ring"}),
+    ],
+    ids=["medium", "dsr"],
+)
+def test_a_part_of_the_kernel_depends_on_no_processor_clock_or_chance(
+    part: Path, own: set[str], used: set[str]
+) -> None:
+    found = called(part)
+    assert used <= found
+    known = (UNWINDING, GUEST) if part == DSR else (UNWINDING,)
+    other = {name for name in found - ALLOWED - own if not name.startswith(known)}
     assert not other, f"linked into the kernel, and not known: {sorted(other)}"
 
 
