@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hoplab.host.machine import assemble, kernel
+from hoplab.host.machine import assemble, kernel, store
 from hoplab.model.resources import PROJECT
 from tests.emulation.conftest import BY_DSR, HOPLAB, UDP_BACK
 
@@ -101,7 +101,14 @@ def test_from_a_fresh_copy_in_another_folder(scenario: Path, expected: str) -> N
         if (PROJECT / name).is_file():
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(PROJECT / name, copy / name)
-    subprocess.run(["make", "-s", "setup"], cwd=copy, check=True)
+    # All that this checkout has in its cache, but the daemons: those are built in the other place.
+    cache = scenario.parent / "without-daemons"
+    cache.mkdir()
+    for kept in store.cache().iterdir():
+        if kept.name != "daemons":
+            (cache / kept.name).symlink_to(kept)
+    environment = {**os.environ, "HOPLAB_CACHE": str(cache)}
+    subprocess.run(["make", "-s", "setup"], cwd=copy, check=True, env=environment)
     assert digest(scenario, "copy-run", program=copy / ".venv" / "bin" / "hoplab") == expected
     # Built in two places, the machines are the same to the bit.
     first, second = (
