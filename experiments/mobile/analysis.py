@@ -32,6 +32,8 @@ STARVED, GOOD = 0.25, 0.9
 STYLES = {"base": ("#c0182b", "x"), "ELFN": ("#1f5fa8", "o"), "expected": ("#9aa5b1", "s")}
 DIAGONAL = ("#9aa5b1", "")
 TOP_KBPS = 1600.0
+CAUSES = {6: "ns-2 in 20 runs: 226 ± 4; here DSR's first request succeeds"}
+"""Why a chain of so many hops is far from the published one (`docs/medium-figures.md`)."""
 Key = tuple[float, str]
 """A speed and a way."""
 
@@ -425,6 +427,7 @@ def analyse(runs: Runs, published: Mapping[str, Any]) -> Findings:
             kbps,
             published["chain"]["kbps"][n - 1],
             published["chain"]["ns2_kbps"][n - 1],
+            CAUSES.get(n, ""),
         )
         for n, kbps in chains.items()
     ]
