@@ -49,8 +49,7 @@ def gathered(base: Path, tree: Path) -> bytes:
         check=False,
     )
     if done.returncode != 0:
-        last = (done.stderr.decode(errors="replace").strip().splitlines() or ["it said nothing"])[
-            -1
-        ]
-        raise MissingTool(f"machine: its interpreter cannot import the lab: {last}")
+        said = done.stderr.decode(errors="replace").strip() or "it said nothing"
+        why = said.splitlines()[-1]
+        raise MissingTool(f"machine: its interpreter cannot import the lab: {why}")
     return done.stdout
