@@ -3,16 +3,19 @@
 
 from __future__ import annotations
 
+import contextlib
+from functools import partial
 from pathlib import Path
 
 from hoplab.guest.network import batadv
 from hoplab.guest.network.namespaces import Namespaces
-from hoplab.guest.system.processes import Daemon, Daemons, program, wait_until
+from hoplab.guest.system.processes import Daemon, Daemons, program, wait_for, wait_until
 from hoplab.model.scenario import documents
 from hoplab.model.scenario.dsr import DsrFile, DsrSettings
 from hoplab.model.scenario.plan import WIRELESS, Plan
 
 DSR_INTERFACE = "dsr0"
+BATMAND_SOCKET = "/batmand.socket"
 
 
 def start(plan: Plan, namespaces: Namespaces, out: Path, epoch_ns: int, daemons: Daemons) -> None:
@@ -34,6 +37,9 @@ def start(plan: Plan, namespaces: Namespaces, out: Path, epoch_ns: int, daemons:
         process = namespaces.spawn(station, command(plan, station, out, epoch_ns), log)
         daemon = Daemon(f"{protocol} at {station}", process, log, leaves_tables=protocol == "dsr")
         started.append(daemons.add(daemon))
+        if protocol == "batmand":
+            # All bind a socket of one name, which each removes first. Two at once may undo that.
+            wait_for(daemon, partial(_has_bound, daemon))
     if protocol == "dsr":
         for daemon in started:
             wait_until(daemon, b"ready")
@@ -53,6 +59,14 @@ def _through_dsr(plan: Plan, namespaces: Namespaces, station: str) -> None:
             scope=253,
             metrics=metrics,
         )
+
+
+def _has_bound(daemon: Daemon) -> bool:
+    """Whether a batmand has its socket, in the table of its own namespace."""
+    with contextlib.suppress(OSError):  # it has ended
+        table = Path("/proc", str(daemon.process.pid), "net/unix")
+        return BATMAND_SOCKET in table.read_text(encoding="utf-8", errors="replace")
+    return False
 
 
 def _settings(plan: Plan) -> list[str]:

@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -131,8 +131,13 @@ def _remedy(name: str) -> str:
 
 def wait_until(daemon: Daemon, says: bytes) -> None:
     """Return when the daemon's log has ``says``. Raises `DaemonDied` if that does not appear."""
+    wait_for(daemon, lambda: says in daemon.log.read_bytes())
+
+
+def wait_for(daemon: Daemon, is_ready: Callable[[], bool]) -> None:
+    """Return when the daemon is ready. Raises `DaemonDied` if it ends before, or is not in time."""
     deadline = time.monotonic() + READY_LIMIT_S
-    while says not in daemon.log.read_bytes():
+    while not is_ready():
         ended = daemon.process.poll() is not None
         if ended or time.monotonic() > deadline:
             how = "did not start" if ended else f"was not ready within {READY_LIMIT_S:g} s"
