@@ -57,14 +57,15 @@ def test_a_start_that_fails_half_way(tmp_path: Path, hoplab: Hoplab) -> None:
     done = on_host(
         hoplab,
         tmp_path,
-        "printf '#!/bin/sh\\nmkdir /tmp/once || exec nosuch; exec sleep 1000\\n' "
-        ">/tmp/batmand; chmod +x /tmp/batmand; mount --bind /tmp/batmand $(command -v batmand); "
-        "$run --set routing.protocol=batmand; s=$?; "
+        # Asked for its version, it says none.
+        'printf \'#!/bin/sh\\n[ "$1" != -V ] || exit 0\\nmkdir /tmp/once || exec nosuch\\n'
+        "exec sleep 1000\\n' >/tmp/babeld; chmod +x /tmp/babeld; "
+        "mount --bind /tmp/babeld $(command -v babeld); $run --set routing.protocol=babeld; s=$?; "
         "pgrep -x sleep >left; ip netns list >>left; "
         "find /run/hoplab /sys/fs/cgroup -name '*.json' -o -name 'hoplab-*' >>left; exit $s",
     )
     assert done.returncode == 4, done.stderr
-    assert ": ended with status 127 at" in done.stderr and "batmand at n" in done.stderr
+    assert ": ended with status 127 at" in done.stderr and "babeld at n" in done.stderr
     assert (tmp_path / "left").read_text() == ""
 
 
