@@ -66,21 +66,18 @@ const JOB: &str = ". /run/host/job; exec \"$@\"";
 
 /// The kernel panics when its first process ends; the host shows the line before.
 fn main() -> ExitCode {
-    let status = match settled().and_then(|()| job()) {
-        Ok(status) => status,
-        Err(message) => {
-            eprintln!("init: {message}");
-            return ExitCode::FAILURE;
-        }
-    };
-    let told = named(STATUS, fs::write(STATUS, format!("{status}\n")));
-    match told.and_then(|()| named("power", reboot(RebootCommand::PowerOff))) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("init: {message}");
-            ExitCode::FAILURE
-        }
+    if let Err(message) = run() {
+        eprintln!("init: {message}");
     }
+    ExitCode::FAILURE
+}
+
+/// Carry out the job and power off, from which there is no return but an error.
+fn run() -> Result<(), String> {
+    settled()?;
+    let status = job()?;
+    named(STATUS, fs::write(STATUS, format!("{status}\n")))?;
+    named("power", reboot(RebootCommand::PowerOff))
 }
 
 fn named<T, E: Display>(what: &str, result: Result<T, E>) -> Result<T, String> {

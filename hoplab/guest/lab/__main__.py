@@ -12,8 +12,7 @@ gc.disable()
 
 from hoplab.guest.system import loading  # noqa: E402 - nothing is allocated before
 
-loading.from_one_file()
-loading.bare("pyroute2")
+loading.shorten()
 
 
 def _lab() -> int:

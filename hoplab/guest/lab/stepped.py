@@ -20,8 +20,7 @@ from hoplab.guest.system import loading
 
 # As in `hoplab.guest.lab.__main__`.
 gc.disable()
-loading.from_one_file()
-loading.bare("pyroute2")
+loading.shorten()
 
 import heapq  # noqa: E402
 import json  # noqa: E402

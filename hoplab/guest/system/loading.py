@@ -65,6 +65,12 @@ class _Finder:
         return code
 
 
+def shorten() -> None:
+    """Make what a process of the lab imports from now on come from the file, and pyroute2 bare."""
+    from_one_file()
+    bare("pyroute2")
+
+
 def from_one_file() -> None:
     """Take modules from the file from now on, if there is one."""
     try:

@@ -18,7 +18,7 @@ base, tree, site = sys.argv[1:]
 at_start = set(sys.modules)
 sys.path[:0] = [tree + "/hoplab", base + site]
 from hoplab.guest.system import loading
-loading.bare("pyroute2")
+loading.shorten()
 for name in ("hoplab.guest.lab.job", "hoplab.guest.lab.stepped"):
     importlib.import_module(name)
 kept = {}
