@@ -87,7 +87,7 @@ def test_as_another_user(scenario: Path, expected: str) -> None:
     assert digest(scenario, "user", become, env=environment) == expected
 
 
-@pytest.mark.nightly  # builds everything once more; 'make proof' does so too
+@pytest.mark.nightly  # builds all but the kernel once more
 def test_from_a_fresh_copy_in_another_folder(scenario: Path, expected: str) -> None:
     copy = scenario.parent / "copy"
     listed = subprocess.run(
