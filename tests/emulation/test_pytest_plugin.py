@@ -45,6 +45,16 @@ def test_with_a_wrong_option():
 def test_stays_here():
     assert os.uname().nodename != "hoplab"
 """
+WITH_A_NETWORK = """
+import subprocess, time
+import pytest
+
+@pytest.mark.hoplab
+def test_looks_at_nothing(network):
+    network({"topology": {"kind": "pair"}, "routing": {"protocol": "babeld"}})
+    subprocess.run(["pkill", "-KILL", "--oldest", "babeld"], check=True)
+    time.sleep(1)  # virtual
+"""
 WITH_LAB = """
 from hoplab import assert_within
 
@@ -103,6 +113,11 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> str:
 )
 def test_what_is_told(told: str, line: str) -> None:
     assert re.search(line, told), told
+
+
+def test_a_daemon_that_ends_is_an_error_of_the_test(tmp_path: Path) -> None:
+    told = run(tmp_path, WITH_A_NETWORK)
+    assert re.search(r"DaemonDied: babeld at n\d: was ended by SIGKILL", told), told
 
 
 def test_each_seed_is_a_guest_of_its_own(tmp_path: Path) -> None:

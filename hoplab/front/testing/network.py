@@ -21,8 +21,9 @@ from hoplab.guest.lab.job import prepare
 from hoplab.guest.lab.started import Started, started
 from hoplab.guest.network.hosts import Hosts
 from hoplab.guest.network.namespaces import inside
-from hoplab.guest.system.processes import STOP_GRACE_S, beside
+from hoplab.guest.system.processes import STOP_GRACE_S, Change, Daemons, beside, last_line
 from hoplab.host.runs import folder
+from hoplab.model.errors import DaemonDied
 from hoplab.model.scenario.model import Scenario
 
 PAUSE_S = 0.1
@@ -35,12 +36,14 @@ class Network:
 
     def __init__(self, stage: Started, out: Path, undo: CleanUp) -> None:
         self._undo = undo
+        self._daemons = stage.daemons
         self.address: dict[str, str] = dict(stage.built.plan.address)
         """IPv4 address of each station."""
         self.logs = out / "logs"
         """Folder of the daemons' logs."""
         self._hosts = Hosts(out / "names", self.address)
         undo.later(self._hosts.close)
+        undo.later(lambda: _check(self._daemons))
 
     def run(
         self, station: str, *command: str, check: bool = True, timeout_s: float = TIMEOUT_S
@@ -90,10 +93,12 @@ class Network:
         """Return how long it takes in s until a ping from ``source`` gets through, as routes
         converge.
 
-        Raises `AssertionError` if it takes longer than ``within_s``.
+        Raises `AssertionError` if it takes longer than ``within_s``, `DaemonDied` if a daemon has
+        ended.
         """
         began = time.monotonic()
         while time.monotonic() - began < within_s:
+            _check(self._daemons)
             ping = self.run(source, "ping", "-c", "1", "-W", "1", destination, check=False)
             if ping.returncode == 0:
                 return time.monotonic() - began
@@ -104,6 +109,15 @@ class Network:
 
     def _words(self, command: tuple[str, ...]) -> list[str]:
         return [self.address.get(word, word) for word in command]
+
+
+def _check(daemons: Daemons) -> None:
+    """Raises `DaemonDied` for a daemon that has ended: without it the network is another."""
+    for daemon in daemons:
+        status = daemon.process.poll()
+        if status is not None:
+            change = Change(daemon.process.pid, status)
+            raise DaemonDied(f"{daemon.name}: {change}: {last_line(daemon.log)}")
 
 
 def _end(process: subprocess.Popen[str]) -> None:
