@@ -194,7 +194,12 @@ static void elfn_keep(struct elfn_kept *kept, const struct sock *sk)
 	kept->cwnd_cnt = tp->snd_cwnd_cnt;
 	kept->ssthresh = tp->snd_ssthresh;
 	kept->prior_cwnd = tp->prior_cwnd;
-	kept->reordering = tp->reordering;
+	/*
+	 * Less than a new connection's comes of a duplicate alone: a copy of an earlier probe that a
+	 * station held (tcp_check_reno_reordering()).
+	 */
+	kept->reordering = max_t(u32, tp->reordering,
+				 READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_reordering));
 	kept->reord_seen = tp->reord_seen;
 	kept->srtt_us = tp->srtt_us;
 	kept->mdev_us = tp->mdev_us;

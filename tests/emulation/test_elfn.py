@@ -124,6 +124,11 @@ def test_segments_on_their_way_are_not_sent_again(answer: Answers) -> None:
     }
 
 
+def test_a_copy_that_came_late_is_no_reordering_after_the_next_stand_by(answer: Answers) -> None:
+    # tcp_check_reno_reordering(): without SACK, a duplicate with one segment in flight makes it 1.
+    assert answer["late-copy"] == {"degrees": [3, 1, 3], "complete": True}
+
+
 def test_a_routers_icmp_is_a_notice(answer: Answers) -> None:
     found = answer["icmp"]
     assert found == {"began": True, "ended": True, "timeouts": 0, "kept": True, "complete": True}

@@ -282,6 +282,29 @@ def fates(scene: Scene) -> dict[str, Any]:
     }
 
 
+def late_copy(scene: Scene) -> dict[str, Any]:
+    """A segment arrives twice while one is in flight; the stand-by after that."""
+    flow = Flow(sack=False, timestamps=False)
+    time.sleep(1)
+    flow.pause()
+    time.sleep(0.1)
+    before = flow.info()["reordering"]
+    scene.wire.copy()
+    flow.send()
+    time.sleep(0.005)
+    flow.send()
+    time.sleep(0.1)
+    copied = flow.info()["reordering"]
+    scene.wire.cut()
+    flow.send()
+    time.sleep(0.01)
+    scene.tell(flow)
+    scene.wire.mend()
+    wait_for(lambda: scene.standing() == 0)
+    resumed = flow.info()["reordering"]
+    return {"degrees": [before, copied, resumed], "complete": flow.close()}
+
+
 def by_icmp(scene: Scene) -> dict[str, Any]:
     """The router in the middle loses its route: its kernel says host unreachable."""
     flow = Flow()
@@ -402,6 +425,7 @@ SCENES: dict[str, Callable[[Scene], Any]] = {
     "fates": fates,
     "icmp": by_icmp,
     "namespaces": namespaces,
+    "late-copy": late_copy,
     "hostile": hostile,
     "many": many,
 }

@@ -57,11 +57,12 @@ class Wire:
             netlink.link("set", index=index, state="up")
         netlink.route("add", dst="default", gateway=gateway)
 
-    def _shape(self, how: str, loss: int) -> None:
+    def _shape(self, how: str, loss: int, duplicate: int = 0) -> None:
         netlink = self.namespaces.netlink("middle")
         for interface in ("m1", "m2"):
             index = self.namespaces.index("middle", interface)
-            netlink.tc(how, "netem", index, "1:", delay=10_000, loss=loss, limit=1000)
+            shape = {"delay": 10_000, "loss": loss, "duplicate": duplicate, "limit": 1000}
+            netlink.tc(how, "netem", index, "1:", **shape)
 
     def address(self, how: str) -> None:
         """Take the near end's address away, or give it back with the route that goes with it."""
@@ -85,6 +86,10 @@ class Wire:
 
     def cut(self) -> None:
         self._shape("change", 100)
+
+    def copy(self) -> None:
+        """Deliver everything twice."""
+        self._shape("change", 0, duplicate=100)
 
     def mend(self) -> None:
         self._shape("change", 0)
@@ -121,11 +126,19 @@ class Flow:
         for thread in self._threads:
             thread.start()
 
+    def pause(self) -> None:
+        """Send nothing more but what `send` sends."""
+        self._stop = True
+        self._threads[0].join()
+
+    def send(self) -> None:
+        self.sent += self.socket.send(PATTERN[self.sent % 251 :][:1000])
+
     def _send(self) -> None:
         self.socket.setblocking(False)
         while not self._stop:
             try:
-                self.sent += self.socket.send(PATTERN[self.sent % 251 :][:1000])
+                self.send()
             except BlockingIOError:
                 pass
             except OSError:
@@ -156,14 +169,14 @@ class Flow:
             "rtt": words[15],
             "ssthresh": words[17],
             "cwnd": words[18],
+            "reordering": words[20],
             "total": words[23],
             "timeouts": timeouts,
         }
 
     def close(self, drain: bool = True) -> bool:
         """Whether all that was sent has arrived; without ``drain``, close and do not wait."""
-        self._stop = True
-        self._threads[0].join()
+        self.pause()
         if drain:
             self.socket.shutdown(socket.SHUT_WR)
         else:
