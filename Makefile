@@ -79,9 +79,11 @@ studies-quick: setup
 	@for values in experiments/*/expected.json; do \
 		.venv/bin/hoplab study $$(basename $$(dirname $$values)) --quick || exit; done
 
-# make bench BESIDE=COMMIT takes turns with another version, PEERS=1 with ns-3 (libns3-dev)
+# make bench BESIDE=COMMIT takes turns with another version, PEERS=1 with ns-3 (libns3-dev),
+# PEERS=1 WMEDIUMD=CHECKOUT also with wmediumd, as the medium in the same guest
 bench: setup-tests
-	@.venv/bin/python -m tests.bench $(if $(BESIDE),--beside $(BESIDE)) $(if $(PEERS),--peers)
+	@.venv/bin/python -m tests.bench $(if $(BESIDE),--beside $(BESIDE)) $(if $(PEERS),--peers) \
+		$(if $(WMEDIUMD),--wmediumd $(WMEDIUMD))
 
 # make fuzz SECONDS=600 TARGET=netlink, or make fuzz INPUTS=10000000: so many inputs of each target
 # (with SEED=1 the same inputs each time)

@@ -234,11 +234,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="bench")
     parser.add_argument("--beside", metavar="COMMIT", help="take turns with another version")
     parser.add_argument("--peers", action="store_true", help="take turns with ns-3")
+    parser.add_argument("--wmediumd", type=Path, metavar="CHECKOUT", help="and with wmediumd")
     options = parser.parse_args()
     if options.beside:
         turns.beside(options.beside)
     if options.peers:
-        turns.peers()
+        turns.peers(options.wmediumd)
     if not options.beside and not options.peers:
         figures()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Speed beside something else in the same minutes: another version of Hoplab, or ns-3.
+"""Speed beside something else in the same minutes: another version of Hoplab, ns-3, or wmediumd.
 
 Machines differ by a factor of two from day to day, and so does one machine from hour to hour. So
 the two take turns, and what counts is the median of the ratios of neighbours.
@@ -8,10 +8,12 @@ the two take turns, and what counts is the median of the ratios of neighbours.
 from __future__ import annotations
 
 import json
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -124,6 +126,31 @@ def ns3() -> Iterator[Wall]:
 
 
 @contextmanager
+def wmediumd(root: Path) -> Iterator[Wall]:
+    """The checkout of wmediumd in ``root``, as the medium of the same kernel in the same virtual
+    time: start and all, without tables."""
+    source = root / "wmediumd"
+    done = subprocess.run(["make", "-s", "-C", str(source)], check=False)
+    if done.returncode:
+        needs = "libnl-3-dev libnl-genl-3-dev libconfig-dev libevent-dev pkg-config"
+        sys.exit(f"bench: {source} does not compile; it needs 'apt-get install {needs}'")
+    # A guest sees this project, but not the host's /tmp.
+    with tempfile.TemporaryDirectory(prefix="peers-", dir=PROJECT / "build") as name:
+        program = shutil.copy(source / "wmediumd", name)
+        programs = PROJECT / ".venv" / "bin"
+
+        def wall_s(case: Case) -> float:
+            command = [programs / "hoplab", "exec", "--", programs / "python"]
+            inside = ["-m", "tests.bench.peers.wmediumd", program, case.text]
+            began = time.monotonic()
+            whole = [*map(str, command), *inside]
+            subprocess.run(whole, cwd=PROJECT, check=True, stdout=subprocess.DEVNULL)
+            return time.monotonic() - began
+
+        yield wall_s
+
+
+@contextmanager
 def checkout(commit: str) -> Iterator[Path]:
     """Another version of this repository, built."""
     with tempfile.TemporaryDirectory(prefix="hoplab-beside-") as name:
@@ -159,7 +186,11 @@ def beside(commit: str) -> None:
         printed(commit, by_checkout(root), CASES)
 
 
-def peers() -> None:
-    """This version and ns-3."""
+def peers(wmediumd_at: Path | None) -> None:
+    """This version and ns-3, and wmediumd where there is a checkout of it."""
+    static = tuple(case for case in CASES if case.grid is not None)
     with ns3() as wall_s:
-        printed("ns-3", wall_s, tuple(case for case in CASES if case.grid is not None))
+        printed("ns-3", wall_s, static)
+    if wmediumd_at is not None:
+        with wmediumd(wmediumd_at) as wall_s:
+            printed("wmediumd", wall_s, static)

@@ -72,7 +72,9 @@ def test_a_page_that_is_looked_at_changes_nothing(tmp_path: Path, run_scenario: 
     alone = run_scenario(SCENARIO)
     file = tmp_path / "watched.toml"
     file.write_text(SCENARIO)
-    arguments = ["run", str(file), "--live", "--json", "--out", str(tmp_path / "watched")]
+    # As fast as a wall clock: otherwise it may be over before the page asks for the second time.
+    arguments = ["run", str(file), "--live", "--json", "--pace", "1"]
+    arguments += ["--out", str(tmp_path / "watched")]
     bare = {"PATH": "/usr/bin:/bin", "HOME": str(Path.home())}
     run = subprocess.Popen(
         [str(HOPLAB), *arguments],
