@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 
-from hoplab.host.machine import assemble, modules, select
+from hoplab.host.machine import assemble, modules, select, store
 from hoplab.host.machine.guests import SealedGuest
 from hoplab.host.machine.sealed import Machine
 from hoplab.host.runs.kinds import Sealed
 from hoplab.host.runs.launch import RunRequest, perform
+from hoplab.model.resources import PROJECT
 from hoplab.model.scenario.file import load
 from hoplab.model.scenario.resolve import resolve
 from tests.emulation.conftest import BY_DSR, HOPLAB
@@ -55,6 +56,14 @@ def traced(machine: Machine, folder: Path, log: Path) -> Machine:
     )
     kernel.chmod(0o755)
     return Machine(folder, machine.id, machine.description)
+
+
+def test_the_machine_names_no_folder_of_the_host() -> None:
+    """So the same sources give the same machine on every computer, in whatever folder."""
+    files = [file for file in select.chosen().root.parent.rglob("*") if file.is_file()]
+    assert len(files) > 3
+    for folder in (store.cache(), PROJECT):
+        assert [file for file in files if str(folder).encode() in file.read_bytes()] == []
 
 
 def test_a_guest_opens_nothing_of_the_host(

@@ -184,7 +184,8 @@ def compile_python(
     The compiled files name no date and no place of this host. Without ``keep_sources`` they take
     the sources' places: every guest has its root in memory.
     """
-    command = [*python(base), "-I", "-S", "-m", "compileall", "-q"]
+    # Without -B it would first write what it imports itself, with this host's folder in it.
+    command = [*python(base), "-I", "-S", "-B", "-m", "compileall", "-q"]
     command += ["--invalidation-mode", "unchecked-hash", "-s", str(tree), "-p", "/"]
     if not keep_sources:
         command.append("-b")
