@@ -173,14 +173,9 @@ def _fast_pair_over_bare() -> float:
 
 def _bare_bits_a_second() -> float:
     sizes = 100_000_000, 1_100_000_000
-    programs = PROJECT / ".venv" / "bin"
     times = []
     for size in sizes:
-        command = [programs / "hoplab", "exec", "--", programs / "python", "-m", "tests.bench.bare"]
-        sending = functools.partial(
-            subprocess.run, [*map(str, command), str(size)], cwd=PROJECT, check=True
-        )
-        times.append(_wall_s(sending))
+        times.append(_wall_s(functools.partial(turns.in_guest, "tests.bench.bare", str(size))))
     return 8 * (sizes[1] - sizes[0]) / (times[1] - times[0])
 
 

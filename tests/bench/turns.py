@@ -125,6 +125,13 @@ def ns3() -> Iterator[Wall]:
         yield wall_s
 
 
+def in_guest(module: str, *arguments: str) -> None:
+    """Run a module of this project in a guest."""
+    programs = PROJECT / ".venv" / "bin"
+    command = [str(programs / "hoplab"), "exec", "--", str(programs / "python"), "-m", module]
+    subprocess.run([*command, *arguments], cwd=PROJECT, check=True, stdout=subprocess.DEVNULL)
+
+
 @contextmanager
 def wmediumd(root: Path) -> Iterator[Wall]:
     """The checkout of wmediumd in ``root``, as the medium of the same kernel in the same virtual
@@ -137,14 +144,10 @@ def wmediumd(root: Path) -> Iterator[Wall]:
     # A guest sees this project, but not the host's /tmp.
     with tempfile.TemporaryDirectory(prefix="peers-", dir=PROJECT / "build") as name:
         program = shutil.copy(source / "wmediumd", name)
-        programs = PROJECT / ".venv" / "bin"
 
         def wall_s(case: Case) -> float:
-            command = [programs / "hoplab", "exec", "--", programs / "python"]
-            inside = ["-m", "tests.bench.peers.wmediumd", program, case.text]
             began = time.monotonic()
-            whole = [*map(str, command), *inside]
-            subprocess.run(whole, cwd=PROJECT, check=True, stdout=subprocess.DEVNULL)
+            in_guest("tests.bench.peers.wmediumd", program, case.text)
             return time.monotonic() - began
 
         yield wall_s
