@@ -20,7 +20,8 @@ from hoplab.many.study.swept import Run, Runs
 MBPS = {"fast1": 144.4, "fast2": 144.4, "slow": 7.2}
 """HT at 20 MHz, short guard interval: MCS 15 and 0."""
 FIFO, TURNS, FAIR = "FIFO", "FQ-CoDel", "airtime fairness"
-UDP = "udp"
+UDP, LIMIT = "udp", "limit"
+"""Parts of the study beside its base."""
 VARIANTS = {"cubic": "CUBIC", "bbr": "BBR"}
 PAYLOAD, PACKET = 1472, 1500
 TCP_SINCE_S, UDP_SINCE_S = 5.0, 1.0
@@ -40,6 +41,10 @@ class Draw:
     """Mean of an aggregate."""
     turns_mbps: Mapping[str, float]
     """By the model, with this run's aggregates."""
+    by_turns: Mapping[str, float]
+    """Shares of air time if stations took turns with this run's aggregates."""
+    waiting: Mapping[str, float]
+    """Mean packets in mac80211's queues at the access point; empty for a FIFO."""
     ping_ms: Mapping[str, float]
     """Median of the round trips beside the load; of "fast" and "slow"."""
 
@@ -59,6 +64,8 @@ def draw(run: Run) -> Draw:
         airtime.throughput_mbps(served.aggregates, shares)
         if fair
         else airtime.mbps_by_turns(served.aggregates),
+        airtime.shares_by_turns(served.aggregates),
+        _waiting(run, since_s),
         {} if is_udp else _pings_ms(run),
     )
 
@@ -86,6 +93,19 @@ def _transfers_mbps(run: Run) -> dict[str, float]:
         octets = last["delivered_bytes"] - first["delivered_bytes"]
         found[name] = 8e-6 * octets / (last["t_s"] - first["t_s"])
     return found
+
+
+def _waiting(run: Run, since_s: float) -> dict[str, float]:
+    """Means over the samples of the steady part, for each station."""
+    samples = [
+        row
+        for row in run.rows("wifi_queues")
+        if row["node"] == "ap" and row["category"] == "best-effort" and row["t_s"] >= since_s
+    ]
+    return {
+        name: fmean(row["backlog_packets"] for row in samples if row["peer"] == name)
+        for name in (MBPS if samples else ())
+    }
 
 
 def _pings_ms(run: Run) -> dict[str, float]:
@@ -116,7 +136,7 @@ class Drawn:
 
     @property
     def queues(self) -> list[str]:
-        return list(dict.fromkeys(str(run.at["queue"]) for run in self.runs))
+        return list(dict.fromkeys(str(run.at["queue"]) for run in self.runs.part()))
 
     @property
     def variants(self) -> list[str]:
@@ -183,6 +203,37 @@ def _model_table(drawn: Drawn) -> Table:
             gap = relative(mbps(own, name), Sample(model.mean))
             rows.append((queue, name, mbps(own, name), model.mean, f"{100 * gap.mean:+.1f} %"))
     return Table("model", "UDP beside the model with these runs' aggregates", heads, rows)
+
+
+def _turns_table(drawn: Drawn) -> Table:
+    """Who waits, and what turns alone would give."""
+    heads = ("", "", "air time, %: fast1", "by turns", "slow", "by turns", "waiting: fast1", "slow")
+    rows: list[tuple[Cell, ...]] = []
+    for variant in (None, *drawn.variants):
+        for queue in drawn.queues:
+            own = drawn.of(queue, variant)
+            air: list[Cell] = []
+            waiting: list[Cell] = []
+            for name in ("fast1", "slow"):
+                air += [shares(own, name), Sample.of([100 * one.by_turns[name] for one in own])]
+                found = [one.waiting[name] for one in own if one.waiting]
+                waiting.append(Sample.of(found) if found else None)
+            rows.append((_load(variant), queue, *air, *waiting))
+    return Table("turns", "Air time beside turns, and packets that wait", heads, rows)
+
+
+def _limit_table(drawn: Drawn, limited: Runs) -> Table:
+    """Pings where AQL's limit does not depend on what others have waiting."""
+    heads = ("AQL's limit", "queue", "ping to a fast station, ms", "to the slow one, ms")
+    rows: list[tuple[Cell, ...]] = [
+        ("the kernel's", queue, *(pings(drawn.of(queue, "cubic"), n) for n in ("fast", "slow")))
+        for queue in (TURNS, FAIR)
+    ]
+    for (limit, queue), group in limited.groups("limit", "queue").items():
+        found = [_pings_ms(run) for run in group]
+        cells = (Sample.of([one[name] for one in found]) for name in ("fast", "slow"))
+        rows.append((str(limit), str(queue), *cells))
+    return Table("limit", "Round-trip time beside CUBIC by AQL's limit, medians", heads, rows)
 
 
 def _gains_table(drawn: Drawn) -> Table:
@@ -339,12 +390,15 @@ def _values(drawn: Drawn) -> dict[str, float]:
 
 def analyse(runs: Runs, published: Mapping[str, Any]) -> Findings:
     """Tables, figures and verdicts of the study."""
-    drawn = Drawn(runs)
+    limited = runs.part(LIMIT)
+    drawn = Drawn(runs.filter(lambda run: run.part != LIMIT))
     return Findings(
         tables=[
             _load_table(drawn),
             _latency_table(drawn),
+            *([_limit_table(drawn, limited)] if limited else []),
             _gains_table(drawn),
+            _turns_table(drawn),
             _model_table(drawn),
         ],
         pictures=[_picture(drawn)],
