@@ -56,9 +56,10 @@ def test_datagrams_count_between_the_beginning_and_the_last_that_is_sent() -> No
     packets = [
         {"flow": flow, "bytes": 1472, "sent_s": 3.0, "received_s": at_s} for flow, at_s in arrivals
     ]
-    drawn = ANALYSIS.draw(run("udp", frames=FRAMES, packets=packets))
+    drawn = ANALYSIS.draw(run("udp", frames=FRAMES, packets=packets, wifi_queues=[]))
     one = 8e-6 * 1500 / 2
     assert drawn.mbps == pytest.approx({"fast1": one, "fast2": 0, "slow": one})
+    assert drawn.waiting == {}
 
 
 def test_an_echo_without_a_reply_is_slower_than_all() -> None:
@@ -74,7 +75,19 @@ def test_an_echo_without_a_reply_is_slower_than_all() -> None:
         for at_s, octets in ((0.0, 0), (5.0, 1_000_000), (9.0, 2_000_000))
     ]
     frames = [{**row, "t_s": row["t_s"] + 5, "protocol": "tcp"} for row in FRAMES]
-    drawn = ANALYSIS.draw(run("", frames=frames, exchanges=echoes, tcp=samples))
+    queues = [
+        {"node": "ap", "peer": name, "category": category, "t_s": at_s, "backlog_packets": packets}
+        for name in ANALYSIS.MBPS
+        for category, at_s, packets in (
+            ("best-effort", 4.5, 100),
+            ("best-effort", 5.0, 4),
+            ("best-effort", 5.5, 2),
+            ("voice", 5.5, 100),
+        )
+    ]
+    tables = {"frames": frames, "exchanges": echoes, "tcp": samples, "wifi_queues": queues}
+    drawn = ANALYSIS.draw(run("", **tables))
+    assert drawn.waiting == dict.fromkeys(ANALYSIS.MBPS, 3.0)
     assert drawn.ping_ms == {"fast": 30.0, "slow": 30.0}
     assert drawn.mbps == pytest.approx(dict.fromkeys(ANALYSIS.MBPS, 2.0))
 

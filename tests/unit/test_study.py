@@ -15,7 +15,17 @@ from hoplab.model.resources import PROJECT
 from hoplab.model.scenario.file import parse
 from hoplab.model.scenario.resolve import resolve
 from tests.validate import __main__ as validate
-from tests.validate import chain, collapse, contention, dumbbell, mobile, ns3, recorded
+from tests.validate import (
+    chain,
+    collapse,
+    contention,
+    dumbbell,
+    line,
+    mobile,
+    ns3,
+    ns3_program,
+    recorded,
+)
 
 
 @pytest.mark.parametrize(("freedom", "t"), [(1, 12.706), (4, 2.776), (30, 2.042), (60, 2.0003)])
@@ -171,10 +181,18 @@ def test_comparing_with_ns_2_does_not_need_it(monkeypatch: pytest.MonkeyPatch) -
 
 def test_comparing_with_ns_3_does_not_need_it() -> None:
     """As with ns-2; a table of ns-3's names ns-3."""
-    lines = (ns3.RECORDED / "wifi.tsv").read_text(encoding="utf-8").splitlines()
-    assert lines[0].startswith("# ns-3.37 ") and "tests/ns3/wifi.cc" in lines[0]
-    known = {line.split("\t")[0] for line in lines[2:]}
-    assert set(ns3.asked()) <= known
+    for name, asked in (("wifi", ns3.asked()), ("line", line.asked())):
+        table = ns3_program.FOLDER / "recorded" / f"{name}.tsv"
+        lines = table.read_text(encoding="utf-8").splitlines()
+        assert lines[0].startswith("# ns-3.37 ") and f"tests/ns3/{name}.cc" in lines[0]
+        known = {row.split("\t")[0] for row in lines[2:]}
+        assert set(asked) <= known
+
+
+def test_where_half_is_received_lies_between_two_distances() -> None:
+    assert line.half_m({104.0: 0.0, 100.0: 0.75, 102.0: 0.25, 98.0: 1.0}) == 101.0
+    with pytest.raises(ValueError, match="no distance loses half"):
+        line.half_m({98.0: 1.0, 100.0: 0.9})
 
 
 def test_the_package_imports_nothing_of_the_tests() -> None:

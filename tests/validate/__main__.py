@@ -29,6 +29,7 @@ PARTS = {
     "medium/maximum": "throughput:items",
     "wifi/aggregation": "aggregation:items",
     "wifi/ns-3": "ns3:items",
+    "wifi/ns-3-line": "line:items",
     "wifi/window": "window:items",
     "wifi/minstrel": "minstrel:items",
     "wifi/airtime": "airtime:items",

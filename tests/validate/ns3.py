@@ -8,16 +8,10 @@ both, which costs a few frames a second.
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from hoplab.many.study.figures import Figure, figure
-from hoplab.model.errors import HoplabError, MissingTool
-from hoplab.model.resources import PROJECT
 from tests.validate import recorded
 from tests.validate.aggregation import (
     MOST_OCTETS,
@@ -29,13 +23,11 @@ from tests.validate.aggregation import (
     scenario,
 )
 from tests.validate.classes import PACKET_BYTES, Class, engine, slotted
+from tests.validate.ns3_program import Program
 from tests.validate.runs import measure_seeds
 from tests.validate.throughput import SEEDS
 
-SCRIPT = PROJECT / "tests" / "ns3" / "wifi.cc"
-PROGRAM = PROJECT / "build" / "ns3-wifi"
-MODULES = ("core", "network", "wifi", "mobility", "propagation")
-RECORDED = SCRIPT.parent / "recorded"
+WIFI = Program("wifi", ("core", "network", "wifi", "mobility", "propagation"))
 HEADERS_BYTES = 28
 """UDP and IP: a packet socket's packet has none of its own."""
 MODES = {
@@ -86,42 +78,11 @@ acknowledgement (IEEE 802.11-2020 9.2.5.2 allows both). So a limit decides that 
 end. Nine frames of 1500 octets take 2792 us. Of 2816 us the others wait out the rest, in which the
 holder counts two slots. Of 3008 us ns-3 sends a CF-End.
 """
-_building = threading.Lock()
-
-
-def run(options: str) -> recorded.Row:
-    """Frames a second of each class in ns-3.
-
-    Raises `MissingTool` where ns-3's headers or a compiler are missing, `HoplabError` where the
-    program fails.
-    """
-    with _building:
-        _build()
-    words = [f"--{key}={value}" for key, value in recorded.words(options).items()]
-    done = subprocess.run([str(PROGRAM), *words], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise HoplabError(f"{PROGRAM} {' '.join(words)}: fails with status {done.returncode}")
-    rates = [float(line.split()[1]) for line in done.stdout.splitlines()]
-    return (rates[0], rates[1] if len(rates) > 1 else 0.0)
-
-
-def _build() -> None:
-    if PROGRAM.exists() and PROGRAM.stat().st_mtime > SCRIPT.stat().st_mtime:
-        return
-    if shutil.which("g++") is None or not Path("/usr/include/ns3/wifi-module.h").exists():
-        raise MissingTool("ns-3: is not installed; Debian has it in the package libns3-dev")
-    PROGRAM.parent.mkdir(exist_ok=True)
-    words = ["g++", "-O2", "-std=c++17", str(SCRIPT), "-o", str(PROGRAM)]
-    words += [f"-lns3-{name}" for name in MODULES]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise HoplabError(f"{' '.join(words)}: fails with status {done.returncode}; run it")
 
 
 def in_ns3(options: Sequence[str]) -> list[recorded.Row]:
     """Frames a second of the first and the second class, by the table or by ns-3 itself."""
-    columns = ("frames/s", "frames/s-2")
-    return recorded.rows("wifi", columns, options, run, RECORDED, recorded.NS3)
+    return WIFI.rows(("frames/s", "frames/s-2"), options)
 
 
 def options_of(case: Case, payload: int, seed: int) -> str:
