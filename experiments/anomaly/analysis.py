@@ -136,7 +136,7 @@ class Drawn:
 
     @property
     def queues(self) -> list[str]:
-        return list(dict.fromkeys(str(run.at["queue"]) for run in self.runs.part()))
+        return list(dict.fromkeys(str(run.at["queue"]) for run in self.runs))
 
     @property
     def variants(self) -> list[str]:

@@ -2,7 +2,7 @@
 // Stations on a line in ns-3.37: the same scenarios as Hoplab's.
 //
 // Build: g++ -O2 -std=c++17 line.cc -lns3-core -lns3-network -lns3-wifi -lns3-mobility
-//            -lns3-propagation -lns3-internet -lns3-applications
+//            -lns3-propagation -lns3-internet -lns3-applications -lns3-traffic-control
 //
 // IEEE 802.11a, ad hoc, without QoS. Every station has a route to every other one by its neighbours
 // on the line, and knows all addresses. A radio senses whatever comes to the threshold -sense, also
@@ -21,9 +21,10 @@
 #include "ns3/traffic-control-module.h"
 #include "ns3/wifi-module.h"
 
+#include "words.h"
+
 #include <cmath>
 #include <iostream>
-#include <sstream>
 
 using namespace ns3;
 
@@ -37,8 +38,7 @@ struct Flow {
 
 std::vector<double> Places(const std::string& text) {
     std::vector<double> found;
-    std::istringstream words(text);
-    for (std::string word; std::getline(words, word, '+');) {
+    for (const std::string& word : Words(text)) {
         found.push_back(std::stod(word));
     }
     return found;
@@ -46,8 +46,7 @@ std::vector<double> Places(const std::string& text) {
 
 std::vector<Flow> Flows(const std::string& text) {
     std::vector<Flow> found;
-    std::istringstream words(text);
-    for (std::string word; std::getline(words, word, '+');) {
+    for (const std::string& word : Words(text)) {
         Flow one{};
         NS_ABORT_MSG_IF(std::sscanf(word.c_str(), "%u:%u", &one.source, &one.destination) != 2,
                         word << ": expected SOURCE:DESTINATION");
@@ -74,7 +73,8 @@ struct Radio : FrameExchangeManager {
     Ptr<WifiPhy> phy;
     Ptr<FrameExchangeManager> manager;
     double senseDbm = 0;
-    std::vector<std::pair<Radio*, Ptr<PropagationLossModel>>> others;
+    Ptr<PropagationLossModel> loss;
+    const std::vector<Radio>* all = nullptr;
     Time began = Seconds(-1);
 
     // A NAV that an RTS had set ends when it says, also if no data follows (IEEE 802.11-2020 10.3.2.4
@@ -100,11 +100,11 @@ struct Radio : FrameExchangeManager {
     // Whether the frame that arrives now comes from a station above the threshold.
     bool Hears() const {
         const Ptr<MobilityModel> here = phy->GetMobility();
-        for (const auto& [other, loss] : others) {
-            const Ptr<MobilityModel> there = other->phy->GetMobility();
-            const Time late = Simulator::Now() - other->began -
+        for (const Radio& other : *all) {
+            const Ptr<MobilityModel> there = other.phy->GetMobility();
+            const Time late = Simulator::Now() - other.began -
                               Seconds(here->GetDistanceFrom(there) / LIGHT_M_S);
-            if (std::abs(late.GetNanoSeconds()) < 10 &&
+            if (&other != this && std::abs(late.GetNanoSeconds()) < 10 &&
                 loss->CalcRxPower(phy->GetTxPowerStart(), there, here) >= senseDbm) {
                 return true;
             }
@@ -263,16 +263,13 @@ int main(int argc, char** argv) {
         one.phy = radio->GetPhy();
         one.manager = radio->GetMac()->GetFrameExchangeManager();
         one.senseDbm = sense;
+        one.loss = loss;
+        one.all = &radios;
         one.phy->TraceConnectWithoutContext("PhyTxBegin", MakeCallback(&Radio::Begin, &one));
         if (!navReset) {
             one.phy->TraceConnectWithoutContext("PhyRxEnd", MakeCallback(&Radio::KeepNav, &one));
         }
         if (senseAll) {
-            for (Radio& other : radios) {
-                if (&other != &one) {
-                    one.others.emplace_back(&other, loss);
-                }
-            }
             one.phy->TraceConnectWithoutContext("PhyRxDrop", MakeCallback(&Radio::Sense, &one));
         }
         Ptr<Ipv4StaticRouting> table = routing.GetStaticRouting(ip);

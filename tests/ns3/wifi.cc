@@ -15,9 +15,10 @@
 #include "ns3/propagation-module.h"
 #include "ns3/wifi-module.h"
 
+#include "words.h"
+
 #include <iostream>
 #include <map>
-#include <sstream>
 
 using namespace ns3;
 
@@ -27,10 +28,9 @@ struct Class {
     uint32_t stations, aifsn, cwMin, cwMax, txopUs;
 };
 
-std::vector<Class> Classes(std::string text) {
+std::vector<Class> Classes(const std::string& text) {
     std::vector<Class> found;
-    std::istringstream words(text);
-    for (std::string word; std::getline(words, word, '+');) {
+    for (const std::string& word : Words(text)) {
         Class one{};
         NS_ABORT_MSG_IF(std::sscanf(word.c_str(), "%u:%u:%u:%u:%u", &one.stations, &one.aifsn,
                                     &one.cwMin, &one.cwMax, &one.txopUs) != 5,

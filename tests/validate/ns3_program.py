@@ -52,7 +52,8 @@ class Program:
     def _build(self) -> Path:
         source = FOLDER / f"{self.name}.cc"
         program = PROJECT / "build" / f"ns3-{self.name}"
-        if program.exists() and program.stat().st_mtime > source.stat().st_mtime:
+        newest = max(path.stat().st_mtime for path in (source, *FOLDER.glob("*.h")))
+        if program.exists() and program.stat().st_mtime > newest:
             return program
         if shutil.which("g++") is None or not Path("/usr/include/ns3/wifi-module.h").exists():
             raise MissingTool("ns-3: is not installed; Debian has it in the package libns3-dev")
