@@ -103,7 +103,7 @@ WORLDS = {
     for receiver, name in RECEIVERS.items()
 }
 PARTS = {"": ("packets", "second"), "each": ("packets", "each"), "frames": ("frames", "second")}
-"""Which of these a part of the sweep is; the latter two are of Reno alone."""
+"""Which of these a part of the sweep is; the last is of Reno alone."""
 FAR = 0.5
 """Accountings that are further off everywhere are counted, not shown."""
 
@@ -116,7 +116,7 @@ class Ns2:
     receiver: str
     setting: Setting
     states: Sequence[States]
-    kbps: float
+    kbps: Sample
 
 
 def in_ns2(table: Mapping[str, Any]) -> list[Ns2]:
@@ -127,7 +127,7 @@ def in_ns2(table: Mapping[str, Any]) -> list[Ns2]:
             row["receiver"],
             Setting(row["variant"], row["rts"], row["mtu"], row["loss"]),
             list(zip(row["tx_s"], row["rx_s"], row["idle_s"], strict=True)),
-            row["kbps"],
+            Sample(row["kbps"], row["kbps_error"], row["seeds"]),
         )
         for row in table["settings"]
     ]
@@ -164,12 +164,12 @@ def per_mbit(runs: Runs, accounting: Accounting) -> Sample | None:
 
 
 def goodput(run: Run) -> tuple[float, float]:
-    """Unique packets received over unique packets sent, and over all that were sent."""
+    """Unique packets received over unique packets sent, and over all that were sent: of a run that
+    sent some. Where no connection comes about, none is.
+    """
     packets = run.rows("packets")
     sent = {row["seq"] for row in packets}
     received = {row["seq"] for row in packets if row["received_s"] is not None}
-    if not sent:
-        return 0.0, 0.0
     return len(received) / len(sent), len(received) / len(packets)
 
 
@@ -338,10 +338,10 @@ def _goodput_table(runs: Runs) -> Table:
     return Table("goodput", title, ("", *heads), rows)
 
 
-def goodput_of(runs: Runs, which: int) -> Sample:
-    sample = mean_of_settings(runs, lambda group: group.sample(lambda run: goodput(run)[which]))
-    assert sample is not None, "every run has a goodput"
-    return sample
+def goodput_of(runs: Runs, which: int) -> Sample | None:
+    """Of those that sent any; None without such."""
+    sending = Runs([run for run in runs if run.rows("packets")])
+    return mean_of_settings(sending, lambda group: group.sample(lambda run: goodput(run)[which]))
 
 
 def _settings_table(runs: Runs, ns2: Sequence[Ns2]) -> Table:
@@ -418,10 +418,10 @@ def _goodput_panel(runs: Runs) -> plot.Panel:
     panel.ticks = {float(i): loss_name(loss) for i, loss in enumerate(losses)}
     for k, variant in enumerate(VARIANTS):
         own = [runs.where(variant=variant, loss=loss) for loss in losses]
-        samples = [goodput_of(group, 1) for group in own if group]
-        points = [(i + 0.12 * (k - 1), s.mean) for i, s in enumerate(samples)]
+        samples = {i: s for i, group in enumerate(own) if (s := goodput_of(group, 1))}
+        points = [(i + 0.12 * (k - 1), s.mean) for i, s in samples.items()]
         if points:
-            errors = [s.half_width for s in samples]
+            errors = [s.half_width for s in samples.values()]
             panel.add(VARIANTS[variant], points, "", errors, plot.STYLES[variant])
     return panel
 
@@ -476,9 +476,10 @@ def _claims(runs: Runs, found: Found, wanted: Scale) -> Iterator[Claim]:
         yield _first(name, sentence, variant, cells, 1, leads)
     if {"reno", "newreno"} <= found.keys():
         yield _alike(found)
-    best = {v: goodput_of(runs.where(variant=v), 1) for v in found}
-    slight = dict.fromkeys(best, 2 * SLIGHT)
-    yield _first("goodput", "SACK's goodput is the best", "sack", best, -1, slight)
+    best = {v: sample for v in found if (sample := goodput_of(runs.where(variant=v), 1))}
+    if "sack" in best:
+        slight = dict.fromkeys(best, 2 * SLIGHT)
+        yield _first("goodput", "SACK's goodput is the best", "sack", best, -1, slight)
 
 
 def _gap(gap: Sample) -> str:

@@ -8,8 +8,9 @@
 # acknowledged, what each station used; the trace's last line of a station has its parts by state.
 # A burst, 85 % for 1 s at the end of every 12 s: -rate 0 -burst 1. "-layer packets" loses packets
 # between MAC and DSR instead, which only TCP repeats; "-at n3" at the receiver alone. "-delack 1" is a
-# receiver that acknowledges every second segment, or after 100 ms.
-array set opt {tcp Reno rts 0 bytes 1500 rate 0.01 burst 0 layer frames at all delack 0
+# receiver that acknowledges every second segment, or after 100 ms. "-timer 1": the
+# first timeout is after 1 s.
+array set opt {tcp Reno rts 0 bytes 1500 rate 0.01 burst 0 layer frames at all delack 0 timer 3
     seed 1 time 40 start 1.0 window 20 trace /dev/null}
 foreach {name value} $argv { set opt([string trimleft $name -]) $value }
 set joules 1e6
@@ -59,6 +60,8 @@ for {set i 0} {$i < 4} {incr i} {
     }
 }
 
+# An agent takes it when it is made.
+Agent/TCP set rtxcur_init_ $opt(timer)
 set tcp [new Agent/TCP/$opt(tcp)]
 # packetSize_ is what TCP carries; headers of 40 octets come on top.
 $tcp set packetSize_ [expr {$opt(bytes) - 40}]

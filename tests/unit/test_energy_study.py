@@ -30,7 +30,8 @@ class Told:
             {"seq": 1460, "received_s": None},
         ]
         flow = {"delivered_bytes": self.octets, "goodput_kbps": 1.0}
-        return {"radios": radios, "packets": packets, "flows": [flow]}[name]
+        sent = packets if self.octets else []
+        return {"radios": radios, "packets": sent, "flows": [flow]}[name]
 
 
 def runs(*octets: int) -> Runs:
@@ -65,6 +66,11 @@ def test_a_run_that_delivers_nothing_counts_with_what_it_used() -> None:
 
 def test_goodput_by_both_definitions() -> None:
     assert ANALYSIS.goodput(runs(1)[0]) == (0.5, pytest.approx(1 / 3))
+
+
+def test_a_run_without_a_connection_has_no_goodput() -> None:
+    assert ANALYSIS.goodput_of(runs(1, 0), 0).mean == 0.5
+    assert ANALYSIS.goodput_of(runs(0), 0) is None
 
 
 def test_columns_are_the_published_ones() -> None:
