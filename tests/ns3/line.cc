@@ -21,6 +21,7 @@
 #include "ns3/traffic-control-module.h"
 #include "ns3/wifi-module.h"
 
+#include "radio.h"
 #include "words.h"
 
 #include <cmath>
@@ -68,18 +69,16 @@ struct Count {
     }
 };
 
-// A station's radio, with hands on the parts of its MAC that only heirs see.
-struct Radio : FrameExchangeManager {
-    Ptr<WifiPhy> phy;
-    Ptr<FrameExchangeManager> manager;
+// A radio that keeps its NAV and senses frames as Hoplab's do.
+struct OnLine : Radio {
     double senseDbm = 0;
     Ptr<PropagationLossModel> loss;
-    const std::vector<Radio>* all = nullptr;
+    const std::vector<OnLine>* all = nullptr;
     Time began = Seconds(-1);
 
     // A NAV that an RTS had set ends when it says, also if no data follows (IEEE 802.11-2020 10.3.2.4
     // permits both). The MAC plans the early end when the RTS has ended, for some slots later.
-    void KeepNav(Ptr<const Packet>) { Simulator::Schedule(MicroSeconds(1), &Radio::CancelReset, this); }
+    void KeepNav(Ptr<const Packet>) { Simulator::Schedule(MicroSeconds(1), &OnLine::CancelReset, this); }
 
     void Begin(Ptr<const Packet>, double) { began = Simulator::Now(); }
 
@@ -89,18 +88,18 @@ struct Radio : FrameExchangeManager {
         if (reason == PREAMBLE_DETECT_FAILURE || (reason != L_SIG_FAILURE && !Hears())) {
             return; // below the threshold
         }
-        const double headerUs = 20, bits = 22 + 8.0 * packet->GetSize();
-        const double us = (reason == L_SIG_FAILURE ? 0 : headerUs) + 4 * std::ceil(bits / 24);
+        const double headerUs = 20;
+        const double us = (reason == L_SIG_FAILURE ? 0 : headerUs) + AfterHeaderUs(packet, 6);
         const Time left = NanoSeconds(int64_t(1e3 * us));
         Access()->NotifyCcaBusyStartNow(left, WIFI_CHANLIST_PRIMARY, {});
-        Simulator::Schedule(left, &Radio::FailAfter, this);
+        Simulator::Schedule(left, &OnLine::FailAfter, this);
     }
 
   private:
     // Whether the frame that arrives now comes from a station above the threshold.
     bool Hears() const {
         const Ptr<MobilityModel> here = phy->GetMobility();
-        for (const Radio& other : *all) {
+        for (const OnLine& other : *all) {
             const Ptr<MobilityModel> there = other.phy->GetMobility();
             const Time late = Simulator::Now() - other.began -
                               Seconds(here->GetDistanceFrom(there) / LIGHT_M_S);
@@ -112,18 +111,7 @@ struct Radio : FrameExchangeManager {
         return false;
     }
 
-    Ptr<ChannelAccessManager> Access() const {
-        return PeekPointer(manager)->*(&Radio::m_channelAccessManager);
-    }
-
-    void CancelReset() { (PeekPointer(manager)->*(&Radio::m_navResetEvent)).Cancel(); }
-
-    void FailAfter() {
-        if (!phy->IsStateRx() && !phy->IsStateTx()) {
-            Access()->NotifyRxStartNow(Seconds(0));
-            Access()->NotifyRxEndErrorNow();
-        }
-    }
+    void CancelReset() { (PeekPointer(manager)->*(&OnLine::m_navResetEvent)).Cancel(); }
 };
 
 // Hands a packet to the host `after` its frame ended.
@@ -250,7 +238,7 @@ int main(int argc, char** argv) {
         entry->SetMacAddress(devices.Get(at)->GetAddress());
         entry->MarkPermanent();
     }
-    std::vector<Radio> radios(places.size());
+    std::vector<OnLine> radios(places.size());
     for (uint32_t at = 0; at < places.size(); ++at) {
         Ptr<Ipv4L3Protocol> ip = nodes.Get(at)->GetObject<Ipv4L3Protocol>();
         ip->GetInterface(ip->GetInterfaceForDevice(devices.Get(at)))
@@ -258,19 +246,17 @@ int main(int argc, char** argv) {
         devices.Get(at)->SetReceiveCallback(
             MakeBoundCallback(&HandUp, nodes.Get(at)->GetObject<TrafficControlLayer>(),
                               NanoSeconds(int64_t(1e3 * host))));
-        Ptr<WifiNetDevice> radio = DynamicCast<WifiNetDevice>(devices.Get(at));
-        Radio& one = radios[at];
-        one.phy = radio->GetPhy();
-        one.manager = radio->GetMac()->GetFrameExchangeManager();
+        OnLine& one = radios[at];
+        one.Take(DynamicCast<WifiNetDevice>(devices.Get(at)));
         one.senseDbm = sense;
         one.loss = loss;
         one.all = &radios;
-        one.phy->TraceConnectWithoutContext("PhyTxBegin", MakeCallback(&Radio::Begin, &one));
+        one.phy->TraceConnectWithoutContext("PhyTxBegin", MakeCallback(&OnLine::Begin, &one));
         if (!navReset) {
-            one.phy->TraceConnectWithoutContext("PhyRxEnd", MakeCallback(&Radio::KeepNav, &one));
+            one.phy->TraceConnectWithoutContext("PhyRxEnd", MakeCallback(&OnLine::KeepNav, &one));
         }
         if (senseAll) {
-            one.phy->TraceConnectWithoutContext("PhyRxDrop", MakeCallback(&Radio::Sense, &one));
+            one.phy->TraceConnectWithoutContext("PhyRxDrop", MakeCallback(&OnLine::Sense, &one));
         }
         Ptr<Ipv4StaticRouting> table = routing.GetStaticRouting(ip);
         for (uint32_t to = 0; to < places.size(); ++to) {

@@ -6,7 +6,8 @@
 //
 // Packets go by packet sockets, so there is no ARP, and the stations are ad hoc, whose MAC in ns-3
 // sends no beacons. Every pair of stations has the same loss and no delay. A frame whose preamble
-// is lost to a collision still makes its hearers wait EIFS, as in Bianchi's model. Prints a line a
+// is lost to a collision still makes its hearers wait EIFS, as in Bianchi's model. "-errors nist":
+// one whose header is lost does, too, and no frame survives another as strong. Prints a line a
 // class: Mbit/s of the packets' octets and frames a second that the receiver got.
 
 #include "ns3/core-module.h"
@@ -15,6 +16,7 @@
 #include "ns3/propagation-module.h"
 #include "ns3/wifi-module.h"
 
+#include "radio.h"
 #include "words.h"
 
 #include <iostream>
@@ -51,11 +53,23 @@ void Received(Time from, Ptr<const Packet> packet, const Address& sender) {
     g_packets[mac] += 1;
 }
 
+// Of single OFDM frames.
+struct Hearer : Radio {
+    double mbps = 0;
+
+    void Fail(Ptr<const Packet> packet, WifiPhyRxfailureReason reason) {
+        if (reason == L_SIG_FAILURE) {
+            const int64_t ns = int64_t(1e3 * AfterHeaderUs(packet, mbps));
+            Simulator::Schedule(NanoSeconds(ns), &Hearer::FailAfter, this);
+        }
+    }
+};
+
 } // namespace
 
 int main(int argc, char** argv) {
     std::string standard = "80211a", mode = "OfdmRate54Mbps", control = "OfdmRate24Mbps";
-    std::string classText = "1:3:15:1023:0";
+    std::string classText = "1:3:15:1023:0", errors = "table";
     uint32_t width = 20, streams = 1, octets = 1500, seed = 1, ampdu = 0;
     bool shortGuard = false, rts = false;
     double from = 1, time = 11, offeredMbps = 60;
@@ -70,6 +84,7 @@ int main(int argc, char** argv) {
     cmd.AddValue("octets", "of a packet, without LLC", octets);
     cmd.AddValue("ampdu", "most octets of an A-MPDU; 0: single frames", ampdu);
     cmd.AddValue("classes", "STATIONS:AIFSN:CWMIN:CWMAX:TXOP_US+...", classText);
+    cmd.AddValue("errors", "model of errors: nist or table, ns-3's default", errors);
     cmd.AddValue("offered", "Mbit/s of each station", offeredMbps);
     cmd.AddValue("from", "s, from when on packets count", from);
     cmd.AddValue("time", "s, end", time);
@@ -101,6 +116,7 @@ int main(int argc, char** argv) {
     YansWifiPhyHelper phy;
     phy.SetChannel(channel);
     phy.DisablePreambleDetectionModel();
+    phy.SetErrorRateModel(errors == "nist" ? "ns3::NistErrorRateModel" : "ns3::TableBasedErrorRateModel");
     phy.Set("Antennas", UintegerValue(streams));
     phy.Set("MaxSupportedTxSpatialStreams", UintegerValue(streams));
     phy.Set("MaxSupportedRxSpatialStreams", UintegerValue(streams));
@@ -118,6 +134,15 @@ int main(int argc, char** argv) {
                 UintegerValue(ampdu), "BE_MaxAmsduSize", UintegerValue(0));
     NetDeviceContainer devices = wifi.Install(phy, mac, nodes);
     wifi.AssignStreams(devices, 100);
+
+    std::vector<Hearer> hearers(errors == "nist" ? nodes.GetN() : 0);
+    for (uint32_t at = 0; at < hearers.size(); ++at) {
+        Hearer& one = hearers[at];
+        one.Take(DynamicCast<WifiNetDevice>(devices.Get(at)));
+        NS_ABORT_MSG_IF(std::sscanf(mode.c_str(), "OfdmRate%lfMbps", &one.mbps) != 1,
+                        mode << ": expected OfdmRateMMbps with -errors nist");
+        one.phy->TraceConnectWithoutContext("PhyRxDrop", MakeCallback(&Hearer::Fail, &one));
+    }
 
     PacketSocketHelper sockets;
     sockets.Install(nodes);

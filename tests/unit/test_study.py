@@ -3,7 +3,7 @@
 
 import ast
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -117,6 +117,22 @@ def test_a_figure_that_vanishes_fails(
     assert _validate(monkeypatch, "one", "two", "three") == 1
     assert "FAIL three: is expected and was not measured" in capsys.readouterr().out
     assert _validate(monkeypatch, "one") == 1
+
+
+def test_a_parts_name_asks_for_it_alone_and_a_beginning_for_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(validate, "expected", dict)
+    measured: list[str] = []
+
+    def nothing(part: str) -> Callable[[], Iterator[Figure]]:
+        measured.append(part)
+        return lambda: iter(())
+
+    validate.main(["wifi/ns-3"], nothing)
+    assert measured == ["wifi/ns-3"]
+    validate.main(["wifi/ns"], nothing)
+    assert measured[1:] == ["wifi/ns-3", "wifi/ns-3-line"]
 
 
 def test_a_part_that_breaks_off_fails_and_loses_its_figures() -> None:

@@ -99,6 +99,11 @@ def check(part: str, source: Items, wanted: list[str]) -> Iterator[tuple[str, Fi
         yield f"FAIL {name}: is expected and was not measured", None
 
 
+def _asks(word: str, part: str) -> bool:
+    """A part's name asks for it alone, the beginning of several names for all of them."""
+    return part == word if word in PARTS else part.startswith(word)
+
+
 def main(arguments: list[str], source: Callable[[str], Items] = items) -> int:
     parser = argparse.ArgumentParser(prog="validate", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("parts", nargs="*", metavar="PART")
@@ -111,7 +116,7 @@ def main(arguments: list[str], source: Callable[[str], Items] = items) -> int:
     asked = {recorded.NS2: options.ns_2, recorded.NS3: options.ns_3}
     recorded.renew = {peer for peer, anew in asked.items() if anew}
     asked_for = tuple(options.parts) or (QUICK if options.quick else ("",))
-    chosen = [part for part in PARTS if part.startswith(asked_for)]
+    chosen = [part for part in PARTS if any(_asks(word, part) for word in asked_for)]
     unknown = [word for word in options.parts if not any(p.startswith(word) for p in PARTS)]
     if unknown:
         print(f"validate: {unknown[0]!r} is not known; one of: {', '.join(PARTS)}", file=sys.stderr)

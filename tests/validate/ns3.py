@@ -110,6 +110,12 @@ def contending(
     )
 
 
+def alike(stations: int, mbps: float, seed: int) -> str:
+    """Options of ns-3's program for one class, of which no frame survives a collision. By ns-3's
+    default, a table, some of 6 Mbit/s do; and no EIFS follows where the header is lost."""
+    return f"{contending([Class(stations, 15, 1023)], mbps, seed)} -errors nist"
+
+
 def _asked_alone() -> list[str]:
     return [
         options_of(case, payload, seed)
@@ -121,9 +127,8 @@ def _asked_alone() -> list[str]:
 
 def asked() -> list[str]:
     """The options of every run that a figure is compared with."""
-    alone: list[tuple[Class, ...]] = [(Class(stations, 15, 1023),) for stations in STATIONS]
     contended = [
-        contending(one, mbps, seed) for mbps in OFDM_MBPS for one in alone for seed in CLASS_SEEDS
+        alike(one, mbps, seed) for mbps in OFDM_MBPS for one in STATIONS for seed in CLASS_SEEDS
     ]
     for pair in DIFFERENT.values():
         contended += pair_options(pair)
@@ -153,9 +158,9 @@ def items() -> Iterator[Figure]:
 def _ofdm_items() -> Iterator[Figure]:
     for mbps in OFDM_MBPS:
         for stations in STATIONS:
-            one = Class(stations, 15, 1023)
-            rows = in_ns3([contending([one], mbps, seed) for seed in CLASS_SEEDS])
-            rates = [engine([one], mbps, seed)[0].frames_per_s for seed in CLASS_SEEDS]
+            rows = in_ns3([alike(stations, mbps, seed) for seed in CLASS_SEEDS])
+            one = [Class(stations, 15, 1023)]
+            rates = [engine(one, mbps, seed)[0].frames_per_s for seed in CLASS_SEEDS]
             name = f"wifi/ns-3/{mbps:g}-Mbps/{stations}-stations_frames/s"
             yield figure(name, rates, [row[0] for row in rows], 0.03)
 

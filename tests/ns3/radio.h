@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// A station's radio in ns-3, as the programs beside it need it.
+
+#pragma once
+
+#include "ns3/wifi-module.h"
+
+// It is an heir of the MAC's part that exchanges frames, as only heirs see what is set here.
+struct Radio : ns3::FrameExchangeManager {
+    ns3::Ptr<ns3::WifiPhy> phy;
+    ns3::Ptr<ns3::FrameExchangeManager> manager;
+
+    void Take(ns3::Ptr<ns3::WifiNetDevice> device) {
+        phy = device->GetPhy();
+        manager = device->GetMac()->GetFrameExchangeManager();
+    }
+
+    // A frame ends now that the radio could not follow: EIFS comes after it.
+    void FailAfter() {
+        if (!phy->IsStateRx() && !phy->IsStateTx()) {
+            Access()->NotifyRxStartNow(ns3::Seconds(0));
+            Access()->NotifyRxEndErrorNow();
+        }
+    }
+
+    ns3::ChannelAccessManager* Access() const {
+        return ns3::PeekPointer(ns3::PeekPointer(manager)->*(&Radio::m_channelAccessManager));
+    }
+};
+
+// How long the rest of an OFDM frame lasts after its header (IEEE 802.11-2020 17.3.2).
+inline double AfterHeaderUs(ns3::Ptr<const ns3::Packet> packet, double mbps) {
+    return 4 * std::ceil((22 + 8.0 * packet->GetSize()) / (4 * mbps));
+}
