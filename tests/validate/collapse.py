@@ -18,7 +18,7 @@ from tests.validate import chain, recorded
 from tests.validate.runs import goodput_kbps, measure_seeds
 
 HOPS = range(3, 11)
-SEEDS = (1, 2, 3, 4)
+SEEDS = range(1, 21)
 NS2_SEEDS = range(1, 11)
 
 
