@@ -5,6 +5,8 @@
 
 #include "ns3/wifi-module.h"
 
+#include <cmath>
+
 // It is an heir of the MAC's part that exchanges frames, as only heirs see what is set here.
 struct Radio : ns3::FrameExchangeManager {
     ns3::Ptr<ns3::WifiPhy> phy;
