@@ -173,11 +173,7 @@ int main(int argc, char** argv) {
     cmd.AddValue("time", "s, end", time);
     cmd.AddValue("seed", "number of the run", seed);
     cmd.Parse(argc, argv);
-    RngSeedManager::SetRun(seed);
-    Config::SetDefault("ns3::WifiRemoteStationManager::RtsCtsThreshold", UintegerValue(rts ? 0 : 4692480));
-    Config::SetDefault("ns3::WifiRemoteStationManager::MaxSlrc", UintegerValue(tries));
-    Config::SetDefault("ns3::WifiRemoteStationManager::MaxSsrc", UintegerValue(tries));
-    Config::SetDefault("ns3::WifiMacQueue::MaxDelay", TimeValue(Seconds(1000)));
+    SetDefaults(seed, rts, tries);
     Config::SetDefault("ns3::WifiMacQueue::MaxSize", StringValue(std::to_string(queue) + "p"));
     // Linux's Reno: no SACK, each segment acknowledged, least timeout 200 ms in ticks of 4 ms.
     Config::SetDefault("ns3::TcpL4Protocol::SocketType", StringValue("ns3::TcpLinuxReno"));

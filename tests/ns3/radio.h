@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include "ns3/core-module.h"
 #include "ns3/wifi-module.h"
 
 #include <cmath>
@@ -33,4 +34,15 @@ struct Radio : ns3::FrameExchangeManager {
 // How long the rest of an OFDM frame lasts after its header (IEEE 802.11-2020 17.3.2).
 inline double AfterHeaderUs(ns3::Ptr<const ns3::Packet> packet, double mbps) {
     return 4 * std::ceil((22 + 8.0 * packet->GetSize()) / (4 * mbps));
+}
+
+// Before any radio is made. Packets wait for as long as they must: the queue is kept full, and its age
+// is not measured.
+inline void SetDefaults(uint32_t seed, bool rts, uint32_t tries) {
+    using namespace ns3;
+    RngSeedManager::SetRun(seed);
+    Config::SetDefault("ns3::WifiRemoteStationManager::RtsCtsThreshold", UintegerValue(rts ? 0 : 4692480));
+    Config::SetDefault("ns3::WifiRemoteStationManager::MaxSlrc", UintegerValue(tries));
+    Config::SetDefault("ns3::WifiRemoteStationManager::MaxSsrc", UintegerValue(tries));
+    Config::SetDefault("ns3::WifiMacQueue::MaxDelay", TimeValue(Seconds(1000)));
 }

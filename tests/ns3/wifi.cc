@@ -90,14 +90,8 @@ int main(int argc, char** argv) {
     cmd.AddValue("time", "s, end", time);
     cmd.AddValue("seed", "number of the run", seed);
     cmd.Parse(argc, argv);
-    RngSeedManager::SetRun(seed);
-    Config::SetDefault("ns3::WifiRemoteStationManager::RtsCtsThreshold",
-                       UintegerValue(rts ? 0 : 4692480));
     // A try more than any run has: no frame is given up, as in the models.
-    Config::SetDefault("ns3::WifiRemoteStationManager::MaxSlrc", UintegerValue(1000000));
-    Config::SetDefault("ns3::WifiRemoteStationManager::MaxSsrc", UintegerValue(1000000));
-    // Packets wait for as long as they must: the queue is kept full, and its age is not measured.
-    Config::SetDefault("ns3::WifiMacQueue::MaxDelay", TimeValue(Seconds(1000)));
+    SetDefaults(seed, rts, 1000000);
 
     const std::vector<Class> classes = Classes(classText);
     uint32_t senders = 0;

@@ -264,11 +264,8 @@ def _half_distances() -> Iterator[Figure]:
             half_m({d: kbps / offered_kbps for d, kbps in zip(distances, draw, strict=True)})
             for draw in draws
         ]
-        there = []
-        for seed in SEEDS:
-            rows = LINE.rows(COLUMNS, [one.options(seed) for one in alone])
-            shares = {d: row[0] / offered_kbps for d, row in zip(distances, rows, strict=True)}
-            there.append(half_m(shares))
+        rows = iter(LINE.rows(COLUMNS, [one.options(seed) for seed in SEEDS for one in alone]))
+        there = [half_m({d: next(rows)[0] / offered_kbps for d in distances}) for _ in SEEDS]
         yield figure(f"wifi/ns-3-line/{name}_m", here, there, 0.02)
 
 
