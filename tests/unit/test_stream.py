@@ -309,6 +309,27 @@ def test_a_row_of_the_run_goes_with_each_second(tmp_path: Path) -> None:
     assert {row["start_s"] for row in sink.rows["run"]} == {sink.rows["run"][0]["start_s"]}
 
 
+def test_a_session_goes_on_beyond_the_scenarios_duration(tmp_path: Path) -> None:
+    """Which is 5 s: what a user does later comes to the page too, and ends the stream's time."""
+    sink = Keeper()
+    later = [{**EVENT, "t_s": t_s} for t_s in (4.0, 5.5, 70.25)]
+    rows = [dict.fromkeys(TABLES["nodes"].names, 0.0) | {"node": "n0", "t_s": 70.5}]
+    whole = {column.name for column in TABLES["nodes"].columns if column.type == "integer"}
+    rows = [{key: 0 if key in whole else value for key, value in row.items()} for row in rows]
+    with Stream([sink]) as stream:
+        stream.begin(tmp_path, SCENARIO, "uml", real_time=False, endless=True)
+        (tmp_path / "raw").mkdir()
+        for table, records in (("events", later), ("nodes", rows)):
+            text = "".join(json.dumps(record) + "\n" for record in records)
+            (tmp_path / "raw" / f"{table}.jsonl").write_text(text)
+        while stream.course is None:
+            time.sleep(0.01)
+    assert [row["t_s"] for row in sink.rows["events"]] == [4.0, 5.5, 70.25]
+    assert sink.rows["nodes"] == rows
+    told = [row["t_s"] for row in sink.rows["run"]]
+    assert told == [*range(71), 70.5]
+
+
 def test_what_a_scenario_plans_is_told(tmp_path: Path) -> None:
     events = [
         {"at_s": 2, "kind": "down", "station": "n1"},

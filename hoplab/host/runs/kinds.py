@@ -51,6 +51,8 @@ class Kind(ABC):
     name: Where
     """Its name in the manifest."""
     real_time = False
+    endless = False
+    """Whether it goes on after the scenario's duration, until a user ends it."""
 
     @property
     def sealed(self) -> Machine | None:

@@ -87,7 +87,8 @@ def perform(request: RunRequest, observers: Observers = NOBODY) -> Manifest:
         folder.fill(out, scenario, request.source)
         beginning.begin(out, scenario, machine.name, machine.sealed)
         with observers.stream or Stream([]) as stream:
-            stream.begin(out, scenario, machine.platform, machine.real_time)
+            where = machine.platform
+            stream.begin(out, scenario, where, machine.real_time, machine.endless)
             return _performed(request, out, stream, observers)
 
 

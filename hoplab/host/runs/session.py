@@ -110,6 +110,7 @@ class Session(Kind):
     line: Line
     name = Where.SHELL
     real_time = True
+    endless = True
 
     @property
     def platform(self) -> Where:

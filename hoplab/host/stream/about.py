@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import ceil
+from math import ceil, isinf
 from typing import Any
 
 from hoplab.host.stream.sink import NANOSECONDS, Course
@@ -76,13 +76,20 @@ class Seconds:
     """The whole seconds that a run has reached since the last query."""
 
     def __init__(self, end_s: float) -> None:
-        self._end_s = end_s
+        """``end_s`` is infinite for a run without a planned end."""
+        self._planned_s = end_s
+        self._latest_s = 0.0
         self._next_s = 1
+
+    @property
+    def end_s(self) -> float:
+        """The run's end: the planned one, or else the latest time so far."""
+        return self._latest_s if isinf(self._planned_s) else self._planned_s
 
     def reached(self, times_s: Iterable[float]) -> range:
         """Return the new seconds up to the latest of these times, before the run's end."""
-        latest_s = min(max(times_s, default=0.0), self._end_s)
-        after_s = max(self._next_s, min(int(latest_s) + 1, ceil(self._end_s)))
+        self._latest_s = max(self._latest_s, min(max(times_s, default=0.0), self._planned_s))
+        after_s = max(self._next_s, min(int(self._latest_s) + 1, ceil(self.end_s)))
         passed = range(self._next_s, after_s)
         self._next_s = after_s
         return passed

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import threading
 import time
@@ -61,13 +62,22 @@ class Stream:
     ) -> None:
         self.close("complete" if error is None else "failed")
 
-    def begin(self, folder: Path, scenario: Scenario, machine: str, real_time: bool) -> None:
-        """Follow the run in ``folder``, which is being launched; returns at once."""
+    def begin(
+        self,
+        folder: Path,
+        scenario: Scenario,
+        machine: str,
+        real_time: bool,
+        endless: bool = False,
+    ) -> None:
+        """Follow the run in ``folder``, which is being launched; returns at once. An ``endless``
+        one is followed beyond the scenario's duration."""
         if not self._outlets:
             return
         launched_ns = time.time_ns() // NANOSECONDS * NANOSECONDS
-        self._follower = Follower(folder, scenario.duration_s, self._followed)
-        self._seconds = Seconds(scenario.duration_s)
+        end_s = math.inf if endless else scenario.duration_s
+        self._follower = Follower(folder, end_s, self._followed)
+        self._seconds = Seconds(end_s)
         self._thread = threading.Thread(
             target=self._follow,
             args=(folder, scenario, machine, None if real_time else launched_ns),
@@ -117,7 +127,7 @@ class Stream:
         begin_s = self.course.start_ns / NANOSECONDS
         span = [
             time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(begin_s + t_s))
-            for t_s in (0.0, self.course.scenario.duration_s)
+            for t_s in (0.0, self._seconds.end_s)
         ]
         lines = [
             f"stream: {account.samples} samples to {account.sink}, {span[0]} to {span[1]}"
@@ -168,7 +178,7 @@ class Stream:
         health = health_rows(_json(course.folder / "raw" / "medium.json"))
         if health:
             self._deliver(Batch("health", health))
-        row = run_row(course, state, course.scenario.duration_s)
+        row = run_row(course, state, self._seconds.end_s)
         self._deliver(Batch("run", [row]))
 
 
