@@ -5,15 +5,19 @@ import contextlib
 import json
 import os
 import sys
+from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from hoplab.guest.lab.present import Present
 from hoplab.guest.lab.prompt import Prompt, with_addresses
 from hoplab.host.runs import kinds, launch
 from hoplab.host.runs.piped import PART, Piped, parts
 from hoplab.model.errors import ScenarioError
+from hoplab.model.scenario.faults import Event
 from hoplab.model.scenario.file import parse
 from hoplab.model.scenario.model import Scenario
 from hoplab.model.scenario.plan import plan
@@ -22,9 +26,13 @@ from hoplab.model.scenario.resolve import resolve
 ADDRESSES = {"n1": "10.0.0.2", "n12": "10.0.0.13"}
 
 
-def chain() -> Scenario:
-    document = {"duration_s": 1, "topology": {"kind": "chain", "stations": 2}}
+def chain(stations: int = 2, **more: Any) -> Scenario:
+    document = {"duration_s": 1, "topology": {"kind": "chain", "stations": stations}, **more}
     return resolve(parse(document, "test"))
+
+
+def prompt_on(scenario: Scenario, now_s: Callable[[], float] = lambda: 0.0) -> Prompt:
+    return Prompt(plan(scenario), {}, Present(scenario, now_s))
 
 
 @pytest.mark.parametrize("kind", ["closed", "null", "file", "pipe"])
@@ -69,7 +77,7 @@ def test_names_of_stations_that_are_words_become_addresses(command: str, found: 
 
 def test_a_script_ends_with_its_last_command(capsys: pytest.CaptureFixture[str]) -> None:
     """Or with ``exit``; its status is that of the last one."""
-    prompt = Prompt(plan(chain()), {})
+    prompt = prompt_on(chain())
     assert prompt.obey(["# said", "", "  nodes  ", "n7 ls\n"]) == 2
     assert prompt.obey(["n7 ls", "nodes\n", "exit", "n7 ls"]) == 0
     said = capsys.readouterr().out
@@ -78,12 +86,52 @@ def test_a_script_ends_with_its_last_command(capsys: pytest.CaptureFixture[str])
 
 
 def test_help_says_how_a_command_is_given(capsys: pytest.CaptureFixture[str]) -> None:
-    prompt = Prompt(plan(chain()), {})
+    prompt = prompt_on(chain())
     prompt.onecmd("help")
     prompt.onecmd("help nodes")
     said = capsys.readouterr().out
     assert said.count("STATION COMMAND") == 1
     assert "every station with its address" in said
+
+
+def test_places_and_links_are_those_of_now(capsys: pytest.CaptureFixture[str]) -> None:
+    """By movement, by events of the scenario, and by what a user does."""
+    way = [{"t_s": 0, "x_m": 0, "y_m": 0}, {"t_s": 10, "x_m": 0, "y_m": 100}]
+    stations = [
+        {"name": "n0", "waypoints": [list(point.values()) for point in way]},
+        *({"name": f"n{i}", "x_m": 200.0 * i, "y_m": 0.0} for i in (1, 2)),
+    ]
+    events = [
+        {"at_s": 5, "kind": "move", "station": "n1", "x_m": 200, "y_m": 20},
+        {"at_s": 8, "kind": "down", "station": "n2"},
+    ]
+    scenario = resolve(parse({"duration_s": 9, "station": stations, "event": events}, "test"))
+    now = [0.0]
+    present = Present(scenario, lambda: now[0])
+    prompt = Prompt(plan(scenario), {}, present)
+
+    def told() -> tuple[list[str], list[str]]:
+        prompt.onecmd("nodes")
+        nodes = [line.split(maxsplit=2)[2] for line in capsys.readouterr().out.splitlines()]
+        prompt.onecmd("links")
+        return nodes, [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+
+    chain = ["n0 n1", "n1 n0 n2", "n2 n1"]
+    now[0] = -1.0  # before the measured part
+    assert told() == (["radio  0 m, 0 m", "radio  200 m, 0 m", "radio  400 m, 0 m"], chain)
+    now[0] = 6.0
+    assert told() == (["radio  0 m, 60 m", "radio  200 m, 20 m", "radio  400 m, 0 m"], chain)
+    # Dragged, and dragged on: the place is that of the last request at once.
+    for x_m, y_m in ((350.0, 50.0), (600.0, 30.0)):
+        event = {"at_s": 6.0, "kind": "move", "station": "n1", "x_m": x_m, "y_m": y_m}
+        present.take(Event.model_validate(event))
+    nodes, links = told()
+    assert nodes[1] == "radio  600 m, 30 m"
+    assert links == ["n0 (nobody)", "n1 n2", "n2 n1"]
+    now[0] = 30.0  # which is beyond the scenario's duration, too
+    nodes, links = told()
+    assert nodes == ["radio  0 m, 100 m", "radio  600 m, 30 m", "off    400 m, 0 m"]
+    assert links == ["n0 (nobody)", "n1 (nobody)", "n2 (nobody)"]
 
 
 def test_commands_come_one_at_a_time_and_whole() -> None:

@@ -30,6 +30,7 @@ from hoplab.guest.lab.built import built
 from hoplab.guest.lab.channel import Channel
 from hoplab.guest.lab.cleanup import CleanUp
 from hoplab.guest.lab.job import prepare
+from hoplab.guest.lab.present import Present
 from hoplab.guest.lab.session import Session
 from hoplab.guest.lab.started import Started, started
 from hoplab.guest.network.elfn import Elfn
@@ -41,7 +42,6 @@ from hoplab.guest.system.processes import program
 from hoplab.model.errors import HoplabError
 from hoplab.model.scenario.plan import Plan
 from hoplab.model.scenario.proxies import parts
-from hoplab.model.scenario.reach import neighbours
 
 SEARCHED = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 
@@ -70,29 +70,30 @@ class Prompt(cmd.Cmd):
     prompt = "hoplab> "
     intro = "Type 'STATION COMMAND', 'nodes', 'links', 'help' or 'exit'."
 
-    def __init__(self, plan: Plan, elfn: dict[str, Elfn]) -> None:
+    def __init__(self, plan: Plan, elfn: dict[str, Elfn], present: Present) -> None:
+        """``present`` is the network as it is when a command asks."""
         super().__init__()
+        self._present = present
         self._elfn = elfn
         self._splitting = _splitting(plan)
-        self._scenario = plan.scenario
         self._addresses = plan.address
         self._host_names = plan.host_names
-        self._graph = neighbours(plan.scenario)
         self._hosts: Hosts | None = None
         self._at_terminal = True
         self.status = 0
         """Exit status of the last command."""
 
     def do_nodes(self, line: str) -> None:
-        """nodes: every station with its address and place."""
-        for station in self._scenario.station:
-            kind = "radio" if station.radio else "wired"
+        """nodes: every station with its address, and its place now."""
+        off = self._present.off()
+        for station in self._present.scenario().station:
+            kind = "wired" if not station.radio else "off" if station.name in off else "radio"
             place = f"{station.x_m:g} m, {station.y_m:g} m"
-            print(f"{station.name:8} {self._addresses[station.name]:12} {kind}  {place}")
+            print(f"{station.name:8} {self._addresses[station.name]:12} {kind:5}  {place}")
 
     def do_links(self, line: str) -> None:
-        """links: who reaches whom directly, by place at time 0 and by wire."""
-        for name, others in self._graph.items():
+        """links: who reaches whom directly now, by place and by wire."""
+        for name, others in self._present.neighbours().items():
             print(f"{name:8} {' '.join(others) or '(nobody)'}")
 
     def do_elfn(self, line: str) -> None:
@@ -263,7 +264,7 @@ def _play(stage: Started, session: Session, at_prompt: bool) -> None:
     thread = threading.Thread(target=serve, daemon=True)
     thread.start()
     with contextlib.suppress(_Over):
-        Prompt(stage.built.plan, stage.built.elfn).run()
+        Prompt(stage.built.plan, stage.built.elfn, session.present).run()
         signal.signal(signal.SIGUSR1, signal.SIG_IGN)
     session.stop()
     thread.join()
@@ -344,7 +345,8 @@ def main(arguments: list[str]) -> int:
             stage = started(built(plan, out, account, undo), real_time=True, undo=undo)
             for warning in account.warnings:
                 print(f"hoplab: warning: {warning}", file=sys.stderr)
-            prompt = Prompt(plan, stage.built.elfn)
+            present = Present(plan.scenario, stage.clock.now_s)
+            prompt = Prompt(plan, stage.built.elfn, present)
             if "--commands" in arguments:
                 return prompt.obey(_commands(arguments[arguments.index("--commands") + 1]))
             if not sys.stdin.isatty():

@@ -20,6 +20,7 @@ from pydantic import ValidationError
 
 from hoplab.guest.lab.channel import Channel, MediumClient
 from hoplab.guest.lab.cleanup import CleanUp
+from hoplab.guest.lab.present import Present
 from hoplab.guest.lab.runtime import Action, Going, Runtime
 from hoplab.guest.lab.started import Started
 from hoplab.guest.medium.config import of_radios
@@ -62,6 +63,8 @@ class Session:
         self._events: list[Event] = []
         self._moving: dict[str, tuple[float, Event]] = {}
         self._medium = MediumClient(control, undo)
+        self.present = Present(self._scenario, self._clock.now_s)
+        """Where stations are now, for the prompt."""
 
     def serve(self) -> None:
         """Carry out requests and sample, until the end. Raises `DaemonDied` if a daemon dies."""
@@ -145,6 +148,7 @@ class Session:
         event = event_of(kind, given, t_s)
         for each in of_radios(self._built.plan, event):
             self._medium.ask(to_medium(each))
+        self.present.take(event)
         if kind == "move":
             self._moving[str(event.station)] = (time.monotonic(), event)
         else:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from hoplab.model.errors import ScenarioError
 from hoplab.model.scenario.model import Radio, Scenario
@@ -76,13 +76,17 @@ def narrowest_mtu(scenario: Scenario) -> int:
     return ETHERNET_MTU if narrow or tunnelled else RADIO_MTU
 
 
-def neighbours(scenario: Scenario) -> dict[str, list[str]]:
-    """Return the stations that can exchange frames directly at time 0: radios within reach, and
-    ends of wired links. In a cell these are the access point and its clients, which reach each
-    other through it. In cells that are one network they are all its stations. In a mesh they are
-    all stations with a path between them."""
+def neighbours(
+    scenario: Scenario, t_s: float = 0.0, off: Collection[str] = ()
+) -> dict[str, list[str]]:
+    """Return the stations that can exchange frames directly at ``t_s``: radios within reach that
+    are not ``off``, and ends of wired links. In a cell these are the access point and its clients,
+    which reach each other through it. In cells that are one network they are all its stations. In a
+    mesh they are all stations with a path between them."""
     graph: dict[str, list[str]] = {station.name: [] for station in scenario.station}
-    hear = hearing(scenario)
+    hear = hearing(scenario, t_s)
+    if off:
+        hear = {a: [b for b in heard if not {a, b} & {*off}] for a, heard in hear.items()}
     if not scenario.cell and not scenario.backbone:
         for a, heard in hear.items():
             graph[a] += heard
@@ -106,16 +110,16 @@ def neighbours(scenario: Scenario) -> dict[str, list[str]]:
     return graph
 
 
-def hearing(scenario: Scenario) -> dict[str, list[str]]:
-    """Return, for each radio, the radios that it reaches at time 0, in station order. They are
+def hearing(scenario: Scenario, t_s: float = 0.0) -> dict[str, list[str]]:
+    """Return, for each radio, the radios that it reaches at ``t_s``, in station order. They are
     within reach, or were heard both ways if links were measured."""
     radios = [station for station in scenario.station if station.radio]
     if scenario.snr:
         enough_db = reception_dbm(scenario.radio) - noise_dbm(scenario.radio)
-        heard = {(link.src, link.dst) for link in scenario.snr if link.at(0.0) >= enough_db}
+        heard = {(link.src, link.dst) for link in scenario.snr if link.at(t_s) >= enough_db}
         both = heard & {link[::-1] for link in heard}
         return {a.name: [b.name for b in radios if (a.name, b.name) in both] for a in radios}
-    places = [(station.name, station.place()) for station in radios]
+    places = [(station.name, station.place(t_s)) for station in radios]
     reach = reach_m(scenario.radio) if places else 0.0
     return {
         a: [b for b, at_b in places if a != b and math.dist(at_a, at_b) <= reach]
