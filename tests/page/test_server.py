@@ -155,6 +155,10 @@ def test_what_is_asked_is_done_or_refused_in_a_line(
     assert asked == [{"do": "end"}]
     assert ask(do, "POST", b'{"do": "fly"}', Origin=own)[:2] == (422, "fly: no station can")
     refused = [b"", b"[]", b"nul", b"\xff\xfe", b"[" * 4000, b'"' + b"x" * MAX_BODY_BYTES]
+    # Not what JSON has but no page sends, either: a place that is no number, things in things.
+    values = (b"NaN", b"-Infinity", b"1e999", b"1" + b"0" * 400, b"null", b"[1]", b'{"x": 1}')
+    refused += [b'{"do": "move", "station": "n1", "y_m": 0, "x_m": %s}' % value for value in values]
+    refused.append(b'{"do": ' + b"[" * 500 + b"]" * 500 + b"}")
     for body in refused:
         status, text, _ = ask(do, "POST", body, Origin=own)
         assert status in (400, 413), body[:20]

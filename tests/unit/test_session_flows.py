@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Flows that somebody adds to a network by hand are measured as those of the scenario are."""
+"""What a session does with requests: flows that somebody adds to a network by hand are measured as
+those of the scenario are, and no request goes without an answer."""
 
+import math
 from pathlib import Path
 from typing import Any, cast
 from unittest.mock import MagicMock
@@ -22,17 +24,28 @@ def planned(**more: Any) -> Plan:
     return plan(resolve(parse(document, "test")))
 
 
-def followed(whole: Plan, request: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Flows whose packets are captured from ``request`` on, with all but the session a stub."""
+def asked(
+    whole: Plan, request: dict[str, Any], monkeypatch: pytest.MonkeyPatch, out: Path | None = None
+) -> tuple[session.Session, MagicMock, MagicMock]:
+    """The session, its runtime and its channel after ``request``, with all but the session a
+    stub."""
     runtime = MagicMock(spec=Runtime, going={}, standby=MagicMock(), captures=MagicMock())
     runtime.follow.side_effect = lambda feed: [action(t_s) for t_s, action in feed]
     monkeypatch.setattr(session, "Runtime", lambda *_, **__: runtime)
     monkeypatch.setattr(session, "MediumClient", MagicMock())
-    started = MagicMock(spec=Started, built=MagicMock(plan=whole), clock=MagicMock())
+    built = MagicMock(plan=whole, out=out)
+    started = MagicMock(spec=Started, built=built, clock=MagicMock())
     started.clock.now_s.return_value = 0.0
     channel = MagicMock()
     channel.requests.side_effect = [[{"id": 1, **request}], [{"id": 2, "do": "end"}]]
-    session.Session(cast(Started, started), Path("control"), channel, MagicMock()).serve()
+    made = session.Session(cast(Started, started), Path("control"), channel, MagicMock())
+    made.serve()
+    return made, runtime, channel
+
+
+def followed(whole: Plan, request: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Flows whose packets are captured from ``request`` on."""
+    _, runtime, channel = asked(whole, request, monkeypatch)
     channel.say.assert_any_call(id=1, ok=True)
     return [call.args[0].name for call in runtime.captures.follow.call_args_list]
 
@@ -51,3 +64,66 @@ def test_a_flow_of_the_scenario_is_followed_once(monkeypatch: pytest.MonkeyPatch
     whole = planned(flow=[{**ENDS, "protocol": "udp", "rate_kbps": 8}])
     assert [conversation.name for conversation in whole.followed] == ["flow0"]
     assert followed(whole, {"do": "start", "flow": "flow0"}, monkeypatch) == []
+
+
+def test_a_drag_moves_the_station_that_the_prompt_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    request = {"do": "move", "station": "n1", "x_m": 70.0, "y_m": 8.0}
+    made, _, channel = asked(planned(), request, monkeypatch)
+    channel.say.assert_any_call(id=1, ok=True)
+    assert made.present.scenario().station[1].place() == (70.0, 8.0)
+
+
+DEEP: list[Any] = []
+for _ in range(5000):
+    DEEP = [DEEP]
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        *(
+            {"do": "move", "station": "n1", "x_m": x_m, "y_m": 0.0}
+            for x_m in ("abc", "", None, True, [1], {}, math.nan, math.inf, 1e300, 10**400, DEEP)
+        ),
+        {"do": "move"},
+        {"do": "move", "station": "n1", "x_m": 1, "y_m": 1, "more": 1},
+        {"do": "move", "station": ["n1"], "x_m": 1, "y_m": 1},
+        {"do": "loss", "src": "n0", "dst": "n1", "rate": math.nan},
+        {"do": "loss", "src": "n0", "dst": "n0", "rate": 0.5},
+        {"do": "power", "station": "n1", "up": "no"},
+        {"do": "power", "up": True},
+        {"do": "start"},
+        {"do": "stop", "flow": {}},
+        {"do": "flow", "source": "n0", "destination": "n0"},
+        {"do": "flow", "source": "n0", "destination": "n1", "congestion_control": "no such"},
+        {"do": "flow", "source": 1, "destination": "n1"},
+        {"do": "fly"},
+        {"do": DEEP},
+        {"do": None},
+        {},
+    ],
+)
+def test_every_malformed_request_is_answered_in_a_line(
+    request_: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "logs").mkdir()
+    _, _, channel = asked(planned(), dict(request_), monkeypatch, tmp_path)
+    (answer,) = [call.kwargs for call in channel.say.call_args_list if call.kwargs.get("id") == 1]
+    assert answer.keys() == {"id", "error"}
+    assert answer["error"] and "\n" not in answer["error"]
+    # Nothing of ours has failed.
+    assert not (tmp_path / "logs" / "lab.log").exists()
+
+
+def test_what_fails_at_a_request_is_answered_and_the_session_goes_on(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "logs").mkdir()
+    monkeypatch.setattr(session, "to_medium", lambda event: 1 // 0)
+    request = {"do": "move", "station": "n1", "x_m": 70.0, "y_m": 8.0}
+    _, _, channel = asked(planned(), request, monkeypatch, tmp_path)
+    (answer,) = [call.kwargs for call in channel.say.call_args_list if call.kwargs.get("id") == 1]
+    assert answer["error"].startswith("ZeroDivisionError: ")
+    assert answer["error"].endswith("; see logs/lab.log")
+    channel.say.assert_any_call(id=2, ok=True)
+    assert "to_medium" in (tmp_path / "logs" / "lab.log").read_text()

@@ -11,6 +11,7 @@ import json
 import socket
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -26,6 +27,7 @@ from hoplab.guest.lab.started import Started
 from hoplab.guest.medium.config import of_radios
 from hoplab.guest.network.namespaces import inside
 from hoplab.model.errors import HoplabError, ScenarioError
+from hoplab.model.reading import mistake
 from hoplab.model.scenario.faults import Event
 from hoplab.model.scenario.keys import MAX_DURATION_S
 from hoplab.model.scenario.model import Scenario
@@ -118,6 +120,12 @@ class Session:
             self._do(request, t_s)
         except HoplabError as error:
             self._channel.say(id=number, error=str(error))
+        except Exception as error:
+            # Whatever a request brings to light, it is answered and the session goes on.
+            with (self._built.out / "logs" / "lab.log").open("a", encoding="utf-8") as log:
+                traceback.print_exc(file=log)
+            told = f"{type(error).__name__}: {error}; see logs/lab.log"
+            self._channel.say(id=number, error=" ".join(told.split()))
         else:
             self._channel.say(id=number, ok=True)
 
@@ -134,7 +142,8 @@ class Session:
         }
         action = actions.get(what) if isinstance(what, str) else None
         if action is None:
-            raise ScenarioError(f"do: {what!r:.40} is not known; one of: {', '.join(actions)}")
+            shown = f"{what!r:.40}" if isinstance(what, str) else type(what).__name__
+            raise ScenarioError(f"do: {shown} is not known; one of: {', '.join(actions)}")
         action(request, t_s)
 
     def _power(self, given: dict[str, Any], t_s: float) -> None:
@@ -191,7 +200,7 @@ class Session:
         try:
             whole = resolve(Scenario.model_validate_json(json.dumps(document)))
         except ValidationError as error:
-            raise ScenarioError(f"flow: {error.errors()[0]['msg']}") from None
+            raise ScenarioError(f"flow: {mistake(error)}") from None
         self._add(whole.flow[-1], name)
 
     def _add(self, flow: Flow, base: str) -> None:
@@ -276,9 +285,7 @@ def event_of(kind: str, given: dict[str, Any], t_s: float) -> Event:
     try:
         return Event.model_validate({**given, "kind": kind, "at_s": t_s})
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        raise ScenarioError(f"{key or kind}: {first['msg']}") from None
+        raise ScenarioError(f"{kind}: {mistake(error)}") from None
 
 
 def note(runtime: Runtime, event: Event) -> None:

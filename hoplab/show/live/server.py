@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable
@@ -179,20 +180,44 @@ class Server:
             return refused("this page only shows; 'hoplab shell FILE --live' takes part", 403)
         try:
             body = await asyncio.wait_for(_body(request), REQUEST_LIMIT_S)
-            asked = json.loads(body)
+            asked = _asked(body)
+        except _Malformed as error:
+            return refused(str(error), 400)
         except TimeoutError:
             return refused("the request did not come in time", 408)
         except OverflowError:
             return refused(f"the request is longer than {MAX_BODY_BYTES} bytes", 413)
         except (ValueError, RecursionError):
             return refused("the request is not JSON", 400)
-        if not isinstance(asked, dict):
-            return refused("the request is no JSON object", 400)
         try:
             answer = await asyncio.to_thread(self._act, asked)
         except HoplabError as error:
             return refused(str(error), 422)
         return Response(json.dumps(answer), media_type="application/json")
+
+
+class _Malformed(Exception):
+    """A request that no page sends; its text is the answer, in one line."""
+
+
+def _asked(body: bytes) -> dict[str, Any]:
+    """Return the request: an object of texts, finite numbers and switches. Raises `_Malformed` for
+    other objects, and ValueError or RecursionError for what is no JSON."""
+    asked = json.loads(body)
+    if not isinstance(asked, dict):
+        raise _Malformed("the request is no JSON object")
+    for name, value in asked.items():
+        if not _is_plain(value):
+            raise _Malformed(
+                f"{name!a:.40}: {value!a:.40} is no value; expected a number, a text, true or false"
+            )
+    return asked
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return abs(value) <= sys.float_info.max  # not NaN either
+    return isinstance(value, bool | str)
 
 
 async def _body(request: Request) -> bytes:
