@@ -47,7 +47,7 @@ def _lines(run: hoplab.Run, title: str) -> tuple[str, Lines]:
     for panel in data.figures(run)["panels"]:
         if panel["title"] == title:
             return panel["unit"], {
-                line["label"] or line["group"]: _points(line) for line in panel["lines"]
+                line["label"] or line["name"]: _points(line) for line in panel["lines"]
             }
     raise SystemExit(f"{run.run_dir}: its report has no panel {title!r}")
 

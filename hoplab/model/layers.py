@@ -74,6 +74,7 @@ LAYERS = (
         "outside, for people",
         (
             Folder("show.report", "a run's page"),
+            Folder("show.paper", "figures of runs and sweeps for papers"),
             Folder("show.live", "a page that follows a run"),
         ),
     ),

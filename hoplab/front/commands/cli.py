@@ -34,7 +34,7 @@ HOMES = {
     "report": "report",
     "finish": "report",
     "export": "export",
-    "plot": "export",
+    "plot": "plot",
     "study": "studies",
     "init": "init",
     "movement": "init",

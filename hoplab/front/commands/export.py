@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``hoplab export`` and ``hoplab plot``: results for other programs, and several runs in one
-figure."""
+"""``hoplab export``: results for other programs."""
 
 from __future__ import annotations
 
@@ -11,11 +10,9 @@ import pyarrow.csv
 import typer
 
 from hoplab.host import results
-from hoplab.host.results.reader import Results
 from hoplab.host.terminal import output
 from hoplab.model.errors import ResultsError, ScenarioError
 from hoplab.model.records.schema import TABLES
-from hoplab.show.report import overlay
 
 app = typer.Typer()
 
@@ -48,18 +45,3 @@ def _write_csv(table: pyarrow.Table, path: Path) -> None:
             pyarrow.csv.write_csv(table, file)
     except OSError as error:
         raise ResultsError(f"{path}: cannot be written: {error.strerror}; name --out") from None
-
-
-@app.command()
-def plot(
-    run_folders: Annotated[list[Path], typer.Argument(metavar="RUN...")],
-    out: Annotated[Path, typer.Option(help="The page.")] = Path("plot.html"),
-) -> None:
-    """Draw runs over each other, on one page."""
-
-    runs: dict[str, Results] = {}
-    for folder in run_folders:
-        name = folder.name if folder.name not in runs else str(folder)
-        runs[name] = results.load(folder)
-    overlay.write(runs, out)
-    output.print(f"plot: {out}", soft_wrap=True, markup=False)

@@ -24,14 +24,15 @@ DRAG_S = 1.0
 Rows = list[dict[str, Any]]
 
 
-def figures(results: Results) -> dict[str, Any]:
-    """The report's data: ``duration_s``, ``panels``, ``events``, ``map``; JSON has no NaN."""
+def figures(results: Results, whole: bool = False) -> dict[str, Any]:
+    """The report's data: ``duration_s``, ``panels``, ``events``, ``map``; JSON has no NaN. With
+    ``whole`` lines have all their points, not only as many as a screen shows."""
     scenario = _scenario(results)
     events = [event for event in results.rows("events") if event["t_s"] is not None]
     return {
         "duration_s": scenario.duration_s,
         "marks": _marks(scenario) + _handovers(results),
-        "panels": _panels(results, [str(flow.name) for flow in scenario.flow]),
+        "panels": _panels(results, [str(flow.name) for flow in scenario.flow], whole),
         "events": [
             {
                 "t": round(event["t_s"], 6),
@@ -87,7 +88,7 @@ def _grouped(rows: Rows, *keys: str) -> dict[str, Rows]:
     return groups
 
 
-def _panels(results: Results, order: list[str]) -> Rows:
+def _panels(results: Results, order: list[str], whole: bool) -> Rows:
     """Lines in the order of the scenario's flows."""
     lines = Lines(order)
     sampled = results.rows("tcp")
@@ -103,7 +104,7 @@ def _panels(results: Results, order: list[str]) -> Rows:
     for name, rows in packets.items():
         if name in most:
             lines.add_packets(name, rows)
-    return lines.panels()
+    return lines.panels(whole)
 
 
 def _most(carried: dict[str, int], flows: list[str]) -> set[str]:

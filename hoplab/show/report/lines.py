@@ -5,6 +5,7 @@ progress and a finished one."""
 from __future__ import annotations
 
 import math
+import re
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,6 +23,17 @@ MAX_QUEUES = 8
 Row = Mapping[str, Any]
 
 
+CONNECTION = re.compile(r"(.+):\d+([<>])(.+:\d+)")
+"""Name of a program's connection in one direction: ``client:40312<n3:80``."""
+
+
+def group_of(flow: str) -> str:
+    """Return the name under which a flow is in a legend. Connections of a program with the same
+    service are together: a browser has dozens."""
+    found = CONNECTION.fullmatch(flow)
+    return flow if found is None else " ".join(found.groups())
+
+
 def number(value: Any) -> float | None:
     """Return ``value`` as a finite float, else None."""
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -34,9 +46,11 @@ class Line:
     point is dropped, and ``era`` counts how often."""
 
     def __init__(
-        self, group: str, label: str = "", dashed: bool = False, limit: int | None = None
+        self, name: str, label: str = "", dashed: bool = False, limit: int | None = None
     ) -> None:
-        self.group = group
+        """``name`` is that of a flow or a queue."""
+        self.name = name
+        self.group = group_of(name)
         self.label = label
         self.dashed = dashed
         self.t: list[float] = []
@@ -70,7 +84,7 @@ class Line:
         count = len(self.t)
         step = 1 if whole else max(1, math.ceil(count / MAX_POINTS))
         chosen = slice((count - 1) % step if count else 0, count, step)
-        found: dict[str, Any] = {"group": self.group, "label": self.label}
+        found: dict[str, Any] = {"name": self.name, "group": self.group, "label": self.label}
         if self.dashed:
             found["dashed"] = True
         return {**found, "t": self.t[chosen], "y": self.y[chosen]}

@@ -28,18 +28,19 @@ def write(runs: Mapping[str, Results], path: Path) -> None:
         raise ResultsError(f"{path}: cannot be written: {error.strerror}; name another") from None
 
 
-def overlaid(runs: Mapping[str, Results]) -> dict[str, Any]:
+def overlaid(runs: Mapping[str, Results], whole: bool = False) -> dict[str, Any]:
     """Return the data of `figures` for all runs together: a panel has every run's lines. Changes of
     the network are marked if they are equal in all runs."""
-    drawn = {name: figures(run) for name, run in runs.items()}
+    drawn = {name: figures(run, whole) for name, run in runs.items()}
     panels: dict[str, dict[str, Any]] = {}
     for name, data in drawn.items():
         for panel in data["panels"]:
-            whole = panels.setdefault(panel["title"], {**panel, "lines": []})
+            together = panels.setdefault(panel["title"], {**panel, "lines": []})
             alone = len({line["group"] for line in panel["lines"]}) == 1
             for line in panel["lines"]:
                 group = name if alone else f"{name}: {line['group']}"
-                whole["lines"].append({**line, "group": group})
+                member = name if alone else f"{name}: {line['name']}"
+                together["lines"].append({**line, "name": member, "group": group})
     first, *others = (data["marks"] for data in drawn.values())
     return {
         "panels": list(panels.values()),
