@@ -2,7 +2,9 @@
 """What a session does with requests: flows that somebody adds to a network by hand are measured as
 those of the scenario are, and no request goes without an answer."""
 
+import itertools
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 from unittest.mock import MagicMock
@@ -25,10 +27,14 @@ def planned(**more: Any) -> Plan:
 
 
 def asked(
-    whole: Plan, request: dict[str, Any], monkeypatch: pytest.MonkeyPatch, out: Path | None = None
+    whole: Plan,
+    request: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+    out: Path | None = None,
+    further: Sequence[dict[str, Any]] = (),
 ) -> tuple[session.Session, MagicMock, MagicMock]:
-    """The session, its runtime and its channel after ``request``, with all but the session a
-    stub."""
+    """The session, its runtime and its channel after ``request`` and further ones, with all but
+    the session a stub."""
     runtime = MagicMock(spec=Runtime, going={}, standby=MagicMock(), captures=MagicMock())
     runtime.follow.side_effect = lambda feed: [action(t_s) for t_s, action in feed]
     monkeypatch.setattr(session, "Runtime", lambda *_, **__: runtime)
@@ -37,7 +43,8 @@ def asked(
     started = MagicMock(spec=Started, built=built, clock=MagicMock())
     started.clock.now_s.return_value = 0.0
     channel = MagicMock()
-    channel.requests.side_effect = [[{"id": 1, **request}], [{"id": 2, "do": "end"}]]
+    requests = [request, *further, {"do": "end"}]
+    channel.requests.side_effect = [[{"id": i, **one}] for i, one in enumerate(requests, start=1)]
     made = session.Session(cast(Started, started), Path("control"), channel, MagicMock())
     made.serve()
     return made, runtime, channel
@@ -73,6 +80,21 @@ def test_a_drag_moves_the_station_that_the_prompt_shows(monkeypatch: pytest.Monk
     assert made.present.scenario().station[1].place() == (70.0, 8.0)
 
 
+def test_a_drag_is_one_event_however_slow_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two of its moves pass seconds; where it ends, it ends at once."""
+    now_s = itertools.count()
+    monkeypatch.setattr(session.time, "monotonic", lambda: float(next(now_s)))
+    move = {"do": "move", "station": "n1", "y_m": 8.0}
+    drag = [{**move, "x_m": 70.0 + i, "dragged": True} for i in range(10)]
+    further = [*drag, {**move, "x_m": 80.0}, {**move, "station": "n0", "x_m": 1.0}]
+    _, runtime, channel = asked(
+        planned(), {**move, "x_m": 70.0, "dragged": True}, monkeypatch, further=further
+    )
+    assert not [call for call in channel.say.call_args_list if "error" in call.kwargs]
+    told = [call.args[1:] for call in runtime.event.call_args_list]
+    assert told == [("n1", "move", "x_m=80.0 y_m=8.0"), ("n0", "move", "x_m=1.0 y_m=8.0")]
+
+
 DEEP: list[Any] = []
 for _ in range(5000):
     DEEP = [DEEP]
@@ -88,6 +110,7 @@ for _ in range(5000):
         {"do": "move"},
         {"do": "move", "station": "n1", "x_m": 1, "y_m": 1, "more": 1},
         {"do": "move", "station": ["n1"], "x_m": 1, "y_m": 1},
+        {"do": "move", "station": "n1", "x_m": 1, "y_m": 1, "dragged": "yes"},
         {"do": "loss", "src": "n0", "dst": "n1", "rate": math.nan},
         {"do": "loss", "src": "n0", "dst": "n0", "rate": 0.5},
         {"do": "power", "station": "n1", "up": "no"},

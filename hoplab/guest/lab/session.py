@@ -39,8 +39,9 @@ LISTEN_S = 30.0
 """Seconds within which a flow's server must listen, on a slow host too."""
 LOOK_S = 0.05
 """Seconds between two checks whether it listens."""
-SETTLED_S = 0.5
-"""Seconds without a move after which a station has arrived, which makes one event."""
+SETTLED_S, HELD_S = 0.5, 20.0
+"""Seconds without a move after which a station has arrived, which makes one event: after the last
+move, and while a user's page holds the station and may have gone."""
 LISTENING = "0A"
 """State of a listening socket in /proc/net/tcp (include/net/tcp_states.h)."""
 
@@ -64,6 +65,7 @@ class Session:
         self._asked_at: dict[str, float] = {}
         self._events: list[Event] = []
         self._moving: dict[str, tuple[float, Event]] = {}
+        """By station, until when (on the monotonic clock) it may move on, and its last move."""
         self._medium = MediumClient(control, undo)
         self.present = Present(self._scenario, self._clock.now_s)
         """Where stations are now, for the prompt."""
@@ -99,7 +101,8 @@ class Session:
     def finish(self) -> None:
         """Write the acts of the session as the run's scenario. Call this after `serve`."""
         end_s = self._now_s()
-        self._arrive(end_s + SETTLED_S)
+        self._ended.set()
+        self._arrive(end_s)
         for name in self._open_flows():
             self._end_flow(name, end_s)
         self._runtime.finish(end_s)
@@ -132,8 +135,8 @@ class Session:
     def _do(self, request: dict[str, Any], t_s: float) -> None:
         what = request.pop("do", None)
         actions: dict[Any, Callable[[dict[str, Any], float], None]] = {
-            "move": partial(self._change, "move"),
-            "loss": partial(self._change, "loss"),
+            "move": self._move,
+            "loss": self._lose,
             "power": self._power,
             "start": self._start,
             "stop": self._stop,
@@ -146,27 +149,35 @@ class Session:
             raise ScenarioError(f"do: {shown} is not known; one of: {', '.join(actions)}")
         action(request, t_s)
 
+    def _move(self, given: dict[str, Any], t_s: float) -> None:
+        dragged = given.pop("dragged", False)
+        if not isinstance(dragged, bool):
+            raise ScenarioError("dragged: expected true or false")
+        event = self._change("move", given, t_s)
+        wait_s = HELD_S if dragged else SETTLED_S
+        self._moving[str(event.station)] = (time.monotonic() + wait_s, event)
+
     def _power(self, given: dict[str, Any], t_s: float) -> None:
         up = given.pop("up", None)
         if not isinstance(up, bool):
             raise ScenarioError("up: expected true or false")
-        self._change("up" if up else "down", given, t_s)
+        self._note(self._change("up" if up else "down", given, t_s))
 
-    def _change(self, kind: str, given: dict[str, Any], t_s: float) -> None:
-        """Record and carry out an event of the scenario, now."""
+    def _lose(self, given: dict[str, Any], t_s: float) -> None:
+        self._note(self._change("loss", given, t_s))
+
+    def _change(self, kind: str, given: dict[str, Any], t_s: float) -> Event:
+        """Carry out an event of the scenario, now, and return it."""
         event = event_of(kind, given, t_s)
         for each in of_radios(self._built.plan, event):
             self._medium.ask(to_medium(each))
         self.present.take(event)
-        if kind == "move":
-            self._moving[str(event.station)] = (time.monotonic(), event)
-        else:
-            self._note(event)
+        return event
 
-    def _arrive(self, now_s: float) -> None:
+    def _arrive(self, t_s: float) -> None:
         """Record the stations that have come to rest."""
-        for station, (moved_at, event) in list(self._moving.items()):
-            if time.monotonic() - moved_at >= SETTLED_S or now_s > event.at_s + SETTLED_S:
+        for station, (until, event) in list(self._moving.items()):
+            if time.monotonic() >= until or self._ended.is_set():
                 del self._moving[station]
                 self._note(event)
 

@@ -43,15 +43,16 @@ window.hoplabDrag = (() => {
 
   // One at a time, so that none overtakes another; at most one every EVERY_MS; of each station
   // the last place always.
-  async function move(station, { x, y }) {
+  async function move(station, { x, y }, dragged = false) {
     waiting.delete(station);
-    waiting.set(station, { x, y });
+    waiting.set(station, { x, y, dragged });
     if (moving) return;
     moving = true;
     while (waiting.size) {
       const [next, at] = waiting.entries().next().value;
       waiting.delete(next);
-      await ask({ do: "move", station: next, x_m: at.x, y_m: at.y });
+      const dragged = at.dragged ? { dragged: true } : {};
+      await ask({ do: "move", station: next, x_m: at.x, y_m: at.y, ...dragged });
       await new Promise(done => setTimeout(done, EVERY_MS));
     }
     moving = false;
@@ -64,7 +65,7 @@ window.hoplabDrag = (() => {
 
   // What is dragged stays under the pointer, whatever the run tells of a moment ago.
   function withHeld(traces) {
-    if (!held || !held.x) return traces;
+    if (!held || held.x === undefined) return traces;
     const last = { ...stations(traces) };
     const i = about.stations.indexOf(held.station);
     last.x = [...last.x];
@@ -81,7 +82,7 @@ window.hoplabDrag = (() => {
       }
       event.preventDefault();
       Object.assign(held, place(pointer(event)));
-      move(held.station, held);
+      move(held.station, held, true);
       drawHeld();
     }, true);
     plot.addEventListener("pointerdown", event => {
@@ -96,6 +97,7 @@ window.hoplabDrag = (() => {
     for (const kind of ["pointerup", "pointercancel"]) {
       plot.addEventListener(kind, () => {
         plot.classList.remove("grabbing");
+        if (held && held.x !== undefined) move(held.station, held);
         // The run tells the new place within a moment.
         const last = held;
         setTimeout(() => { if (held === last) held = null; }, 500);
