@@ -15,7 +15,7 @@ import pytest
 from plotly.offline import get_plotlyjs_version
 from typer.testing import CliRunner
 
-from hoplab.front.commands import export
+from hoplab.front.commands import cli
 from hoplab.host.results import arrow, load
 from hoplab.host.results.reader import Results
 from hoplab.model.errors import ResultsError
@@ -163,16 +163,16 @@ def test_a_report_is_small(tmp_path: Path) -> None:
 def test_tables_are_exported_as_csv(tmp_path: Path) -> None:
     run = _run(tmp_path / "run", 2, 1)
     commands = CliRunner()
-    done = commands.invoke(export.app, ["export", str(run.run_dir), "--csv"])
+    done = commands.invoke(cli.app, ["export", str(run.run_dir), "--csv"])
     assert done.exit_code == 0, done.output
     names = {path.stem for path in (run.run_dir / "csv").iterdir()}
     assert names == {"flows", "tcp", "radios", "links"}
     rows = pyarrow.csv.read_csv(run.run_dir / "csv" / "tcp.csv").to_pylist()
     assert [row["t_s"] for row in rows] == [1, 2] and rows[0]["flow"] == "flow0"
-    done = commands.invoke(export.app, ["export", str(run.run_dir)])
+    done = commands.invoke(cli.app, ["export", str(run.run_dir)])
     assert "name a format: --csv" in str(done.exception)
     taken = str(run.run_dir / "manifest.json")
-    done = commands.invoke(export.app, ["export", str(run.run_dir), "--csv", "--out", taken])
+    done = commands.invoke(cli.app, ["export", str(run.run_dir), "--csv", "--out", taken])
     assert "cannot be written" in str(done.exception)
 
 
@@ -220,6 +220,75 @@ def test_names_on_a_map_of_thirty_stations_keep_clear_of_each_other() -> None:
     # Whose name has no room is told by the pointer.
     crowd = on_map.stations({f"n{i}": (0.0, 0.0) for i in range(20)}, ["n0"], (), 1.0)
     assert "" in crowd["text"] and crowd["hovertext"][19] == "n19"
+
+
+@pytest.mark.parametrize(
+    ("side_m", "range_m", "circles"),
+    [(600.0, 250.0, True), (200.0, 250.0, True), (8.0, 100.0, False)],
+)
+def test_a_map_takes_its_scale_from_the_stations(
+    side_m: float, range_m: float, circles: bool, tmp_path: Path
+) -> None:
+    """Whatever they reach: those of a home are not in one place."""
+    stations = [
+        {"name": f"n{i}", "x_m": x, "y_m": y}
+        for i, (x, y) in enumerate([(0.0, 0.0), (side_m / 3, 0.0), (side_m, side_m / 2)])
+    ]
+    document = {"station": stations, "topology": {"kind": "explicit"}}
+    run = _run(tmp_path / "run", 3, 1, radio={"range_m": range_m}, **document)
+    text = str(figures.station_map(data.figures(run)))
+    ranges = [
+        [float(end) for end in found.split(",")]
+        for found in re.findall(r'"range":\[([^]]*)\]', text)
+    ]
+    width = ranges[0][1] - ranges[0][0]
+    assert side_m / width >= 0.25
+    assert ('"type":"circle"' in text) is circles
+    assert ("dotted circles show" in _page(run.run_dir)) is circles
+    if circles:  # they are there as a whole
+        assert ranges[0][0] <= -range_m and ranges[0][1] >= side_m + range_m
+
+
+@pytest.mark.parametrize("duration_s", [0.5, 3.0, 40.0, 200.0, 1234.5])
+def test_a_map_of_moving_stations_stops_at_round_times(duration_s: float) -> None:
+    times = figures.moments(duration_s)
+    assert times[0] == 0 and times[-1] == duration_s and times == sorted(set(times))
+    assert 20 < len(times) <= figures.MAP_STEPS + 1
+    step = f"{times[1]:g}".replace(".", "").lstrip("0").rstrip("0")
+    assert step in ("1", "2", "5")
+
+
+def test_lost_frames_take_room_by_their_causes() -> None:
+    one = figures.losses_figure({"collided": 5}).layout.height
+    five = figures.losses_figure(dict.fromkeys(["collided", "too weak", "a", "b", "c"][:2], 1))
+    assert one < 120 and five.layout.height == one + on_map.BARS_PX
+
+
+def test_a_programs_connections_are_one_entry_of_the_legend(tmp_path: Path) -> None:
+    run = _run(tmp_path / "run", 2, 1)
+    rows = [
+        _row("tcp", t_s=t, flow=f"client:{port}<n1:80", ca_state="Open", cwnd=2, delivered_bytes=9)
+        for t in (1.0, 2.0)
+        for port in range(40_000, 40_011)
+    ]
+    table = arrow.from_rows("tcp", [*run.rows("tcp"), *rows], "test")
+    pq.write_table(table, run.run_dir / "tables" / "tcp.parquet")
+    traces = _over_time(load(run.run_dir))["traces"]
+    assert [t["name"] for t in traces if t["showlegend"]] == ["flow0", "client < n1:80"]
+    told = {t["hovertemplate"].split(" ")[0] for t in traces}
+    assert {"flow0", "client:40000<n1:80", "client:40010<n1:80"} <= told
+
+
+def test_energy_is_told_to_those_who_ask(tmp_path: Path) -> None:
+    quiet = _run(tmp_path / "quiet", 2, 1)
+    asked = _run(tmp_path / "asked", 2, 1, radio={"energy": {"battery_j": 100}})
+    labels = [
+        [card["label"] for card in page._cards(run.manifest, run.rows("flows"), radios, run)]
+        for run in (quiet, asked)
+        for radios in [[{**row, "energy_tx_j": 3.0} for row in run.rows("radios")]]
+    ]
+    assert "Energy" not in labels[0]
+    assert "Energy" in labels[1]
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,10 @@ function drawLosses(message) {
   const drawn = JSON.stringify(causes);
   if (drawn === state.losses) return;
   state.losses = drawn;
-  if (causes.length) Plotly.react(lossPlot, [message.losses], lossPlot.layout, CONFIG);
+  if (!causes.length) return;
+  lossPlot.style.height = `${message.losses_px}px`;
+  const layout = { ...lossPlot.layout, height: message.losses_px };
+  Plotly.react(lossPlot, [message.losses], layout, CONFIG);
 }
 
 function drawMoment(message) {

@@ -171,6 +171,7 @@ class View:
             "down": sorted(down),
             "lost": lost,
             "losses": on_map.losses(lost),
+            "losses_px": on_map.losses_px(lost),
         }
 
     def _over_time(self) -> dict[str, Any]:

@@ -16,18 +16,64 @@ function colourFigures() {
         changes[`${name}.linecolor`] = grid;
       }
     }
-    if (figure.layout.updatemenus) {
-      changes["updatemenus[0].bgcolor"] = paper;
-      changes["updatemenus[0].bordercolor"] = grid;
-    }
+    (figure.layout.updatemenus || []).forEach((menu, i) => {
+      changes[`updatemenus[${i}].bgcolor`] = paper;
+      changes[`updatemenus[${i}].bordercolor`] = grid;
+    });
     if (figure.layout.sliders) {
       changes["sliders[0].bgcolor"] = grid;
       changes["sliders[0].bordercolor"] = grid;
-      changes["sliders[0].tickcolor"] = ink;
+      changes["sliders[0].currentvalue.font.color"] = ink;
     }
     window.Plotly.relayout(figure, changes);
   }
 }
 
+// A figure as a file is for paper: dark on white, without what only a page can press.
+const PAPER = { ink: "#1b2330", grid: "#dfe3ea", paper: "#ffffff" };
+const LONGEST_NAME = 60;
+const FORMATS = { SVG: { format: "svg" }, PNG: { format: "png", scale: 3 } };
+
+function onPaper(figure) {
+  const layout = structuredClone(figure.layout);
+  Object.assign(layout, { updatemenus: [], sliders: [], paper_bgcolor: PAPER.paper });
+  layout.font = { ...layout.font, color: PAPER.ink };
+  for (const name of Object.keys(layout)) {
+    if (/^[xy]axis\d*$/.test(name)) {
+      Object.assign(layout[name], { gridcolor: PAPER.grid, linecolor: PAPER.grid });
+    }
+  }
+  return { data: figure.data, layout };
+}
+
+function fileName(label) {
+  const words = `${document.title.split(" \u00b7 ")[0]} ${label}`.toLowerCase();
+  return words.replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, LONGEST_NAME);
+}
+
+// Buttons below a figure; a live page makes them once, for whatever the figure shows then.
+function makeDownloads(place) {
+  const label = place.getAttribute("aria-label") ||
+    document.getElementById(place.getAttribute("aria-labelledby")).textContent;
+  const row = document.createElement("p");
+  row.className = "downloads";
+  for (const [name, form] of Object.entries(FORMATS)) {
+    const button = document.createElement("button");
+    button.className = "more";
+    button.textContent = name;
+    button.setAttribute("aria-label", `${label} as ${name}`);
+    button.addEventListener("click", () => {
+      const plot = place.matches(".js-plotly-plot") ? place : place.querySelector(".js-plotly-plot");
+      if (!plot) return;
+      const { width, height } = plot.getBoundingClientRect();
+      const options = { ...form, width, height, filename: fileName(label) };
+      window.Plotly.downloadImage(onPaper(plot), options);
+    });
+    row.append(button);
+  }
+  place.after(row);
+}
+
 colourFigures();
+for (const place of document.querySelectorAll("[role=figure]")) makeDownloads(place);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", colourFigures);

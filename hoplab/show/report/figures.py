@@ -26,9 +26,9 @@ GAP_PX = 62
 """Pixels between panels: ticks above, the title below."""
 TITLE_PX, AXIS_PX, LEGEND_PX = 40, 50, 30
 MAP_PX, CONTROLS_PX = 400, 190
-BARS_PX = 250
 LEGEND_COLUMNS = 8
 MAP_STEPS = 120
+"""Most moments of a map of moving stations."""
 MANY_STATIONS = 12
 CONFIG = {"displayModeBar": False, "responsive": True}
 """Configuration of every figure for Plotly's script."""
@@ -82,7 +82,10 @@ def over_time_figure(data: dict[str, Any]) -> go.Figure:
                         "width": 1.6,
                         "dash": "dash" if line.get("dashed") else "solid",
                     },
-                    hovertemplate=f"{group} {line['label']} %{{y}} {panel['unit']}<extra></extra>",
+                    hovertemplate=(
+                        f"{line.get('name', group)} {line['label']} %{{y}} {panel['unit']}"
+                        "<extra></extra>"
+                    ),
                 ),
                 row=row,
                 col=1,
@@ -115,8 +118,8 @@ def station_map(data: dict[str, Any]) -> Markup:
     """Draw stations, the links that carried frames, and the reception range. Moving stations get a
     slider."""
     network = data["map"]
-    spots = {tuple(place[1:]) for station in network["stations"] for place in station["track"]}
-    if len(spots) < min(2, len(network["stations"])):
+    different = {tuple(spot[1:]) for station in network["stations"] for spot in station["track"]}
+    if len(different) < min(2, len(network["stations"])):
         return Markup()  # positions count for nothing here
     moving = moves(data)
     figure = go.Figure(layout=on_map.axes())
@@ -128,16 +131,32 @@ def station_map(data: dict[str, Any]) -> Markup:
     else:
         figure.add_traces(on_map.links(places, network["links"]))
         figure.add_trace(on_map.wires(places, network["wired"]))
-    metres = on_map.metres((x, y) for station in stations for _, x, y in station["track"])
+    around_m = on_map.ROUND * network["range_m"] if circles_fit(data) else 0.0
+    spots = [(x, y) for station in stations for _, x, y in station["track"]]
+    metres = on_map.metres(spots, around_m)
     figure.add_trace(_stations(stations, 0.0, metres))
     if moving:
         _animate(figure, stations, data["duration_s"], metres)
-    elif network["range_m"] and len(stations) <= MANY_STATIONS:
+    elif around_m:
         radios = [places[station["name"]] for station in stations if station["radio"]]
         figure.update_layout(shapes=on_map.circles(radios, network["range_m"]))
+    across, up = on_map.extent(spots, around_m)
+    figure.update_xaxes(range=across)
+    figure.update_yaxes(range=up)
     below_px = CONTROLS_PX if moving else AXIS_PX
     figure.update_layout(height=MAP_PX + below_px)
     return _html(_dressed(figure, bottom_px=below_px), "Map of the stations")
+
+
+def circles_fit(data: dict[str, Any]) -> bool:
+    """Return whether the map shows how far each station reaches: with few stations at rest, if
+    their distances compare to that."""
+    network = data["map"]
+    stations, range_m = network["stations"], network["range_m"]
+    if not range_m or len(stations) > MANY_STATIONS or moves(data):
+        return False
+    spots = [(x, y) for station in stations for _, x, y in station["track"]]
+    return on_map.fits(spots, on_map.ROUND * range_m)
 
 
 def live_map(
@@ -170,7 +189,7 @@ def losses_figure(counts: Mapping[str, int]) -> go.Figure:
     figure = go.Figure(on_map.losses(counts))
     figure.update_xaxes(title_text="frames", rangemode="tozero")
     figure.update_yaxes(automargin=True, ticksuffix=" ")
-    figure.update_layout(height=BARS_PX, bargap=0.3)
+    figure.update_layout(height=on_map.losses_px(counts), bargap=0.3)
     return _dressed(figure)
 
 
@@ -210,10 +229,9 @@ def _animate(
     figure: go.Figure, stations: list[dict[str, Any]], duration_s: float, metres: float
 ) -> None:
     last = len(figure.data) - 1
-    times = [duration_s * i / MAP_STEPS for i in range(MAP_STEPS + 1)]
     figure.frames = [
-        go.Frame(name=f"{t:.1f}", data=[_stations(stations, t, metres)], traces=[last])
-        for t in times
+        go.Frame(name=f"{t:g}", data=[_stations(stations, t, metres)], traces=[last])
+        for t in moments(duration_s)
     ]
     still = {"frame": {"duration": 0, "redraw": False}, "mode": "immediate"}
     play = {"frame": {"duration": 100, "redraw": False}, "fromcurrent": True}
@@ -240,7 +258,11 @@ def _animate(
                 "len": 1,
                 "y": 0,
                 "pad": {"t": 56},
-                "currentvalue": {"prefix": "t = ", "suffix": " s"},
+                "currentvalue": {"prefix": "t = ", "suffix": f" s of {duration_s:g} s"},
+                # Plotly labels every n-th step, whatever its time; the value above says it.
+                "ticklen": 0,
+                "minorticklen": 0,
+                "font": {"size": 1, "color": "rgba(0,0,0,0)"},
                 "steps": [
                     {"label": frame.name, "method": "animate", "args": [[frame.name], still]}
                     for frame in figure.frames
@@ -248,6 +270,15 @@ def _animate(
             }
         ],
     )
+
+
+def moments(duration_s: float) -> list[float]:
+    """Return at most `MAP_STEPS` round times of a run, after 0, and its end."""
+    least_s = duration_s / (MAP_STEPS - 1)
+    decade = 10.0 ** math.floor(math.log10(least_s))
+    step_s = next(m * decade for m in (1, 2, 5, 10) if m * decade >= least_s * (1 - 1e-9))
+    whole = [round(i * step_s, 9) for i in range(math.ceil(duration_s / step_s - 1e-9))]
+    return [*whole, duration_s]
 
 
 def _dressed(figure: go.Figure, top_px: int = 20, bottom_px: int = 50) -> go.Figure:

@@ -25,8 +25,16 @@ CAUSES = (
 )
 """Columns of table `links`, with the words for a frame lost in this way."""
 CAUSE_COLOURS = ("#d55e00", "#b98000", "#b0568f", "#7a4fbf", "#5a6576", "#9aa5b1")
-MARGIN = 0.08
-LEAST_MARGIN_M = 60.0
+MARGIN = 0.15
+MOST_MARGIN = 1.5
+"""Least and most margin around stations, as shares of the longer side that they take. Stations of a
+home stay apart on the map, however far they reach."""
+ROUND = 1.05
+"""Room for a circle, in its radius."""
+ALONE_M = 10.0
+"""Margin around stations at one place, at least."""
+BARS_PX, AROUND_BARS_PX = 34, 76
+"""Pixels for each bar of lost frames, and around all of them."""
 ACROSS_PX, UP_PX = 640.0, 340.0
 """Pixels of a map on a narrow screen."""
 
@@ -173,10 +181,18 @@ def axes() -> dict[str, Any]:
 
 
 def extent(places: Iterable[Place], around_m: float) -> tuple[Place, Place]:
-    """Return ranges of both axes that hold all ``places`` with ``around_m`` around them."""
+    """Return ranges of both axes that hold all ``places``, with ``around_m`` around them as far as
+    the stations remain apart."""
     xs, ys = zip(*places, strict=True)
-    margin = max(LEAST_MARGIN_M, around_m, MARGIN * max(max(xs) - min(xs), max(ys) - min(ys)))
+    span = max(max(xs) - min(xs), max(ys) - min(ys))
+    margin = max(MARGIN * span, min(around_m, MOST_MARGIN * span)) or max(ALONE_M, around_m)
     return (min(xs) - margin, max(xs) + margin), (min(ys) - margin, max(ys) + margin)
+
+
+def fits(places: Collection[Place], around_m: float) -> bool:
+    """Return whether a map of ``places`` shows ``around_m`` around all of them."""
+    across, _ = extent(places, around_m)
+    return across[0] + around_m <= min(x for x, _ in places)
 
 
 def metres(places: Iterable[Place], around_m: float = 0.0) -> float:
@@ -193,6 +209,11 @@ def lost(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
         for column in sums:
             sums[column] += int(row[column] or 0)
     return {told: sums[column] for column, told in CAUSES if sums[column]}
+
+
+def losses_px(counts: Mapping[str, int]) -> int:
+    """Return the height of the bars of `losses`, each as thick as the others."""
+    return BARS_PX * max(1, len(counts)) + AROUND_BARS_PX
 
 
 def losses(counts: Mapping[str, int]) -> dict[str, Any]:

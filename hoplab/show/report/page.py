@@ -16,15 +16,18 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
+from pydantic import ValidationError
 
 from hoplab.guest.system import signals
 from hoplab.host.results.manifest import Manifest, Where
 from hoplab.host.results.reader import Results, load
 from hoplab.model.errors import ResultsError
 from hoplab.model.reading import content
+from hoplab.model.scenario.radio import Radio
+from hoplab.model.scenario.resolve import radio_with_profile
 from hoplab.show.report.data import MAX_CONNECTIONS, figures
 from hoplab.show.report.figures import (
-    MANY_STATIONS,
+    circles_fit,
     library,
     lost_frames,
     moves,
@@ -120,7 +123,7 @@ def _page(results: Results) -> str:
             max_rows=MAX_ROWS,
             fold=FOLD,
             moving=moves(data),
-            many_stations=MANY_STATIONS,
+            circles=circles_fit(data),
             stopped=tuple(signals.WORDS.values()),
             settings=_settings(manifest.tcp_settings),
             source=_source(results.run_dir),
@@ -192,11 +195,12 @@ def _cards(
         add("Packets lost", 100 * lost / sent, "%", 2, f"{lost:.0f} of {sent:.0f}")
     latencies = [v for row in flows if (v := number(row["latency_ms_mean"])) is not None]
     add("Mean delay", sum(latencies) / len(latencies) if latencies else None, "ms")
-    energy = _total(radios, *(f"energy_{state}_j" for state in ("tx", "rx", "idle", "sleep")))
-    if energy is None:
-        last = {row["node"]: row["energy_j"] for row in results.rows("nodes")}
-        energy = _total([{"j": value} for value in last.values()], "j")
-    add("Energy", energy or None, "J", 1, "all radios")
+    if _asks_for_energy(results.scenario):
+        energy = _total(radios, *(f"energy_{state}_j" for state in ("tx", "rx", "idle", "sleep")))
+        if energy is None:
+            last = {row["node"]: row["energy_j"] for row in results.rows("nodes")}
+            energy = _total([{"j": value} for value in last.values()], "j")
+        add("Energy", energy or None, "J", 1, "all radios")
     virtual, wall = manifest.virtual_s, manifest.wall_s
     if manifest.machine in REAL_TIME:
         add("Real time", virtual, "s", 1)
@@ -206,6 +210,17 @@ def _cards(
         note += f", {virtual / wall:.1f} to 1"
     add("Virtual time", virtual, "s", 1, note)
     return cards
+
+
+def _asks_for_energy(scenario: Mapping[str, Any]) -> bool:
+    """Return whether the scenario has powers or a battery that its profile has not."""
+    radio = scenario.get("radio") or {}
+    try:
+        usual = radio_with_profile(Radio.model_validate({"profile": radio.get("profile")}))
+    except (ValidationError, OSError):  # of another version
+        return False
+    kept = None if usual.energy is None else usual.energy.model_dump(exclude_none=True)
+    return radio.get("energy") not in (None, kept)
 
 
 def cards_in_row(cards: int) -> list[int]:
