@@ -25,7 +25,7 @@ PANEL_PX = 190
 GAP_PX = 62
 """Pixels between panels: ticks above, the title below."""
 TITLE_PX, AXIS_PX, LEGEND_PX = 40, 50, 30
-MAP_PX, CONTROLS_PX = 400, 190
+MAP_PX, LEAST_MAP_PX, MAP_ACROSS_PX, CONTROLS_PX = 400, 180, 800, 160
 LEGEND_COLUMNS = 8
 MAP_STEPS = 120
 """Most moments of a map of moving stations."""
@@ -144,7 +144,9 @@ def station_map(data: dict[str, Any]) -> Markup:
     figure.update_xaxes(range=across)
     figure.update_yaxes(range=up)
     below_px = CONTROLS_PX if moving else AXIS_PX
-    figure.update_layout(height=MAP_PX + below_px)
+    # Stations in a row need no room above and below them.
+    high_px = MAP_ACROSS_PX * (up[1] - up[0]) / (across[1] - across[0])
+    figure.update_layout(height=min(MAP_PX, max(LEAST_MAP_PX, round(high_px))) + below_px)
     return _html(_dressed(figure, bottom_px=below_px), "Map of the stations")
 
 
@@ -243,7 +245,7 @@ def _animate(
                 "showactive": False,
                 "x": 0,
                 "y": 0,
-                "pad": {"t": 140},
+                "pad": {"t": 112},
                 "xanchor": "left",
                 "yanchor": "top",
                 "buttons": [
@@ -258,7 +260,11 @@ def _animate(
                 "len": 1,
                 "y": 0,
                 "pad": {"t": 56},
-                "currentvalue": {"prefix": "t = ", "suffix": f" s of {duration_s:g} s"},
+                "currentvalue": {
+                    "prefix": "t = ",
+                    "suffix": f" s of {duration_s:g} s",
+                    "font": {"size": FONT["size"]},
+                },
                 # Plotly labels every n-th step, whatever its time; the value above says it.
                 "ticklen": 0,
                 "minorticklen": 0,

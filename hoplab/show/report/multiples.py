@@ -24,6 +24,8 @@ COLUMNS = 3
 ALONE_PX, PANEL_PX, GAP_PX, TOP_PX, TITLE_PX = 420, 230, 74, 84, 26
 LEGEND_COLUMNS = 6
 MARKERS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "star", "triangle-down")
+WHISKER = "#5a6576"
+"""Of a bar's interval, on light and dark pages."""
 LONGEST_TITLE = 44
 MOST_TICKS = 12
 LOG_SPAN = 20
@@ -159,6 +161,7 @@ def _trace(
     }
     if not all(map(is_number, x)):
         words = [said(value) for value in x]
+        common["error_y"]["color"] = WHISKER
         return go.Bar(x=words, marker={"color": colour}, offsetgroup=name, **common)
     return go.Scatter(
         x=x,
