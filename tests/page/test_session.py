@@ -18,7 +18,7 @@ pytestmark = pytest.mark.chance
 
 SCENARIO = """
 title = "Three in a line"
-duration_s = 600
+duration_s = 1
 [topology]
 kind = "chain"
 stations = 3
@@ -47,12 +47,14 @@ class Client:
     def do(self, **what: Any) -> tuple[int, str]:
         return self.asked("POST", "do", json.dumps(what).encode())
 
-    def wait_for_network(self) -> None:
-        status, has = "", 0
-        while status != "running":
+    def wait_for(self, t_s: float) -> None:
+        """Wait until the page's clock shows that time."""
+        now_s, has = 0.0, 0
+        while now_s < t_s:
             code, text = self.asked("GET", f"news?page=test&has={has}")
             assert code == 200, text
-            has, status = has + 1, (json.loads(text) or {"status": status})["status"]
+            if message := json.loads(text):
+                has, now_s = has + 1, message["t_s"]
 
     def half_asked(self) -> socket.socket:
         """A request that the server waits for the rest of."""
@@ -68,7 +70,7 @@ def test_a_session_answers_every_request_and_ends_without_a_word(tmp_path: Path)
     file.write_text(SCENARIO)
     with started("shell", str(file), "--live", "--out", str(out)) as (process, url):
         client = Client(url)
-        client.wait_for_network()
+        client.wait_for(0.1)
         assert client.do(do="x" * 4000)[0] == 413
         assert client.do(do="move", station="n1", x_m=210, y_m=10) == (200, "{}")
         # Many at once, each answered although the line holds fewer.
@@ -77,6 +79,15 @@ def test_a_session_answers_every_request_and_ends_without_a_word(tmp_path: Path)
         for number, (code, text) in enumerate(said):
             assert code == 422 and f"do: '{number}xxx" in text, text
         assert client.do(do="move", station="n1", x_m=220, y_m=10) == (200, "{}")
+        # What no page sends: a place that is no number, a station that is not there.
+        for x_m in (b"NaN", b"1e999", b'"here"', b"true", b"[[[]]]", b"null", b"1" + b"0" * 300):
+            body = b'{"do": "move", "station": "n1", "y_m": 0, "x_m": %s}' % x_m
+            code, text = client.asked("POST", "do", body)
+            assert code in (400, 422) and text and "\n" not in text, (x_m, code, text)
+        assert client.do(do="move", station="n9", x_m=0, y_m=0)[0] == 422
+        # The session has outlived the scenario, which plans a second.
+        client.wait_for(1.5)
+        assert client.do(do="move", station="n1", x_m=230, y_m=10) == (200, "{}")
         # One under way: the session's end says nothing of it.
         with client.half_asked():
             process.send_signal(signal.SIGTERM)
