@@ -7,11 +7,12 @@ A device or a pipe in a file's place may have no end, and may block its reader f
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from hoplab.model.errors import HoplabError, ScenarioError
 
@@ -22,27 +23,54 @@ MAX_BYTES = 64 << 20
 """Limit for a text that a person writes, and for a run's account of itself."""
 FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 """Without these flags, opening a pipe would block, and opening a terminal could take it over."""
+OTHER_KINDS = (
+    *(errno.EINVAL, errno.EISDIR, errno.ELOOP),
+    *(errno.EAGAIN, errno.ENXIO, errno.ENODEV),
+)
+"""Errors of something else than a regular file in a file's place."""
 IRREGULAR = "is no regular file"
 PIPE = "is no regular file but a pipe (write what it gives to a file first)"
 
 
-def opened(path: Path) -> BinaryIO:
+def opened(path: Path) -> io.BufferedReader:
     """Open a regular file for reading. Raises `OSError`, also for other kinds of file."""
+    return io.BufferedReader(_Regular(descriptor(path), "rb"))
+
+
+def descriptor(path: Path, flags: int = FLAGS, mode: int = 0o666) -> int:
+    """Open a regular file and return its descriptor. ``flags`` hold O_NONBLOCK, ``mode`` is that of
+    a new file. Raises `OSError` as `opened` does."""
     try:
-        descriptor = os.open(path, FLAGS)
+        found = os.open(path, flags, mode)
     except OSError as error:
         if error.errno in (errno.ENXIO, errno.ENODEV):  # a socket, a device without a driver
-            raise OSError(error.errno, IRREGULAR) from None
+            raise OSError(error.errno, IRREGULAR, str(path)) from None
         raise
     except ValueError:  # a zero octet in its name
-        raise OSError(errno.EINVAL, "is no name of a file") from None
-    mode = os.fstat(descriptor).st_mode
-    if stat.S_ISREG(mode):
-        return os.fdopen(descriptor, "rb")
-    os.close(descriptor)
-    if stat.S_ISDIR(mode):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    raise OSError(errno.EINVAL, PIPE if stat.S_ISFIFO(mode) else IRREGULAR)
+        raise OSError(errno.EINVAL, "is no name of a file", str(path)) from None
+    kind = os.fstat(found).st_mode
+    if stat.S_ISREG(kind):
+        return found
+    os.close(found)
+    if stat.S_ISDIR(kind):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    raise OSError(errno.EINVAL, PIPE if stat.S_ISFIFO(kind) else IRREGULAR, str(path))
+
+
+class _Regular(io.FileIO):
+    """Some files of ``/proc`` call themselves regular, and have their reader wait."""
+
+    def readinto(self, buffer: Any) -> int:
+        found = super().readinto(buffer)
+        if found is None:
+            raise OSError(errno.EAGAIN, IRREGULAR)
+        return found
+
+    def readall(self) -> bytes:
+        found = super().readall()
+        if found is None:
+            raise OSError(errno.EAGAIN, IRREGULAR)
+        return found
 
 
 def content(path: Path, limit: int = MAX_BYTES) -> bytes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import io
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from hoplab.host.results.manifest import Manifest, Where
 from hoplab.host.results.tables import recorded
 from hoplab.host.runs import beginning, collect
 from hoplab.host.stream.hub import told
-from hoplab.model import reading
+from hoplab.model import reading, writing
 from hoplab.model.errors import GuestFailed
 from hoplab.model.reading import content, opened
 from hoplab.model.records import writer
@@ -54,7 +53,8 @@ def _adopt(out: Path, medium: Path, scenario: Scenario) -> None:
     offset_s = started_s - epoch_ns / 1e9
     names = {s.port.mac.lower(): s.name for s in scenario.station if s.port is not None}
     raw = out / "raw"
-    shutil.copy(medium / "medium.json", raw / "medium.json")
+    with writing.new(raw / "medium.json") as copy:
+        copy.write(content(medium / "medium.json"))
     for table in ("nodes", "link_samples"):
         writer.write(raw, table, _from_zero(_rows(medium, table, names), table, offset_s))
     writer.write(raw, "links", _links(out, medium, names, scenario.duration_s))

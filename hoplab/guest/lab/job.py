@@ -21,6 +21,7 @@ from hoplab.guest.lab.cleanup import CleanUp
 from hoplab.guest.lab.planned import Planned, planned
 from hoplab.guest.lab.started import Started, started
 from hoplab.guest.system import signals
+from hoplab.model import writing
 from hoplab.model.errors import HoplabError, ResultsError
 from hoplab.model.reading import content
 from hoplab.model.scenario.model import Scenario
@@ -92,7 +93,7 @@ def _verdict(out: Path, course: Callable[[CleanUp], Planned]) -> tuple[int, str 
         if isinstance(error, OSError) and error.errno in DISK_ERRORS:
             return ResultsError.exit_status, _unwritable(error)
         with contextlib.suppress(OSError):
-            (out / "logs" / "lab.log").write_text(traceback.format_exc(), encoding="utf-8")
+            writing.write_text(out / "logs" / "lab.log", traceback.format_exc())
         return 1, f"lab: {type(error).__name__}: {error}; see logs/lab.log"
     return 0, None
 
@@ -105,7 +106,8 @@ def _no_space(out: Path) -> str | None:
     """Return why the run's folder cannot be written, or None if it can."""
     probe = out / "raw" / "probe"
     try:
-        probe.write_bytes(bytes(PROBE_BYTES))
+        with writing.new(probe) as file:
+            file.write(bytes(PROBE_BYTES))
     except OSError as error:
         return _unwritable(error) if error.errno in DISK_ERRORS else None
     finally:
@@ -119,4 +121,4 @@ def _log_notes(out: Path, error: Exception) -> None:
     if notes:
         with contextlib.suppress(OSError):
             text = "\n".join([str(error), *notes]) + "\n"
-            (out / "logs" / "lab.log").write_text(text, encoding="utf-8")
+            writing.write_text(out / "logs" / "lab.log", text)

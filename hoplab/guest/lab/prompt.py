@@ -39,6 +39,7 @@ from hoplab.guest.network.namespaces import inside
 from hoplab.guest.system import signals
 from hoplab.guest.system.note import NOTES
 from hoplab.guest.system.processes import program
+from hoplab.model import writing
 from hoplab.model.errors import HoplabError
 from hoplab.model.scenario.plan import Plan
 from hoplab.model.scenario.proxies import parts
@@ -334,7 +335,7 @@ def main(arguments: list[str]) -> int:
         except signals.Stopped as stopped:
             account.status, account.error = stopped.exit_status, stopped.word
         except Exception as error:
-            (out / "logs" / "lab.log").write_text(traceback.format_exc(), encoding="utf-8")
+            writing.write_text(out / "logs" / "lab.log", traceback.format_exc())
             told = f"lab: {type(error).__name__}: {error}; see logs/lab.log"
             account.status, account.error = 1, told
         account.write(out)

@@ -26,6 +26,7 @@ from hoplab.guest.lab.runtime import Action, Going, Runtime
 from hoplab.guest.lab.started import Started
 from hoplab.guest.medium.config import of_radios
 from hoplab.guest.network.namespaces import inside
+from hoplab.model import writing
 from hoplab.model.errors import HoplabError, ScenarioError
 from hoplab.model.reading import mistake
 from hoplab.model.scenario.faults import Event
@@ -115,7 +116,7 @@ class Session:
             }
         )
         text = done.model_dump_json(exclude_none=True, indent=1)
-        (self._built.out / "scenario.json").write_text(text, encoding="utf-8")
+        writing.write_text(self._built.out / "scenario.json", text)
 
     def _answer(self, request: dict[str, Any], t_s: float) -> None:
         number = request.pop("id", None)

@@ -17,6 +17,7 @@ from __future__ import annotations
 import gc
 
 from hoplab.guest.system import loading
+from hoplab.model import writing
 
 # As in `hoplab.guest.lab.__main__`.
 gc.disable()
@@ -97,7 +98,7 @@ class Stepped(Planned):
         if self._acts.events or self._flows.names:
             done = scenario.model_copy(update={"event": (*scenario.event, *self._acts.events)})
             text = done.model_dump_json(exclude_none=True, indent=1)
-            (self._built.out / "scenario.json").write_text(text, encoding="utf-8")
+            writing.write_text(self._built.out / "scenario.json", text)
 
     def _agenda(self) -> Iterator[tuple[float, Action]]:
         """Yield a step after all other actions of its time. Only the step at time 0 comes first."""

@@ -22,9 +22,12 @@ import pyarrow as pa
 from hoplab.host.machine import sealed, store
 from hoplab.host.machine.sealed import DESCRIPTION, KERNEL, Machine
 from hoplab.model.errors import Damaged, ResultsError
+from hoplab.model.reading import content, opened
 
 IDENTITY = "machine.id"
 LEVEL = 12
+ZSTD = bytes.fromhex("28b52ffd")
+"""First octets of each file (RFC 8878 3.1.1)."""
 FRAME_BYTES = 16 << 20
 LARGEST_IDENTITY_BYTES = 64
 LONGEST_NAME = 512
@@ -98,10 +101,10 @@ def add_machine(tar: tarfile.TarFile, machine: Machine, below: str = "") -> None
     """Add the machine's files. Its hash comes first, so that a damaged description is not taken for
     another machine."""
     add(tar, below + IDENTITY, machine.id.encode())
-    add(tar, below + DESCRIPTION, (machine.folder / DESCRIPTION).read_bytes())
+    add(tar, below + DESCRIPTION, content(machine.folder / DESCRIPTION))
     for name in sorted(machine.files):
-        content = (machine.folder / name).read_bytes()
-        add(tar, below + name, content, executable=name == KERNEL)
+        with opened(machine.folder / name) as file:
+            add(tar, below + name, file.read(), executable=name == KERNEL)
 
 
 @contextmanager
@@ -112,9 +115,10 @@ def reading(file: Path) -> Iterator[Iterator[tuple[tarfile.TarInfo, IO[bytes]]]]
     """
     try:
         with (
+            _beginning(file) as own,
             # Arrow opens the file itself. With Python's file, its threads would call back while
             # Python ends.
-            pa.OSFile(str(file), "rb") as raw,
+            pa.OSFile(f"/proc/self/fd/{own.fileno()}", "rb") as raw,
             pa.CompressedInputStream(raw, "zstd") as plain,
             tarfile.open(fileobj=plain, mode="r|", tarinfo=_Header) as tar,
         ):
@@ -122,8 +126,19 @@ def reading(file: Path) -> Iterator[Iterator[tuple[tarfile.TarInfo, IO[bytes]]]]
     except FileNotFoundError:
         raise ResultsError(f"{file}: is not there; name a file that hoplab packed") from None
     except (OSError, tarfile.TarError, pa.ArrowException, EOFError, ValueError) as error:
-        reason = str(error).strip().splitlines() or [type(error).__name__]
+        told = (isinstance(error, OSError) and error.strerror) or str(error)
+        reason = told.strip().splitlines() or [type(error).__name__]
         raise Damaged(f"{file}: is damaged or no pack of hoplab: {reason[0][:200]}") from None
+
+
+def _beginning(file: Path) -> IO[bytes]:
+    """Open a file that begins as a pack does. Its first octets are read without waiting, since
+    Arrow would wait for them, and no signal would end that."""
+    own = opened(file)
+    if own.read(len(ZSTD)) != ZSTD:
+        own.close()
+        raise ValueError("it is not compressed by zstd")
+    return own
 
 
 class _Header(tarfile.TarInfo):

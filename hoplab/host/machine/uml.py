@@ -23,6 +23,7 @@ from hoplab.host.machine.guests import Boot, Guest
 from hoplab.host.machine.pace import Pace, Pacer
 from hoplab.host.machine.watch import Limits, Watch, kill, last_message
 from hoplab.model.errors import GuestFailed, ScenarioError
+from hoplab.model.reading import content
 
 LINE_FD = 20
 """The other end of the line, to the guest's kernel: the launcher's LINE_FD."""
@@ -131,7 +132,7 @@ def _started(command: list[str], folder: Path, streams: Streams) -> subprocess.P
 def _status(folder: Path) -> int | None:
     """Return the command's status from the guest's first process; None if it wrote none."""
     try:
-        return int((folder / "status").read_text(encoding="ascii"))
+        return int(content(folder / "status"))
     except (OSError, ValueError):
         return None
 

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from hoplab.host.results import arrow, parquet
 from hoplab.host.results.manifest import DIGESTS_BY_COLUMNS, Manifest
+from hoplab.model.reading import opened
 from hoplab.model.records.schema import TABLES
 
 BATCH_ROWS = 65_536
@@ -156,5 +157,5 @@ def _table_on_disk(name: str, path: Path) -> str:
 
 
 def _of_file(path: Path) -> str:
-    with path.open("rb") as file:
+    with opened(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

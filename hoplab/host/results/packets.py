@@ -25,6 +25,7 @@ from hoplab.host.results.transport import (
     UDP_BYTES,
     header_bytes,
 )
+from hoplab.model import writing
 from hoplab.model.records.schema import TABLES
 from hoplab.model.scenario.plan import ANY, Capture, Conversation, Plan
 
@@ -83,7 +84,7 @@ def _to_pcapng(capture: Capture, source: Path, target: Path) -> None:
             dpkt.pcapng.PcapngOptionLE(),
         ],
     )
-    with target.open("wb") as output:
+    with writing.new(target) as output:
         output.write(bytes(dpkt.pcapng.SectionHeaderBlockLE()) + bytes(description))
         for packet in () if first is None else chain([first], seen):
             header = packet.cooked if cooked else b""

@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from hoplab.model import writing
 from hoplab.model.reading import opened
 
 MOST_OCTETS = 16 << 30
@@ -47,7 +48,7 @@ class Writer:
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         self._stack = contextlib.ExitStack()
-        file = self._stack.enter_context(path.open("wb"))
+        file = self._stack.enter_context(writing.new(path))
         writer = pq.ParquetWriter(file, schema, compression="zstd")
         self._writer = self._stack.enter_context(writer)
 

@@ -10,6 +10,7 @@ from hoplab.host.machine.sealed import SHORT, Machine
 from hoplab.host.results import manifest as manifests
 from hoplab.host.results.manifest import Manifest
 from hoplab.model.errors import Damaged, MissingTool, ResultsError
+from hoplab.model.reading import opened
 
 RUN, MACHINE = "run/", "machine/"
 FILES = ("manifest.json", "scenario.json", "scenario.toml", "report.html")
@@ -35,7 +36,8 @@ def write(run: Path, file: Path) -> Machine:
     with pack.writing(file) as tar:
         pack.add_machine(tar, machine, MACHINE)
         for name in names:
-            pack.add(tar, RUN + name, (run / name).read_bytes())
+            with opened(run / name) as own:
+                pack.add(tar, RUN + name, own.read())
     return machine
 
 

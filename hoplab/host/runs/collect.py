@@ -32,7 +32,7 @@ from hoplab.host.results.manifest import COMPLETE, RECORDS_ONLY, Manifest, Verdi
 from hoplab.host.results.packets import Packet
 from hoplab.host.runs import beginning, folder
 from hoplab.model.errors import GuestFailed, HoplabError, ResultsError
-from hoplab.model.reading import content, value
+from hoplab.model.reading import OTHER_KINDS, content, value
 from hoplab.model.records import writer
 from hoplab.model.scenario.model import Scenario
 from hoplab.model.scenario.plan import plan
@@ -110,6 +110,8 @@ def _kept(out: Path, manifest: Manifest, ended: _Ended, error: Exception) -> Res
     reason = str(error)
     if isinstance(error, OSError):
         reason = f"{out}: cannot be written: {error.strerror}"
+        if error.errno in OTHER_KINDS:
+            reason = f"{error.filename}: cannot be used: {error.strerror}"
     verdict = Verdict(
         status=ended.status or ResultsError.exit_status,
         error=ended.error or reason[:SHORT],
@@ -118,7 +120,7 @@ def _kept(out: Path, manifest: Manifest, ended: _Ended, error: Exception) -> Res
     with contextlib.suppress(OSError):
         beginning.write(out, manifest.updated(state=RECORDS_ONLY, verdict=verdict))
     if isinstance(error, OSError):
-        reason += "; free some space"
+        reason += "; remove it" if error.errno in OTHER_KINDS else "; free some space"
     return ResultsError(f"{reason}; the records are kept: 'hoplab finish {out}' completes the run")
 
 

@@ -12,7 +12,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from hoplab.model import writing
 from hoplab.model.errors import ResultsError
+from hoplab.model.reading import OTHER_KINDS
 from hoplab.model.scenario.model import Scenario
 
 DEFAULT = Path("runs")
@@ -74,8 +76,10 @@ def held(out: Path) -> Iterator[None]:
     """
     path = out / LOCK
     try:
-        lock = path.open("a")
+        lock = writing.added(path)
     except OSError as error:
+        if error.errno in OTHER_KINDS:
+            raise ResultsError(f"{path}: cannot be used: {error.strerror}; remove it") from None
         raise _unusable(out, error) from None
     with lock:
         try:
@@ -111,9 +115,8 @@ def is_running(out: Path) -> bool:
 def fill(out: Path, scenario: Scenario, source: Path | None) -> None:
     """Write the scenario into the run's folder."""
     try:
-        (out / "scenario.json").write_text(
-            scenario.model_dump_json(exclude_none=True, indent=1), encoding="utf-8"
-        )
+        text = scenario.model_dump_json(exclude_none=True, indent=1)
+        writing.write_text(out / "scenario.json", text)
         if source is not None and source.is_file():  # not a pipe, which has been read
             shutil.copy(source, out / "scenario.toml")
     except OSError as error:

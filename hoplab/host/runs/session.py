@@ -19,7 +19,9 @@ from hoplab.guest.system import signals
 from hoplab.host.results.manifest import Where
 from hoplab.host.results.tables import recorded
 from hoplab.host.runs.kinds import Attendable, Kind, Watched
+from hoplab.model import writing
 from hoplab.model.errors import HoplabError
+from hoplab.model.reading import value
 from hoplab.model.scenario.model import Scenario
 
 ANSWER_S = 8.0
@@ -129,13 +131,12 @@ class Session(Kind):
 
 def _close(out: Path, scenario: Scenario) -> None:
     """Let the scenario of a session that was cut short end with its samples."""
-    verdict = out / "raw" / "verdict.json"
-    with contextlib.suppress(OSError, ValueError):
-        if json.loads(verdict.read_text("utf-8")).get("virtual_s") is not None:
-            return
+    verdict = value(out / "raw" / "verdict.json")
+    if isinstance(verdict, dict) and verdict.get("virtual_s") is not None:
+        return
     last_s = (pc.max(recorded(out, table)["t_s"]).as_py() for table in ("nodes", "tcp"))
     end_s = next((found for found in last_s if found is not None), scenario.duration_s)
     nothing: dict[str, Any] = {"flow": (), "program": ()}
     ended = scenario.model_copy(update={"duration_s": max(end_s, 1e-3), **nothing})
     text = ended.model_dump_json(exclude_none=True, indent=1)
-    (out / "scenario.json").write_text(text, encoding="utf-8")
+    writing.write_text(out / "scenario.json", text)

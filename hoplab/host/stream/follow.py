@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from hoplab.host.stream.sink import Batch
+from hoplab.model.reading import FLAGS, descriptor
 from hoplab.model.records.schema import TABLES, Table
 
 SUFFIX = ".jsonl"
@@ -139,22 +139,18 @@ def _table_of(name: str) -> str:
 
 def content(path: Path) -> bytes:
     """Return the content of a plain file, up to a megabyte, or nothing if there is none."""
-    descriptor = opened(path)
-    if descriptor is None:
+    found = opened(path)
+    if found is None:
         return b""
     try:
-        return os.read(descriptor, READ_BYTES)
+        return os.read(found, READ_BYTES)
     finally:
-        os.close(descriptor)
+        os.close(found)
 
 
 def opened(path: Path) -> int | None:
     """Return a descriptor, or None if it is no plain file."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        return descriptor(path, FLAGS | os.O_NOFOLLOW)
     except OSError:
         return None
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        return None
-    return descriptor

@@ -8,6 +8,7 @@ import fcntl
 from collections.abc import Iterator
 from pathlib import Path
 
+from hoplab.model import writing
 from hoplab.model.errors import ResultsError
 
 LOCK = ".sweep.lock"
@@ -23,7 +24,7 @@ def held(folder: Path) -> Iterator[None]:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        lock = (folder / LOCK).open("a")
+        lock = writing.added(folder / LOCK)
     except OSError as error:
         raise ResultsError(
             f"{folder}: cannot be written: {error.strerror}; name another folder with --out"

@@ -9,6 +9,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from hoplab.model.writing import over
+
 
 def write(path: Path, value: Any, reserve: int = 0) -> None:
     """Write ``value`` over the old contents. If the text is no longer than the file was, it needs
@@ -17,7 +19,7 @@ def write(path: Path, value: Any, reserve: int = 0) -> None:
     Raises `OSError` if there is no space. The file is then damaged, but as long as it was.
     """
     text = json.dumps(value, indent=1).encode().ljust(reserve) + b"\n"
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    descriptor = over(path)
     try:
         if os.pwrite(descriptor, text, 0) < len(text):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))

@@ -8,12 +8,16 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from hoplab.model import writing
 from hoplab.model.records.schema import TABLES
 
 
 def write(raw: Path, table: str, rows: Iterable[Mapping[str, Any]], add: bool = False) -> None:
     """Write ``raw/TABLE.jsonl``, after the run; ``add`` to what is there."""
-    with (raw / f"{table}.jsonl").open("a" if add else "w", encoding="utf-8") as file:
+    path = raw / f"{table}.jsonl"
+    with writing.added(path) as file:
+        if not add:
+            file.truncate(0)
         file.writelines(map(_line, rows))
 
 
@@ -38,7 +42,7 @@ class Records:
         file = self._files.get(table)
         if file is None:
             path = self._folder / f"{table}.jsonl"
-            file = self._files[table] = path.open("a", encoding="utf-8", buffering=1 << 16)
+            file = self._files[table] = writing.added(path, 1 << 16)
         file.write(_line(row))
 
     def flush(self) -> None:

@@ -21,6 +21,7 @@ from pydantic import ValidationError
 from hoplab.guest.system import signals
 from hoplab.host.results.manifest import Manifest, Where
 from hoplab.host.results.reader import Results, load
+from hoplab.model import writing
 from hoplab.model.errors import ResultsError
 from hoplab.model.reading import content
 from hoplab.model.scenario.radio import Radio
@@ -58,7 +59,7 @@ def render(run_dir: Path | str) -> Path:
     results = load(run_dir)
     path = results.run_dir / "report.html"
     try:
-        path.write_text(_page(results), encoding="utf-8")
+        writing.write_text(path, _page(results))
     except OSError as error:
         raise ResultsError(f"{path}: cannot be written: {error.strerror}") from None
     return path
