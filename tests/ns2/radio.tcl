@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the scripts for ns-2.35 share: options, the 914 MHz WaveLAN as ns-2 ships it, DSR, stations.
-# Sourced. Every option is "-name value" on the command line.
+# Sourced. Every option is "-name value" on the command line. Data go at -mbps: 2, as most scripts set
+# for a WaveLAN, where ns-2.35 as it comes has 1.
 
 source [file join [file dirname [info script]] options.tcl]
-array set opt {stations 2 seed 1 time 100 rts 0 trace /dev/null moves "" width 1500 height 300}
+array set opt {stations 2 seed 1 time 100 mbps 2 rts 0 trace /dev/null moves "" width 1500 height 300}
 
 # The simulator and as many stations as opt(stations) says, at (1, 1), as $node_(I).
 # Traced are what applications send and receive (AGT) and what DSR hands down (RTR).
@@ -15,8 +16,7 @@ proc make_network {width height} {
     set plane [new Topography]
     $plane load_flatgrid $width $height
     create-god $opt(stations)
-    # ns-2.35 would send data at 1 Mbit/s; the rest of its defaults is the WaveLAN.
-    Mac/802_11 set dataRate_ 2Mb
+    Mac/802_11 set dataRate_ $opt(mbps)Mb
     Mac/802_11 set RTSThreshold_ $opt(rts)
     $ns_ node-config -adhocRouting DSR -llType LL -macType Mac/802_11 -ifqType CMUPriQueue \
         -ifqLen 50 -antType Antenna/OmniAntenna -propType Propagation/TwoRayGround \

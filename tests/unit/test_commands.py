@@ -49,7 +49,7 @@ def test_help_breaks_no_word_and_names_no_type_of_a_switch(
         cli.command()(args=words, standalone_mode=False)
     said = capsys.readouterr().out
     assert "<bool>" not in said
-    assert {"random-waypoint,", "ns2-stock,"} <= set(said.split())
+    assert {"random-waypoint,", "ns2-wavelan,"} <= set(said.split())
 
 
 def test_the_page_of_options_has_whole_sentences() -> None:

@@ -68,7 +68,7 @@ def _fits(topology: str, profile: str, routing: str) -> bool:
     """Whether these choices make a scenario; init refuses the others."""
     if profile == "80211ax":  # in cells only
         return False
-    reaches = topology != "hidden" or profile in ("wavelan", "hv99", "ns2-stock")
+    reaches = topology != "hidden" or profile in ("wavelan", "hv99", "ns2-stock", "ns2-wavelan")
     if topology == "random-waypoint":  # whether static routes are there, chance decides
         return routing != "static"
     return reaches and (topology not in start.WIRED or routing == "static")

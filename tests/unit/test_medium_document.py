@@ -101,6 +101,7 @@ def test_words_become_the_engine_s() -> None:
     at_2_ghz = params(profile="80211n", channel=6)["phy"]["standard"]
     assert at_2_ghz == {"ht": {"signal_extension": True}}
     assert params(profile="ns2-stock")["rules"] == "ns2"
+    assert params(profile="ns2-wavelan")["rules"] == "ns2"
     assert params(fading="rayleigh")["fading"] == {"nakagami": {"m": 1.0}}
     assert params(fading="nakagami", nakagami_m=3)["fading"] == {"nakagami": {"m": 3}}
     model = params(propagation="log-distance", exponent=3.3)["propagation"]["model"]

@@ -78,7 +78,7 @@ def scenario(movement_file: Path, duration_s: float, seed: int) -> dict[str, Any
         "duration_s": duration_s,
         "seed": seed,
         "topology": {"kind": "trace", "movement": str(movement_file)},
-        "radio": {"profile": "ns2-stock"},
+        "radio": {"profile": "ns2-wavelan"},
         "routing": {"protocol": "dsr", "preset": "monarch"},
         "measure": {"interval_s": 1.0},
         "flow": [

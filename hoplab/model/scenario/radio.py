@@ -251,6 +251,7 @@ ProfileName = Literal[
     "wavelan",
     "hv99",
     "ns2-stock",
+    "ns2-wavelan",
     "80211b",
     "80211g",
     "80211a",
