@@ -11,7 +11,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -21,7 +21,10 @@ from tests.flaky import slow
 OUT = PROJECT / "build" / "flaky"
 TIMES = 20
 SHARES = (Fraction(1, 2), Fraction(1, 4))
-Counts = dict[tuple[str, Fraction], Counter[bool]]
+CROWDS = (20,)
+Slowness = Fraction | int
+"""A share of the host's speed, or a number of busy processes beside the tests."""
+Counts = dict[tuple[str, Slowness], Counter[bool]]
 """By test and slowness: how often it passed, and how often not."""
 
 
@@ -35,11 +38,22 @@ def options() -> argparse.Namespace:
         action="append",
         help="of the host's speed that is left, 1 for all: repeatable (1/2 and 1/4)",
     )
+    asked.add_argument(
+        "--crowd",
+        type=int,
+        action="append",
+        help="busy processes beside the tests: repeatable (20)",
+    )
     given = asked.parse_args()
-    given.share = given.share or list(SHARES)
+    if not given.share and not given.crowd:
+        given.share, given.crowd = list(SHARES), list(CROWDS)
+    given.share, given.crowd = given.share or [], given.crowd or []
     for share in given.share:
         if not 0 < share <= 1:
             asked.error(f"--share: {share}: expected more than 0, at most 1, as 1/4")
+    for crowd in given.crowd:
+        if crowd < 1:
+            asked.error(f"--crowd: {crowd}: expected 1 or more")
     if given.times < 1:
         asked.error(f"--times: {given.times}: expected 1 or more")
     return given
@@ -71,13 +85,18 @@ def cases(report: Path) -> Iterator[tuple[str, bool]]:
         yield f"{where}::{case.get('name')}", not bad
 
 
-def table(counts: Counts, shares: list[Fraction]) -> list[str]:
+def label(slowness: Slowness) -> str:
+    """How a table calls it."""
+    return str(slowness) if isinstance(slowness, Fraction) else f"{slowness} busy"
+
+
+def table(counts: Counts, hosts: Sequence[Slowness]) -> list[str]:
     """Passes and failures, a row a test, a column a slowness."""
     tests = list(dict.fromkeys(test for test, _ in counts))
     width = max(map(len, tests), default=0)
-    lines = [" ".join([" " * width, *(f"{share!s:>9}" for share in shares)])]
+    lines = [" ".join([" " * width, *(f"{label(host):>9}" for host in hosts)])]
     for test in tests:
-        found = [counts.get((test, share), Counter()) for share in shares]
+        found = [counts.get((test, host), Counter()) for host in hosts]
         cells = [f"{f'{count[True]}/{count[False]}':>9}" for count in found]
         lines.append(" ".join([f"{test:<{width}}", *cells]))
     return lines
@@ -89,18 +108,20 @@ def main() -> int:
     shutil.rmtree(OUT, ignore_errors=True)
     OUT.mkdir(parents=True)
     counts: Counts = {}
-    for share in given.share:
-        with slow.host(float(share)) as (how, prefix):
+    hosts: list[Slowness] = [*given.share, *given.crowd]
+    for host in hosts:
+        shared = isinstance(host, Fraction)
+        with slow.host(float(host)) if shared else slow.crowded(int(host)) as (how, prefix):
             for number in range(1, given.times + 1):
-                name = f"{share.numerator}-{share.denominator}-{number}"
+                name = f"{label(host).replace('/', '-').replace(' ', '-')}-{number}"
                 passed = once(given.tests, prefix, name)
                 for test, good in passed.items():
-                    counts.setdefault((test, share), Counter())[good] += 1
+                    counts.setdefault((test, host), Counter())[good] += 1
                 bad = [test for test, good in passed.items() if not good]
                 said = f"failed: {' '.join(bad)}" if bad else "all passed"
-                print(f"{share} ({how}), {number} of {given.times}: {said}", flush=True)
-    print("\npasses/failures at a share of the host's speed")
-    print("\n".join(table(counts, given.share)))
+                print(f"{label(host)} ({how}), {number} of {given.times}: {said}", flush=True)
+    print("\npasses/failures at a share of the host's speed, or beside busy processes")
+    print("\n".join(table(counts, hosts)))
     failed = sum(count[False] for count in counts.values())
     if failed:
         print(f"flaky: {failed} failures; what they said: {OUT}", file=sys.stderr)

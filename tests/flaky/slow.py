@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A host slowed to a share of its speed, for what is started on it.
+"""A host slowed to a share of its speed, or crowded, for what is started on it.
 
-By a quota of a control group where one can be made. Elsewhere by processes that spin on every
-core, which takes no privilege; nothing is stopped by signals, which a traced guest does not bear.
+To a share by a quota of a control group where one can be made. Elsewhere by processes that spin on
+every core, which takes no privilege; nothing is stopped by signals, which a traced guest does not
+bear.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import cycle
 from pathlib import Path
 
 PERIOD_US = 100_000
@@ -36,7 +38,7 @@ def host(share: float) -> Iterator[tuple[str, Prefix]]:
         return
     group = _group(share)
     if group is None:
-        with _spinning(round(1 / share) - 1):
+        with _spinning((round(1 / share) - 1) * len(os.sched_getaffinity(0))):
             yield "processes that spin", []
         return
     try:
@@ -44,6 +46,13 @@ def host(share: float) -> Iterator[tuple[str, Prefix]]:
         yield "a control group", ["sh", "-c", enter, "sh"]
     finally:
         _leave(group)
+
+
+@contextmanager
+def crowded(processes: int) -> Iterator[tuple[str, Prefix]]:
+    """As `host`: how it is crowded by so many busy processes, and no words."""
+    with _spinning(processes):
+        yield "processes that spin", []
 
 
 def _group(share: float) -> Path | None:
@@ -90,12 +99,12 @@ def _leave(group: Path) -> None:
 
 
 @contextmanager
-def _spinning(each: int) -> Iterator[None]:
-    """So many processes on each core that only use it up; they end with this one."""
+def _spinning(processes: int) -> Iterator[None]:
+    """So many processes, spread over the cores, that only use them up; they end with this one."""
+    cores = cycle(sorted(os.sched_getaffinity(0)))
     started = [
-        subprocess.Popen([sys.executable, "-c", SPIN, str(core), str(os.getpid())])
-        for core in os.sched_getaffinity(0)
-        for _ in range(each)
+        subprocess.Popen([sys.executable, "-c", SPIN, str(next(cores)), str(os.getpid())])
+        for _ in range(processes)
     ]
     try:
         yield

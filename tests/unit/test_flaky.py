@@ -21,9 +21,10 @@ def test_the_table_has_each_test_at_each_slowness() -> None:
     counts: flaky.Counts = {
         ("test_a::test_x", Fraction(1, 2)): Counter({True: 20}),
         ("test_a::test_x", QUARTER): Counter({True: 19, False: 1}),
+        ("test_a::test_x", 20): Counter({True: 18, False: 2}),
     }
-    rows = [line.split() for line in flaky.table(counts, [Fraction(1, 2), QUARTER])]
-    assert rows == [["1/2", "1/4"], ["test_a::test_x", "20/0", "19/1"]]
+    rows = [line.split() for line in flaky.table(counts, [Fraction(1, 2), QUARTER, 20])]
+    assert rows == [["1/2", "1/4", "20", "busy"], ["test_a::test_x", "20/0", "19/1", "18/2"]]
 
 
 def test_a_test_that_fails_every_other_time_is_found(
@@ -44,7 +45,7 @@ def test_a_test_that_fails_every_other_time_is_found(
     told = capsys.readouterr()
     rows = [line.split() for line in told.out.splitlines()]
     assert ["test_it::test_good", "2/0"] in rows and ["test_it::test_second_time", "1/1"] in rows
-    assert "test_second_time" in (tmp_path / "out" / "1-1-2.log").read_text()
+    assert "test_second_time" in (tmp_path / "out" / "1-2.log").read_text()
 
 
 def test_a_slowed_host_gives_less_time() -> None:
@@ -60,6 +61,12 @@ def test_a_slowed_host_gives_less_time() -> None:
             assert spinning() == cores * (10 * cores - 1)
     assert spinning() == 0
     assert not list(Path("/sys/fs/cgroup").glob(f"**/hoplab-slow-{os.getpid()}"))
+
+
+def test_a_crowded_host_has_so_many_busy_processes() -> None:
+    with slow.crowded(3) as (_, prefix):
+        assert spinning() == 3 and prefix == []
+    assert spinning() == 0
 
 
 def throttled() -> int:

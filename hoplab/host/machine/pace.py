@@ -9,6 +9,7 @@ without pace, so the result is equal to the byte.
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import threading
@@ -85,9 +86,10 @@ class Pacer:
 
     def _hold(self, rest_s: float) -> None:
         self._on_hold(True)
-        self._process.send_signal(signal.SIGSTOP)
+        # Not by Popen, which would reap a guest that has ended, and free its number for others.
+        os.kill(self._process.pid, signal.SIGSTOP)
         try:
             self._ended.wait(rest_s)
         finally:
-            self._process.send_signal(signal.SIGCONT)
+            os.kill(self._process.pid, signal.SIGCONT)
             self._on_hold(False)

@@ -23,6 +23,21 @@ class Process:
     waited_s: float
 
 
+def has_ended(child: int) -> bool:
+    """Return whether a child of this process has ended. It stays to be waited for, so its number
+    remains its own."""
+    try:
+        return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    except ChildProcessError:  # it has been waited for
+        return True
+
+
+def wait_for_end(child: int) -> None:
+    """Return when a child of this process has ended. It stays to be waited for."""
+    with contextlib.suppress(ChildProcessError):
+        os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+
+
 def of(leader: int) -> list[Process]:
     """Return the leader and all its descendants, the leader first."""
     pids = [leader]

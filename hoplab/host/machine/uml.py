@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from hoplab.host.machine import confined, memory, private
+from hoplab.host.machine import confined, memory, private, processes
 from hoplab.host.machine.cores import Core
 from hoplab.host.machine.guests import Boot, Guest
 from hoplab.host.machine.pace import Pace, Pacer
@@ -102,13 +102,15 @@ def run_guest(
         if pace is not None:
             stack.enter_context(contextlib.closing(Pacer(process, binary, pace, hold)))
         if streams.while_booting is not None:
+            watch.busy_with_output = True  # nobody takes it meanwhile
             streams.while_booting()
+            watch.busy_with_output = False
         _follow(process, streams.on_line, watch)
         watch.close()
         wall_s = time.monotonic() - started
-        if watch.verdict is not None:
-            raise GuestFailed(f"guest kernel: {watch.verdict}")
         status = _status(folder)
+        if status is None and watch.verdict is not None:
+            raise GuestFailed(f"guest kernel: {watch.verdict}")
         if status is None:
             raise GuestFailed(
                 f"guest kernel: ended without a verdict after {wall_s:.1f} s: "
@@ -191,7 +193,7 @@ def _lent_terminal() -> Iterator[str]:
 def _follow(
     process: subprocess.Popen[bytes], on_line: Callable[[str], None] | None, watch: Watch
 ) -> None:
-    """Follow the guest to its end."""
+    """Follow the guest to its end. It is reaped by `_end`, when nobody asks for it any more."""
     if on_line is not None:
         assert process.stdout is not None
         for raw in process.stdout:
@@ -200,10 +202,11 @@ def _follow(
             watch.busy_with_output = True
             on_line(line)
             watch.busy_with_output = False
-    process.wait()
+    processes.wait_for_end(process.pid)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
+    """End and reap the guest. It has not been reaped, so the signal meets nobody else."""
     kill(process)
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(STOP_GRACE_S)

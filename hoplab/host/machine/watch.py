@@ -4,6 +4,9 @@
 Virtual time goes on whatever a guest does: when it waits, time jumps. A guest therefore hangs if it
 computes for long without any virtual time passing. It also hangs if all its processes sleep,
 because nothing on the host could wake them.
+
+A guest that has ended does not hang, however late its owner learns of the end. So each look first
+asks for the end. Until the watch is closed nobody reaps the guest, so its number stays its own.
 """
 
 from __future__ import annotations
@@ -55,7 +58,7 @@ class Limits:
 
 class Watch:
     """Follows one guest in a separate thread until `close`. ``verdict`` is the reason if the watch
-    ended it."""
+    ended it. The owner reaps the guest's process only after that."""
 
     def __init__(
         self,
@@ -81,7 +84,7 @@ class Watch:
         """How often each program had the processor, sampled while no virtual time passed."""
         self._told = False
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._follow, daemon=True)
+        self._thread = threading.Thread(target=self._follow, name="watch", daemon=True)
         self._thread.start()
 
     def heard(self, line: str) -> None:
@@ -99,9 +102,11 @@ class Watch:
         reached_s, lines = 0.0, 0
         cpu_s = waited_s = idle_cpu_s = asleep_s = 0.0
         while not self._ended.wait(self._pause(started)):
-            guest = processes.of(self._process.pid)
-            if not guest:
+            if processes.has_ended(self._process.pid):
+                # What it may have left behind would keep its output open.
+                kill(self._process)
                 return
+            guest = processes.of(self._process.pid)
             used_s = max(0.0, sum(process.cpu_s for process in guest) - cpu_s)
             cpu_s += used_s
             waiting_s = max(0.0, sum(process.waited_s for process in guest) - waited_s)
@@ -122,7 +127,7 @@ class Watch:
                 still = used_s == 0 and all(process.state in ASLEEP for process in guest)
                 asleep_s = asleep_s + TICK_S if still else 0.0
             reason = self._reason(time.monotonic() - started, virtual_s, idle_cpu_s, asleep_s)
-            if reason is not None:
+            if reason is not None and not processes.has_ended(self._process.pid):
                 self.verdict = f"{reason}; {self._account(virtual_s, guest)}"
                 kill(self._process)
                 return
