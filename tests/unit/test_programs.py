@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from hoplab.guest.system.processes import LONGEST_LINE, last_line
+from hoplab.guest.traffic.outputs import MOST_AT_ONCE, PIECE, Output
 from hoplab.host.results import arrow, connection_packets, connections, rings
 from hoplab.host.results.connections import Connection
 from hoplab.host.results.round_trips import RoundTrips
@@ -48,6 +50,11 @@ def scenario(folder: Path = Path(), **program: Any) -> Scenario:
         ({"file": {"../up": ""}}, "program.0.file.../up"),
         ({"file": {"/etc/passwd": ""}}, "program.0.file./etc/passwd"),
         ({"file": {"a/../b": ""}}, "program.0.file.a/../b"),
+        (
+            {"file": {"a": "", "a/b/c": ""}},
+            "program.0: file: 'a' is a file, and 'a/b/c' needs a folder of that name; rename one",
+        ),
+        ({"file": {"x" + "é" * 150: ""}}, "has 301 octets, and a name has at most 255; shorten"),
         ({"file": {"a": "base64:*"}}, "program program0: file a: is not base64"),
         ({"files": "../other"}, "program.0.files"),
         ({"files": "missing"}, "program program0: files: missing: is no folder"),
@@ -91,6 +98,62 @@ def test_a_resolved_scenario_holds_the_files(tmp_path: Path) -> None:
     # It is a scenario again, and resolves to itself, wherever that is.
     again = Scenario.model_validate_json(found.model_dump_json(exclude_none=True))
     assert resolve(again) == again == found
+
+
+def test_a_file_and_a_folder_of_one_name_are_refused(tmp_path: Path) -> None:
+    """Also where a folder of files brings one of them."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "a").write_text("")
+    with pytest.raises(ScenarioError, match=r"^program program0: files: .*'a' is a file, and"):
+        scenario(tmp_path, files="mine", file={"a/b": ""})
+
+
+def test_the_last_line_of_a_long_output_is_read_alone(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_bytes(b"first\n" + b"x" * (1 << 20))
+    said = last_line(log)
+    assert said == "x" * LONGEST_LINE + "…"
+    log.write_bytes(b"x" * (1 << 20) + b"\nlast\n\n")
+    assert last_line(log) == "last"
+    log.write_bytes(b"\n")
+    assert last_line(log) == last_line(tmp_path / "none") == "it said nothing"
+
+
+def test_an_output_is_searched_as_it_grows(tmp_path: Path) -> None:
+    """A match may come in parts, but only a line's beginning is one."""
+    log = tmp_path / "log"
+    log.touch()
+    late, begun, first = (Output(log, text) for text in ("on port [0-9]+$", "^listening", r"\Aab"))
+    parts = (b"ab\nnot listening", b"\nlisten", b"ing o", b"n po", b"rt 80", b"\n")
+    found = []
+    for part in parts:
+        with log.open("ab") as file:
+            file.write(part)
+        found.append((late.look(), begun.look(), first.look()))
+    assert found == [
+        (False, False, True),
+        (False, False, True),
+        (False, True, True),
+        (False, True, True),
+        (True, True, True),
+        (True, True, True),
+    ]
+
+
+def test_a_search_does_not_take_the_square_of_an_output(tmp_path: Path) -> None:
+    """Each octet is looked at twice, in pieces, and only the last mebibyte of what is new."""
+    log = tmp_path / "log"
+    log.write_bytes(b"early" + b"a" * (2 << 20))
+    output = Output(log, "early|a.*b")
+    texts: list[int] = []
+
+    class Expression:
+        def search(self, text: bytes, begin: int) -> None:
+            texts.append(len(text) - begin)
+
+    output._expression = Expression()  # type: ignore[assignment]
+    assert not output.look() and not output.look()
+    assert max(texts) == 2 * PIECE and sum(texts) < 2 * MOST_AT_ONCE
 
 
 def test_a_file_of_too_many_octets_is_refused(tmp_path: Path) -> None:

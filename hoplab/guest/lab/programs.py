@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import signal
 import time
@@ -32,8 +31,6 @@ GRACE_S = 5.0
 """Seconds between the signal that asks a program to end and the signal that forces it to."""
 POLL_S = 0.01
 """Virtual seconds between two checks whether a program is ready."""
-LONGEST_SAID = 1 << 20
-"""Octets at the end of a program's output that are searched for its words."""
 Action = Callable[[float], None]
 
 
@@ -265,8 +262,7 @@ class Programs:
         if ready.port is not None:
             return listens(task.program.station, ready.port)
         if ready.log is not None:
-            expression = re.compile(ready.log.encode(), re.MULTILINE)
-            return any(expression.search(_end_of(path)) for path in (task.out, task.error))
+            return any(output.look() for output in task.outputs)
         return True
 
     def _event(self, t_s: float, task: Task, kind: str, detail: str) -> None:
@@ -288,10 +284,3 @@ def _lacking(task: Task, ready: Ready) -> str:
     if ready.port is not None:
         return f"nobody listens at port {ready.port} of {task.program.station}"
     return f"nothing in its logs matches {ready.log!r}"
-
-
-def _end_of(path: Path) -> bytes:
-    with path.open("rb") as file:
-        file.seek(0, os.SEEK_END)
-        file.seek(max(0, file.tell() - LONGEST_SAID))
-        return file.read()

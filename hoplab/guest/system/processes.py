@@ -19,6 +19,10 @@ from hoplab.model.resources import BINARIES, IS_CHECKOUT
 READY_LIMIT_S = 10.0
 READY_POLL_S = 0.01
 STOP_GRACE_S = 10.0
+LAST_BYTES = 1 << 16
+"""Octets at the end of a process's output in which its last line is looked for."""
+LONGEST_LINE = 300
+"""Characters of it that a message repeats."""
 SEARCHED = "/usr/sbin:/sbin:/usr/bin:/bin"
 
 
@@ -147,9 +151,11 @@ def wait_for(daemon: Daemon, is_ready: Callable[[], bool]) -> None:
 
 
 def last_line(log: Path) -> str:
-    """Return the last line of a process's output."""
+    """Return the last line of a process's output, of a long one the beginning."""
     with contextlib.suppress(OSError):
-        lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        with log.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - LAST_BYTES))
+            lines = file.read(LAST_BYTES).decode("utf-8", "replace").strip().splitlines()
         if lines:
-            return lines[-1]
+            return lines[-1] if len(lines[-1]) <= LONGEST_LINE else f"{lines[-1][:LONGEST_LINE]}…"
     return "it said nothing"

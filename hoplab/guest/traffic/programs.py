@@ -11,7 +11,9 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hoplab.guest.network.hosts import Hosts
 from hoplab.guest.network.namespaces import Namespaces
@@ -19,6 +21,9 @@ from hoplab.guest.system.processes import SEARCHED, beside, last_line
 from hoplab.model.errors import MissingTool
 from hoplab.model.scenario.program import Program
 from hoplab.model.scenario.programs import octets_of
+
+if TYPE_CHECKING:
+    from hoplab.guest.traffic.outputs import Output
 
 PATH = f"/usr/local/sbin:/usr/local/bin:{SEARCHED}"
 KEPT = ("GLIBC_TUNABLES", "LC_ALL", "TZ", "PYTHONHASHSEED", "PYTHONUTF8")
@@ -58,6 +63,17 @@ class Task:
     def session(self) -> int | None:
         """Number of the session that holds its processes, while it runs."""
         return None if self.process is None or self.status is not None else self.process.pid
+
+    @cached_property
+    def outputs(self) -> tuple[Output, ...]:
+        """Its output, searched for what shows that it is ready."""
+        # Import here, so that a run whose programs need no search does not import it.
+        from hoplab.guest.traffic.outputs import Output
+
+        ready = self.program.ready
+        if ready is None or ready.log is None:
+            return ()
+        return tuple(Output(file, ready.log) for file in (self.out, self.error))
 
     @property
     def said(self) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterable
+from pathlib import PurePosixPath
 from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -44,12 +46,33 @@ FolderName = Annotated[
     str, Field(strict=True, max_length=200, pattern=r"^(/[A-Za-z0-9_][A-Za-z0-9_.-]*)+$")
 ]
 """An absolute path that never leads upwards."""
+LONGEST_PART = 255
+"""Octets of a file's or a folder's name (NAME_MAX of Linux)."""
 THERE_ALREADY = ("root", "nobody", "nogroup")
 LOCK_LINE = re.compile(
     r"(deb [a-z0-9][a-z0-9+.-]* [A-Za-z0-9][A-Za-z0-9.+:~-]*"
     r"|wheel [A-Za-z0-9][A-Za-z0-9._-]* [A-Za-z0-9][A-Za-z0-9.+!]*) [0-9a-f]{64}"
 )
 """A package with its kind, name, version and SHA-256."""
+
+
+def _require_places(files: Iterable[str]) -> None:
+    """Raise ValueError if the files, by their paths, cannot be in one folder."""
+    names = set(files)
+    for name in sorted(names):
+        place = PurePosixPath(name)
+        for folder in place.parents:
+            if str(folder) in names:
+                raise ValueError(
+                    f"file: {str(folder)!r} is a file, and {name!r} needs a folder of that name; "
+                    "rename one"
+                )
+        for part in place.parts:
+            if len(part.encode()) > LONGEST_PART:
+                raise ValueError(
+                    f"file: {part[:40]!r}… has {len(part.encode())} octets, and a name has at most "
+                    f"{LONGEST_PART}; shorten it"
+                )
 
 
 class Additions(Table):
@@ -93,6 +116,7 @@ class Additions(Table):
 
     @model_validator(mode="after")
     def _known(self) -> Additions:
+        _require_places(self.file)
         for user in self.users:
             if user in THERE_ALREADY or self.users.count(user) > 1:
                 raise ValueError(f"users: there is a {user!r} already")
@@ -211,6 +235,7 @@ class Program(Table):
             )
         if self.stop_s is not None and self.stop_s <= (self.start_s or 0.0):
             raise ValueError(f"stop_s {self.stop_s:g} is not after start_s {self.start_s or 0:g}")
+        _require_places(self.file)
         if any("\0" in text for text in self.env.values()):
             raise ValueError("env: a value has a zero octet, which no environment can hold")
         return self
