@@ -2,6 +2,9 @@
 """Where a guest's folder, memory and core are: private, large enough, idle."""
 
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -72,6 +75,31 @@ def test_a_guests_folder_goes_with_its_memory(runtime: Path) -> None:
         assert private.clean() == []
         assert folder.is_dir()
     assert not folder.exists() and not place.exists()
+
+
+def test_what_a_killed_command_left_is_cleaned(
+    runtime: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And only that: what others made under such a name, or use, stays."""
+    place = tmp_path / "temporary"
+    place.mkdir()
+    monkeypatch.setattr(private.tempfile, "tempdir", str(place))
+    program = (
+        "import os, pathlib, signal, tempfile\n"
+        "from hoplab.host.machine import private\n"
+        f"tempfile.tempdir = {str(place)!r}\n"
+        "with private.temporary('verify') as folder:\n"
+        "    (folder / 'run').mkdir()\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    killed = subprocess.run([sys.executable, "-c", program], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    (left,) = place.iterdir()
+    (place / "hoplab-verify-others").mkdir()
+    with private.temporary("verify") as used:
+        assert private.clean() == [f"temporary folder {left}"]
+        assert used.is_dir() and not left.exists()
+    assert [path.name for path in place.iterdir()] == ["hoplab-verify-others"]
 
 
 def test_no_place_for_memory(

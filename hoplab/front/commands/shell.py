@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated
@@ -19,6 +18,7 @@ from hoplab.front.commands.options import (
     scenario_of,
 )
 from hoplab.front.mininet.found import builder
+from hoplab.host.machine import private
 from hoplab.host.runs import kinds, launch
 from hoplab.host.runs.launch import Observers, RunRequest, perform
 from hoplab.host.runs.session import Line, Session
@@ -57,9 +57,9 @@ def shell(
         return
     if out is not None:
         raise errors.ScenarioError("--out: is for --live; without, a shell leaves nothing")
-    with tempfile.TemporaryDirectory(prefix="hoplab-shell-") as folder:
+    with private.temporary("shell") as folder:
         on = kinds.attended(where, scenario, builder)
-        raise typer.Exit(launch.shell(scenario, Path(folder), on))
+        raise typer.Exit(launch.shell(scenario, folder, on))
 
 
 def _play(scenario: Scenario, file: Path, out: Path | None, machine: kinds.Attendable) -> None:

@@ -19,7 +19,7 @@ app = typer.Typer()
 
 @app.command()
 def clean() -> None:
-    """Remove what your crashed runs left, and only that: guests' folders; as root, host runs'."""
+    """Remove what your crashed runs and commands left, and only that; as root, host runs' too."""
 
     removed = private.clean()
     if os.geteuid() == 0:

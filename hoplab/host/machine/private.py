@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A folder for only this user, for files that live as long as a guest, and the remains of crashed
-guests.
+guests and commands.
 
 In a folder that others can write, they could put a link in our way. Every folder from the root down
 must therefore belong to the user or to root, and be writable for nobody else.
@@ -14,7 +14,7 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from hoplab.model.errors import MissingTool
@@ -23,6 +23,9 @@ GUESTS = "guests"
 OWNER = "owner"
 """Lock file in a guest's folder. The owning process holds the lock while it lives, and the text is
 its pid."""
+TEMPORARY = "hoplab-"
+CONTENTS = "contents"
+"""Folder beside the lock in a temporary folder."""
 MEMORY = "memory"
 """Link in a guest's folder to the folder of its memory."""
 EXECUTABLE = b"#!/bin/sh\n"
@@ -129,21 +132,57 @@ def guest_folder() -> Iterator[Path]:
         os.close(owner)
 
 
-def clean() -> list[str]:
-    """Remove the folders of guests whose owner has gone. Returns a line for each."""
-    removed = []
+@contextlib.contextmanager
+def temporary(purpose: str) -> Iterator[Path]:
+    """Make a new folder among temporary files, called after its purpose. It vanishes with its
+    contents, or by `clean` if its owner was killed."""
     guests = folder() / GUESTS
     with _steady(guests):
-        for path in sorted(guests.iterdir()):
-            if not path.is_dir() or path.is_symlink():
-                continue
-            owner = lock(path / OWNER)
-            if owner is None:
-                continue  # that run is still in progress
-            _remove(path)
-            os.close(owner)
-            removed.append(f"guest folder {path}")
+        made = Path(tempfile.mkdtemp(prefix=f"{TEMPORARY}{purpose}-"))
+        owner = lock(made / OWNER, wait=True)
+        assert owner is not None
+    try:
+        inner = made / CONTENTS
+        inner.mkdir()
+        yield inner
+    finally:
+        with _steady(guests):
+            shutil.rmtree(made, ignore_errors=True)
+        os.close(owner)
+
+
+def clean() -> list[str]:
+    """Remove the folders whose owner has gone: of guests, and temporary ones. Returns a line for
+    each."""
+    guests = folder() / GUESTS
+    with _steady(guests):
+        removed = [f"guest folder {path}" for path in _cleaned(sorted(guests.iterdir()), _remove)]
+        ours = (path for path in _temporaries() if (path / OWNER).exists())
+        removed += [f"temporary folder {path}" for path in _cleaned(ours, shutil.rmtree)]
     return removed
+
+
+def _temporaries() -> list[Path]:
+    """Return this user's temporary files and folders with names as `temporary` gives them."""
+    found = []
+    for path in sorted(Path(tempfile.gettempdir()).glob(f"{TEMPORARY}*")):
+        with contextlib.suppress(FileNotFoundError):  # it has just gone
+            if path.lstat().st_uid == os.getuid():
+                found.append(path)
+    return found
+
+
+def _cleaned(paths: Iterable[Path], remove: Callable[[Path], object]) -> Iterator[Path]:
+    """Remove and yield the folders whose owner has gone."""
+    for path in paths:
+        if not path.is_dir() or path.is_symlink():
+            continue
+        owner = lock(path / OWNER)
+        if owner is None:
+            continue  # that run is still in progress
+        remove(path)
+        os.close(owner)
+        yield path
 
 
 @contextlib.contextmanager

@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from hoplab.host.machine import compare, select, trust
+from hoplab.host.machine import compare, private, select, trust
 from hoplab.host.machine.sealed import SHORT, Machine
 from hoplab.host.results import digests
 from hoplab.host.results import manifest as manifests
@@ -32,8 +31,7 @@ def verify(
     """
     if run.is_dir():
         return _compare(run, run, None, say, given, find)
-    with tempfile.TemporaryDirectory(prefix="hoplab-verify-") as name:
-        folder = Path(name)
+    with private.temporary("verify") as folder:
         return _compare(run, folder, artifact.read(run, folder), say, given, find)
 
 
@@ -64,8 +62,8 @@ def _compare(
     if machine is not None:  # it may be a stranger's, whatever the manifest says
         trust.require(machine, name, given, programs=bool(scenario.program))
         _say_differences(name, manifest, machine, say)
-    with tempfile.TemporaryDirectory(prefix="hoplab-verify-") as place:
-        where = Path(place) / "again"
+    with private.temporary("verify") as place:
+        where = place / "again"
         if machine is not None:
             on: Kind = kinds.Sealed(machine)
         else:

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from hoplab.host.machine import sealed, select, trust
+from hoplab.host.machine import private, sealed, select, trust
 from hoplab.host.machine import store as machines
 from hoplab.host.machine.sealed import SHORT, Machine
 from hoplab.host.runs.kinds import Sealed
@@ -98,10 +97,10 @@ def verify(
         if entry.error is not None:
             yield Verdict(key, None, f"failed: {entry.error}")
             continue
-        with tempfile.TemporaryDirectory(prefix="hoplab-verify-") as name:
+        with private.temporary("verify") as place:
             say(f"run {key[:SHORT]} …")
             try:
-                make(entry, Path(name) / "run", given)
+                make(entry, place / "run", given)
             except NotReproduced as error:
                 yield Verdict(key, False, str(error))
             except OF_THIS_PLACE as error:
