@@ -20,6 +20,7 @@ from hoplab.host.machine.processes import Process
 from hoplab.model.errors import GuestFailed
 
 LOOKS = 5
+BUSY = "; it computed in spinner (3 of 3 looks)"
 
 
 def verdict(
@@ -61,6 +62,60 @@ def test_a_clock_that_cannot_be_read_is_none(
 ) -> None:
     """A guest that ends has none. Before its end its clock went on, unseen by the last look."""
     assert verdict(monkeypatch, tmp_path, [1.0, 2.0] + [None] * LOOKS) is None
+
+
+def told(
+    monkeypatch: pytest.MonkeyPatch, folder: Path, core: Core, virtual_s: list[float]
+) -> list[str]:
+    """Return what is told of a guest that computes 2 s before each look and shows these clocks."""
+    looks: list[int] = []
+
+    def seen(pid: int) -> list[Process]:
+        looks.append(pid)
+        return [Process(pid, "R", 2.0 * len(looks), 0.0)]
+
+    looked = iter(virtual_s)
+    monkeypatch.setattr(processes, "of", seen)
+    monkeypatch.setattr(processes, "has_ended", lambda pid: len(looks) == len(virtual_s))
+    monkeypatch.setattr(clock, "virtual_s", lambda pid, binary: next(looked))
+    monkeypatch.setattr(clock, "running", lambda pid, binary: "spinner")
+    guest = subprocess.Popen(["sleep", "60"], start_new_session=True)
+    lines: list[str] = []
+    try:
+        limits = watch.Limits(True, tell=lines.append, tell_after_s=5.0)
+        with closing(watch.Watch(guest, folder, folder, core, limits)) as watched:
+            watched._thread.join(60.0)
+        assert watched.verdict is None
+    finally:
+        watch.kill(guest)
+        guest.wait()
+    return lines
+
+
+@pytest.mark.parametrize(
+    ("virtual_s", "lines"),
+    [
+        (
+            [1.0] * 9,
+            ["no virtual time passed in 6 s of processor time" + BUSY],
+        ),
+        (
+            [1.0 + 0.02 * look for look in range(9)],
+            ["only 0.06 virtual s passed in 6 s of processor time" + BUSY],
+        ),
+        ([1.0 + 0.05 * look for look in range(9)], []),
+    ],
+)
+@pytest.mark.usefixtures("quick")
+def test_a_clock_that_creeps_is_told_once(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    core: Core,
+    virtual_s: list[float],
+    lines: list[str],
+) -> None:
+    """A loop that reads the clock moves it by 256 ns each time, so no limit ever ends it."""
+    assert told(monkeypatch, tmp_path, core, [virtual_s[0], *virtual_s]) == lines
 
 
 @pytest.fixture

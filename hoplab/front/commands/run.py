@@ -217,6 +217,12 @@ def _performed(scenario: Scenario, file: Path, options: Options) -> Done:
         request = RunRequest(
             scenario, options.on(scenario), file, options.out, options.wall_limit, options.pace
         )
-        observers = Observers(stack.enter_context(bar), on_results, while_booting, following)
+        observers = Observers(
+            stack.enter_context(bar),
+            on_results,
+            while_booting,
+            following,
+            lambda what: say(f"hoplab: {what}; it goes on: press Ctrl-C to end it"),
+        )
         manifest = perform(request, observers)
     return Done(manifest, pages[0], following)

@@ -28,7 +28,9 @@ from hoplab.model.scenario.model import Scenario
 from hoplab.model.scenario.plan import Plan, plan
 
 REAL_TIME = "--real-time"
-PR_SET_TIMERSLACK = 29
+PR_SET_NAME, PR_SET_TIMERSLACK = 15, 29
+NAME = b"hoplab-lab"
+"""The process's own, by which `hoplab.host.runs.suspects` tells it from programs in Python."""
 PROBE_BYTES = 1 << 16
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 Arrange = Callable[[Started, CleanUp], Planned]
@@ -61,7 +63,9 @@ def perform(
     time."""
     # Otherwise the kernel wakes every process up to 50 us late. Child processes inherit the
     # setting.
-    ctypes.CDLL(None).prctl(PR_SET_TIMERSLACK, 1)
+    library = ctypes.CDLL(None)
+    library.prctl(PR_SET_TIMERSLACK, 1)
+    library.prctl(PR_SET_NAME, NAME)
     account = Account()
 
     def course(undo: CleanUp) -> Planned:

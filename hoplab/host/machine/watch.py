@@ -19,7 +19,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from hoplab.host.machine import clock, processes
@@ -40,20 +40,39 @@ INIT_ENDED = "Attempted to kill init"
 STEP_S = 0.01
 """Virtual seconds that count as progress once the guest has written a line. Before that it sets up,
 which takes next to none. A loop that reads the clock advances it by 256 ns each time."""
+SLOWEST = 0.02
+"""Virtual seconds in a second of processor time below which a user is told. A network that is
+really so busy takes fifty times as long as in real time."""
 
 
 @dataclass(frozen=True)
 class Limits:
     """When to end a guest; None: never. ``wall_s`` of wall time, ``virtual_s`` of virtual time.
 
-    Without ``progress`` a guest in which no virtual time passes goes on. ``tell`` is then called
-    once with the guest's activity: it may hang, or compute for long.
+    Without ``progress`` a guest in which no virtual time passes goes on. ``tell`` is called once
+    with the guest's activity when `tell_after_s` of processor time passed without output, and next
+    to no virtual time: it may hang, or compute for long.
     """
 
     progress: bool = False
     wall_s: float | None = None
     virtual_s: float | None = None
     tell: Callable[[str], None] | None = None
+    tell_after_s: float | None = None
+    """Default `CPU_LIMIT_S`."""
+
+
+@dataclass
+class _Stretch:
+    """What a guest has done since it last got on well."""
+
+    virtual_s: float = 0.0
+    """Its virtual time then."""
+    lines: int = 0
+    """How many lines it had written then."""
+    cpu_s: float = 0.0
+    busy: Counter[str] = field(default_factory=Counter)
+    """How often each program had the processor."""
 
 
 class Watch:
@@ -82,6 +101,7 @@ class Watch:
         self._lines = 0
         self._busy: Counter[str] = Counter()
         """How often each program had the processor, sampled while no virtual time passed."""
+        self._stretch = _Stretch()
         self._told = False
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._follow, name="watch", daemon=True)
@@ -113,6 +133,7 @@ class Watch:
             waited_s += waiting_s
             self._core.reconsider(waiting_s / TICK_S, [process.pid for process in guest])
             virtual_s = clock.virtual_s(self._process.pid, self._binary)
+            name = clock.running(self._process.pid, self._binary)
             step_s = STEP_S if self._lines else 0.0
             moved = virtual_s is not None and virtual_s > reached_s + step_s
             if moved or self._lines != lines or self.busy_with_output or self.held:
@@ -122,7 +143,7 @@ class Watch:
             else:
                 # A guest that ends has no clock to read. Until then virtual time may have passed.
                 idle_cpu_s += used_s if virtual_s is not None else 0.0
-                if (name := clock.running(self._process.pid, self._binary)) is not None:
+                if name is not None:
                     self._busy[name] += 1
                 still = used_s == 0 and all(process.state in ASLEEP for process in guest)
                 asleep_s = asleep_s + TICK_S if still else 0.0
@@ -131,9 +152,32 @@ class Watch:
                 self.verdict = f"{reason}; {self._account(virtual_s, guest)}"
                 kill(self._process)
                 return
-            if self._limits.tell is not None and idle_cpu_s >= CPU_LIMIT_S and not self._told:
-                self._told = True
-                self._limits.tell(_stalled(idle_cpu_s) + self._computing())
+            if self._limits.tell is not None and not self._told:
+                self._tell(used_s, virtual_s, name, self._limits.tell)
+
+    def _tell(
+        self,
+        used_s: float,
+        virtual_s: float | None,
+        name: str | None,
+        tell: Callable[[str], None],
+    ) -> None:
+        """Tell once of a stretch of much processor time and next to no virtual time."""
+        stretch = self._stretch
+        paused = self.busy_with_output or self.held
+        if virtual_s is None or paused or self._lines != stretch.lines:
+            self._stretch = _Stretch(virtual_s or 0.0, self._lines)
+            return
+        stretch.cpu_s += used_s
+        if name is not None:
+            stretch.busy[name] += 1
+        if stretch.cpu_s < (self._limits.tell_after_s or CPU_LIMIT_S):
+            return
+        passed_s = virtual_s - stretch.virtual_s
+        if passed_s < SLOWEST * stretch.cpu_s:
+            self._told = True
+            tell(_stalled(stretch.cpu_s, passed_s) + _computing(stretch.busy))
+        self._stretch = _Stretch(virtual_s, self._lines)
 
     def _pause(self, started: float) -> float:
         if self._limits.wall_s is None:
@@ -152,18 +196,10 @@ class Watch:
         if limits.virtual_s is not None and (virtual_s or 0.0) > limits.virtual_s:
             return f"hung: no end within {limits.virtual_s:g} s of virtual time"
         if limits.progress and idle_cpu_s >= CPU_LIMIT_S:
-            return f"hung: {_stalled(idle_cpu_s)}{self._computing()}"
+            return f"hung: {_stalled(idle_cpu_s)}{_computing(self._busy)}"
         if limits.progress and asleep_s >= SLEEP_LIMIT_S:
             return f"hung: all its processes slept for {asleep_s:.0f} s (was one of them killed?)"
         return None
-
-    def _computing(self) -> str:
-        """Return the guest's programs that had the processor meanwhile, the busiest first."""
-        if not self._busy:
-            return ""
-        looks = self._busy.total()
-        names = (f"{name} ({n} of {looks} looks)" for name, n in self._busy.most_common(3))
-        return f"; it computed in {', '.join(names)}"
 
     def _account(self, virtual_s: float | None, guest: list[processes.Process]) -> str:
         """Return what the guest was doing. It computed in its kernel, or in one of its programs.
@@ -184,8 +220,18 @@ class Watch:
         return "; ".join(parts)
 
 
-def _stalled(cpu_s: float) -> str:
-    return f"no virtual time passed in {cpu_s:.0f} s of processor time"
+def _stalled(cpu_s: float, passed_s: float = 0.0) -> str:
+    time_passed = "no virtual time" if passed_s < STEP_S else f"only {passed_s:.2g} virtual s"
+    return f"{time_passed} passed in {cpu_s:.0f} s of processor time"
+
+
+def _computing(busy: Counter[str]) -> str:
+    """Return the guest's programs that had the processor meanwhile, the busiest first."""
+    if not busy:
+        return ""
+    looks = busy.total()
+    names = (f"{name} ({n} of {looks} looks)" for name, n in busy.most_common(3))
+    return f"; it computed in {', '.join(names)}"
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:

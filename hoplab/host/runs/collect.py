@@ -30,7 +30,7 @@ from hoplab.host.results.digests import Digests
 from hoplab.host.results.flows import Course
 from hoplab.host.results.manifest import COMPLETE, RECORDS_ONLY, Manifest, Verdict
 from hoplab.host.results.packets import Packet
-from hoplab.host.runs import beginning, folder
+from hoplab.host.runs import beginning, folder, suspects
 from hoplab.model.errors import GuestFailed, HoplabError, ResultsError
 from hoplab.model.reading import OTHER_KINDS, content, value
 from hoplab.model.records import writer
@@ -70,7 +70,7 @@ def gather(
     """
     manifest = manifests.read(out / manifests.NAME)
     scenario = Scenario.model_validate(_json(out / "scenario.json"))
-    ended = _ended(out, status, failure)
+    ended = _ended(out, scenario, status, failure)
     manifest = manifest.updated(wall_s=None if wall_s is None else round(wall_s, 3))
     try:
         made, told = _tables(out, scenario, ended)
@@ -124,7 +124,7 @@ def _kept(out: Path, manifest: Manifest, ended: _Ended, error: Exception) -> Res
     return ResultsError(f"{reason}; the records are kept: 'hoplab finish {out}' completes the run")
 
 
-def _ended(out: Path, status: int, failure: BaseException | None) -> _Ended:
+def _ended(out: Path, scenario: Scenario, status: int, failure: BaseException | None) -> _Ended:
     """Return how the lab ended: by itself, by its process's status or by a signal."""
     try:
         ended = _Ended.model_validate_json(content(out / "raw" / "verdict.json"))
@@ -133,9 +133,12 @@ def _ended(out: Path, status: int, failure: BaseException | None) -> _Ended:
     if isinstance(failure, signals.Stopped) and ended.status != 0:
         return ended.model_copy(update={"status": failure.exit_status, "error": failure.word})
     if ended.status is None:
-        early = f"the lab ended early, with status {status}"
+        by = suspects.of_signal(status, scenario, out)
+        early = f"the lab ended early, with status {status}{by}"
         reason = str(failure)[:SHORT] if isinstance(failure, HoplabError) else early
         return ended.model_copy(update={"status": status, "error": reason})
+    if by := suspects.of_signal(ended.status, scenario, out):
+        return ended.model_copy(update={"error": f"{ended.error}{by}"})
     return ended
 
 

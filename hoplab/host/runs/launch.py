@@ -24,6 +24,8 @@ from hoplab.model.scenario.model import Scenario
 
 VIRTUAL_LIMIT_S = 3600.0
 """Virtual seconds for set-up and end, beyond twice the scenario's planned time."""
+STALL_S = 5.0
+"""Seconds of processor time with next to no virtual time, after which observers are told."""
 
 
 @dataclass(frozen=True)
@@ -61,12 +63,14 @@ class Progress:
 class Observers:
     """Observers of a run. One receives its progress. One receives its folder, once results exist,
     also of a failed run. One is called while a guest boots, to import what the end will need. A
-    stream receives samples as they are taken, and is closed in the end."""
+    stream receives samples as they are taken, and is closed in the end. One receives, at most once,
+    a line about a guest that computes for seconds while next to no virtual time passes."""
 
     on_progress: Callable[[Progress], None] = lambda progress: None
     on_results: Callable[[Path], object] = lambda folder: None
     while_booting: Callable[[], object] = lambda: None
     stream: Stream | None = None
+    on_stall: Callable[[str], None] = lambda what: None
 
 
 NOBODY = Observers()
@@ -142,7 +146,13 @@ def _watched(request: RunRequest, out: Path, stream: Stream, observers: Observer
             observers.while_booting()
 
     planned_s = scenario.duration_s + (scenario.warm_up_s or 0.0)
-    limits = Limits(True, request.wall_limit_s, VIRTUAL_LIMIT_S + 2 * planned_s)
+    limits = Limits(
+        True,
+        request.wall_limit_s,
+        VIRTUAL_LIMIT_S + 2 * planned_s,
+        lambda what: observers.on_stall(suspects.explained(what, scenario, out)),
+        STALL_S,
+    )
     pace = None if request.pace is None else _pace(request.pace, scenario, out)
     return Watched(on_line, limits, pace, while_booting)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of a scenario in which a hanging guest may have been computing."""
+"""What of a scenario may be at work in a guest whose virtual time stands still or creeps."""
 
 from __future__ import annotations
 
@@ -9,29 +9,79 @@ from pathlib import Path
 from hoplab.host.results import lifetimes
 from hoplab.model.errors import GuestFailed
 from hoplab.model.scenario.model import Scenario
+from hoplab.model.scenario.program import Program
 
 COMPUTED = re.compile(r"it computed in ([^;]*)")
 NAMED = re.compile(r"(\S+) \(\d+ of \d+ looks\)")
+PATHS = re.compile(r"[^\s'\"();|&]+")
 LONGEST_NAME = 15
 """Longest name of a process in the kernel (TASK_COMM_LEN)."""
+SIGNALLED = 128
+"""Exit statuses above are a signal's number more."""
+LAB = "hoplab-lab"
+"""The lab's own process (`hoplab.guest.lab.job`)."""
+OWN = ("hoplab-", "iperf3")
+"""How the names of Hoplab's processes and those of flows begin."""
+SHOWN = 60
+"""Characters of a command line in a message."""
+FEW = 3
+"""Flows that a message names."""
 
 
 def named(error: GuestFailed, scenario: Scenario, out: Path) -> GuestFailed:
-    """Return the error with the running programs whose names match the processor's user. The kernel
-    knows a program only by its file's name."""
-    found = COMPUTED.search(str(error))
-    if found is None or not scenario.program:
-        return error
-    busy = set(NAMED.findall(found[1]))
-    going = {name for name, life in lifetimes.of_programs(out).items() if life.is_open}
-    here = [
-        f"{program.name} ({program.run[:60]})"
-        for program in scenario.program
-        if program.name in going and Path(program.words[0]).name[:LONGEST_NAME] in busy
-    ]
-    if not here:
-        return error
-    return GuestFailed(
-        f"program {' or '.join(here)}: computes without waiting, so virtual time stands still; "
-        f"have it sleep or wait for something: {error}"
-    )
+    """Return the error with what was at work, if it is about a guest that computed."""
+    return GuestFailed(explained(str(error), scenario, out))
+
+
+def explained(what: str, scenario: Scenario, out: Path) -> str:
+    """Return a line about a guest that computed, which begins with the programs or flows that did.
+    The kernel knows a program only by its file's name."""
+    found = COMPUTED.search(what)
+    if found is None:
+        return what
+    busy = NAMED.findall(found[1])
+    going = _going(scenario, out)
+    searched = [p for p in going if p.ready is not None and p.ready.log is not None]
+    if busy[0] == LAB and searched:
+        program = searched[-1]  # those before were ready
+        return (
+            f"program {program.name}: ready.log: searching its output for {program.ready.log!r} "  # type: ignore[union-attr]
+            f"takes long; use an expression without repetitions inside repetitions: {what}"
+        )
+    suspected = [program for program in going if _names(program) & set(busy)]
+    if not suspected and not all(name.startswith(OWN) for name in busy):
+        suspected = going  # one of them may have started it
+    if suspected:
+        return (
+            f"program {_shown(suspected)}: computes or polls without waiting, so virtual time "
+            f"stands still; have it sleep or wait for something: {what}"
+        )
+    if busy[0].startswith("iperf3"):
+        flows = " or ".join(str(flow.name) for flow in scenario.flow[:FEW])
+        more = " or another" if len(scenario.flow) > FEW else ""
+        return f"flow {flows}{more}: sends without end in next to no virtual time: {what}"
+    return what
+
+
+def _names(program: Program) -> set[str]:
+    """Return the names that the program's processes may have, by the words of its command line."""
+    return {Path(word).name[:LONGEST_NAME] for word in PATHS.findall(program.run)}
+
+
+def of_signal(status: int, scenario: Scenario, out: Path) -> str:
+    """Return which programs may have ended the lab by a signal, if ``status`` is a signal's. Empty
+    if it is not, or if no program was running."""
+    going = _going(scenario, out)
+    if status <= SIGNALLED or not going:
+        return ""
+    return f"; program {_shown(going)} was running: does it send a signal to all processes?"
+
+
+def _going(scenario: Scenario, out: Path) -> list[Program]:
+    """Return the programs that have begun and not ended."""
+    lives = lifetimes.of_programs(out)
+    return [p for p in scenario.program if (life := lives.get(str(p.name))) and life.is_open]
+
+
+def _shown(programs: list[Program]) -> str:
+    return " or ".join(f"{program.name} ({program.run[:SHOWN]})" for program in programs)

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which programs and flows are named when a guest computes, or its lab is killed."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hoplab.host.runs import suspects
+from hoplab.model.errors import GuestFailed
+from hoplab.model.scenario.file import parse
+from hoplab.model.scenario.model import Scenario
+from hoplab.model.scenario.resolve import resolve
+
+COMPUTED = "no virtual time passed in 6 s of processor time; it computed in {} (6 of 6 looks); end"
+
+
+def scenario(*programs: dict[str, Any], flows: int = 0) -> Scenario:
+    document = {
+        "duration_s": 10,
+        "topology": {"kind": "chain", "stations": 3},
+        "program": [{"station": "n0", **program} for program in programs],
+        "flow": [{"source": "n0", "destination": "n2"}] * flows,
+    }
+    return resolve(parse(document, "test"))
+
+
+def begun(folder: Path, *names: str, ended: str = "") -> Path:
+    """A run's folder in which these programs have begun."""
+    (folder / "raw").mkdir()
+    rows = [{"kind": "program-start", "t_s": 1.0, "detail": name} for name in names]
+    rows += [{"kind": "program-end", "t_s": 2.0, "detail": f"{ended} status=0"}] if ended else []
+    (folder / "raw" / "events.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return folder
+
+
+SPIN, QUIET = {"name": "spin", "run": "python3 spin.py"}, {"name": "quiet", "run": "sleep 9"}
+SHELL = {"name": "shell", "run": "sh -c 'cd /tmp; exec ./polls 1'"}
+SEARCHED = {"name": "late", "run": "sh -c :", "ready": {"log": "(a+)+b"}}
+
+
+@pytest.mark.parametrize(
+    ("busy", "begin"),
+    [
+        ("python3", "program spin (python3 spin.py): computes or polls without waiting"),
+        ("polls", "program shell (sh -c 'cd /tmp; exec ./polls 1'): computes"),
+        ("child", "program spin (python3 spin.py) or quiet (sleep 9) or shell ("),
+        ("hoplab-lab", "program late: ready.log: searching its output for '(a+)+b' takes long"),
+        ("iperf3", "flow flow0: sends without end in next to no virtual time: no virtual"),
+        ("ksoftirqd/0", "program spin ("),
+    ],
+)
+def test_who_computes_is_named(tmp_path: Path, busy: str, begin: str) -> None:
+    what = COMPUTED.format(busy)
+    out = begun(tmp_path, "spin", "quiet", "shell", "late")
+    all_of_them = scenario(SPIN, QUIET, SHELL, SEARCHED, flows=1)
+    said = suspects.explained(what, all_of_them, out)
+    assert said.startswith(begin) and said.endswith(what)
+    assert str(suspects.named(GuestFailed(what), all_of_them, out)) == said
+
+
+def test_who_has_ended_is_not_suspected(tmp_path: Path) -> None:
+    out = begun(tmp_path, "spin", ended="spin")
+    what = COMPUTED.format("python3")
+    assert suspects.explained(what, scenario(SPIN), out) == what
+    assert suspects.of_signal(137, scenario(SPIN), out) == ""
+    assert suspects.explained("another failure", scenario(SPIN), out) == "another failure"
+
+
+def test_who_may_have_killed_the_lab_is_named(tmp_path: Path) -> None:
+    out = begun(tmp_path, "spin")
+    assert suspects.of_signal(1, scenario(SPIN), out) == ""
+    assert suspects.of_signal(137, scenario(SPIN), out) == (
+        "; program spin (python3 spin.py) was running: does it send a signal to all processes?"
+    )
