@@ -138,6 +138,61 @@ def test_a_station_that_walks_by_stays_connected(
     assert [at for node, at in cells if node == "m0"] == ["access_point=left"]
 
 
+WIRES = """
+duration_s = 3
+[radio]
+profile = "80211g"
+propagation = "log-distance"
+exponent = 3.0
+[[station]]
+name = "left"
+[[station]]
+name = "right"
+x_m = 60
+[[station]]
+name = "n0"
+x_m = 5
+[[cell]]
+access_point = "left"
+clients = ["n0"]
+ssid = "campus"
+roaming = "bgscan"
+wire_rate_mbps = 20
+[[cell]]
+access_point = "right"
+clients = []
+ssid = "campus"
+roaming = "bgscan"
+wire_rate_mbps = 8
+wire_delay_ms = 5
+[[flow]]
+name = "fast"
+source = "left"
+destination = "right"
+[[flow]]
+name = "echo"
+source = "left"
+destination = "right"
+protocol = "ping"
+interval_s = 0.02
+stop_s = 0.5
+"""
+
+
+def test_access_points_wires_have_a_rate_and_a_delay(tmp_path: Path, run_scenario: Run) -> None:
+    """A flow between them is as fast as the slower wire, whose frames of 1514 octets have 1448 of
+    payload, and an echo takes both delays: 5.0 and 0.1 ms. So the run ends."""
+    run_scenario(WIRES)
+    found = results.load(tmp_path / "run1")
+    flow = next(row for row in found.rows("flows") if row["flow"] == "fast")
+    most_kbps = 8000 * 1448 / 1514
+    assert 0.9 * most_kbps < flow["goodput_kbps"] <= most_kbps
+    first_ms = next(row["rtt_ms"] for row in found.rows("exchanges"))
+    octets = 14 + 20 + 8 + 56
+    serial_ms = [8e-3 * octets / rate for rate in (20, 8, 8, 20)]
+    assert first_ms == pytest.approx(5.1 + sum(serial_ms), abs=0.3)
+
+
 def associations(found: results.Results) -> list[dict[str, Any]]:
     return [row for row in found.rows("events") if row["kind"] == "associated"]
 

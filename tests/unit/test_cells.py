@@ -175,6 +175,19 @@ def test_cells_that_roam_are_one_network(tmp_path: Path) -> None:
     assert resolve(found) == found
 
 
+def test_access_points_that_are_one_network_have_wires_of_a_rate(tmp_path: Path) -> None:
+    """A wire without rate and delay carries any number of packets in one instant."""
+    first, second = ROAMING.rsplit("[[cell]]", 1)
+    slow = f"{first}[[cell]]\nwire_rate_mbps = 54\nwire_delay_ms = 0{second}"
+    found = resolved(tmp_path, STATIONS + slow)
+    assert [(cell.wire_rate_mbps, cell.wire_delay_ms) for cell in found.cell] == [
+        (1000.0, 0.1),
+        (54.0, 0.0),
+    ]
+    assert [cell.wire.ends[0] for cell in found.cell] == ["ap", "n1"]
+    assert resolve(found) == found
+
+
 def test_cells_of_one_name_that_do_not_roam_are_two_networks(tmp_path: Path) -> None:
     two = TWO_CELLS.replace("channel = {}", 'ssid = "campus"').format("")
     found = resolved(tmp_path, STATIONS + two)
@@ -215,6 +228,11 @@ def test_channels_side_by_side_do_not_overlap(
             ["cell.0: roaming", '"802.11r"', 'security is "open"'],
         ),
         (CELL + "bgscan_long_s = 9", ["cell.0: bgscan_long_s", "roaming"]),
+        (CELL + "wire_rate_mbps = 54", ["cell.0: wire_rate_mbps", "roaming"]),
+        (
+            ROAMING + "wire_rate_mbps = 10_000\nwire_delay_ms = 1000",
+            ["cell.1: 10000 Mbit/s and 1000 ms hold", "at most 100000; lower one"],
+        ),
         (CELL + 'roaming = "bgscan"', ["cell.0.roaming: no other cell", "'cell0'"]),
         (ROAMING + 'security = "wpa2"', ["cell.1.security: differs from cell.0.security"]),
         (

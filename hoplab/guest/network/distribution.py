@@ -4,16 +4,25 @@ access point, and one that joins these.
 
     client ~~~ wlan0 ─ br0 ─ ds0 access point ── wires ── ds0 ─ br0 ─ wlan0 ~~~ client
 
-The wires take no time and lose nothing. Bridges learn a client's place from its frames. When it
-associates, the kernel also sends one frame in its name.
+A wire is a link (`hoplab.guest.network.wired`): the access point's end has its queue, the other end
+its delay. Several access points may send to one at once, so the other end has a queue too. Bridges
+learn a client's place from its frames. When it associates, the kernel also sends one frame in its
+name.
 """
 
 from __future__ import annotations
 
+import math
+
+from hoplab.guest.network import wired
 from hoplab.guest.network.namespaces import Namespaces
+from hoplab.model.scenario.model import Link
 from hoplab.model.scenario.plan import BRIDGE, UPLINK, WIRES, Plan
 from hoplab.model.scenario.reach import ETHERNET_MTU
 from hoplab.model.scenario.wlans import Wlan
+
+SMALLEST_FRAME_BITS = 8 * 60
+"""IEEE 802.3-2022 3.2.8, without the check sequence."""
 
 
 def bridge(plan: Plan, namespaces: Namespaces, wlan: Wlan) -> None:
@@ -45,7 +54,16 @@ def join(plan: Plan, namespaces: Namespaces) -> None:
             namespaces.netlink(station).link(
                 "set", index=port, master=master, gso_max_segs=1, state="up"
             )
-            wires.link("set", index=namespaces.index(WIRES, name), master=inner, state="up")
+            outer = namespaces.index(WIRES, name)
+            wires.link("set", index=outer, master=inner, state="up")
+            wired.sending_end(namespaces.netlink(station), port, cell.wire)
+            wired.wire(wires, outer, cell.wire, _room(cell.wire))
+
+
+def _room(link: Link) -> int:
+    """Return how many packets the switch's end holds: those on the way, and a queue."""
+    bits_on_the_way = link.rate_mbps * 1e3 * link.delay_ms
+    return link.queue.packets + math.ceil(bits_on_the_way / SMALLEST_FRAME_BITS)
 
 
 def reflect(namespaces: Namespaces, wlan: Wlan) -> None:

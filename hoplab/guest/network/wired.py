@@ -19,6 +19,7 @@ from hoplab.guest.network import qdiscs
 from hoplab.guest.network.namespaces import Namespaces
 from hoplab.model.scenario.model import Link
 from hoplab.model.scenario.plan import WIRES, Cable, End
+from hoplab.model.scenario.stations import NETEM_PACKETS
 
 BURST_BYTES = 1514 + 8
 """Just above the largest Ethernet frame: a full bucket lets one packet go at once."""
@@ -41,8 +42,8 @@ def connect(namespaces: Namespaces, cable: Cable, with_ipv6: bool = False) -> No
         netlink.addr("add", index=index, address=end.address, prefixlen=30)
         if with_ipv6:
             netlink.addr("add", index=index, address=end.address_6, prefixlen=126, family=AF_INET6)
-        _sending_end(netlink, index, cable.link)
-        _wire(wires, namespaces.index(WIRES, end.wire), cable.link)
+        sending_end(netlink, index, cable.link)
+        wire(wires, namespaces.index(WIRES, end.wire), cable.link)
     _introduce(namespaces, cable, with_ipv6)
 
 
@@ -81,7 +82,8 @@ def _veth(namespaces: Namespaces, end: End, bridge: int) -> None:
     wires.link("set", index=inner_index, master=bridge, state="up")
 
 
-def _sending_end(netlink: Any, index: int, link: Link) -> None:
+def sending_end(netlink: Any, index: int, link: Link) -> None:
+    """Give a station's end the link's rate and its queue."""
     netlink.tc(
         "add",
         "tbf",
@@ -118,7 +120,9 @@ def _red(netlink: Any, index: int, link: Link) -> None:
     )
 
 
-def _wire(wires: Any, index: int, link: Link) -> None:
+def wire(wires: Any, index: int, link: Link, limit: int = NETEM_PACKETS) -> None:
+    """Give the inner end towards a station the link's serialisation, delay and loss. It holds at
+    most ``limit`` packets."""
     wires.tc(
         "add",
         "netem",
@@ -127,5 +131,5 @@ def _wire(wires: Any, index: int, link: Link) -> None:
         delay_us=link.delay_ms * 1000,
         rate_bytes=round(link.rate_mbps * 1e6 / 8),
         loss=link.loss,
-        limit=100_000,
+        limit=limit,
     )

@@ -7,12 +7,22 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from hoplab.model.scenario.keys import Conditions, Integer, Name, Table, Text, key
+from hoplab.model.scenario.keys import Conditions, Integer, Name, Number, Table, Text, key
 from hoplab.model.scenario.radio import LAST_6_GHZ_CHANNEL, Categories, Width
+from hoplab.model.scenario.stations import Link, require_room
 
 LONGEST_SSID_BYTES = 32
 """IEEE 802.11-2020 9.4.2.2."""
 MAX_CELLS = 100
+WIRE_RATE_MBPS, WIRE_DELAY_MS = 1000.0, 0.1
+"""A gigabit Ethernet's. Without rate and delay TCP would send for ever in one instant."""
+WITH_ROAMING = (
+    "bgscan_dbm",
+    "bgscan_short_s",
+    "bgscan_long_s",
+    "wire_rate_mbps",
+    "wire_delay_ms",
+)
 PASSPHRASE = "correct horse battery staple"
 
 
@@ -76,16 +86,31 @@ class Cell(Table):
     bgscan_long_s: Integer | None = key(
         None, "between scans above `bgscan_dbm`; default 60", unit="s", ge=1, le=3600
     )
+    wire_rate_mbps: Number | None = key(
+        None,
+        "of the access point's wire to the others of its `ssid`, in each direction; default 1000",
+        unit="Mbit/s",
+        ge=0.001,
+        le=10_000,
+    )
+    wire_delay_ms: Number | None = key(
+        None,
+        "from one of these access points to this one; default 0.1",
+        unit="ms",
+        ge=0,
+        le=100_000,
+    )
 
     @model_validator(mode="after")
     def _check(self) -> Cell:
         if self.roaming is None and not self.clients:
             raise ValueError("clients: is empty; name the stations that it serves")
-        for name in ("bgscan_dbm", "bgscan_short_s", "bgscan_long_s"):
+        for name in WITH_ROAMING:
             if self.roaming is None and getattr(self, name) is not None:
                 raise ValueError(
                     f'{name} counts only with roaming = "bgscan" or "802.11r"; remove it'
                 )
+        require_room(self.wire_rate_mbps or WIRE_RATE_MBPS, self.wire_delay_ms or 0.0)
         if self.roaming == "802.11r" and self.security == "open":
             raise ValueError(
                 'roaming: "802.11r" hands keys on, and security is "open"; use "bgscan", or '
@@ -96,6 +121,15 @@ class Cell(Table):
         if len(set(self.clients)) < len(self.clients):
             raise ValueError("clients: one is given twice")
         return self
+
+    @property
+    def wire(self) -> Link:
+        """The wire from its access point to the network's switch."""
+        return Link(
+            ends=(self.access_point, "switch"),
+            rate_mbps=WIRE_RATE_MBPS if self.wire_rate_mbps is None else self.wire_rate_mbps,
+            delay_ms=WIRE_DELAY_MS if self.wire_delay_ms is None else self.wire_delay_ms,
+        )
 
     @property
     def members(self) -> tuple[str, ...]:

@@ -143,6 +143,8 @@ def _cell(cell: Cell, index: int, radio: Radio) -> Cell:
             "bgscan_dbm": half_dbm if cell.bgscan_dbm is None else cell.bgscan_dbm,
             "bgscan_short_s": cell.bgscan_short_s or BGSCAN_S[0],
             "bgscan_long_s": cell.bgscan_long_s or BGSCAN_S[1],
+            "wire_rate_mbps": cell.wire.rate_mbps,
+            "wire_delay_ms": cell.wire.delay_ms,
         }
     return cell.model_copy(update=update)
 

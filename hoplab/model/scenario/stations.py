@@ -42,6 +42,16 @@ RED_MOST_BYTES = 1 << 23
 (include/net/red.h, red_check_params)."""
 
 
+def require_room(rate_mbps: float, delay_ms: float) -> None:
+    """Raise ValueError if a wire holds more packets than the discipline that delays them."""
+    on_the_way = rate_mbps * 1e6 / 8 / LARGEST_FRAME_BYTES * delay_ms / 1000
+    if on_the_way > NETEM_PACKETS:
+        raise ValueError(
+            f"{rate_mbps:g} Mbit/s and {delay_ms:g} ms hold {on_the_way:.0f} packets "
+            f"on the way, at most {NETEM_PACKETS}; lower one"
+        )
+
+
 class Queue(Table):
     """The output queue of each end of a wired link."""
 
@@ -281,10 +291,5 @@ class Link(Table):
     def _check(self) -> Link:
         if self.ends[0] == self.ends[1]:
             raise ValueError(f"a link joins two different stations, got {self.ends[0]} twice")
-        on_the_way = self.rate_mbps * 1e6 / 8 / LARGEST_FRAME_BYTES * self.delay_ms / 1000
-        if on_the_way > NETEM_PACKETS:
-            raise ValueError(
-                f"{self.rate_mbps:g} Mbit/s and {self.delay_ms:g} ms hold {on_the_way:.0f} packets "
-                f"on the way, at most {NETEM_PACKETS}; lower one"
-            )
+        require_room(self.rate_mbps, self.delay_ms)
         return self
