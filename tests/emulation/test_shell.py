@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The prompt on a running network, as a person at a terminal uses it."""
 
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
+from hoplab.model.resources import PROJECT
 from tests.emulation.conftest import HOPLAB, chain
 
 pytestmark = pytest.mark.chance
@@ -81,6 +83,24 @@ def test_commands_without_a_terminal(
     received, quoted = done.stdout.splitlines()
     assert "2 received" in received and quoted == "a  b"
     assert done.returncode == 7, done.stderr
+
+
+def test_a_link_is_made_of_what_its_page_shows(
+    tmp_path: Path, hoplab: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    page = (PROJECT / "docs" / "links.md").read_text()
+    scenario, session = (
+        re.findall(rf"```{kind}.*?\n(.*?)```", page, re.S)[0] for kind in ("toml", "text")
+    )
+    file = tmp_path / "wire.toml"
+    file.write_text(scenario)
+    lines = session.splitlines()
+    asked = [line.removeprefix(PROMPT) for line in lines if line.startswith(PROMPT)]
+    shown = [line for line in lines if not line.startswith(PROMPT)]
+    done = hoplab("shell", str(file), input="\n".join(asked) + "\n", timeout=250)
+    said = [line.rstrip() for line in done.stdout.splitlines()]
+    assert len(asked) == 2 and len(shown) == 4
+    assert [line for line in said if "noqueue" not in line] == shown
 
 
 def test_exec_in_a_terminal_is_interactive() -> None:
