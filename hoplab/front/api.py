@@ -32,7 +32,7 @@ from hoplab.host.terminal import PLAIN_WIDTH
 from hoplab.model.scenario.file import assign, parse, read
 from hoplab.model.scenario.model import Scenario
 from hoplab.model.scenario.resolve import resolve
-from hoplab.show.report import data, figures, render
+from hoplab.show.report import data, figures, render, units
 from hoplab.show.report.summary import summary, summary_html, summary_table
 
 
@@ -68,7 +68,7 @@ class Run(reader.Results):
     def figure(self) -> go.Figure:
         """Goodput, cwnd and ssthresh, RTT, delays and queues over virtual time."""
 
-        figure = figures.over_time_figure(data.figures(self))
+        figure = figures.over_time_figure(units.of_data(data.figures(self)))
         # The report's page is white. A notebook may be dark, and the figure's letters are dark too.
         return figure.update_layout(paper_bgcolor="white", plot_bgcolor="white")
 

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 from plotly.subplots import make_subplots
 
-from hoplab.show.report import on_map
+from hoplab.show.report import on_map, units
 
 COLOURS = (
     *("#0072b2", "#d55e00", "#009e73", "#b0568f", "#b98000", "#2b98d4", "#5a6576", "#7a4fbf"),
@@ -47,7 +47,9 @@ def library() -> Markup:
 
 def over_time(data: dict[str, Any]) -> Markup:
     """Return `over_time_figure` for a page, or nothing without a panel."""
-    return _html(over_time_figure(data), "Over time") if data["panels"] else Markup()
+    if not data["panels"]:
+        return Markup()
+    return _html(over_time_figure(units.of_data(data)), "Over time")
 
 
 def over_time_figure(data: dict[str, Any]) -> go.Figure:

@@ -9,6 +9,7 @@ from typing import Any
 
 from hoplab.host.results.reader import Results
 from hoplab.model.errors import ResultsError
+from hoplab.show.report import units
 from hoplab.show.report.data import figures
 from hoplab.show.report.figures import library, over_time
 from hoplab.show.report.page import FOLD, environment
@@ -20,7 +21,12 @@ def write(runs: Mapping[str, Results], path: Path) -> None:
     flows = [{"run": name, **flow} for name, run in runs.items() for flow in run.rows("flows")]
     page = environment().get_template("overlay.html.j2")
     text = page.render(
-        runs=runs, flows=flows, fold=FOLD, plotly=library(), over_time=over_time(overlaid(runs))
+        runs=runs,
+        flows=flows,
+        rate=units.of_rates(flow["goodput_kbps"] for flow in flows),
+        fold=FOLD,
+        plotly=library(),
+        over_time=over_time(overlaid(runs)),
     )
     try:
         path.write_text(text, encoding="utf-8")

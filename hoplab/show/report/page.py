@@ -26,6 +26,7 @@ from hoplab.model.errors import ResultsError
 from hoplab.model.reading import content
 from hoplab.model.scenario.radio import Radio
 from hoplab.model.scenario.resolve import radio_with_profile
+from hoplab.show.report import units
 from hoplab.show.report.data import MAX_CONNECTIONS, figures
 from hoplab.show.report.figures import (
     circles_fit,
@@ -37,6 +38,7 @@ from hoplab.show.report.figures import (
 )
 from hoplab.show.report.lines import number
 from hoplab.show.report.on_map import lost
+from hoplab.show.report.units import Unit
 
 _HERE = Path(__file__).parent
 _TEMPLATE = "report.html.j2"
@@ -76,7 +78,8 @@ def prepare() -> None:
 @cache
 def environment(*folders: Path) -> Environment:
     """Return the environment that renders pages. It has the templates of ``folders`` and of this
-    folder, and the filter ``num``. ``own`` puts one of this package's files into the page."""
+    folder, and the filters ``num`` and ``rate``. ``own`` puts one of this package's files into the
+    page."""
     made = Environment(
         loader=FileSystemLoader([*folders, _HERE]),
         autoescape=True,
@@ -85,6 +88,7 @@ def environment(*folders: Path) -> Environment:
         lstrip_blocks=True,
     )
     made.filters["num"] = number_text
+    made.filters["rate"] = rate_text
     made.globals["own"] = _own
     return made
 
@@ -105,6 +109,7 @@ def _page(results: Results) -> str:
             cards=cards,
             cards_in_row=cards_in_row(len(cards)),
             flows=flows,
+            rate=units.of_rates(flow["goodput_kbps"] for flow in flows),
             radios=radios,
             airtime=_airtime(radios, data["duration_s"]),
             airtime_kinds=AIRTIME,
@@ -151,6 +156,12 @@ def number_text(value: Any, digits: int = 1) -> str:
     return f"{known:,.{0 if whole else digits}f}".replace(",", "\u202f").replace("-", "\u2212")
 
 
+def rate_text(value_kbps: Any, unit: Unit) -> str:
+    """Return a rate in a unit, as `number_text` does."""
+    known = number(value_kbps)
+    return number_text(None if known is None else known * unit.per_kbps, unit.decimals)
+
+
 def _total(rows: list[dict[str, Any]], *keys: str) -> float | None:
     values = [v for row in rows for key in keys if (v := number(row[key])) is not None]
     return sum(values) if values else None
@@ -184,7 +195,9 @@ def _cards(
             cards.append({"label": label, "value": text, "unit": unit, "note": note})
 
     several = f"sum of {len(flows)} flows" if len(flows) > 1 else ""
-    add("Goodput", _total(flows, "goodput_kbps"), "kbit/s", note=several)
+    goodput_kbps = _total(flows, "goodput_kbps")
+    rate = units.of_rates([goodput_kbps])
+    add("Goodput", goodput_kbps and goodput_kbps * rate.per_kbps, rate.name, rate.decimals, several)
     delivered = _total(flows, "delivered_bytes")
     add("Delivered", *_octets(delivered), 2)
     add("Retransmits", _total(flows, "retransmits"), "segments", 0)

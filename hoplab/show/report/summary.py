@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from markupsafe import escape
+from rich.console import Console, ConsoleOptions, JustifyMethod, RenderResult
+from rich.measure import Measurement
 from rich.table import Column, Table
 from rich.text import Text
 
 from hoplab.host.results.reader import Results
+from hoplab.show.report import units
 
 _COLUMNS = (
     ("congestion_control", "variant", ""),
@@ -35,44 +39,144 @@ _EXCHANGES_KEYS = ("sent", "received", "lost", "rtt_ms_min", "rtt_ms_max", "rate
 _MORE_KEYS = {"udp": _UDP_KEYS, "ping": _EXCHANGES_KEYS, "rr": _EXCHANGES_KEYS}
 
 
-def summary_table(results: Results) -> Table | Text:
-    """Return a table with a row per flow, or a line where there is none. Columns without a value in
-    any flow are left out."""
+LONGEST_NAME = 20
+"""Characters of a name in a line of a narrow table."""
+WIDEST = 1 << 16
+
+
+@dataclass(frozen=True)
+class FlowTables:
+    """The flows of a run, a table a kind, no wider than the place that it is printed to.
+
+    Numbers are never cut. Where a table's columns do not fit, the last ones are left out, and the
+    caption names them.
+    """
+
+    title: str
+    about: str
+    kinds: tuple[_Kind, ...]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if not self.kinds:
+            yield Text(f"{self.title}: no flows; {self.about}")
+        for kind in self.kinds:
+            table = self.table(kind)
+            if _measured(console, table).maximum > options.max_width:
+                left = len(kind.columns)
+                table = self.table(kind, left, narrow=True)
+                while left > 1 and _measured(console, table).minimum > options.max_width:
+                    left -= 1
+                    table = self.table(kind, left, narrow=True)
+            yield table
+
+    def table(self, kind: _Kind, columns: int | None = None, narrow: bool = False) -> Table:
+        """Return the table of a kind of flow with its first ``columns``, each as ``narrow`` as its
+        numbers allow."""
+        number = len(kind.columns) if columns is None else columns
+        shown, others = kind.columns[:number], kind.columns[number:]
+        several = len(self.kinds) > 1
+        title = f"{self.title}: {kind.protocol}" if several else self.title
+        last = kind is self.kinds[-1]
+        about = [self.about] if last else []
+        if others:
+            about.append(f"the report has also: {', '.join(column.heading for column in others)}")
+        table = Table(title=Text(title), caption=Text("; ".join(about)) if about else None)
+        if narrow:
+            table.box, table.pad_edge = None, False
+        for heading in ("flow", "path"):
+            most = LONGEST_NAME if narrow else None
+            table.add_column(heading, overflow="fold", max_width=most)
+        for column in shown:
+            justify: JustifyMethod = "right" if column.is_number else "left"
+            width = column.width if narrow else None
+            table.add_column(column.heading, justify=justify, width=width)
+        for place, (name, path) in enumerate(kind.flows):
+            cells = (Text(column.cells[place]) for column in shown)
+            table.add_row(Text(name), Text(path), *cells)
+        return table
+
+
+@dataclass(frozen=True)
+class _Column:
+    heading: str
+    cells: tuple[str, ...]
+    is_number: bool
+
+    @property
+    def width(self) -> int:
+        """The least width at which no number and no word of the heading is cut."""
+        return max(map(len, (*self.heading.split(), *self.cells)))
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """Flows of a protocol, by name and path, and the columns in which one of them has a value."""
+
+    protocol: str
+    flows: tuple[tuple[str, str], ...]
+    columns: tuple[_Column, ...]
+
+
+def _measured(console: Console, table: Table) -> Measurement:
+    """Return the least and the usual width of a table, wherever it is printed."""
+    return Measurement.get(console, console.options.update_width(WIDEST), table)
+
+
+def summary_table(results: Results) -> FlowTables:
+    """Return what prints the flows, a row each, or a line where there is none."""
     manifest = results.manifest
     title = str(results.scenario.get("title") or manifest.run or results.run_dir.name)
     about = f"seed {manifest.seed}, digest {(manifest.digest or '')[:12]}"
-    rows = results.rows("flows")
-    if not rows:
-        return Text(f"{title}: no flows; {about}")
-    table = Table(title=Text(title), caption=Text(about))
-    columns = [column for column in _COLUMNS if any(row.get(column[0]) is not None for row in rows)]
-    table.add_column("flow")
-    table.add_column("path")
-    for _, heading, form in columns:
-        table.add_column(heading, justify="right" if form else "left")
-    for row in rows:
-        cells = []
-        for key, _, form in columns:
-            value = row.get(key)
-            if value is not None and key == "delivered_bytes":
-                value = value / 1000
-            cells.append(Text("" if value is None else format(value, form)))
-        path = f"{row['src']} → {row['dst']} ({row['protocol']})"
-        table.add_row(Text(str(row["flow"])), Text(path), *cells)
-    return table
+    kinds: dict[str, list[dict[str, Any]]] = {}
+    for row in results.rows("flows"):
+        kinds.setdefault(str(row["protocol"]), []).append(row)
+    return FlowTables(title, about, tuple(_kind(name, rows) for name, rows in kinds.items()))
+
+
+def _kind(protocol: str, rows: list[dict[str, Any]]) -> _Kind:
+    flows = tuple(
+        (str(row["flow"]), f"{row['src']} → {row['dst']} ({row['protocol']})") for row in rows
+    )
+    columns = [
+        _column(key, heading, form, [row.get(key) for row in rows])
+        for key, heading, form in _COLUMNS
+        if any(row.get(key) is not None for row in rows)
+    ]
+    return _Kind(protocol, flows, tuple(columns))
+
+
+def _column(key: str, heading: str, form: str, values: list[Any]) -> _Column:
+    factor = 1e-3 if key == "delivered_bytes" else 1
+    if key == "goodput_kbps":
+        unit = units.of_rates(values)
+        heading, form, factor = f"goodput {unit.name}", f",.{unit.decimals}f", unit.per_kbps
+    cells = tuple(
+        ""
+        if value is None
+        else format(value, form)
+        if factor == 1
+        else format(value * factor, form)
+        for value in values
+    )
+    return _Column(heading, cells, bool(form))
 
 
 def summary_html(results: Results) -> str:
-    """The same table for a notebook; names and titles are escaped."""
-    table = summary_table(results)
-    if isinstance(table, Text):
-        return f"<p>{escape(str(table))}</p>"
+    """The same tables for a notebook; names and titles are escaped."""
+    found = summary_table(results)
+    if not found.kinds:
+        return f"<p>{escape(found.title)}: no flows; {escape(found.about)}</p>"
+    return "".join(_html(found.table(kind)) for kind in found.kinds)
+
+
+def _html(table: Table) -> str:
     head = "".join(_cell("th", column, column.header) for column in table.columns)
     cells = zip(*(column.cells for column in table.columns), strict=True)
     rows = "".join(
         f"<tr>{''.join(map(partial(_cell, 'td'), table.columns, row))}</tr>" for row in cells
     )
-    title = f"<b>{escape(str(table.title))}</b>, {escape(str(table.caption))}"
+    about = "" if table.caption is None else f", {escape(str(table.caption))}"
+    title = f"<b>{escape(str(table.title))}</b>{about}"
     return (
         f'<div style="overflow-x: auto"><p>{title}</p><table><thead><tr>{head}</tr></thead>'
         f"<tbody>{rows}</tbody></table></div>"
