@@ -8,6 +8,7 @@ import pytest
 
 from hoplab.many.store.key import key_of, text_of
 from hoplab.many.sweep import api as sweeps
+from hoplab.many.sweep import engine, points
 from hoplab.many.sweep.place import held
 from hoplab.model.errors import ResultsError, ScenarioError
 from hoplab.model.scenario.file import load
@@ -231,8 +232,64 @@ def test_a_point_that_contradicts_itself_is_named(tmp_path: Path) -> None:
     sweep = read(tmp_path, '[[axis]]\nkey = "flow.0.destination"\nvalues = ["n2", "n9"]')
     good, bad = sweep.points()
     good.scenario()
-    with pytest.raises(ScenarioError, match="n9"):
+    with pytest.raises(
+        ScenarioError, match=r"^destination n9, seed 1: flow.0.destination: no .*'n9'"
+    ):
         bad.scenario()
+
+
+def test_all_combinations_are_checked_before_the_first_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep = read(
+        tmp_path,
+        """
+        seeds = 3
+        [[axis]]
+        key = "flow.0.destination"
+        values = ["n2", "n9", "n1", "n8"]
+        """,
+    )
+    monkeypatch.setattr(engine.Engine, "run", lambda self: pytest.fail("was run"))
+    for call in (sweep.check, lambda: list(sweeps.run(sweep))):
+        with pytest.raises(ScenarioError) as caught:
+            call()
+        first, second, last = str(caught.value).splitlines()
+        assert "sweep.toml: destination n9, seed 1: flow.0.destination: no" in first
+        assert "destination n8, seed 1: " in second
+        assert "nothing was run; leave such combinations out with leave_out" in last
+    monkeypatch.setattr(points, "MOST_TOLD", 1)
+    with pytest.raises(ScenarioError, match="and 1 more combinations"):
+        sweep.check()
+
+
+def test_every_seed_that_makes_another_network_is_checked(tmp_path: Path) -> None:
+    """Of a random network some seeds have routes and some have none."""
+    base = """
+        duration_s = 5
+        [topology]
+        kind = "random-waypoint"
+        stations = 4
+        width_m = 600
+        height_m = 600
+        [[flow]]
+        source = "n0"
+        destination = "n3"
+        """
+    axis = '[[axis]]\nkey = "flow.0.window"\nvalues = [4]'
+    good = []
+    for seed in range(1, 30):
+        one = read(tmp_path, f"seeds = [{seed}]\n{axis}", base)
+        try:
+            one.check()
+            good.append(seed)
+        except ScenarioError as error:
+            bad = seed
+            reason = str(error)
+    read(tmp_path, f"seeds = {good[:4]}\n{axis}", base).check()
+    assert f"seed {bad}: " in reason
+    with pytest.raises(ScenarioError, match=f"seed {bad}: "):
+        read(tmp_path, f"seeds = {[*good[:4], bad]}\n{axis}", base).check()
 
 
 def test_a_key_depends_on_scenario_and_machine_and_on_nothing_else() -> None:

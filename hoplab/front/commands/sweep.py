@@ -153,6 +153,7 @@ def _assigned(given: list[str]) -> dict[str, Any]:
 
 def _tell_plan(sweep: Sweep, store: Path | None, place: Cluster, as_json: bool) -> None:
 
+    sweep.check()
     machine = select.chosen()
     kept = Store(store)
     found = estimate(sweep, kept, machine, (*TOTALS, *sweep.tables))

@@ -64,7 +64,8 @@ def run(
     ``store`` is a folder (`hoplab.many.store.files.default_folder` by default). ``workers`` is
     their number (a worker a core by default), and ``cluster`` is their place. ``folders`` is where
     each run's whole folder is kept, with its report. ``progress`` is called after each run.
-    ``total`` is the number of runs, if known. Raises a `HoplabError` if runs cannot be made at all.
+    ``total`` is the number of runs, if known. A sweep's combinations are all
+    checked before the first run. Raises a `HoplabError` if runs cannot be made at all.
     A run that fails is a `Done` with its ``error``.
     """
     place = cluster or Cluster()
@@ -72,6 +73,7 @@ def run(
         place = replace(place, workers=workers)
     source: Source
     if isinstance(points, Sweep):
+        points.check()
         tables = (*points.tables, *tables)
         total = points.count() if total is None else total
         source = Adaptive(points) if points.rule is not None else Listed(points.points())

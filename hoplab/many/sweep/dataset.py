@@ -21,7 +21,6 @@ from hoplab.host.results import arrow
 from hoplab.many.sweep.engine import Done
 from hoplab.many.sweep.points import Sweep
 from hoplab.many.sweep.summary import energy_j
-from hoplab.model import writing
 from hoplab.model.errors import ResultsError
 from hoplab.model.records.schema import TABLES
 
@@ -76,7 +75,7 @@ class Dataset:
     def _open(self) -> None:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = writing.new(self._partial)
+            self._file = self._partial.open("wb")
         except OSError as error:
             raise ResultsError(
                 f"{self.path}: cannot be written: {error.strerror}; name another folder with --out"

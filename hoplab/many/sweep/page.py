@@ -18,7 +18,6 @@ from markupsafe import Markup
 from hoplab.host.machine.sealed import SHORT
 from hoplab.many.sweep.points import Sweep
 from hoplab.many.sweep.summary import MOST_LINKS, Combined, Summary, told
-from hoplab.model import writing
 from hoplab.model.errors import ResultsError
 from hoplab.show.report.figures import library
 from hoplab.show.report.multiples import MOST_PANELS, Group, small_multiples
@@ -35,7 +34,7 @@ def write(folder: Path, sweep: Sweep, summary: Summary, facts: dict[str, Any]) -
     path = folder / "index.html"
     partial = folder / ".index.html.partial"
     try:
-        writing.write_text(partial, _page(folder, sweep, summary, facts))
+        partial.write_text(_page(folder, sweep, summary, facts), encoding="utf-8")
         partial.replace(path)
     except OSError as error:
         with contextlib.suppress(OSError):

@@ -25,6 +25,8 @@ from hoplab.model.scenario.resolve import Walk, no_walk, resolve
 OWN = frozenset({"seed", "key", "digest", "error", "from_store"})
 TAKEN = OWN | TABLES["flows"].names
 """Columns of the results that are no parameters."""
+MOST_TOLD = 10
+"""Combinations that cannot be run and are named."""
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 
 
@@ -54,7 +56,11 @@ class Point:
     def scenario(self) -> Scenario:
         """Return the resolved scenario. If it contradicts itself, raises `ScenarioError`, which
         names the point."""
-        return resolve(parse(self.document, self.label), self.folder, self.walk)
+        scenario = parse(self.document, self.label)
+        try:
+            return resolve(scenario, self.folder, self.walk)
+        except ScenarioError as error:
+            raise ScenarioError(f"{self.label}: {error}") from None
 
     def with_seed(self, seed: int) -> Point:
         """The same combination under another seed."""
@@ -188,6 +194,32 @@ class Sweep:
             yield first
             for seed in seeds[1:]:
                 yield first.with_seed(seed)
+
+    def check(self) -> None:
+        """Raise `ScenarioError` with a line for each of the first combinations that contradict
+        themselves under one of their seeds."""
+        wrong = [mistake for one in self.combinations() if (mistake := self._mistake(one))]
+        if not wrong:
+            return
+        shown = wrong[:MOST_TOLD]
+        if len(wrong) > len(shown):
+            shown.append(f"and {len(wrong) - len(shown)} more combinations")
+        shown.append("nothing was run; leave such combinations out with leave_out, or mend them")
+        raise ScenarioError("\n".join(f"{self.source}: {line}" for line in shown))
+
+    def _mistake(self, combination: Combination) -> str | None:
+        """Return why a combination cannot be run. Where two seeds give the same network, no seed
+        gives another."""
+        before: Scenario | None = None
+        for seed in self._seeds_of(combination):
+            try:
+                found = self.point(combination, seed).scenario().model_copy(update={"seed": 0})
+            except ScenarioError as error:
+                return str(error)
+            if found == before:
+                return None
+            before = found
+        return None
 
     def _seeds_of(self, combination: Combination) -> tuple[int, ...]:
         """An axis may set the seed, together with other keys that follow from it."""
