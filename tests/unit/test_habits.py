@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pexpect
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
@@ -164,6 +166,32 @@ def test_diff_of_figures_has_the_change() -> None:
     assert compare.Difference("results", "flow0 goodput_kbps", 200.0, 300.0).change == 0.5
     assert compare.Difference("results", "flow0 goodput_kbps", 0.0, 300.0).change is None
     assert compare.Difference("scenario", "seed", 1, 2).change is None
+
+
+def test_diff_looks_at_the_tables_not_only_at_their_digests(tmp_path: Path) -> None:
+    one, other = (_run(tmp_path / name) for name in ("one", "other"))
+    assert (
+        "the same scenario, machine and results"
+        in hoplab("diff", one.name, other.name, cwd=tmp_path).stdout
+    )
+    path = other / "tables" / "flows.parquet"
+    table = pq.read_table(path)
+    place = table.schema.get_field_index("delivered_bytes")
+    values = pa.array([1000] * len(table), table.schema.field(place).type)
+    pq.write_table(table.set_column(place, table.schema.field(place), values), path)
+    done = hoplab("diff", one.name, other.name, "--exit-code", cwd=tmp_path)
+    assert done.returncode == 7
+    assert "all tables are the same" not in done.stdout
+    assert re.search(r"altered +flows +none +has been altered since the run", done.stdout)
+    found = {(d.about, d.what) for d in compare.runs(results.load(one), results.load(other))}
+    assert found == {
+        ("results", "flow0 delivered_bytes"),
+        ("tables", "flows"),
+        ("altered", "flows"),
+    }
+    path.unlink()
+    done = hoplab("diff", one.name, other.name, cwd=tmp_path)
+    assert re.search(r"tables +flows +[0-9a-f]+ +is not there", done.stdout)
 
 
 def test_diffs_status_tells_on_request(tmp_path: Path) -> None:

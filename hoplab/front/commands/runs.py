@@ -91,11 +91,11 @@ def diff(
         output.print(f"the same scenario, machine and results, digest {one.manifest.digest}")
     else:
         output.print(_differences(first, second, found))
-        if one.manifest.digest == other.manifest.digest:
+        if one.manifest.digest == other.manifest.digest and not compare.of_tables(found):
             output.print("all tables are the same")
         if len(found) > MOST_ROWS:
             output.print(f"and {len(found) - MOST_ROWS} more; --json prints all")
-    if status and one.manifest.digest != other.manifest.digest:
+    if status and (one.manifest.digest != other.manifest.digest or compare.of_tables(found)):
         raise typer.Exit(NotReproduced.exit_status)
 
 

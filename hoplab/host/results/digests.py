@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -116,13 +116,8 @@ def damage(run: Path, manifest: Manifest) -> Iterator[str]:
     if manifest.version < DIGESTS_BY_COLUMNS:
         yield "manifest.json: its digests are of an earlier version's form; run it again"
         return
-    present = {path.stem for path in (run / "tables").glob("*.parquet")}
-    for name, told in manifest.tables.items():
-        found = _table_on_disk(name, run / "tables" / f"{name}.parquet")
-        if found != told:
-            yield f"tables/{name}.parquet: {found if found in REASONS else ALTERED}"
-    for name in sorted(present - manifest.tables.keys()):
-        yield f"tables/{name}.parquet: {ADDED}"
+    for name, why in altered(manifest, on_disk(run, manifest)).items():
+        yield f"tables/{name}.parquet: {why}"
     for name, told in manifest.captures.items():
         path = run / "captures" / name
         if not path.is_file():
@@ -131,6 +126,23 @@ def damage(run: Path, manifest: Manifest) -> Iterator[str]:
             yield f"captures/{name}: {ALTERED}"
     if Digests(manifest.tables, manifest.captures).digest != manifest.digest:
         yield "manifest.json: its digest is not that of its tables"
+
+
+def on_disk(run: Path, manifest: Manifest) -> dict[str, str]:
+    """Return, for each table that is there or should be, its digest or why there is none."""
+    names = dict.fromkeys(manifest.tables or ())
+    names |= dict.fromkeys(sorted(path.stem for path in (run / "tables").glob("*.parquet")))
+    return {name: _table_on_disk(name, run / "tables" / f"{name}.parquet") for name in names}
+
+
+def altered(manifest: Manifest, found: Mapping[str, str]) -> dict[str, str]:
+    """Return what happened to each table of `on_disk` that is not the manifest's."""
+    told = manifest.tables or {}
+    return {
+        name: (digest if digest in REASONS else ALTERED) if name in told else ADDED
+        for name, digest in found.items()
+        if digest != told.get(name)
+    }
 
 
 GONE, BROKEN, ALTERED, ADDED = (

@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from hoplab.host.machine import compare as machines
 from hoplab.host.machine.sealed import SHORT
-from hoplab.host.results.manifest import Manifest
+from hoplab.host.results import digests
+from hoplab.host.results.manifest import DIGESTS_BY_COLUMNS, Manifest
 from hoplab.host.results.reader import Results
 
+TABLES, ALTERED = "tables", "altered"
 FIGURES = (
     *("goodput_kbps", "delivered_bytes", "retransmits", "timeouts", "rtt_ms_mean"),
     *("sent", "received", "lost", "latency_ms_mean"),
@@ -23,7 +25,8 @@ FIGURES = (
 @dataclass(frozen=True)
 class Difference:
     """A difference. ``what`` is a key of the scenario, a part of the machine, a table or
-    ``flow column``. A value is None if a run lacks it."""
+    ``flow column``. A value is None if a run lacks it. About ``altered``, it is what happened to
+    the table after its run."""
 
     about: str
     what: str
@@ -44,7 +47,12 @@ def runs(first: Results, second: Results) -> Iterator[Difference]:
     yield from scenarios("", first.scenario, second.scenario)
     yield from _machines(first.manifest, second.manifest)
     yield from _flows(first, second)
-    yield from _tables(first.manifest, second.manifest)
+    yield from _tables(first, second)
+
+
+def of_tables(found: Iterable[Difference]) -> bool:
+    """Return whether tables differ, or one is no longer that of its run."""
+    return any(one.about in (TABLES, ALTERED) for one in found)
 
 
 def scenarios(key: str, first: Any, second: Any) -> Iterator[Difference]:
@@ -87,11 +95,21 @@ def _flows(first: Results, second: Results) -> Iterator[Difference]:
                 yield Difference("results", f"{flow} {column}", one.get(column), other.get(column))
 
 
-def _tables(first: Manifest, second: Manifest) -> Iterator[Difference]:
-    """Yield tables whose values differ, by their digests."""
-    ones, others = (manifest.tables or {} for manifest in (first, second))
+def _tables(first: Results, second: Results) -> Iterator[Difference]:
+    """Yield tables whose values differ, by the digests of what is in their files now."""
+    runs = first, second
+    ones, others = (digests.on_disk(run.run_dir, run.manifest) for run in runs)
     for name in (*ones, *(name for name in others if name not in ones)):
         one, other = ones.get(name), others.get(name)
         if one != other:
-            shown = ((digest and str(digest)[:SHORT]) for digest in (one, other))
-            yield Difference("tables", name, *shown)
+            yield Difference(TABLES, name, _short(one), _short(other))
+    then, since = (
+        {} if run.manifest.version < DIGESTS_BY_COLUMNS else digests.altered(run.manifest, found)
+        for run, found in zip(runs, (ones, others), strict=True)
+    )
+    for name in (*then, *(name for name in since if name not in then)):
+        yield Difference(ALTERED, name, then.get(name), since.get(name))
+
+
+def _short(digest: str | None) -> str | None:
+    return digest if digest is None or digest in digests.REASONS else digest[:SHORT]
