@@ -32,8 +32,9 @@ def judge(told: str | None, words: tuple[str, ...] | None) -> None:
         assert told is None
         return
     assert told is not None, "accepted"
-    assert len(told.splitlines()) == 1
-    assert len(told) < LONGEST_LINE
+    lines = told.splitlines()
+    assert len({line.partition(": ")[0] for line in lines}) == len(lines) <= 2, "a line a key"
+    assert all(len(line) < LONGEST_LINE for line in lines)
     for word in words:
         assert word in told
 

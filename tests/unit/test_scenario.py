@@ -12,6 +12,7 @@ from hoplab.front.commands.cli import app
 from hoplab.front.pages import keys as schema
 from hoplab.model.errors import ScenarioError
 from hoplab.model.resources import PROJECT
+from hoplab.model.scenario import mistakes
 from hoplab.model.scenario.file import load
 from hoplab.model.scenario.keys import MAX_DURATION_S
 from hoplab.model.scenario.movement import Trace
@@ -20,6 +21,7 @@ from hoplab.model.scenario.reach import neighbours
 from hoplab.model.scenario.resolve import resolve
 from hoplab.model.scenario.split import Split
 from hoplab.model.scenario.variants import OF_THE_KERNEL
+from tests.scenarios import TWO_HOPS
 
 KEYS_OF = re.compile(r"<!-- keys of (\w+) -->")
 CHAIN = """
@@ -139,7 +141,7 @@ def test_a_threshold_in_dbm_replaces_the_profiles_distance(tmp_path: Path) -> No
 @pytest.mark.parametrize("name", ["walk.ns2", "walk.movements.gz"])
 def test_movement_leaves_and_comes_back(tmp_path: Path, name: str) -> None:
     walk = 'duration_s = 50\n[topology]\nkind = "random-waypoint"\nstations = 3\n'
-    arguments = ["check", str(write(tmp_path, walk)), "--movement", str(tmp_path / name)]
+    arguments = ["check", "--print", str(write(tmp_path, walk)), "--movement", str(tmp_path / name)]
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 0, done.output
     trace = f'duration_s = 50\n[topology]\nkind = "trace"\nstations = 3\nmovement = "{name}"\n'
@@ -277,3 +279,60 @@ def test_a_mistaken_congestion_control_is_refused(tmp_path: Path, name: str, hin
     text = CHAIN + f'congestion_control = "{name}"\n'
     with pytest.raises(ScenarioError, match=f"'{name}' is not known.*did you mean '{hint}'"):
         resolve(load(write(tmp_path, text)))
+
+
+SEVERAL = """
+duration_s = 10
+[topology]
+kind = "chain"
+stations = 3
+[[flow]]
+source = "n0"
+destination = "n9"
+windw = 3
+[[flow]]
+source = "n8"
+destination = "n1"
+[[flow]]
+destination = "n1"
+[[flow]]
+source = "n0"
+destination = "n7"
+protocol = "udb"
+[measure]
+interval_s = 20
+[[event]]
+at_s = 99
+kind = "down"
+station = "n1"
+"""
+
+
+def test_all_mistakes_are_named_at_once(tmp_path: Path) -> None:
+    """Those between tables too, but none that may come of another."""
+    with pytest.raises(ScenarioError) as caught:
+        mistakes.load(tomllib.loads(SEVERAL), "x.toml")
+    found = [
+        re.sub(r"^x.toml: ", "", line).partition(": ")[0] for line in str(caught.value).splitlines()
+    ]
+    assert found == [
+        *("flow.0.windw", "flow.2.source", "flow.3.protocol"),
+        *("event.0.at_s", "flow.0.destination", "flow.1.source", "measure.interval_s"),
+    ]
+
+
+@pytest.mark.parametrize("wrong", ["station = 3", "topology.stations = 'x'", "flwo = 1"])
+def test_what_depends_on_a_mistake_is_not_told(wrong: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        mistakes.load(tomllib.loads(wrong + "\n[[flow]]\nsource='n0'\ndestination='n5'"), "x.toml")
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_check_says_that_a_scenario_is_valid_in_a_line(tmp_path: Path) -> None:
+    path = write(tmp_path, f"duration_s = 5\n{TWO_HOPS}")
+    told = CliRunner().invoke(app, ["check", str(path)]).stdout
+    assert (
+        told == f"{path}: valid: 3 stations, 1 flow, 5 s; --print shows it with all of its keys\n"
+    )
+    whole = CliRunner().invoke(app, ["check", str(path), "--print"]).stdout
+    assert tomllib.loads(whole)["station"][2]["name"] == "n2"

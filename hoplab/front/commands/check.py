@@ -12,7 +12,8 @@ import typer
 
 from hoplab.front.commands.options import Overrides, ScenarioFile, Seed, scenario_of
 from hoplab.front.pages.keys import SCHEMA
-from hoplab.host.terminal import visible_toml
+from hoplab.host.terminal import output, visible_toml
+from hoplab.model.scenario.model import Scenario
 from hoplab.model.scenario.movement import Trace, save
 
 app = typer.Typer()
@@ -23,19 +24,37 @@ def check(
     file: ScenarioFile,
     overrides: Overrides = None,
     seed: Seed = None,
+    shown: Annotated[
+        bool, typer.Option("--print", help="Print it resolved, with every key, as TOML.")
+    ] = False,
     movement: Annotated[
         Path | None,
         typer.Option(help="Also write the movement: .ns2, .tcl, .ns_movements, .movements, .xml."),
     ] = None,
 ) -> None:
-    """Validate a scenario and print it resolved, as TOML."""
+    """Check a scenario, and name all of its mistakes."""
 
     scenario = scenario_of(file, overrides, seed)
     if movement is not None:
         places = {s.name: s.waypoints or ((0.0, s.x_m, s.y_m),) for s in scenario.station}
         save({name: Trace.of(points) for name, points in places.items()}, movement)
-    text = tomli_w.dumps(json.loads(scenario.model_dump_json(exclude_none=True)))
-    print(visible_toml(text), end="")
+    if shown:
+        text = tomli_w.dumps(json.loads(scenario.model_dump_json(exclude_none=True)))
+        print(visible_toml(text), end="")
+    else:
+        output.print(f"{file}: {_told(scenario)}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _told(scenario: Scenario) -> str:
+    """Return a line of what is valid."""
+    counts = {
+        "station": len(scenario.station),
+        "flow": len(scenario.flow),
+        "program": len(scenario.program),
+    }
+    parts = [f"{count} {name}{'s' if count > 1 else ''}" for name, count in counts.items() if count]
+    parts.append(f"{scenario.duration_s:g} s")
+    return f"valid: {', '.join(parts)}; --print shows it with all of its keys"
 
 
 @app.command()

@@ -13,9 +13,8 @@ from hoplab.front.mininet.movement import walk
 from hoplab.host.results.manifest import Where
 from hoplab.host.terminal import messages
 from hoplab.model import errors
-from hoplab.model.scenario.file import load
+from hoplab.model.scenario import file, mistakes
 from hoplab.model.scenario.model import Scenario
-from hoplab.model.scenario.resolve import resolve
 
 SLOWEST, FASTEST = 0.01, 1000.0
 """Slowest and fastest pace of a run."""
@@ -42,8 +41,10 @@ Seed = Annotated[int | None, typer.Option("--seed", help="Override the scenario'
 
 
 def scenario_of(path: Path, overrides: list[str] | None, seed: int | None) -> Scenario:
-    extra = [] if seed is None else [f"seed={seed}"]
-    return resolve(load(path, [*(overrides or []), *extra]), path.parent, walk)
+    document = file.read(path)
+    for one in (*(overrides or ()), *(() if seed is None else (f"seed={seed}",))):
+        file.override(document, one)
+    return mistakes.load(document, str(path), path.parent, walk)
 
 
 def known_pace(pace: float | None, machine: Where) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from hoplab.model.errors import ScenarioError
 from hoplab.model.scenario import programs
@@ -45,16 +45,64 @@ VHT_MCS_NOT_ON_20_MHZ = 9
 MAX_WAYPOINTS = 1_000_000
 IP_TCP_HEADERS_BYTES = {4: 40, 6: 60}
 MAX_SAMPLES = 10_000_000
+MOST_ENTRIES = 100
+"""Entries of a list that are checked one by one once a mistake is found."""
 MAX_PACKETS_PER_S = 250_000
 """Packets of all UDP flows: a guest sends this many in some twenty seconds, and shows its
 progress."""
 
 
 def check(scenario: Scenario) -> None:
-    """Raise `ScenarioError` for the first contradiction."""
-    _stations(scenario)
+    """Raise `ScenarioError` with a line for each key or table that contradicts others."""
+    _stations(scenario)  # the names on which all others depend
     _network(scenario)
-    _links(scenario)
+    told: dict[str, str] = {}
+    for name, one in _checks():
+        try:
+            one(scenario)
+        except ScenarioError as error:
+            for line in (*(() if name is None else _of_entries(scenario, name, one)), str(error)):
+                told.setdefault(line.partition(": ")[0], line)
+        except (LookupError, ValueError):
+            if not told:  # it comes of a contradiction that has been found
+                raise
+    if told:
+        raise ScenarioError("\n".join(told.values()))
+    _paths(scenario)
+
+
+Check = Callable[[Scenario], None]
+
+
+def _checks() -> Iterator[tuple[str | None, Check]]:
+    """Yield the checks of parts, and the list that a check goes through entry by entry."""
+    yield "link", _links
+    yield None, _radios_of_stations
+    yield None, check_cells
+    yield None, check_categories
+    yield None, _channels
+    yield None, _agreements
+    yield None, _routing
+    yield None, check_ipv6
+    yield "loss", _losses
+    yield "event", _events
+    yield "flow", _flows
+    yield None, _packets
+    yield "program", lambda scenario: programs.check(scenario, [s.name for s in scenario.station])
+    yield None, _detours
+    yield None, _measure
+
+
+def _of_entries(scenario: Scenario, name: str, check: Check) -> Iterator[str]:
+    """Yield the mistakes of a list's entries, each checked without the others."""
+    for i, entry in enumerate(getattr(scenario, name)[:MOST_ENTRIES]):
+        try:
+            check(scenario.model_copy(update={name: (entry,)}))
+        except ScenarioError as error:
+            yield str(error).replace(f"{name}.0", f"{name}.{i}", 1)
+
+
+def _radios_of_stations(scenario: Scenario) -> None:
     if any(station.radio for station in scenario.station):
         _channel(scenario.radio)
         check_radio(scenario.radio)
@@ -62,24 +110,19 @@ def check(scenario: Scenario) -> None:
         _buffers(scenario)
     radios = [station.name for station in scenario.station if station.radio]
     check_snr(scenario.snr, radios, scenario.radio, scenario.event)
-    check_cells(scenario)
-    check_categories(scenario)
+
+
+def _channels(scenario: Scenario) -> None:
     places = [
         Place(f"cell.{i}", cell.channel, cell.width_mhz) for i, cell in enumerate(scenario.cell)
     ]
     places += [Place(f"backbone.{i}", one.channel) for i, one in enumerate(scenario.backbone)]
     check_channels(scenario.radio, places)
-    _agreements(scenario)
-    _routing(scenario)
-    check_ipv6(scenario)
-    _losses(scenario)
-    _events(scenario)
-    _flows(scenario)
-    _packets(scenario)
-    programs.check(scenario, [station.name for station in scenario.station])
+
+
+def _detours(scenario: Scenario) -> None:
     if scenario.routing.protocol == "batman-adv":
         detours(plan(scenario))
-    _measure(scenario)
 
 
 def _known(name: str | None, key: str, names: Iterable[str], what: str = "station") -> None:
@@ -502,7 +545,15 @@ def _flows(scenario: Scenario) -> None:
         _segment_size(scenario, flow, i)
         if isinstance(flow.split, Split):
             _split(scenario, flow, i, flow.split, graph)
-        if _stays(scenario) and flow.source not in next_hops(graph, flow.destination):
+
+
+def _paths(scenario: Scenario) -> None:
+    """Check for routes, once radios and names are known to be right."""
+    if not _stays(scenario):
+        return
+    graph = neighbours(scenario)
+    for i, flow in enumerate(scenario.flow):
+        if flow.source not in next_hops(graph, flow.destination):
             raise ScenarioError(
                 f"flow.{i}: there is no path from {flow.source} to {flow.destination}; "
                 "move stations closer (topology.spacing_m), raise radio.range_m or add a link"
