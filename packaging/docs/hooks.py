@@ -12,6 +12,7 @@ from typing import Any
 import typer
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
+from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from typer.cli import get_docs_for_click
@@ -19,6 +20,7 @@ from typer.cli import get_docs_for_click
 from hoplab.front.commands import cli
 
 OPTIONS = "options.md"
+WORKER = "iframe-worker.js"
 MATHJAX = re.compile(r'<script[^>]*src="https://cdnjs[^"]*mathjax[^"]*"[^>]*></script>')
 """Plotly's notebooks load it for formulas in figures, of which there are none."""
 FOREIGN = re.compile(r'<(?:script|img|iframe)[^>]*\bsrc="(https?://[^"]*)"')
@@ -48,6 +50,17 @@ def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
     if foreign := FOREIGN.search(output):
         raise PluginError(f"{page.file.src_path}: loads {foreign[1]}; keep it with the site")
     return output
+
+
+@event_priority(-200)  # after the plugin "offline"
+def on_post_build(config: MkDocsConfig) -> None:
+    """Search works from disk, too: by an index that is a script, and a worker that is a frame."""
+    site = Path(config.site_dir)
+    for name in ("search/search_index.js", WORKER):
+        if not (site / name).exists():
+            raise PluginError(f"{name}: is not in the site, which would have no search from disk")
+    if WORKER not in (site / "index.html").read_text(encoding="utf-8"):
+        raise PluginError(f"{WORKER}: no page loads it; keep it in mkdocs.yml, extra.polyfills")
 
 
 def _expanded(entry: Any, docs: Path) -> Any:

@@ -14,7 +14,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from hoplab.host import results
-from hoplab.model.resources import PACKAGE
+from hoplab.model.resources import PACKAGE, PROJECT
 from hoplab.show.live.server import Server
 from hoplab.show.live.view import View
 from tests.page.conftest import chain, row
@@ -284,6 +284,54 @@ def test_a_table_can_be_had_as_csv(page: Page, tmp_path: Path) -> None:
     assert made.splitlines()[:2] == ["Flow,Path,Goodput kbit/s", 'flow0,"a, ""b""",-1234.5']
     assert len(made.splitlines()) == 21
     assert page.browser.execute_script("return window.called") == "flows.csv"
+
+
+def test_a_page_from_disk_has_workers(page: Page, tmp_path: Path) -> None:
+    """With which the site searches: browsers start none for files."""
+    (tmp_path / "worker.js").write_text(
+        'self.addEventListener("message", event => self.postMessage(`${event.data} and back`));'
+    )
+    script = (PROJECT / "docs" / "iframe-worker.js").read_text(encoding="utf-8")
+    file = tmp_path / "page.html"
+    file.write_text(f"<!doctype html><body><script>{script}</script>")
+    page.browser.get(file.as_uri())
+    page.browser.execute_script("""
+        const worker = new Worker("worker.js");
+        worker.addEventListener("message", event => { window.heard = event.data; });
+        worker.postMessage("there");""")
+    heard = until(lambda: page.browser.execute_script("return window.heard"), "the answer")
+    assert heard == "there and back"
+
+
+def test_a_figure_is_a_file_for_paper(page: Page, tmp_path: Path) -> None:
+    """Whatever the page's colours are: dark on white, without buttons."""
+    show = PACKAGE / "show" / "report"
+    style = ":root { --ink: #eee; --grid: #333; --paper: #111; }"
+    figure = """
+        window.asked = [];
+        window.Plotly = {
+            relayout: () => {},
+            downloadImage: (figure, options) => window.asked.push([figure.layout, options]),
+        };
+        const plot = document.querySelector(".js-plotly-plot");
+        plot.data = [];
+        plot.layout = { xaxis2: {}, font: { size: 13, color: "#eee" }, updatemenus: [{}] };"""
+    file = tmp_path / "page.html"
+    file.write_text(
+        f"<!doctype html><meta charset=utf-8><title>A run · Hoplab</title><style>{style}</style>"
+        "<div role=figure aria-label='Over time'><div class=js-plotly-plot>x</div></div>"
+        f"<script>{figure}</script><script>{(show / 'figures.js').read_text()}</script>"
+    )
+    page.browser.get(file.as_uri())
+    page.click("[aria-label='Over time as PNG']")
+    page.click("[aria-label='Over time as SVG']")
+    (png, first), (svg, second) = page.browser.execute_script("return window.asked")
+    assert (first["filename"], first["format"]) == ("a-run-over-time", "png")
+    assert (second["filename"], second["format"]) == ("a-run-over-time", "svg")
+    for layout in (png, svg):
+        assert layout["font"] == {"size": 13, "color": "#1b2330"}
+        assert (layout["paper_bgcolor"], layout["updatemenus"]) == ("#ffffff", [])
+        assert layout["xaxis2"]["gridcolor"] == "#dfe3ea"
 
 
 def near(place: tuple[float, float], wanted: tuple[float, float]) -> bool:

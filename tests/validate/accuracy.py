@@ -47,10 +47,10 @@ LETTERS = 150
 ROW_POINTS = 1.4
 GAP_ROWS = 12
 """Empty rows above a part, for its name."""
-NAMED_ROWS = 4
+NAMED_ROWS = 7
 """Of a figure that is outside: as high as its name."""
 WIDTH_INCHES, MARGIN_INCHES = 7.4, 0.9
-SMALL = 4.5
+SMALL = 7.5
 """Points, of the name beside a figure that is outside."""
 POINTS_PER_INCH = 72
 
@@ -162,9 +162,9 @@ def _part(axes: Axes, below: int, part: str, rows: Sequence[Row]) -> int:
         axes.plot(mean, y, color=colour, marker="o", markersize=1.8, markeredgewidth=0)
         if row["verdict"] != "ok":
             name = row["name"].removeprefix(f"{part}/")
-            axes.text(
-                0.99, y, name, size=SMALL, color=colour, ha="right", va="center", transform=left
-            )
+            # On the side where its point is not.
+            x, side = (0.01, "left") if mean > 0 else (0.99, "right")
+            axes.text(x, y, name, size=SMALL, color=colour, ha=side, va="center", transform=left)
     return top
 
 
