@@ -31,7 +31,7 @@ function colourFigures() {
 
 // A figure as a file is for paper: dark on white, without what only a page can press.
 const PAPER = { ink: "#1b2330", grid: "#dfe3ea", paper: "#ffffff" };
-const LONGEST_NAME = 60;
+const LONGEST_NAME = 40;
 const FORMATS = { SVG: { format: "svg" }, PNG: { format: "png", scale: 3 } };
 
 function onPaper(figure) {
@@ -46,9 +46,12 @@ function onPaper(figure) {
   return { data: figure.data, layout };
 }
 
+const slug = (text, most) =>
+  text.toLowerCase().replace(/[^a-z0-9]+/g, "-").slice(0, most).replace(/^-|-$/g, "");
+
 function fileName(label) {
-  const words = `${document.title.split(" \u00b7 ")[0]} ${label}`.toLowerCase();
-  return words.replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, LONGEST_NAME);
+  const title = document.title.split(" \u00b7 ")[0];
+  return `${slug(title, LONGEST_NAME)}-${slug(label, LONGEST_NAME)}`;
 }
 
 // Buttons below a figure; a live page makes them once, for whatever the figure shows then.
