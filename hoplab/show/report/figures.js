@@ -30,12 +30,14 @@ function colourFigures() {
 }
 
 // A figure as a file is for paper: dark on white, without what only a page can press.
-const PAPER = { ink: "#1b2330", grid: "#dfe3ea", paper: "#ffffff" };
+const PAPER = { ink: "#1b2330", grid: "#dfe3ea", paper: "#ffffff", below: 60 };
 const LONGEST_NAME = 40;
 const FORMATS = { SVG: { format: "svg" }, PNG: { format: "png", scale: 3 } };
 
 function onPaper(figure) {
   const layout = structuredClone(figure.layout);
+  const slider = (layout.sliders || []).length ? layout.margin.b - PAPER.below : 0;
+  if (slider) layout.margin.b = PAPER.below;
   Object.assign(layout, { updatemenus: [], sliders: [], paper_bgcolor: PAPER.paper });
   layout.font = { ...layout.font, color: PAPER.ink };
   for (const name of Object.keys(layout)) {
@@ -43,7 +45,8 @@ function onPaper(figure) {
       Object.assign(layout[name], { gridcolor: PAPER.grid, linecolor: PAPER.grid });
     }
   }
-  return { data: figure.data, layout };
+  const { width, height } = figure.getBoundingClientRect();
+  return [{ data: figure.data, layout }, { width, height: height - slider }];
 }
 
 const slug = (text, most) =>
@@ -68,9 +71,8 @@ function makeDownloads(place) {
     button.addEventListener("click", () => {
       const plot = place.matches(".js-plotly-plot") ? place : place.querySelector(".js-plotly-plot");
       if (!plot) return;
-      const { width, height } = plot.getBoundingClientRect();
-      const options = { ...form, width, height, filename: fileName(label) };
-      window.Plotly.downloadImage(onPaper(plot), options);
+      const [figure, size] = onPaper(plot);
+      window.Plotly.downloadImage(figure, { ...form, ...size, filename: fileName(label) });
     });
     row.append(button);
   }
