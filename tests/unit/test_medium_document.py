@@ -106,7 +106,7 @@ def test_words_become_the_engine_s() -> None:
     assert params(fading="nakagami", nakagami_m=3)["fading"] == {"nakagami": {"m": 3}}
     model = params(propagation="log-distance", exponent=3.3)["propagation"]["model"]
     assert model == {"log-distance": {"exponent": 3.3, "reference_m": 1.0}}
-    assert params(preamble="short")["phy"]["preamble_bits"] == 72
+    assert params(preamble="short")["phy"]["short_preamble"] is True
     assert params(slot_us=9.1234)["phy"]["slot_ns"] == 9123
     assert params(mac="csma-ca-noack")["no_ack"]
 

@@ -30,6 +30,8 @@ class Timing:
     basic_mbps: float
     aifsn: int = 2
     """Slots after SIFS: 2 make DIFS (IEEE 802.11-2020 10.3.7), best effort waits 3."""
+    short: bool = False
+    """DSSS frames from 2 Mbit/s on have the short preamble and header (16.2.2.3)."""
 
     @property
     def difs_us(self) -> float:
@@ -42,19 +44,22 @@ class Timing:
         return self.difs_us + self.cw_min / 2 * self.slot_us
 
     def control_us(self, size: int) -> float:
-        return air_us(size, self.basic_mbps)
+        return air_us(size, self.basic_mbps, self.short)
 
 
 DSSS = Timing(20, 10, 31, 1)
+SHORT = {basic: Timing(20, 10, 31, basic, short=True) for basic in (1, 2)}
+"""With short preambles, by the rate of control frames: at 1 Mbit/s these stay long."""
 OFDM = Timing(9, 16, 15, 6)
 BEST_EFFORT = Timing(9, 16, 15, 24, aifsn=3)
 """EDCA's default for best effort; answers to HT and VHT go at 24 Mbit/s (10.6.6.5)."""
 
 
-def air_us(frame_bytes: int, rate_mbps: float) -> float:
-    """Time on the air: DSSS and CCK with long preamble, or 802.11a (Jun et al. 2003, section 3)."""
+def air_us(frame_bytes: int, rate_mbps: float, short: bool = False) -> float:
+    """Time on the air: DSSS and CCK, or 802.11a (Jun et al. 2003, section 3)."""
     if rate_mbps in DSSS_MBPS:
-        return 192 + math.ceil(8 * frame_bytes / rate_mbps)
+        plcp_us = 72 + 24 if short and rate_mbps >= 2 else 144 + 48
+        return plcp_us + math.ceil(8 * frame_bytes / rate_mbps)
     return 20 + 4 * math.ceil((22 + 8 * frame_bytes) / (4 * rate_mbps))
 
 

@@ -23,6 +23,7 @@ from tests.validate.saturation import (
     HEADERS_BYTES,
     OFDM,
     QOS_BYTES,
+    SHORT,
     Scheme,
     Timing,
     air_us,
@@ -34,6 +35,8 @@ from tests.validate.saturation import (
 
 PAYLOADS = (100, 500, 1000, 1472)
 RATES_MBPS = (*DSSS_MBPS, 6.0, 24.0, 54.0)
+SHORT_MBPS = ((2.0, 2), (5.5, 2), (11.0, 2), (11.0, 1))
+"""Rates with short preambles, and of their control frames."""
 SCHEMES = {
     "HT-20-MCS-7": Scheme(
         {"profile": "80211n", "mcs": 7, "width_mhz": 20, "guard_ns": 800},
@@ -78,8 +81,8 @@ class Case:
         return maximum_mbps(self.timing, payload, self.data_us(payload), rts)
 
 
-def legacy_us(rate_mbps: float, payload: int) -> float:
-    return air_us(payload + HEADERS_BYTES, rate_mbps)
+def legacy_us(rate_mbps: float, short: bool, payload: int) -> float:
+    return air_us(payload + HEADERS_BYTES, rate_mbps, short)
 
 
 def ht_us(scheme: Scheme, payload: int) -> float:
@@ -92,9 +95,23 @@ def cases() -> list[Case]:
             f"{rate:g}-Mbps",
             {"profile": "80211b" if rate in DSSS_MBPS else "80211a", "rate_mbps": rate},
             DSSS if rate in DSSS_MBPS else OFDM,
-            partial(legacy_us, rate),
+            partial(legacy_us, rate, False),
         )
         for rate in RATES_MBPS
+    ]
+    short = [
+        Case(
+            f"{rate:g}-Mbps-short-{basic}",
+            {
+                "profile": "80211b",
+                "rate_mbps": rate,
+                "basic_rate_mbps": basic,
+                "preamble": "short",
+            },
+            SHORT[basic],
+            partial(legacy_us, rate, True),
+        )
+        for rate, basic in SHORT_MBPS
     ]
     of_ht = [
         Case(
@@ -105,13 +122,13 @@ def cases() -> list[Case]:
         )
         for name, scheme in SCHEMES.items()
     ]
-    return before_ht + of_ht
+    return before_ht + short + of_ht
 
 
 def scenario(case: Case, rts: bool) -> dict[str, Any]:
     return {
         "title": f"{case.name}, RTS {'on' if rts else 'off'}",
-        "duration_s": DURATION_S[case.timing == DSSS],
+        "duration_s": DURATION_S[case.radio["profile"] == "80211b"],
         "station": [
             station(f"{end}{payload}", i * APART_M + (50.0 if end == "b" else 0.0))
             for i, payload in enumerate(PAYLOADS)
@@ -132,7 +149,7 @@ def received(results: Results) -> dict[str, float]:
 
 
 def items() -> Iterator[Figure]:
-    """88 figures in Mbit/s of payload, within 1.5 %."""
+    """120 figures in Mbit/s of payload, within 1.5 %."""
     pairs = [(case, rts) for case in cases() for rts in (False, True)]
     found = measure_seeds([scenario(case, rts) for case, rts in pairs], SEEDS, received)
     for (case, rts), draws in zip(pairs, found, strict=True):

@@ -9,7 +9,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use hoplab_medium_core::{Dbm, Guard, Modulation, Place, RadioId, Rate, Scheme, Width};
+use hoplab_medium_core::{Dbm, Guard, Modulation, Phy, Place, RadioId, Rate, Scheme, Width};
 use hoplab_wire::radiotap;
 
 const LINKTYPE_IEEE802_11_RADIOTAP: u16 = 127;
@@ -57,7 +57,7 @@ pub struct Capture {
     /// Of each radio.
     channels_mhz: Vec<u16>,
     noise_dbm: Dbm,
-    short_preamble: bool,
+    phy: Phy,
     /// Frames come in order of their ends and are written in order of their beginnings.
     waiting: BinaryHeap<Reverse<(u64, u64)>>,
     frames: BTreeMap<u64, Captured>,
@@ -72,7 +72,7 @@ impl Capture {
         path: &Path,
         channels_mhz: Vec<u16>,
         noise_dbm: Dbm,
-        short_preamble: bool,
+        phy: Phy,
     ) -> io::Result<Self> {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)?;
@@ -95,7 +95,7 @@ impl Capture {
             file,
             channels_mhz,
             noise_dbm,
-            short_preamble,
+            phy,
             waiting: BinaryHeap::new(),
             frames: std::collections::BTreeMap::new(),
             count: 0,
@@ -172,7 +172,7 @@ impl Capture {
         } else {
             radiotap::CHANNEL_5_GHZ
         };
-        let short = self.short_preamble && dsss;
+        let short = self.phy.is_short(captured.rate);
         let header = radiotap::Header {
             time_us: Some(captured.at_ns / 1000),
             flags: Some(if short { radiotap::SHORT_PREAMBLE } else { 0 }),

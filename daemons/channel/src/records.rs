@@ -76,9 +76,13 @@ impl Recorder {
     pub fn new(config: &Config) -> Result<Self, Error> {
         let settings = config.records.clone();
         let capture = settings.air_capture.as_ref().map(|path| {
-            let short = config.params.phy.preamble_bits < 144;
-            Capture::create(path, config.channels_mhz(), config.noise_dbm, short)
-                .map_err(|why| file_failed(path, why))
+            Capture::create(
+                path,
+                config.channels_mhz(),
+                config.noise_dbm,
+                config.params.phy.clone(),
+            )
+            .map_err(|why| file_failed(path, why))
         });
         let frames = settings.frames.then(|| create(&settings)).transpose()?;
         let roaming = config.roams.then(|| create(&settings)).transpose()?;

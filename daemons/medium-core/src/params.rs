@@ -188,7 +188,7 @@ impl Default for Params {
             rules: Rules::Standard,
             phy: Phy {
                 standard: Standard::Dsss,
-                preamble_bits: 144,
+                short_preamble: false,
                 plcp_rate: Rate::DSSS_1,
                 basic_rate: Rate::DSSS_1,
                 slot: Duration::from_micros(20),

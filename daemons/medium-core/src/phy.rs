@@ -33,7 +33,9 @@ pub enum Standard {
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Phy {
     pub standard: Standard,
-    pub preamble_bits: u32,
+    /// DSSS frames at 2 Mbit/s and more have the short PPDU's preamble and header (16.2.2.3).
+    pub short_preamble: bool,
+    /// Of the long PPDU's preamble and header. The standard has 1 Mbit/s alone (16.2.2.2).
     #[cfg_attr(feature = "serde", serde(rename = "plcp_rate_mbps"))]
     pub plcp_rate: Rate,
     #[cfg_attr(feature = "serde", serde(rename = "basic_rate_mbps"))]
@@ -46,7 +48,11 @@ pub struct Phy {
     pub cw_max: u32,
 }
 
-const PLCP_HEADER_BITS: u32 = 48;
+/// Of the long PPDU: SYNC and SFD, then the header (16.2.2.2).
+const LONG_PLCP_BITS: u64 = 144 + 48;
+/// Of the short PPDU: 72 bits of SYNC and SFD at 1 Mbit/s, then 48 of the header at 2 (16.2.2.3).
+const SHORT_SYNC: Duration = Duration::from_micros(72);
+const SHORT_HEADER: Duration = Duration::from_micros(24);
 /// Length of the OFDM preamble and SIGNAL field (17.3.2.1).
 const OFDM_PREAMBLE: Duration = Duration::from_micros(20);
 const OFDM_SYMBOL: Duration = Duration::from_micros(4);
@@ -108,10 +114,11 @@ impl Phy {
     /// Time of preamble and PLCP header of a frame at `rate`.
     pub fn preamble(&self, rate: Rate) -> Duration {
         let beyond_ofdm = match rate.modulation() {
+            Modulation::Dsss if self.is_short(rate) => return SHORT_SYNC + SHORT_HEADER,
             Modulation::Dsss => {
                 // `bits` counts in 500 kbit/s, so twice the bits over it are microseconds. The
                 // quotient rounds to the nearest nanosecond.
-                let half_bits = 2 * u64::from(self.preamble_bits + PLCP_HEADER_BITS);
+                let half_bits = 2 * LONG_PLCP_BITS;
                 let units = u64::from(self.header_rate(rate).bits());
                 return Duration::from_nanos((half_bits * 1000 + units / 2) / units);
             }
@@ -127,8 +134,25 @@ impl Phy {
         OFDM_PREAMBLE + beyond_ofdm + long_training(rate) * trainings
     }
 
+    /// Whether a frame at `rate` is a short PPDU. At 1 Mbit/s none is (16.2.2.3).
+    pub fn is_short(&self, rate: Rate) -> bool {
+        self.short_preamble && rate.is_dsss() && rate > Rate::DSSS_1
+    }
+
+    /// How long a frame at `rate` begins at 1 Mbit/s before a header that has another rate.
+    pub fn sync(&self, rate: Rate) -> Duration {
+        if self.is_short(rate) {
+            SHORT_SYNC
+        } else {
+            Duration::ZERO
+        }
+    }
+
     /// Rate at which the header of a frame at `rate` is sent.
     pub fn header_rate(&self, rate: Rate) -> Rate {
+        if self.is_short(rate) {
+            return Rate::DSSS_2;
+        }
         match (rate.is_dsss(), self.plcp_rate.is_dsss()) {
             (false, _) => Rate::OFDM_6,
             (true, true) => self.plcp_rate,
@@ -162,10 +186,12 @@ impl Phy {
             }
             Modulation::Ofdm => (OFDM_EXTRA_BITS + 8 * bytes, false),
             // HT needs one encoder for up to two streams.
-            Modulation::Ht(scheme) => (8 * bytes + SERVICE_BITS + TAIL_BITS, is_short(scheme)),
+            Modulation::Ht(scheme) => {
+                (8 * bytes + SERVICE_BITS + TAIL_BITS, is_short_guard(scheme))
+            }
             Modulation::Vht(scheme) => {
                 let tails = TAIL_BITS * u64::from(scheme.encoders(rate.bits()));
-                (8 * bytes + SERVICE_BITS + tails, is_short(scheme))
+                (8 * bytes + SERVICE_BITS + tails, is_short_guard(scheme))
             }
             Modulation::He(scheme) => {
                 // LDPC has no tail, and hwsim's radios need no packet extension (27.3.13).
@@ -187,7 +213,7 @@ impl Phy {
     }
 }
 
-fn is_short(scheme: Scheme) -> bool {
+fn is_short_guard(scheme: Scheme) -> bool {
     scheme.guard == Guard::Ns400
 }
 
@@ -217,6 +243,38 @@ mod tests {
         let lasts = phy.duration(bytes, rate.expect("a rate"));
         assert_eq!(lasts.as_nanos() % 1000, 0);
         lasts.as_nanos() / 1000
+    }
+
+    /// Microseconds of 161 octets in 802.11b and 802.11g, by the PPDUs of 16.2.2.2 and 16.2.2.3.
+    #[test]
+    fn a_short_ppdu_saves_96_us_from_2_mbit_s_on_and_nothing_at_1() {
+        let dsss = (Standard::Dsss, Rate::DSSS_1);
+        let mixed = Standard::Ofdm {
+            signal_extension: true,
+        };
+        for (standard, plcp_rate) in [dsss, (mixed, Rate::OFDM_6)] {
+            for (rate, data) in [
+                (Rate::DSSS_1, 1288),
+                (Rate::DSSS_2, 644),
+                (Rate::CCK_5_5, 235),
+                (Rate::CCK_11, 118),
+            ] {
+                for short_preamble in [false, true] {
+                    let phy = Phy {
+                        standard,
+                        plcp_rate,
+                        short_preamble,
+                        ..crate::Params::default().phy
+                    };
+                    let is_short = short_preamble && rate != Rate::DSSS_1;
+                    let plcp = if is_short { 72 + 24 } else { 144 + 48 };
+                    let lasts = Duration::from_micros(plcp + data);
+                    assert_eq!(phy.duration(161, rate), lasts, "{standard:?} {rate}");
+                    let header = if is_short { Rate::DSSS_2 } else { Rate::DSSS_1 };
+                    assert_eq!(phy.header_rate(rate), header);
+                }
+            }
+        }
     }
 
     /// 1538 bytes: 12304 bits, 16 of service, 6 of tail for each encoder, over N_DBPS.

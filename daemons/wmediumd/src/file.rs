@@ -240,7 +240,7 @@ fn params(noise: Dbm) -> Params {
             standard: Standard::Vht {
                 signal_extension: true,
             },
-            preamble_bits: 144,
+            short_preamble: false,
             plcp_rate: Rate::OFDM_6,
             basic_rate: Rate::OFDM_6,
             slot: Duration::from_micros(9),

@@ -38,7 +38,6 @@ FRAMES_BESIDE = 1024
 """Frames of the kernel's own, management and broadcasts, which no limit of Linux's queues
 restrains."""
 CATEGORIES = 4
-PREAMBLE_BITS = {"long": 144, "short": 72}
 RULES = {"802.11": "standard", "ns-2": "ns2", "edca": "standard"}
 NO_RTS = 2347
 """The threshold that no frame exceeds."""
@@ -239,7 +238,7 @@ def _queue_packets(radio: Radio) -> int:
 def _phy(radio: Radio) -> dict[str, Any]:
     return {
         "standard": _standard(radio),
-        "preamble_bits": PREAMBLE_BITS[given(radio.preamble)],
+        "short_preamble": given(radio.preamble) == "short",
         "plcp_rate_mbps": radio.plcp_rate_mbps,
         "basic_rate_mbps": radio.basic_rate_mbps,
         "slot_ns": _nanoseconds(given(radio.slot_us)),

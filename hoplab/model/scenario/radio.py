@@ -332,8 +332,12 @@ class Radio(Table):
     )
     streams: Integer | None = key(None, "spatial streams of data frames", ge=1, le=4)
     basic_rate_mbps: Rate | None = key(None, "of ACK, CTS, RTS and broadcasts", unit="Mbit/s")
-    plcp_rate_mbps: HeaderRate | None = key(None, "of the PLCP header", unit="Mbit/s")
-    preamble: Literal["long", "short"] | None = key(None, "of DSSS")
+    plcp_rate_mbps: HeaderRate | None = key(
+        None, "of a long preamble and its PLCP header", unit="Mbit/s"
+    )
+    preamble: Literal["long", "short"] | None = key(
+        None, "of DSSS; `short`: preamble and header take 96 µs from 2 Mbit/s on"
+    )
     mac: Literal["80211", "csma-ca-noack"] | None = key(
         None, "`csma-ca-noack`: no acknowledgement, no retry"
     )

@@ -381,10 +381,12 @@ impl Transceiver {
         let noise_mw = hearing.noise_mw(reception.rate);
         let sinr = reception.mw / (reception.interference_mw + noise_mw);
         let (rate, counted) = (reception.rate, reception.counted);
+        let header = reception.begins + phy.sync(rate);
         let body = reception.begins + phy.preamble(rate);
-        // The stretch may contain the end of the header, which has its own rate.
+        // The stretch may contain the end of the preamble or header, which have their own rates.
         let parts = [
-            (counted, now.min(body), phy.header_rate(rate)),
+            (counted, now.min(header), Rate::DSSS_1),
+            (counted.max(header), now.min(body), phy.header_rate(rate)),
             (counted.max(body), now, rate),
         ];
         for (from, to, rate) in parts {
