@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What wmediumd's configuration asks for.
 
+use std::collections::BTreeSet;
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -39,7 +41,61 @@ pub struct Described {
     /// That of a link of which nothing is said; none where more than chance decides.
     pub default_loss: Option<f64>,
     pub mediums: Vec<(RadioId, MediumId)>,
+    /// Settings that wmediumd does not have, and so ignores.
+    pub unknown: Vec<Unknown>,
 }
+
+/// A setting that wmediumd does not have.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Unknown {
+    /// Of which group; empty at the top of the file.
+    group: &'static str,
+    key: String,
+    /// Those that the group may have.
+    known: &'static [&'static str],
+}
+
+impl fmt::Display for Unknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { group, key, known } = self;
+        let point = if group.is_empty() { "" } else { "." };
+        let known = known.join(", ");
+        write!(
+            f,
+            "{group}{point}{key}: ignored, as wmediumd has no such setting; it has {known}"
+        )
+    }
+}
+
+/// Groups of a file, and the settings that wmediumd, old or new, or Mininet-WiFi has in them.
+const GROUPS: [&str; 2] = ["ifaces", "model"];
+const OF_IFACES: [&str; 6] = [
+    "count",
+    "ids",
+    "links",
+    "medium_array",
+    "enable_interference",
+    "enable_medium_detection",
+];
+const OF_MODEL: [&str; 17] = [
+    "type",
+    "model_name",
+    "positions",
+    "directions",
+    "tx_powers",
+    "isnodeaps",
+    "noise_threshold",
+    "fading_coefficient",
+    "default_prob",
+    "links",
+    "path_loss_exp",
+    "xg",
+    "sL",
+    "nFLOORS",
+    "lF",
+    "pL",
+    "m",
+];
 
 /// wmediumd's, which a file does not tell.
 pub const GAIN_DBI: f64 = 5.0;
@@ -53,6 +109,10 @@ const CHANNEL_MHZ: u16 = 2412;
 const OWN_POWER: Dbm = Dbm(15.0);
 /// As ns-2's radio draws.
 const RADIATED_W: f64 = 0.2818;
+/// In which a station moves by its direction (MOVE_INTERVAL). wmediumd's jumps at its end.
+const MOVE_INTERVAL: Duration = Duration::from_secs(3);
+/// After so many the file's movement ends, 34 days on.
+const MOVES: u64 = 1_000_000;
 /// dot11RTSThreshold that no frame exceeds.
 const NO_RTS: usize = 2347;
 /// At which every rate comes through, where only chance decides.
@@ -91,6 +151,7 @@ pub fn describe(
         losses: Vec::new(),
         default_loss: None,
         mediums: mediums(ifaces, addresses.len())?,
+        unknown: unknown(&file),
     };
     let kind = model.get("type").map_or(Some("snr"), Value::text);
     match kind {
@@ -121,10 +182,24 @@ impl Described {
         let places = places
             .filter(|places| places.len() == radios)
             .ok_or_else(|| {
-                Mistake::expected("model.positions", format!("{radios} times (x, y, z)"))
+                let what = format!("{radios} times (x, y) or (x, y, z)");
+                Mistake::expected("model.positions", what)
             })?;
-        for (station, place) in self.config.stations.iter_mut().zip(places) {
-            station.waypoints = vec![Waypoint::new(Instant::ZERO, place)];
+        let directions = directions(model, radios)?;
+        let start = self.config.epoch;
+        let both = places.into_iter().zip(directions);
+        for (station, (place, direction)) in self.config.stations.iter_mut().zip(both) {
+            station.waypoints = vec![Waypoint::new(start, place)];
+            if direction != [0.0, 0.0] {
+                let [x_m, y_m] = direction.map(|metres| metres * MOVES as f64);
+                let far = Position {
+                    x_m: place.x_m + x_m,
+                    y_m: place.y_m + y_m,
+                    z_m: place.z_m,
+                };
+                let end = start + MOVE_INTERVAL * MOVES;
+                station.waypoints.push(Waypoint::new(end, far));
+            }
         }
         let of_each = |key: &str, default: f64| match model.get(key) {
             None => Ok(vec![default; radios]),
@@ -331,14 +406,59 @@ fn links(value: Option<&Value>, radios: usize) -> Result<Vec<Link>, Mistake> {
         _ => None,
     };
     let links = value.list().ok_or_else(wrong)?.iter().map(link);
-    links.collect::<Option<_>>().ok_or_else(wrong)
+    let mut links = links.collect::<Option<Vec<_>>>().ok_or_else(wrong)?;
+    // A link that the file has in one direction only is equal both ways.
+    let back = |link: LinkId| LinkId {
+        from: link.to,
+        to: link.from,
+    };
+    let given: BTreeSet<LinkId> = links.iter().map(|(link, _)| *link).collect();
+    let one_way = links
+        .iter()
+        .filter(|(link, _)| !given.contains(&back(*link)));
+    let mirrored: Vec<Link> = one_way.map(|(link, value)| (back(*link), *value)).collect();
+    links.extend(mirrored);
+    Ok(links)
 }
 
 fn place(value: &Value) -> Option<Position> {
     match value.numbers()?[..] {
         [x_m, y_m, z_m] => Some(Position { x_m, y_m, z_m }),
+        // wmediumd before Mininet-WiFi's.
+        [x_m, y_m] => Some(Position { x_m, y_m, z_m: 0.0 }),
         _ => None,
     }
+}
+
+/// Of each radio, the metres along x and y in `MOVE_INTERVAL`.
+fn directions(model: &Group, radios: usize) -> Result<Vec<[f64; 2]>, Mistake> {
+    let Some(given) = model.get("directions") else {
+        return Ok(vec![[0.0; 2]; radios]);
+    };
+    let one = |value: &Value| value.numbers()?.try_into().ok();
+    given
+        .list()
+        .and_then(|all| all.iter().map(one).collect::<Option<Vec<_>>>())
+        .filter(|all| all.len() == radios)
+        .ok_or_else(|| Mistake::expected("model.directions", format!("{radios} times (x, y)")))
+}
+
+fn unknown(file: &Group) -> Vec<Unknown> {
+    let empty = Group::new();
+    let of = |group: &'static str, given: &Group, known: &'static [&'static str]| {
+        let others = given.keys().filter(|key| !known.contains(&key.as_str()));
+        let named = |key: &String| Unknown {
+            group,
+            key: key.clone(),
+            known,
+        };
+        others.map(named).collect::<Vec<_>>()
+    };
+    let inside = |name| group(file, name).unwrap_or(&empty);
+    let mut found = of("", file, &GROUPS);
+    found.extend(of("ifaces", inside("ifaces"), &OF_IFACES));
+    found.extend(of("model", inside("model"), &OF_MODEL));
+    found
 }
 
 fn path_loss(model: &Group) -> Result<Model, Mistake> {
@@ -431,16 +551,22 @@ mod tests {
         let snr = read("", "type = \"snr\"; links = ((0, 1, 20));", None).expect("a file");
         assert_eq!(
             snr.levels,
-            Some((Dbm(-61.0), vec![(link(0, 1), Dbm(-71.0))]))
+            Some((
+                Dbm(-61.0),
+                vec![(link(0, 1), Dbm(-71.0)), (link(1, 0), Dbm(-71.0))]
+            ))
         );
-        let older = read("links = ((1, 0, 5));", "", None).expect("a file");
+        let older = read("links = ((1, 0, 5), (0, 1, 20));", "", None).expect("a file");
         assert_eq!(
             older.levels,
-            Some((Dbm(-61.0), vec![(link(1, 0), Dbm(-86.0))]))
+            Some((
+                Dbm(-61.0),
+                vec![(link(1, 0), Dbm(-86.0)), (link(0, 1), Dbm(-71.0))]
+            ))
         );
         let text = "type = \"prob\"; default_prob = 1.0; links = ((0, 1, 0.25));";
         let chance = read("", text, None).expect("a file");
-        assert_eq!(chance.losses, [(link(0, 1), 0.25), (link(1, 0), 1.0)]);
+        assert_eq!(chance.losses, [(link(0, 1), 0.25), (link(1, 0), 0.25)]);
     }
 
     #[test]
@@ -448,6 +574,40 @@ mod tests {
         let found = read("medium_array = ((0), (1));", "", None).expect("a file");
         let [first, second] = [0, 1].map(RadioId::new);
         assert_eq!(found.mediums, [(first, MediumId(1)), (second, MediumId(2))]);
+    }
+
+    #[test]
+    fn two_coordinates_are_a_place_on_the_ground_and_directions_move_from_it() {
+        let text = "type = \"path_loss\"; positions = ((-20.0, 1.0), (20.0, 0.0, 3.0)); \
+             directions = ((0.0, 0.0), (10.0, -4.0)); model_name = \"free_space\";";
+        let found = read("", text, None).expect("a file");
+        let place = |station: usize, seconds| {
+            let station = hoplab_medium_core::Station {
+                name: String::new(),
+                waypoints: found.config.stations[station].waypoints.clone(),
+            };
+            let place = station.position(Instant::ZERO + Duration::from_secs(seconds));
+            [place.x_m, place.y_m, place.z_m].map(|metres| (metres * 1e6).round() / 1e6)
+        };
+        assert_eq!(place(0, 0), [-20.0, 1.0, 0.0]);
+        assert_eq!(place(0, 9), [-20.0, 1.0, 0.0]);
+        assert_eq!(place(1, 0), [20.0, 0.0, 3.0]);
+        assert_eq!(place(1, 9), [50.0, -12.0, 3.0]);
+    }
+
+    #[test]
+    fn settings_that_wmediumd_does_not_have_are_named() {
+        let model = "type = \"snr\"; tx_powers = (15.0, 15.0); tx_powerz = (15.0, 15.0);";
+        let unknown = |ifaces, model| {
+            let found = read(ifaces, model, None).expect("a file").unknown;
+            found.iter().map(Unknown::to_string).collect::<Vec<_>>()
+        };
+        let told = unknown("idz = [];", model);
+        assert!(told[0].starts_with("ifaces.idz: ignored"), "{told:?}");
+        assert!(told[1].starts_with("model.tx_powerz: ignored"), "{told:?}");
+        assert!(told[1].contains(", tx_powers, "), "{told:?}");
+        assert_eq!(told.len(), 2);
+        assert!(unknown("enable_interference = true;", "type = \"snr\"; xg = 0.0;").is_empty());
     }
 
     #[test]
@@ -463,6 +623,9 @@ mod tests {
             told("", "type = \"path_loss\"; model_name = \"free_space\";").contains("positions")
         );
         assert!(told("", "type = \"path_loss\"; model_name = \"x\";").contains("model_name"));
+        let moving = "type = \"path_loss\"; positions = ((1, 1), (2, 2)); directions = ((1, 1)); \
+             model_name = \"free_space\";";
+        assert!(told("", moving).starts_with("model.directions: expected 2 times (x, y)"));
         assert!(describe("", None, Path::new("r"), Instant::ZERO).is_err());
     }
 }

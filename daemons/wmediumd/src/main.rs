@@ -89,10 +89,14 @@ fn described(options: &Options, records: &Path) -> Result<Described, Error> {
         .transpose()?;
     let start = hoplab_linux::kernel::now();
     let described = file::describe(&text, losses.as_deref(), records, start);
-    described.map_err(|why| Error::Configuration {
+    let described = described.map_err(|why| Error::Configuration {
         path: path.into(),
         why,
-    })
+    })?;
+    for setting in &described.unknown {
+        eprintln!("wmediumd: {}: {setting}", path.display());
+    }
+    Ok(described)
 }
 
 fn file_failed(path: &Path, why: io::Error) -> Error {
