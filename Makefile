@@ -42,6 +42,7 @@ lint-python: setup
 	.venv/bin/mypy -p tests.bench
 	.venv/bin/mypy -p dashboards
 	.venv/bin/mypy -p tests.prose
+	MYPYPATH=kernel-modules/guest .venv/bin/mypy -p building
 	.venv/bin/python -m tests.prose
 	for study in experiments/*/analysis.py; do \
 		MYPYPATH=experiments .venv/bin/mypy -p "$$(basename $$(dirname $$study))" || exit; done

@@ -17,10 +17,18 @@
  */
 
 #include <linux/module.h>
+#include <linux/version.h>
 #include <net/net_namespace.h>
 #include "icmp.h"
 #include "netlink.h"
 #include "notice.h"
+
+/* From 6.18 on a queue says that it is each processor's own; kernels from 7.0 on warn of one that does not. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0)
+#define ELFN_QUEUE	(WQ_MEM_RECLAIM | WQ_PERCPU)
+#else
+#define ELFN_QUEUE	WQ_MEM_RECLAIM
+#endif
 
 static int __net_init elfn_enter_namespace(struct net *net)
 {
@@ -68,7 +76,7 @@ static int __init elfn_load(void)
 {
 	int err;
 
-	elfn_queue = alloc_workqueue("elfn", WQ_MEM_RECLAIM, 0);
+	elfn_queue = alloc_workqueue("elfn", ELFN_QUEUE, 0);
 	if (!elfn_queue)
 		return -ENOMEM;
 	err = register_pernet_subsys(&elfn_namespaces);

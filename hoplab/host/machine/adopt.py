@@ -5,6 +5,7 @@ kernel has other sources."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -38,6 +39,8 @@ def adopt(target: Path) -> bool:
         if p["kind"] in ("kernel", "compiler")
     ]
     (partial / "made-from").write_text("".join(lines), encoding="utf-8")
+    facts = machine.description.get("kernel", {})
+    (partial / "kernel.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
     partial.rename(target)
     return True
 

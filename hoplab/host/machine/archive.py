@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The packages that a machine's root is made of: locked by version and SHA-256, fetched by
-Debian's and Python's own downloaders, kept in the cache.
+"""The packages that a machine is made of: locked by version and SHA-256, fetched by Debian's and
+Python's own downloaders, kept in the cache.
 
 A private apt configuration fetches them, so that any Debian or Ubuntu builds the same root and
 nothing needs root's rights. A lock's line is ``KIND NAME VERSION SHA256``.
@@ -15,13 +15,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from hoplab.model.errors import MissingTool
 
 RELEASE = "bookworm"
+SUITES = (RELEASE, f"{RELEASE}-updates", f"{RELEASE}-security")
+"""Debian's suites for a lock that names none."""
 PYTHON = "3.11"
 """The machine's own interpreter, whatever the host has."""
 MIRROR = "http://deb.debian.org"
@@ -29,7 +31,8 @@ SNAPSHOT = "http://snapshot.debian.org/archive"
 """Every version that Debian ever had; asked where the archive has moved on."""
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 DATE = re.compile(r"# archive of (\d{8}T\d{6}Z)")
-RELOCK = "make the lock again with 'scripts/lock machine', or name a machine in HOPLAB_MACHINE"
+NAMED_SUITES = re.compile(r"^# suites ([a-z -]+)$", re.MULTILINE)
+RELOCK = "make the lock again with 'scripts/lock', or name a machine in HOPLAB_MACHINE"
 
 
 class Superseded(MissingTool):
@@ -55,20 +58,30 @@ def read_lock(path: Path) -> list[Package]:
     return [Package(*line.split()) for line in lines if line and not line.startswith("#")]
 
 
-def write_lock(path: Path, date: str, packages: Iterable[Package]) -> None:
+def suites_of(lock: str) -> tuple[str, ...]:
+    """Return the suites of Debian that a lock's text names."""
+    named = NAMED_SUITES.search(lock)
+    return tuple(named[1].split()) if named else SUITES
+
+
+def write_lock(
+    path: Path, date: str, packages: Iterable[Package], suites: Sequence[str] = SUITES
+) -> None:
     """Write the lock made from the archive as it was at ``date``."""
     lines = [
         "# SPDX-License-Identifier: Apache-2.0",
-        "# What the machine's root is made of. Made by 'scripts/lock machine'.",
+        "# What a machine is made of. Made by 'scripts/lock'.",
         f"# archive of {date}",
+        *([] if tuple(suites) == SUITES else [f"# suites {' '.join(suites)}"]),
         *(package.line() for package in packages),
     ]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def fetch(lock: Path, cache: Path) -> dict[Package, Path]:
-    """Every package of the lock as a file; raises `MissingTool` for what cannot be had."""
-    packages = read_lock(lock)
+def fetch(lock: Path, cache: Path, names: Container[str] | None = None) -> dict[Package, Path]:
+    """Return every package of the lock as a file, or those that ``names`` has. Raises `MissingTool`
+    for what cannot be had."""
+    packages = [one for one in read_lock(lock) if names is None or one.name in names]
     cache.mkdir(parents=True, exist_ok=True)
     missing = [package for package in packages if not _cached(cache, package)]
     debs = [package for package in missing if package.kind == "deb"]
@@ -108,8 +121,10 @@ def sha256_of(path: Path) -> str:
 class Apt:
     """apt with sources, lists and cache of its own in ``folder``."""
 
-    def __init__(self, folder: Path, date: str | None = None) -> None:
-        """``date`` asks for the archive as it was then."""
+    def __init__(
+        self, folder: Path, date: str | None = None, suites: Sequence[str] = SUITES
+    ) -> None:
+        """``date`` asks for the archive as it was then, ``suites`` for these of it."""
         self._folder = folder
         for tool in ("apt-get", "apt-cache", "dpkg-deb"):
             if shutil.which(tool) is None:
@@ -122,17 +137,14 @@ class Apt:
             (folder / part).mkdir(parents=True, exist_ok=True)
         (folder / "status").touch()
         mirror = os.environ.get("HOPLAB_DEBIAN", MIRROR)
-        main, security = f"{mirror}/debian", f"{mirror}/debian-security"
-        options = f"signed-by={KEYRING}"
+        options, before, after = f"signed-by={KEYRING}", mirror, ""
         if date is not None:
-            main, security = f"{SNAPSHOT}/debian/{date}", f"{SNAPSHOT}/debian-security/{date}"
-            options += " check-valid-until=no"
-        (folder / "sources.list").write_text(
-            f"deb [{options}] {main} {RELEASE} main\n"
-            f"deb [{options}] {main} {RELEASE}-updates main\n"
-            f"deb [{options}] {security} {RELEASE}-security main\n",
-            encoding="utf-8",
-        )
+            options, before, after = f"{options} check-valid-until=no", SNAPSHOT, f"/{date}"
+        lines = []
+        for suite in suites:
+            part = "debian-security" if suite.endswith("-security") else "debian"
+            lines.append(f"deb [{options}] {before}/{part}{after} {suite} main\n")
+        (folder / "sources.list").write_text("".join(lines), encoding="utf-8")
         self._settings = [
             f"Dir::Etc::SourceList={folder / 'sources.list'}",
             "Dir::Etc::SourceParts=/dev/null",
@@ -168,17 +180,18 @@ class Apt:
 
 def _download_debs(debs: Sequence[Package], folder: Path, cache: Path, lock: Path) -> None:
     wanted = [f"{package.name}={package.version}" for package in debs]
-    date = DATE.search(lock.read_text(encoding="utf-8"))
+    text = lock.read_text(encoding="utf-8")
+    date, suites = DATE.search(text), suites_of(text)
     first: MissingTool | None = None
     for when in (None, date.group(1) if date else None):
         try:
-            apt = Apt(cache / "apt", when)
+            apt = Apt(cache / "apt", when, suites)
             apt("apt-get", "update", "-qq")
             apt("apt-get", "download", "-qq", *wanted, cwd=folder)
             return
         except MissingTool as error:
             first = first or error
-    raise Superseded(f"packages of the machine's root: {first}; {RELOCK}")
+    raise Superseded(f"packages of the machine: {first}; {RELOCK}")
 
 
 def pip_download(folder: Path, *wanted: str) -> str | None:

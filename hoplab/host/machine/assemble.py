@@ -237,6 +237,7 @@ def _assemble() -> Machine:
         _copy(kernel.folder() / "config", folder / "kernel" / "config")
         for path in _kernel_sources():
             _copy(path, folder / "kernel" / "source" / path.relative_to(PROJECT / "kernel-modules"))
+        _copy(kernel.LOCK, folder / "kernel" / "locks" / kernel.LOCK.name)
         # Its licence requires the source of all that is linked, and how it is linked.
         for path in _engine_sources():
             _copy(path, folder / "kernel" / "engine" / path.relative_to(PROJECT / "daemons"))
@@ -254,7 +255,9 @@ def _kernel_sources() -> list[Path]:
     """Return the inputs of the kernel and its modules beside the kernel's own source."""
     folder = PROJECT / "kernel-modules"
     modules = sorted([*folder.glob("*/*.[ch]"), *folder.glob("*/Kbuild")])
-    return [KERNEL_BUILD, ENGINE_LAYOUT, *sorted(KERNEL_BUILD.parent.glob("*/*")), *modules]
+    parts = [KERNEL_BUILD, KERNEL_BUILD.with_name("series.toml"), ENGINE_LAYOUT]
+    guest = [path for path in KERNEL_BUILD.parent.glob("*/*") if path.is_file()]
+    return [*parts, *sorted(guest), *modules]
 
 
 def _engine_sources() -> list[Path]:
@@ -318,6 +321,7 @@ def _describe(folder: Path, layers: list[tuple[str, bytes]], base: Path) -> dict
         "files": files,
         "layers": described,
         "inputs": {"base": base_key(), "kernel": kernel.folder().name},
+        "kernel": kernel.facts(),
         "packages": [
             *json.loads((base / "packages.json").read_text(encoding="utf-8")),
             *kernel.packages(),

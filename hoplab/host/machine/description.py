@@ -33,6 +33,7 @@ MOST_FILES = 10_000
 
 Word = Annotated[str, StringConstraints(pattern=r"^[!-~]{1,200}$")]
 """Printable and without spaces, so that a terminal can show it and a line can be split."""
+Line = Annotated[str, StringConstraints(pattern=r"^[ -~]{1,200}$")]
 Size = Annotated[int, Field(ge=0, le=LARGEST_BYTES)]
 
 
@@ -55,8 +56,19 @@ class _Layer(_Part):
 class _Package(_Part):
     kind: Word
     name: Word
-    version: Annotated[str, StringConstraints(pattern=r"^[ -~]{1,200}$")]
+    version: Line
     sha256: Word
+
+
+class _Kernel(_Part):
+    """The kernel: its version, its source by hash, the tiers of Hoplab's patches, and a user's own
+    patches and options."""
+
+    version: Word
+    source: Annotated[dict[str, Word], Field(max_length=20)]
+    tiers: Annotated[list[Word], Field(max_length=100)]
+    without: Annotated[dict[str, Line], Field(max_length=100)] = {}
+    own: Annotated[list[Line], Field(max_length=100)] = []
 
 
 class _Description(_Part):
@@ -67,6 +79,7 @@ class _Description(_Part):
     layers: Annotated[list[_Layer], Field(max_length=MOST_FILES)]
     packages: Annotated[list[_Package], Field(max_length=MOST_FILES)]
     inputs: dict[str, Word] = {}
+    kernel: _Kernel | None = None
 
     @model_validator(mode="after")
     def _complete(self) -> _Description:

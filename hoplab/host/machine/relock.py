@@ -11,6 +11,7 @@ import re
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from hoplab.host.machine import archive
@@ -20,9 +21,11 @@ from hoplab.model.errors import HoplabError
 PINNED = re.compile(r"^([A-Za-z0-9._-]+)==([^ ;\\]+)", re.MULTILINE)
 
 
-def newest_debs(names: list[str], folder: Path) -> list[Package]:
+def newest_debs(
+    names: list[str], folder: Path, suites: Sequence[str] = archive.SUITES
+) -> list[Package]:
     """Return the candidate version of every Debian package."""
-    apt = Apt(folder)
+    apt = Apt(folder, suites=suites)
     apt("apt-get", "update", "-qq")
     packages = []
     for name in names:
@@ -45,16 +48,18 @@ def wheels(names: list[str], pinned: dict[str, str]) -> list[Package]:
 
 
 def make(lock: Path, listing: Path, python_lock: Path) -> None:
-    """Write ``lock`` with the packages that ``listing`` names, and wheels from ``python_lock``."""
+    """Write ``lock`` with the packages that ``listing`` names, and wheels from ``python_lock``.
+    A line ``suites NAME …`` of the listing names suites of Debian."""
     lines = [line.partition("#")[0].split() for line in listing.read_text("utf-8").splitlines()]
-    names: dict[str, list[str]] = {"deb": [], "wheel": []}
+    names: dict[str, list[str]] = {"deb": [], "wheel": [], "suites": []}
     for kind, *rest in filter(None, lines):
         names[kind] += rest
     pinned = dict(PINNED.findall(python_lock.read_text("utf-8")))
     with tempfile.TemporaryDirectory() as folder:
-        debs = newest_debs(names["deb"], Path(folder))
+        suites = names["suites"] or archive.SUITES
+        debs = newest_debs(names["deb"], Path(folder), suites)
     date = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    archive.write_lock(lock, date, debs + wheels(names["wheel"], pinned))
+    archive.write_lock(lock, date, debs + wheels(names["wheel"], pinned), suites)
 
 
 def main(arguments: list[str]) -> int:

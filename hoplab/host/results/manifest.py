@@ -65,6 +65,8 @@ class Manifest(_Frozen):
     hoplab_version: str | None = None
     machine_hash: Hash | None = None
     machine_parts: dict[str, Text] | None = None
+    guest_kernel: dict[str, Any] | None = None
+    """A sealed machine's kernel: version, source, tiers of patches, a user's own patches."""
     packages: Annotated[list[Line], Field(max_length=100_000)] | None = None
     daemons: dict[str, Any] = {}
     host: dict[str, Any] | None = None

@@ -36,6 +36,7 @@ def begin(out: Path, scenario: Scenario, where: Where, sealed: Machine | None = 
         hoplab_version=__version__,
         machine_hash=None if sealed is None else sealed.id,
         machine_parts=None if sealed is None else compare.parts(sealed),
+        guest_kernel=None if sealed is None else sealed.description.get("kernel"),
         packages=None if sealed is None else sealed.packages(),
         daemons=_versions(scenario) if sealed is None else _sealed_versions(scenario, sealed),
         host=surroundings.found(),

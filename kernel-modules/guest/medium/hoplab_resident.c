@@ -32,9 +32,15 @@
 #include <linux/uaccess.h>
 #include <asm/unistd.h>
 #include <net/sock.h>
-#include <sysdep/syscalls.h>
 #include "../../../../net/packet/internal.h"
 #include "hoplab_medium.h"
+
+/* The table of system calls; the second name is that of kernels from 7.0 on. */
+#if __has_include(<sysdep/syscalls.h>)
+#include <sysdep/syscalls.h>
+#else
+#include <asm/syscall.h>
+#endif
 
 #define LARGEST_DOCUMENT (64 << 20)
 #define OWN_OCTETS 64

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The command line of the build."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from building import Refused, kernels, series, source
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="build",
+        description="Build a guest's kernel and its modules, cached by what they are made from.",
+    )
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--kernel", metavar="VERSION", help="a kernel of locks/kernels.lock")
+    which.add_argument(
+        "--source", metavar="FOLDER", type=Path, help="a kernel's tree, as it stands"
+    )
+    parser.add_argument(
+        "--deb", metavar="FILE", type=Path, help="the kernel's package, if not cached"
+    )
+    parser.add_argument(
+        "--patch", metavar="FILE", type=Path, action="append", default=[], help="may be repeated"
+    )
+    parser.add_argument(
+        "--config", metavar="FILE", type=Path, action="append", default=[], help="further options"
+    )
+    parser.add_argument("--print-path", action="store_true", help="say where it is or would be")
+    told = parser.parse_args(arguments)
+    try:
+        kernel = kernels.Kernel(_wanted(told))
+        if told.print_path:
+            if kernel.wanted.is_own:
+                raise Refused("--print-path: is for a kernel without patches and options of yours")
+            print(kernel.result(kernel.packaged()))
+        else:
+            print(kernel.build())
+    except Refused as refused:
+        print(f"guest kernel: {refused}", file=sys.stderr)
+        return refused.exit_status
+    return 0
+
+
+def _wanted(told: argparse.Namespace) -> kernels.Wanted:
+    for option, paths in (("--patch", told.patch), ("--config", told.config)):
+        for path in paths:
+            if not path.is_file():
+                raise Refused(f"{option}: {path} is no file")
+    known = series.read()
+    if told.source is not None:
+        found: source.Source = source.tree(told.source.resolve(), known.oldest)
+    else:
+        packages = kernels.cache() / "packages"
+        found = source.package(told.kernel or known.default, packages, told.deb)
+    resolved = [tuple(path.resolve() for path in paths) for paths in (told.patch, told.config)]
+    return kernels.Wanted(found, *resolved)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

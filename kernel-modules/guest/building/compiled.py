@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Configure and compile a kernel's tree. The kernel's hash covers this file."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from building import GUEST, Failed, Refused
+from building.log import first_error
+
+ENVIRONMENT = {
+    "ARCH": "um",
+    "KBUILD_BUILD_USER": "hoplab",
+    "KBUILD_BUILD_HOST": "hoplab",
+    "KBUILD_BUILD_VERSION": "1",
+    "KBUILD_BUILD_TIMESTAMP": "2026-01-01 00:00:00 UTC",
+    "LC_ALL": "C",
+}
+WIRELESS = "drivers/net/wireless/virtual"
+"""Folder of hwsim, where the medium's C files go."""
+SET = re.compile(r"(CONFIG_\w+)=(.*)|# (CONFIG_\w+) is not set")
+
+
+def medium_files() -> list[Path]:
+    return sorted((GUEST / "medium").iterdir())
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of the kernel's make, which no other make around it leads."""
+    outer = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")
+    return {k: v for k, v in os.environ.items() if k not in outer} | ENVIRONMENT
+
+
+def make(tree: Path, *arguments: str, log: Path | None = None) -> int:
+    """Run make in a tree. Returns its exit status."""
+    command = ["make", *arguments]
+    if log is None:
+        return subprocess.run(command, cwd=tree, env=environment(), capture_output=True).returncode
+    with log.open("ab") as file:
+        return subprocess.run(
+            command, cwd=tree, env=environment(), stdout=file, stderr=subprocess.STDOUT
+        ).returncode
+
+
+def settings(text: str) -> dict[str, str]:
+    """Return the options of a configuration; "n" for one that is not set."""
+    found = {}
+    for line in text.splitlines():
+        if named := SET.fullmatch(line.strip()):
+            found[named[1] or named[3]] = named[2] if named[1] else "n"
+    return found
+
+
+def configure(tree: Path, fragments: Sequence[Path], own: Sequence[Path]) -> None:
+    """Make the tree's ``.config`` of the fragments, then of a user's own.
+
+    Raises `Refused` for an option that another one or the kernel takes back.
+    """
+    parts = [path.read_text(encoding="utf-8", errors="replace") for path in (*fragments, *own)]
+    log = tree / "config.log"
+    log.unlink(missing_ok=True)
+    (tree / "hoplab.config").write_text("".join(parts), encoding="utf-8")
+    merge = ["scripts/kconfig/merge_config.sh", "-m", ".config", "hoplab.config"]
+    failed = make(tree, "tinyconfig", log=log)
+    if not failed:
+        with log.open("ab") as file:
+            failed = subprocess.run(
+                merge, cwd=tree, env=environment(), stdout=file, stderr=file
+            ).returncode
+    if failed or make(tree, "olddefconfig", log=log):
+        raise Failed(f"configuring the kernel failed: {first_error(log)}")
+    now = settings((tree / ".config").read_text(encoding="utf-8"))
+    for path, text in zip((*fragments, *own), parts, strict=True):
+        wanted = settings(text)
+        lost = [f"{key}={value}" for key, value in wanted.items() if now.get(key, "n") != value]
+        if not lost:
+            continue
+        more = f" and {len(lost) - 3} more" if len(lost) > 3 else ""
+        what = ", ".join(lost[:3]) + more
+        if path in own:
+            raise Refused(f"--config: {path}: the kernel refused {what}; what do they depend on?")
+        by = f"; {own[0]} takes that away" if own else ""
+        raise Refused(f"the kernel's configuration lost {what}, which Hoplab needs{by}")
+
+
+def compile_kernel(tree: Path, log: Path) -> None:
+    """Compile the kernel. Raises `Failed` with the first error; ``log`` has all."""
+    log.unlink(missing_ok=True)
+    # The same sources give the same kernel in whatever folder.
+    flags = f"KCFLAGS=-fmacro-prefix-map={tree}/="
+    jobs = f"-j{len(os.sched_getaffinity(0))}"
+    if make(tree, jobs, flags, "linux", "modules", log=log):
+        raise Failed(f"compiling the kernel failed: {first_error(log)}")
+
+
+def drop_objects(tree: Path) -> None:
+    """Remove what neither another link nor modules out of the tree need: three quarters of a
+    gigabyte."""
+    kept = {tree / "vmlinux.o", tree / ".vmlinux.export.o", tree / "init/version-timestamp.o"}
+    for parent, _, names in os.walk(tree):
+        inside = os.path.relpath(parent, tree).split("/")[0]
+        if inside in ("scripts", "tools"):
+            continue
+        for name in names:
+            path = Path(parent, name)
+            if path.suffix in (".o", ".a", ".cmd") and path not in kept:
+                path.unlink()

@@ -1,0 +1,452 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The build of kernels on made-up small trees: which patches, which tree, which mistakes."""
+
+import hashlib
+import io
+import os
+import subprocess
+import sys
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hoplab.host.machine import archive, kernel
+from hoplab.model.resources import KERNEL_BUILD, PROJECT
+
+sys.path.insert(0, str(KERNEL_BUILD.parent))
+from building import Refused, compiled, finished, kernels, series, source
+from building.__main__ import main
+from building.laid import Folder
+
+MAKEFILE = "VERSION = 6\nPATCHLEVEL = 19\nSUBLEVEL = 3\nEXTRAVERSION = -rc1\n"
+PATCH = """\
+What it is for.
+
+--- a/{file}
++++ b/{file}
+@@ -1,3 +1,3 @@
+ one
+-{old}
++{new}
+ three
+"""
+SERIES = """
+default = "6.12"
+oldest = "6.12"
+[tiers.time]
+needed = true
+[tiers.wifi]
+needed = false
+[[patch]]
+name = "clock"
+tier = "time"
+kernels = ["6.12", "7.2"]
+[[patch]]
+name = "radio"
+tier = "wifi"
+kernels = ["6.12"]
+[[patch]]
+name = "late"
+tier = "time"
+kernels = ["7.2"]
+"""
+FAKE_MAKE = """
+tinyconfig:
+\t@echo CONFIG_ONE=y >.config
+olddefconfig:
+\t@true
+linux:
+\t@echo "  CC      net/ipv4/tcp.o"
+\t@echo "net/ipv4/tcp.c:7:3: error: expected ';' before 'return'"
+\t@echo "make[3]: *** [scripts/Makefile.build:229: net/ipv4/tcp.o] Error 1"; false
+modules:
+"""
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> series.Series:
+    """A series of three patches."""
+    folder = tmp_path / "guest"
+    (folder / "patches").mkdir(parents=True)
+    (folder / "fragments").mkdir()
+    (folder / "series.toml").write_text(SERIES)
+    for name, file, old, new in (
+        ("clock", "time.c", "two", "2"),
+        ("clock-7.2", "time.c", "two", "two of 7.2"),
+        ("radio", "net/wifi.c", "two", "zwei"),
+        ("late", "late.c", "two", "deux"),
+    ):
+        text = PATCH.format(file=file, old=old, new=new)
+        (folder / "patches" / f"{name}.patch").write_text(text)
+    return series.read(folder)
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A tree that looks like a kernel's."""
+    folder = tmp_path / "my tree"
+    for path, text in (
+        ("Makefile", MAKEFILE),
+        ("Kconfig", ""),
+        ("arch/um/Kconfig", ""),
+        ("arch/x86/um/Makefile", ""),
+        ("time.c", "one\ntwo\nthree\n"),
+        ("late.c", "one\ntwo\nthree\n"),
+        ("net/wifi.c", "one\ntwo\nthree\n"),
+        ("net/tcp.c", "tcp\n"),
+        (".gitignore", "*.o\n"),
+    ):
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    (folder / "link").symlink_to("Makefile")
+    return folder
+
+
+@pytest.fixture
+def cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setenv("HOPLAB_CACHE", str(tmp_path / "cache"))
+    yield tmp_path / "cache"
+
+
+def git(folder: Path, *command: str) -> str:
+    who = ["-c", "user.name=n", "-c", "user.email=n@example.org", "-c", "commit.gpgsign=false"]
+    done = subprocess.run(
+        ["git", "-C", str(folder), *who, *command], check=True, capture_output=True
+    )
+    return done.stdout.decode().strip()
+
+
+def test_the_series_names_every_patch_and_no_other() -> None:
+    known = series.read()
+    files = {path.name for path in (KERNEL_BUILD.parent / "patches").iterdir()}
+    named: set[str] = set()
+    earlier: set[str] = set()
+    for row in known.rows:
+        assert row["tier"] in known.needed
+        assert row["origin"] in ("fault", "hoplab") and row["purpose"]
+        assert set(row.get("needs", [])) <= earlier  # type: ignore[call-overload]
+        earlier.add(str(row["name"]))
+        kernels_of = row["kernels"]
+        assert isinstance(kernels_of, list)
+        assert [*map(series.version, kernels_of)] == sorted(map(series.version, kernels_of))
+        first = f"{row['name']}.patch"
+        named |= {first, *(f"{row['name']}-{version}.patch" for version in kernels_of[1:])}
+    assert named == files
+
+
+def test_the_lock_has_the_kernels_of_the_list() -> None:
+    listing = (PROJECT / "locks" / "kernels.packages").read_text()
+    (line,) = (line for line in listing.splitlines() if line.startswith("deb "))
+    locked = source.locked()
+    assert [f"linux-source-{name}" for name in locked] == line.split()[1:]
+    assert kernel.default() == series.read().default in locked
+    (suites,) = (line for line in listing.splitlines() if line.startswith("suites "))
+    assert archive.suites_of(kernel.LOCK.read_text()) == tuple(suites.split()[1:])
+
+
+def test_a_lock_asks_its_own_suites(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    keyring = tmp_path / "keyring"
+    keyring.touch()
+    monkeypatch.setattr(archive, "KEYRING", keyring)
+    monkeypatch.setattr(archive.shutil, "which", lambda tool: tool)
+    archive.Apt(tmp_path / "a", None, ("bookworm-security", "trixie-backports"))
+    lines = (tmp_path / "a" / "sources.list").read_text().splitlines()
+    assert lines[0].endswith("http://deb.debian.org/debian-security bookworm-security main")
+    assert lines[1].endswith("http://deb.debian.org/debian trixie-backports main")
+    archive.Apt(tmp_path / "b", "20261121T162045Z", ("trixie-backports",))
+    (line,) = (tmp_path / "b" / "sources.list").read_text().splitlines()
+    assert "check-valid-until=no" in line
+    assert line.endswith(
+        "snapshot.debian.org/archive/debian/20261121T162045Z trixie-backports main"
+    )
+
+
+def test_only_the_named_package_of_a_lock_is_fetched(tmp_path: Path) -> None:
+    content = b"source"
+    sha256 = hashlib.sha256(content).hexdigest()
+    (tmp_path / sha256).write_bytes(content)
+    lock = tmp_path / "lock"
+    lock.write_text(f"deb linux-source-6.12 1 {'0' * 64}\ndeb linux-source-7.3 2 {sha256}\n")
+    found = archive.fetch(lock, tmp_path, {"linux-source-7.3"})
+    assert [package.version for package in found] == ["2"]
+
+
+def test_a_kernel_takes_the_newest_variant_that_is_not_newer(small: series.Series) -> None:
+    def names(version: tuple[int, int]) -> list[str]:
+        return [patch.file.stem for patch in small.patches(version)]
+
+    assert names((6, 12)) == names((7, 1)) == ["clock", "radio"]
+    assert names((7, 2)) == names((7, 10)) == ["clock-7.2", "radio", "late"]
+    for name in ("10-a.config", "10-a-7.2.config", "20-b.config"):
+        (small.folder / "fragments" / name).touch()
+    assert [path.name for path in small.fragments((7, 0))] == ["10-a.config", "20-b.config"]
+    assert len(small.fragments((7, 2))) == 3
+
+
+def test_patches_apply_in_order_and_without_fuzz(small: series.Series, tmp_path: Path) -> None:
+    files = {"time.c": b"one\ntwo\nthree\n", "net/wifi.c": b"one\ntwo\nthree\n"}
+    own = tmp_path / "fix.patch"
+    own.write_text(PATCH.format(file="time.c", old="2", new="mine"))
+    found = series.patched(small, (6, 12), files.get, [own])
+    assert found.content == {"time.c": b"one\nmine\nthree\n", "net/wifi.c": b"one\nzwei\nthree\n"}
+    assert found.tiers == ["time", "wifi"] and not found.left_out
+    # With fuzz the hunk would fit.
+    almost = {**files, "time.c": b"eins\ntwo\nthree\n"}
+    with pytest.raises(Refused) as refused:
+        series.patched(small, (6, 12), almost.get)
+    told = str(refused.value)
+    assert told.startswith("clock.patch (tier time) does not apply to time.c of kernel 6.12: ")
+    assert "FAILED" in told and "\n" not in told
+
+
+def test_a_tier_that_is_not_needed_is_left_out(small: series.Series) -> None:
+    files = {"time.c": b"one\ntwo\nthree\n"}
+    found = series.patched(small, (6, 12), files.get)
+    assert found.tiers == ["time"]
+    assert found.left_out == {"wifi": "radio.patch does not apply to net/wifi.c"}
+    with pytest.raises(Refused, match=r"radio\.patch \(tier wifi\) does not apply"):
+        series.patched(small, (6, 12), files.get, whole=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            PATCH.format(file="net/none.c", old="two", new="2"),
+            "fix.patch does not apply to net/none.c",
+        ),
+        ("hello\n", "fix.patch does not apply to anything of kernel 6.12: it is no patch"),
+        (PATCH.format(file="../../x", old="two", new="2"), "fix.patch does not apply to anything"),
+    ],
+    ids=["no file", "no patch", "out of the tree"],
+)
+def test_a_patch_of_ones_own_that_does_not_apply(
+    small: series.Series, tmp_path: Path, text: str, told: str
+) -> None:
+    (tmp_path / "fix.patch").write_text(text)
+    files = {"time.c": b"one\ntwo\nthree\n", "net/wifi.c": b"one\ntwo\nthree\n"}
+    with pytest.raises(Refused) as refused:
+        series.patched(small, (6, 12), files.get, [tmp_path / "fix.patch"])
+    assert str(refused.value).startswith(told)
+
+
+@pytest.mark.parametrize("spoil", ["none", "makefile", "old", "um"])
+def test_a_folder_that_is_no_tree_of_a_kernel(tree: Path, spoil: str) -> None:
+    told = {
+        "none": "nowhere is no folder",
+        "makefile": "is no kernel's source: it has no Makefile with a VERSION",
+        "old": "is kernel 6.6.3; 6.12 is the oldest that has patches",
+        "um": "has no User-Mode Linux for x86",
+    }
+    folder = tree / "nowhere" if spoil == "none" else tree
+    if spoil == "makefile":
+        (tree / "Makefile").write_text("all:\n")
+    if spoil == "old":
+        (tree / "Makefile").write_text(MAKEFILE.replace("19", "6"))
+    if spoil == "um":
+        (tree / "arch/x86/um/Makefile").unlink()
+        (tree / "arch/x86/um").rmdir()
+    with pytest.raises(Refused) as refused:
+        source.tree(folder, (6, 12))
+    assert str(refused.value).startswith("--source: ") and told[spoil] in str(refused.value)
+
+
+@pytest.mark.parametrize("with_git", [True, False])
+def test_a_tree_is_known_by_what_it_holds_now(tree: Path, with_git: bool) -> None:
+    """An edit or a new file makes another tree, and undoing it the first; the user's repository
+    stays as it was."""
+    if with_git:
+        git(tree, "init", "-q")
+        git(tree, "add", "--all")
+        git(tree, "commit", "-qm", "first")
+
+    def all_files() -> set[tuple[str, bytes]]:
+        return {(str(path), path.read_bytes()) for path in tree.rglob("*") if path.is_file()}
+
+    before = all_files()
+    first = source.tree(tree, (6, 12))
+    assert first.release == (6, 19) and first.version == "6.19.3-rc1"
+    assert first.about["name"] == "my_tree"
+    assert ("commit" in first.about) is with_git
+    (tree / "net/tcp.c").write_text("other\n")
+    edited = source.tree(tree, (6, 12))
+    (tree / "net/tcp.c").write_text("tcp\n")
+    (tree / "net/new.c").write_text("new\n")
+    added = source.tree(tree, (6, 12))
+    (tree / "net/new.c").unlink()
+    (tree / "net/tcp.o").write_text("an object")
+    again = source.tree(tree, (6, 12))
+    assert len({first.identity, edited.identity, added.identity}) == 3
+    assert again.identity == first.identity and again.files == first.files
+    (tree / "net/tcp.o").unlink()
+    assert all_files() == before
+
+
+def test_a_build_folder_follows_a_tree(tree: Path, small: series.Series, tmp_path: Path) -> None:
+    """Only files that changed get a new date; what a patch no longer touches is as in the tree."""
+    folder = Folder(tmp_path / "own" / "tree")
+    (tmp_path / "own").mkdir()
+
+    def follow(*own: Path) -> dict[str, str]:
+        found = source.tree(tree, (6, 12))
+        folder.follow(found, small, list(own))
+        for path in folder.place.rglob("*"):
+            if path.is_file() and not path.is_symlink():
+                os.utime(path, (1, 1))
+        return {name: (folder.place / name).read_text() for name in found.files}
+
+    first = follow()
+    assert first["time.c"] == "one\n2\nthree\n" and first["net/tcp.c"] == "tcp\n"
+    assert (folder.place / "link").readlink() == Path("Makefile")
+    (tree / "net/tcp.c").write_text("other\n")
+    (tree / "late.c").unlink()
+    own = tmp_path / "fix.patch"
+    own.write_text(PATCH.format(file="net/wifi.c", old="zwei", new="mine"))
+    folder.follow(source.tree(tree, (6, 12)), small, [own])
+    dates = {p.name: p.stat().st_mtime for p in folder.place.rglob("*.c") if p.stat().st_mtime > 1}
+    assert dates.keys() == {"tcp.c", "wifi.c"}
+    assert not (folder.place / "late.c").exists()
+    assert (folder.place / "net/wifi.c").read_text() == "one\nmine\nthree\n"
+    assert follow() | {"late.c": ""} == {**first, "net/tcp.c": "other\n", "late.c": ""}
+    assert (tree / "time.c").read_text() == "one\ntwo\nthree\n"
+
+
+def test_a_build_folder_that_was_interrupted(
+    tree: Path, small: series.Series, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It had copied a change that the tree has taken back since."""
+    folder = Folder(tmp_path / "own" / "tree")
+    (tmp_path / "own").mkdir()
+    folder.follow(source.tree(tree, (6, 12)), small, [])
+    (tree / "net/tcp.c").write_text("other\n")
+    copy = Folder._copy
+
+    def killed(self: Folder, *where: object) -> None:
+        copy(self, *where)  # type: ignore[arg-type]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Folder, "_copy", killed)
+    with pytest.raises(KeyboardInterrupt):
+        folder.follow(source.tree(tree, (6, 12)), small, [])
+    monkeypatch.undo()
+    (tree / "net/tcp.c").write_text("tcp\n")
+    assert (folder.place / "net/tcp.c").read_text() == "other\n"
+    folder.follow(source.tree(tree, (6, 12)), small, [])
+    assert (folder.place / "net/tcp.c").read_text() == "tcp\n"
+
+
+def package_of(tree: Path, folder: Path) -> source.Package:
+    """A Debian package with the tree."""
+    inner = io.BytesIO()
+    with tarfile.open(fileobj=inner, mode="w:xz") as tar:
+        tar.add(tree, "linux-source-6.12")
+    outer = io.BytesIO()
+    with tarfile.open(fileobj=outer, mode="w:xz") as tar:
+        member = tarfile.TarInfo("./usr/src/linux-source-6.12.tar.xz")
+        member.size = len(inner.getvalue())
+        tar.addfile(member, io.BytesIO(inner.getvalue()))
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "data.tar.xz").write_bytes(outer.getvalue())
+    deb = folder / "x.deb"
+    subprocess.run(["ar", "qc", str(deb), str(folder / "data.tar.xz")], check=True)
+    sha256 = hashlib.sha256(deb.read_bytes()).hexdigest()
+    about = {"kind": "package", "name": "linux-source-6.12", "version": "1", "sha256": sha256}
+    return source.Package((6, 12), "1", "id", about, "linux-source-6.12", sha256, deb)
+
+
+def test_a_package_is_taken_only_with_its_hash(tree: Path, tmp_path: Path) -> None:
+    package = package_of(tree, tmp_path / "deb")
+    (tmp_path / "out").mkdir()
+    package.unpack(tmp_path / "out")
+    assert (tmp_path / "out" / "net/tcp.c").read_text() == "tcp\n"
+    package.deb.write_bytes(package.deb.read_bytes() + b"x")
+    with pytest.raises(Refused, match=r"has not the SHA-256 .* in kernels\.lock; remove it"):
+        package.checked()
+    package.deb.unlink()
+    with pytest.raises(Refused, match="run 'make setup' or 'hoplab machine build'"):
+        package.checked()
+
+
+def test_a_build_folder_follows_a_package_with_patches(
+    tree: Path, small: series.Series, tmp_path: Path
+) -> None:
+    package = package_of(tree, tmp_path / "deb")
+    (tmp_path / "own").mkdir()
+    folder = Folder(tmp_path / "own" / "linux")
+    own = tmp_path / "fix.patch"
+    own.write_text(PATCH.format(file="late.c", old="two", new="mine"))
+    folder.follow(package, small, [own])
+    assert (folder.place / "late.c").read_text() == "one\nmine\nthree\n"
+    folder.follow(package, small, [])
+    assert (folder.place / "late.c").read_text() == "one\ntwo\nthree\n"
+    assert (folder.place / "time.c").read_text() == "one\n2\nthree\n"
+
+
+def test_what_a_configuration_loses_is_named(tree: Path, tmp_path: Path) -> None:
+    (tree / "Makefile").write_text(MAKEFILE + FAKE_MAKE)
+    script = tree / "scripts/kconfig/merge_config.sh"
+    script.parent.mkdir(parents=True)
+    script.write_text("#!/bin/sh\ncat hoplab.config >.config\n")
+    script.chmod(0o755)
+    fragment, own = tmp_path / "10-a.config", tmp_path / "my.config"
+    fragment.write_text("CONFIG_ONE=y\nCONFIG_TWO=y\nCONFIG_NOT=n\n")
+    own.write_text("CONFIG_THREE=y\n")
+    compiled.configure(tree, [fragment], [own])
+    own.write_text("# CONFIG_TWO is not set\n")
+    with pytest.raises(Refused) as refused:
+        compiled.configure(tree, [fragment], [own])
+    told = (
+        f"the kernel's configuration lost CONFIG_TWO=y, which Hoplab needs; {own} takes that away"
+    )
+    assert str(refused.value) == told
+    script.write_text("#!/bin/sh\ncat hoplab.config | grep -v THREE >.config\n")
+    own.write_text("CONFIG_THREE=y\n")
+    with pytest.raises(Refused, match=r"--config: .*my\.config: the kernel refused CONFIG_THREE=y"):
+        compiled.configure(tree, [fragment], [own])
+
+
+def test_a_build_that_fails_names_the_first_error_and_leaves_no_kernel(
+    tree: Path, cached: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tree / "Makefile").write_text(MAKEFILE + FAKE_MAKE)
+    script = tree / "scripts/kconfig/merge_config.sh"
+    script.parent.mkdir(parents=True)
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    monkeypatch.setattr(series.Series, "patches", lambda self, version, without=(): [])
+    monkeypatch.setattr(series.Series, "fragments", lambda self, version: [])
+    monkeypatch.setattr(kernels, "require_tools", lambda: None)
+    engine = cached / "engine.o"
+    engine.parent.mkdir(parents=True)
+    engine.touch()
+    monkeypatch.setattr(finished, "ENGINE", engine)
+    wanted = kernels.Wanted(source.tree(tree, (6, 12)))
+    with pytest.raises(Refused) as refused:
+        kernels.Kernel(wanted).build()
+    told = "compiling the kernel failed: net/ipv4/tcp.c:7:3: error: expected ';' before 'return'"
+    assert str(refused.value).startswith(told)
+    assert not [path for path in (cached / "kernel").iterdir() if path.name.count("-") == 1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--kernel", "5.4"], "--kernel: 5.4 is not in kernels.lock; one of: 6.12, 7.3"),
+        (["--patch", "nowhere.patch"], "--patch: nowhere.patch is no file"),
+        (["--config", "nowhere"], "--config: nowhere is no file"),
+    ],
+)
+def test_mistakes_are_a_line(
+    arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 3
+    assert capsys.readouterr().err == f"guest kernel: {told}\n"
+
+
+def test_files_of_ones_own_get_names_that_a_machine_may_have(tree: Path, tmp_path: Path) -> None:
+    paths = tuple(tmp_path / name for name in ("my fix.patch", "a/x.patch", "b/x.patch", ".config"))
+    wanted = kernels.Wanted(source.tree(tree, (6, 12)), paths[:3], paths[3:])
+    names = ["my_fix.patch", "x.patch", "2-x.patch", "config"]
+    assert wanted.kept() == dict(zip(names, paths, strict=True))
