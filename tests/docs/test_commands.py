@@ -34,6 +34,8 @@ NOT_RUN = {
     "make -C kernel-modules*": "for the kernel of a host that has its headers",
     "sudo make -C kernel-modules *": "installs modules on the host",
     "cargo *": "'make test' runs the workspace's tests; a benchmark needs a quiet computer",
+    "hoplab machine build *": "compiles a kernel; tests/emulation/test_kernels.py, nightly",
+    "git bisect *": "of a tree of yours; the same test",
     "hoplab clean": "takes away what others of this user may look at; tests/unit has it",
     "hoplab study": "lists the checkout's studies only; tests/unit has it",
     "hoplab study *": ".ci/run runs the short versions by 'make studies-quick', others take hours",

@@ -99,6 +99,24 @@ def test_an_ordinary_user_is_confined_too(open_folder: Path, mode: str) -> None:
     assert done.stdout.strip() == str(NOBODY if user else os.getuid())
 
 
+def test_a_kernel_starts_without_random_addresses(tmp_path: Path) -> None:
+    """Newer kernels start themselves anew otherwise."""
+    wanted = {
+        "parent": os.getpid(),
+        "core": min(os.sched_getaffinity(0)),
+        "confinement": "none",
+        "writable": [],
+        "command": ["/bin/cat", "/proc/self/personality"],
+    }
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", str(confined.LAUNCHER), json.dumps(wanted)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert int(done.stdout, 16) & 0x0040000
+
+
 SOCKETS = """
 import socket, sys
 for family, kind in ((2, 2), (2, 1), (10, 2), (16, 3), (1, 1)):

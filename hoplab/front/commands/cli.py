@@ -46,6 +46,7 @@ HOMES = {
     "sweep": "sweep",
     "store": "store",
     "machine": "machine",
+    "bisect": "bisect",
     "push": "stream",
     "medium": "daemon",
     "dsr": "daemon",

@@ -8,7 +8,9 @@ from typing import Annotated
 
 import typer
 
-from hoplab.host.machine import compare, pack, select, store
+from hoplab.front.commands.options import say
+from hoplab.host.machine import compare, kernels, pack, select, store
+from hoplab.host.machine.sealed import SHORT, Machine
 from hoplab.host.terminal import messages
 from hoplab.model.errors import HoplabError
 
@@ -37,14 +39,60 @@ def show() -> None:
             f"{sign} {machine.id}  {size >> 20} MiB  hoplab {machine.description['hoplab']}  "
             f"{kernel.removeprefix('kernel ')}"
         )
+    if own is not None:
+        _list_kernels(own)
     if not found:
         print(
             "no machine; 'make setup', 'hoplab machine unpack FILE' or pip install hoplab-machine"
         )
 
 
+def _list_kernels(own: Machine) -> None:
+    """Say which kernels a run may name."""
+    for name in kernels.names(own):
+        try:
+            print(_described(name, kernels.named(own, name)))
+        except HoplabError as error:
+            _step_over(str(error))
+
+
 def _step_over(problem: str) -> None:
     messages.print(problem, markup=False, highlight=False, soft_wrap=True)
+
+
+@app.command("build")
+def make(
+    kernel: Annotated[
+        str | None, typer.Option(metavar="VERSION", help="A kernel of the lock, such as 7.3.")
+    ] = None,
+    source: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="A kernel's tree of yours, as it stands.")
+    ] = None,
+    patch: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Apply this after Hoplab's patches; may be repeated."),
+    ] = None,
+    config: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Further options of the kernel; may be repeated."),
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option(help="For --machine; by default the version, folder or patch.")
+    ] = None,
+) -> None:
+    """Build a machine with another kernel: of the lock, or of your own."""
+
+    wanted = kernels.Wanted(kernel, source, tuple(patch or ()), tuple(config or ()))
+    called = name or wanted.called
+    own = select.chosen()
+    made = kernels.build(own, wanted, called or kernels.default(own), say)
+    print(_described(called or kernels.default(own), made))
+
+
+def _described(name: str, machine: Machine) -> str:
+    facts = machine.description.get("kernel", {})
+    without = "".join(f", without {tier}: {why}" for tier, why in facts.get("without", {}).items())
+    return f"{name}: machine {machine.id[:SHORT]}, kernel {facts.get('version', '?')}{without}"
 
 
 @app.command("pack")

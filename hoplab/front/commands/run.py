@@ -16,7 +16,6 @@ from hoplab.front.commands import progress
 from hoplab.front.commands.following import page_of, told_so_far
 from hoplab.front.commands.grouped import grouped
 from hoplab.front.commands.options import (
-    Machine,
     Overrides,
     Seed,
     known_pace,
@@ -25,6 +24,7 @@ from hoplab.front.commands.options import (
 )
 from hoplab.front.mininet.found import builder
 from hoplab.host import results
+from hoplab.host.machine import select
 from hoplab.host.results.manifest import Manifest, Where
 from hoplab.host.runs import kinds
 from hoplab.host.runs.launch import Observers, RunRequest, perform, require_time
@@ -43,7 +43,12 @@ class Options:
 
     overrides: Overrides = None
     seed: Seed = None
-    machine: Machine = "uml"
+    machine: Annotated[
+        str,
+        typer.Option(
+            help="uml (a guest), host (this kernel, real time), or a name of 'machine build'."
+        ),
+    ] = "uml"
     medium: Annotated[
         str | None,
         typer.Option(help="Where the medium works: kernel or daemon, as network.medium."),
@@ -86,15 +91,23 @@ class Options:
             if value and files > 1:
                 raise ScenarioError(f"{name}: is for one scenario, not for {files}")
         sinks(self.influx, self.stream)
+        if self.is_named and self.machine_file is not None:
+            raise ScenarioError("--machine-file: is a machine already; leave --machine out")
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the machine's word is a name of a user's own."""
+        return self.machine not in (Where.GUEST, Where.HOST)
 
     @property
     def where(self) -> Where:
-        """Return the machine's word, parsed."""
-        return kinds.parse(self.machine, "--machine")
+        """Return where the runs take place."""
+        return Where.GUEST if self.is_named else Where(self.machine)
 
     def on(self, scenario: Scenario) -> kinds.Runnable:
         """Return the machine for a scenario."""
-        return kinds.chosen(self.where, scenario, builder, self.machine_file)
+        named = select.named(self.machine) if self.is_named else None
+        return kinds.chosen(self.where, scenario, builder, self.machine_file, named)
 
 
 @app.command()

@@ -7,7 +7,7 @@ import importlib.util
 import os
 from pathlib import Path
 
-from hoplab.host.machine import assemble, sealed, store
+from hoplab.host.machine import assemble, kernels, sealed, store
 from hoplab.host.machine.sealed import DESCRIPTION, Machine
 from hoplab.model.errors import MissingTool
 from hoplab.model.resources import IS_CHECKOUT
@@ -20,6 +20,13 @@ PACKAGE = "hoplab_machine"
 def chosen(file: Path | None = None) -> Machine:
     """Return the machine to run, its files checked. Raises `MissingTool` if there is none."""
     machine = _named(file) or _own()
+    sealed.check(machine, store.stamps())
+    return machine
+
+
+def named(name: str) -> Machine:
+    """Return the machine that runs would take, with the kernel that was built under ``name``."""
+    machine = kernels.named(chosen(), name)
     sealed.check(machine, store.stamps())
     return machine
 

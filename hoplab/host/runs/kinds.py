@@ -249,12 +249,18 @@ def parse(word: str, option: str) -> Where:
 
 
 def chosen(
-    where: Where, scenario: Scenario, find: Find = none_here, machine_file: Path | None = None
+    where: Where,
+    scenario: Scenario,
+    find: Find = none_here,
+    machine_file: Path | None = None,
+    machine: Machine | None = None,
 ) -> Runnable:
-    """Return the machine for a run. A guest uses ``machine_file``, this checkout's machine or the
-    installed one. If others build the network, ``find`` looks for the builder."""
+    """Return the machine for a run. A guest uses ``machine``, ``machine_file``, this checkout's
+    machine or the installed one. If others build the network, ``find`` looks for the builder."""
     if where is Where.HOST:
         return ThisHost(builder_of(scenario, find))
+    if machine is not None:
+        return Sealed(machine)
     if machine_file is None:
         builder = builder_of(scenario, find)
         if builder or _takes_hosts_programs(scenario):

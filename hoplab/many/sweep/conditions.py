@@ -59,6 +59,11 @@ class Condition:
             raise self._wrong(f"is no condition ({reason}); e.g. hops > 4") from None
         self._check(self._tree)
 
+    def names(self) -> list[str]:
+        """Return the parameters that it names, in their order."""
+        found = [node.id for node in ast.walk(self._tree) if isinstance(node, ast.Name)]
+        return list(dict.fromkeys(name for name in found if name in self._names))
+
     def holds(self, parameters: Mapping[str, Any]) -> bool:
         """Return whether it holds. A comparison with a parameter that the combination lacks is
         false."""

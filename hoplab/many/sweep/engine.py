@@ -23,6 +23,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from hoplab.host.machine import assemble, private, select
+from hoplab.host.machine.kernels import Machines
 from hoplab.host.machine.sealed import SHORT, Machine
 from hoplab.many.store import entry as entries
 from hoplab.many.store.entry import TOTALS, Entry
@@ -135,16 +136,16 @@ class Engine:
         self._source = source
         self._options = options
         self._store = options.store
-        self._machine = options.machine or select.chosen()
-        task.know(self._machine)
+        self._machines = Machines(options.machine or select.chosen())
+        self._used: dict[str, Machine] = {}
         self._stack = contextlib.ExitStack()
         self._client: Any = None
         self._going: dict[Any, tuple[Point, Request, int]] = {}
         self._ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._suspects: deque[tuple[Point, Request]] = deque()
         self._twins: dict[str, list[Point]] = {}
-        self._packed: bytes | None = None
-        self._supplied: dict[str, int] = {}
+        self._packed: dict[str, bytes] = {}
+        self._supplied: dict[tuple[str, str], int] = {}
         self._dask: Any = None
         self._threads: dict[str, int] = {}
         self._counted_s = -WAKE_S
@@ -192,7 +193,11 @@ class Engine:
     def _begin(self, point: Point) -> Done | None:
         """Take the run from the store, or send it to a worker."""
         text = text_of(point.scenario())
-        key = key_of(text, self._machine.id)
+        machine = self._machines.of(point.machine)
+        if machine.id not in self._used:
+            task.know(machine)
+            self._used[machine.id] = machine
+        key = key_of(text, machine.id)
         found = self._store.get(key)
         if found is not None and self._serves(found):
             return Done(point, found, True)
@@ -200,7 +205,7 @@ class Engine:
         wants = self._options.kept if found is None else (*self._options.kept, *found.tables)
         request = Request(
             key,
-            self._machine.id,
+            machine.id,
             text,
             tuple(dict.fromkeys(wants)),
             evaluation(),
@@ -243,7 +248,7 @@ class Engine:
         """Yield runs that have ended meanwhile. A run whose worker died goes ``aside``."""
         if time.monotonic() - self._kept_s > KEEP_S:
             self._kept_s = time.monotonic()
-            assemble.keep(self._machine.id)
+            assemble.keep(self._machines.own.id)
         try:
             ended = [self._ended.get(timeout=WAKE_S)]
         except queue.Empty:
@@ -263,28 +268,30 @@ class Engine:
                 yield self._take(point, request, answer)
         if lacking:
             # A run that was under way when the machine was sent proves nothing about it.
-            missing = {
-                worker for _, _, worker, number in lacking if number > self._supplied.get(worker, 0)
-            }
-            self._supply(sorted(missing))
+            missing: dict[str, set[str]] = {}
+            for _, request, worker, number in lacking:
+                if number > self._supplied.get((request.machine, worker), 0):
+                    missing.setdefault(request.machine, set()).add(worker)
+            for identity, workers in missing.items():
+                self._supply(self._used[identity], sorted(workers))
             for point, request, _, _ in lacking:
                 self._submit(point, request)
 
-    def _supply(self, workers: Sequence[str]) -> None:
-        """Send the machine, through the scheduler, to workers whose computers lack it."""
-        if not workers:
-            return
-        if self._packed is None:
-            self._packed = task.packed(self._machine)
+    def _supply(self, machine: Machine, workers: Sequence[str]) -> None:
+        """Send a machine, through the scheduler, to workers whose computers lack it."""
+        if machine.id not in self._packed:
+            self._packed[machine.id] = task.packed(machine)
+        content = self._packed[machine.id]
         self._options.say(
-            f"machine {self._machine.id[:SHORT]}: {len(self._packed) >> 20} MiB sent to "
+            f"machine {machine.id[:SHORT]}: {len(content) >> 20} MiB sent to "
             f"{len(workers)} worker{'s' if len(workers) > 1 else ''}"
         )
         present = self._client.nthreads()
         here = [worker for worker in workers if worker in present]
         if here:
-            self._client.run(task.receive, self._packed, workers=here, on_error="ignore")
-        self._supplied.update(dict.fromkeys(workers, self._submitted))
+            self._client.run(task.receive, content, workers=here, on_error="ignore")
+        for worker in workers:
+            self._supplied[machine.id, worker] = self._submitted
 
     def _alone(self) -> Iterator[Done]:
         """Repeat the runs whose workers died, each alone on a worker."""

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import fmean
 
+from hoplab.host.machine.kernels import Machines
 from hoplab.host.machine.sealed import Machine
 from hoplab.many.store.entry import Entry
 from hoplab.many.store.files import Store
@@ -46,10 +47,11 @@ def estimate(sweep: Sweep, store: Store, machine: Machine, tables: tuple[str, ..
     looked_at = there = failed = 0
     times: list[float] = []
     missing_s: list[float] = []
+    machines = Machines(machine)
     for point in itertools.islice(_points(sweep), 0, None, step):
         looked_at += 1
         scenario = point.scenario()
-        found = store.get(key_of(text_of(scenario), machine.id))
+        found = store.get(key_of(text_of(scenario), machines.of(point.machine).id))
         if found is not None and (found.error is not None or found.has(tables)):
             there += 1
             failed += found.error is not None

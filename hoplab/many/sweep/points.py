@@ -27,6 +27,8 @@ TAKEN = OWN | TABLES["flows"].names
 """Columns of the results that are no parameters."""
 MOST_TOLD = 10
 """Combinations that cannot be run and are named."""
+MACHINE = "machine"
+"""The key of an axis over kernels by their names. As a table it is the scenario's."""
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 
 
@@ -35,13 +37,15 @@ class Point:
     """A run to be made.
 
     ``parameters`` are the values of the axes, by name. ``document`` is a scenario's document with
-    the seed in it. Files that it names are looked up in ``folder``.
+    the seed in it. Files that it names are looked up in ``folder``. ``machine`` is the name of a
+    kernel (``hoplab machine build``); None for the machine of all runs.
     """
 
     parameters: Mapping[str, Any]
     document: dict[str, Any] = field(repr=False)
     folder: Path = Path()
     walk: Walk = field(default=no_walk, repr=False)
+    machine: str | None = None
 
     @property
     def seed(self) -> int:
@@ -180,10 +184,15 @@ class Sweep:
     def point(self, combination: Combination, seed: int) -> Point:
         """Return a combination's run under a seed."""
         document = copy.deepcopy(self.base)
+        machine = None
         for key, value in combination.settings:
+            # The kernel is a property of the machine, never of the scenario.
+            if key == MACHINE and isinstance(value, str):
+                machine = value
+                continue
             assign(document, key, copy.deepcopy(value), f"{self.source}: {key}")
         document["seed"] = seed
-        return Point(combination.parameters, document, self.folder, self.walk)
+        return Point(combination.parameters, document, self.folder, self.walk, machine)
 
     def points(self) -> Iterator[Point]:
         """Yield every combination under every seed, the seed being the fastest. Points are made on

@@ -28,6 +28,9 @@ LINE_FD = 20
 """The end of the line to a session, or to the host that decides at a run's steps: con3, or
 HOST_DESCRIPTOR of kernel-modules/guest/medium/hoplab_host.c."""
 PR_SET_PDEATHSIG = 1
+ADDR_NO_RANDOMIZE = 0x0040000
+"""Kernels of 7.x start themselves anew without random addresses, unless they have none. They
+then need a /proc, which a sealed machine's root may lack."""
 ENVIRONMENT = {
     "HOME": "/proc/self/cwd",
     "PATH": "/usr/bin:/bin",
@@ -60,6 +63,8 @@ def main(argument: str) -> None:
         # The guest's kernel keeps one descriptor open for every host file in use.
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        # Where that is forbidden, as in some containers, such a kernel goes on with random ones.
+        ctypes.CDLL(None).personality(ADDR_NO_RANDOMIZE)
         binary, *arguments = wanted["command"]
         os.execve(binary, ["linux", *arguments], ENVIRONMENT)
     except OSError as error:
