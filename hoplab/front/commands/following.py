@@ -42,7 +42,7 @@ def told_so_far(pages: list[Path]) -> Iterator[None]:
             found = results.load(page.parent)
             messages.print(summary_table(found))
             reached = found.manifest.virtual_s or _last_s(found)
-            planned = found.scenario["duration_s"]
+            planned = found.resolved.duration_s
             say(f"results so far, to {reached:g} of {planned:g} s, are in {page.parent}")
             say(f"report: {page}")
         raise

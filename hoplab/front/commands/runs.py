@@ -116,7 +116,7 @@ def trace(
     run = results.load(run_folder)
     lines: Iterator[tuple[float, str]]
     if events:
-        if not run.scenario["measure"]["packets"]:
+        if not run.resolved.measure.packets:
             messages.print("s and r are there with --set measure.packets=true", markup=False)
         print(traces.HEAD)
         lines = iter([(line.t_s, str(line)) for line in traces.trace(run, flow)])

@@ -18,10 +18,9 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from hoplab.host.analysis.trace import fields
+from hoplab.host.analysis.trace import fields, not_of_run
 from hoplab.host.results.reader import Results
 from hoplab.model.errors import ResultsError
-from hoplab.model.scenario.model import Scenario
 from hoplab.model.scenario.plan import Plan, plan
 
 BATCH = 8192
@@ -71,6 +70,13 @@ OF_FATE = {
 """Why a frame did not reach its receiver."""
 SEND, BEGIN, END, DROP, RECEIVE = range(5)
 """Order of events at the same time."""
+TABLE_OF = {
+    SEND: "packets",
+    BEGIN: "frames",
+    END: "frames",
+    DROP: "events",
+    RECEIVE: "packets",
+}
 SENT = ("sent_s", "flow", "seq", "bytes", "packet_id", "uid")
 RECEIVED = ("received_s", "flow", "seq", "bytes", "packet_id", "uid")
 FRAME = (
@@ -137,22 +143,23 @@ def lines(
 
 class _Trace:
     def __init__(self, results: Results, flow: str | None, mac: bool) -> None:
-        measured = results.scenario["measure"]
-        if not (measured["packets"] or measured["frames"]):
+        measured = results.resolved.measure
+        if not (measured.packets or measured.frames):
             raise ResultsError(
                 f"{results.run_dir}: kept neither packets nor frames; run it again with --set "
                 "measure.packets=true for AGT, --set measure.frames=true for RTR, IFQ and MAC"
             )
-        if mac and not measured["frames"]:
+        if mac and not measured.frames:
             raise ResultsError(
                 f"{results.run_dir}: kept no frames; run it again with --set measure.frames=true"
             )
-        self.plan: Plan = plan(Scenario.model_validate(results.scenario))
+        self.plan: Plan = plan(results.resolved)
         self.flows = {one.name: one for one in self.plan.conversations}
         if flow is not None and flow not in self.flows:
             there = ", ".join(self.flows) or "none"
             raise ResultsError(f"{results.run_dir}: no flow {flow!r}; there are: {there}")
-        self.flow, self.mac, self.has_frames = flow, mac, measured["frames"]
+        self.run_dir = results.run_dir
+        self.flow, self.mac, self.has_frames = flow, mac, measured.frames
         self.nodes = {name: number for number, name in enumerate(self.plan.address)}
         self.at = {address: self.nodes[name] for name, address in self.plan.address.items()}
         self.at |= {address: self.nodes[name] for name, address in self.plan.address_6.items()}
@@ -204,7 +211,12 @@ class _Trace:
             _rows(RECEIVE, received, RECEIVED),
         )
         for t_s, what, row in every:
-            for line in makers[what](row):
+            try:
+                made = list(makers[what](row))
+            except (LookupError, TypeError, ValueError) as error:
+                table = TABLE_OF[what]
+                raise not_of_run(self.run_dir, table, t_s, error) from None
+            for line in made:
                 yield t_s, line
 
     # AGT

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from hoplab.host.results.reader import Results
 from hoplab.model.errors import ResultsError
-from hoplab.model.scenario.model import Scenario
 from hoplab.model.scenario.plan import Conversation, plan
 
 ORDER = {"D": 0, "standby": 1, "resume": 2, "probe": 3, "r": 4, "s": 5}
@@ -46,18 +46,27 @@ def trace(results: Results, name: str | None = None) -> list[Line]:
     packets = [row for row in results.rows("packets") if row["flow"] == flow.name]
     events = results.rows("events")
     first = packets[0]["seq"] if packets else None
-    lines = [
-        *_packets(flow, packets, first),
-        *_drops(flow, events, first),
-        *_standby(flow, events, first),
-    ]
+    lines = list(_packets(flow, packets, first))
+    for row in events:
+        try:
+            lines += [*_drops(flow, row, first), *_standby(flow, row, first)]
+        except (LookupError, ValueError) as error:
+            raise not_of_run(results.run_dir, "events", row["t_s"], error) from None
     return sorted(lines, key=lambda line: (line.t_s, ORDER[line.kind]))
+
+
+def not_of_run(run: Path, table: str, t_s: float, error: Exception) -> ResultsError:
+    """Return the error of a row that no run makes."""
+    return ResultsError(
+        f"{run / 'tables' / table}.parquet: a row of {t_s:.6f} s does not belong to its run "
+        f"({type(error).__name__}: {error}); it is damaged, run it again"
+    )
 
 
 def _conversation(results: Results, name: str | None) -> Conversation:
     flows = [
         conversation
-        for conversation in plan(Scenario.model_validate(results.scenario)).conversations
+        for conversation in plan(results.resolved).conversations
         if conversation.flow.protocol == "tcp"
     ]
     for conversation in flows:
@@ -87,23 +96,21 @@ def fields(detail: str) -> dict[str, str]:
     return dict(word.split("=", 1) for word in detail.split() if "=" in word)
 
 
-def _drops(flow: Conversation, rows: list[dict[str, Any]], first: int | None) -> Iterator[Line]:
+def _drops(flow: Conversation, row: dict[str, Any], first: int | None) -> Iterator[Line]:
     ports = f"{flow.client_port}>{flow.server_port}"
-    for row in rows:
-        if row["source"] != "dsr" or row["kind"] != "drop":
-            continue
-        told = fields(row["detail"])
-        if told.get("src") == flow.source_address and told.get("ports") == ports:
-            number = _relative(int(told["seq"]), first)
-            yield Line(row["t_s"], "D", row["node"], number, told["cause"])
-
-
-def _standby(flow: Conversation, rows: list[dict[str, Any]], first: int | None) -> Iterator[Line]:
-    for row in rows:
-        told = fields(row["detail"])
-        if row["source"] != "elfn" or told.get("flow") != flow.name:
-            continue
-        kept = f"cwnd {told['cwnd']} ssthresh {told['ssthresh']} rto {told['rto_ms']} ms"
-        why = {"standby": kept, "probe": ""}.get(row["kind"], f"{told.get('why')}, {kept}")
+    if row["source"] != "dsr" or row["kind"] != "drop":
+        return
+    told = fields(row["detail"])
+    if told.get("src") == flow.source_address and told.get("ports") == ports:
         number = _relative(int(told["seq"]), first)
-        yield Line(row["t_s"], row["kind"], row["node"], number, why)
+        yield Line(row["t_s"], "D", row["node"], number, told["cause"])
+
+
+def _standby(flow: Conversation, row: dict[str, Any], first: int | None) -> Iterator[Line]:
+    told = fields(row["detail"])
+    if row["source"] != "elfn" or told.get("flow") != flow.name or row["kind"] not in ORDER:
+        return
+    kept = f"cwnd {told['cwnd']} ssthresh {told['ssthresh']} rto {told['rto_ms']} ms"
+    why = {"standby": kept, "probe": ""}.get(row["kind"], f"{told.get('why')}, {kept}")
+    number = _relative(int(told["seq"]), first)
+    yield Line(row["t_s"], row["kind"], row["node"], number, why)

@@ -36,9 +36,9 @@ def from_rows(name: str, rows: list[dict[str, Any]], source: str) -> pa.Table:
             array = pa.array(values, type=TYPES[column.type])
         except (pa.ArrowException, OverflowError) as error:
             raise ResultsError(f"{source}: column {column.name}: {error}") from None
-        mistake = _mistake(column, array)
-        if mistake is not None:
-            raise ResultsError(f"{source}: column {column.name}: {mistake}")
+        wrong = mistake(column, array)
+        if wrong is not None:
+            raise ResultsError(f"{source}: column {column.name}: {wrong}")
         arrays.append(array)
     return pa.Table.from_arrays(arrays, schema=schema(table))
 
@@ -80,12 +80,12 @@ def from_lines(name: str, lines: bytes) -> pa.Table:
     found.validate(full=True)
     for column in table.columns:
         values = found[column.name]
-        mistake = _mistake(column, values)
+        wrong = mistake(column, values)
         # Arrow takes null for a column that a line lacks. In a text the quotes would be escaped.
         if values.null_count and lines.count(f'"{column.name}":'.encode()) != len(found):
-            mistake = "is missing in a line"
-        if mistake is not None:
-            raise ResultsError(f"column {column.name}: {mistake}")
+            wrong = "is missing in a line"
+        if wrong is not None:
+            raise ResultsError(f"column {column.name}: {wrong}")
     return found.select(wanted.names).cast(wanted)
 
 
@@ -107,7 +107,7 @@ def _field(column: Column) -> pa.Field:
     return pa.field(column.name, TYPES[column.type], column.null is not None, metadata)
 
 
-def _mistake(column: Column, array: Any) -> str | None:
+def mistake(column: Column, array: Any) -> str | None:
     """Return how a column's values contradict its declaration."""
     if column.null is None and array.null_count:
         return f"has {array.null_count} rows without a value, and each needs one"

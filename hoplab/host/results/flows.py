@@ -127,4 +127,5 @@ def _complete_s(out: Path, conversation: Conversation, epoch_ns: int | None) -> 
     if not conversation.is_counted or epoch_ns is None:
         return None
     answer = reading.value(out / "raw" / f"counted-{conversation.name}.json")
-    return None if answer is None else float((int(answer["end_ns"]) - epoch_ns) / NANOSECONDS)
+    end_ns = answer.get("end_ns") if isinstance(answer, dict) else None
+    return float(end_ns - epoch_ns) / NANOSECONDS if isinstance(end_ns, int) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -32,13 +32,17 @@ def opened_table(path: Path) -> Iterator[pq.ParquetFile]:
         yield table
 
 
-def read(path: Path) -> pa.Table:
-    """Read a table. Raises `OSError` or `pyarrow.ArrowException` for an unreadable file.
+def read(path: Path, mistake: Callable[[pa.Schema], str | None] = lambda schema: None) -> pa.Table:
+    """Read a table. Raises `OSError` or `pyarrow.ArrowException` for an unreadable file, and before
+    its values are read for one whose columns have a ``mistake``.
 
     Arrow's threads are off. If one drops a buffer of Python's while the interpreter ends, the
     process aborts ("terminate called without an active exception").
     """
     with opened_table(path) as table:
+        wrong = mistake(table.schema_arrow)
+        if wrong is not None:
+            raise pa.ArrowInvalid(wrong)
         return table.read(use_threads=False)
 
 

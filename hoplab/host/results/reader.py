@@ -5,16 +5,20 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from pydantic import ValidationError
 
-from hoplab.host.results import arrow, parquet
+from hoplab.host.results import arrow, checked, parquet
 from hoplab.host.results import manifest as manifests
 from hoplab.host.results.manifest import COMPLETE, Manifest
 from hoplab.model.errors import ResultsError
+from hoplab.model.reading import mistake
 from hoplab.model.records.schema import TABLES
+from hoplab.model.scenario.model import Scenario
 
 
 @dataclass(frozen=True)
@@ -48,16 +52,27 @@ class Results:
         if not path.exists():
             return arrow.empty(name)
         try:
-            table = arrow.completed(name, parquet.read(path))
-        except (OSError, pa.ArrowException) as error:
-            reason = str(error).splitlines()[0]
+            columns = partial(checked.schema_mistake, name)
+            table = arrow.completed(name, parquet.read(path, columns))
+        except (OSError, pa.ArrowException, RecursionError) as error:
+            told = (isinstance(error, OSError) and error.strerror) or str(error)
+            reason = (told.splitlines() or [type(error).__name__])[0]
             raise ResultsError(f"{path}: cannot be read: {reason}; run it again") from None
         missing = sorted(TABLES[name].names - set(table.column_names))
         if missing:
             raise ResultsError(
                 f"{path}: lacks {', '.join(missing)}; it is from another version of hoplab"
             )
+        stations = {station.name for station in self.resolved.station}
+        wrong = checked.content_mistake(name, table, stations)
+        if wrong is not None:
+            raise ResultsError(f"{path}: {wrong}; it is damaged, run it again")
         return table
+
+    @cached_property
+    def resolved(self) -> Scenario:
+        """The run's scenario. Raises `ResultsError` if this version cannot read it."""
+        return scenario_in(self.scenario, self.run_dir / "scenario.json")
 
     @property
     def flows(self) -> pa.Table:
@@ -125,6 +140,18 @@ class Results:
     def events(self) -> pa.Table:
         """Events by time: scenario events, routing events and others."""
         return self.table("events")
+
+
+def scenario_in(document: Any, path: Path) -> Scenario:
+    """Return the scenario of a run, from the file of this path. Raises `ResultsError` if this
+    version cannot read it."""
+    try:
+        return Scenario.model_validate(document)
+    except ValidationError as error:
+        raise ResultsError(
+            f"{path}: {mistake(error)}; it is damaged or from another version of hoplab; run it "
+            "again"
+        ) from None
 
 
 def load(run_dir: Path | str) -> Results:

@@ -155,12 +155,12 @@ def _rows(
     for number, line in enumerate(text, first):
         try:
             row = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             # The last line of a process may be incomplete, if it was killed or the disk was full.
             if last and next(text, None) is None:
                 return
             raise ResultsError(f"{path}: line {number} is damaged; run it again") from None
-        mistake = table.mistake(row)
+        mistake = table.mistake(row) if isinstance(row, dict) else "is no JSON object"
         if mistake is not None:
             raise ResultsError(f"{path}: line {number}: {mistake}")
         yield row

@@ -30,6 +30,7 @@ from hoplab.host.results.digests import Digests
 from hoplab.host.results.flows import Course
 from hoplab.host.results.manifest import COMPLETE, RECORDS_ONLY, Manifest, Verdict
 from hoplab.host.results.packets import Packet
+from hoplab.host.results.reader import scenario_in
 from hoplab.host.runs import beginning, folder, suspects
 from hoplab.model.errors import GuestFailed, HoplabError, ResultsError
 from hoplab.model.reading import OTHER_KINDS, content, value
@@ -69,11 +70,12 @@ def gather(
     for `finish`.
     """
     manifest = manifests.read(out / manifests.NAME)
-    scenario = Scenario.model_validate(_json(out / "scenario.json"))
+    scenario = scenario_in(_json(out / "scenario.json"), out / "scenario.json")
     ended = _ended(out, scenario, status, failure)
     manifest = manifest.updated(wall_s=None if wall_s is None else round(wall_s, 3))
     try:
         made, told = _tables(out, scenario, ended)
+        medium = value(out / "raw" / "medium.json")
         found = Digests(made, digests.of_captures(out))
         whole = manifest.updated(
             state=COMPLETE,
@@ -83,7 +85,7 @@ def gather(
             kernel=ended.kernel,
             virtual_s=ended.virtual_s,
             tcp_settings=ended.tcp_settings,
-            medium=value(out / "raw" / "medium.json"),
+            medium=medium if isinstance(medium, dict) else None,
             verdict=ended.verdict.model_copy(update={"warnings": [*ended.warnings, *told]}),
         )
         beginning.write(out, whole)
@@ -150,7 +152,7 @@ def _json(path: Path) -> dict[str, Any]:
         raise ResultsError(
             f"{path}: cannot be read: {error.strerror}; name the folder of a run"
         ) from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ResultsError(f"{path}: is not JSON; run it again") from None
     return found
 

@@ -32,7 +32,6 @@ from hoplab.host.stream.line import IN_TAG, PREFIX, tag
 from hoplab.host.stream.sink import NANOSECONDS, Batch, Course
 from hoplab.model.errors import ResultsError
 from hoplab.model.records.schema import TABLES
-from hoplab.model.scenario.model import Scenario
 
 CHUNK_ROWS = 5_000
 FIRST_AFTER_PARAMETERS = "seed"
@@ -52,7 +51,7 @@ def course(folder: Path) -> Course:
         date = time.strptime(run.manifest.started, "%Y-%m-%dT%H:%M:%SZ")
     except ValueError:
         raise ResultsError(f"{folder}: its manifest tells no start; run it again") from None
-    scenario = Scenario.model_validate(run.scenario)
+    scenario = run.resolved
     start_ns = calendar.timegm(date) * NANOSECONDS
     return Course(folder.resolve().name, folder, scenario, run.manifest.machine, start_ns)
 

@@ -32,7 +32,7 @@ from pydantic import (
 )
 
 from hoplab.host.machine.sealed import SHORT
-from hoplab.host.results import arrow, digests
+from hoplab.host.results import arrow, checked, digests
 from hoplab.model.errors import ResultsError
 from hoplab.model.reading import mistake
 from hoplab.model.records.schema import TABLES
@@ -147,6 +147,9 @@ class Entry:
                 raise ValueError(f"{size} bytes")
             plain = pa.decompress(self.blobs[name], decompressed_size=size, codec="zstd")
             found = arrow.completed(name, pa.ipc.open_stream(plain).read_all())
+            wrong = checked.schema_mistake(name, found.schema)
+            if wrong is not None:
+                raise ValueError(wrong)
             found.validate(full=True)
         except (pa.ArrowException, OSError, ValueError) as error:
             raise ResultsError(f"{self.called}: table {name} is damaged: {error}") from None

@@ -24,6 +24,7 @@ MAX_POINTS = 1_000_000
 MAX_MEASURED_LINKS = 50_000
 """Both ways between all of more than 200 stations."""
 COLUMNS = ("t_s", "src", "dst", "snr_db")
+TOLD = ("numbers", "text", "text", "numbers")
 CSV, PARQUET = ".csv", ".parquet"
 
 Ratio = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-100, le=150)]
@@ -114,13 +115,23 @@ def _parquet(data: bytes, path: Path) -> Iterator[Row]:
     try:
         file = pyarrow.parquet.ParquetFile(io.BytesIO(data))
         _columns(file.schema_arrow.names, path)
+        for name, told in zip(COLUMNS, TOLD, strict=True):
+            kind = file.schema_arrow.field(name).type
+            suits = pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind)
+            if told == "text":
+                suits = pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)
+            if not suits:
+                raise ScenarioError(
+                    f"{path}: column {name}: is of type {str(kind)[:60]}; expected {told}"
+                )
         number = 0
         for batch in file.iter_batches(columns=list(COLUMNS)):
             for values in zip(*(batch[name].to_pylist() for name in COLUMNS), strict=True):
                 number += 1
                 yield _row(values, f"{path}: row {number}")
-    except (pyarrow.ArrowException, OSError) as error:
-        raise ScenarioError(f"{path}: is no Parquet file that can be read: {error}") from None
+    except (pyarrow.ArrowException, OSError, RecursionError) as error:
+        reason = (str(error).splitlines() or [""])[0]
+        raise ScenarioError(f"{path}: is no Parquet file that can be read: {reason}") from None
 
 
 def _columns(names: Iterable[str], path: Path) -> None:
@@ -130,10 +141,15 @@ def _columns(names: Iterable[str], path: Path) -> None:
             raise ScenarioError(
                 f"{path}: has no column {name!r}; expected the columns {', '.join(COLUMNS)}"
             )
+        if names.count(name) > 1:
+            raise ScenarioError(f"{path}: has the column {name!r} twice; remove one")
 
 
 def _row(values: Iterable[object], where: str) -> Row:
     t_s, src, dst, snr_db = values
+    for name, station in (("src", src), ("dst", dst)):
+        if not isinstance(station, str):
+            raise ScenarioError(f"{where}: {name}: {station!r}; expected a station")
     return _number(t_s, "t_s", where), str(src), str(dst), _number(snr_db, "snr_db", where)
 
 

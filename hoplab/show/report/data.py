@@ -7,11 +7,7 @@ import math
 from collections import defaultdict
 from typing import Any
 
-from pydantic import ValidationError
-
 from hoplab.host.results.reader import Results
-from hoplab.model.errors import ResultsError
-from hoplab.model.reading import mistake
 from hoplab.model.scenario.model import Scenario, Station
 from hoplab.show.report.lines import Lines
 
@@ -27,7 +23,7 @@ Rows = list[dict[str, Any]]
 def figures(results: Results, whole: bool = False) -> dict[str, Any]:
     """The report's data: ``duration_s``, ``panels``, ``events``, ``map``; JSON has no NaN. With
     ``whole`` lines have all their points, not only as many as a screen shows."""
-    scenario = _scenario(results)
+    scenario = results.resolved
     events = [event for event in results.rows("events") if event["t_s"] is not None]
     return {
         "duration_s": scenario.duration_s,
@@ -67,18 +63,6 @@ def _handovers(results: Results) -> Rows:
         {"t": row["first_s"], "kind": f"goes to {row['new']}", "what": row["node"]}
         for row in results.rows("handovers")
     ]
-
-
-def _scenario(results: Results) -> Scenario:
-    """Return the resolved scenario of the run. Raises `ResultsError` if this version cannot read
-    it."""
-    try:
-        return Scenario.model_validate(results.scenario)
-    except ValidationError as error:
-        raise ResultsError(
-            f"{results.run_dir / 'scenario.json'}: {mistake(error)}; it is damaged or from "
-            "another version of hoplab; run it again"
-        ) from None
 
 
 def _grouped(rows: Rows, *keys: str) -> dict[str, Rows]:
