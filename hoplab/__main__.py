@@ -6,26 +6,20 @@ from __future__ import annotations
 
 import gc
 import os
-import resource
 import sys
 
 from hoplab.guest.system import signals
+from hoplab.host import memory
 
-LEAST_BYTES = 512 << 20
-"""Data memory that a process must be allowed to have. With less, libraries end the process without
-a message."""
-REMEDY = "raise the limits of this shell: ulimit -d unlimited; ulimit -v unlimited"
 SYSTEMS_OWN = "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def _require_memory() -> None:
-    for name, limit in (("-d", resource.RLIMIT_DATA), ("-v", resource.RLIMIT_AS)):
-        allowed = resource.getrlimit(limit)[0]
-        if allowed != resource.RLIM_INFINITY and allowed < LEAST_BYTES:
-            told = f"hoplab: memory: ulimit {name} allows {allowed >> 20} MiB; expected "
-            told += f"{LEAST_BYTES >> 20} at least; {REMEDY}\n"
-            sys.stderr.write(told)
-            sys.exit(3)
+    few = memory.limit(memory.LEAST_BYTES)
+    if few is not None:
+        expected = f"expected {memory.LEAST_BYTES >> 20} at least"
+        sys.stderr.write(f"hoplab: memory: {few}; {expected}; {memory.REMEDY}\n")
+        sys.exit(3)
 
 
 def main() -> None:
@@ -44,7 +38,9 @@ def main() -> None:
         signals.say(stopped)
         sys.exit(stopped.exit_status)
     except MemoryError:
-        sys.stderr.write(f"hoplab: memory: there is not enough; {REMEDY}\n")
+        few = memory.limit()
+        told = "" if few is None else f" ({few})"
+        sys.stderr.write(f"hoplab: memory: there is not enough{told}; {memory.REMEDY}\n")
         sys.exit(3)
     finally:
         signals.end()

@@ -8,13 +8,16 @@ clear the terminal. They are shown as escapes (``\\x1b``), not obeyed.
 
 from __future__ import annotations
 
+import io
 import re
 import sys
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TextIO
 
 from rich.console import Console
 from rich.segment import Segment
+
+from hoplab.model.errors import ResultsError
 
 PLAIN_WIDTH = 120
 """Columns of output to a file or a pipe."""
@@ -51,6 +54,32 @@ class SafeConsole(Console):
                 yield segment
             else:
                 yield Segment(visible(segment.text), segment.style)
+
+
+class _Output(io.FileIO):
+    _has_failed = False
+
+    def write(self, data: Any) -> int | None:  # type: ignore[override]
+        if self._has_failed:  # Python would tell of the rest once more, at its end
+            return len(data)
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            self._has_failed = True
+            raise ResultsError(
+                f"standard output: cannot be written: {error.strerror}; send it elsewhere"
+            ) from None
+
+
+def told(stream: TextIO) -> TextIO:
+    """Return standard output with a `ResultsError` for what cannot be written. Other errors of the
+    system do not say whose they are."""
+    if not isinstance(stream, io.TextIOWrapper) or stream is not sys.__stdout__:
+        return stream  # another's, as in a notebook
+    raw = io.BufferedWriter(_Output(stream.fileno(), "wb", closefd=False))
+    return io.TextIOWrapper(raw, stream.encoding, line_buffering=stream.line_buffering)
 
 
 output = SafeConsole(width=None if sys.stdout.isatty() else PLAIN_WIDTH)

@@ -65,6 +65,39 @@ def test_too_little_memory_is_told_before_anything_is_loaded() -> None:
     assert "ulimit -d allows 60 MiB; expected 512" in done.stderr
 
 
+@pytest.mark.parametrize("raised", ["MemoryError()", "RuntimeError('Nanny failed to start.')"])
+def test_a_failure_where_memory_is_scarce_is_told_as_that(raised: str) -> None:
+    """Libraries make other errors of it."""
+    code = (
+        "import resource; resource.setrlimit(resource.RLIMIT_AS, (600 << 20, 600 << 20))\n"
+        "from hoplab.front.commands import cli\n"
+        f"def fail(): raise {raised}\n"
+        "cli.command = fail\n"
+        "from hoplab.__main__ import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("hoplab: memory: there is not enough (ulimit -v allows 600 MiB); raise")
+    assert done.returncode == 3
+
+
+@pytest.mark.parametrize("words", [["--version"], ["schema"], ["schema", "--help"]])
+def test_a_full_standard_output_is_told_in_a_line(words: list[str]) -> None:
+    """Whether it is full at the first buffer or at the end."""
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "hoplab", *words],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.stderr == (
+        "hoplab: standard output: cannot be written: No space left on device; send it elsewhere\n"
+    )
+    assert done.returncode == ResultsError.exit_status
+
+
 @pytest.mark.parametrize(
     "options",
     [

@@ -18,6 +18,7 @@ from typer.core import TyperGroup
 from hoplab import __version__
 from hoplab.front.commands import helping
 from hoplab.guest.system import signals
+from hoplab.host import memory, terminal
 from hoplab.host.terminal import messages
 from hoplab.model.errors import HoplabError
 
@@ -122,11 +123,13 @@ def main() -> None:
     debug = "--debug" in sys.argv
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     signals.raise_on_signals()
+    sys.stdout = terminal.told(sys.stdout)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # names of files can have any bytes
             stream.reconfigure(errors="surrogateescape")
     try:
         status = command()(args=arguments, standalone_mode=False)
+        sys.stdout.flush()
         sys.exit(status or 0)
     except SystemExit as left:
         if isinstance(left.__context__, BrokenPipeError):  # the reader of the output has gone
@@ -140,17 +143,23 @@ def main() -> None:
     except signals.Stopped as stopped:
         signals.say(stopped)
         sys.exit(stopped.exit_status)
+    except BrokenPipeError:
+        sys.exit(128 + signal.SIGPIPE)
+    except MemoryError:  # the caller tells of it
+        raise
     except Exception as error:
         if stopped_by := signals.came():
             signals.say(stopped_by)
             sys.exit(stopped_by.exit_status)
-        show = getattr(error, "show", None)
         if debug:
             raise
+        show = getattr(error, "show", None)
         if show is not None:  # a mistake on the command line
             helping.suggest(error)
             show()
             sys.exit(2)
+        if (few := memory.limit()) is not None:  # libraries take a failure for many things
+            raise MemoryError(few) from error
         text = f"hoplab: {type(error).__name__}: {error}; this is a bug, --debug shows where"
         messages.print(text, markup=False, highlight=False, soft_wrap=True)
         sys.exit(1)
