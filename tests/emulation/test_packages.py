@@ -30,6 +30,11 @@ run = "curl -fsS -o answer http://n2/page"
 start_s = 1
 expect = 0
 measure = true
+[[program]]
+name = "essential"
+station = "n1"
+run = "bash -c 'locale charmap | sed s/-1968//'"
+expect = 0
 """
 CONF = """
 daemon off;
@@ -141,6 +146,9 @@ def test_curl_fetches_from_nginx_the_same_each_time(
     scenario = locked(WEB)
     first = run(hoplab, scenario, "first")
     assert (tmp_path / "first" / "programs" / "client" / "answer").read_bytes() == page
+    # No package names the essential ones, on which all may rely.
+    said = (tmp_path / "first" / "logs" / "program-essential.out").read_text()
+    assert said == "ANSI_X3.4\n"
     (flow,) = first["flows"]
     assert PAGE_BYTES < flow["delivered_bytes"] < PAGE_BYTES + 500
     assert run(hoplab, scenario, "second")["digest"] == first["digest"]

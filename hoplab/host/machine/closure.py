@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All dependencies of a scenario's packages, each with its SHA-256: `hoplab lock`."""
+"""All dependencies of a scenario's packages, and Debian's essential ones, each with its SHA-256:
+`hoplab lock`."""
 
 from __future__ import annotations
 
@@ -13,13 +14,20 @@ from hoplab.host.machine.archive import Apt, Package
 from hoplab.model.errors import MissingTool
 from hoplab.model.scenario.program import Additions
 
+ESSENTIAL = (
+    *("bash", "bsdutils", "coreutils", "dash", "debianutils", "diffutils", "findutils", "grep"),
+    *("gzip", "hostname", "libc-bin", "ncurses-base", "ncurses-bin", "perl-base", "sed"),
+    *("sysvinit-utils", "tar", "util-linux"),
+)
+"""Essential packages, on which others may rely without naming them (Debian Policy 3.8), but those
+for installing and logging in. A root of its own form has few of their programs."""
 SCRIPTS_ALONE = (
-    *("dpkg", "perl-base", "debconf", "adduser", "init-system-helpers", "passwd", "tar", "login"),
-    *("libdebconfclient0", "lsb-base", "sysvinit-utils", "mount", "util-linux", "procps"),
+    *("dpkg", "debconf", "adduser", "init-system-helpers", "passwd", "login"),
+    *("libdebconfclient0", "lsb-base", "mount", "procps", "util-linux-extra"),
 )
 """Dependencies of packages for their own scripts, which do not run."""
 OF_THE_ROOT = (
-    *("libc6", "libc-bin", "libgcc-s1", "gcc-12-base", "base-files", "zlib1g"),
+    *("libc6", "libgcc-s1", "gcc-12-base", "base-files", "zlib1g"),
     *("python3", "python3-minimal", "libpython3-stdlib", f"python{archive.PYTHON}"),
     *(f"python{archive.PYTHON}-minimal", f"libpython{archive.PYTHON}-minimal"),
     f"libpython{archive.PYTHON}-stdlib",
@@ -47,7 +55,7 @@ def _debs(names: tuple[str, ...]) -> list[Package]:
         try:
             apt = Apt(Path(folder))
             apt("apt-get", "update", "-qq", "--error-on=any")
-            told = apt("apt-get", "install", "-s", "--no-install-recommends", *names)
+            told = apt("apt-get", "install", "-s", "--no-install-recommends", *names, *ESSENTIAL)
             left_out = {*SCRIPTS_ALONE, *OF_THE_ROOT} - set(names)
             found = [one for one in TO_INSTALL.findall(told) if one[0] not in left_out]
             records = apt("apt-cache", "show", *(f"{name}={version}" for name, version in found))
