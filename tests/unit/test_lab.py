@@ -7,6 +7,8 @@ import subprocess
 import sys
 from collections import deque
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -19,7 +21,7 @@ from hoplab.guest.tcp import profile, setup
 from hoplab.guest.traffic import flows
 from hoplab.model.errors import DaemonDied, MissingTool
 from hoplab.model.scenario.model import Flow, Link, Scenario, Station, Tcp
-from hoplab.model.scenario.plan import plan
+from hoplab.model.scenario.plan import End, plan
 from hoplab.model.scenario.resolve import resolve
 
 PAIR = Scenario(
@@ -88,6 +90,47 @@ def test_progress_is_a_rate_at_any_interval(interval_s: float, kbps: float) -> N
         sampler._last = {"flow0": {"delivered_bytes": round(10_000 * step * interval_s)}}
         sampler.sample(step * interval_s)
         assert sampler.goodput_kbps() == pytest.approx(kbps)
+
+
+class Listing:
+    """A station's netlink socket, whose kernel lists the queues of all interfaces each time."""
+
+    def __init__(self, interfaces: int) -> None:
+        self.listed = 0
+        self._interfaces = interfaces
+
+    def get_qdiscs(self) -> list["Qdisc"]:
+        self.listed += 1
+        return [
+            Qdisc(index=index, parent=parent)
+            for index in range(self._interfaces)
+            for parent in (0xFFFFFFFF, 0x10001)
+        ]
+
+
+class Qdisc(dict[str, int]):
+    def get_attr(self, name: str) -> Any:
+        if name == "TCA_STATS2":
+            return self
+        about = {"qlen": self["index"], "backlog": 0, "drops": 0}
+        return about if name == "TCA_STATS_QUEUE" else {"packets": 7}
+
+
+def test_a_station_with_many_wires_is_read_once_a_sample() -> None:
+    """A hub of 199 links was read 199 times, each time with the queues of all: its run failed for
+    want of memory."""
+    hub, rows = Listing(200), []
+    sampler = Sampler.__new__(Sampler)
+    sampler._going, sampler._totals, sampler._wifi = {}, deque([(0.0, 0)] * 2), None
+    sampler._last, sampler._marking = {}, set()
+    sampler._records = SimpleNamespace(add=lambda table, **row: rows.append(row))  # type: ignore[assignment]
+    ends = {i: End("hub", f"eth{i}", "", "", "", "", "", "") for i in range(1, 200)}
+    sampler._wired = [(hub, ends)]
+    sampler.sample(1.0)
+    assert hub.listed == 1
+    assert [(row["interface"], row["backlog_packets"], row["sent_packets"]) for row in rows] == [
+        (f"eth{i}", i, 7) for i in range(1, 200)
+    ]
 
 
 @pytest.mark.parametrize(

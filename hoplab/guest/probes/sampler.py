@@ -15,6 +15,8 @@ from hoplab.model.records.writer import Records
 from hoplab.model.scenario.plan import Conversation, End, Plan
 
 GOODPUT_WINDOW_S = 1.0
+TC_H_ROOT = 0xFFFFFFFF
+"""Parent of a queueing discipline that is an interface's own (linux/pkt_sched.h)."""
 RED_STATS = struct.Struct("=4I")
 ProbedEnd = tuple[SocketProbe, tuple[str, int]]
 """The sockets of a station, with address and port of a connection's end there."""
@@ -38,11 +40,14 @@ class Sampler:
         self._totals = deque([(0.0, 0)])
         """Time and bytes delivered, at the samples of the last second."""
         self._wired = [
-            (end, namespaces.index(end.station, end.interface), namespaces.netlink(end.station))
-            for ends_of in plan.ends.values()
-            for end in ends_of
+            (
+                namespaces.netlink(station),
+                {namespaces.index(station, end.interface): end for end in ends_of},
+            )
+            for station, ends_of in plan.ends.items()
+            if ends_of
         ]
-
+        """The netlink socket of each station with wires, and their ends by interface."""
         self._marking = {
             (end.station, end.interface)
             for cable in plan.cables
@@ -67,8 +72,8 @@ class Sampler:
         """A row for every flow that is going and every queue."""
         for conversation in self._going.values():
             self._sample_flow(conversation, t_s)
-        for end, index, netlink in self._wired:
-            self._sample_queue(end, index, netlink, t_s)
+        for netlink, ends in self._wired:
+            self._sample_queues(netlink, ends, t_s)
         if self._wifi is not None:
             self._wifi.sample(t_s)
         self._totals.append((t_s, sum(row["delivered_bytes"] for row in self._last.values())))
@@ -124,16 +129,18 @@ class Sampler:
         self._records.add("tcp", flow=name, **row)
         self._last[name] = row
 
-    def _sample_queue(self, end: End, index: int, netlink: Any, t_s: float) -> None:
-        root: Any = None
-        leaf: Any = None
-        for qdisc in netlink.get_qdiscs(index):
-            if qdisc["parent"] == 0xFFFFFFFF:
-                root = qdisc
-            else:
-                leaf = qdisc
-        if root is None or leaf is None:
-            return
+    def _sample_queues(self, netlink: Any, ends: dict[int, End], t_s: float) -> None:
+        """Read all queues of a station at once: the kernel lists those of all its interfaces, also
+        when asked for one."""
+        found: dict[int, dict[bool, Any]] = {}
+        for qdisc in netlink.get_qdiscs():
+            found.setdefault(qdisc["index"], {})[qdisc["parent"] == TC_H_ROOT] = qdisc
+        for index, end in ends.items():
+            queues = found.get(index, {})
+            if len(queues) == 2:
+                self._sample_queue(end, queues[True], queues[False], t_s)
+
+    def _sample_queue(self, end: End, root: Any, leaf: Any, t_s: float) -> None:
         queue = leaf.get_attr("TCA_STATS2").get_attr("TCA_STATS_QUEUE")
         basic = root.get_attr("TCA_STATS2").get_attr("TCA_STATS_BASIC")
         marks = None
