@@ -2,10 +2,21 @@
 """Networks of so many stations that they have more than one byte of addresses, and do not all hear
 each other before time 0."""
 
+import io
 import ipaddress
 import itertools
 import math
+import re
+from dataclasses import replace
 
+import pytest
+from rich.console import Console
+
+from hoplab.front.commands import progress
+from hoplab.guest.network.build import counted
+from hoplab.host.runs import launch, size
+from hoplab.host.runs.launch import Observers, Progress, SetUp
+from hoplab.host.stream.hub import Stream
 from hoplab.model.scenario.model import Scenario
 from hoplab.model.scenario.plan import plan
 from hoplab.model.scenario.reach import meeting, sensed_m
@@ -44,6 +55,51 @@ def brute_force(scenario: Scenario, times: range) -> set[tuple[str, str]]:
 def pairs(scenario: Scenario) -> set[tuple[str, str]]:
     found = meeting(scenario, [one.name for one in scenario.station])
     return {(a, b) for a, others in found.items() for b in others}
+
+
+def test_a_large_set_up_is_estimated_before_it_begins() -> None:
+    assert size.told(resolved(GRID.format(5, "dsr"))) is None
+    assert (size.told(resolved(GRID.format(50, "dsr"))) or "").startswith(
+        "setting up 1000 stations takes some 60 s of processor time"
+    )
+    links = "".join(f'[[link]]\nends = ["n0", "n{i}"]\n' for i in range(1, 400))
+    wired = "".join(f'[[station]]\nname = "n{i}"\nradio = false\n' for i in range(400)) + links
+    assert "400 stations and 399 links takes some" in (size.told(resolved(wired)) or "")
+
+
+def test_a_large_set_up_says_how_far_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    """A line for 25 stations, which moves the bar; a small one and a session's say nothing."""
+    large = plan(resolved(GRID.format(6, "dsr")))
+    assert list(counted(large, "stations", large.scenario.station)) == [*large.scenario.station]
+    lines = capsys.readouterr().out.splitlines()
+    seen: list[SetUp] = []
+    for line in lines:
+        launch.heard(line, Observers(on_set_up=seen.append), Stream([]), 0.0)
+    assert seen == [SetUp("stations", done, 120) for done in (0, 25, 50, 75, 100, 120)]
+    for other in (plan(resolved(GRID.format(5, "dsr"))), replace(large, end_s=None)):
+        assert counted(other, "stations", other.scenario.station) is other.scenario.station
+    assert not capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "line", ['{"set_up": "\\u001b[2J", "done": 1, "of": 2}', '{"set_up": 1}', "[]", "{", '"set_up"']
+)
+def test_what_no_lab_says_moves_nothing(line: str) -> None:
+    seen: list[object] = []
+    launch.heard(line, Observers(seen.append, on_set_up=seen.append), Stream([]), 0.0)
+    assert not seen
+
+
+def test_the_bar_shows_the_set_up_and_then_the_time() -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=100)
+    with progress.shown(console, "grid", 40.0) as moved:
+        for report in (SetUp("links", 75, 300), Progress(10.0, 12.0, 2.0)):
+            move = moved.on_set_up if isinstance(report, SetUp) else moved.on_progress
+            move(report)
+            moved._bar.refresh()
+    assert isinstance(console.file, io.StringIO)
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", console.file.getvalue())
+    assert "sets up links: 75 of 300" in text and "10.0 of 40.0 s" in text
 
 
 def test_addresses_of_many_stations_are_hosts_of_one_network() -> None:

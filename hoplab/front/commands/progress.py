@@ -3,38 +3,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
-from hoplab.host.runs.launch import Progress
+from hoplab.host.runs.launch import Progress, SetUp
+
+
+class Moved:
+    """A bar that moves once while a large network is set up, and once over the run's time."""
+
+    def __init__(self, bar: Bar, task: TaskID, duration_s: float) -> None:
+        self._bar = bar
+        self._task = task
+        self._duration_s = duration_s
+
+    def on_set_up(self, set_up: SetUp) -> None:
+        """Show how many of the stations, links, … are set up."""
+        self._bar.update(
+            self._task,
+            completed=set_up.done,
+            total=set_up.of,
+            reached=f"sets up {set_up.what}: {set_up.done} of {set_up.of}",
+        )
+
+    def on_progress(self, progress: Progress) -> None:
+        """Show the virtual time."""
+        self._bar.update(
+            self._task,
+            completed=progress.t_s,
+            total=self._duration_s,
+            reached=_of_time(progress.t_s, self._duration_s),
+            speed=f"{progress.t_s / max(progress.wall_s, 1e-9):.1f} virtual s/s",
+            goodput=f"{progress.goodput_kbps:.0f} kbit/s",
+        )
 
 
 @contextmanager
-def shown(console: Console, title: str, duration_s: float) -> Iterator[Callable[[Progress], None]]:
-    """Show a bar inside the block if ``console`` is a terminal. The yielded function moves it."""
+def shown(console: Console, title: str, duration_s: float) -> Iterator[Moved]:
+    """Show a bar inside the block if ``console`` is a terminal."""
     with Bar(
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.completed:.1f} of {task.total:.1f} s"),
-        TimeElapsedColumn(),  # goes on while a large network is set up
+        TextColumn("{task.fields[reached]}", markup=False),
+        TimeElapsedColumn(),
         TextColumn("{task.fields[speed]}"),
         TextColumn("{task.fields[goodput]}"),
         console=console,
         disable=not console.is_terminal or console.is_dumb_terminal,
         transient=True,
     ) as bar:
-        task = bar.add_task(title, total=duration_s, speed="", goodput="")
+        reached = _of_time(0.0, duration_s)
+        task = bar.add_task(title, total=duration_s, reached=reached, speed="", goodput="")
+        yield Moved(bar, task, duration_s)
 
-        def on_progress(progress: Progress) -> None:
-            bar.update(
-                task,
-                completed=progress.t_s,
-                speed=f"{progress.t_s / max(progress.wall_s, 1e-9):.1f} virtual s/s",
-                goodput=f"{progress.goodput_kbps:.0f} kbit/s",
-            )
 
-        yield on_progress
+def _of_time(t_s: float, duration_s: float) -> str:
+    return f"{t_s:.1f} of {duration_s:.1f} s"

@@ -26,7 +26,7 @@ from hoplab.front.mininet.found import builder
 from hoplab.host import results
 from hoplab.host.machine import select
 from hoplab.host.results.manifest import Manifest, Where
-from hoplab.host.runs import kinds
+from hoplab.host.runs import kinds, size
 from hoplab.host.runs.launch import Observers, RunRequest, perform, require_time
 from hoplab.host.stream.chosen import sinks
 from hoplab.host.stream.hub import Stream
@@ -230,12 +230,16 @@ def _performed(scenario: Scenario, file: Path, options: Options) -> Done:
         request = RunRequest(
             scenario, options.on(scenario), file, options.out, options.wall_limit, options.pace
         )
+        moved = stack.enter_context(bar)
+        if (takes := size.told(scenario)) is not None:
+            say(f"hoplab: {takes}")
         observers = Observers(
-            stack.enter_context(bar),
+            moved.on_progress,
             on_results,
             while_booting,
             following,
             lambda what: say(f"hoplab: {what}; it goes on: press Ctrl-C to end it"),
+            moved.on_set_up,
         )
         manifest = perform(request, observers)
     return Done(manifest, pages[0], following)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from hoplab.guest.lab.cleanup import CleanUp
 from hoplab.guest.lab.runtime import Action, Going, Runtime
 from hoplab.guest.lab.started import Started
+from hoplab.guest.network.build import counted
 from hoplab.guest.system.processes import Change
 from hoplab.guest.traffic import flows
 from hoplab.guest.traffic.flows import Side
@@ -33,7 +34,7 @@ class Planned:
 
     def serve(self) -> None:
         """Start every flow's server, and the programs that time 0 waits for."""
-        for conversation in self._plan.conversations:
+        for conversation in counted(self._plan, "receivers of flows", self._plan.conversations):
             self.runtime.start_server(conversation)
         if self.runtime.programs is not None:
             self.runtime.programs.start_early()

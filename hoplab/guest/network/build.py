@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from pyroute2.iwutil import IW
 
@@ -24,7 +24,8 @@ from hoplab.model.scenario.wlans import Wlan
 DESCRIPTORS = 65_536
 LOOPBACK = "lo"
 FEW = 100
-"""Stations whose descriptors are within the usual limit."""
+"""Stations whose descriptors are within the usual limit, and whose set-up takes a moment."""
+T = TypeVar("T")
 WITHOUT_IPV6 = {f"net.ipv6.conf.{which}.disable_ipv6": "1" for which in ("all", "default")}
 
 
@@ -50,6 +51,16 @@ class Network:
             self.radios.close()
 
 
+def counted(plan: Plan, what: str, things: Sequence[T]) -> Iterable[T]:
+    """Return the things. If they are many, who follows the lab hears how many have been taken."""
+    if len(things) <= FEW or plan.end_s is None:  # a person has the output
+        return things
+    # Import here, so that a run of few stations does not import it.
+    from hoplab.guest.system.counting import told
+
+    return told(what, things)
+
+
 def own_stations(plan: Plan, network: Network) -> None:
     """Make namespaces and radios of Hoplab's own."""
     namespaces = network.namespaces
@@ -69,7 +80,7 @@ def own_stations(plan: Plan, network: Network) -> None:
             network.radios = radios = Radios()
             # A socket costs a millisecond of Python, so one socket moves all radios.
             iw = stack.enter_context(IW())
-        for station in plan.scenario.station:
+        for station in counted(plan, "stations", plan.scenario.station):
             namespaces.create(station.name)
             settings(plan, namespaces, station)
             for wlan in plan.wlans.get(station.name, ()):
@@ -173,7 +184,7 @@ def build(
             from hoplab.guest.network import distribution
 
             distribution.join(plan, network.namespaces)
-        for cable in plan.cables:
+        for cable in counted(plan, "links", plan.cables):
             wired.connect(network.namespaces, cable, plan.scenario.uses_ipv6)
         wired_loss.install(plan)
     except BaseException:

@@ -6,6 +6,7 @@ Neighbours are static too, because a study of fixed routes has no address resolu
 
 from __future__ import annotations
 
+from hoplab.guest.network.build import counted
 from hoplab.guest.network.namespaces import Namespaces
 from hoplab.guest.network.routes import Routes
 from hoplab.model.scenario.plan import Plan
@@ -16,7 +17,7 @@ def install(plan: Plan, namespaces: Namespaces) -> None:
     """Install a host route for every destination at every station."""
     graph = neighbours(plan.scenario)
     hops = {destination: next_hops(graph, destination) for destination in plan.address}
-    for station in plan.address:
+    for station in counted(plan, "stations' routes", list(plan.address)):
         with Routes(station) as routes:
             if station in plan.radios:
                 _neighbours(plan, namespaces, routes, station, graph[station])

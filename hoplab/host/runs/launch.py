@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from hoplab.guest.system import signals
 from hoplab.host.machine import uml
@@ -24,6 +25,8 @@ from hoplab.model.scenario.model import Scenario
 
 VIRTUAL_LIMIT_S = 3600.0
 """Virtual seconds for set-up and end, beyond twice the scenario's planned time."""
+LONGEST_WORDS = 40
+"""Characters of what the lab calls a part of its set-up."""
 STALL_S = 5.0
 """Seconds of processor time with next to no virtual time, after which observers are told."""
 
@@ -60,17 +63,28 @@ class Progress:
 
 
 @dataclass(frozen=True)
+class SetUp:
+    """Progress of a large network's set-up: how many of its stations, links, … are done."""
+
+    what: str
+    done: int
+    of: int
+
+
+@dataclass(frozen=True)
 class Observers:
-    """Observers of a run. One receives its progress. One receives its folder, once results exist,
-    also of a failed run. One is called while a guest boots, to import what the end will need. A
-    stream receives samples as they are taken, and is closed in the end. One receives, at most once,
-    a line about a guest that computes for seconds while next to no virtual time passes."""
+    """Observers of a run. One receives its progress, one that of a large network's set-up. One
+    receives its folder, once results exist, also of a failed run. One is called while a guest
+    boots, to import what the end will need. A stream receives samples as they are taken, and is
+    closed in the end. One receives, at most once, a line about a guest that computes for seconds
+    while next to no virtual time passes."""
 
     on_progress: Callable[[Progress], None] = lambda progress: None
     on_results: Callable[[Path], object] = lambda folder: None
     while_booting: Callable[[], object] = lambda: None
     stream: Stream | None = None
     on_stall: Callable[[str], None] = lambda what: None
+    on_set_up: Callable[[SetUp], None] = lambda set_up: None
 
 
 NOBODY = Observers()
@@ -129,15 +143,7 @@ def _watched(request: RunRequest, out: Path, stream: Stream, observers: Observer
     scenario = request.scenario
 
     def on_line(line: str) -> None:
-        try:
-            entry = json.loads(line)
-            progress = Progress(
-                float(entry["t_s"]), float(entry["goodput_kbps"]), time.monotonic() - started
-            )
-        except (ValueError, KeyError, TypeError):
-            return
-        stream.progress(progress.t_s, progress.wall_s, progress.goodput_kbps)
-        observers.on_progress(progress)
+        heard(line, observers, stream, time.monotonic() - started)
 
     def while_booting() -> None:
         with signals.postponed():
@@ -155,6 +161,29 @@ def _watched(request: RunRequest, out: Path, stream: Stream, observers: Observer
     )
     pace = None if request.pace is None else _pace(request.pace, scenario, out)
     return Watched(on_line, limits, pace, while_booting)
+
+
+def heard(line: str, observers: Observers, stream: Stream, wall_s: float) -> None:
+    """Pass a line of the lab on to those whom it concerns. A stranger's machine may say anything,
+    which is left out."""
+    try:
+        entry = json.loads(line)
+        if "set_up" in entry:
+            observers.on_set_up(_set_up(entry))
+            return
+        progress = Progress(float(entry["t_s"]), float(entry["goodput_kbps"]), wall_s)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return
+    stream.progress(progress.t_s, progress.wall_s, progress.goodput_kbps)
+    observers.on_progress(progress)
+
+
+def _set_up(entry: dict[str, Any]) -> SetUp:
+    """Return what a line says of the set-up. Raises ValueError for other words than the lab's."""
+    what = str(entry["set_up"])
+    if len(what) > LONGEST_WORDS or not what.isprintable():
+        raise ValueError("no words of the lab")
+    return SetUp(what, int(entry["done"]), int(entry["of"]))
 
 
 def require_time(seconds: float, name: str) -> None:

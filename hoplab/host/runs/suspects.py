@@ -48,6 +48,8 @@ def explained(what: str, scenario: Scenario, out: Path) -> str:
             f"program {program.name}: ready.log: searching its output for {program.ready.log!r} "  # type: ignore[union-attr]
             f"takes long; use an expression without repetitions inside repetitions: {what}"
         )
+    if busy[0] == LAB:
+        return f"the lab sets up or samples {len(scenario.station)} stations: {what}"
     suspected = [program for program in going if _names(program) & set(busy)]
     if not suspected and not all(name.startswith(OWN) for name in busy):
         suspected = going  # one of them may have started it
