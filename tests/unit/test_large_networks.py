@@ -15,7 +15,7 @@ from rich.console import Console
 from hoplab.front.commands import progress
 from hoplab.guest.network.build import counted
 from hoplab.host.runs import launch, size
-from hoplab.host.runs.launch import Observers, Progress, SetUp
+from hoplab.host.runs.launch import Observers, Part, Progress
 from hoplab.host.stream.hub import Stream
 from hoplab.model.scenario.model import Scenario
 from hoplab.model.scenario.plan import plan
@@ -70,31 +70,33 @@ def test_a_large_set_up_is_estimated_before_it_begins() -> None:
 def test_a_large_set_up_says_how_far_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     """A line for 25 stations, which moves the bar; a small one and a session's say nothing."""
     large = plan(resolved(GRID.format(6, "dsr")))
-    assert list(counted(large, "stations", large.scenario.station)) == [*large.scenario.station]
+    assert list(counted(large, "sets up stations", large.scenario.station)) == [
+        *large.scenario.station
+    ]
     lines = capsys.readouterr().out.splitlines()
-    seen: list[SetUp] = []
+    seen: list[Part] = []
     for line in lines:
-        launch.heard(line, Observers(on_set_up=seen.append), Stream([]), 0.0)
-    assert seen == [SetUp("stations", done, 120) for done in (0, 25, 50, 75, 100, 120)]
+        launch.heard(line, Observers(on_part=seen.append), Stream([]), 0.0)
+    assert seen == [Part("sets up stations", done, 120) for done in (0, 25, 50, 75, 100, 120)]
     for other in (plan(resolved(GRID.format(5, "dsr"))), replace(large, end_s=None)):
         assert counted(other, "stations", other.scenario.station) is other.scenario.station
     assert not capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
-    "line", ['{"set_up": "\\u001b[2J", "done": 1, "of": 2}', '{"set_up": 1}', "[]", "{", '"set_up"']
+    "line", ['{"part": "\\u001b[2J", "done": 1, "of": 2}', '{"part": 1}', "[]", "{", '"part"']
 )
 def test_what_no_lab_says_moves_nothing(line: str) -> None:
     seen: list[object] = []
-    launch.heard(line, Observers(seen.append, on_set_up=seen.append), Stream([]), 0.0)
+    launch.heard(line, Observers(seen.append, on_part=seen.append), Stream([]), 0.0)
     assert not seen
 
 
 def test_the_bar_shows_the_set_up_and_then_the_time() -> None:
     console = Console(file=io.StringIO(), force_terminal=True, width=100)
     with progress.shown(console, "grid", 40.0) as moved:
-        for report in (SetUp("links", 75, 300), Progress(10.0, 12.0, 2.0)):
-            move = moved.on_set_up if isinstance(report, SetUp) else moved.on_progress
+        for report in (Part("sets up links", 75, 300), Progress(10.0, 12.0, 2.0)):
+            move = moved.on_part if isinstance(report, Part) else moved.on_progress
             move(report)
             moved._bar.refresh()
     assert isinstance(console.file, io.StringIO)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs of a scenario: what is refused, their files, what their packets come to."""
 
+import json
+import os
 import socket
 import struct
 from pathlib import Path
@@ -9,6 +11,7 @@ from typing import Any
 import pytest
 
 from hoplab.guest.system.processes import LONGEST_LINE, last_line
+from hoplab.guest.traffic import programs
 from hoplab.guest.traffic.outputs import MOST_AT_ONCE, PIECE, Output
 from hoplab.host.results import arrow, connection_packets, connections, rings
 from hoplab.host.results.connections import Connection
@@ -138,6 +141,32 @@ def test_an_output_is_searched_as_it_grows(tmp_path: Path) -> None:
         (True, True, True),
         (True, True, True),
     ]
+
+
+def test_many_files_are_kept_and_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ten thousand took a minute without a word. Links and pipes are left out."""
+    (program,) = scenario().program
+    task = programs.made(program, tmp_path / "work", tmp_path / "out")
+    (task.folder / "deep" / "er").mkdir(parents=True)
+    for i in range(programs.MANY_FILES):
+        (task.folder / "deep" / f"{i:03}").write_text(str(i))
+    (task.folder / "link").symlink_to("/etc/passwd")
+    os.mkfifo(task.folder / "pipe")
+    programs.keep(task, tmp_path / "few")
+    assert not capsys.readouterr().out
+    (task.folder / "deep" / "er" / "last").write_bytes(bytes(3 << 20))
+    programs.keep(task, tmp_path / "out")
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    of = programs.MANY_FILES + 1
+    what = "keeps files of program program0"
+    assert lines == [{"part": what, "done": done, "of": of} for done in (0, of - 1, of)]
+    kept = tmp_path / "out" / "programs" / "program0"
+    assert sum(path.is_file() for path in kept.rglob("*")) == of
+    assert (kept / "deep" / "007").read_text() == "7"
+    assert (kept / "deep" / "er" / "last").read_bytes() == bytes(3 << 20)
+    assert {path.name for path in kept.iterdir()} == {"deep"}
 
 
 def test_a_search_does_not_take_the_square_of_an_output(tmp_path: Path) -> None:

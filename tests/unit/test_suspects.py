@@ -64,8 +64,18 @@ def test_who_has_ended_is_not_suspected(tmp_path: Path) -> None:
     out = begun(tmp_path, "spin", ended="spin")
     what = COMPUTED.format("python3")
     assert suspects.explained(what, scenario(SPIN), out) == what
-    assert suspects.of_signal(137, scenario(SPIN), out) == ""
     assert suspects.explained("another failure", scenario(SPIN), out) == "another failure"
+
+
+def test_who_ended_with_the_lab_may_have_killed_it(tmp_path: Path) -> None:
+    """After SIGTERM the lab ends its programs, and then itself."""
+    out = begun(tmp_path, "spin", "quiet", ended="spin")
+    with (out / "raw" / "events.jsonl").open("a") as events:
+        row = {"kind": "program-end", "t_s": 5.0, "detail": "quiet status=-15"}
+        events.write(json.dumps(row) + "\n")
+    assert suspects.of_signal(143, scenario(SPIN, QUIET), out).startswith(
+        "; program quiet (sleep 9) was running"
+    )
 
 
 def test_who_may_have_killed_the_lab_is_named(tmp_path: Path) -> None:

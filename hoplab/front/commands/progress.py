@@ -10,24 +10,24 @@ from rich.console import Console
 from rich.progress import BarColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
-from hoplab.host.runs.launch import Progress, SetUp
+from hoplab.host.runs.launch import Part, Progress
 
 
 class Moved:
-    """A bar that moves once while a large network is set up, and once over the run's time."""
+    """A bar that moves over each large part of the lab's work, and over the run's time."""
 
     def __init__(self, bar: Bar, task: TaskID, duration_s: float) -> None:
         self._bar = bar
         self._task = task
         self._duration_s = duration_s
 
-    def on_set_up(self, set_up: SetUp) -> None:
-        """Show how many of the stations, links, … are set up."""
+    def on_part(self, part: Part) -> None:
+        """Show how many of the stations, links, files, … are done."""
         self._bar.update(
             self._task,
-            completed=set_up.done,
-            total=set_up.of,
-            reached=f"sets up {set_up.what}: {set_up.done} of {set_up.of}",
+            completed=part.done,
+            total=part.of,
+            reached=f"{part.what}: {part.done} of {part.of}",
         )
 
     def on_progress(self, progress: Progress) -> None:

@@ -239,7 +239,7 @@ def _performed(scenario: Scenario, file: Path, options: Options) -> Done:
             while_booting,
             following,
             lambda what: say(f"hoplab: {what}; it goes on: press Ctrl-C to end it"),
-            moved.on_set_up,
+            moved.on_part,
         )
         manifest = perform(request, observers)
     return Done(manifest, pages[0], following)

@@ -34,7 +34,9 @@ class Planned:
 
     def serve(self) -> None:
         """Start every flow's server, and the programs that time 0 waits for."""
-        for conversation in counted(self._plan, "receivers of flows", self._plan.conversations):
+        for conversation in counted(
+            self._plan, "starts receivers of flows", self._plan.conversations
+        ):
             self.runtime.start_server(conversation)
         if self.runtime.programs is not None:
             self.runtime.programs.start_early()

@@ -80,7 +80,7 @@ def own_stations(plan: Plan, network: Network) -> None:
             network.radios = radios = Radios()
             # A socket costs a millisecond of Python, so one socket moves all radios.
             iw = stack.enter_context(IW())
-        for station in counted(plan, "stations", plan.scenario.station):
+        for station in counted(plan, "sets up stations", plan.scenario.station):
             namespaces.create(station.name)
             settings(plan, namespaces, station)
             for wlan in plan.wlans.get(station.name, ()):
@@ -184,7 +184,7 @@ def build(
             from hoplab.guest.network import distribution
 
             distribution.join(plan, network.namespaces)
-        for cable in counted(plan, "links", plan.cables):
+        for cable in counted(plan, "sets up links", plan.cables):
             wired.connect(network.namespaces, cable, plan.scenario.uses_ipv6)
         wired_loss.install(plan)
     except BaseException:

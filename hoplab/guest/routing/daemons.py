@@ -33,7 +33,7 @@ def start(plan: Plan, namespaces: Namespaces, out: Path, epoch_ns: int, daemons:
         return
     command = {"batmand": _batmand, "babeld": _babeld, "dsr": dsr_command}[protocol]
     started = []
-    for station in counted(plan, "routing daemons", list(plan.address)):
+    for station in counted(plan, "starts routing daemons", list(plan.address)):
         log = out / "logs" / f"{protocol}-{station}.log"
         process = namespaces.spawn(station, command(plan, station, out, epoch_ns), log)
         daemon = Daemon(f"{protocol} at {station}", process, log, leaves_tables=protocol == "dsr")

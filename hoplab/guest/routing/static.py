@@ -17,7 +17,7 @@ def install(plan: Plan, namespaces: Namespaces) -> None:
     """Install a host route for every destination at every station."""
     graph = neighbours(plan.scenario)
     hops = {destination: next_hops(graph, destination) for destination in plan.address}
-    for station in counted(plan, "stations' routes", list(plan.address)):
+    for station in counted(plan, "sets up stations' routes", list(plan.address)):
         with Routes(station) as routes:
             if station in plan.radios:
                 _neighbours(plan, namespaces, routes, station, graph[station])

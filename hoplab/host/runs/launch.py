@@ -25,8 +25,8 @@ from hoplab.model.scenario.model import Scenario
 
 VIRTUAL_LIMIT_S = 3600.0
 """Virtual seconds for set-up and end, beyond twice the scenario's planned time."""
-LONGEST_WORDS = 40
-"""Characters of what the lab calls a part of its set-up."""
+LONGEST_WORDS = 60
+"""Characters of what the lab calls a part of its work."""
 STALL_S = 5.0
 """Seconds of processor time with next to no virtual time, after which observers are told."""
 
@@ -63,20 +63,22 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class SetUp:
-    """Progress of a large network's set-up: how many of its stations, links, … are done."""
+class Part:
+    """Progress of a large part of the lab's work, which takes no virtual time: how many stations,
+    links, files, … are done."""
 
     what: str
+    """As "sets up links"."""
     done: int
     of: int
 
 
 @dataclass(frozen=True)
 class Observers:
-    """Observers of a run. One receives its progress, one that of a large network's set-up. One
-    receives its folder, once results exist, also of a failed run. One is called while a guest
-    boots, to import what the end will need. A stream receives samples as they are taken, and is
-    closed in the end. One receives, at most once, a line about a guest that computes for seconds
+    """Observers of a run. One receives its progress, and one that of a large part of the lab's
+    work. One receives its folder, once results exist, also of a failed run. One is called while a
+    guest boots, to import what the end will need. A stream receives samples as they are taken, and
+    is closed in the end. One receives, at most once, a line about a guest that computes for seconds
     while next to no virtual time passes."""
 
     on_progress: Callable[[Progress], None] = lambda progress: None
@@ -84,7 +86,7 @@ class Observers:
     while_booting: Callable[[], object] = lambda: None
     stream: Stream | None = None
     on_stall: Callable[[str], None] = lambda what: None
-    on_set_up: Callable[[SetUp], None] = lambda set_up: None
+    on_part: Callable[[Part], None] = lambda part: None
 
 
 NOBODY = Observers()
@@ -168,8 +170,8 @@ def heard(line: str, observers: Observers, stream: Stream, wall_s: float) -> Non
     which is left out."""
     try:
         entry = json.loads(line)
-        if "set_up" in entry:
-            observers.on_set_up(_set_up(entry))
+        if "part" in entry:
+            observers.on_part(_part(entry))
             return
         progress = Progress(float(entry["t_s"]), float(entry["goodput_kbps"]), wall_s)
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -178,12 +180,12 @@ def heard(line: str, observers: Observers, stream: Stream, wall_s: float) -> Non
     observers.on_progress(progress)
 
 
-def _set_up(entry: dict[str, Any]) -> SetUp:
-    """Return what a line says of the set-up. Raises ValueError for other words than the lab's."""
-    what = str(entry["set_up"])
+def _part(entry: dict[str, Any]) -> Part:
+    """Return what a line says of a part. Raises ValueError for other words than the lab's."""
+    what = str(entry["part"])
     if len(what) > LONGEST_WORDS or not what.isprintable():
         raise ValueError("no words of the lab")
-    return SetUp(what, int(entry["done"]), int(entry["of"]))
+    return Part(what, int(entry["done"]), int(entry["of"]))
 
 
 def require_time(seconds: float, name: str) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 
@@ -73,16 +74,23 @@ def _names(program: Program) -> set[str]:
 def of_signal(status: int, scenario: Scenario, out: Path) -> str:
     """Return which programs may have ended the lab by a signal, if ``status`` is a signal's. Empty
     if it is not, or if no program was running."""
-    going = _going(scenario, out)
-    if status <= SIGNALLED or not going:
+    if status <= SIGNALLED:
+        return ""
+    # A signal that can be caught lets the lab end its programs before it ends itself.
+    ends = lifetimes.of_programs(out).values()
+    last_s = max((life.end_s for life in ends), default=0.0)
+    going = _going(scenario, out, last_s)
+    if not going:
         return ""
     return f"; program {_shown(going)} was running: does it send a signal to all processes?"
 
 
-def _going(scenario: Scenario, out: Path) -> list[Program]:
-    """Return the programs that have begun and not ended."""
+def _going(scenario: Scenario, out: Path, until_s: float = math.inf) -> list[Program]:
+    """Return the programs that have begun, and not ended before the time ``until_s``."""
     lives = lifetimes.of_programs(out)
-    return [p for p in scenario.program if (life := lives.get(str(p.name))) and life.is_open]
+    return [
+        p for p in scenario.program if (life := lives.get(str(p.name))) and life.end_s >= until_s
+    ]
 
 
 def _shown(programs: list[Program]) -> str:
