@@ -35,7 +35,7 @@ def begun(folder: Path, *names: str, ended: str = "") -> Path:
     return folder
 
 
-SPIN, QUIET = {"name": "spin", "run": "python3 spin.py"}, {"name": "quiet", "run": "sleep 9"}
+SPIN, QUIET = {"name": "spin", "run": "python3\n spin.py"}, {"name": "quiet", "run": "sleep 9"}
 SHELL = {"name": "shell", "run": "sh -c 'cd /tmp; exec ./polls 1'"}
 SEARCHED = {"name": "late", "run": "sh -c :", "ready": {"log": "(a+)+b"}}
 
@@ -47,7 +47,7 @@ SEARCHED = {"name": "late", "run": "sh -c :", "ready": {"log": "(a+)+b"}}
         ("polls", "program shell (sh -c 'cd /tmp; exec ./polls 1'): computes"),
         ("child", "program spin (python3 spin.py) or quiet (sleep 9) or shell ("),
         ("hoplab-lab", "program late: ready.log: searching its output for '(a+)+b' takes long"),
-        ("iperf3", "flow flow0: sends without end in next to no virtual time: no virtual"),
+        ("iperf3", "the guest is busy with flow flow0: no virtual"),
         ("ksoftirqd/0", "program spin ("),
     ],
 )

@@ -100,10 +100,10 @@ def told(
             ["no virtual time passed in 6 s of processor time" + BUSY],
         ),
         (
-            [1.0 + 0.02 * look for look in range(9)],
-            ["only 0.06 virtual s passed in 6 s of processor time" + BUSY],
+            [1.0 + 0.1 * look for look in range(9)],
+            ["only 0.3 virtual s passed in 6 s of processor time" + BUSY],
         ),
-        ([1.0 + 0.05 * look for look in range(9)], []),
+        ([1.0 + 0.25 * look for look in range(9)], []),
     ],
 )
 @pytest.mark.usefixtures("quick")

@@ -40,9 +40,9 @@ INIT_ENDED = "Attempted to kill init"
 STEP_S = 0.01
 """Virtual seconds that count as progress once the guest has written a line. Before that it sets up,
 which takes next to none. A loop that reads the clock advances it by 256 ns each time."""
-SLOWEST = 0.02
-"""Virtual seconds in a second of processor time below which a user is told. A network that is
-really so busy takes fifty times as long as in real time."""
+SLOWEST = 0.1
+"""Virtual seconds in a second of processor time below which a user is told. A loop of sleep(0)
+makes 0.03 of them, a network of a thousand busy stations more."""
 
 
 @dataclass(frozen=True)

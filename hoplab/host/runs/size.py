@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from hoplab.model.scenario.model import Scenario
 
-RADIO_S, WIRED_S = 0.06, 0.02
+RADIO_S, WIRED_S = 0.06, 0.007
 """Processor seconds for a station with a radio, and for one without."""
-LINK_S = 0.045
-ROUTE_S = 40e-6
+LINK_S = 0.027
+ROUTE_S = 30e-6
 """For each of a static network's routes, from every station to every other one."""
 WORTH_SAYING_S = 10.0
 

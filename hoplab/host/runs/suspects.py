@@ -57,12 +57,12 @@ def explained(what: str, scenario: Scenario, out: Path) -> str:
     if suspected:
         return (
             f"program {_shown(suspected)}: computes or polls without waiting, so virtual time "
-            f"stands still; have it sleep or wait for something: {what}"
+            f"hardly moves; have it sleep or wait for something: {what}"
         )
     if busy[0].startswith("iperf3"):
         flows = " or ".join(str(flow.name) for flow in scenario.flow[:FEW])
         more = " or another" if len(scenario.flow) > FEW else ""
-        return f"flow {flows}{more}: sends without end in next to no virtual time: {what}"
+        return f"the guest is busy with flow {flows}{more}: {what}"
     return what
 
 
@@ -94,4 +94,5 @@ def _going(scenario: Scenario, out: Path, until_s: float = math.inf) -> list[Pro
 
 
 def _shown(programs: list[Program]) -> str:
-    return " or ".join(f"{program.name} ({program.run[:SHOWN]})" for program in programs)
+    """Return names and command lines, in one line."""
+    return " or ".join(f"{p.name} ({' '.join(p.run.split())[:SHOWN]})" for p in programs)
