@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hoplab.model.errors import HoplabError, ScenarioError
+from hoplab.model.wording import worded
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -94,10 +95,9 @@ def value(path: Path) -> Any:
 
 def mistake(error: ValidationError) -> str:
     """Return the first mistake of a document in a line: where, and what."""
-    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    where = ".".join(map(str, first["loc"]))[:80]
-    what = first["msg"].removeprefix("Value error, ")
-    return f"{where!r}: {what}" if where else what
+    first = worded(error)[0]
+    where, what = ".".join(map(str, first["loc"]))[:80], first["msg"]
+    return f"{where!r}: {what}" if where else str(what)
 
 
 def read_bytes(

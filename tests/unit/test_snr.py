@@ -91,7 +91,7 @@ def test_the_medium_gets_powers_at_instants() -> None:
         ([(0, "n0", "n1")], None, "links.csv:2: snr_db: None; expected a number"),
         ([("nan", "n0", "n1", 3)], None, "links.csv:2: t_s: 'nan'; expected a number"),
         ([], None, "links.csv: has no rows"),
-        ([(-1, "n0", "n1", 3)], None, "links.csv: link 'n0' to 'n1': Input should be greater"),
+        ([(-1, "n0", "n1", 3)], None, "links.csv: link 'n0' to 'n1': should be greater"),
         ([(0, "n0", "n9", 3)], None, "snr.0.dst: no station with a radio is called 'n9'"),
         ([(0, "n1", "n1", 3)], None, "snr.0: n1 is both ends; name two stations"),
     ],

@@ -15,8 +15,8 @@ from pydantic import BaseModel, ValidationError
 
 from hoplab.model.errors import ScenarioError
 from hoplab.model.reading import MAX_BYTES, read_text
-from hoplab.model.scenario.keys import UNION
 from hoplab.model.scenario.model import DsrSettings, NestedMistakes, Routing, Scenario
+from hoplab.model.wording import worded
 
 MOST_MISTAKES = 10
 MOST_NAMES = 50
@@ -66,19 +66,20 @@ def parse(document: dict[str, Any], source: str) -> Scenario:
 def told(error: ValidationError, source: str, root: type[BaseModel] = Scenario) -> str:
     """Return a line for each of the first mistakes in a ``root``, and the number of the others."""
     lines = []
-    for item in error.errors(include_url=False):
+    items = worded(error)
+    for item in items:
         nested = item.get("ctx", {}).get("error")
         if isinstance(nested, NestedMistakes):
             lines += [
                 _describe({**one, "loc": (*item["loc"], nested.name, *one["loc"])}, root)
-                for one in nested.error.errors(include_url=False)
+                for one in worded(nested.error)
             ]
         else:
             lines.append(_describe(item, root))
         if len(lines) > MOST_MISTAKES:
             break
     shown = [f"{source}: {line}" for line in lines[:MOST_MISTAKES]]
-    more = max(error.error_count(), len(lines)) - len(shown)
+    more = max(len(items), len(lines)) - len(shown)
     if more > 0:
         shown.append(f"{source}: and {more} more")
     return "\n".join(shown)
@@ -162,16 +163,13 @@ def assign(document: dict[str, Any], path: str, value: Any, source: str) -> None
 
 def _describe(error: Any, root: type[BaseModel]) -> str:
     """Return one line for a pydantic error: key, value, allowed values, nearest spelling."""
-    location = [
-        part
-        for part in error["loc"]
-        if part != "[key]" and not (isinstance(part, str) and part.startswith(UNION))
-    ]
+    location = error["loc"]
     key = _short(".".join(str(part) for part in location)) or "scenario"
     value = error["input"]
     kind = error["type"]
     if kind == "extra_forbidden":
-        allowed = sorted(_table_at(root, location[:-1]).model_fields)
+        fields = _table_at(root, location[:-1]).model_fields
+        allowed = sorted(field.alias or name for name, field in fields.items())
         return f"{key}: unknown key{_nearest(str(location[-1]), allowed)}; allowed: " + ", ".join(
             allowed[:MOST_NAMES] + ["…"] * (len(allowed) > MOST_NAMES)
         )
@@ -181,11 +179,9 @@ def _describe(error: Any, root: type[BaseModel]) -> str:
         return f"{key}: {_shown(value)} is not allowed{_nearest(str(value), options)}; one of: " + (
             ", ".join(option for option in options if option)
         )
-    if kind == "missing":
-        return f"{key}: missing; every such table needs it"
-    if kind == "value_error":
-        return f"{key}: {error['ctx']['error']}"
-    message = error["msg"].replace("Input should", "should")
+    message = str(error["msg"])
+    if kind in ("missing", "value_error"):
+        return f"{key}: {message}"
     shown = "" if isinstance(value, dict | list | tuple) else f"{_shown(value)} "
     return f"{key}: {shown}{_short(message)}"
 

@@ -24,6 +24,8 @@ from pydantic import (
     model_validator,
 )
 
+from hoplab.model.wording import CHOICE, UNION
+
 NAME_PATTERN = r"^[a-z][a-z0-9]{0,7}$"
 """Station names become namespace and, with a suffix, interface names (IFNAMSIZ is 16)."""
 MAX_COORDINATE_M = 1e6
@@ -54,8 +56,6 @@ Arrival = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0, le=1e9)
 
 Wait = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0.001, le=MAX_DURATION_S)]
 """A time that must pass before something is repeated."""
-UNION = "~"
-"""Begins a name that distinguishes members of a union. It is no part of a key's path."""
 SWITCH, TABLE = f"{UNION}switch", f"{UNION}table"
 """The members of a value that may be true, false or a table."""
 Conditions = dict[str, tuple[str, tuple[str, ...]]]
@@ -78,7 +78,7 @@ def switch_or(table: type[BaseModel]) -> Discriminator:
 
     return Discriminator(
         kind,
-        custom_error_type="choice",
+        custom_error_type=CHOICE,
         custom_error_message="should be true, false or a table",
     )
 

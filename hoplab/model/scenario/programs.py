@@ -19,6 +19,7 @@ from hoplab.model.reading import content
 from hoplab.model.scenario.model import Scenario
 from hoplab.model.scenario.plan import Plan
 from hoplab.model.scenario.program import Additions, Program
+from hoplab.model.wording import worded
 
 OCTETS = "base64:"
 MAX_FILES = 1000
@@ -69,7 +70,7 @@ def added(machine: Additions, folder: Path) -> Additions:
     try:
         return Additions.model_validate({"file": files, **kept})
     except ValidationError as error:
-        first = _first_line(error).replace("Value error, ", "")
+        first = _first_line(error)
         if first.startswith("locked: "):
             first = first.replace("locked", f"lock: {machine.lock}", 1)
             raise ScenarioError(f"machine.{first}") from None
@@ -107,9 +108,8 @@ def early_s(plan: Plan) -> float:
 
 def _first_line(error: ValueError) -> str:
     if isinstance(error, ValidationError):
-        details = error.errors()
-        where = ".".join(str(part) for part in details[0]["loc"] if part != "[key]")
-        return f"{where}: {details[0]['msg']}"
+        first = worded(error)[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
     return str(error)
 
 

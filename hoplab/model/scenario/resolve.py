@@ -40,6 +40,7 @@ from hoplab.model.scenario.split import STAMP_BYTES
 from hoplab.model.scenario.stations import GENERATED
 from hoplab.model.scenario.traffic import PING_BYTES, PING_INTERVAL_S, PING_TIMEOUT_S, Draw
 from hoplab.model.scenario.variants import FIXED_WINDOW, VARIANTS
+from hoplab.model.wording import worded
 
 WARM_UP_S = {
     "static": 0.0,
@@ -213,9 +214,9 @@ def _validated(table: type[T], document: dict[str, Any], key: str) -> T:
     try:
         return table.model_validate(document)
     except ValidationError as error:
-        first = error.errors()[0]
-        cause = first.get("ctx", {}).get("error", first["msg"])
-        raise ScenarioError(f"{'.'.join([key, *map(str, first['loc'])])}: {cause}") from None
+        first = worded(error)[0]
+        where = ".".join([key, *map(str, first["loc"])])
+        raise ScenarioError(f"{where}: {first['msg']}") from None
 
 
 def _network(

@@ -12,11 +12,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationError, field_validator
 
 from hoplab.model.errors import ScenarioError
 from hoplab.model.reading import read_bytes
 from hoplab.model.scenario.keys import Name, Table, Time, key
+from hoplab.model.wording import worded
 
 MAX_BYTES = 64 << 20
 MAX_POINTS = 1_000_000
@@ -88,8 +89,8 @@ def load(path: Path) -> tuple[Snr, ...]:
         points.sort(key=lambda point: point[0])
         try:
             found.append(Snr.model_validate({"src": src, "dst": dst, "points": tuple(points)}))
-        except ValueError as error:
-            why = error.errors()[0]["msg"] if hasattr(error, "errors") else error
+        except ValidationError as error:
+            why = worded(error)[0]["msg"]
             raise ScenarioError(f"{path}: link {src!r} to {dst!r}: {why}") from None
     return tuple(found)
 
