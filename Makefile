@@ -55,9 +55,9 @@ lint-rust: setup
 docs: setup
 	@NO_MKDOCS_2_WARNING=1 PLOTLY_RENDERER=notebook .venv/bin/mkdocs build --strict --quiet
 
-# The pictures of README and documentation anew, from runs.
+# The pictures of README and documentation anew, from runs: make pictures ONLY=live
 pictures: setup-tests
-	@.venv/bin/python packaging/docs/pictures.py docs/figures
+	@.venv/bin/python -m tests.docs.pictures $(ONLY)
 
 # make validate ONLY=tcp/dumbbell NS2=run (with ns-2.35 itself, not its recorded figures; NS3=run: ns-3.37)
 # make validate QUICK=1 takes parts of less than 20 minutes in all.

@@ -14,7 +14,9 @@ import pytest
 
 import hoplab
 from hoplab.host.statistics.samples import Sample
+from tests.docs import pictured
 from tests.docs.test_commands import TUTORIAL, run_page
+from tests.docs.test_pictures import kept, same
 
 ROW = re.compile(
     r"^ (?P<window>no limit|\d+) +(?P<n>\d+) +(?P<goodput>\S+ ± \S+) .* (?P<rtt>\S+ ± \S+)$",
@@ -100,3 +102,23 @@ def test_the_sentence_has_the_tables_figures() -> None:
     assert f"{free[0]:.0f} ± {free[1]:.0f}" in text
     longest, shortest = _told(told["no limit"]["rtt"])[0], _told(told["8"]["rtt"])[0]
     assert f"from {longest / 1000:.1f} s to {shortest / 1000:.1f} s" in text
+
+
+def test_the_pictures_show_what_the_pages_show(done: Path) -> None:
+    same("tutorial-report", pictured.over_time(done / "runs/free"))
+    same("tutorial-sweep", pictured.sweep(done / "sweeps/windows"))
+
+
+def test_the_pictures_are_of_the_runs_that_the_text_tells_of() -> None:
+    text = TUTORIAL.read_text()
+    run = kept("tutorial-report")["figures"]
+    row = re.search(r"^ flow0 +n0 → n7 \(tcp\) +(\S+) +(\d+) +(\d+) +(\S+)$", text, re.MULTILINE)
+    assert row is not None
+    told = [float(cell.replace(",", "")) for cell in row.groups()]
+    names = ("goodput_kbps", "retransmits", "timeouts", "rtt_ms_mean")
+    assert told == [round(run[name], 1) for name in names]
+    means = kept("tutorial-sweep")["figures"]
+    rows = {found["window"]: _told(found["goodput"])[0] for found in ROW.finditer(text)}
+    assert {**dict.fromkeys(rows, 0.0)} == {**dict.fromkeys(means, 0.0)}
+    for window, mean in rows.items():
+        assert means[window] == pytest.approx(mean, abs=0.51), f"window {window}"

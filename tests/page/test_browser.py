@@ -228,6 +228,44 @@ def test_a_place_that_is_no_number_moves_nobody(played: Any) -> None:
     assert asked == [{"do": "move", "station": "n1", "x_m": 0, "y_m": 0}]
 
 
+def test_a_place_is_typed_before_the_run_tells_of_its_first_half(played: Any) -> None:
+    page, view, asked = played
+    x, y = (
+        page.browser.find_element(By.CSS_SELECTOR, f"[aria-label='{axis} of n1 in m']")
+        for axis in "xy"
+    )
+    x.send_keys(Keys.CONTROL, "a")
+    x.send_keys("30", Keys.TAB)
+    until(lambda: asked, "the move")
+    # News of a time before it: the station is where it was.
+    view.add_all("nodes", [row("nodes", t_s=1.0, node="n1", x_m=200.0, y_m=0.0)])
+    until(lambda: page.clock_s() == 1.0, "the news")
+    y.send_keys(Keys.CONTROL, "a")
+    y.send_keys("40", Keys.TAB)
+    until(lambda: len(asked) == 2, "the second half")
+    assert asked[1] == {"do": "move", "station": "n1", "x_m": 30, "y_m": 40}
+    # Told of, it is the run's again.
+    view.add_all("nodes", [row("nodes", t_s=2.0, node="n1", x_m=30.0, y_m=40.0)])
+    until(lambda: page.clock_s() == 2.0, "it is there")
+    view.add_all("nodes", [row("nodes", t_s=3.0, node="n1", x_m=31.0, y_m=40.0)])
+    until(lambda: x.get_attribute("value") == "31", "its further way")
+    assert page.errors() == []
+
+
+def test_a_line_that_has_grown_has_no_markers(played: Any) -> None:
+    page, view, _ = played
+
+    def modes() -> set[str]:
+        script = "return (document.getElementById('over-time').data || []).map(line => line.mode)"
+        return set(page.browser.execute_script(script))
+
+    view.add_all("tcp", [sampled(0.1, "flow0", 2)])
+    until(lambda: modes() == {"lines+markers"}, "the first sample")
+    for tenth in range(2, 10):
+        view.add_all("tcp", [sampled(tenth / 10, "flow0", 2)])
+    until(lambda: modes() == {"lines"}, "a line")
+
+
 def test_the_tables_say_what_goes_and_of_when(played: Any) -> None:
     page, view, _ = played
     flows = [{"name": f"flow{i}", "source": "n0", "destination": "n2"} for i in range(2)]

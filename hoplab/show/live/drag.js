@@ -5,6 +5,8 @@
 window.hoplabDrag = (() => {
   const NEAR_PX = 24;
   const EVERY_MS = 100;
+  // So long the fields of a station keep what was asked for, if the run does not tell of it.
+  const TOLD_MS = 20000;
   const waiting = new Map();
   let plot, about, ask, tell, held = null, moving = false, begun = false;
   const rows = {};
@@ -52,7 +54,8 @@ window.hoplabDrag = (() => {
       const [next, at] = waiting.entries().next().value;
       waiting.delete(next);
       const dragged = at.dragged ? { dragged: true } : {};
-      await ask({ do: "move", station: next, x_m: at.x, y_m: at.y, ...dragged });
+      const done = await ask({ do: "move", station: next, x_m: at.x, y_m: at.y, ...dragged });
+      if (!done) rows[next].asked = null;
       await new Promise(done => setTimeout(done, EVERY_MS));
     }
     moving = false;
@@ -121,8 +124,13 @@ window.hoplabDrag = (() => {
     input.setAttribute("aria-label", `${axis} of ${station} in m`);
     input.addEventListener("change", () => {
       const [x, y] = rows[station].places.map(field => field.valueAsNumber);
-      if (Number.isFinite(x) && Number.isFinite(y)) move(station, { x, y });
-      else refuse(station);
+      if (!Number.isFinite(x) || !Number.isFinite(y)) {
+        refuse(station);
+        return;
+      }
+      // The other field is typed next, often before the run tells of this one.
+      rows[station].asked = { at: [x, y], until: Date.now() + TOLD_MS };
+      move(station, { x, y });
     });
     const cell = row.insertCell();
     cell.className = "n";
@@ -130,8 +138,12 @@ window.hoplabDrag = (() => {
     return input;
   }
 
+  // To the digits that a map's message has.
+  const same = (one, other) => one.every((value, i) => Math.abs(value - other[i]) < 0.01);
+
   // What is no number moves nothing: the fields say again where the station is.
   function refuse(station) {
+    rows[station].asked = null;
     rows[station].places.forEach((field, i) => { field.value = rows[station].at[i]; });
     tell(`${station}: its place is a number of metres; it stays where it is.`);
   }
@@ -150,7 +162,7 @@ window.hoplabDrag = (() => {
       ask({ do: "power", station, up: on.textContent === "off" });
     });
     row.insertCell().append(power);
-    rows[station] = { places, on, power, at: [0, 0] };
+    rows[station] = { places, on, power, at: [0, 0], asked: null };
   }
 
   function begin(mapPlot, said, asks, tells) {
@@ -167,7 +179,10 @@ window.hoplabDrag = (() => {
       const row = rows[station];
       if (!row) return;
       row.at = [trace.x[i], trace.y[i]];
-      [trace.x[i], trace.y[i]].forEach((value, axis) => {
+      if (row.asked && (same(row.asked.at, row.at) || Date.now() > row.asked.until)) {
+        row.asked = null;
+      }
+      (row.asked ? row.asked.at : row.at).forEach((value, axis) => {
         const field = row.places[axis];
         if (document.activeElement !== field) field.value = value;
       });

@@ -6,6 +6,7 @@ const CONFIG = { displayModeBar: false, responsive: true };
 const AGAIN_MS = 1000;
 const EVERY_MS = 150;
 const MAX_EVENTS = 200;
+const FEW_SAMPLES = 3;
 const CURSOR_LINE = { type: "line", yref: "paper", y0: 0, y1: 1, line: { color: "#d0602a", width: 1.5 } };
 
 const byId = id => document.getElementById(id);
@@ -107,6 +108,10 @@ function addPoints(points) {
   if (!points.length) return;
   const lines = points.map(([line]) => line);
   Plotly.extendTraces(linePlot, { x: points.map(p => p[1]), y: points.map(p => p[2]) }, lines);
+  // A line of a few samples has markers, to be seen at all.
+  const grown = lines.filter(line =>
+    linePlot.data[line].mode !== "lines" && linePlot.data[line].x.length > FEW_SAMPLES);
+  if (grown.length) Plotly.restyle(linePlot, { mode: "lines" }, grown);
 }
 
 // The time axis of a run without an end moves on; the moment that is looked at is a line.

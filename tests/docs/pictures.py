@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``python packaging/docs/pictures.py FOLDER``: the pictures of README and documentation, each of
-a page that Hoplab made of runs made now. Needs Chromium."""
+"""``python -m tests.docs.pictures [NAME…]``: the pictures of README and documentation, all by
+default, each of a page that Hoplab made of runs made now. Needs Chromium.
+
+What each shows is kept beside them, in ``docs/figures/pictures.json`` (`tests.docs.pictured`), and
+held against runs and text by ``tests/docs``.
+"""
 
 from __future__ import annotations
 
 import base64
-import os
+import json
 import re
 import subprocess
 import sys
@@ -21,7 +25,10 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
-PROJECT = Path(__file__).parents[2]
+from hoplab.model.resources import PROJECT
+from tests.docs import pictured
+from tests.docs.pictured import FIGURES, KEPT
+
 HOPLAB = PROJECT / ".venv" / "bin" / "hoplab"
 TUTORIAL = PROJECT / "docs" / "tutorial.md"
 LESSON = PROJECT / "experiments/lessons/hidden-terminals.toml"
@@ -129,19 +136,28 @@ def _clock(driver: webdriver.Chrome, at_s: float) -> None:
     WebDriverWait(driver, 120).until(lambda d: (d.execute_script(text) or 0) >= at_s)
 
 
-def main(out: Path) -> None:
-    os.chdir(PROJECT)
+def main(names: list[str]) -> None:
+    kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
+    wanted = names or ["report", "tutorial-report", "tutorial-sweep", "live"]
+    over_time = "section:nth-of-type(2)"
     with tempfile.TemporaryDirectory(prefix="hoplab-pictures-") as name:
         folder = Path(name)
-        hoplab("run", str(PROJECT / "experiments/demo.toml"), "--out", "demo", cwd=folder)
-        picture(folder / "demo/report.html", out / "report.png", "body", "section:nth-of-type(2)")
-        tutorial(folder)
-        over_time = "section:nth-of-type(2)"
-        free, sweep = folder / "runs/free/report.html", folder / "sweeps/windows/index.html"
-        picture(free, out / "tutorial-report.png", over_time, over_time)
-        picture(sweep, out / "tutorial-sweep.png", over_time, over_time)
-        live(folder, out / "live.png")
+        if "report" in wanted:
+            hoplab("run", str(PROJECT / "experiments/demo.toml"), "--out", "demo", cwd=folder)
+            picture(folder / "demo/report.html", FIGURES / "report.png", "body", over_time)
+            kept["report"] = pictured.report(folder / "demo")
+        if {"tutorial-report", "tutorial-sweep"} & {*wanted}:
+            tutorial(folder)
+            free, sweep = folder / "runs/free", folder / "sweeps/windows"
+            picture(free / "report.html", FIGURES / "tutorial-report.png", over_time, over_time)
+            picture(sweep / "index.html", FIGURES / "tutorial-sweep.png", over_time, over_time)
+            kept["tutorial-report"] = pictured.over_time(free)
+            kept["tutorial-sweep"] = pictured.sweep(sweep)
+        if "live" in wanted:
+            live(folder, FIGURES / "live.png")
+            kept["live"] = pictured.live()
+    KEPT.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(sys.argv[1:])
