@@ -122,6 +122,7 @@ def live(folder: Path, out: Path) -> None:
         height = driver.execute_script("return document.body.scrollHeight")
         driver.set_window_size(LIVE_PX, height + CHROME_PX)
         time.sleep(2)  # figures take the new width
+        height = driver.execute_script("return document.body.scrollHeight")
         clip = {"x": 0, "y": 0, "width": LIVE_PX, "height": height, "scale": 1}
         shot = driver.execute_cdp_cmd(
             "Page.captureScreenshot", {"clip": clip, "captureBeyondViewport": True}
