@@ -213,3 +213,21 @@ def test_children_that_changed_are_found(tmp_path: Path) -> None:
 def test_silence_of_the_network_is_a_result(fault: str, networks: bool) -> None:
     """iperf3's words; whatever else ends it is a failure."""
     assert flows.is_networks_doing(fault) == networks
+
+
+@pytest.mark.parametrize(
+    ("release", "sacked", "told"),
+    [
+        ("6.12.117", True, False),
+        ("7.3.4", True, True),
+        ("7.3.4", False, False),
+        ("7.1.0", True, False),
+    ],
+)
+def test_a_kernel_without_the_classic_loss_detection(
+    release: str, sacked: bool, told: bool
+) -> None:
+    """From 7.2 on RACK cannot be switched off where SACK is on."""
+    doubt = profile.doubt(Tcp(profile="classic"), ["flow0"] if sacked else [], release)
+    assert (doubt is not None) is told
+    assert profile.doubt(Tcp(profile="linux"), ["flow0"], release) is None

@@ -67,6 +67,8 @@ def built(
     account.tcp_settings = applied.values
     if applied.lacking:
         account.warnings.append(f"this kernel has no {', '.join(applied.lacking)}: not set")
+    if applied.doubt is not None:
+        account.warnings.append(applied.doubt)
     settings = setup.socket_settings(plan)
     note.group(socket_settings.own_folder())
     group = socket_settings.enter(settings)

@@ -25,6 +25,8 @@ CLASSIC = {
     "net.ipv4.tcp_max_reordering": "3",
 }
 
+RACK_ALONE = 7, 2
+"""First kernel whose SACK has no loss detection but RACK (RFC 8985), whatever tcp_recovery says."""
 MIN_RTO = "net.ipv4.tcp_rto_min_us"
 CLASSIC_INITIAL_WINDOW = 1
 LARGEST_UNSCALED_WINDOW = 65_535
@@ -56,6 +58,18 @@ def sysctls(tcp: Tcp, sack: bool, window_bytes: int = 0, splits: bool = False) -
     if tcp.min_rto_ms is not None:
         values[MIN_RTO] = str(tcp.min_rto_ms * 1000)
     return values
+
+
+def doubt(tcp: Tcp, sacked: list[str], release: str) -> str | None:
+    """Return a warning if a kernel ignores the classic profile for flows with SACK, by their names.
+    ``release`` is the kernel's, as uname(2) has it."""
+    first, second = release.split(".")[:2]
+    if tcp.profile != "classic" or not sacked or (int(first), int(second)) < RACK_ALONE:
+        return None
+    return (
+        f'tcp.profile: "classic", but kernel {release} detects losses by RACK wherever SACK is on '
+        f"(flow {', '.join(sacked)}); take the default kernel for it, or a variant without SACK"
+    )
 
 
 def window_bytes(flow: Flow) -> int:

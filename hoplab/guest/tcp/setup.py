@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,10 +21,12 @@ AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 @dataclass(frozen=True)
 class Applied:
-    """The settings of each station, and those that the kernel lacks."""
+    """The settings of each station, those that the kernel lacks, and a warning of one that it
+    ignores."""
 
     values: dict[str, dict[str, str]]
     lacking: tuple[str, ...]
+    doubt: str | None
 
 
 def apply(plan: Plan, namespaces: Namespaces) -> Applied:
@@ -54,7 +57,9 @@ def apply(plan: Plan, namespaces: Namespaces) -> Applied:
             f"tcp.min_rto_ms: this kernel has no {profile.MIN_RTO}, which came with Linux 6.11; "
             "remove the key, or run with --machine uml"
         )
-    return Applied(made, tuple(sorted(lacking)))
+    sacked = [str(f.name) for f in flows if f.protocol == "tcp" and f.source not in without_sack]
+    doubt = profile.doubt(plan.scenario.tcp, sacked, os.uname().release)
+    return Applied(made, tuple(sorted(lacking)), doubt)
 
 
 def _check_available(names: Iterable[str | None]) -> None:
