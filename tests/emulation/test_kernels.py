@@ -67,7 +67,8 @@ def history(tmp_path: Path) -> Iterator[Path]:
     who = ["-c", "user.name=n", "-c", "user.email=n@example.org", "-c", "gc.auto=0"]
 
     def commit(subject: str) -> None:
-        for words in (["add", "--all"], ["commit", "-qm", subject]):
+        # Debian's source ignores all but what Debian adds.
+        for words in (["add", "--all", "--force"], ["commit", "-qm", subject]):
             subprocess.run(["git", *who, *words], cwd=tree, env=environment, check=True)
 
     subprocess.run(["git", "init", "-q"], cwd=tree, env=environment, check=True)

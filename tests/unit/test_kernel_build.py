@@ -284,6 +284,14 @@ def test_a_tree_is_known_by_what_it_holds_now(tree: Path, with_git: bool) -> Non
     assert all_files() == before
 
 
+def test_a_tree_whose_files_git_ignores(tree: Path) -> None:
+    """Debian's source is one, with a repository made around it."""
+    git(tree, "init", "-q")
+    (tree / ".gitignore").write_text("/*\n!/debian/\n")
+    with pytest.raises(Refused, match=r"git ignores .*'s Makefile; look at its \.gitignore"):
+        source.tree(tree, (6, 12))
+
+
 def test_a_build_folder_follows_a_tree(tree: Path, small: series.Series, tmp_path: Path) -> None:
     """Only files that changed get a new date; what a patch no longer touches is as in the tree."""
     folder = Folder(tmp_path / "own" / "tree")

@@ -187,6 +187,8 @@ def _of_git(folder: Path) -> tuple[str, dict[str, str], dict[str, str]] | None:
         mode, kind, sha = what.split()
         if kind == "blob":
             files[path] = f"{mode} {sha}"
+    if "Makefile" not in files:
+        raise Refused(f"--source: git ignores {folder}'s Makefile; look at its .gitignore")
     head = subprocess.run([*git, "rev-parse", "-q", "--verify", "HEAD"], capture_output=True)
     about = {"kind": "tree", "name": _word(folder.name), "sha256": f"git:{identity}"}
     if head.returncode == 0:
