@@ -20,7 +20,7 @@ from building import source
 
 OTHERS = [name for name in source.locked() if name != kernel.default()]
 SLOW_START = "u32 cwnd = min(tcp_snd_cwnd(tp) + acked, tp->snd_ssthresh);"
-"""Of net/ipv4/tcp_cong.c, tcp_slow_start()."""
+"""Of net/ipv4/tcp_cong.c. Without it the wired flow of 7.3 carries 8040, not 9139 kbit/s."""
 
 
 def hoplab(*words: str, cwd: Path) -> str:
@@ -88,7 +88,7 @@ def history(tmp_path: Path) -> Iterator[Path]:
 def test_git_bisect_finds_the_commit_that_breaks_tcp(history: Path, tmp_path: Path) -> None:
     (tmp_path / "scenario.toml").write_text(SCENARIOS["wired-dumbbell"])
     subprocess.run(["git", "bisect", "start", "HEAD", "HEAD~4"], cwd=history, check=True)
-    expect = ["--expect", "goodput_kbps > 1000"]
+    expect = ["--expect", "goodput_kbps > 8600"]
     done = subprocess.run(
         ["git", "bisect", "run", HOPLAB, "bisect", str(tmp_path / "scenario.toml"), *expect],
         cwd=history,
