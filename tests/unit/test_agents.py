@@ -3,20 +3,23 @@
 
 import contextlib
 import json
+import math
 import subprocess
 import sys
 import threading
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pytest
 
 from hoplab import gym
 from hoplab.front import api
+from hoplab.front.agents import env
 from hoplab.front.agents.fields import Observer, field
 from hoplab.host.runs.steps import Steps, Wanted
 from hoplab.host.stream.sink import Batch
-from hoplab.model.errors import GuestFailed, ScenarioError
+from hoplab.model.errors import GuestFailed, HoplabError, ScenarioError
 
 CHAIN: dict[str, Any] = {
     "duration_s": 5,
@@ -183,3 +186,75 @@ def test_without_gymnasium_the_rest_works_and_one_line_tells() -> None:
     assert done.stdout == (
         "hoplab.gym: gymnasium is missing; install it with 'pip install hoplab[gym]'\n"
     ), done.stderr
+
+
+class Standing:
+    """An episode whose guest is at its next step at once."""
+
+    last: "Standing"
+
+    def __init__(self, *_: object) -> None:
+        self.t_s, self.sent, self.closed = 0.0, [], False
+        Standing.last = self
+
+    def reached(self) -> float:
+        return self.t_s
+
+    def go_on(self, requests: list[dict[str, Any]]) -> None:
+        self.sent.append(requests)
+        self.t_s += 1.0
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.fixture
+def standing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(env.select, "chosen", lambda: None)
+    monkeypatch.setattr(env.Sealed, "require", lambda *_: None)
+    monkeypatch.setattr(env, "Episode", Standing)
+
+
+@pytest.mark.usefixtures("standing")
+@pytest.mark.parametrize(
+    ("action", "told"),
+    [
+        ({"power": np.array([math.nan]), "window": 4}, r"action power: array\(\[nan\]\) is not in"),
+        ({"power": np.array([1.0]), "window": math.nan}, "action window: nan is not in Discrete"),
+        ({"window": 4}, r"action: \{'window': 4\}; expected values by name: window, power"),
+        (math.nan, "action: nan; expected values by name: window, power"),
+    ],
+)
+def test_an_impossible_action_is_a_line_and_the_run_waits_for_another(
+    action: Any, told: str
+) -> None:
+    actions = {"window": gym.Window("f"), "power": gym.TransmitPower("n0", -10, 10)}
+    own = gym.ScenarioEnv(CHAIN, actions)
+    own.reset()
+    with pytest.raises(ScenarioError, match=told) as caught:
+        own.step(action)
+    assert caught.value.__cause__ is None
+    assert [entry.name for entry in caught.traceback][1:] == ["step"]
+    assert Standing.last.sent == [] and not Standing.last.closed
+    own.step({"power": np.array([1.0]), "window": 4})
+    assert [one["do"] for one in Standing.last.sent[0]] == ["window", "transmit"]
+
+
+@pytest.mark.usefixtures("standing")
+@pytest.mark.parametrize(
+    ("reward", "told"),
+    [
+        (lambda seen: seen["nothing"], r"reward: KeyError: 'nothing'; the run was ended"),
+        (lambda seen: math.nan, r"reward: ValueError: nan is no number; the run was ended"),
+        (lambda seen: None, r"reward: TypeError: float\(\) argument .*; the run was ended"),
+    ],
+)
+def test_a_reward_that_fails_is_a_line_and_ends_the_run(reward: Any, told: str) -> None:
+    rewards = iter([lambda seen: 1.0, reward])
+    own = gym.ScenarioEnv(CHAIN, gym.Window("f"), reward=lambda seen: next(rewards)(seen))
+    own.reset()
+    with pytest.raises(ScenarioError, match=told):
+        own.step(4)
+    assert Standing.last.closed
+    with pytest.raises(HoplabError, match="call reset first"):
+        own.step(4)

@@ -2,11 +2,15 @@
 """Verdicts by confidence intervals: neither flaky nor lucky."""
 
 import random
+from pathlib import Path
 
 import pytest
 
 from hoplab import assert_faster, assert_within
+from hoplab.front.testing import lab
+from hoplab.host.machine.sealed import Machine
 from hoplab.host.statistics.student import quantile
+from hoplab.model.errors import DaemonDied
 
 NIST = {1: 12.706, 2: 4.303, 5: 2.571, 10: 2.228, 30: 2.042, 100: 1.984}
 """97.5 % of Student's t (NIST/SEMATECH e-Handbook 1.3.6.7.2)."""
@@ -56,3 +60,22 @@ def test_the_confidence_is_what_it_says() -> None:
             continue
         passed += 1
     assert 0.03 < passed / 2000 < 0.07
+
+
+def test_a_run_that_fails_shows_the_test_and_its_message_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a program's `expect` does, many calls below."""
+
+    def fail(*_: object) -> None:
+        raise DaemonDied("program x: ended with status 1, but expect is 0")
+
+    monkeypatch.setattr(lab.select, "chosen", lambda: Machine(tmp_path, "0" * 64, {}))
+    monkeypatch.setattr(lab, "perform", fail)
+    own = lab.Lab(tmp_path / "kept", tmp_path, 2)
+    document = {"topology": {"kind": "pair"}}
+    for call in (lambda: own.run(document), lambda: own.sample(document)):
+        with pytest.raises(DaemonDied, match="but expect is 0") as caught:
+            call()
+        shown = [entry for entry in caught.traceback if not entry.ishidden(caught)]
+        assert {Path(str(entry.path)).name for entry in shown} == {Path(__file__).name}

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -122,7 +123,11 @@ class ScenarioEnv(gymnasium.Env[dict[str, Any], Any]):
         ``digest`` and ``warnings``, and ``folder`` if the run is kept."""
         if self._episode is None:
             raise HoplabError("step: there is no run; call reset first")
-        self._episode.go_on(list(self._requests(action)))
+        try:
+            requests = self._requests(action)
+        except ScenarioError as error:  # the run waits for another action
+            raise error.with_traceback(None) from None
+        self._episode.go_on(requests)
         at_s = self._episode.reached()
         if at_s is not None:
             observation, reward, info = self._seen(at_s)
@@ -146,17 +151,21 @@ class ScenarioEnv(gymnasium.Env[dict[str, Any], Any]):
             self._episode.close()
             self._episode = None
 
-    def _requests(self, action: Any) -> Iterator[dict[str, Any]]:
-        """Yield the requests for actions that have changed since the last step."""
+    def _requests(self, action: Any) -> list[dict[str, Any]]:
+        """Return the requests for actions that have changed since the last step. Raises
+        `ScenarioError` for a value that is none of its space's, such as NaN."""
         values = {ONLY: action} if ONLY in self._actions else action
+        if not isinstance(values, Mapping) or self._actions.keys() - values.keys():
+            names = ", ".join(self._actions)
+            raise ScenarioError(f"action: {action!r:.60}; expected values by name: {names}")
         for name, one in self._actions.items():
             if not one.space.contains(values[name]):
                 what = f"action {name}" if name else "action"
                 raise ScenarioError(f"{what}: {values[name]!r:.60} is not in {one.space}")
-            request = one.request(values[name])
-            if self._last.get(name) != request:
-                self._last[name] = request
-                yield request
+        made = {name: one.request(values[name]) for name, one in self._actions.items()}
+        changed = [made[name] for name in made if self._last.get(name) != made[name]]
+        self._last = made
+        return changed
 
     def _seen(self, at_s: float) -> tuple[Observation, float, dict[str, Any]]:
         found, missing = self._observer.observe(at_s)
@@ -164,9 +173,23 @@ class ScenarioEnv(gymnasium.Env[dict[str, Any], Any]):
         if self._reward is None:
             reward = sum(float(found[name][0]) for name in self._delivered) * 8e-6
         else:
-            reward = float(self._reward(observation))
+            reward = self._judged(observation)
         told = [name for name in missing if name in observation]
         return observation, reward, {"t_s": at_s, "missing": told}
+
+    def _judged(self, observation: Observation) -> float:
+        """Return the user's reward. If there is none, ends the run and raises `ScenarioError`."""
+        assert self._reward is not None
+        try:
+            reward = float(self._reward(observation))
+            if not math.isfinite(reward):
+                raise ValueError(f"{reward} is no number")
+        except Exception as error:
+            self._end()
+            told = f"reward: {type(error).__name__}: {error}; the run was ended"
+            inside = error.__traceback__ and error.__traceback__.tb_next
+            raise ScenarioError(told) from error.with_traceback(inside)
+        return reward
 
 
 def _checked_step(step_s: float, scenario: Scenario) -> float:

@@ -49,6 +49,14 @@ class Lab:
         set: Mapping[str, Any] | None = None,
     ) -> api.Run:
         """Run a scenario as `hoplab.run` does, with the same errors."""
+        __tracebackhide__ = True
+        try:
+            return self._run(scenario, seed, set or {})
+        except HoplabError as error:
+            # Its line says all that a test's reader can use, the way to it nothing.
+            raise error.with_traceback(None) from None
+
+    def _run(self, scenario: Given, seed: int | None, set: Mapping[str, Any]) -> api.Run:
         if isinstance(scenario, str | Path):
             scenario = self.beside / scenario
         resolved = api.resolved_scenario(scenario, seed, set)
@@ -72,6 +80,19 @@ class Lab:
         """Return the value of ``read`` for runs under seeds 1, 2, …. Their number is ``seeds`` or
         that of ``--hoplab-seeds``. For `hoplab.front.testing.judge.assert_within` and
         `assert_faster`."""
+        __tracebackhide__ = True
+        try:
+            return self._sample(scenario, read, seeds, set)
+        except HoplabError as error:
+            raise error.with_traceback(None) from None
+
+    def _sample(
+        self,
+        scenario: Given,
+        read: Callable[[api.Run], float],
+        seeds: int | None,
+        set: Mapping[str, Any] | None,
+    ) -> list[float]:
         wanted = range(1, (seeds or self.seeds) + 1)
         with ThreadPoolExecutor(_workers()) as pool:
             runs = pool.map(lambda seed: self.run(scenario, seed=seed, set=set), wanted)
