@@ -34,6 +34,7 @@ HOMES = {
     "doctor": "upkeep",
     "report": "report",
     "finish": "report",
+    "show": "export",
     "export": "export",
     "plot": "plot",
     "study": "studies",
