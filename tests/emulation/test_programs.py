@@ -357,17 +357,32 @@ def test_what_goes_wrong_is_named(
     assert re.search(said, line), line
 
 
-def test_a_program_that_computes_for_ever_is_named(
-    failure: Callable[[str], tuple[int, str]],
+@pytest.mark.parametrize(
+    ("name", "status", "said"),
+    [("KILL", 1, "the lab ended early, with status 137"), ("TERM", 143, "terminated")],
+)
+def test_a_program_that_ends_all_processes_is_named(
+    name: str, status: int, said: str, failure: Callable[[str], tuple[int, str]]
 ) -> None:
+    found, line = failure(one(f"sh -c 'sleep 1; kill -{name} -1'"))
+    assert found == status
+    assert f"{said}; program one (sh -c 'sleep 1; kill -{name} -1') was running" in line
+
+
+def test_a_program_that_computes_for_ever_is_named(tmp_path: Path, hoplab: Hoplab) -> None:
+    """After five seconds of processor time, and once more when it ends the run after thirty."""
     code = "while True: pass"
     others = '[[program]]\nname = "other"\nstation = "n0"\nrun = "sleep 100"\n'
     text = f'{others}[[program]]\nname = "spins"\nstation = "n1"\nstart_s = 1\n'
-    status, line = failure(f"{NETWORK}{text}run = '''python3 -c '{code}''''")
-    assert status == 5
-    assert "program spins (python3 -c" in line
-    assert "virtual time hardly moves" in line
-    assert "other" not in line
+    (tmp_path / "spins.toml").write_text(f"{NETWORK}{text}run = '''python3 -c '{code}''''")
+    done = hoplab("run", str(tmp_path / "spins.toml"), "--out", str(tmp_path / "out"))
+    assert done.returncode == 5
+    early, line = done.stderr.splitlines()
+    for said in (early, line):
+        assert said.startswith("hoplab: program spins (python3 -c"), said
+        assert "virtual time hardly moves" in said
+        assert "other" not in said
+    assert early.endswith("it goes on: press Ctrl-C to end it") and "guest kernel: hung" in line
 
 
 @pytest.mark.hoplab
