@@ -385,6 +385,17 @@ def test_a_program_that_computes_for_ever_is_named(tmp_path: Path, hoplab: Hopla
     assert early.endswith("it goes on: press Ctrl-C to end it") and "guest kernel: hung" in line
 
 
+def test_a_pipe_of_a_programs_in_the_runs_folder_delays_no_end(
+    failure: Callable[[str], tuple[int, str]],
+) -> None:
+    """The host's own writers find it, and say which file it is."""
+    text = '[[program]]\nname = "pipes"\nstation = "n1"\n'
+    text += """run = "sh -c 'mkfifo /out/raw/flows.jsonl'"\n"""
+    status, line = failure(f"{NETWORK}{text}")
+    assert status == 6
+    assert re.search(r"raw/flows.jsonl: cannot be used: .*; remove it; .*'hoplab finish ", line)
+
+
 @pytest.mark.hoplab
 def test_commands_of_a_tests_network_know_stations_by_name(
     network: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
