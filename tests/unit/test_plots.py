@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from hoplab.front.commands import plot
 from hoplab.host.results import arrow
+from hoplab.host.runs.push import DATASET
 from hoplab.host.statistics.samples import Sample
 from hoplab.many.sweep import charts as of_sweep
 from hoplab.many.sweep.charts import Choice
@@ -54,7 +55,7 @@ def sweep(tmp_path: Path) -> Path:
     folder = tmp_path / "sweep"
     folder.mkdir()
     table = pa.Table.from_pylist(rows, schema=pa.schema([*parameters, *about, *flows]))
-    pq.write_table(table, folder / of_sweep.DATASET)
+    pq.write_table(table, folder / DATASET)
     return folder
 
 
@@ -171,7 +172,7 @@ def test_what_cannot_be_drawn_is_said_in_a_line(tmp_path: Path, sweep: Path) -> 
     }
     for words, message in of_a_sweep.items():
         assert message in told(sweep, *words, "--out", out), words
-    (sweep / of_sweep.DATASET).write_bytes(b"no table")
+    (sweep / DATASET).write_bytes(b"no table")
     assert "results.parquet: cannot be read: " in told(sweep, "--out", out)
     assert "cannot be written" in told(run, "--out", tmp_path / "no" / "plot.svg")
 

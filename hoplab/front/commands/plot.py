@@ -12,6 +12,7 @@ import typer
 from hoplab.front.commands.grouped import grouped
 from hoplab.host import results
 from hoplab.host.results.reader import Results
+from hoplab.host.runs.push import DATASET
 from hoplab.host.terminal import output
 from hoplab.many.sweep import charts as charts_of_sweep
 from hoplab.model.errors import ScenarioError
@@ -134,7 +135,7 @@ def plot(
         if options.of_sweep:
             raise ScenarioError(
                 f"{options.of_sweep[0]}: is for a sweep, and {folders[0]} has no "
-                f"{charts_of_sweep.DATASET}; name the results folder of 'hoplab sweep'"
+                f"{DATASET}; name the results folder of 'hoplab sweep'"
             )
         runs: dict[str, Results] = {}
         for folder in folders:

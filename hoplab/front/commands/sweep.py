@@ -23,7 +23,7 @@ from hoplab.front.commands.stream import send_sweep
 from hoplab.front.mininet.movement import walk
 from hoplab.guest.system import signals
 from hoplab.host.machine import select
-from hoplab.host.runs.push import sweep_name
+from hoplab.host.runs.push import DATASET, sweep_name
 from hoplab.host.stream.chosen import sinks
 from hoplab.host.terminal import messages, output
 from hoplab.many.store.entry import TOTALS
@@ -198,7 +198,7 @@ def _run(sweep: Sweep, file: Path, folder: Path, options: Options) -> dict[str, 
         for path in (file, file.parent / sweep.file.scenario)
     ]
     summary = Summary(sweep)
-    data = Dataset(folder / "results.parquet", sweep)
+    data = Dataset(folder / DATASET, sweep)
     began = time.monotonic()
     stopped: signals.Stopped | None = None
     total = sweep.count()

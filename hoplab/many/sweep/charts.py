@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from hoplab.host.results import parquet
+from hoplab.host.runs.push import DATASET, FIRST_AFTER_PARAMETERS
 from hoplab.host.statistics.samples import Sample
 from hoplab.model.errors import ResultsError, ScenarioError
 from hoplab.show.paper.chart import Chart, Series, distribution
@@ -19,8 +20,6 @@ from hoplab.show.paper.form import Kind
 from hoplab.show.paper.of_runs import COLUMN, labelled
 from hoplab.show.report.multiples import is_number, roles, said
 
-DATASET = "results.parquet"
-FIRST_AFTER_PARAMETERS = "seed"
 FLOW = "flow"
 MOST_CHARTS = 12
 SHARE = "share of runs"
