@@ -3,12 +3,14 @@
 are in test_tutorial.py, which makes its runs."""
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hoplab.host.results import load
 from hoplab.model.resources import PROJECT
 from tests.docs import pictured, shown
 
@@ -26,11 +28,26 @@ def same(name: str, found: pictured.Shown) -> None:
     assert found["words"] == kept(name)["words"], REMEDY.format(name)
 
 
-def test_the_report_shows_what_its_picture_shows(tmp_path: Path) -> None:
+def ran(scenario: Path, run: Path) -> Path:
     hoplab = PROJECT / ".venv" / "bin" / "hoplab"
-    run = tmp_path / "demo"
-    words = [hoplab, "run", PROJECT / "experiments" / "demo.toml", "--out", run]
+    words = [hoplab, "run", scenario, "--out", run]
     subprocess.run(words, check=True, capture_output=True)
+    return run
+
+
+def test_the_readmes_run_has_its_goodput(tmp_path: Path) -> None:
+    readme = PROJECT / "README.md"
+    first = next(step for step in shown.steps(readme) if isinstance(step, shown.Shown))
+    scenario = tmp_path / first.name
+    scenario.write_text(first.text, encoding="utf-8")
+    told = re.search(r"its flow: ([\d.]+) kbit/s", readme.read_text(encoding="utf-8"))
+    assert told is not None
+    goodput_kbps = load(ran(scenario, tmp_path / "first")).rows("flows")[0]["goodput_kbps"]
+    assert goodput_kbps == pytest.approx(float(told[1]), rel=0.1)
+
+
+def test_the_report_shows_what_its_picture_shows(tmp_path: Path) -> None:
+    run = ran(PROJECT / "experiments" / "demo.toml", tmp_path / "demo")
     found = pictured.report(run)
     same("report", found)
     before = kept("report")["figures"]
