@@ -351,7 +351,7 @@ HAND_WRITTEN: list[Case] = [
     flow('congestion_control = "newreno"\nsack = true', "contradicts"),
     flow('congestion_control = "tahoe"\nsack = true', "contradicts"),
     flow('congestion_control = "vegas"\nsack = false'),
-    flow('[[flow]]\nsource = "n0"\ndestination = "n1"\nsack = false', "flow.1.sack"),
+    flow('[[flow]]\nsource = "n0"\ndestination = "n1"\nsack = false'),
     flow('name = "x"\n[[flow]]\nname = "x"\nsource = "n0"\ndestination = "n1"', "given twice"),
     flow('name = "flow1"\n[[flow]]\nsource = "n0"\ndestination = "n1"', "given twice"),
     flow('name = "a/b"', "flow.0.name"),

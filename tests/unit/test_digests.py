@@ -75,3 +75,28 @@ def test_texts_without_letters_have_a_digest() -> None:
 def test_values_of_other_types_have_none(values: list[object]) -> None:
     with pytest.raises(pa.ArrowException, match="column c is of type"):
         of_table("own", pa.table({"c": values}))
+
+
+def flows_of(*rows: tuple[str | None, int | None]) -> pa.Table:
+    """Flows of these variants, each with 1 for SACK or 0; no column without any."""
+    names, sack = zip(*rows, strict=True)
+    columns = {"flow": pa.array([f"f{i}" for i in range(len(rows))])}
+    columns |= {"congestion_control": pa.array(names, pa.string()), "sack": pa.array(sack, "int64")}
+    return pa.table(columns)
+
+
+def test_sack_counts_where_it_is_not_what_the_variant_says() -> None:
+    """So a run has the digest that it had before the column."""
+    usual = flows_of(("cubic", 1), ("newreno", 0), (None, 1), ("tahoe", None))
+    before = of_table("flows", usual.drop_columns(["sack"]))
+    assert of_table("flows", usual) == before
+    parts = TableDigest("flows")
+    for at in range(len(usual)):
+        parts.add(usual.slice(at, 1))
+    assert parts.hexdigest() == before
+    for row, value in ((0, 0), (1, 1), (2, 0), (3, 1), (0, 2)):
+        sack = [1, 0, 1, None]
+        sack[row] = value
+        other = flows_of(*zip(("cubic", "newreno", None, "tahoe"), sack, strict=True))
+        assert of_table("flows", other) != before
+    assert of_table("own", usual) != of_table("own", usual.drop_columns(["sack"]))

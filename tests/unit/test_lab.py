@@ -18,6 +18,7 @@ from hoplab.guest.probes.sampler import Sampler
 from hoplab.guest.system import processes
 from hoplab.guest.system.processes import Daemon, Daemons
 from hoplab.guest.tcp import profile, setup
+from hoplab.guest.tcp.sack import Sack
 from hoplab.guest.traffic import flows
 from hoplab.model.errors import DaemonDied, MissingTool
 from hoplab.model.scenario.model import Flow, Link, Scenario, Station, Tcp
@@ -65,7 +66,7 @@ class NoSuchSysctl(Namespaces):
 def test_a_setting_that_was_asked_for_is_made_or_refused() -> None:
     asked = plan(resolve(PAIR.model_copy(update={"tcp": Tcp(min_rto_ms=200)})))
     with pytest.raises(MissingTool, match=r"tcp.min_rto_ms: this kernel has no net\.ipv4"):
-        setup.apply(asked, NoSuchSysctl())
+        setup.apply(asked, NoSuchSysctl(), Sack(asked))
 
 
 def test_a_setting_of_the_profile_that_is_lacking_is_told(
@@ -73,7 +74,7 @@ def test_a_setting_of_the_profile_that_is_lacking_is_told(
 ) -> None:
     monkeypatch.setitem(profile.CLASSIC, "net.ipv4.tcp_thin", "0")
     classic = plan(resolve(PAIR.model_copy(update={"tcp": Tcp(profile="classic")})))
-    applied = setup.apply(classic, NoSuchSysctl())
+    applied = setup.apply(classic, NoSuchSysctl(), Sack(classic))
     assert applied.lacking == ("net.ipv4.tcp_thin",)
     assert all("net.ipv4.tcp_thin" not in values for values in applied.values.values())
 

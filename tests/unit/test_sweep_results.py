@@ -55,14 +55,14 @@ def sweep(folder: Path, text: str) -> Sweep:
     return read(folder / "sweep.toml")
 
 
-def done(point: Point, goodput_kbps: float | None, number: int = 0) -> Done:
+def done(point: Point, goodput_kbps: float | None, number: int = 0, **more: Any) -> Done:
     """A run that ended so; None: that failed."""
     head = {"key": f"{number:064x}", "machine": "m" * 64, "scenario": {}}
     if goodput_kbps is None:
         return Done(point, entries.failed(head, "no space", 5), False)
     row = dict.fromkeys(arrow.schema(arrow.TABLES["flows"]).names)
     row |= {"flow": "flow0", "protocol": "tcp", "src": "n0", "dst": "n1"}
-    row |= {"start_s": 0.0, "stop_s": 10.0, "goodput_kbps": goodput_kbps}
+    row |= {"start_s": 0.0, "stop_s": 10.0, "goodput_kbps": goodput_kbps, **more}
     table = arrow.from_rows("flows", [row], "test")
     head |= {"digest": "d" * 64, "digests": {"flows": "f" * 64}}
     return Done(point, entries.made(head, {"flows": table}), False)
@@ -243,6 +243,23 @@ def test_the_page_shows_every_run_and_escapes_what_it_is_told(
     assert "<b>sweep" not in text and "x'\"</script>" not in text
     assert "1 run failed" in text and "no space" in text
     assert "Plotly.newPlot" in text
+
+
+def test_a_sweep_over_variants_that_differ_in_sack_says_so(tmp_path: Path) -> None:
+    """Each run has one of them, so only the sweep can tell."""
+    plan = sweep(tmp_path, AXES)
+    (tmp_path / "out").mkdir()
+    summary = Summary(plan)
+    variants = (("cubic", 1), ("linux-reno", 1), ("newreno", 0), ("newreno", None))
+    for point, (name, sack) in zip(plan.points(), variants, strict=True):
+        assert summary.warnings() == []
+        summary.add(done(point, 100.0, congestion_control=name, sack=sack))
+        if name == "newreno":
+            break
+    (warning,) = summary.warnings()
+    assert "cubic, linux-reno with it, newreno without" in warning
+    shown = page.write(tmp_path / "out", plan, summary, FACTS).read_text()
+    assert "newreno without; part of their difference" in shown
 
 
 def test_what_is_held_does_not_grow_with_the_runs(

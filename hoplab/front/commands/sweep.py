@@ -250,6 +250,7 @@ def _run(sweep: Sweep, file: Path, folder: Path, options: Options) -> dict[str, 
         "page": str(shown),
         "combinations": summary.as_json(),
         "failures": [vars(failure) for failure in summary.failures],
+        "warnings": summary.warnings(),
         "summary": summary,
         "parameters": list(sweep.parameters),
     }
@@ -282,6 +283,8 @@ def _print(answer: dict[str, Any], as_json: bool) -> None:
     output.print(table)
     if len(rows) > MOST_ROWS:
         output.print(f"and {len(rows) - MOST_ROWS} more rows")
+    for warning in answer["warnings"]:
+        say(f"hoplab: warning: {warning}")
     for failure in summary.failures[:5]:
         say(f"failed: {failure.label}: {failure.error}")
     if summary.failed:

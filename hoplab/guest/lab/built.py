@@ -14,6 +14,7 @@ from hoplab.guest.network.build import Network, build
 from hoplab.guest.network.elfn import Elfn
 from hoplab.guest.system.note import Note
 from hoplab.guest.tcp import setup, socket_settings
+from hoplab.guest.tcp.sack import Sack
 from hoplab.model.scenario.plan import Conversation, Plan
 
 
@@ -28,12 +29,14 @@ class Built:
     elfn: dict[str, Elfn]
     """The module at every station that sends flows with ELFN."""
     group: socket_settings.Group | None
+    sack: Sack
 
     def prepare(
         self, conversation: Conversation, later: Callable[[Callable[[], None]], None]
     ) -> None:
-        """Set up a flow that was not planned: its stand-by, and its windows if the run has a
+        """Set up a flow that was not planned: SACK, stand-by, and its windows if the run has a
         control group for them."""
+        self.sack.join(conversation, self.network.namespaces, later)
         if self.group is not None:
             self.group.add(setup.settings_of(self.plan, [conversation]))
         setup.stand_by(conversation, self.elfn, later)
@@ -63,7 +66,9 @@ def built(
     network = (make or _maker(plan, out))(plan, note)
     plan = replace(plan, mac=plan.mac | network.mac)
     undo.later(network.close)
-    applied = setup.apply(plan, network.namespaces)
+    sack = Sack(plan)
+    applied = setup.apply(plan, network.namespaces, sack)
+    sack.install(undo.later)
     account.tcp_settings = applied.values
     if applied.lacking:
         account.warnings.append(f"this kernel has no {', '.join(applied.lacking)}: not set")
@@ -75,4 +80,4 @@ def built(
     if group is not None:
         undo.later(group.close)
     elfn = setup.elfn(plan, undo.later)
-    return Built(plan, out, network, account, elfn, group)
+    return Built(plan, out, network, account, elfn, group, sack)

@@ -16,6 +16,7 @@ from hoplab.guest.network.hosts import Hosts
 from hoplab.guest.network.namespaces import Namespaces
 from hoplab.guest.probes.connections import Connections
 from hoplab.guest.probes.listeners import listens
+from hoplab.guest.probes.options import SackNotes
 from hoplab.guest.system.note import NOTES
 from hoplab.guest.system.processes import Change
 from hoplab.guest.traffic import processor, programs
@@ -38,7 +39,13 @@ class Programs:
     """Every program of a run, in the scenario's order."""
 
     def __init__(
-        self, plan: Plan, namespaces: Namespaces, out: Path, clock: Clock, records: Records
+        self,
+        plan: Plan,
+        namespaces: Namespaces,
+        out: Path,
+        clock: Clock,
+        records: Records,
+        sack: SackNotes,
     ) -> None:
         self._namespaces = namespaces
         self._clock = clock
@@ -71,7 +78,7 @@ class Programs:
         """Reasons why the run may not be repeatable."""
         self._connections: Connections | None = None
         if any(program.measure for program in plan.scenario.program):
-            self._connections = Connections(plan, self.tasks, records, out)
+            self._connections = Connections(plan, self.tasks, records, out, sack)
         self._before = signal.signal(signal.SIGCHLD, self._on_child)
 
     def _narrow(self, plan: Plan) -> None:

@@ -17,6 +17,7 @@ from hoplab.guest.lab.programs import Programs
 from hoplab.guest.lab.started import Started
 from hoplab.guest.probes.associations import Associations
 from hoplab.guest.probes.captures import Captures
+from hoplab.guest.probes.options import SackNotes
 from hoplab.guest.probes.sampler import Sampler
 from hoplab.guest.probes.standby import StandbyProbe
 from hoplab.guest.system.processes import Change, changed_child, last_line
@@ -73,7 +74,10 @@ class Runtime:
         undo.later(self.records.close)
         epoch_ns = built.account.realtime_epoch_ns or 0
         self.standby = StandbyProbe(built.plan, built.elfn, self.records, epoch_ns)
-        self.sampler = Sampler(built.plan, built.network.namespaces, self.records, self.standby)
+        sack = SackNotes(built.out / "raw")
+        self.sampler = Sampler(
+            built.plan, built.network.namespaces, self.records, self.standby, sack
+        )
         undo.later(self.sampler.close)
         self._associations = _associations(built, self.records, undo)
         self._namespaces = built.network.namespaces
@@ -86,7 +90,7 @@ class Runtime:
         self.programs: Programs | None = None
         if alone and built.plan.scenario.program:
             self.programs = Programs(
-                built.plan, self._namespaces, self._out, self.clock, self.records
+                built.plan, self._namespaces, self._out, self.clock, self.records, sack
             )
             undo.later(self.programs.close)
             self.account.warnings += self.programs.doubts

@@ -21,6 +21,7 @@ NFT_META_MARK, NFT_META_IIFNAME, NFT_META_L4PROTO = 3, 6, 16
 NETWORK_HEADER, TRANSPORT_HEADER = 1, 2
 EQUAL, LESS, GREATER_OR_EQUAL = 0, 2, 5
 QUEUE_BYPASS = 1
+NFT_EXTHDR_OP_TCPOPT = 1
 
 
 class Rules:
@@ -61,6 +62,16 @@ def rules(station: str, table: str, family: int = AF_INET) -> Iterator[Rules]:
         filters.close()
 
 
+def remove(station: str, table: str, family: int = AF_INET) -> None:
+    """Remove a table of rules from a namespace that stays."""
+    with inside(station):
+        filters = NFTables(nfgen_family=family)
+    try:
+        filters.table("del", name=table)
+    finally:
+        filters.close()
+
+
 def dropped() -> list[Any]:
     return list(verdict(code=NF_DROP))
 
@@ -74,6 +85,11 @@ def queued(number: int) -> list[Any]:
     on."""
     attributes = {"num": number, "total": 1, "flags": QUEUE_BYPASS}
     return [genex("queue", attributes)]
+
+
+def without_tcp_option(kind: int) -> list[Any]:
+    """Overwrite an option of the TCP header with NOPs, if the segment has it (Linux 5.18)."""
+    return [genex("exthdr", {"op": NFT_EXTHDR_OP_TCPOPT, "type": kind})]
 
 
 def from_interface(name: str) -> list[Any]:

@@ -21,6 +21,7 @@ from typing import Any, Protocol
 
 from hoplab.guest.network.namespaces import inside
 from hoplab.guest.probes import captures, sockets
+from hoplab.guest.probes.options import SackNotes
 from hoplab.guest.probes.ring import Ring
 from hoplab.guest.probes.standby import NONE
 from hoplab.model.records.writer import Records
@@ -154,8 +155,11 @@ class Connections:
     """Samples the connections of measured programs. Writes table `tcp` and ``raw/sockets.jsonl``,
     which names the owners."""
 
-    def __init__(self, plan: Plan, tasks: Sequence[Owner], records: Records, out: Path) -> None:
+    def __init__(
+        self, plan: Plan, tasks: Sequence[Owner], records: Records, out: Path, sack: SackNotes
+    ) -> None:
         self._records = records
+        self._sack = sack
         self._tasks = tasks
         self._stations = sorted({t.program.station for t in tasks if t.program.measure})
         self._station_of = {address: name for name, address in plan.address.items()}
@@ -240,6 +244,7 @@ class Connections:
                 self._row(name, sender, receiver, t_s)
 
     def _row(self, name: str, sender: Socket, receiver: Socket | None, t_s: float) -> None:
+        self._sack.note(name, sender.info)
         row = {**sockets.sender_row(sender.info), "t_s": t_s, **NONE}
         previous = self._last.get(name)
         if previous is not None and previous["t_s"] == t_s:

@@ -8,6 +8,7 @@ from collections import deque
 from typing import Any
 
 from hoplab.guest.network.namespaces import Namespaces
+from hoplab.guest.probes.options import SackNotes
 from hoplab.guest.probes.sockets import SocketProbe, sender_row
 from hoplab.guest.probes.standby import StandbyProbe
 from hoplab.guest.probes.wifi_queues import WifiQueues
@@ -26,10 +27,16 @@ class Sampler:
     """Reads sockets and queues; writes tables `tcp`, `queues` and `wifi_queues`."""
 
     def __init__(
-        self, plan: Plan, namespaces: Namespaces, records: Records, standby: StandbyProbe
+        self,
+        plan: Plan,
+        namespaces: Namespaces,
+        records: Records,
+        standby: StandbyProbe,
+        sack: SackNotes,
     ) -> None:
         self._records = records
         self._standby = standby
+        self._sack = sack
         flows = [c.flow for c in plan.conversations if c.flow.transport == "tcp"]
         ends = {flow.source for flow in flows} | {flow.destination for flow in flows}
         self._probes = {name: SocketProbe(name) for name in sorted(ends)}
@@ -116,6 +123,7 @@ class Sampler:
         sender = here.connection(near, far)
         if sender is None:
             return
+        self._sack.note(name, sender)
         receiver = there.connection(far, near)
         row = sender_row(sender)
         row["t_s"] = t_s

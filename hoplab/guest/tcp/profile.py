@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from hoplab.guest.tcp.sack import SYSCTL as SACK
 from hoplab.model.scenario.model import Flow, Tcp
 
 CLASSIC = {
@@ -37,10 +38,10 @@ BUFFER_OVERHEAD = 4
 def sysctls(tcp: Tcp, sack: bool, window_bytes: int = 0, splits: bool = False) -> dict[str, str]:
     """Settings of one station.
 
-    ``sack`` says whether its flows use selective acknowledgements. ``window_bytes`` is the largest
+    ``sack`` says whether it permits selective acknowledgements. ``window_bytes`` is the largest
     window that one of its flows needs. ``splits`` says whether it sends split flows.
     """
-    values = {"net.ipv4.tcp_sack": "1" if sack else "0"}
+    values = {SACK: "1" if sack else "0"}
     if tcp.profile == "classic":
         values.update(CLASSIC)
         if window_bytes > LARGEST_UNSCALED_WINDOW:

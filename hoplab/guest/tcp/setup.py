@@ -11,6 +11,7 @@ from pathlib import Path
 from hoplab.guest.network.elfn import Elfn
 from hoplab.guest.network.namespaces import Namespaces
 from hoplab.guest.tcp import profile
+from hoplab.guest.tcp.sack import Sack
 from hoplab.guest.tcp.socket_settings import SocketSettings
 from hoplab.model.errors import MissingTool
 from hoplab.model.scenario.plan import Conversation, Plan
@@ -29,12 +30,11 @@ class Applied:
     doubt: str | None
 
 
-def apply(plan: Plan, namespaces: Namespaces) -> Applied:
+def apply(plan: Plan, namespaces: Namespaces, sack: Sack) -> Applied:
     """Apply the settings of every station. Raises `MissingTool` if the kernel lacks a setting that
     the scenario names."""
     flows = plan.scenario.flow
     _check_available(flow.congestion_control for flow in flows)
-    without_sack = {flow.source for flow in flows if flow.protocol == "tcp" and flow.sack is False}
     made: dict[str, dict[str, str]] = {}
     lacking: set[str] = set()
     for station in plan.address:
@@ -45,7 +45,7 @@ def apply(plan: Plan, namespaces: Namespaces) -> Applied:
         ]
         values = profile.sysctls(
             plan.scenario.tcp,
-            sack=station not in without_sack,
+            sack=sack.permitted(station),
             window_bytes=max(windows, default=0),
             splits=any(flow.split and flow.source == station for flow in flows),
         )
@@ -57,7 +57,7 @@ def apply(plan: Plan, namespaces: Namespaces) -> Applied:
             f"tcp.min_rto_ms: this kernel has no {profile.MIN_RTO}, which came with Linux 6.11; "
             "remove the key, or run with --machine uml"
         )
-    sacked = [str(f.name) for f in flows if f.protocol == "tcp" and f.source not in without_sack]
+    sacked = [str(f.name) for f in flows if f.protocol == "tcp" and f.sack]
     doubt = profile.doubt(plan.scenario.tcp, sacked, os.uname().release)
     return Applied(made, tuple(sorted(lacking)), doubt)
 

@@ -20,7 +20,7 @@ from hoplab.model import reading
 from hoplab.model.scenario.keys import MAX_DURATION_S
 from hoplab.model.scenario.model import Flow
 from hoplab.model.scenario.plan import Conversation
-from hoplab.model.scenario.variants import VARIANTS
+from hoplab.model.scenario.variants import variant
 
 NOBODY_ANSWERS = (errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EAGAIN)
 """The last of these ends iperf3's wait of 30 s for the answer to its first datagram, which it sends
@@ -60,8 +60,8 @@ class Side:
 def kernel_congestion_control(flow: Flow) -> str:
     """Return the kernel's name for a variant's algorithm."""
     name = str(flow.congestion_control)
-    variant = VARIANTS.get(name)
-    return name if variant is None else variant.congestion_control
+    found = variant(name)
+    return name if found is None else found.congestion_control
 
 
 def counted_report(out: Path, name: str) -> Path:

@@ -15,6 +15,7 @@ from hoplab.host.results import arrow, parquet
 from hoplab.host.results.manifest import DIGESTS_BY_COLUMNS, Manifest
 from hoplab.model.reading import opened
 from hoplab.model.records.schema import TABLES
+from hoplab.model.scenario.variants import uses_sack
 
 BATCH_ROWS = 65_536
 
@@ -52,12 +53,15 @@ class TableDigest:
     It is not of Parquet's bytes, which differ between versions of the Parquet library. Each column
     has three hashes: of which rows have a value, of the lengths of texts, and of the values one
     after the other. A number is 64 bits, little-endian, and a text UTF-8. A column that was added
-    to its table later does not count while no row has a value.
+    to its table later does not count while no row has a value. Nor does `sack` of `flows` while it
+    repeats what the variant's name says.
     """
 
     def __init__(self, name: str) -> None:
         declared = TABLES[name].columns if name in TABLES else ()
         self._later = {column.name for column in declared if column.later}
+        self._repeats = {"sack"} if name == "flows" else set()
+        """Columns without a value that other columns do not tell already."""
         self._columns: dict[str, _ColumnDigest] = {}
 
     def add(self, part: pa.Table | pa.RecordBatch) -> None:
@@ -68,14 +72,29 @@ class TableDigest:
             digest = self._columns.setdefault(field.name, _ColumnDigest())
             for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else (column,):
                 digest.add(chunk)
+        if self._repeats and not _repeats_variants(part):
+            self._repeats = set()
 
     def hexdigest(self) -> str:
         """Return the digest of the rows so far."""
         sha = hashlib.sha256()
         for name, column in sorted(self._columns.items()):
+            if name in self._repeats:
+                continue
             if column.has_values or name not in self._later:
                 sha.update(f"column {name} {column.hexdigest()}\n".encode())
         return sha.hexdigest()
+
+
+def _repeats_variants(flows: pa.Table | pa.RecordBatch) -> bool:
+    """Return whether each flow uses SACK as its variant does, if nothing else is asked for."""
+    columns = dict(zip(flows.schema.names, flows.columns, strict=True))
+    if "sack" not in columns:
+        return True
+    used = columns["sack"].to_pylist()
+    names = columns["congestion_control"].to_pylist() if "congestion_control" in columns else used
+    pairs = zip(names, used, strict=True)
+    return all(value is None or value == uses_sack(name) for name, value in pairs)
 
 
 class _ColumnDigest:

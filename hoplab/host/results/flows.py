@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ import pyarrow.compute as pc
 
 from hoplab.host.results import arrow, connections
 from hoplab.host.results.connections import Found
+from hoplab.host.results.lifetimes import lines
 from hoplab.model import reading
 from hoplab.model.scenario.plan import Conversation, Plan
 
@@ -22,7 +24,7 @@ UDP_ALONE = ("sent", "received", "lost", "latency_ms_mean")
 OF_BOTH = ("delivered_bytes", "goodput_kbps")
 EXCHANGES_ALONE = ("rtt_ms_min", "rtt_ms_max", "rate_per_s")
 PROGRAMS_ALONE = ("first_octet_s",)
-UNKNOWN = (*OF_BOTH, *TCP_ALONE, *UDP_ALONE, *EXCHANGES_ALONE, *PROGRAMS_ALONE)
+UNKNOWN = (*OF_BOTH, *TCP_ALONE, *UDP_ALONE, *EXCHANGES_ALONE, *PROGRAMS_ALONE, "sack")
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ class Course:
 def rows(out: Path, plan: Plan, course: Course) -> Iterator[dict[str, Any]]:
     """Yield a row for each flow of the plan and each measured program, with null for unknown
     values."""
+    sack = _sack(out)
     for conversation in plan.conversations:
         flow, name = conversation.flow, conversation.name
         if flow.protocol == "udp":
@@ -64,10 +67,22 @@ def rows(out: Path, plan: Plan, course: Course) -> Iterator[dict[str, Any]]:
             "congestion_control": flow.congestion_control,
             **dict.fromkeys(UNKNOWN),
             **found,
+            "sack": sack.get(name),
         }
     unknown = dict.fromkeys(("congestion_control", *UNKNOWN))
     for found in connections.flows(plan, course.programs, course.samples):
-        yield {**unknown, **found}
+        of_program = {used for name, used in sack.items() if name.startswith(f"{found['flow']}:")}
+        agreed = of_program.pop() if len(of_program) == 1 else None
+        yield {**unknown, **found, "sack": agreed}
+
+
+def _sack(out: Path) -> dict[str, int]:
+    """Return whether each connection used SACK, by its name in table `tcp`."""
+    found = {}
+    for told in lines(out / "raw" / "sack.jsonl"):
+        with contextlib.suppress(KeyError, TypeError):
+            found[str(told["flow"])] = int(told["sack"] is True)
+    return found
 
 
 def _of_flow(table: pa.Table, name: str) -> pa.Table:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ from hoplab.host.runs import beginning, folder, suspects
 from hoplab.model.errors import GuestFailed, HoplabError, ResultsError
 from hoplab.model.reading import OTHER_KINDS, content, value
 from hoplab.model.records import writer
+from hoplab.model.scenario import variants
 from hoplab.model.scenario.model import Scenario
 from hoplab.model.scenario.plan import plan
 
@@ -180,7 +182,20 @@ def _tables(out: Path, scenario: Scenario, ended: _Ended) -> tuple[dict[str, str
         found,
         tables.recorded(out, "exchanges"),
     )
-    writer.write(raw, "flows", flows.rows(out, work, course))
+    rows = list(flows.rows(out, work, course))
+    writer.write(raw, "flows", rows)
     if found.rows:
         writer.write(raw, "connections", found.rows)
-    return tables.convert(out, scenario.duration_s, seen.packets), found.warnings()
+    told = [*_about_variants(scenario, rows), *found.warnings()]
+    return tables.convert(out, scenario.duration_s, seen.packets), told
+
+
+def _about_variants(scenario: Scenario, rows: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield what names of variants hide, and what compared flows differ in beside them."""
+    for name in dict.fromkeys(flow.congestion_control for flow in scenario.flow):
+        hidden = variants.confusion(name, scenario.tcp.profile)
+        if hidden is not None:
+            yield f"flow.congestion_control: {hidden}"
+    differ = variants.difference((row["congestion_control"], row["sack"]) for row in rows)
+    if differ is not None:
+        yield differ

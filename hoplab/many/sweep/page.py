@@ -80,6 +80,7 @@ def _page(folder: Path, sweep: Sweep, summary: Summary, facts: dict[str, Any]) -
             fold=FOLD,
             failures=summary.failures,
             failed=summary.failed,
+            warnings=summary.warnings(),
             left_out=summary.left_out,
             linked=summary.done <= MOST_LINKS,
             most_links=MOST_LINKS,

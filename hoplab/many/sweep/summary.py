@@ -15,6 +15,7 @@ from typing import Any
 from hoplab.host.statistics.samples import Sample
 from hoplab.many.sweep.engine import Done
 from hoplab.many.sweep.points import Sweep
+from hoplab.model.scenario import variants
 from hoplab.show.report.multiples import Metric
 
 METRICS = (
@@ -93,6 +94,8 @@ class Summary:
         self._order = _order(sweep)
         self._groups: dict[tuple[Any, ...], Combined] = {}
         self.failures: list[Failure] = []
+        self._sack: dict[tuple[str | None, int | None], None] = {}
+        """Variants of the flows, with their SACK."""
         self.done = self.from_store = self.failed = self.links = 0
         self.left_out = 0
 
@@ -120,11 +123,17 @@ class Summary:
             return
         spent_j = energy_j(done)
         for row in done.rows("flows"):
+            self._sack[row.get("congestion_control"), row.get("sack")] = None
             flow = group.flows.setdefault(str(row["flow"]), {})
             for metric in METRICS:
                 value = spent_j if metric.name == "energy_j" else row[metric.name]
                 if value is not None:
                     flow.setdefault(metric.name, Moments()).add(float(value))
+
+    def warnings(self) -> list[str]:
+        """Return what to know before comparing the combinations."""
+        differ = variants.difference(self._sack)
+        return [] if differ is None else [differ]
 
     def combinations(self) -> list[Combined]:
         """Return the combinations in the order of the axes."""

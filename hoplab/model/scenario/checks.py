@@ -523,7 +523,6 @@ def _packets(scenario: Scenario) -> None:
 def _flows(scenario: Scenario) -> None:
     station_names = [station.name for station in scenario.station]
     flow_names: set[str] = set()
-    sack: dict[str, tuple[str, bool]] = {}
     graph = neighbours(scenario)
     for i, flow in enumerate(scenario.flow):
         _known(flow.source, f"flow.{i}.source", station_names)
@@ -535,13 +534,6 @@ def _flows(scenario: Scenario) -> None:
             raise ScenarioError(
                 f"flow.{i}.start_s: {flow.start_s} is not before duration_s {scenario.duration_s}"
             )
-        if flow.sack is not None:
-            other = sack.setdefault(flow.source, (str(flow.name), flow.sack))
-            if other[1] != flow.sack:
-                raise ScenarioError(
-                    f"flow.{i}.sack: {flow.name} and {other[0]} leave the same station "
-                    f"{flow.source}, and SACK is a setting of the station; use two stations"
-                )
         _segment_size(scenario, flow, i)
         if isinstance(flow.split, Split):
             _split(scenario, flow, i, flow.split, graph)

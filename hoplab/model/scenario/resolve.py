@@ -39,7 +39,7 @@ from hoplab.model.scenario.snr import Snr, load
 from hoplab.model.scenario.split import STAMP_BYTES
 from hoplab.model.scenario.stations import GENERATED
 from hoplab.model.scenario.traffic import PING_BYTES, PING_INTERVAL_S, PING_TIMEOUT_S, Draw
-from hoplab.model.scenario.variants import FIXED_WINDOW, VARIANTS
+from hoplab.model.scenario.variants import DEFAULT, FIXED_WINDOW, uses_sack
 from hoplab.model.wording import worded
 
 WARM_UP_S = {
@@ -365,17 +365,16 @@ def _flow(flow: Flow, index: int, scenario: Scenario) -> Flow:
     }
     if flow.protocol == "tcp":
         update["split"] = split = _split(flow, index, scenario.split)
-        default = "newreno" if scenario.tcp.profile == "classic" else "cubic"
+        default = DEFAULT[scenario.tcp.profile]
         if split is not None:
             default = FIXED_WINDOW
             update["window"] = split.window
         name = flow.congestion_control or default
-        variant = VARIANTS.get(name)
         update["congestion_control"] = name
         headers = IPV6_BYTES if flow.ip == 6 else 0
         update["mss"] = flow.mss or DEFAULT_MSS - headers - (STAMP_BYTES if split else 0)
         if flow.sack is None:
-            update["sack"] = variant is None or variant.sack is not False
+            update["sack"] = uses_sack(name)
     elif flow.protocol == "udp":
         update["packet_bytes"] = flow.packet_bytes or 512
     elif flow.protocol == "ping":

@@ -24,7 +24,7 @@ from hoplab.model.scenario.keys import (
     switch_or,
 )
 from hoplab.model.scenario.split import SplitChoice
-from hoplab.model.scenario.variants import CONGESTION_CONTROLS, FIXED_WINDOW, VARIANTS
+from hoplab.model.scenario.variants import CONGESTION_CONTROLS, FIXED_WINDOW, LINUX_RENO, variant
 
 MAX_FLOWS = 250
 OTHER_CONGESTION_CONTROL = re.compile("[a-z][a-z0-9_-]{0,14}")
@@ -208,9 +208,8 @@ class Flow(Table):
     transactions: Integer | None = key(None, "end after so many requests", ge=1, le=10**9)
     congestion_control: Annotated[str, Field(strict=True)] | None = key(
         None,
-        "`tahoe`, `reno`, `newreno`, `sack`, `vegas`, `westwood`, `tcpw`, `window` (a "
-        "fixed one), or another of the kernel's; default `cubic`, with `classic` "
-        "`newreno`",
+        "`cubic`, `bbr`, `linux-reno`, `newreno`, … (`docs/tcp.md`); default `cubic`, with "
+        "`classic` `newreno`",
     )
     mss: Integer | None = key(
         None,
@@ -226,7 +225,11 @@ class Flow(Table):
         ge=1,
         le=40_000,
     )
-    sack: Switch | None = key(None, "default by the variant; the same for all a station's flows")
+    sack: Switch | None = key(
+        None,
+        "selective acknowledgements; default true, with `tahoe`, `classic-reno` and `newreno` "
+        "false",
+    )
     elfn: ElfnChoice | None = key(None, "default `[tcp]`'s")
     split: SplitChoice | None = key(
         None,
@@ -266,17 +269,18 @@ class Flow(Table):
             self._check_sizes()
         elif self.protocol == "tcp" and self.packet_bytes is not None and self.packets is None:
             raise ValueError("packet_bytes is for udp and for counted transfers; use mss")
-        variant = VARIANTS.get(self.congestion_control or "")
+        known = variant(self.congestion_control)
         if self.congestion_control == FIXED_WINDOW and self.window is None and not self.split:
             raise ValueError(
                 f'congestion_control = "{FIXED_WINDOW}" keeps the window that it is given; '
                 "give window"
             )
-        if variant and variant.sack is not None and self.sack not in (None, variant.sack):
+        if known and known.sack is not None and self.sack not in (None, known.sack):
             raise ValueError(
                 f"sack = {str(self.sack).lower()} contradicts congestion_control = "
-                f'"{self.congestion_control}", which is {"with" if variant.sack else "without"} '
-                "selective acknowledgements; remove one"
+                f'"{self.congestion_control}", which is {"with" if known.sack else "without"} '
+                "selective acknowledgements; remove one, or use "
+                f'"{LINUX_RENO}", which takes either'
             )
         return self
 

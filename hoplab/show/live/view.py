@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Any
 
 from hoplab.model.scenario.model import Scenario
-from hoplab.model.scenario.variants import CONGESTION_CONTROLS, FIXED_WINDOW
+from hoplab.model.scenario.variants import FIXED_WINDOW, OFFERED
 from hoplab.show.live.course import Course, stood
 from hoplab.show.report import figures, on_map
 from hoplab.show.report.figures import MANY_STATIONS
@@ -54,6 +54,8 @@ class View:
         self._version = 0
         self._going: list[str] | None = [] if endless else None
         names = [station.name for station in scenario.station]
+        chosen = (f.congestion_control for f in scenario.flow if f.protocol == "tcp")
+        usual = next(chosen, None) or DEFAULT_VARIANT
         self.about: dict[str, Any] = {
             "title": scenario.title or "A run",
             "duration_s": None if endless else scenario.duration_s,
@@ -63,11 +65,8 @@ class View:
                 {"name": flow.name, "source": flow.source, "destination": flow.destination}
                 for flow in scenario.flow
             ],
-            "variants": [name for name in CONGESTION_CONTROLS if name != FIXED_WINDOW],
-            "variant": next(
-                (f.congestion_control for f in scenario.flow if f.protocol == "tcp"),
-                DEFAULT_VARIANT,
-            ),
+            "variants": [n for n in dict.fromkeys((*OFFERED, usual)) if n != FIXED_WINDOW],
+            "variant": usual,
         }
         """The facts that do not change. They are ``title``, ``duration_s`` (None without an end),
         ``stations``, ``radios``, ``flows``, ``variants`` of TCP and the initial choice among
