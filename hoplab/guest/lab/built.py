@@ -12,6 +12,7 @@ from hoplab.guest.lab.cleanup import CleanUp
 from hoplab.guest.mininet import stations as mininet_wifi
 from hoplab.guest.network.build import Network, build
 from hoplab.guest.network.elfn import Elfn
+from hoplab.guest.system import bpf
 from hoplab.guest.system.note import Note
 from hoplab.guest.tcp import setup, socket_settings
 from hoplab.guest.tcp.sack import Sack
@@ -75,7 +76,7 @@ def built(
     if applied.doubt is not None:
         account.warnings.append(applied.doubt)
     settings = setup.socket_settings(plan)
-    note.group(socket_settings.own_folder())
+    note.group(bpf.own_folder())
     group = socket_settings.enter(settings)
     if group is not None:
         undo.later(group.close)

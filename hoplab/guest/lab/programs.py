@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -10,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from hoplab.guest.lab.clock import NANOSECONDS, Clock
 from hoplab.guest.network.hosts import Hosts
@@ -24,9 +26,12 @@ from hoplab.guest.traffic.programs import Task
 from hoplab.model.errors import DaemonDied
 from hoplab.model.records.writer import Records
 from hoplab.model.scenario.plan import Plan
-from hoplab.model.scenario.program import Ready
+from hoplab.model.scenario.program import Program, Ready
 from hoplab.model.scenario.programs import early
 from hoplab.model.scenario.reach import ETHERNET_MTU
+
+if TYPE_CHECKING:
+    from hoplab.guest.probes.overhead import Overhead
 
 GRACE_S = 5.0
 """Seconds between the signal that asks a program to end and the signal that forces it to."""
@@ -79,7 +84,18 @@ class Programs:
         self._connections: Connections | None = None
         if any(program.measure for program in plan.scenario.program):
             self._connections = Connections(plan, self.tasks, records, out, sack)
+        self._overhead: dict[str, Overhead] = {}
+        """By routing daemon, the count of its packets."""
+        for program in plan.scenario.program:
+            if program.routing:
+                self._count(str(program.name), program.station)
         self._before = signal.signal(signal.SIGCHLD, self._on_child)
+
+    def _count(self, name: str, station: str) -> None:
+        # Import here, so that a run without such a daemon does not import it.
+        from hoplab.guest.probes.overhead import Overhead
+
+        self._overhead[name] = Overhead(station)
 
     def _narrow(self, plan: Plan) -> None:
         """Give radios the MTU that Linux gives a card, because a program sends the largest packets
@@ -100,8 +116,11 @@ class Programs:
                 netlink.link("set", index=index, mtu=ETHERNET_MTU)
 
     def start_early(self) -> None:
-        """Start the programs that time 0 waits for, and wait for each. Raises `DaemonDied` for the
-        first one that is not ready within its time."""
+        """Start the routing daemons at once, then the programs that time 0 waits for, and wait for
+        each of these. Raises `DaemonDied` for the first one that is not ready within its time."""
+        for task in self.tasks:
+            if _routes_from_the_start(task.program):
+                self._start(task, round(self._clock.now_s(), 9))
         lead_s = sum(program.ready.wait_s for program in self._early if program.ready is not None)
         for program in self._early:
             ready = program.ready
@@ -114,9 +133,11 @@ class Programs:
 
     def agenda(self) -> Iterator[tuple[float, int, int, Action]]:
         """Return the starts and stops in the form of the run's agenda, but not in order of time."""
+        if self._overhead:
+            yield 0.0, -1, 0, self._begin_to_count
         for i, task in enumerate(self.tasks):
             program = task.program
-            if program.ready is None:
+            if program.ready is None and not _routes_from_the_start(program):
                 yield program.start_s or 0.0, 0, i, self._starter(task)
             stop_s = program.stop_s
             if stop_s is not None and stop_s < self._end_s:
@@ -151,6 +172,11 @@ class Programs:
         """Ask all programs to end, since the measured part is over. Raises `DaemonDied` for the
         first program that should have ended before."""
         self.sample(self._end_s)
+        for task in self.tasks:
+            if task.name in self._overhead:
+                for counter, value in self._overhead[task.name].counts().items():
+                    node = task.program.station
+                    self._records.add("routing", node=node, counter=counter, value=value)
         going = [task for task in self.tasks if task.process is not None and task.status is None]
         for task in going:
             if task.program.expect is not None and not task.stopping:
@@ -170,6 +196,8 @@ class Programs:
                 self._connections.close()
             for task in self.tasks:
                 programs.keep(task, self._out)
+            for overhead in self._overhead.values():
+                overhead.close()
         finally:
             self._hosts.close()
             shutil.rmtree(self._place, ignore_errors=True)
@@ -183,8 +211,15 @@ class Programs:
         self._event(t_s, task, "program-start", task.name)
         self._records.flush()
         (self._out / "raw" / "events.jsonl").open("a", encoding="utf-8").close()
-        programs.start(task, self._namespaces, self._hosts)
+        with contextlib.ExitStack() as stack:
+            if task.name in self._overhead:
+                stack.enter_context(self._overhead[task.name].counting())
+            programs.start(task, self._namespaces, self._hosts)
         task.begin_s = t_s
+
+    def _begin_to_count(self, t_s: float) -> None:
+        for overhead in self._overhead.values():
+            overhead.begin()
 
     def _starter(self, task: Task) -> Action:
         return lambda t_s: self._start(task, t_s)
@@ -285,6 +320,10 @@ class Programs:
             found = os.waitid(os.P_PID, task.process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             if found is not None:
                 task.end_s = now_s
+
+
+def _routes_from_the_start(program: Program) -> bool:
+    return bool(program.routing) and program.start_s is None
 
 
 def _lacking(task: Task, ready: Ready) -> str:

@@ -195,7 +195,7 @@ def build(
 
 def settings(plan: Plan, namespaces: Namespaces, station: Station) -> None:
     """Sysctls that every station needs."""
-    speaks = plan.scenario.routing.protocol == "babeld" or plan.scenario.uses_ipv6
+    speaks = plan.scenario.routing.protocol in ("babeld", "own") or plan.scenario.uses_ipv6
     more = {}
     if plan.scenario.uses_ipv6:
         # Import here, so that a run of IPv4 alone does not import it.
@@ -216,7 +216,7 @@ def settings(plan: Plan, namespaces: Namespaces, station: Station) -> None:
             "net.ipv4.conf.all.accept_redirects": "0",
             "net.ipv4.conf.default.accept_redirects": "0",
             # Multicast listener reports and router solicitations would add traffic that no study
-            # has. Without flows of IPv6 only babeld speaks it.
+            # has. Without flows of IPv6 only routing daemons speak it.
             "net.ipv6.conf.all.disable_ipv6": "0" if speaks else "1",
             "net.ipv6.conf.default.disable_ipv6": "0" if speaks else "1",
             "net.ipv6.conf.default.router_solicitations": "0",
@@ -238,7 +238,8 @@ def address(plan: Plan, namespaces: Namespaces, station: Station) -> None:
     netlink = namespaces.netlink(station.name)
     index = namespaces.index(station.name, interface)
     arguments = {"index": index, "address": plan.address[station.name], "prefixlen": prefix}
-    if prefix == plan.subnet:
+    if prefix == plan.subnet or (station.radio and plan.scenario.routing.protocol == "own"):
+        # A daemon may broadcast, though the other stations are in no network of this one.
         arguments["broadcast"] = plan.broadcast
     netlink.addr("add", **arguments)
     if plan.scenario.uses_ipv6:

@@ -10,10 +10,20 @@ increase it (`tcp_cong_avoid_ai`, `tcp_slow_start`). A smaller one opens by slow
 
 from __future__ import annotations
 
-import ctypes
 import os
 import struct
 
+from hoplab.guest.system import bpf
+from hoplab.guest.system.bpf import (
+    WORD,
+    call,
+    copy,
+    instruction,
+    load_word,
+    put,
+    skip_if_equal,
+    skip_unless_equal,
+)
 from hoplab.guest.tcp.socket_settings import (
     ACTIVE_ESTABLISHED,
     HELPER_SETSOCKOPT,
@@ -22,23 +32,14 @@ from hoplab.guest.tcp.socket_settings import (
     SOL_TCP,
     TCP_BPF_SNDCWND_CLAMP,
     Group,
-    attach,
-    bpf,
-    copy,
-    instruction,
-    load_word,
+    attach_to_sockets,
     made,
-    put,
-    skip_unless_equal,
 )
 
-MAP_CREATE, MAP_UPDATE_ELEM = 0, 2
-MAP_TYPE_ARRAY = 2
-HELPER_MAP_LOOKUP_ELEM, HELPER_SOCK_OPS_CB_FLAGS_SET = 1, 59
+HELPER_SOCK_OPS_CB_FLAGS_SET = 59
 RTT_CALLBACK = 12
 RTT_CALLBACK_FLAG = 1 << 3
 """BPF_SOCK_OPS_RTT_CB and BPF_SOCK_OPS_RTT_CB_FLAG."""
-WORD = 4
 CONTEXT, STACK = 6, 10
 """Registers: where the program keeps its argument, and the frame's."""
 
@@ -48,19 +49,16 @@ class LiveWindow:
 
     def __init__(self, port: int, group: Group | None) -> None:
         """``group`` is the run's control group. Without one a new group is made and entered."""
-        self._map = bpf(MAP_CREATE, struct.pack("<IIIII", MAP_TYPE_ARRAY, WORD, WORD, 1, 0))
+        self._map = bpf.made_map(WORD)
         program = _program(port, self._map)
         self._owns = group is None
         self.group = made(program) if group is None else group
         if group is not None:
-            attach(group.folder, program)
+            attach_to_sockets(group.folder, program)
 
     def set(self, segments: int) -> None:
         """Set the limit from the next round trip on."""
-        key = ctypes.create_string_buffer(bytes(WORD), WORD)
-        value = ctypes.create_string_buffer(struct.pack("<I", segments), WORD)
-        ends = ctypes.addressof(key), ctypes.addressof(value)
-        bpf(MAP_UPDATE_ELEM, struct.pack("<IIQQQ", self._map, 0, *ends, 0))
+        bpf.write_map(self._map, struct.pack("<I", segments))
 
     def close(self) -> None:
         """Leave the group if it was made here. The map disappears with its last user."""
@@ -77,7 +75,7 @@ def _program(port: int, map_descriptor: int) -> bytes:
         (
             copy(1, CONTEXT),
             put(2, RTT_CALLBACK_FLAG),
-            _call(HELPER_SOCK_OPS_CB_FLAGS_SET),
+            call(HELPER_SOCK_OPS_CB_FLAGS_SET),
             put(8, RTT_CALLBACK),
         )
     )
@@ -108,28 +106,8 @@ def _take(map_descriptor: int) -> bytes:
             copy(4, STACK),
             instruction(0x07, 4, value=-4),
             put(5, WORD),
-            _call(HELPER_SETSOCKOPT),
+            call(HELPER_SETSOCKOPT),
         )
     )
-    found = load_word(7, 0, 0) + _skip_if_zero(7, clear_and_set) + clear_and_set
-    return b"".join(
-        (
-            instruction(0x62, STACK, offset=-8, value=0),  # the map's only key
-            # The address of the map, in two instructions (BPF_PSEUDO_MAP_FD).
-            instruction(0x18, 1, 1, value=map_descriptor),
-            instruction(0),
-            copy(2, STACK),
-            instruction(0x07, 2, value=-8),
-            _call(HELPER_MAP_LOOKUP_ELEM),
-            _skip_if_zero(0, found),
-            found,
-        )
-    )
-
-
-def _call(helper: int) -> bytes:
-    return instruction(0x85, value=helper)
-
-
-def _skip_if_zero(register: int, skipped: bytes) -> bytes:
-    return instruction(0x15, register, offset=len(skipped) // 8)
+    found = load_word(7, 0, 0) + skip_if_equal(7, 0, clear_and_set) + clear_and_set
+    return bpf.only_value(map_descriptor) + skip_if_equal(0, 0, found) + found

@@ -11,39 +11,28 @@ TCP_BPF_SNDCWND_CLAMP). The limit holds at the sender, as the `window_` of ns-2 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
-import platform
 import signal
-import struct
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hoplab.model.errors import MissingTool
+from hoplab.guest.system import bpf
+from hoplab.guest.system.bpf import call, copy, instruction, load_word, put, skip_unless_equal
 
-SYS_BPF = {"x86_64": 321, "aarch64": 280}
-PROG_LOAD, PROG_ATTACH = 5, 8
 PROG_TYPE_SOCK_OPS = 13
 ATTACH_SOCK_OPS = 3
-ALLOW_MULTI = 2
 HELPER_SETSOCKOPT = 49
 SOL_TCP = 6
 TCP_BPF_IW, TCP_BPF_SNDCWND_CLAMP = 1001, 1002
 ACTIVE_ESTABLISHED = 4
 OFFSET_OP, OFFSET_LOCAL_PORT = 0, 68
 """Offsets of `op` and `local_port` (host byte order) in `struct bpf_sock_ops`."""
-CGROUP_ROOT = Path("/sys/fs/cgroup")
 
 
 EMPTY_LIMIT_S = 5.0
 EMPTY_POLL_S = 0.01
-
-
-def own_folder() -> Path:
-    """Return the folder of this process's group, which exists once the group is made."""
-    return CGROUP_ROOT / f"hoplab-{os.getpid()}"
 
 
 @dataclass(frozen=True)
@@ -66,11 +55,11 @@ class Group:
         """Add settings of further connections."""
         program = _program(settings)
         if program is not None:
-            attach(self.folder, program)
+            attach_to_sockets(self.folder, program)
 
     def close(self) -> None:
         """Leave the group, end the processes still in it, and remove it."""
-        (self.came_from / "cgroup.procs").write_text(str(os.getpid()), encoding="ascii")
+        bpf.enter(self.came_from)
         deadline = time.monotonic() + EMPTY_LIMIT_S
         while members := (self.folder / "cgroup.procs").read_text(encoding="ascii").split():
             for pid in members:
@@ -94,46 +83,16 @@ def enter(settings: Sequence[SocketSettings]) -> Group | None:
 
 def made(program: bytes) -> Group:
     """Make and enter a group with this ``program``. Raises errors as `enter` does."""
-    if not (CGROUP_ROOT / "cgroup.procs").exists():
-        raise MissingTool(
-            f"{CGROUP_ROOT}: no control groups (version 2), which windows of flows need; "
-            "mount them with 'mount -t cgroup2 none /sys/fs/cgroup'"
-        )
-    own = Path("/proc/self/cgroup").read_text(encoding="ascii").strip().rpartition("::")[2]
-    group = Group(own_folder(), CGROUP_ROOT / own.lstrip("/"))
+    bpf.require_groups("windows of flows")
+    group = Group(bpf.own_folder(), bpf.came_from())
     group.folder.mkdir()
     try:
-        attach(group.folder, program)
-        (group.folder / "cgroup.procs").write_text(str(os.getpid()), encoding="ascii")
+        attach_to_sockets(group.folder, program)
+        bpf.enter(group.folder)
     except BaseException:
         group.close()
         raise
     return group
-
-
-def instruction(code: int, dst: int = 0, src: int = 0, offset: int = 0, value: int = 0) -> bytes:
-    """Return a BPF instruction (`struct bpf_insn`)."""
-    return struct.pack("<BBhi", code, src << 4 | dst, offset, value)
-
-
-def load_word(dst: int, src: int, offset: int) -> bytes:
-    """``dst = *(u32 *)(src + offset)``."""
-    return instruction(0x61, dst, src, offset)
-
-
-def put(register: int, value: int) -> bytes:
-    """``register = value``."""
-    return instruction(0xB7, register, value=value)
-
-
-def copy(dst: int, src: int) -> bytes:
-    """``dst = src``."""
-    return instruction(0xBF, dst, src)
-
-
-def skip_unless_equal(register: int, value: int, skipped: bytes) -> bytes:
-    """Skip the instructions ``skipped`` unless ``register == value``."""
-    return instruction(0x55, register, offset=len(skipped) // 8, value=value)
 
 
 def _set_option(option: int, value: int) -> bytes:
@@ -147,7 +106,7 @@ def _set_option(option: int, value: int) -> bytes:
             copy(4, 10),
             instruction(0x07, 4, value=-4),
             put(5, 4),
-            instruction(0x85, value=HELPER_SETSOCKOPT),
+            call(HELPER_SETSOCKOPT),
         )
     )
 
@@ -178,39 +137,6 @@ def _program(settings: Sequence[SocketSettings]) -> bytes | None:
     )
 
 
-def bpf(command: int, attributes: bytes) -> int:
-    """`bpf(2)`. Raises `MissingTool` where the kernel refuses."""
-    number = SYS_BPF.get(platform.machine())
-    if number is None:
-        raise MissingTool(f"bpf: the number of this call on {platform.machine()} is not known")
-    libc = ctypes.CDLL(None, use_errno=True)
-    buffer = ctypes.create_string_buffer(attributes, len(attributes))
-    result: int = libc.syscall(number, command, buffer, len(attributes))
-    if result < 0:
-        raise MissingTool(
-            f"bpf: {os.strerror(ctypes.get_errno())}; windows of flows need a kernel with "
-            "CONFIG_CGROUP_BPF, and root"
-        )
-    return result
-
-
-def attach(folder: Path, program: bytes) -> None:
+def attach_to_sockets(folder: Path, program: bytes) -> None:
     """Make the kernel call ``program`` for every TCP connection of the group in ``folder``."""
-    code = ctypes.create_string_buffer(program, len(program))
-    licence = ctypes.create_string_buffer(b"Apache-2.0")
-    loaded = bpf(
-        PROG_LOAD,
-        struct.pack(
-            "<IIQQ",
-            PROG_TYPE_SOCK_OPS,
-            len(program) // 8,
-            ctypes.addressof(code),
-            ctypes.addressof(licence),
-        ),
-    )
-    group = os.open(folder, os.O_RDONLY)
-    try:
-        bpf(PROG_ATTACH, struct.pack("<IIII", group, loaded, ATTACH_SOCK_OPS, ALLOW_MULTI))
-    finally:
-        os.close(group)
-        os.close(loaded)
+    bpf.attach(folder, program, PROG_TYPE_SOCK_OPS, ATTACH_SOCK_OPS)

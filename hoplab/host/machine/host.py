@@ -110,14 +110,22 @@ def clean() -> list[str]:
             if inode(NETNS_DIRECTORY / name) == number:
                 netns.remove(name)
                 removed.append(f"namespace {name}")
-        if note["group"] is not None and Path(note["group"]).is_dir():
-            Path(note["group"]).rmdir()
-            removed.append(f"control group {note['group']}")
+        for group in _groups(note["group"]):
+            group.rmdir()
+            removed.append(f"control group {group}")
         for folder in sorted(NOTES.glob(f"{pid}-*/")):
             shutil.rmtree(folder, ignore_errors=True)
             removed.append(f"folder {folder}")
         path.unlink()
     return removed
+
+
+def _groups(group: str | None) -> list[Path]:
+    """Return the control groups of a run that exist, each before the one that it is in."""
+    if group is None:
+        return []
+    routing = Path(f"{group}-routing")  # hoplab.guest.probes.overhead.groups
+    return [one for one in (*routing.glob("*/"), routing, Path(group)) if one.is_dir()]
 
 
 def _members(namespaces: set[int], group: str | None) -> Iterator[int]:

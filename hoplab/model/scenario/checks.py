@@ -173,10 +173,6 @@ def _network(scenario: Scenario) -> None:
                 '"script"; one of: "own", "dsr"'
             )
         return
-    if scenario.routing.protocol == "own":
-        raise ScenarioError(
-            'routing.protocol: "own" is what the network of a script has; choose another'
-        )
     for station in scenario.station:
         if station.port is not None:
             raise ScenarioError(
@@ -425,19 +421,22 @@ def _scheme(radio: Radio) -> None:
 
 def _routing(scenario: Scenario) -> None:
     protocol = scenario.routing.protocol
-    if scenario.tcp.delayed_ack is False and protocol in ("batmand", "babeld"):
+    foreign = ("batmand", "babeld") if scenario.is_found else ("batmand", "babeld", "own")
+    if scenario.tcp.delayed_ack is False and protocol in foreign:
         raise ScenarioError(
             f"tcp.delayed_ack: false is a property of routes, and {protocol} "
             "makes its own; use routing.protocol static, dsr or batman-adv"
         )
     if protocol == "hwmp":
         _mesh(scenario)
-    if protocol != "static" and any(not station.radio for station in scenario.station):
+    if protocol in ("static", "own"):
+        return
+    if any(not station.radio for station in scenario.station):
         raise ScenarioError(
             f"routing.protocol: {protocol!r} needs a radio at every station; "
             'networks with wired hosts use "static"'
         )
-    if protocol != "static" and scenario.link:
+    if scenario.link:
         raise ScenarioError(
             f'routing.protocol: {protocol!r} uses no wired links; remove [[link]] or use "static"'
         )

@@ -71,7 +71,7 @@ Setting = Annotated[
 
 ProtocolName = Literal["static", "batmand", "babeld", "batman-adv", "hwmp", "dsr"]
 RoutingName = Literal[ProtocolName, "own"]
-"""A protocol's name, or "own" for a network that a script built."""
+"""A protocol's name, or "own" for the user's: a program, or a script's network's."""
 
 
 class Routing(Table):
@@ -82,7 +82,7 @@ class Routing(Table):
     protocol: RoutingName = key(
         "static",
         "`static`: shortest paths in hops at time 0; `hwmp`: one 802.11s mesh, paths "
-        "below IP; `own`: a script's network's own",
+        "below IP; `own`: your daemon, a `[[program]]` with `stations`, or a script's network's",
     )
     preset: Literal["monarch"] | None = key(
         None, "`monarch`: DSR as in ns-2.35 (`docs/dsr.md`); `settings` override it"
@@ -127,7 +127,7 @@ class Scenario(Seeded):
     duration_s: Number = key(60.0, "measured time", unit="s", gt=0, le=MAX_DURATION_S)
     warm_up_s: Number | None = key(
         None,
-        "before time 0, for network and routing; default 20 (`batmand`, `babeld`), 40 "
+        "before time 0, for network and routing; default 20 (`batmand`, `babeld`, `own`), 40 "
         "(`batman-adv`), 10 (`hwmp`, mesh backbones), 4 + 0.5 a client (`[[cell]]`), else "
         "0",
         unit="s",

@@ -17,7 +17,7 @@ from hoplab.model.scenario.model import Flow, Link, Scenario
 from hoplab.model.scenario.radio import Radio
 from hoplab.model.scenario.reach import neighbours, next_hops, path
 from hoplab.model.scenario.split import Split, SplitConnection
-from hoplab.model.scenario.stations import Port
+from hoplab.model.scenario.stations import Port, Station
 from hoplab.model.scenario.streams import stream_seed
 from hoplab.model.scenario.traffic import Elfn, Tcp
 from hoplab.model.scenario.wlans import Wlan, channel_of, wlans
@@ -266,7 +266,7 @@ class Plan:
 def plan(scenario: Scenario) -> Plan:
     """Return the plan of a resolved scenario. The same scenario gives the same plan."""
     stations = list(enumerate(scenario.station, 1))
-    address = {s.name: s.port.address if s.port else _address(i) for i, s in stations}
+    address = addresses_of(scenario.station)
     address_6 = {s.name: f"2001:db8::{i:x}" for i, s in stations if scenario.uses_ipv6}
     addresses = {4: address, 6: address_6}
     return Plan(
@@ -283,6 +283,12 @@ def plan(scenario: Scenario) -> Plan:
         {station.name: _metrics(scenario, station.name) for station in scenario.station},
         scenario.duration_s,
     )
+
+
+def addresses_of(stations: tuple[Station, ...]) -> dict[str, str]:
+    """Return the IPv4 address of each station of a resolved scenario."""
+    numbered = enumerate(stations, 1)
+    return {s.name: s.port.address if s.port else _address(i) for i, s in numbered}
 
 
 def _address(number: int) -> str:

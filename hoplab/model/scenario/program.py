@@ -179,7 +179,17 @@ class Program(Table):
     """A program that runs at a station, unmodified, in a working folder of its own."""
 
     name: ProgramName | None = key(None, "default `program0`, `program1`, …")
-    station: Name = key(..., "where it runs")
+    station: Name = key("", "where it runs")
+    stations: Literal["all"] | None = key(
+        None,
+        "a copy at each station, not at one; `{name}` and `{address}` in `run`, `env` and `file` "
+        "are the station's",
+    )
+    routing: Switch | None = key(
+        None,
+        "it routes: it starts with the warm-up, and its packets are those of table `routing`; "
+        'default true with `stations` and `routing.protocol = "own"`',
+    )
     run: Text = key(
         ...,
         "command line in a shell's words; for more of a shell write `sh -c '…'`",
@@ -229,6 +239,11 @@ class Program(Table):
 
     @model_validator(mode="after")
     def _check(self) -> Program:
+        if (self.station == "") == (self.stations is None):
+            raise ValueError(
+                'give station, or stations = "all" for a copy at each'
+                + ("; here are both" if self.station else "")
+            )
         if self.ready is not None and self.start_s is not None:
             raise ValueError(
                 "ready is what time 0 waits for, and start_s is a time after that; remove one"

@@ -10,7 +10,9 @@ from __future__ import annotations
 import base64
 import binascii
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -18,7 +20,7 @@ from hoplab.model.errors import ScenarioError
 from hoplab.model.reading import content
 from hoplab.model.scenario.model import Scenario
 from hoplab.model.scenario.plan import Plan
-from hoplab.model.scenario.program import Additions, Program
+from hoplab.model.scenario.program import MAX_PROGRAMS, Additions, Program
 from hoplab.model.wording import worded
 
 OCTETS = "base64:"
@@ -27,6 +29,39 @@ MAX_FILES_BYTES = 8 << 20
 MAX_LOCK_BYTES = 1 << 20
 MAX_ADDED = MAX_FILES_BYTES * 4 // 3
 """Limit of a program's files, which a scenario holds."""
+
+
+def expanded(
+    program: Program, index: int, folder: Path, addresses: Mapping[str, str], routes: bool
+) -> tuple[Program, ...]:
+    """Return the program as `resolved`, or its copies at all stations, of which ``addresses`` has
+    the addresses. ``routes`` says whether programs of all stations route."""
+    one = resolved(program, index, folder)
+    if one.stations is None:
+        return (one,)
+    kept = one.model_dump(exclude_defaults=True, exclude={"stations"})
+    return tuple(
+        _copy({"routing": routes, **kept}, name, address) for name, address in addresses.items()
+    )
+
+
+def _copy(document: dict[str, Any], station: str, address: str) -> Program:
+    """Return the program's copy at a station."""
+
+    def own(text: str) -> str:
+        return text.replace("{name}", station).replace("{address}", address)
+
+    texts = {
+        key: {name: text if text.startswith(OCTETS) else own(text) for name, text in found.items()}
+        for key in ("env", "file")
+        if (found := document.get(key))
+    }
+    name = f"{document['name']}-{station}"
+    update = {"name": name, "station": station, "run": own(document["run"]), **texts}
+    try:
+        return Program.model_validate({**document, **update})
+    except ValueError as error:
+        raise ScenarioError(f"program {name}: {_first_line(error)}") from None
 
 
 def resolved(program: Program, index: int, folder: Path) -> Program:
@@ -41,7 +76,7 @@ def resolved(program: Program, index: int, folder: Path) -> Program:
         octets_of(text, f"program {name}: file {path}")
     # Make the object again, so that names of found files are checked as given ones are.
     try:
-        return Program.model_validate({**program.model_dump(exclude_none=True), **update})
+        return Program.model_validate({**program.model_dump(exclude_defaults=True), **update})
     except ValueError as error:
         raise ScenarioError(f"program {name}: files: {_first_line(error)}") from None
 
@@ -174,6 +209,11 @@ def check(scenario: Scenario, stations: list[str]) -> None:
             "machine.packages: go into a sealed machine, and host = true takes programs of this "
             "computer; leave out one of them"
         )
+    if len(scenario.program) > MAX_PROGRAMS:
+        raise ScenarioError(
+            f"program: {len(scenario.program)} with a copy at each station; at most {MAX_PROGRAMS}"
+        )
+    _routing(scenario)
     names: set[str] = {str(flow.name) for flow in scenario.flow}
     for i, program in enumerate(scenario.program):
         if program.station not in stations:
@@ -189,3 +229,25 @@ def check(scenario: Scenario, stations: list[str]) -> None:
                 f"program.{i}.start_s: {program.start_s:g} is not before duration_s "
                 f"{scenario.duration_s:g}"
             )
+
+
+def _routing(scenario: Scenario) -> None:
+    """Check that programs route where nobody else does, and only there."""
+    protocol = scenario.routing.protocol
+    for program in scenario.program:
+        if program.routing and (protocol != "own" or scenario.is_found):
+            found = "a script's network" if scenario.is_found else f'routing.protocol "{protocol}"'
+            raise ScenarioError(
+                f"program {program.name}: routing: {found} has its own routes; set "
+                'routing.protocol = "own", or remove it'
+            )
+        if program.routing and program.ready is not None:
+            raise ScenarioError(
+                f"program {program.name}: ready: it starts with the warm-up, which time 0 waits "
+                "for; remove ready, and set warm_up_s"
+            )
+    if protocol == "own" and scenario.flow and not scenario.program and not scenario.is_found:
+        raise ScenarioError(
+            'routing.protocol: "own" installs no routes, and no [[program]] does; add your '
+            'daemon with stations = "all", or choose another protocol'
+        )

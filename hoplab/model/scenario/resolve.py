@@ -32,6 +32,7 @@ from hoplab.model.scenario.model import (
     Station,
     Topology,
 )
+from hoplab.model.scenario.plan import addresses_of
 from hoplab.model.scenario.powers import received_dbm
 from hoplab.model.scenario.radio import BAND_2_GHZ, BAND_6_GHZ, band_of
 from hoplab.model.scenario.reach import reach_m
@@ -49,7 +50,7 @@ WARM_UP_S = {
     "babeld": 20.0,
     "batman-adv": 40.0,
     "hwmp": 10.0,
-    "own": 0.0,
+    "own": 20.0,
 }
 """Proactive protocols need several hello intervals before all routes of a 10-hop chain exist.
 batman-adv's took 35 s at most under 16 seeds."""
@@ -91,6 +92,7 @@ def resolve(scenario: Scenario, folder: Path = Path(), walk: Walk = no_walk) -> 
     stations, links = _network(scenario, folder, walk)
     radio, measured = _measured(radio_with_profile(scenario.radio), scenario, folder)
     stations = tuple(_equipped(_placed(station), radio) for station in stations)
+    routes = scenario.routing.protocol == "own" and not scenario.is_found
     resolved = scenario.model_copy(
         update={
             "topology": Topology(),
@@ -109,7 +111,9 @@ def resolve(scenario: Scenario, folder: Path = Path(), walk: Walk = no_walk) -> 
             "flow": tuple(_flow(flow, i, scenario) for i, flow in enumerate(scenario.flow)),
             "machine": programs.added(scenario.machine, folder),
             "program": tuple(
-                programs.resolved(program, i, folder) for i, program in enumerate(scenario.program)
+                copy
+                for i, program in enumerate(scenario.program)
+                for copy in programs.expanded(program, i, folder, addresses_of(stations), routes)
             ),
         }
     )
@@ -127,6 +131,10 @@ def resolve(scenario: Scenario, folder: Path = Path(), walk: Walk = no_walk) -> 
 
 def _warm_up_s(scenario: Scenario) -> float:
     warm_up_s = WARM_UP_S[scenario.routing.protocol]
+    if scenario.routing.protocol == "own" and not any(
+        program.stations or program.routing for program in scenario.program
+    ):
+        warm_up_s = 0.0
     if any(backbone.mode == "mesh" for backbone in scenario.backbone):
         warm_up_s += WARM_UP_S["hwmp"]
     if scenario.cell:
