@@ -259,6 +259,34 @@ def test_version_and_the_nearest_command(tmp_path: Path) -> None:
     assert "Did you mean 'run'?" in typo.stderr
 
 
+def test_a_home_has_a_slow_client_and_a_server(tmp_path: Path) -> None:
+    assert hoplab("init", "home.toml", "--topology", "home", cwd=tmp_path).returncode == 0
+    scenario = resolve(load(tmp_path / "home.toml"), tmp_path)
+    (cell,) = scenario.cell
+    slow = {station.name for station in scenario.station if station.mcs == 0}
+    wired = {station.name for station in scenario.station if not station.radio}
+    assert len(cell.clients) == 3 and slow < set(cell.clients)
+    assert {(flow.source, flow.destination) for flow in scenario.flow} > {
+        (server, client) for server in wired for client in slow
+    }
+    # What Linux takes if nobody asks for another.
+    assert {flow.congestion_control for flow in scenario.flow} == {"cubic"}
+
+
+def test_the_start_of_an_own_daemon_is_a_scenario(tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text(start.text(start.Start(routing="own")))
+    daemons = resolve(load(file), tmp_path).program
+    assert [one.routing for one in daemons] == [True] * 4
+    assert "10.0.0.4/32" in daemons[3].run
+
+
+def test_init_names_the_variants_that_people_have_heard_of(tmp_path: Path) -> None:
+    told = hoplab("init", "--help", cwd=tmp_path, COLUMNS="200").stdout
+    assert "cubic, bbr, linux-reno" in told
+    assert "home" in told and "own" in told
+
+
 def test_init_asks_at_a_terminal(tmp_path: Path) -> None:
     """Enter takes what is offered."""
     words = ["-m", "hoplab", "init", "asked.toml"]

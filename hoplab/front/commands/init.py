@@ -21,12 +21,15 @@ from hoplab.host.terminal import messages, output
 from hoplab.model.errors import ScenarioError
 from hoplab.model.scenario import movement as files
 from hoplab.model.scenario.file import load
-from hoplab.model.scenario.model import ProtocolName
+from hoplab.model.scenario.model import ProtocolName, RoutingName
 from hoplab.model.scenario.radio import ProfileName
 from hoplab.model.scenario.resolve import resolve
-from hoplab.model.scenario.variants import CONGESTION_CONTROLS, VARIANTS
+from hoplab.model.scenario.variants import FIXED_WINDOW, OFFERED
 
 app = typer.Typer()
+
+PROTOCOLS = (*get_args(ProtocolName), "own")
+VARIANTS = tuple(name for name in OFFERED if name != FIXED_WINDOW)
 
 
 @app.command()
@@ -46,8 +49,8 @@ def init(
         typer.Option(metavar="NAME", help=f"The radios: {', '.join(get_args(ProfileName))}."),
     ] = None,
     routing: Annotated[
-        ProtocolName | None,
-        typer.Option(metavar="NAME", help=f"Who routes: {', '.join(get_args(ProtocolName))}."),
+        RoutingName | None,
+        typer.Option(metavar="NAME", help=f"Who routes: {', '.join(PROTOCOLS)}."),
     ] = None,
     tcp: Annotated[
         str | None, typer.Option(metavar="NAME", help=f"One of {', '.join(VARIANTS)}.")
@@ -67,6 +70,8 @@ def init(
     chosen = replace(start.Start(), **given)
     if chosen.topology in start.WIRED and routing is None:
         chosen = replace(chosen, routing="static")
+    if profile is None:
+        chosen = replace(chosen, profile=_profile(chosen.topology))
     if not given and sys.stdin.isatty() and sys.stdout.isatty():
         chosen = _asked()
     text = start.text(chosen)
@@ -174,13 +179,16 @@ def _asked() -> start.Start:
         stations=stations,
         profile=usual.profile
         if topology == "dumbbell"
-        else _ask("radios", get_args(ProfileName), usual.profile),
-        routing="static"
-        if topology in start.WIRED
-        else _ask("routing", get_args(ProtocolName), usual.routing),
-        congestion_control=_ask("TCP", CONGESTION_CONTROLS, usual.congestion_control),
+        else _ask("radios", get_args(ProfileName), _profile(topology)),
+        routing="static" if topology in start.WIRED else _ask("routing", PROTOCOLS, usual.routing),
+        congestion_control=_ask("TCP", VARIANTS, usual.congestion_control),
         duration_s=FloatPrompt.ask("duration in s", console=messages, default=usual.duration_s),
     )
+
+
+def _profile(topology: start.TopologyName) -> ProfileName:
+    """Return the radios that are usual for a network. A client's own rate needs 802.11n."""
+    return "80211n" if topology == "home" else start.Start.profile
 
 
 def _ask(what: str, values: Iterable[str], usual: str) -> Any:

@@ -12,20 +12,27 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
+from hoplab.model.scenario.cells import Cell
 from hoplab.model.scenario.keys import Table
 from hoplab.model.scenario.model import (
     Flow,
+    Link,
     Measure,
-    ProtocolName,
     Radio,
     Routing,
+    RoutingName,
     Scenario,
+    Station,
     Topology,
 )
+from hoplab.model.scenario.program import Program
 from hoplab.model.scenario.radio import ProfileName
 from hoplab.model.scenario.resolve import radio_with_profile
+from hoplab.model.scenario.variants import DEFAULT
 
-TopologyName = Literal["chain", "grid", "pair", "random-waypoint", "hidden", "hybrid", "dumbbell"]
+TopologyName = Literal[
+    "chain", "grid", "pair", "random-waypoint", "hidden", "hybrid", "dumbbell", "home"
+]
 TOPOLOGIES: dict[TopologyName, str] = {
     "chain": "stations in a line, each in reach of its neighbours",
     "grid": "stations in rows and columns",
@@ -34,12 +41,24 @@ TOPOLOGIES: dict[TopologyName, str] = {
     "hidden": "two senders that cannot hear each other, one receiver between them",
     "hybrid": "a wired server, a gateway, a wireless station",
     "dumbbell": "six wired hosts, one bottleneck",
+    "home": "an access point, two fast clients and a slow one, a wired server",
 }
 """One sentence for each topology."""
-WIRED = ("hybrid", "dumbbell")
+WIRED = ("hybrid", "dumbbell", "home")
 """Topologies with hosts without a radio, which need static routes."""
-ENDS = {"hidden": ("a", "b"), "hybrid": ("srv", "n0"), "dumbbell": ("n1", "n4")}
-"""Source and destination of the first flow, for topologies in files."""
+ENDS = {
+    "hidden": ("a", "b"),
+    "hybrid": ("srv", "n0"),
+    "dumbbell": ("n1", "n4"),
+    "home": ("server", "laptop"),
+}
+"""Source and destination of the first flow, for topologies in files and for a home."""
+CLIENTS = {"laptop": (8.0, 3.0), "phone": (-5.0, 6.0), "tv": (-7.0, -8.0)}
+"""A home's clients, with their places in metres from the access point. The last is slow."""
+BABELD = (
+    "babeld -I daemon.pid -S daemon.state -C 'redistribute local ip {address}/32 allow' "
+    "-C 'redistribute local deny' -C 'default type wireless' wlan0"
+)
 WIDTH = 26
 """Columns of a key and its value before its comment."""
 LONGEST = 100
@@ -55,9 +74,13 @@ class Start:
     topology: TopologyName = "chain"
     stations: int = 4
     profile: ProfileName = "wavelan"
-    routing: ProtocolName = "dsr"
-    congestion_control: str = "newreno"
+    routing: RoutingName = "dsr"
+    congestion_control: str = DEFAULT["linux"]
     duration_s: float = 40.0
+
+    @property
+    def is_home(self) -> bool:
+        return self.topology == "home"
 
 
 def text(start: Start) -> str:
@@ -66,13 +89,16 @@ def text(start: Start) -> str:
     lines = [
         "# What each key may be: docs/scenario.md, or 'hoplab schema' for your editor.",
         *_keys(Scenario, {"title": _title(start), "duration_s": start.duration_s, "seed": 1}),
-        "",
-        "[topology]",
-        *_keys(Topology, _topology(start)),
+        *(
+            _home(start)
+            if start.is_home
+            else ["", "[topology]", *_keys(Topology, _topology(start))]
+        ),
         *_of_radio(start),
         "",
         "[routing]",
         *_keys(Routing, {"protocol": start.routing}),
+        *(_daemon() if start.routing == "own" else ()),
         "",
         "[[flow]]",
         *_keys(
@@ -84,8 +110,9 @@ def text(start: Start) -> str:
             },
         ),
         *_wanted_next(Flow, {"start_s": 5.0, "window": 8}),
+        *(_to_the_slow_client(start) if start.is_home else ()),
         "",
-        "# A second flow: constant bit rate by UDP.",
+        "# Another flow: constant bit rate by UDP.",
         "# [[flow]]",
         '# protocol = "udp"',
         f'# source = "{source}"',
@@ -134,7 +161,40 @@ def _of_radio(start: Start) -> list[str]:
     if start.topology == "dumbbell":  # a dumbbell has none
         return []
     chosen = _keys(Radio, {"profile": start.profile})
-    return ["", "[radio]", *chosen, *_wanted_next(Radio, {"rts_threshold": 0})]
+    further: Pairs = {"queue": "fq_codel"} if start.is_home else {"rts_threshold": 0}
+    return ["", "[radio]", *chosen, *_wanted_next(Radio, further)]
+
+
+def _home(start: Start) -> Iterator[str]:
+    """Yield the stations of a home, its cell and the wire to its server. Only a client of 802.11n
+    has a rate of its own, which makes it slow."""
+    yield from ("", "[[station]]")
+    yield from _keys(Station, {"name": "ap"})
+    for name, (x_m, y_m) in CLIENTS.items():
+        yield from ("", "[[station]]")
+        is_slow = name == list(CLIENTS)[-1] and start.profile == "80211n"
+        slow = {"mcs": 0} if is_slow else {}
+        yield from _keys(Station, {"name": name, "x_m": x_m, "y_m": y_m, **slow})
+    yield from ("", "[[station]]")
+    yield from _keys(Station, {"name": "server", "radio": False})
+    yield from ("", "[[cell]]")
+    yield from _keys(Cell, {"access_point": "ap", "clients": list(CLIENTS), "security": "wpa2"})
+    yield from ("", "[[link]]")
+    yield from _keys(Link, {"ends": ["ap", "server"], "rate_mbps": 100.0, "delay_ms": 10.0})
+
+
+def _to_the_slow_client(start: Start) -> Iterator[str]:
+    which = "the slow client" if start.profile == "80211n" else "another client"
+    yield from ("", f"# To {which}.", "[[flow]]")
+    keys = {"source": "server", "destination": list(CLIENTS)[-1]}
+    keys["congestion_control"] = start.congestion_control
+    yield from (f"{name} = {_toml(value)}" for name, value in keys.items())
+
+
+def _daemon() -> Iterator[str]:
+    """Yield a program that routes, for a user's own."""
+    yield from ("", "# Your routing daemon, at each station; babeld stands for it.", "[[program]]")
+    yield from _keys(Program, {"name": "daemon", "stations": "all", "run": BABELD})
 
 
 def _keys(table: type[Table], pairs: Pairs, before: str = "") -> Iterator[str]:
