@@ -157,8 +157,8 @@ def test_a_client_loses_its_access_point_and_finds_it_again(
 
 CCMP_BYTES = 16
 """Header and integrity code of a protected frame (IEEE 802.11-2020 12.5.3.2)."""
-LEGACY_24 = ({"profile": "80211a", "rate_mbps": 24.0}, OFDM, partial(legacy_us, 24.0))
-DSSS_2 = ({"profile": "80211b", "rate_mbps": 2.0}, DSSS, partial(legacy_us, 2.0))
+LEGACY_24 = ({"profile": "80211a", "rate_mbps": 24.0}, OFDM, partial(legacy_us, 24.0, False))
+DSSS_2 = ({"profile": "80211b", "rate_mbps": 2.0}, DSSS, partial(legacy_us, 2.0, False))
 HT_20 = SCHEMES["HT-20-MCS-7"]
 HT = ({**HT_20.radio, "aggregation": False}, BEST_EFFORT, partial(ht_us, HT_20))
 
