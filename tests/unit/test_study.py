@@ -26,6 +26,7 @@ from tests.validate import (
     ns3,
     ns3_program,
     recorded,
+    round_trips,
 )
 
 
@@ -197,6 +198,9 @@ def test_comparing_with_ns_2_does_not_need_it(monkeypatch: pytest.MonkeyPatch) -
     assert len(mobile.in_ns2([(v, s) for v in mobile.SPEEDS_MPS for s in mobile.SEEDS])) == 48
     assert len(dumbbell.ns2_alone()) == 20
     assert len(dumbbell.ns2_pairs()) == 4
+    for variant, far_ms in itertools.product(round_trips.VARIANTS, round_trips.FAR_MS):
+        for phases in round_trips.PHASES:
+            round_trips.ns2_shares(variant, far_ms, phases)
 
 
 def test_comparing_with_ns_3_does_not_need_it() -> None:

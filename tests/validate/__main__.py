@@ -49,6 +49,7 @@ PARTS = {
     "tcp/estimates": "estimates:items",
     "tcp/loss-law": "loss_law:items",
     "tcp/dumbbell": "dumbbell:items",
+    "tcp/round-trips": "round_trips:items",
 }
 QUICK = (
     "medium/maximum",
