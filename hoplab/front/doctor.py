@@ -39,7 +39,8 @@ CONFINEMENTS = {
     "Landlock, or user namespaces (sysctl kernel.unprivileged_userns_clone=1)",
 }
 PROGRAMS = {
-    "iperf3": "traffic",
+    "iperf3": "TCP traffic",
+    "hoplab-traffic": "UDP traffic",
     "hoplab-medium": "radios",
     "hoplab-dsr": "DSR",
     "hoplab-split": "Split-TCP",

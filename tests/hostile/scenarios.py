@@ -312,7 +312,7 @@ HAND_WRITTEN: list[Case] = [
     radio("range = 250", "radio.range", "'range_m'"),
     # Flows.
     flow("rate_kbps = 5", "rate_kbps", '"udp"'),
-    flow('protocol = "udp"', "needs rate_kbps or packets"),
+    flow('protocol = "udp"\n[routing]\nprotocol = "dsr"', "no full buffer holds a sender back"),
     flow('protocol = "udp"\nrate_kbps = 0.0004', "rate_kbps"),
     flow('protocol = "udp"\nrate_kbps = 0.001', "a packet in"),
     flow('protocol = "udp"\nrate_kbps = 1e300', "rate_kbps"),
@@ -325,8 +325,12 @@ HAND_WRITTEN: list[Case] = [
     flow('protocol = "udp"\nrate_kbps = 8\npacket_bytes = 65001', "packet_bytes"),
     flow('protocol = "udp"\nrate_kbps = 8\npacket_bytes = 1000'),
     flow('protocol = "udp"\nrate_kbps = 8\nbuffer_bytes = 100', "buffer_bytes"),
+    flow('protocol = "udp"\nrate_kbps = 8\nspacing = "random"\nbuffer_bytes = 5000'),
+    flow('protocol = "udp"'),
+    flow('protocol = "udp"\ngenerator = "iperf"', "generator", "'iperf3'"),
+    flow('protocol = "tcp"\ngenerator = "iperf3"', "generator", '"udp"'),
     flow(
-        'protocol = "udp"\nrate_kbps = 8\nspacing = "random"\nbuffer_bytes = 5000', "buffer_bytes"
+        'protocol = "udp"\nrate_kbps = 8\nspacing = "random"\ngenerator = "iperf3"', "not iperf3's"
     ),
     flow("buffer_bytes = 5000", "buffer_bytes", '"udp"'),
     flow('protocol = "sctp"', "flow.0.protocol"),

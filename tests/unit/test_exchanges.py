@@ -110,6 +110,7 @@ def came_to(flow: dict[str, Any], *times: float | None) -> dict[str, Any]:
         True,
         connections.Found([], {}),
         arrow.from_rows("exchanges", exchanged(*times), "exchanges"),
+        arrow.empty("udp"),
     )
     (row,) = rows(Path("none"), plan(resolved(**flow)), course)
     return row

@@ -33,10 +33,11 @@ pub mod signals;
 mod socket;
 mod status;
 pub mod tun;
+pub mod udp;
 mod wait;
 
 pub use clock::Clock;
 pub use error::Error;
 pub use ring::{Ring, Room};
 pub use status::{want_statuses, Statuses};
-pub use wait::{wait, Found, Interest};
+pub use wait::{sleep_until, wait, Found, Interest};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The one place where a daemon waits.
+//! The places where a daemon waits: for others, or for a time.
 
 use crate::calls::{count, Call};
-use hoplab_base::Duration;
+use hoplab_base::{Duration, Instant};
 use std::marker::PhantomData;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
@@ -72,6 +72,26 @@ impl<'fd> Interest<'fd> {
             error: set(libc::POLLERR | libc::POLLNVAL),
         }
     }
+}
+
+/// Waits until CLOCK_MONOTONIC is `time`, or a signal comes: as exactly as the process's timer slack
+/// allows (prctl(2)), which a lab's children have at a nanosecond.
+pub fn sleep_until(time: Instant) {
+    const NS: u64 = 1_000_000_000;
+    let time = libc::timespec {
+        tv_sec: i64::try_from(time.0 / NS).unwrap_or(i64::MAX),
+        tv_nsec: (time.0 % NS) as i64,
+    };
+    count(Call::Wait);
+    // SAFETY: the time is a live local; nothing is written back with TIMER_ABSTIME.
+    unsafe {
+        libc::clock_nanosleep(
+            libc::CLOCK_MONOTONIC,
+            libc::TIMER_ABSTIME,
+            &raw const time,
+            std::ptr::null_mut(),
+        )
+    };
 }
 
 /// Waits until there is something at one of the descriptors, a signal comes or `longest` has

@@ -3,12 +3,15 @@
 
 use hoplab_base::Duration;
 use hoplab_linux::netlink::{Inbox, Netlink};
-use hoplab_linux::{kernel, packet, wait, Interest};
+use hoplab_linux::{kernel, packet, sleep_until, udp, wait, Interest};
 use std::io::{ErrorKind, Write};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::{UnixDatagram, UnixStream};
 
 const SECOND: Duration = Duration::from_secs(1);
+/// A port of the kernel's choice.
+const LOOPBACK: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
 #[test]
 fn a_wait_ends_with_input_and_tells_what_was_left() {
@@ -93,4 +96,37 @@ fn netlink_brings_an_answer() {
     assert_eq!(answer[8], 7, "the request's sequence number");
     netlink.receive(&mut inbox, false).unwrap();
     assert!(inbox.is_empty());
+}
+
+#[test]
+fn a_datagram_comes_with_its_length_and_its_date() {
+    let receiver = udp::Receiver::open(LOOPBACK, SECOND).unwrap();
+    let sender = udp::Sender::open(
+        LOOPBACK,
+        receiver.address().unwrap(),
+        Some(0xb8),
+        Some(8192),
+    );
+    let before = kernel::real_time();
+    sender.unwrap().send(&[7; 1000]);
+    let mut room = [0; 12];
+    let came = receiver.receive(&mut room).unwrap().unwrap();
+    assert_eq!((came.octets, room), (1000, [7; 12]));
+    assert!(before <= came.at && came.at <= kernel::real_time());
+}
+
+#[test]
+fn a_receiver_waits_no_longer_than_its_patience() {
+    let receiver = udp::Receiver::open(LOOPBACK, Duration::from_millis(5)).unwrap();
+    let before = kernel::now();
+    assert_eq!(receiver.receive(&mut [0; 12]).unwrap(), None);
+    assert!(kernel::now().since(before) >= Duration::from_millis(5));
+}
+
+#[test]
+fn a_sleep_ends_when_it_is_due_and_not_before() {
+    let due = kernel::now() + Duration::from_millis(2);
+    sleep_until(due);
+    assert!(kernel::now() >= due);
+    sleep_until(due);
 }

@@ -82,6 +82,7 @@ class Runtime:
         self._associations = _associations(built, self.records, undo)
         self._namespaces = built.network.namespaces
         self._out = built.out
+        self._interval_s = built.plan.scenario.measure.interval_s
         self._alone = alone
         self._daemons = {daemon.process.pid: daemon for daemon in started.daemons}
         self._sides: dict[int, Side] = {}
@@ -116,7 +117,9 @@ class Runtime:
         """The first half of a flow's start."""
         going = self.going[conversation.name] = Going(conversation, [])
         if conversation.has_server:
-            side = flows.start_server(conversation, self._namespaces, self._out)
+            side = flows.start_server(
+                conversation, self._namespaces, self._out, self.clock.epoch_ns, self._interval_s
+            )
             going.sides.append(side)
             self._sides[side.process.pid] = side
         return going

@@ -320,8 +320,8 @@ def to_medium(event: Event) -> dict[str, Any]:
 
 
 def listens(conversation: Conversation) -> bool:
-    """Return whether the flow's server listens. Spaced packets and echoes need no server."""
-    if conversation.is_spaced or not conversation.has_server:
+    """Return whether the flow's server listens. Datagrams of our own and echoes need none."""
+    if conversation.flow.transport != "tcp" and not conversation.is_iperf3:
         return True
     table = "tcp6" if conversation.flow.ip == 6 else "tcp"
     with inside(conversation.flow.destination):

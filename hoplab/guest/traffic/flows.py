@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run's flows: iperf3, and our own counted transfers, spaced UDP packets, echoes, requests."""
+"""A run's flows: iperf3, and our own datagrams, counted transfers, echoes and requests."""
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import json
 import os
+import select
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from typing import Any
 
 from hoplab.guest.network.namespaces import Namespaces
 from hoplab.guest.system.processes import beside, last_line, program
-from hoplab.guest.traffic import counted, spaced
+from hoplab.guest.traffic import counted, datagrams
 from hoplab.model import reading
 from hoplab.model.scenario.keys import MAX_DURATION_S
 from hoplab.model.scenario.model import Flow
@@ -26,7 +26,6 @@ NOBODY_ANSWERS = (errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.
 """The last of these ends iperf3's wait of 30 s for the answer to its first datagram, which it sends
 once."""
 COUNTED = (sys.executable, "-S", "-E", str(counted.__file__))
-SPACED = (sys.executable, "-S", "-E", str(spaced.__file__))
 EXCHANGES = (sys.executable, "-S", "-E", str(Path(__file__).with_name("exchanges.py")))
 """Run as a program at stations, so it is not imported."""
 END_S = 5.0
@@ -42,19 +41,33 @@ class Side:
     """``client``, at the flow's source, or ``server``."""
     process: subprocess.Popen[bytes]
     report: Path
-    """The final report of iperf3 or the counted transfer; spaced packets write none."""
+    """The final report of iperf3 or the counted transfer; other programs write none."""
     log: Path
 
     def stop(self) -> None:
         """End the program if it still runs."""
         if self.process.poll() is None:
-            if self.conversation.flow.is_exchange and self.role == "client":
-                # It writes the rows of what has not been answered.
+            if self._has_last_rows:
                 self.process.terminate()
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    self.process.wait(END_S)
+                self._wait()
             self.process.kill()
             self.process.wait()
+
+    @property
+    def _has_last_rows(self) -> bool:
+        """Whether it writes rows when it is asked to end: of what has not been answered, or of the
+        datagrams since its last row."""
+        writer = "client" if self.conversation.flow.is_exchange else "server"
+        return not self.conversation.is_iperf3 and self.role == writer
+
+    def _wait(self) -> None:
+        """Wait for its end, for `END_S` at most. Other than `Popen.wait`, which looks again and
+        again, this takes no time of a guest that the program does not take."""
+        descriptor = os.pidfd_open(self.process.pid)
+        try:
+            select.select([descriptor], [], [], END_S)
+        finally:
+            os.close(descriptor)
 
 
 def kernel_congestion_control(flow: Flow) -> str:
@@ -70,8 +83,15 @@ def counted_report(out: Path, name: str) -> Path:
     return out / "raw" / f"counted-{name}.json"
 
 
-def start_server(conversation: Conversation, namespaces: Namespaces, out: Path) -> Side:
-    """Start the program to which the flow's client will send."""
+def start_server(
+    conversation: Conversation,
+    namespaces: Namespaces,
+    out: Path,
+    epoch_ns: int,
+    interval_s: float,
+) -> Side:
+    """Start the program to which the flow's client will send. Samples of its own are ``interval_s``
+    apart; ``epoch_ns`` is CLOCK_MONOTONIC at time 0."""
     name = conversation.name
     ends = (conversation.destination_address, str(conversation.server_port))
     report = out / "raw" / f"iperf3-{name}-server.json"
@@ -80,10 +100,10 @@ def start_server(conversation: Conversation, namespaces: Namespaces, out: Path) 
         report = counted_report(out, name)
         size = (flow.packets or 0) * (flow.packet_bytes or 0)
         command = [*COUNTED, "receive", *ends, str(size), str(report), *_class_words(flow)]
-    elif conversation.is_spaced:
-        command = [*SPACED, "receive", *ends]
     elif conversation.flow.is_exchange:
         command = [*EXCHANGES, "respond", _settings(conversation)]
+    elif not conversation.is_iperf3:
+        command = datagrams.receiver(conversation, out, epoch_ns, interval_s)
     else:
         command = [
             program("iperf3"),
@@ -108,13 +128,13 @@ def start_client(
     report = out / "raw" / f"iperf3-{name}-client.json"
     if conversation.is_counted:
         process = namespaces.spawn(source, _counted_client(conversation), log)
-    elif conversation.is_spaced:
-        process = namespaces.spawn(source, _spaced_client(conversation), log)
     elif conversation.flow.is_exchange:
         role = "ping" if conversation.flow.protocol == "ping" else "request"
         rows = {"rows": str(out / "raw" / f"exchanges-{name}.jsonl"), "epoch_ns": epoch_ns}
         command = [*EXCHANGES, role, _settings(conversation, **rows)]
         process = namespaces.spawn(source, command, log)
+    elif not conversation.is_iperf3:
+        process = namespaces.spawn(source, datagrams.sender(conversation, out), log)
     else:
         command = _iperf3_client(conversation, report)
         environment = {**os.environ, **beside(command)}
@@ -159,17 +179,6 @@ def _settings(conversation: Conversation, **more: Any) -> str:
             **more,
         }
     )
-
-
-def _spaced_client(conversation: Conversation) -> list[str]:
-    flow = conversation.flow
-    return [
-        *(*SPACED, "send", conversation.destination_address, str(conversation.server_port)),
-        *(conversation.source_address, str(conversation.client_port)),
-        *(str(flow.packets or 0), str(flow.packet_bytes), str(1000 * (flow.rate_kbps or 0.0))),
-        str(conversation.seed),
-        *_class_words(flow),
-    ]
 
 
 def _iperf3_client(conversation: Conversation, report: Path) -> list[str]:
@@ -218,12 +227,13 @@ def _udp_options(flow: Flow) -> list[str]:
 
 
 def fault(side: Side, status: int) -> str | None:
-    """Return the error of a side that ended by itself with ``status``. None for counted UDP packets
-    or echoes that are done. Every other program stays until the lab stops it."""
+    """Return the error of a side that ended by itself with ``status``. None for echoes that are
+    done, or packets that iperf3 counted. Every other program stays until the lab stops it."""
     conversation = side.conversation
-    if not conversation.is_counted and (error := _iperf3_error(side.report)) is not None:
+    if conversation.is_iperf3 and (error := _iperf3_error(side.report)) is not None:
         return error
-    if status == 0 and conversation.flow.packets is not None and not conversation.is_counted:
+    ends = conversation.is_iperf3 or conversation.flow.is_exchange
+    if status == 0 and conversation.flow.packets is not None and ends:
         return None
     said = last_line(side.log)
     return f"ended with status {status}: {said}"

@@ -49,7 +49,10 @@ RECIPE = ("addition.py", "archive.py", "cpio.py", "root.py")
 """Inputs of the base beside its locks."""
 INIT = "hoplab-init"
 """The first process of a guest."""
-DAEMONS = ("hoplab-medium", "hoplab-dsr", "hoplab-split", INIT, "libhoplab_waiting_select.so")
+DAEMONS = (
+    *("hoplab-medium", "hoplab-dsr", "hoplab-split", "hoplab-traffic"),
+    *(INIT, "libhoplab_waiting_select.so"),
+)
 ENGINE = "hoplab-engine.o"
 """The medium and DSR. The kernel's build expects it two folders above its own."""
 ENGINE_LAYOUT = KERNEL_BUILD.with_name("engine.lds")

@@ -13,6 +13,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hoplab.host.results import datagrams
+from hoplab.host.results.datagrams import Arrival
 from hoplab.host.results.lifetimes import EVER, lines, of_programs
 from hoplab.host.results.round_trips import RoundTrips
 from hoplab.host.results.transport import IPV6, IPV6_BYTES, UDP_BYTES, Carried, of_station
@@ -86,7 +88,8 @@ class Connection:
     received_bytes: int = 0
     sent_bytes: int = 0
     round_trips: RoundTrips = field(default_factory=RoundTrips)
-    """Only for UDP, because TCP's sockets measure theirs."""
+    """Only for UDP, because TCP's sockets measure theirs; so are its arrivals."""
+    arrivals: list[Arrival] = field(default_factory=list)
     _in: _Half = field(default_factory=_Half)
     _out: _Half = field(default_factory=_Half)
     _opened: dict[bool, int] = field(default_factory=dict)
@@ -110,6 +113,8 @@ class Connection:
                 self.sent_bytes += max(0, length - UDP_BYTES)
             else:
                 self.received_bytes += max(0, length - UDP_BYTES)
+                if length > UDP_BYTES:
+                    self.arrivals.append(Arrival(t_s, length - UDP_BYTES))
             return
         if packet[0] >> 4 == IPV6:
             total = IPV6_BYTES + struct.unpack_from("!H", packet, 4)[0]
@@ -158,6 +163,8 @@ class Found:
     unknown: dict[str, int]
     round_trips_ms: dict[str, list[float]] = field(default_factory=dict)
     """Round-trip times of UDP, by program."""
+    samples: list[dict[str, Any]] = field(default_factory=list)
+    """Rows of table `udp`, of connections that brought payload to the program."""
 
     def warnings(self) -> list[str]:
         return [
@@ -175,6 +182,8 @@ def gather(out: Path, plan: Plan, realtime_epoch_ns: int) -> Found:
     rows: list[dict[str, Any]] = []
     unknown: dict[str, int] = {}
     round_trips_ms: dict[str, list[float]] = {}
+    samples: list[dict[str, Any]] = []
+    interval_s = plan.scenario.measure.interval_s
     own_ports = {port for c in plan.conversations for port in (c.client_port, c.server_port)}
     measured = [program for program in plan.scenario.program if program.measure]
     for station in sorted({program.station for program in measured}):
@@ -194,6 +203,10 @@ def gather(out: Path, plan: Plan, realtime_epoch_ns: int) -> Found:
             if owner == UNKNOWN:
                 unknown[station] = unknown.get(station, 0) + 1
             elif any(owner == program.name for program in measured):
+                if connection.arrivals and connection.end_s is not None:
+                    name = f"{owner}:{port}<{names.get(peer, peer)}:{peer_port}"
+                    span = connection.start_s, connection.end_s
+                    samples += datagrams.rows(name, connection.arrivals, *span, interval_s, False)
                 times = connection.round_trips.ms
                 round_trips_ms.setdefault(str(owner), []).extend(times)
                 rows.append(
@@ -216,7 +229,7 @@ def gather(out: Path, plan: Plan, realtime_epoch_ns: int) -> Found:
                     }
                 )
     rows.sort(key=lambda row: (row["start_s"], row["flow"], row["port"], row["peer_port"]))
-    return Found(rows, unknown, round_trips_ms)
+    return Found(rows, unknown, round_trips_ms, samples)
 
 
 def stations_of(plan: Plan) -> dict[str, str]:

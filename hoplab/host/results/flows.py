@@ -20,7 +20,10 @@ from hoplab.model.scenario.plan import Conversation, Plan
 
 NANOSECONDS = 1_000_000_000
 TCP_ALONE = ("retransmits", "timeouts", "rtt_ms_mean")
-UDP_ALONE = ("sent", "received", "lost", "latency_ms_mean")
+UDP_ALONE = (
+    *("sent", "received", "lost", "latency_ms_mean"),
+    *("latency_ms_p50", "latency_ms_p95", "latency_ms_p99", "jitter_ms"),
+)
 OF_BOTH = ("delivered_bytes", "goodput_kbps")
 EXCHANGES_ALONE = ("rtt_ms_min", "rtt_ms_max", "rate_per_s")
 PROGRAMS_ALONE = ("first_octet_s",)
@@ -43,6 +46,8 @@ class Course:
     """The connections of measured programs."""
     exchanges: pa.Table
     """Table `exchanges`, likewise."""
+    datagrams: pa.Table
+    """Table `udp`, likewise."""
 
 
 def rows(out: Path, plan: Plan, course: Course) -> Iterator[dict[str, Any]]:
@@ -52,7 +57,7 @@ def rows(out: Path, plan: Plan, course: Course) -> Iterator[dict[str, Any]]:
     for conversation in plan.conversations:
         flow, name = conversation.flow, conversation.name
         if flow.protocol == "udp":
-            found = course.udp.get(name, {})
+            found = _udp(conversation, course.udp.get(name, {}), _of_flow(course.datagrams, name))
         elif flow.is_exchange:
             found = _exchanges(conversation, _of_flow(course.exchanges, name))
         else:
@@ -112,6 +117,24 @@ def _tcp(
         "rtt_ms_mean": round(sum(rtts) / len(rtts), 3) if rtts else None,
         "goodput_kbps": round(delivered * 8e-3 / going_s, 3) if going_s > 0 else None,
         "stop_s": end_s,
+    }
+
+
+def _udp(conversation: Conversation, found: dict[str, Any], samples: pa.Table) -> dict[str, Any]:
+    """Return the results of a flow's packets, with what its receiver counted, if it did: a filter
+    at its station may take packets that a capture there has seen."""
+    if not found or len(samples) == 0:
+        return found
+    (last,) = samples.slice(len(samples) - 1).to_pylist()
+    if last["t_s"] < conversation.stop_s:
+        return found
+    delivered, received = last["delivered_bytes"], last["received"]
+    going_s = conversation.stop_s - conversation.flow.start_s
+    return found | {
+        "received": received,
+        "lost": max(0, found["sent"] - received),
+        "delivered_bytes": delivered,
+        "goodput_kbps": round(delivered * 8e-3 / going_s, 3),
     }
 
 

@@ -15,8 +15,7 @@ import dpkt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hoplab.host.results import arrow, rings
-from hoplab.host.results.connections import mean_ms
+from hoplab.host.results import arrow, datagrams, rings
 from hoplab.host.results.transport import (
     FRAGMENT_OFFSET,
     IPV6,
@@ -47,6 +46,8 @@ class Gathered:
     """Rows of table `packets`; none without ``measure.packets``."""
     udp: dict[str, dict[str, Any]]
     """The results of each UDP flow, by name."""
+    samples: list[dict[str, Any]] = field(default_factory=list)
+    """Rows of table `udp` for flows whose receiver writes none: iperf3's."""
 
 
 def gather(out: Path, plan: Plan, realtime_epoch_ns: int) -> Gathered:
@@ -62,13 +63,18 @@ def gather(out: Path, plan: Plan, realtime_epoch_ns: int) -> Gathered:
             _to_pcapng(capture, source, out / "captures" / f"{name}.pcapng")
     (out / "raw" / "packets.jsonl").unlink(missing_ok=True)
     found, udp = [arrow.empty("packets")], {}
+    samples: list[dict[str, Any]] = []
     for conversation in plan.followed:
         packets = _match(out / "raw", conversation, realtime_epoch_ns)
         if plan.scenario.measure.packets:
             found.append(packets)
         if conversation.flow.protocol == "udp":
             udp[conversation.name] = _summary(conversation, packets)
-    return Gathered(pa.concat_tables(found), udp)
+        if conversation.flow.protocol == "udp" and conversation.is_iperf3:
+            times = (conversation.flow.start_s, conversation.stop_s)
+            interval_s = plan.scenario.measure.interval_s
+            samples += datagrams.of_packets(conversation.name, packets, *times, interval_s)
+    return Gathered(pa.concat_tables(found), udp, samples)
 
 
 def _to_pcapng(capture: Capture, source: Path, target: Path) -> None:
@@ -283,12 +289,15 @@ def _summary(conversation: Conversation, packets: pa.Table) -> dict[str, Any]:
     stop_s = conversation.stop_s
     arrived = packets.filter(pc.less_equal(packets["received_s"], arrow.scalar(stop_s)))
     delivered = pc.sum(arrived["bytes"]).as_py() or 0
+    arrived = arrived.take(pc.sort_indices(arrived, [("received_s", "ascending")]))
     delays_s = pc.subtract(arrived["received_s"], arrived["sent_s"])
+    times_ms = pc.multiply(delays_s, arrow.scalar(1e3)).to_pylist()
     return {
         "sent": len(packets),
         "received": len(arrived),
         "lost": len(packets) - len(arrived),
         "delivered_bytes": delivered,
         "goodput_kbps": round(delivered * 8e-3 / (stop_s - conversation.flow.start_s), 3),
-        "latency_ms_mean": mean_ms(pc.multiply(delays_s, arrow.scalar(1e3)).to_pylist()),
+        **datagrams.delays(times_ms),
+        "jitter_ms": datagrams.jitter_ms(times_ms),
     }

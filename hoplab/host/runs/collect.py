@@ -160,8 +160,8 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 def _tables(out: Path, scenario: Scenario, ended: _Ended) -> tuple[dict[str, str], list[str]]:
-    """Write every table. Returns their digests, and warnings about them. `flows`, `connections` and
-    `packets`, which are evaluated here, come first."""
+    """Write every table. Returns their digests, and warnings about them. `flows`, `connections`,
+    `udp` in part and `packets`, which are evaluated here, come first."""
     raw = out / "raw"
     raw.mkdir(exist_ok=True)
     work = plan(scenario)
@@ -174,6 +174,8 @@ def _tables(out: Path, scenario: Scenario, ended: _Ended) -> tuple[dict[str, str
         if scenario.measure.packets:
             more = connection_packets.gather(out, work, found, date_ns)
             writer.write(raw, "packets", map(Packet._asdict, more), add=True)
+    if sampled := [*seen.samples, *found.samples]:
+        writer.write(raw, "udp", sampled)
     course = Course(
         tables.recorded(out, "tcp"),
         seen.udp,
@@ -181,6 +183,7 @@ def _tables(out: Path, scenario: Scenario, ended: _Ended) -> tuple[dict[str, str
         ended.virtual_s is not None,
         found,
         tables.recorded(out, "exchanges"),
+        tables.recorded(out, "udp"),
     )
     rows = list(flows.rows(out, work, course))
     writer.write(raw, "flows", rows)

@@ -17,6 +17,7 @@ TABLES, ALTERED = "tables", "altered"
 FIGURES = (
     *("goodput_kbps", "delivered_bytes", "retransmits", "timeouts", "rtt_ms_mean"),
     *("sent", "received", "lost", "latency_ms_mean"),
+    *("latency_ms_p50", "latency_ms_p95", "latency_ms_p99", "jitter_ms"),
     *("rtt_ms_min", "rtt_ms_max", "rate_per_s", "first_octet_s"),
 )
 """Columns of ``flows`` to compare."""

@@ -290,6 +290,8 @@ def memory_mb(scenario: Scenario, duration_s: float | None = None) -> int:
 def programs(scenario: Scenario) -> list[str]:
     """Return the programs that the scenario needs beside the kernel."""
     names = ["iperf3"]
+    if any(flow.protocol == "udp" and not flow.is_iperf3 for flow in scenario.flow):
+        names.append("hoplab-traffic")
     if any(station.radio for station in scenario.station):
         names.append("hoplab-medium")
     protocol = scenario.routing.protocol

@@ -533,6 +533,11 @@ def _flows(scenario: Scenario) -> None:
             raise ScenarioError(
                 f"flow.{i}.start_s: {flow.start_s} is not before duration_s {scenario.duration_s}"
             )
+        if flow.is_endless and scenario.routing.protocol == "dsr":
+            raise ScenarioError(
+                f"flow.{i}.rate_kbps: not given, and no full buffer holds a sender back over DSR, "
+                "which drops what is too much; give a rate, or packets"
+            )
         _segment_size(scenario, flow, i)
         if isinstance(flow.split, Split):
             _split(scenario, flow, i, flow.split, graph)

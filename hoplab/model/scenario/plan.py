@@ -91,7 +91,7 @@ class Conversation:
     @property
     def is_counted(self) -> bool:
         """Whether it is a TCP transfer of a given number of packets."""
-        return self.flow.protocol == "tcp" and self.flow.packets is not None
+        return self.flow.is_counted
 
     @property
     def has_server(self) -> bool:
@@ -99,9 +99,9 @@ class Conversation:
         return self.flow.protocol != "ping"
 
     @property
-    def is_spaced(self) -> bool:
-        """Whether its packets are spaced at random."""
-        return self.flow.spacing == "random"
+    def is_iperf3(self) -> bool:
+        """Whether iperf3 sends and receives it, with its control connection."""
+        return self.flow.is_iperf3
 
 
 @dataclass(frozen=True)

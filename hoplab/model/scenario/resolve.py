@@ -385,6 +385,7 @@ def _flow(flow: Flow, index: int, scenario: Scenario) -> Flow:
             update["sack"] = uses_sack(name)
     elif flow.protocol == "udp":
         update["packet_bytes"] = flow.packet_bytes or 512
+        update["generator"] = flow.generator or "hoplab"
     elif flow.protocol == "ping":
         update["packet_bytes"] = flow.packet_bytes or PING_BYTES
         update["interval_s"] = flow.interval_s or PING_INTERVAL_S

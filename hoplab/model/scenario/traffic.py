@@ -138,7 +138,9 @@ class Flow(Table):
             ("congestion_control", "mss", "window", "sack", "elfn", "split"),
             ("protocol", ("tcp",)),
         ),
-        **dict.fromkeys(("rate_kbps", "spacing", "buffer_bytes"), ("protocol", ("udp",))),
+        **dict.fromkeys(
+            ("rate_kbps", "spacing", "buffer_bytes", "generator"), ("protocol", ("udp",))
+        ),
         **dict.fromkeys(("packets", "packet_bytes"), ("protocol", ("tcp", "udp", "ping"))),
         **dict.fromkeys(("interval_s", "timeout_s"), ("protocol", ("ping",))),
         **dict.fromkeys(("request", "response", "think", "transactions"), ("protocol", ("rr",))),
@@ -178,7 +180,11 @@ class Flow(Table):
         le=65_000,
     )
     rate_kbps: Number | None = key(
-        None, "constant bit rate of payload", unit="kbit/s", ge=0.001, le=10_000_000
+        None,
+        "constant bit rate of payload; default as fast as the socket takes it",
+        unit="kbit/s",
+        ge=0.001,
+        le=10_000_000,
     )
     spacing: Literal["even", "random"] | None = key(
         None,
@@ -191,6 +197,10 @@ class Flow(Table):
         unit="octets",
         ge=4096,
         le=MAX_BUFFER_BYTES,
+    )
+    generator: Literal["hoplab", "iperf3"] | None = key(
+        None,
+        "program that sends and receives; `iperf3` connects by TCP first; default `hoplab`",
     )
     interval_s: Number | None = key(None, "between echoes; default 1", unit="s", ge=0.001, le=1000)
     timeout_s: Number | None = key(
@@ -295,6 +305,23 @@ class Flow(Table):
         return (self.dscp or 0) << 2
 
     @property
+    def is_counted(self) -> bool:
+        """Whether it is a TCP transfer of a given number of packets."""
+        return self.protocol == "tcp" and self.packets is not None
+
+    @property
+    def is_endless(self) -> bool:
+        """Whether it sends UDP as fast as its socket takes it, until its end."""
+        return self.protocol == "udp" and self.rate_kbps is None and self.packets is None
+
+    @property
+    def is_iperf3(self) -> bool:
+        """Whether iperf3 sends and receives it, with its control connection."""
+        if self.protocol == "udp":
+            return self.generator == "iperf3"
+        return self.protocol == "tcp" and not self.is_counted
+
+    @property
     def is_exchange(self) -> bool:
         """Whether what it sends is answered: its rows are those of table `exchanges`."""
         return self.protocol in ("ping", "rr")
@@ -310,12 +337,12 @@ class Flow(Table):
             )
 
     def _check_udp(self) -> None:
-        if self.packets is None and self.rate_kbps is None:
-            raise ValueError("a udp flow needs rate_kbps or packets")
+        if self.generator == "iperf3" and self.spacing == "random":
+            raise ValueError(
+                'spacing = "random" is not iperf3\'s; remove it or generator = "iperf3"'
+            )
         if self.spacing is not None and self.rate_kbps is None:
             raise ValueError("spacing is that of a constant rate; give rate_kbps")
-        if self.buffer_bytes is not None and self.spacing == "random":
-            raise ValueError('spacing = "random" sends at its own times; remove buffer_bytes')
         if self.buffer_bytes is not None and self.buffer_bytes < (self.packet_bytes or 512):
             raise ValueError(
                 f"buffer_bytes {self.buffer_bytes} is less than a packet of {self.packet_bytes} "

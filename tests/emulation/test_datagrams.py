@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""UDP flows: at their rate from their start, and measured over time."""
+
+from pathlib import Path
+
+import pytest
+
+from hoplab.host import results
+from hoplab.host.results import datagrams
+from tests.emulation.conftest import Run
+
+WIRE = """
+duration_s = 3
+station = [{ name = "a", radio = false }, { name = "b", radio = false }]
+link = [{ ends = ["a", "b"], rate_mbps = 10, delay_ms = 10 }]
+[measure]
+packets = true
+interval_s = 0.25
+"""
+OVER_WIRE = """
+[[flow]]
+protocol = "udp"
+source = "a"
+destination = "b"
+packet_bytes = 1000
+start_s = 0.5
+"""
+HIDDEN = """
+duration_s = 6
+[radio]
+profile = "wavelan"
+carrier_sense_m = 250
+[[station]]
+name = "a"
+[[station]]
+name = "b"
+x_m = 200
+[[station]]
+name = "c"
+x_m = 400
+"""
+
+
+def flow(source: str, start_s: float, rate_kbps: float, more: str = "") -> str:
+    ends = f'source = "{source}"\ndestination = "b"\nstart_s = {start_s}\n'
+    return f'[[flow]]\nprotocol = "udp"\nrate_kbps = {rate_kbps}\npacket_bytes = 1000\n{ends}{more}'
+
+
+def _sent(run: Path, flow: str = "flow0") -> list[float]:
+    rows = results.load(run).rows("packets")
+    return [row["sent_s"] for row in rows if row["flow"] == flow]
+
+
+def test_the_second_hidden_sender_begins_at_its_start(tmp_path: Path, run_scenario: Run) -> None:
+    """The first one's frames spoil nearly all that the second one sends, as theirs are spoiled in
+    turn; nothing but its own clock decides when a datagram goes to its radio."""
+    text = HIDDEN + "[measure]\npackets = true\n"
+    run_scenario(text + flow("a", 1.5, 800) + flow("c", 2, 100))
+    sent = _sent(tmp_path / "run1", "flow1")
+    # 100 kbit/s are 12.5 datagrams of 1000 octets a second.
+    assert sent == pytest.approx([2 + 0.08 * i for i in range(50)], abs=20e-6)
+
+
+def test_even_spacing_does_not_drift(tmp_path: Path, run_scenario: Run) -> None:
+    """A guest's clock and its steps are a few microseconds."""
+    run_scenario(WIRE + OVER_WIRE + "rate_kbps = 2400\n")
+    sent = _sent(tmp_path / "run1")
+    assert sent == pytest.approx([0.5 + i / 300 for i in range(750)], abs=20e-6)
+
+
+@pytest.mark.parametrize("generator", ["hoplab", "iperf3"])
+def test_rows_over_time_are_those_of_the_packets(
+    tmp_path: Path, run_scenario: Run, generator: str
+) -> None:
+    """What the receiver counts while the run goes is what the captures at both ends say after it.
+    The captures begin behind the source's own queue, so nothing may wait there."""
+    more = f'rate_kbps = 6000\ngenerator = "{generator}"\nstop_s = 2.9\n'
+    (told,) = run_scenario(WIRE + OVER_WIRE + more)["flows"]
+    run = results.load(tmp_path / "run1")
+    rows = run.rows("udp")
+    expected = datagrams.of_packets("flow0", run.packets, 0.5, 2.9, 0.25)
+    assert [row["t_s"] for row in rows] == [0.75, 1, 1.25, 1.5, 1.75, 2, 2.25, 2.5, 2.75, 2.9]
+    for row, other in zip(rows, expected, strict=True):
+        assert row == pytest.approx(other, abs=0.02)
+    assert rows[-1]["received"] == told["received"]
+    assert told["latency_ms_p50"] <= told["latency_ms_p95"] <= told["latency_ms_p99"]
+    assert told["jitter_ms"] > 0
+
+
+def test_what_a_wire_loses_is_lost(tmp_path: Path, run_scenario: Run) -> None:
+    """A wired loss takes packets behind the capture at their destination. 1500 packets at a tenth:
+    150, within four times their deviation of 11.6."""
+    loss = '[[loss]]\nkind = "uniform"\nsrc = "a"\ndst = "b"\nrate = 0.1\n'
+    (told,) = run_scenario(WIRE + loss + OVER_WIRE + "rate_kbps = 5000\nstop_s = 2.9\n")["flows"]
+    assert told["sent"] == 1500
+    assert told["lost"] == pytest.approx(150, abs=46)
+    last = results.load(tmp_path / "run1").rows("udp")[-1]
+    # Those of the last 10 ms were on their way.
+    assert told["lost"] - 8 <= last["lost"] <= told["lost"]
+    assert told["delivered_bytes"] == last["delivered_bytes"] == 1000 * told["received"]
+
+
+def test_a_flow_without_a_rate_fills_its_path(tmp_path: Path, run_scenario: Run) -> None:
+    """1028 octets and 14 of Ethernet at 10 Mbit/s: 1199 datagrams a second. It has no end but its
+    own, and its first datagram needs 10.8 ms."""
+    (told,) = run_scenario(WIRE + OVER_WIRE + "stop_s = 2.5\n")["flows"]
+    assert told["received"] == pytest.approx(1199 * (2 - 0.0108), rel=0.005)
+    assert told["lost"] < 0.2 * told["sent"]
