@@ -27,6 +27,8 @@ METRICS = (
     Metric("rate_per_s", "Transactions", "1/s"),
     Metric("lost", "Lost", "packets"),
     Metric("latency_ms_mean", "Mean delay", "ms"),
+    Metric("latency_ms_p95", "95 % delay", "ms"),
+    Metric("jitter_ms", "Jitter", "ms"),
     Metric("energy_j", "Energy, all radios", "J"),
 )
 ENERGY = tuple(f"energy_{state}_j" for state in ("tx", "rx", "idle", "sleep"))

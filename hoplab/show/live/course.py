@@ -15,7 +15,7 @@ from typing import Any
 
 from hoplab.model.scenario.model import Scenario
 from hoplab.model.scenario.wlans import station_of
-from hoplab.show.report.lines import Lines, number
+from hoplab.show.report.lines import Lines, Received, Sampled, number
 from hoplab.show.report.on_map import Place, lost, place_at
 
 MAX_POINTS = 4800
@@ -125,7 +125,7 @@ class Course:
         t_s = number(row.get("t_s"))
         if t_s is not None and t_s >= 0:
             self.t_s = max(self.t_s, t_s)
-        if table in ("tcp", "exchanges", "queues", "wifi_queues"):
+        if table in ("tcp", "udp", "exchanges", "queues", "wifi_queues"):
             self.lines.add(table, row)
             if table == "tcp":
                 state = "stands by" if row.get("standby") else str(row["ca_state"])
@@ -160,12 +160,10 @@ class Course:
         return found
 
     def flows(self, t_s: float) -> list[dict[str, Any]]:
-        """Return each flow of TCP, echoes or transactions by then. A flow without recent samples
-        has stopped, and has no values."""
+        """Return each flow by then. A flow without recent samples has stopped, and has no
+        values."""
         found = []
         for last in self.lines.sampled(t_s):
-            silent_s = STOPPED_SAMPLES * self.scenario.measure.interval_s * last.step
-            stopped = t_s - last.t_s > max(STOPPED_S, silent_s)
             told = {
                 "flow": last.flow,
                 "goodput_kbps": last.goodput_kbps,
@@ -173,7 +171,16 @@ class Course:
                 "rtt_ms": last.rtt_ms,
                 "state": self._states[last.flow].at(t_s),
             }
-            found.append(stood(told) if stopped else told)
+            found.append(stood(told) if self._has_stopped(last, t_s) else told)
+        for came in self.lines.received(t_s):
+            told = {
+                "flow": came.flow,
+                "goodput_kbps": came.goodput_kbps,
+                "cwnd": None,
+                "rtt_ms": None,
+                "state": _state_of(came),
+            }
+            found.append(stood(told) if self._has_stopped(came, t_s) else told)
         for name, rtt_ms in self.lines.answered(t_s):
             state = "no reply" if rtt_ms is None else "replies"
             told = {
@@ -185,6 +192,10 @@ class Course:
             }
             found.append(stood(told) if t_s >= self._stops_s.get(name, math.inf) else told)
         return found
+
+    def _has_stopped(self, last: Sampled | Received, t_s: float) -> bool:
+        silent_s = STOPPED_SAMPLES * self.scenario.measure.interval_s * last.step
+        return t_s - last.t_s > max(STOPPED_S, silent_s)
 
     def lost(self, t_s: float) -> dict[str, int]:
         """Frames lost by cause since time 0."""
@@ -209,6 +220,14 @@ class Course:
         self.events.append({"t": round(t_s, 3), **told})
         if told["kind"] in (*ON, *OFF) and told["source"] != "dsr":
             insort(self._power, (t_s, told["node"], told["kind"] in ON))
+
+
+def _state_of(came: Received) -> str:
+    """Return what a live page says of a UDP flow beside its goodput."""
+    if came.delay_ms is None:
+        return "nothing arrives"
+    lost = f", {came.lost_percent:.0f} % lost" if came.lost_percent else ""
+    return f"{came.delay_ms:.1f} ms one way{lost}"
 
 
 def _begin(station: Any) -> Place:

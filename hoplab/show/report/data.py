@@ -75,11 +75,12 @@ def _grouped(rows: Rows, *keys: str) -> dict[str, Rows]:
 def _panels(results: Results, order: list[str], whole: bool) -> Rows:
     """Lines in the order of the scenario's flows."""
     lines = Lines(order)
-    sampled = results.rows("tcp")
-    shown = _most({row["flow"]: row["delivered_bytes"] or 0 for row in sampled}, order)
-    for row in sampled:
-        if row["flow"] in shown:
-            lines.add("tcp", row)
+    for table in ("tcp", "udp"):
+        sampled = results.rows(table)
+        shown = _most({row["flow"]: row["delivered_bytes"] or 0 for row in sampled}, order)
+        for row in sampled:
+            if row["flow"] in shown:
+                lines.add(table, row)
     for table in ("exchanges", "queues", "wifi_queues"):
         for row in results.rows(table):
             lines.add(table, row)

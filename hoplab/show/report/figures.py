@@ -79,6 +79,7 @@ def over_time_figure(data: dict[str, Any]) -> go.Figure:
                     showlegend=shown,
                     # A line of a few samples is too short to be seen.
                     mode="lines" if len(line["t"]) > FEW_SAMPLES else "lines+markers",
+                    connectgaps=panel.get("connected", False),
                     line={
                         "color": colour,
                         "width": 1.6,

@@ -126,6 +126,18 @@ class Sampled:
     rtt_ms: float | None
 
 
+@dataclass(frozen=True)
+class Received:
+    """A UDP flow at a moment, likewise. The delay is the median one way."""
+
+    flow: str
+    t_s: float
+    step: int
+    goodput_kbps: float | None
+    delay_ms: float | None
+    lost_percent: float | None
+
+
 class _Flow:
     """The lines of a TCP flow."""
 
@@ -146,6 +158,38 @@ class _Flow:
         self.rtt.add(t_s, row["rtt_ms"])
 
 
+class _Datagrams:
+    """The lines of a UDP flow, from its receiver's samples."""
+
+    def __init__(self, name: str, limit: int | None) -> None:
+        self.goodput = Line(name, limit=limit)
+        self.median = Line(name, "half", limit=limit)
+        self.tail = Line(name, "95 %", dashed=True, limit=limit)
+        self.jitter = Line(name, limit=limit)
+        self.loss = Line(name, limit=limit)
+        self._rate = Rate()
+        self._counts: deque[tuple[float, int, int]] = deque([(0.0, 0, 0)])
+
+    def add(self, row: Row) -> None:
+        t_s = float(row["t_s"])
+        self.goodput.add(t_s, self._rate.after(t_s, row["delivered_bytes"] or 0))
+        self.median.add(t_s, row["latency_ms_p50"])
+        self.tail.add(t_s, row["latency_ms_p95"])
+        self.jitter.add(t_s, row["jitter_ms"])
+        if row["lost"] is not None:
+            self.loss.add(t_s, self._lost_percent(t_s, row["received"] or 0, row["lost"]))
+
+    def _lost_percent(self, t_s: float, received: int, lost: int) -> float | None:
+        """Return the share that was lost of what was due in the last second; None of nothing."""
+        while len(self._counts) > 1 and self._counts[1][0] <= t_s - GOODPUT_WINDOW_S + 1e-9:
+            self._counts.popleft()
+        _, had, lacked = self._counts[0]
+        self._counts.append((t_s, received, lost))
+        due = received + lost - had - lacked
+        # A datagram that came late takes a loss back.
+        return max(0.0, 100.0 * (lost - lacked) / due) if due > 0 else None
+
+
 class Lines:
     """The lines of a run's panels over time, from rows in order of time."""
 
@@ -155,6 +199,7 @@ class Lines:
         self._order = {name: place for place, name in enumerate(flows)}
         self._limit = limit
         self._flows: dict[str, _Flow] = {}
+        self._datagrams: dict[str, _Datagrams] = {}
         self._exchanges: dict[str, Line] = {}
         self._queues: dict[str, Line] = {}
         self._waiting: dict[str, Line] = {}
@@ -167,6 +212,11 @@ class Lines:
             if name not in self._flows:
                 self._flows[name] = _Flow(name, self._limit)
             self._flows[name].add(row)
+        elif table == "udp":
+            name = str(row["flow"])
+            if name not in self._datagrams:
+                self._datagrams[name] = _Datagrams(name, self._limit)
+            self._datagrams[name].add(row)
         elif table == "exchanges":
             name = str(row["flow"])
             if name not in self._exchanges:
@@ -185,7 +235,7 @@ class Lines:
 
     def add_packets(self, name: str, rows: list[dict[str, Any]]) -> None:
         """Take all packets of a flow after the run. They give its delay, and the goodput of a flow
-        without a TCP socket."""
+        that was not sampled."""
         arrived = sorted(
             (row for row in rows if row["received_s"] is not None),
             key=lambda row: float(row["received_s"]),
@@ -196,12 +246,13 @@ class Lines:
         delay.append(Line(name))
         for row in arrived:
             delay[-1].add(row["received_s"], (row["received_s"] - row["sent_s"]) * 1e3)
-        if name not in self._flows:
+        if name not in self._flows and name not in self._datagrams:
             goodput.append(_packet_rate(name, arrived))
 
     def panels(self, whole: bool = False) -> list[dict[str, Any]]:
-        """Return ``title``, ``unit``, ``lines`` and ``note`` of each panel that has a line. With
-        ``whole`` the lines have all points that are kept."""
+        """Return ``title``, ``unit``, ``lines`` and ``note`` of each panel that has a line, and
+        ``connected`` where lines go on over gaps. With ``whole`` the lines have all points that are
+        kept."""
         return [
             {**panel, "lines": [line.drawn(whole) for line in panel["lines"]]}
             for panel in self._panels()
@@ -214,6 +265,14 @@ class Lines:
             if place:
                 values = flow.goodput.at(t_s), flow.window.at(t_s), flow.rtt.at(t_s)
                 yield Sampled(name, flow.goodput.t[place - 1], 1 << flow.goodput.era, *values)
+
+    def received(self, t_s: float) -> Iterator[Received]:
+        """Yield each flow of datagrams that was sampled by then, with its last values."""
+        for name, flow in self._datagrams.items():
+            place = bisect_right(flow.goodput.t, t_s)
+            if place:
+                values = flow.goodput.at(t_s), flow.median.at(t_s), flow.loss.at(t_s)
+                yield Received(name, flow.goodput.t[place - 1], 1 << flow.goodput.era, *values)
 
     def answered(self, t_s: float) -> Iterator[tuple[str, float | None]]:
         """Yield each flow of echoes or transactions by then, with its last time in ms, or None if
@@ -234,12 +293,17 @@ class Lines:
             windows.append(flow.window)
             if flow.threshold.has_values():
                 windows.append(flow.threshold)
+        datagrams = list(self._datagrams.values())
         goodput, delay = self._of_packets
+        received = [flow.goodput for flow in datagrams]
+        timed = {line.group for line in delay}
+        sampled = [flow for flow in datagrams if flow.goodput.group not in timed]
+        delays = [line for flow in sampled for line in (flow.median, flow.tail)]
         panels = [
             _panel(
                 "Goodput",
                 "kbit/s",
-                self._sorted([*(flow.goodput for flow in flows), *goodput]),
+                self._sorted([*(flow.goodput for flow in flows), *received, *goodput]),
                 "Payload delivered in order, over the last second: what waited behind a hole "
                 "counts at once.",
             ),
@@ -261,7 +325,28 @@ class Lines:
                 self._sorted([*self._exchanges.values()]),
                 "From each echo or request to the end of its reply; a gap where none came.",
             ),
-            _panel("One-way delay", "ms", self._sorted(delay), "Of each packet that arrived."),
+            {
+                **_panel(
+                    "One-way delay",
+                    "ms",
+                    self._sorted([*delay, *filter(Line.has_values, delays)]),
+                    _delay_note(bool(delay), bool(sampled)),
+                ),
+                # A point alone between samples without arrivals would not be seen.
+                "connected": True,
+            },
+            _panel(
+                "Jitter",
+                "ms",
+                self._sorted([flow.jitter for flow in datagrams if flow.jitter.has_values()]),
+                "Smoothed difference of successive one-way delays (RFC 3550).",
+            ),
+            _panel(
+                "Lost datagrams",
+                "%",
+                self._sorted([flow.loss for flow in datagrams if any(flow.loss.y)]),
+                "Of those due in the last second, of flows that ever lost one.",
+            ),
             _queue_panel("Queue", "wired", "interfaces", self._queues),
             _queue_panel("Wi-Fi queue", "Wi-Fi", "queues", self._waiting),
         ]
@@ -279,6 +364,12 @@ def _queue_panel(title: str, kind: str, what: str, lines: dict[str, Line]) -> di
     if len(used) > MAX_QUEUES:
         note = f"The {MAX_QUEUES} fullest of {len(used)} {kind} queues."
     return _panel(title, "packets", used[:MAX_QUEUES], note)
+
+
+def _delay_note(of_packets: bool, of_samples: bool) -> str:
+    each = "Of each packet that arrived."
+    sampled = "Half of the datagrams since the last sample took at most this; dashed: 95 % of them."
+    return " ".join([each] * of_packets + [sampled] * of_samples)
 
 
 def _panel(title: str, unit: str, lines: list[Line], note: str) -> dict[str, Any]:

@@ -31,10 +31,15 @@ _COLUMNS = (
     ("received", "received", ",d"),
     ("lost", "lost", ",d"),
     ("latency_ms_mean", "mean delay ms", ",.1f"),
+    ("latency_ms_p95", "95 % delay ms", ",.1f"),
+    ("jitter_ms", "jitter ms", ",.1f"),
 )
 _PROGRAM_KEYS = ("start_s", "first_octet_s", "stop_s")
 _FLOW_KEYS = ("protocol", "goodput_kbps", "delivered_bytes", "retransmits", "rtt_ms_mean")
-_UDP_KEYS = ("sent", "received", "lost", "latency_ms_mean")
+_UDP_KEYS = (
+    *("sent", "received", "lost", "latency_ms_mean"),
+    *("latency_ms_p50", "latency_ms_p95", "latency_ms_p99", "jitter_ms"),
+)
 _EXCHANGES_KEYS = ("sent", "received", "lost", "rtt_ms_min", "rtt_ms_max", "rate_per_s")
 _MORE_KEYS = {"udp": _UDP_KEYS, "ping": _EXCHANGES_KEYS, "rr": _EXCHANGES_KEYS}
 
