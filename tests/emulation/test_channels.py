@@ -103,5 +103,8 @@ def test_a_near_sender_on_the_next_channel_takes_a_far_client_s_frames(
         found.append(received(results.load(tmp_path / f"run{n}")))
     spoiled, apart, silent = found
     assert apart == pytest.approx(silent, rel=0.01)
-    # The near sender goes on as if it were alone. Of the far one not even a request of ARP arrives.
-    assert spoiled == pytest.approx(silent[1:], rel=0.01)
+    # The near sender goes on as if it were alone. Of the far one next to nothing arrives: what
+    # falls into a gap between two A-MPDUs, if even a request of ARP does.
+    *far, near = spoiled
+    assert sum(far) < 0.001 * silent[0]
+    assert near == pytest.approx(silent[1], rel=0.01)

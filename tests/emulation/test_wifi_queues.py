@@ -143,10 +143,13 @@ protocol = "udp"
 rate_kbps = 60_000
 packet_bytes = 1400
 start_s = 0.2
+generator = "iperf3"
 [measure]
 interval_s = 0.05
 packets = true
 """
+"""iperf3 tries again at each tick of its rate, so the socket's buffer stays full. A sender that
+waits for room is woken when it is half empty (`sock_writeable`): the queue is a sawtooth."""
 
 
 def test_a_sojourn_is_the_wait_of_the_packets_that_left(run_scenario: Run) -> None:
