@@ -8,11 +8,9 @@ therefore does not depend on what its programs need.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import io
 import math
-import os
 import shlex
 import shutil
 import subprocess
@@ -21,11 +19,12 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from hoplab.host.machine import archive, cpio, memory, root, sealed, store
+from hoplab.host.machine import archive, cpio, memory, root, store
 from hoplab.host.machine.archive import Package
 from hoplab.host.machine.cpio import Entry
+from hoplab.host.machine.derived import derived
 from hoplab.host.machine.sealed import SHORT, Machine
-from hoplab.model.errors import Damaged, MissingTool
+from hoplab.model.errors import MissingTool
 from hoplab.model.scenario.program import Additions
 
 NAME = "packages.cpio"
@@ -38,7 +37,6 @@ SITE = f"usr/local/lib/python{archive.PYTHON}/dist-packages"
 WITHOUT = ("usr/share/man/", "usr/share/info/", "usr/share/locale/", "usr/share/lintian/")
 DOCUMENTS = "usr/share/doc/"
 LARGEST_BYTES = 512 << 20
-KEPT = 8
 FIRST_ID = 100
 """First user number for the users that a scenario declares, in their order."""
 
@@ -59,30 +57,9 @@ def equipped(machine: Machine, additions: Additions) -> Machine:
                 "take a machine without"
             )
         return machine
-    recipe = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
-    key = hashlib.sha256(f"{machine.id} {lock} {recipe}".encode()).hexdigest()
-    note = store.cache() / "equipped" / key
-    try:
-        made = store.find(note.read_text(encoding="ascii"))
-        sealed.check(made, store.stamps())
-        os.utime(note)
-        return made
-    except (OSError, MissingTool, Damaged):
-        made = _made(machine, additions.locked, lock)
-    with store.writing_to(note.parent):
-        note.parent.mkdir(parents=True, exist_ok=True)
-        note.write_text(made.id, encoding="ascii")
-    _prune(note.parent)
-    return made
-
-
-def _prune(notes: Path) -> None:
-    """Remove those that no run has used lately."""
-    with contextlib.suppress(OSError):  # two processes at once may remove the same one
-        found = sorted(notes.iterdir(), key=lambda path: path.stat().st_mtime_ns, reverse=True)
-        for note in found[KEPT:]:
-            shutil.rmtree(store.folder() / note.read_text(encoding="ascii"), ignore_errors=True)
-            note.unlink()
+    return derived(
+        "equipped", machine, lock, Path(__file__), lambda: _made(machine, additions.locked, lock)
+    )
 
 
 def _made(machine: Machine, locked: str, lock: str) -> Machine:

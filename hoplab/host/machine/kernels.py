@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 import re
 import shlex
 import shutil
@@ -23,8 +22,9 @@ from typing import Any
 
 from hoplab.host.machine import archive, cpio, kernel, sealed, store
 from hoplab.host.machine.cpio import Entry
+from hoplab.host.machine.derived import derived
 from hoplab.host.machine.sealed import KERNEL, ROOT, Machine
-from hoplab.model.errors import Damaged, MissingTool, ScenarioError
+from hoplab.model.errors import MissingTool, ScenarioError
 from hoplab.model.resources import IS_CHECKOUT, KERNEL_BUILD
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -35,7 +35,6 @@ SOURCES = "kernel/source/guest/build"
 MODULES = "usr/lib/modules/"
 DOES_NOT_BUILD = 125
 """Status of the build if the source itself is at fault."""
-KEPT = 8
 
 
 class DoesNotBuild(MissingTool):
@@ -211,29 +210,7 @@ def _with(own: Machine, result: Path, name: str, arguments: list[str]) -> Machin
         raise MissingTool(
             f"machine {name}: its kernel has the medium of another version of hoplab; '{again}'"
         )
-    recipe = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
-    key = hashlib.sha256(f"{own.id} {result.name} {recipe}".encode()).hexdigest()
-    note = store.cache() / "kernelled" / key
-    try:
-        made = store.find(note.read_text(encoding="ascii"))
-        sealed.check(made, store.stamps())
-        os.utime(note)
-        return made
-    except (OSError, MissingTool, Damaged):
-        made = _made(own, result, facts)
-    with store.writing_to(note.parent):
-        note.parent.mkdir(parents=True, exist_ok=True)
-        note.write_text(made.id, encoding="ascii")
-    with contextlib.suppress(OSError):  # two processes at once may remove the same one
-        _prune(note.parent)
-    return made
-
-
-def _prune(notes: Path) -> None:
-    found = sorted(notes.iterdir(), key=lambda path: path.stat().st_mtime_ns, reverse=True)
-    for note in found[KEPT:]:
-        shutil.rmtree(store.folder() / note.read_text(encoding="ascii"), ignore_errors=True)
-        note.unlink()
+    return derived("kernelled", own, result.name, Path(__file__), lambda: _made(own, result, facts))
 
 
 def _made(own: Machine, result: Path, facts: dict[str, Any]) -> Machine:
