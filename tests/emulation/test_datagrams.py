@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """UDP flows: at their rate from their start, and measured over time."""
 
+import statistics
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from hoplab.host import results
 from hoplab.host.results import datagrams
+from hoplab.show.report.data import figures
 from tests.emulation.conftest import Run
 
 WIRE = """
@@ -106,3 +109,70 @@ def test_a_flow_without_a_rate_fills_its_path(tmp_path: Path, run_scenario: Run)
     (told,) = run_scenario(WIRE + OVER_WIRE + "stop_s = 2.5\n")["flows"]
     assert told["received"] == pytest.approx(1199 * (2 - 0.0108), rel=0.005)
     assert told["lost"] < 0.2 * told["sent"]
+
+
+CAMERA = """
+[[program]]
+name = "screen"
+station = "b"
+run = "python3 screen.py"
+ready = { port = 9000 }
+[program.file]
+"screen.py" = '''
+import socket, struct, time
+here = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+here.bind(("", 9000))
+while True:
+    number, sent_s = struct.unpack("!Id", here.recv(2000)[:12])
+    print(number, time.time() - sent_s, flush=True)
+'''
+[[program]]
+name = "camera"
+station = "a"
+start_s = 1
+expect = 0
+measure = true
+run = "python3 camera.py"
+[program.file]
+"camera.py" = '''
+import socket, struct, time
+here = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+here.connect(("b", 9000))
+for number in range(300):
+    octets = 200 if number % 10 == 0 else 1000
+    here.send(struct.pack("!Id", number, time.time()).ljust(octets, b" "))
+    time.sleep(0.005)
+'''
+"""
+
+
+def test_a_programs_datagrams_are_measured_over_time_as_the_program_does(
+    tmp_path: Path, run_scenario: Run
+) -> None:
+    """Only the sender is measured, and packets are not kept. Its peer's station shows what came."""
+    wire = WIRE.replace("packets = true\n", "").replace(
+        "delay_ms = 10", "delay_ms = 10, loss = 0.1"
+    )
+    (told,) = run_scenario(wire + CAMERA)["flows"]
+    said = (tmp_path / "run1" / "logs" / "program-screen.out").read_text().splitlines()
+    delays_ms = [1e3 * float(line.split()[1]) for line in said]
+    numbers = [int(line.split()[0]) for line in said]
+    assert (told["sent"], told["received"]) == (300, len(said))
+    assert told["lost"] == 300 - len(said) > 0
+    short = sum(number % 10 == 0 for number in numbers)
+    assert told["delivered_bytes"] == 1000 * len(said) - 800 * short
+    # A kilobyte takes 0.8 ms beside the wire's 10 ms, and a short one 0.2 ms.
+    assert told["latency_ms_p50"] == pytest.approx(statistics.median(delays_ms), abs=0.02)
+    assert 10.8 < told["latency_ms_p50"] <= told["latency_ms_p99"] < 10.9
+    jumps = [abs(b - a) for a, b in pairwise(delays_ms)]
+    assert told["jitter_ms"] == pytest.approx(statistics.mean(jumps), abs=0.02)
+    run = results.load(tmp_path / "run1")
+    rows = run.rows("udp")
+    assert {row["flow"].partition(":")[0] for row in rows} == {"camera"}
+    assert [row["t_s"] for row in rows[:-1]] == [1.25, 1.5, 1.75, 2, 2.25, 2.5]
+    last = rows[-1]
+    assert (last["received"], last["delivered_bytes"]) == (len(said), told["delivered_bytes"])
+    # A loss shows once a later number came.
+    assert last["lost"] == numbers[-1] + 1 - len(said)
+    panels = [panel["title"] for panel in figures(run)["panels"]]
+    assert panels == ["Goodput", "One-way delay", "Jitter", "Lost datagrams"]

@@ -163,9 +163,23 @@ def test_a_flow_of_datagrams_has_its_lines() -> None:
         lines.add("udp", row)
     panels = {panel["title"]: panel["lines"] for panel in lines.panels()}
     assert list(panels) == ["Goodput", "One-way delay", "Jitter", "Lost datagrams"]
-    assert panels["Goodput"][0]["y"] == [0.0, 75.0, 0.0]
+    assert panels["Goodput"][0]["y"] == [100.0, 75.0, 0.0]
     assert [line["y"] for line in panels["One-way delay"]] == [[5, 7, None], [10, 14, None]]
     assert panels["Lost datagrams"][0]["y"] == [0.0, 25.0, None]
+
+
+def test_a_rate_between_rare_samples_is_that_of_their_interval() -> None:
+    """The last sample, at a flow's stop, may follow soon."""
+    lines = Lines(["flow0"], interval_s=5)
+    for row in (
+        _row(5, 500, 0, 5),
+        _row(10, 1000, 0, 5),
+        _row(15, 2000, 0, 5),
+        _row(16, 2000, 0, 5),
+    ):
+        lines.add("udp", row)
+    (goodput, *_) = lines.panels()
+    assert goodput["lines"][0]["y"] == [100.0, 100.0, 200.0, 166.67]
 
 
 def test_a_flow_that_lost_nothing_has_no_line_of_losses() -> None:

@@ -12,13 +12,13 @@ import pytest
 from typer.testing import CliRunner
 
 from hoplab.front.commands import plot
-from hoplab.host.results import arrow
+from hoplab.host.results import arrow, load
 from hoplab.host.runs.push import DATASET
 from hoplab.host.statistics.samples import Sample
 from hoplab.many.sweep import charts as of_sweep
 from hoplab.many.sweep.charts import Choice
 from hoplab.model.records.schema import TABLES
-from hoplab.show.paper import drawing
+from hoplab.show.paper import drawing, of_runs
 from hoplab.show.paper.chart import Chart, Series, distribution
 from hoplab.show.paper.form import Form
 from hoplab.show.report.multiples import roles
@@ -182,3 +182,41 @@ def test_a_gap_stays_a_gap(tmp_path: Path) -> None:
     bars = Chart("x", "y", "bars", series=[Series("s", ["a", "b"], [None, 2.0], [0.0, 1.0])])
     drawing.write([lines, bars], tmp_path / "plot.svg", Form())
     assert ">b<" in (tmp_path / "plot.svg").read_text()
+
+
+def test_datagrams_of_many_flows_leave_their_panels_whole(tmp_path: Path) -> None:
+    """Half of a flow's delays is a line, 95 % a dashed one, which the legend explains once. A run
+    alone needs no name. Panels keep their height however many flows there are."""
+
+    def panels(flows: int) -> tuple[list[str], list[float]]:
+        run = _run(tmp_path / f"{flows}", 2, flows)
+        names = [f"client:{40_000 + i}<n{i}:9000" for i in range(flows)]
+        known = {"latency_ms_p50": 5.0, "latency_ms_p95": 9.0, "jitter_ms": 1.0}
+        counts = {"received": 9, "lost": 1, "delivered_bytes": 900}
+        rows = [
+            _row("udp", t_s=t, flow=name, **known, **counts) for t in (1.0, 2.0) for name in names
+        ]
+        pq.write_table(arrow.from_rows("udp", rows, "test"), run.run_dir / "tables/udp.parquet")
+        charts = of_runs.charts({"run": load(run.run_dir)}, "lines", ["one-way-delay", "jitter"])
+        figure = drawing._figure(charts, Form())
+        figure.draw_without_rendering()
+        (legend,) = figure.legends
+        height_mm = figure.get_figheight() * drawing.MM_PER_INCH
+        return (
+            [text.get_text() for text in legend.get_texts()],
+            [axis.get_position().height * height_mm for axis in figure.axes],
+        )
+
+    few, heights = panels(1)
+    assert few == ["run", "95 %"]
+    many, others = panels(12)
+    assert many == [*(f"client < n{i}:9000" for i in range(12)), "95 %"]
+    assert others == pytest.approx(heights, rel=0.1)
+
+
+def test_what_never_came_lies_on_an_axis_from_zero() -> None:
+    nothing: tuple[list[float | None], ...] = ([0.0, 0.0], [None, None])
+    for y in nothing:
+        chart = Chart("time (s)", "Goodput (kbit/s)", "lines", series=[Series("a", [1, 2], y)])
+        (axis,) = drawing._figure([chart], Form()).axes
+        assert -0.1 < axis.get_ylim()[0] <= 0 < axis.get_ylim()[1] == 1

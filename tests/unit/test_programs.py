@@ -301,34 +301,81 @@ def datagram(source: str, target: str, octets: int, identification: int) -> byte
     return ip + addresses + struct.pack("!HHHH", 5000, 7, 8 + octets, 0) + bytes(octets)
 
 
-def test_datagrams_are_known_again_at_the_other_end(tmp_path: Path) -> None:
+Sent = list[tuple[int, bytes]]
+
+
+def both_ends(folder: Path, sent: Sent, came: Sent) -> connection_packets.Course:
+    """What programs at n0 and n2 sent and received: octets, with their times in ns."""
     document = {
         **{"duration_s": 10, "topology": {"kind": "chain", "stations": 3}},
         "program": [{"station": name, "run": "true"} for name in ("n0", "n2")],
     }
     work = plan(resolve(parse(document, "test")))
-    ends = work.address["n0"], work.address["n2"]
-    first, second = (datagram(*ends, 100, number) for number in (1, 2))
-    equal = datagram(*ends, 50, 0)  # as each of a socket that is not connected
-    sent = [(10, first), (20, second), (30, equal), (40, equal), (50, equal), (60, first)]
-    came = [(25, second), (35, equal), (55, equal), (65, first)]
-    others = (70, 2, False, datagram(ends[0], work.address["n1"], 50, 0))  # is passed on
-    raw = tmp_path / "raw"
+    raw = folder / "raw"
     raw.mkdir()
+    others = (70, 2, False, datagram(work.address["n0"], work.address["n1"], 50, 0))
     ring(raw / "programs-n0.ring", *((ns, 2, True, data) for ns, data in sent))
     ring(raw / "programs-n2.ring", *((ns, 2, False, data) for ns, data in came), others)
-    row = {
-        **{"flow": "program0", "protocol": "udp", "node": "n0", "port": 5000},
-        **{"peer": "n2", "peer_port": 7},
-    }
-    found = connections.Found([row], {})
-    packets = list(connection_packets.gather(tmp_path, work, found, 0))
-    # The first was lost once, and one of those that are equal.
+    courses = connection_packets.gather(folder, work, connections.Found([ROW], {}), 0)
+    assert not list(courses["program0:5000<n2:7"].packets("program0:5000<n2:7", 10))
+    return courses["program0:5000>n2:7"]
+
+
+ROW = {
+    **{"flow": "program0", "protocol": "udp", "node": "n0", "port": 5000, "peer": "n2"},
+    **{"peer_port": 7, "start_s": 0.0, "end_s": 60e-9, "first_octet_s": None},
+    **{"sent_packets": 6, "sent_bytes": 450, "received_packets": 0, "received_bytes": 0},
+}
+ENDS = "10.0.0.1", "10.0.0.3"
+FIRST, SECOND = (datagram(*ENDS, 100, number) for number in (1, 2))
+EQUAL = datagram(*ENDS, 50, 0)  # as each of a socket that is not connected
+NANO = 1e-9
+
+
+def test_datagrams_are_known_again_at_the_other_end(tmp_path: Path) -> None:
+    """The first is lost once, and one of those that are equal: nobody knows which one, so the
+    delay of those that may be meant is unknown."""
+    sent = [(10, FIRST), (20, SECOND), (30, EQUAL), (40, EQUAL), (50, EQUAL), (60, FIRST)]
+    course = both_ends(tmp_path, sent, [(25, SECOND), (35, EQUAL), (55, EQUAL), (65, FIRST)])
+    packets = list(course.packets("flow", 10))
     arrived_ns = [None, 25, 35, None, 55, 65]
-    wanted = [None if ns is None else ns * 1e-9 for ns in arrived_ns]
+    wanted = [None if ns is None else ns * NANO for ns in arrived_ns]
     assert [p.received_s for p in packets] == pytest.approx(wanted)
     assert [p.seq for p in packets] == list(range(6))
-    assert {p.flow for p in packets} == {"program0:5000>n2:7"}
+    arrivals = course.arrivals(10)
+    assert [one.number for one in arrivals] == [2, 3, 5, 6]
+    assert [one.delay_ms for one in arrivals] == [
+        *(pytest.approx(5e-6), pytest.approx(5e-6), None, None)
+    ]
+
+
+def test_equal_datagrams_of_which_none_was_lost_came_in_their_order(tmp_path: Path) -> None:
+    course = both_ends(
+        tmp_path, [(ns, EQUAL) for ns in (10, 20, 30)], [(ns, EQUAL) for ns in (25, 35, 45)]
+    )
+    assert [one.number for one in course.arrivals(10)] == [1, 2, 3]
+    assert [one.delay_ms for one in course.arrivals(10)] == pytest.approx([15e-6] * 3)
+    assert [one.number for one in course.arrivals(40 * NANO)] == [1, 2]
+
+
+def test_a_sender_by_udp_learns_from_the_other_ends_station(tmp_path: Path) -> None:
+    """Goodput, losses, delays and jitter; of a peer without a program, only what it sent."""
+    sent = [(10, FIRST), (20, SECOND), (30, datagram(*ENDS, 50, 3)), (40, datagram(*ENDS, 50, 4))]
+    course = both_ends(tmp_path, sent, [(25, SECOND), (50, sent[2][1]), (70, sent[3][1])])
+    work, alone = plan(scenario(measure=True)), connections.Found([ROW], {})
+    (row,) = connections.flows(work, alone, arrow.empty("tcp"))
+    assert {key: row.get(key) for key in ("sent", "received", "lost")} == {
+        **{"sent": 6, "received": None, "lost": None}
+    }
+    assert not list(connection_packets.rows(alone, 0.1))
+    found = connection_packets.known(alone, {"program0:5000>n2:7": course}, 10)
+    (row,) = connections.flows(work, found, arrow.empty("tcp"))
+    assert (row["sent"], row["received"], row["lost"]) == (4, 3, 1)
+    assert (row["delivered_bytes"], row["stop_s"]) == (200, pytest.approx(70 * NANO))
+    assert row["latency_ms_p50"] == pytest.approx(20e-6)
+    assert row["jitter_ms"] == pytest.approx(12.5e-6, abs=1e-6)
+    rows = list(connection_packets.rows(found, 20 * NANO))
+    assert [(one["received"], one["lost"]) for one in rows] == [(0, 0), (1, 1), (2, 1), (3, 1)]
 
 
 def test_a_programs_flow_has_the_first_octet_of_all_its_connections() -> None:
@@ -336,6 +383,7 @@ def test_a_programs_flow_has_the_first_octet_of_all_its_connections() -> None:
         counts = dict.fromkeys(("received_bytes", "received_packets"), int(bool(first_octet_s)))
         return {
             **{"flow": "program0", "protocol": protocol, "peer": "n2", "start_s": start_s},
+            **{"port": 5000, "peer_port": 7},
             **{"first_octet_s": first_octet_s, "end_s": start_s + 1},
             **{**counts, "sent_bytes": 0, "sent_packets": 0},
         }

@@ -121,6 +121,19 @@ def test_flows_have_their_own_colours_in_the_scenarios_order(tmp_path: Path) -> 
     assert len({trace["line"]["color"] for trace in shown}) == 11
 
 
+def test_what_two_programs_measure_at_both_ends_counts_once() -> None:
+    def row(flow: str, node: str, port: int, peer: str, peer_port: int) -> dict[str, Any]:
+        ends = {"node": node, "port": port, "peer": peer, "peer_port": peer_port}
+        return {"flow": flow, "protocol": "udp", **ends}
+
+    camera, screen = row("camera", "a", 4000, "b", 9000), row("screen", "b", 9000, "a", 4000)
+    other = row("screen", "b", 9000, "c", 4000)
+    flows = [{"flow": name} for name in ("flow0", "camera", "screen", "idle")]
+    names = lambda *rows: [one["flow"] for one in page.seen_once(flows, list(rows))]  # noqa: E731
+    assert names(camera, screen) == ["flow0", "camera", "idle"]
+    assert names(camera, screen, other) == names(camera) == ["flow0", "camera", "screen", "idle"]
+
+
 @pytest.mark.parametrize(
     ("cards", "wide", "medium"), [(4, 4, 4), (5, 5, 3), (6, 6, 3), (7, 4, 4), (8, 4, 4)]
 )

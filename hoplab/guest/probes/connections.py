@@ -173,11 +173,11 @@ class Connections:
         """Names of programs by station, protocol and ends; None for other sockets."""
         self._last: dict[str, dict[str, Any]] = {}
         self._owners = (out / "raw" / "sockets.jsonl").open("w", encoding="utf-8")
-        # A packet's delay needs the other end too.
-        every = {t.program.station for t in tasks} if plan.scenario.measure.packets else ()
+        # A packet's delay, and whether it was lost, need the other end too.
+        ends = {t.program.station for t in tasks if t.program.measure or not t.program.routing}
         self._rings = [
             Ring(name, "", out / "raw" / f"programs-{name}.ring", captures.HEADERS_SLOT, FILTER)
-            for name in sorted({*self._stations, *every})
+            for name in sorted(ends)
         ]
 
     def begin(self) -> None:

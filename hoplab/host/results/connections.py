@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from hoplab.model.scenario.plan import Plan
 
 FIN, SYN, ACK = 1, 2, 16
 NOBODY = "0.0.0.0"
+SENDING, RECEIVING = ">", "<"
+"""Directions of a connection, from its program's side, in names."""
 UNKNOWN = "?"
 """A name that no program has."""
 Key = tuple[str, int, str, int]
@@ -163,8 +166,11 @@ class Found:
     unknown: dict[str, int]
     round_trips_ms: dict[str, list[float]] = field(default_factory=dict)
     """Round-trip times of UDP, by program."""
-    samples: list[dict[str, Any]] = field(default_factory=list)
-    """Rows of table `udp`, of connections that brought payload to the program."""
+    arrivals: dict[str, list[Arrival]] = field(default_factory=dict)
+    """Datagrams that came, by connection and direction, as table `udp` names them. Numbers and
+    delays are known where both ends were seen."""
+    sent: dict[str, int] = field(default_factory=dict)
+    """Datagrams sent, by the same names, where both ends were seen."""
 
     def warnings(self) -> list[str]:
         return [
@@ -182,8 +188,7 @@ def gather(out: Path, plan: Plan, realtime_epoch_ns: int) -> Found:
     rows: list[dict[str, Any]] = []
     unknown: dict[str, int] = {}
     round_trips_ms: dict[str, list[float]] = {}
-    samples: list[dict[str, Any]] = []
-    interval_s = plan.scenario.measure.interval_s
+    arrivals: dict[str, list[Arrival]] = {}
     own_ports = {port for c in plan.conversations for port in (c.client_port, c.server_port)}
     measured = [program for program in plan.scenario.program if program.measure]
     for station in sorted({program.station for program in measured}):
@@ -203,33 +208,36 @@ def gather(out: Path, plan: Plan, realtime_epoch_ns: int) -> Found:
             if owner == UNKNOWN:
                 unknown[station] = unknown.get(station, 0) + 1
             elif any(owner == program.name for program in measured):
-                if connection.arrivals and connection.end_s is not None:
-                    name = f"{owner}:{port}<{names.get(peer, peer)}:{peer_port}"
-                    span = connection.start_s, connection.end_s
-                    samples += datagrams.rows(name, connection.arrivals, *span, interval_s, False)
                 times = connection.round_trips.ms
                 round_trips_ms.setdefault(str(owner), []).extend(times)
-                rows.append(
-                    {
-                        "flow": owner,
-                        "protocol": protocol,
-                        "node": station,
-                        "port": port,
-                        "peer": names.get(peer, peer),
-                        "peer_port": peer_port,
-                        "start_s": connection.start_s,
-                        "first_octet_s": connection.first_octet_s,
-                        "end_s": connection.end_s,
-                        "received_bytes": connection.received_bytes,
-                        "sent_bytes": connection.sent_bytes,
-                        "received_packets": connection.received_packets,
-                        "sent_packets": connection.sent_packets,
-                        "rtt_ms_min": round(min(times), 6) if times else None,
-                        "rtt_ms_mean": mean_ms(times),
-                    }
-                )
+                row = {
+                    "flow": owner,
+                    "protocol": protocol,
+                    "node": station,
+                    "port": port,
+                    "peer": names.get(peer, peer),
+                    "peer_port": peer_port,
+                    "start_s": connection.start_s,
+                    "first_octet_s": connection.first_octet_s,
+                    "end_s": connection.end_s,
+                    "received_bytes": connection.received_bytes,
+                    "sent_bytes": connection.sent_bytes,
+                    "received_packets": connection.received_packets,
+                    "sent_packets": connection.sent_packets,
+                    "rtt_ms_min": round(min(times), 6) if times else None,
+                    "rtt_ms_mean": mean_ms(times),
+                }
+                rows.append(row)
+                if connection.arrivals:
+                    arrivals[name_of(row, RECEIVING)] = connection.arrivals
     rows.sort(key=lambda row: (row["start_s"], row["flow"], row["port"], row["peer_port"]))
-    return Found(rows, unknown, round_trips_ms, samples)
+    return Found(rows, unknown, round_trips_ms, arrivals)
+
+
+def name_of(row: Mapping[str, Any], sign: str) -> str:
+    """Return the name that a row of table `connections` has in tables `tcp` and `udp`, in the
+    direction of `SENDING` or `RECEIVING`."""
+    return f"{row['flow']}:{row['port']}{sign}{row['peer']}:{row['peer_port']}"
 
 
 def stations_of(plan: Plan) -> dict[str, str]:
@@ -314,20 +322,47 @@ def flows(plan: Plan, found: Found, samples: pa.Table) -> Iterator[dict[str, Any
             "start_s": start_s,
             "stop_s": stop_s,
             "first_octet_s": min((s for s in first_octets if s is not None), default=None),
-            **_of_sockets(f"{program.name}:", "<" if takes else ">", samples),
         }
         if is_udp:
             row["rtt_ms_mean"] = mean_ms(found.round_trips_ms.get(str(program.name), []))
-        if is_udp and not takes:
-            # The sender of a datagram does not learn of its fate.
-            yield {**row, "sent": sum(one["sent_packets"] for one in mine)}
+            yield row | _of_datagrams(mine, takes, row, found)
             continue
-        going_s, delivered = stop_s - start_s, max(received, sent)
-        row["delivered_bytes"] = delivered
-        row["goodput_kbps"] = round(delivered * 8e-3 / going_s, 3) if going_s > 0 else 0.0
-        if is_udp:
-            row["received"] = sum(one["received_packets"] for one in mine)
-        yield row
+        samples_of = _of_sockets(f"{program.name}:", RECEIVING if takes else SENDING, samples)
+        yield row | samples_of | _rate(max(received, sent), stop_s - start_s)
+
+
+def _rate(delivered: int, going_s: float) -> dict[str, Any]:
+    rate_kbps = round(delivered * 8e-3 / going_s, 3) if going_s > 0 else 0.0
+    return {"delivered_bytes": delivered, "goodput_kbps": rate_kbps}
+
+
+def _of_datagrams(
+    rows: Sequence[dict[str, Any]], takes: bool, flow: Mapping[str, Any], found: Found
+) -> dict[str, Any]:
+    """Return the values of a program by UDP, in the direction in which it ``takes`` or gives most.
+    Losses and delays are known where both ends of all its connections were seen."""
+    sign, here = (RECEIVING, "received") if takes else (SENDING, "sent")
+    mine = [row for row in rows if row[f"{here}_packets"]]
+    names = [name_of(row, sign) for row in mine]
+    counted = {here: sum(row[f"{here}_packets"] for row in mine)}
+    if not mine or not all(name in found.sent for name in names):
+        if not takes:
+            return counted  # the sender of a datagram does not learn of its fate
+        return counted | _rate(
+            sum(row["received_bytes"] for row in mine), flow["stop_s"] - flow["start_s"]
+        )
+    courses = [found.arrivals.get(name, []) for name in names]
+    came = list(chain.from_iterable(courses))
+    delays_ms = [[one.delay_ms for one in course if one.delay_ms is not None] for course in courses]
+    sent = sum(found.sent[name] for name in names)
+    stop_s = max([flow["stop_s"], *(one.at_s for one in came)])
+    return {
+        "stop_s": stop_s,
+        **_rate(sum(one.bytes for one in came), stop_s - flow["start_s"]),
+        **{"sent": sent, "received": len(came), "lost": max(0, sent - len(came))},
+        **datagrams.delays(list(chain.from_iterable(delays_ms))),
+        "jitter_ms": datagrams.jitter_ms(*delays_ms),
+    }
 
 
 def _main_peer(rows: list[dict[str, Any]], way: str) -> str | None:

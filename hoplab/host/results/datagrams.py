@@ -42,10 +42,10 @@ def _rank(ordered: Sequence[float], percent: int) -> float | None:
     return round(ordered[max(1, -(-len(ordered) * percent // 100)) - 1], 6)
 
 
-def jitter_ms(times_ms: Sequence[float]) -> float | None:
-    """Return the mean difference of successive one-way times, in the order of arrival. None of
-    fewer than two."""
-    gaps = [abs(later - earlier) for earlier, later in pairwise(times_ms)]
+def jitter_ms(*courses_ms: Sequence[float]) -> float | None:
+    """Return the mean difference of successive one-way times, in the order of arrival, of one or
+    more connections. None if none has two."""
+    gaps = [abs(later - earlier) for times in courses_ms for earlier, later in pairwise(times)]
     return round(math.fsum(gaps) / len(gaps), 6) if gaps else None
 
 

@@ -11,6 +11,7 @@ import contextlib
 import json
 import shutil
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -171,10 +172,14 @@ def _tables(out: Path, scenario: Scenario, ended: _Ended) -> tuple[dict[str, str
     found = connections.Found([], {})
     if date_ns is not None and scenario.program:
         found = connections.gather(out, work, date_ns)
-        if scenario.measure.packets:
-            more = connection_packets.gather(out, work, found, date_ns)
-            writer.write(raw, "packets", map(Packet._asdict, more), add=True)
-    if sampled := [*seen.samples, *found.samples]:
+        every = scenario.measure.packets
+        courses = connection_packets.gather(out, work, found, date_ns, datagrams_alone=not every)
+        found = connection_packets.known(found, courses, scenario.duration_s)
+        if every:
+            kept = (c.packets(name, scenario.duration_s) for name, c in courses.items())
+            writer.write(raw, "packets", map(Packet._asdict, chain.from_iterable(kept)), add=True)
+    of_programs = connection_packets.rows(found, scenario.measure.interval_s)
+    if sampled := [*seen.samples, *of_programs]:
         writer.write(raw, "udp", sampled)
     course = Course(
         tables.recorded(out, "tcp"),

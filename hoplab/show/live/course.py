@@ -103,7 +103,8 @@ class Course:
         self.scenario = scenario
         self.t_s = 0.0
         """The run's progress: the latest time of any row."""
-        self.lines = Lines((str(flow.name) for flow in scenario.flow), MAX_POINTS)
+        names = (str(flow.name) for flow in scenario.flow)
+        self.lines = Lines(names, MAX_POINTS, scenario.measure.interval_s)
         self._states: dict[str, States] = {}
         self._stops_s = {str(f.name): f.stop_s for f in scenario.flow if f.stop_s is not None}
         self.nodes: dict[str, dict[str, Any]] = {}

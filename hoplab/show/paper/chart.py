@@ -15,7 +15,8 @@ from hoplab.show.paper.form import Kind
 @dataclass(frozen=True)
 class Series:
     """Points of one name. ``x`` are numbers, or words for bars. A ``y`` that is None is a gap.
-    ``half_widths`` are those of its intervals. Series with one ``group`` share a colour."""
+    ``half_widths`` are those of its intervals. Series with one ``group`` share a colour, ``dashed``
+    ones of a name an entry in the legend."""
 
     name: str
     x: Sequence[Any]

@@ -22,6 +22,7 @@ try:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
     from matplotlib.ticker import FixedLocator, LogLocator, NullFormatter, NullLocator
 except ModuleNotFoundError:
     raise MissingTool(
@@ -29,9 +30,11 @@ except ModuleNotFoundError:
         "a page, --out NAME.html, does not"
     ) from None
 
-MM_PER_INCH = 25.4
+MM_PER_INCH, POINTS_PER_INCH = 25.4, 72
 PANEL_MM, ALONE_MM = 42.0, 60.0
 """Usual height of a panel, and of a figure with one."""
+LEGEND_ROW = 1.9
+"""Height of a legend's row, in heights of the font."""
 DPI = 300
 MOST_MARKED = 40
 """Points of a line beyond which it has no markers."""
@@ -44,6 +47,8 @@ MARKERS = ("o", "s", "D", "^", "x", "+", "*", "v")
 DASHES = ("-", "--", "-.", ":")
 """Beside the colours, so that lines differ on grey paper too."""
 GRID = "#e4e7eb"
+DASHED = "#616e7c"
+"""In the legend, of the dashed lines of all colours."""
 METADATA: dict[str, dict[str, Any]] = {
     ".svg": {"Date": None},
     ".pdf": {"CreationDate": None},
@@ -98,28 +103,33 @@ def _require(family: str) -> None:
 
 
 def _figure(charts: Sequence[Chart], form: Form) -> Figure:
-    height_mm = form.height_mm or (ALONE_MM if len(charts) == 1 else PANEL_MM * len(charts))
-    size = form.width_mm / MM_PER_INCH, height_mm / MM_PER_INCH
-    figure = Figure(figsize=size, layout="constrained")
+    figure = Figure(layout="constrained")
     axes = figure.subplots(len(charts), squeeze=False)[:, 0]
     groups: dict[str, int] = {}
     for chart in charts:
         for one in chart.series:
             groups.setdefault(one.group or one.name, len(groups))
-    marks: dict[str, Any] = {}
+    marks: dict[bool, dict[str, Any]] = {False: {}, True: {}}
     for chart, axis in zip(charts, axes, strict=True):
-        for name, mark in _draw(axis, chart, groups, form):
-            marks.setdefault(name, mark)
-    _legend(figure, marks, form)
+        for series, mark in _draw(axis, chart, groups, form):
+            marks[series.dashed].setdefault(series.name, mark)
+    rows = _legend(figure, marks[False] | marks[True], form)
+    usual_mm = ALONE_MM if len(charts) == 1 else PANEL_MM * len(charts)
+    # Panels keep their height beside a legend of many rows.
+    usual_mm += max(0, rows - 1) * LEGEND_ROW * form.font_pt / POINTS_PER_INCH * MM_PER_INCH
+    height_mm = form.height_mm or usual_mm
+    figure.set_size_inches(form.width_mm / MM_PER_INCH, height_mm / MM_PER_INCH)
     return figure
 
 
-def _legend(figure: Figure, marks: dict[str, Any], form: Form) -> None:
+def _legend(figure: Figure, marks: dict[str, Any], form: Form) -> int:
+    """Add the legend. Returns its rows."""
     if len(marks) < 2:
-        return
+        return 0
     # As many in a row as the width has room for: a letter is half as wide as high.
     widest_pt = form.font_pt * (4 + 0.55 * max(map(len, marks)))
-    columns = max(1, min(len(marks), int(form.width_mm / MM_PER_INCH * 72 / widest_pt)))
+    width_pt = form.width_mm / MM_PER_INCH * POINTS_PER_INCH
+    columns = max(1, min(len(marks), int(width_pt / widest_pt)))
     figure.legend(
         list(marks.values()),
         list(marks),
@@ -129,12 +139,13 @@ def _legend(figure: Figure, marks: dict[str, Any], form: Form) -> None:
         handlelength=2.2,
         columnspacing=1.0,
     )
+    return -(-len(marks) // columns)
 
 
 def _draw(
     axis: Axes, chart: Chart, groups: dict[str, int], form: Form
-) -> Iterator[tuple[str, Any]]:
-    """Draw a panel. Yields each series' name with its mark for the legend."""
+) -> Iterator[tuple[Series, Any]]:
+    """Draw a panel. Yields each series with its mark for the legend."""
     axis.set(xlabel=chart.x_label, ylabel=chart.y_label, title=chart.title)
     axis.grid(color=GRID, linewidth=0.5)
     axis.set_axisbelow(True)
@@ -149,9 +160,9 @@ def _draw(
         colour = groups[one.group or one.name]
         if chart.kind == "bars":
             paint = COLOURS[colour % len(COLOURS)]
-            yield one.name, _bars(axis, one, words, place, len(chart.series), paint)
+            yield one, _bars(axis, one, words, place, len(chart.series), paint)
         else:
-            yield one.name, _line(axis, one, words, colour, chart.kind)
+            yield one, _line(axis, one, words, colour, chart.kind)
     if words:
         turned = sum(map(len, words)) > MOST_LETTERS
         how: Any = {"rotation": 30, "ha": "right", "rotation_mode": "anchor"} if turned else {}
@@ -162,7 +173,9 @@ def _draw(
     if chart.kind == "cdf":
         axis.set_ylim(0, 1)
     elif "y" not in form.log:
-        axis.set_ylim(bottom=min(0.0, *axis.get_ylim()))
+        lowest = min(0.0, *axis.get_ylim())
+        known = [value for one in chart.series for value in one.y if value]
+        axis.set_ylim(lowest, None if known else 1.0)
 
 
 def _decades(axis: Axis) -> None:
@@ -194,6 +207,9 @@ def _line(axis: Axes, one: Series, words: list[str], colour: int, kind: Kind) ->
     if kind == "cdf":
         style["linestyle"] = DASHES[colour % len(DASHES)]
         return axis.plot(x, y, drawstyle="steps-post", **style)[0]
+    if one.dashed:
+        axis.plot(x, y, **style)
+        return Line2D([], [], color=DASHED, linestyle="--")
     if one.half_widths is not None and any(one.half_widths):
         return axis.errorbar(x, y, list(one.half_widths), capsize=2, elinewidth=0.7, **style)
     return axis.plot(x, y, **style)[0]

@@ -54,7 +54,7 @@ def _panel(panel: dict[str, Any], kind: Kind) -> Chart:
     chart = Chart(TIME, label, kind)
     for line in panel["lines"]:
         dashed = bool(line.get("dashed"))
-        name = f"{line['group']}, {line['label']}" if dashed else line["group"]
+        name = line["label"] if dashed else line["group"]
         chart.series.append(Series(name, line["t"], line["y"], None, line["group"], dashed))
     return chart
 

@@ -28,7 +28,7 @@ def figures(results: Results, whole: bool = False) -> dict[str, Any]:
     return {
         "duration_s": scenario.duration_s,
         "marks": _marks(scenario) + _handovers(results),
-        "panels": _panels(results, [str(flow.name) for flow in scenario.flow], whole),
+        "panels": _panels(results, scenario, whole),
         "events": [
             {
                 "t": round(event["t_s"], 6),
@@ -72,9 +72,10 @@ def _grouped(rows: Rows, *keys: str) -> dict[str, Rows]:
     return groups
 
 
-def _panels(results: Results, order: list[str], whole: bool) -> Rows:
+def _panels(results: Results, scenario: Scenario, whole: bool) -> Rows:
     """Lines in the order of the scenario's flows."""
-    lines = Lines(order)
+    order = [str(flow.name) for flow in scenario.flow]
+    lines = Lines(order, interval_s=scenario.measure.interval_s)
     for table in ("tcp", "udp"):
         sampled = results.rows(table)
         shown = _most({row["flow"]: row["delivered_bytes"] or 0 for row in sampled}, order)

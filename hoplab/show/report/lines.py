@@ -91,25 +91,29 @@ class Line:
 
 
 class Rate:
-    """A rate in kbit/s over the `GOODPUT_WINDOW_S` before each point, from a total of bytes."""
+    """A rate in kbit/s over the `GOODPUT_WINDOW_S` before each point, from a total of bytes. Points
+    that are further apart give the rate since the point before."""
 
-    def __init__(self) -> None:
+    def __init__(self, interval_s: float = 0.0, before: float | None = None) -> None:
+        """``interval_s`` is the time between points. ``before`` is the total at the flow's start;
+        by default that of the first point."""
+        self._window_s = max(GOODPUT_WINDOW_S, interval_s)
         self._recent: deque[tuple[float, float]] = deque()
-        self._first: float | None = None
+        self._before = before
 
     def after(self, t_s: float, total_bytes: float) -> float:
         """Return the rate for ``total_bytes`` at ``t_s``, which is no earlier than the last
         point."""
-        if self._first is None:
-            self._first = total_bytes
+        if self._before is None:
+            self._before = total_bytes
         self._recent.append((t_s, total_bytes))
-        while self._recent[0][0] < t_s - GOODPUT_WINDOW_S - 1e-9:
+        while len(self._recent) > 1 and self._recent[1][0] <= t_s - self._window_s + 1e-9:
             self._recent.popleft()
         then_s, before = self._recent[0]
         span = t_s - then_s
-        if span < GOODPUT_WINDOW_S / 2:
+        if span < self._window_s / 2:
             # The flow has just started, and had delivered nothing before.
-            span, before = GOODPUT_WINDOW_S, self._first
+            span, before = self._window_s, self._before
         return (total_bytes - before) * 8e-3 / span
 
 
@@ -141,12 +145,12 @@ class Received:
 class _Flow:
     """The lines of a TCP flow."""
 
-    def __init__(self, name: str, limit: int | None) -> None:
+    def __init__(self, name: str, limit: int | None, interval_s: float) -> None:
         self.goodput = Line(name, limit=limit)
         self.window = Line(name, "cwnd", limit=limit)
         self.threshold = Line(name, "ssthresh", dashed=True, limit=limit)
         self.rtt = Line(name, limit=limit)
-        self._rate = Rate()
+        self._rate = Rate(interval_s)
 
     def add(self, row: Row) -> None:
         t_s = float(row["t_s"])
@@ -161,13 +165,13 @@ class _Flow:
 class _Datagrams:
     """The lines of a UDP flow, from its receiver's samples."""
 
-    def __init__(self, name: str, limit: int | None) -> None:
+    def __init__(self, name: str, limit: int | None, interval_s: float) -> None:
         self.goodput = Line(name, limit=limit)
         self.median = Line(name, "half", limit=limit)
         self.tail = Line(name, "95 %", dashed=True, limit=limit)
         self.jitter = Line(name, limit=limit)
         self.loss = Line(name, limit=limit)
-        self._rate = Rate()
+        self._rate = Rate(interval_s, before=0.0)
         self._counts: deque[tuple[float, int, int]] = deque([(0.0, 0, 0)])
 
     def add(self, row: Row) -> None:
@@ -193,11 +197,14 @@ class _Datagrams:
 class Lines:
     """The lines of a run's panels over time, from rows in order of time."""
 
-    def __init__(self, flows: Iterable[str], limit: int | None = None) -> None:
+    def __init__(
+        self, flows: Iterable[str], limit: int | None = None, interval_s: float = 0.0
+    ) -> None:
         """``flows`` are their names, in the order of drawing. ``limit`` is the number of points of
-        each line."""
+        each line, ``interval_s`` the time between samples."""
         self._order = {name: place for place, name in enumerate(flows)}
         self._limit = limit
+        self._interval_s = interval_s
         self._flows: dict[str, _Flow] = {}
         self._datagrams: dict[str, _Datagrams] = {}
         self._exchanges: dict[str, Line] = {}
@@ -210,12 +217,12 @@ class Lines:
         if table == "tcp":
             name = str(row["flow"])
             if name not in self._flows:
-                self._flows[name] = _Flow(name, self._limit)
+                self._flows[name] = _Flow(name, self._limit, self._interval_s)
             self._flows[name].add(row)
         elif table == "udp":
             name = str(row["flow"])
             if name not in self._datagrams:
-                self._datagrams[name] = _Datagrams(name, self._limit)
+                self._datagrams[name] = _Datagrams(name, self._limit, self._interval_s)
             self._datagrams[name].add(row)
         elif table == "exchanges":
             name = str(row["flow"])

@@ -35,17 +35,19 @@ def write(runs: Mapping[str, Results], path: Path) -> None:
 
 
 def overlaid(runs: Mapping[str, Results], whole: bool = False) -> dict[str, Any]:
-    """Return the data of `figures` for all runs together: a panel has every run's lines. Changes of
-    the network are marked if they are equal in all runs."""
+    """Return the data of `figures` for all runs together: a panel has every run's lines. They bear
+    the names of several runs, or of one run's several flows. Changes of the network are marked if
+    they are equal in all runs."""
     drawn = {name: figures(run, whole) for name, run in runs.items()}
     panels: dict[str, dict[str, Any]] = {}
     for name, data in drawn.items():
         for panel in data["panels"]:
             together = panels.setdefault(panel["title"], {**panel, "lines": []})
             alone = len({line["group"] for line in panel["lines"]}) == 1
+            prefix = "" if len(runs) == 1 else f"{name}: "
             for line in panel["lines"]:
-                group = name if alone else f"{name}: {line['group']}"
-                member = name if alone else f"{name}: {line['name']}"
+                group = name if alone else f"{prefix}{line['group']}"
+                member = name if alone else f"{prefix}{line['name']}"
                 together["lines"].append({**line, "name": member, "group": group})
     first, *others = (data["marks"] for data in drawn.values())
     return {

@@ -98,7 +98,8 @@ def _page(results: Results) -> str:
     data = figures(results)
     flows, radios, links = results.rows("flows"), results.rows("radios"), results.rows("links")
     links.sort(key=lambda row: -(row["frames"] or 0))
-    cards = _cards(manifest, flows, radios, results)
+    once = seen_once(flows, results.rows("connections"))
+    cards = _cards(manifest, once, radios, results)
     return (
         environment()
         .get_template(_TEMPLATE)
@@ -179,6 +180,24 @@ def _octets(octets: float | None) -> tuple[float | None, str]:
     if octets is None or octets >= 1e6:
         return None if octets is None else octets / 1e6, "MB"
     return octets / 1e3, "kB"
+
+
+def seen_once(
+    flows: list[dict[str, Any]], connections: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return the flows to add up: of two programs that measure the same connections at their ends,
+    the first."""
+    ends: dict[str, set[tuple[Any, ...]]] = {}
+    for row in connections:
+        here, there = (row["node"], row["port"]), (row["peer"], row["peer_port"])
+        ends.setdefault(row["flow"], set()).add((row["protocol"], *sorted((here, there))))
+    found, counted = [], set[tuple[Any, ...]]()
+    for flow in flows:
+        own = ends.get(flow["flow"], set())
+        if not own or not own <= counted:
+            found.append(flow)
+        counted |= own
+    return found
 
 
 def _cards(
