@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``python -m tests.proof [WORD…]``: six scenarios on one machine, under every circumstance that
-can be had here, each as a command before the same `hoplab run`.
+"""``python -m tests.proof [--machine NAME] [WORD…]``: six scenarios on one machine, under every
+circumstance that can be had here, each as a command before the same `hoplab run`.
 
-Words choose scenarios and circumstances by name. ``PROOF_ROOT`` names another distribution's root
-with hoplab's wheels in /env, for root to run in by chroot. Prints this computer's processor, then a
-line for each run, and fails where a digest differs, a run fails or a circumstance cannot be had.
+Words choose scenarios and circumstances by name. The one called "again" is none, and only named
+ones have it. ``NAME`` is a machine with another kernel. ``PROOF_ROOT`` names another distribution's
+root with hoplab's wheels in /env, for root to run in by chroot. Prints this computer's processor,
+then a line for each run, and fails where a digest differs, a run fails or a circumstance cannot be
+had.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
@@ -104,6 +107,7 @@ def processor() -> str:
     return f"{found.get('vendor_id', 'unknown')} {found.get('model name', '')}, {numbers}"
 
 
+AGAIN = "again"
 TENTH = "tenth-run"
 """The last circumstance: as many runs more as make ten, the first one included."""
 
@@ -149,26 +153,31 @@ def compare(
     return wrong
 
 
-def main(words: list[str]) -> int:
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="proof", description="The same digests, always.")
+    parser.add_argument("--machine", metavar="NAME", help="a machine with another kernel")
+    parser.add_argument("words", nargs="*", metavar="WORD", help="scenarios and circumstances")
+    options = parser.parse_args(arguments)
+    words = options.words
     wrong = 0
     print(f"processor: {processor()}", flush=True)
     with tempfile.TemporaryDirectory(prefix="hoplab-proof-") as name:
         folder = Path(name)
         folder.chmod(0o777)
         found = circumstances(folder)
-        if unknown := set(words) - set(SCENARIOS) - set(found) - {TENTH}:
-            names = " ".join([*SCENARIOS, *found, TENTH])
+        named = [*found, TENTH, AGAIN]
+        if unknown := set(words) - set(SCENARIOS) - set(named):
+            names = " ".join([*SCENARIOS, *named])
             print(f"{' '.join(sorted(unknown))}: not one of {names}", file=sys.stderr)
             return 2
         machine = folder / "machine.tar.zst"
-        pack.pack(select.chosen(), machine)
+        pack.pack(select.named(options.machine) if options.machine else select.chosen(), machine)
         (folder / "packages").mkdir()
         for module in ("sitecustomize.py", "tzdata.py", "attr.py"):
             (folder / "packages" / module).write_text("VALUE = 1\n")
         chosen = [key for key in SCENARIOS if key in words] or list(SCENARIOS)
-        every = [*found, TENTH]
         for scenario in chosen:
-            tried = [key for key in every if key in words] or every
+            tried = [key for key in named if key in words] or [*found, TENTH]
             wrong += compare(scenario, found, tried, machine, folder)
     print(f"{wrong} runs went wrong" if wrong else "all equal")
     return 1 if wrong else 0

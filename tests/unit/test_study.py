@@ -6,9 +6,11 @@ import itertools
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
+from hoplab.host.machine import select
 from hoplab.host.statistics.samples import Sample, combined, difference, relative, t_95
 from hoplab.many.study.figures import Figure, figure
 from hoplab.model.errors import HoplabError, MissingTool, ScenarioError
@@ -27,6 +29,7 @@ from tests.validate import (
     ns3_program,
     recorded,
     round_trips,
+    runs,
 )
 
 
@@ -119,6 +122,23 @@ def test_a_figure_that_vanishes_fails(
     assert _validate(monkeypatch, "one", "two", "three") == 1
     assert "FAIL three: is expected and was not measured" in capsys.readouterr().out
     assert _validate(monkeypatch, "one") == 1
+
+
+def test_another_kernel_measures_every_figure(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where there is none of that name, each part fails with a line that names it."""
+    monkeypatch.setattr(runs, "kernel", None)
+    monkeypatch.setattr(select, "named", refuse := Mock(side_effect=ScenarioError("machine 'x'")))
+    document = {"duration_s": 1, "topology": {"kind": "pair"}}
+
+    def measured() -> Iterator[Figure]:
+        yield runs.measure(document, lambda _: figure("one", 1, 1, 0.1))
+
+    part = next(iter(validate.PARTS))
+    assert validate.main(["--machine", "x", part], lambda _: measured) == 1
+    assert f"FAIL {part}: machine 'x'" in capsys.readouterr().out
+    refuse.assert_called_with("x")
 
 
 def test_a_parts_name_asks_for_it_alone_and_a_beginning_for_all(

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Print a line a figure, beside its reference; fail if one fails, or is missing.
 
-    python -m tests.validate [--json FILE] [--quick] [--ns-2] [--ns-3] [--expect] [PART…]
+    python -m tests.validate [--json FILE] [--quick] [--ns-2] [--ns-3] [--expect] [--machine NAME]
+        [PART…]
 
 A PART is one of `PARTS` or the beginning of one; without any, all, or those of `QUICK`. A figure is
 a mean over seeds with its 95 % interval: ``verdict name measured reference deviation limit``
@@ -23,7 +24,7 @@ from pathlib import Path
 
 from hoplab.many.study.figures import HEADING, Figure
 from hoplab.model.errors import HoplabError
-from tests.validate import recorded
+from tests.validate import recorded, runs
 
 PARTS = {
     "medium/maximum": "throughput:items",
@@ -113,7 +114,9 @@ def main(arguments: list[str], source: Callable[[str], Items] = items) -> int:
     parser.add_argument("--ns-2", action="store_true", help="run ns-2.35 anew")
     parser.add_argument("--ns-3", action="store_true", help="run ns-3.37 anew")
     parser.add_argument("--expect", action="store_true", help="these are the figures to expect")
+    parser.add_argument("--machine", metavar="NAME", help="a machine with another kernel")
     options = parser.parse_args(arguments)
+    runs.kernel = options.machine
     asked = {recorded.NS2: options.ns_2, recorded.NS3: options.ns_3}
     recorded.renew = {peer for peer, anew in asked.items() if anew}
     asked_for = tuple(options.parts) or (QUICK if options.quick else ("",))

@@ -23,6 +23,9 @@ from hoplab.model.scenario.resolve import resolve
 Answer = TypeVar("Answer")
 EVERY_S = 20.0
 
+kernel: str | None = None
+"""Name of the machine whose kernel all runs take; the default one without a name."""
+
 
 class _Teller:
     """A line that is written over on a terminal, else one now and then."""
@@ -46,7 +49,8 @@ def measure(document: dict[str, Any], read: Callable[[Results], Answer]) -> Answ
     with tempfile.TemporaryDirectory(prefix="hoplab-study-") as folder:
         out = Path(folder) / "run"
         scenario = resolve(parse(document, "scenario"))
-        perform(RunRequest(scenario, Sealed(select.chosen()), out=out))
+        machine = select.named(kernel) if kernel else select.chosen()
+        perform(RunRequest(scenario, Sealed(machine), out=out))
         return read(results.load(out))
 
 
