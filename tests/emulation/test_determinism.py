@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -59,6 +60,26 @@ def test_again(scenario: Path, expected: str) -> None:
 
 def test_another_seed(scenario: Path, expected: str) -> None:
     assert digest(scenario, "other-seed", extra=("--seed", "2")) != expected
+
+
+def test_a_run_does_not_depend_on_what_was_before_it() -> None:
+    """Random numbers that the boot and the lab's loading draw, and clocks that they read."""
+    seen = set()
+    for before, seed in ((0, 5), (100, 5), (0, 6)):
+        script = (
+            "import os, sys, time; from hoplab.guest.lab.standby import stand_by;"
+            f"[(os.urandom(100), time.monotonic()) for _ in range({before})];"
+            f"stand_by({seed}); print(os.urandom(8).hex(), time.monotonic_ns())"
+        )
+        done = subprocess.run(
+            [HOPLAB, "exec", "--", sys.executable, "-c", script],
+            capture_output=True,
+            text=True,
+            cwd=PROJECT,
+        )
+        assert done.returncode == 0, done.stderr
+        seen.add(done.stdout)
+    assert len(seen) == 2, seen
 
 
 def test_on_a_busy_machine(scenario: Path, expected: str) -> None:

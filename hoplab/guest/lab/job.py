@@ -19,6 +19,7 @@ from hoplab.guest.lab.account import Account
 from hoplab.guest.lab.built import Maker, built
 from hoplab.guest.lab.cleanup import CleanUp
 from hoplab.guest.lab.planned import Planned, planned
+from hoplab.guest.lab.standby import stand_by
 from hoplab.guest.lab.started import Started, started
 from hoplab.guest.system import signals
 from hoplab.model import writing
@@ -69,7 +70,10 @@ def perform(
     account = Account()
 
     def course(undo: CleanUp) -> Planned:
-        made = built(prepare(out), out, account, undo, make)
+        whole = prepare(out)
+        if not real_time:
+            stand_by(whole.scenario.seed)
+        made = built(whole, out, account, undo, make)
         stage = started(made, real_time, undo, control)
         run = arrange(stage, undo)
         ready(stage.clock.epoch_ns)

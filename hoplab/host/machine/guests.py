@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The two roots that a guest can boot: a sealed machine, or this computer's files.
 
-The guest's kernel command line is constant but for the seed, because the kernel mixes it into its
-entropy. Values that differ between runs travel in a `job` file beside the guest's first process.
+The kernel's command line is the same for all runs on a machine but for the memory, so that their
+boots are alike. Values that differ between runs travel in a `job` file beside the guest's first
+process; the scenario's seed acts from `hoplab.guest.lab.standby` on.
 """
 
 from __future__ import annotations

@@ -189,9 +189,7 @@ class OwnGuest(Attendable):
         return uml.run_guest(
             self._guest(out),
             [*_python(self.builder), "-m", "hoplab.guest.lab.prompt", "/out", *words],
-            Boot(
-                memory_mb(scenario, None if line is None else ROOM_S), scenario.seed, virtual=False
-            ),
+            Boot(memory_mb(scenario, None if line is None else ROOM_S), virtual=False),
             Streams(
                 stdin=sys.stdin.fileno() if terminal else subprocess.DEVNULL,
                 stdout=stdout,
@@ -333,7 +331,7 @@ def _run_guest(
     return uml.run_guest(
         guest,
         command,
-        Boot(memory_mb(scenario) + more_mb, scenario.seed),
+        Boot(memory_mb(scenario) + more_mb),
         Streams(
             stderr=subprocess.DEVNULL,
             on_line=watched.on_line,
@@ -350,7 +348,7 @@ def _shown_guest(
     guest: Guest, command: list[str], scenario: Scenario, whose: str, more_mb: int = 0
 ) -> str:
     values = [f"{key}={value}" for key, value in confined.environment().items()]
-    kernel = guest.command(Boot(memory_mb(scenario) + more_mb, scenario.seed))
+    kernel = guest.command(Boot(memory_mb(scenario) + more_mb))
     return "\n".join(
         (
             f"# the guest, in a folder of its own ({whose}), confined by {confined.confinement()}",
