@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,11 +19,14 @@ from hoplab.guest.network.namespaces import Namespaces
 from hoplab.guest.tcp import sack as module
 from hoplab.guest.tcp.sack import SYSCTL, Sack
 from hoplab.host.results import flows
+from hoplab.many.sweep import points as sweeps
 from hoplab.model.errors import MissingTool
-from hoplab.model.scenario import variants
+from hoplab.model.resources import PROJECT
+from hoplab.model.scenario import file, variants
 from hoplab.model.scenario.model import Scenario
 from hoplab.model.scenario.plan import Conversation, Plan, plan
 from hoplab.model.scenario.resolve import resolve
+from tests.emulation.test_examples import EXAMPLES, FOUND
 
 
 def planned(*ends: tuple[str, str, dict[str, Any]], **tables: Any) -> Plan:
@@ -187,3 +191,36 @@ def test_the_column_has_what_sockets_said(tmp_path: Path) -> None:
     ]
     (tmp_path / "raw" / "sack.jsonl").write_text("\n".join(lines), encoding="utf-8")
     assert flows._sack(tmp_path) == {"flow0": 1, "b": 0}
+
+
+def _compared(scenario: Scenario) -> list[tuple[str | None, int | None]]:
+    flows = [flow for flow in scenario.flow if flow.protocol == "tcp" and not flow.split]
+    return [(flow.congestion_control, flow.sack) for flow in flows]
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_an_example_compares_like_with_like(name: str) -> None:
+    """Flows of a run, and a flow with what its page changes. A split flow's variant is a window."""
+    flows = []
+    for changes in ({}, FOUND[name].changed):
+        document = file.read(EXAMPLES / f"{name}.toml")
+        for path, value in changes.items():
+            file.assign(document, path, value, name)
+        flows += _compared(resolve(file.parse(document, name), EXAMPLES))
+    assert variants.difference(flows) is None
+
+
+def test_the_sweeps_of_pages_compare_like_with_like(tmp_path: Path) -> None:
+    text = (PROJECT / "docs/howto/paper.md").read_text(encoding="utf-8")
+    block = re.search(r'```toml title="speeds.toml"\n(.*?)```', text, re.DOTALL)
+    assert block is not None
+    (tmp_path / "speeds.toml").write_text(block[1], encoding="utf-8")
+    topology = 'topology = { kind = "random-waypoint", stations = 2 }\n'
+    (tmp_path / "paper.toml").write_text(
+        topology + '[[flow]]\nsource = "n0"\ndestination = "n1"\n[routing]\nprotocol = "dsr"\n'
+    )
+    for place in (tmp_path / "speeds.toml", PROJECT / "experiments/chain-variants/sweep.toml"):
+        points = sweeps.read(place).points()
+        flows = [flow for point in points for flow in _compared(point.scenario())]
+        assert len({name for name, _ in flows}) > 1
+        assert variants.difference(flows) is None
