@@ -69,7 +69,6 @@ def picture(name: str) -> str:
                 seed=1,
                 set={
                     **changed,
-                    "measure.packets": True,
                     **({"measure.interval_s": 0.01} if name in SHORT else {}),
                 },
                 out=Path(folder) / str(i),
