@@ -30,7 +30,8 @@ OTHER_KINDS = (
 )
 """Errors of something else than a regular file in a file's place."""
 IRREGULAR = "is no regular file"
-PIPE = "is no regular file but a pipe (write what it gives to a file first)"
+PIPE = "is no regular file but a pipe"
+READ_PIPE = f"{PIPE} (write what it gives to a file first)"
 
 
 def opened(path: Path) -> io.BufferedReader:
@@ -55,7 +56,8 @@ def descriptor(path: Path, flags: int = FLAGS, mode: int = 0o666) -> int:
     os.close(found)
     if stat.S_ISDIR(kind):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    raise OSError(errno.EINVAL, PIPE if stat.S_ISFIFO(kind) else IRREGULAR, str(path))
+    pipe = PIPE if flags & os.O_ACCMODE else READ_PIPE
+    raise OSError(errno.EINVAL, pipe if stat.S_ISFIFO(kind) else IRREGULAR, str(path))
 
 
 class _Regular(io.FileIO):

@@ -17,22 +17,20 @@ from hoplab.model.reading import descriptor
 FLAGS = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
-def over(path: Path) -> int:
-    """Open a regular file for writing over its content, and return its descriptor. Raises
-    `OSError`, also for a link and for other kinds of file."""
-    return descriptor(path, FLAGS)
+def over(path: Path, more: int = 0) -> int:
+    """Open a regular file for writing over its content, and return its descriptor. ``more`` flags
+    are those of `os.open`. Raises `OSError`, also for a link and for other kinds of file."""
+    return descriptor(path, FLAGS | more)
 
 
 def new(path: Path) -> BinaryIO:
     """Open a regular file for a new content. Raises errors as `over` does."""
-    file = cast(BinaryIO, os.fdopen(over(path), "wb"))
-    file.truncate(0)
-    return file
+    return cast(BinaryIO, os.fdopen(over(path, os.O_TRUNC), "wb"))
 
 
 def added(path: Path, buffer_bytes: int = io.DEFAULT_BUFFER_SIZE) -> TextIO:
     """Open a text for writing at its end. Raises errors as `over` does."""
-    opened = descriptor(path, FLAGS | os.O_APPEND)
+    opened = over(path, os.O_APPEND)
     return cast(TextIO, os.fdopen(opened, "a", buffer_bytes, encoding="utf-8"))
 
 

@@ -385,15 +385,23 @@ def test_a_program_that_computes_for_ever_is_named(tmp_path: Path, hoplab: Hopla
     assert early.endswith("it goes on: press Ctrl-C to end it") and "guest kernel: hung" in line
 
 
+@pytest.mark.parametrize(
+    ("name", "status", "said"),
+    [
+        # The host's own writers, and the engine in the guest's kernel.
+        ("flows.jsonl", 6, r"raw/flows.jsonl: cannot be used: .*; remove it; .*'hoplab finish "),
+        ("medium.json", 4, r"raw/medium.json: is no regular file but a pipe, .*; let no program"),
+    ],
+)
 def test_a_pipe_of_a_programs_in_the_runs_folder_delays_no_end(
-    failure: Callable[[str], tuple[int, str]],
+    name: str, status: int, said: str, failure: Callable[[str], tuple[int, str]]
 ) -> None:
-    """The host's own writers find it, and say which file it is."""
+    """Who would open it finds it, and says which file it is."""
     text = '[[program]]\nname = "pipes"\nstation = "n1"\n'
-    text += """run = "sh -c 'mkfifo /out/raw/flows.jsonl'"\n"""
-    status, line = failure(f"{NETWORK}{text}")
-    assert status == 6
-    assert re.search(r"raw/flows.jsonl: cannot be used: .*; remove it; .*'hoplab finish ", line)
+    text += f"""run = "sh -c 'mkfifo /out/raw/{name}'"\n"""
+    found, line = failure(f"{NETWORK}{text}")
+    assert found == status
+    assert re.search(said, line)
 
 
 @pytest.mark.hoplab

@@ -3,11 +3,14 @@
 them."""
 
 import ast
+import errno
 import os
 from pathlib import Path
 
 import pytest
 
+from hoplab.guest.lab import job
+from hoplab.guest.traffic import exchanges
 from hoplab.host.runs import collect
 from hoplab.many.sweep import place
 from hoplab.model import reading, writing
@@ -113,6 +116,26 @@ def test_what_a_pipe_replaced_can_be_finished(killed: Path) -> None:
     assert collect.finish(killed).state == "complete"
 
 
+def test_rows_of_exchanges_wait_for_no_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "rows")
+    rows = exchanges.Rows(
+        {"flow": "flow0", "epoch_ns": 0, "stop_s": 1.0, "rows": str(tmp_path / "rows")}
+    )
+    with pytest.raises(SystemExit, match="rows: cannot be used: is no regular file"):
+        rows.unanswered(exchanges.Sent(1, 64, 0, 0))
+
+
+def test_a_pipe_in_the_guest_is_no_fault_of_the_labs(tmp_path: Path) -> None:
+    """Other errors of the kind are, and those of files elsewhere."""
+    os.mkfifo(tmp_path / "sack.jsonl")
+    with pytest.raises(OSError, match="is no regular file") as caught:
+        writing.added(tmp_path / "sack.jsonl")
+    said = job._of_a_file(tmp_path, caught.value)
+    assert said == "sack.jsonl: cannot be used: is no regular file; let no program put one there"
+    assert job._of_a_file(tmp_path / "other", caught.value) is None
+    assert job._of_a_file(tmp_path, OSError(errno.EINVAL, "Invalid argument")) is None
+
+
 def test_writers_replace_and_add(tmp_path: Path) -> None:
     path = tmp_path / "text"
     writing.write_text(path, "longer")
@@ -139,11 +162,15 @@ OWN = (
     "many/sweep/page.py",
     "model/scenario/movement/__init__.py",
     *("model/scenario/documents.py", "show/report/overlay.py"),
-    # The guest's own kernel, stations and programs; what they write, the doors read.
-    *("guest/network/*", "guest/system/*", "guest/tcp/*", "guest/medium/*", "guest/mininet/*"),
-    *("guest/mininet/inside/*",),
-    *("guest/routing/*", "guest/traffic/*", "guest/probes/*", "guest/lab/programs.py"),
+    # The guest's own kernel, stations and terminals.
+    *("guest/network/*", "guest/system/*", "guest/tcp/*", "guest/mininet/inside/*"),
     *("guest/lab/prompt.py", "guest/lab/session.py", "guest/lab/stepped.py"),
+    "guest/lab/standby.py",
+    *("guest/probes/overhead.py", "guest/probes/listeners.py", "guest/probes/connections.py"),
+    "guest/routing/daemons.py",
+    # A program's folder and file, and programs without this package, which have their own doors.
+    *("guest/traffic/programs.py", "guest/traffic/processor.py"),
+    *("guest/traffic/har.py", "guest/traffic/counted.py", "guest/traffic/exchanges.py"),
 )
 """Modules with openings of their own, by what they open."""
 SINGLE = {"host/runs/folder.py": 3, "show/report/page.py": 1}

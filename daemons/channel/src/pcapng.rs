@@ -77,7 +77,7 @@ impl Capture {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)?;
         }
-        let mut file = BufWriter::with_capacity(1 << 16, File::create(path)?);
+        let mut file = BufWriter::with_capacity(1 << 16, hoplab_records::file::create(path)?);
         // Section header: byte order, version 1.0, unknown length.
         let mut section = Vec::new();
         section.extend(0x1a2b_3c4du32.to_le_bytes());

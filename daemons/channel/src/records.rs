@@ -6,7 +6,6 @@
 //!
 //! A run that has a duration ends in all of them exactly then, however long the daemon lives on.
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -15,7 +14,7 @@ use hoplab_medium_core::{
     RadioId, To,
 };
 use hoplab_records::{
-    events, frames, handovers, link_samples, links, nodes, radios, signals, Table, Writer,
+    events, file, frames, handovers, link_samples, links, nodes, radios, signals, Table, Writer,
 };
 use hoplab_wire::ieee80211::{on_air, Control};
 use hoplab_wire::Mac;
@@ -424,7 +423,7 @@ impl Recorder {
             result.map_err(Error::Capture)?;
         }
         let path = self.settings.dir.join("medium.json");
-        let written = File::create(&path).and_then(|mut file| writeln!(file, "{own}"));
+        let written = file::create(&path).and_then(|mut file| writeln!(file, "{own}"));
         written.map_err(|why| file_failed(&path, why))
     }
 }

@@ -19,7 +19,6 @@
 //! ```
 
 use std::fmt;
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -31,10 +30,10 @@ pub const LARGEST_OCTETS: u64 = 64 << 20;
 /// Why a document cannot be used.
 #[derive(Debug)]
 pub enum DocumentError {
-    /// The file cannot be read.
+    /// The file cannot be read, or is no regular file.
     Unreadable { path: PathBuf, why: io::Error },
-    /// The file is no regular file, or longer than [`LARGEST_OCTETS`].
-    NoDocument { path: PathBuf },
+    /// The file is longer than [`LARGEST_OCTETS`].
+    TooLong { path: PathBuf },
     /// A key is missing, unknown or has a value that it cannot have.
     Invalid {
         /// Empty for a document that was not read from a file.
@@ -50,9 +49,9 @@ impl fmt::Display for DocumentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             DocumentError::Unreadable { path, why } => write!(f, "{}: {why}", path.display()),
-            DocumentError::NoDocument { path } => write!(
+            DocumentError::TooLong { path } => write!(
                 f,
-                "{}: expected a regular file of at most {LARGEST_OCTETS} octets",
+                "{}: expected a file of at most {LARGEST_OCTETS} octets",
                 path.display()
             ),
             DocumentError::Invalid {
@@ -83,19 +82,12 @@ pub fn text(path: &Path) -> Result<String, DocumentError> {
         path: path.into(),
         why,
     };
-    let is_document = |about: std::fs::Metadata| about.is_file() && about.len() <= LARGEST_OCTETS;
-    // Opening a FIFO would wait for its other end, so the path is examined first.
-    if !std::fs::metadata(path)
-        .map(is_document)
-        .map_err(unreadable)?
-    {
-        return Err(DocumentError::NoDocument { path: path.into() });
-    }
+    let file = hoplab_records::file::read(path).map_err(unreadable)?;
     let mut text = String::new();
-    let file = File::open(path).map_err(unreadable)?;
-    file.take(LARGEST_OCTETS)
-        .read_to_string(&mut text)
-        .map_err(unreadable)?;
+    let read = file.take(LARGEST_OCTETS + 1).read_to_string(&mut text);
+    if read.map_err(unreadable)? as u64 > LARGEST_OCTETS {
+        return Err(DocumentError::TooLong { path: path.into() });
+    }
     Ok(text)
 }
 
@@ -192,7 +184,9 @@ mod tests {
     #[test]
     fn what_is_no_regular_file_is_refused() {
         let error = read::<Outer>(Path::new("/dev/zero")).unwrap_err();
-        assert!(matches!(error, DocumentError::NoDocument { .. }));
+        assert!(error
+            .to_string()
+            .contains("is no regular file but a device"));
         let error = read::<Outer>(Path::new("/nonexistent")).unwrap_err();
         assert!(matches!(error, DocumentError::Unreadable { .. }));
     }

@@ -24,6 +24,7 @@
 
 mod check;
 mod error;
+pub mod file;
 mod writer;
 
 pub use check::Wrong;

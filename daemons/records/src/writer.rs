@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A table's file.
 
-use crate::{Error, Row, Table};
+use crate::{file, Error, Row, Table};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::marker::PhantomData;
@@ -19,15 +19,12 @@ pub struct Writer<T> {
 impl<T: Table> Writer<T> {
     /// A new file of this name; what was in it is gone.
     pub fn create(path: &Path) -> Result<Self, Error> {
-        Self::open(
-            path,
-            File::options().write(true).create(true).truncate(true),
-        )
+        Self::over(path, file::create(path))
     }
 
     /// A new file or the end of an old one.
     pub fn append(path: &Path) -> Result<Self, Error> {
-        Self::open(path, File::options().append(true).create(true))
+        Self::over(path, file::append(path))
     }
 
     /// `FOLDER/TABLE.jsonl`, or with a source, since several may write one table,
@@ -37,8 +34,8 @@ impl<T: Table> Writer<T> {
         Self::create(&folder.join(format!("{}{source}.jsonl", T::NAME)))
     }
 
-    fn open(path: &Path, how: &std::fs::OpenOptions) -> Result<Self, Error> {
-        let file = how.open(path).map_err(|why| Error::File {
+    fn over(path: &Path, file: io::Result<File>) -> Result<Self, Error> {
+        let file = file.map_err(|why| Error::File {
             path: path.into(),
             why,
         })?;

@@ -24,7 +24,7 @@ from hoplab.guest.lab.started import Started, started
 from hoplab.guest.system import signals
 from hoplab.model import writing
 from hoplab.model.errors import HoplabError, ResultsError
-from hoplab.model.reading import content
+from hoplab.model.reading import OTHER_KINDS, content
 from hoplab.model.scenario.model import Scenario
 from hoplab.model.scenario.plan import Plan, plan
 
@@ -98,12 +98,22 @@ def _verdict(out: Path, course: Callable[[CleanUp], Planned]) -> tuple[int, str 
     except signals.Stopped as stopped:
         return stopped.exit_status, stopped.word
     except Exception as error:
-        if isinstance(error, OSError) and error.errno in DISK_ERRORS:
-            return ResultsError.exit_status, _unwritable(error)
+        if isinstance(error, OSError) and (reason := _of_a_file(out, error)) is not None:
+            return ResultsError.exit_status, reason
         with contextlib.suppress(OSError):
             writing.write_text(out / "logs" / "lab.log", traceback.format_exc())
         return 1, f"lab: {type(error).__name__}: {error}; see logs/lab.log"
     return 0, None
+
+
+def _of_a_file(out: Path, error: OSError) -> str | None:
+    """Return why a file of the run's folder cannot be used, or None for other errors."""
+    if error.errno in DISK_ERRORS:
+        return _unwritable(error)
+    if error.errno in OTHER_KINDS and (path := Path(str(error.filename))).is_relative_to(out):
+        where = path.relative_to(out)
+        return f"{where}: cannot be used: {error.strerror}; let no program put one there"
+    return None
 
 
 def _unwritable(error: OSError) -> str:

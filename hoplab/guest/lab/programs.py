@@ -23,6 +23,7 @@ from hoplab.guest.system.note import NOTES
 from hoplab.guest.system.processes import Change
 from hoplab.guest.traffic import processor, programs
 from hoplab.guest.traffic.programs import Task
+from hoplab.model import writing
 from hoplab.model.errors import DaemonDied
 from hoplab.model.records.writer import Records
 from hoplab.model.scenario.plan import Plan
@@ -210,7 +211,7 @@ class Programs:
         # processor back. The host's file system hands over what was written when a file is closed.
         self._event(t_s, task, "program-start", task.name)
         self._records.flush()
-        (self._out / "raw" / "events.jsonl").open("a", encoding="utf-8").close()
+        writing.added(self._out / "raw" / "events.jsonl").close()
         with contextlib.ExitStack() as stack:
             if task.name in self._overhead:
                 stack.enter_context(self._overhead[task.name].counting())

@@ -126,7 +126,7 @@ class Session:
             self._channel.say(id=number, error=str(error))
         except Exception as error:
             # Whatever a request brings to light, it is answered and the session goes on.
-            with (self._built.out / "logs" / "lab.log").open("a", encoding="utf-8") as log:
+            with writing.added(self._built.out / "logs" / "lab.log") as log:
                 traceback.print_exc(file=log)
             told = f"{type(error).__name__}: {error}; see logs/lab.log"
             self._channel.say(id=number, error=" ".join(told.split()))

@@ -10,6 +10,7 @@ from typing import IO
 
 from hoplab.guest.medium import config
 from hoplab.guest.system.processes import READY_LIMIT_S, Daemon, Daemons, last_line, program
+from hoplab.model import writing
 from hoplab.model.errors import DaemonDied, ScenarioError
 from hoplab.model.scenario.plan import Plan
 
@@ -50,7 +51,7 @@ def start(
         )
     document = config.write(plan, epoch_ns, out, overhear, control)
     log = out / "logs" / "medium.log"
-    with log.open("ab") as messages:
+    with writing.added(log) as messages:
         process = subprocess.Popen(
             [program("hoplab-medium"), *(["--in-kernel"] if in_kernel else []), str(document)],
             stdin=subprocess.DEVNULL,

@@ -16,6 +16,7 @@ from hoplab.guest.mininet.surroundings import INSIDE, PYTHON, VARIABLE, surround
 from hoplab.guest.network import build, wifi
 from hoplab.guest.network.build import Network
 from hoplab.guest.system.processes import last_line
+from hoplab.model import writing
 from hoplab.model.errors import HoplabError, ScenarioError
 from hoplab.model.scenario.model import Scenario
 from hoplab.model.scenario.plan import WIRELESS, Plan
@@ -50,7 +51,7 @@ class Mininet:
                 for s in plan.scenario.station
             ],
         }
-        with log.open("ab") as messages:
+        with writing.added(log) as messages:
             self._process = subprocess.Popen(
                 [os.environ[PYTHON], str(INSIDE / "build.py")],
                 stdin=subprocess.PIPE,

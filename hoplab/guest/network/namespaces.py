@@ -17,6 +17,7 @@ from pyroute2 import netns
 from pyroute2.iproute import IPRoute
 
 from hoplab.guest.system.files import put
+from hoplab.model import writing
 from hoplab.model.errors import MissingTool
 
 CLONE_NEWNET = 0x40000000
@@ -134,7 +135,7 @@ class Namespaces:
         self, name: str, command: Sequence[str], log: Path, **options: Any
     ) -> subprocess.Popen[bytes]:
         """Start ``command`` in namespace ``name`` with stderr (and stdout) in ``log``."""
-        with inside(name), log.open("ab") as output:
+        with inside(name), writing.added(log) as output:
             options.setdefault("stdout", output)
             # Entering before the fork lets Python use vfork, which is much cheaper in a guest
             # than a preexec function.

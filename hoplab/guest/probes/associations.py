@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO
 
 from hoplab.guest.network.cells import log_of
+from hoplab.model import reading
 from hoplab.model.records.writer import Records
 from hoplab.model.scenario.cells import Cell
 from hoplab.model.scenario.plan import Plan
@@ -33,7 +34,7 @@ class Associations:
         for cell in plan.scenario.cell:
             for client in cell.clients:
                 wlan = plan.wlan_in(client, cell)
-                self._logs.append((cell, client, log_of(out, wlan).open("rb")))
+                self._logs.append((cell, client, reading.opened(log_of(out, wlan))))
 
     def begin(self) -> None:
         """Begin at time 0. All clients are associated, since `hoplab.guest.network.cells` waited

@@ -24,6 +24,7 @@ from hoplab.guest.probes import captures, sockets
 from hoplab.guest.probes.options import SackNotes
 from hoplab.guest.probes.ring import Ring
 from hoplab.guest.probes.standby import NONE
+from hoplab.model import writing
 from hoplab.model.records.writer import Records
 from hoplab.model.scenario.plan import Plan
 from hoplab.model.scenario.program import Program
@@ -172,7 +173,7 @@ class Connections:
         self._owner: dict[tuple[str, int, Ends], str | None] = {}
         """Names of programs by station, protocol and ends; None for other sockets."""
         self._last: dict[str, dict[str, Any]] = {}
-        self._owners = (out / "raw" / "sockets.jsonl").open("w", encoding="utf-8")
+        self._owners = writing.added(out / "raw" / "sockets.jsonl")
         # A packet's delay, and whether it was lost, need the other end too.
         ends = {t.program.station for t in tasks if t.program.measure or not t.program.routing}
         self._rings = [

@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from hoplab.model import writing
+
 TCPI_OPT_SACK = 2
 """Of tcpi_options (linux/tcp.h)."""
 
@@ -25,5 +27,5 @@ class SackNotes:
             return
         self._noted.add(name)
         line = json.dumps({"flow": name, "sack": bool(info["options"] & TCPI_OPT_SACK)})
-        with self._path.open("a", encoding="utf-8") as file:
+        with writing.added(self._path) as file:
             file.write(line + "\n")

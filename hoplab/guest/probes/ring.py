@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hoplab.guest.network.namespaces import inside
+from hoplab.model import writing
 from hoplab.model.errors import HoplabError
 
 SOL_PACKET = 263
@@ -72,7 +73,7 @@ class Ring:
             if interface:
                 self._socket.bind((interface, ETH_P_ALL))
             self._path = path
-            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+            self._file = writing.over(path, os.O_TRUNC)
         except BaseException:
             self._socket.close()
             raise

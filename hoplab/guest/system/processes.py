@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from hoplab.model import reading
 from hoplab.model.errors import DaemonDied, MissingTool
 from hoplab.model.resources import BINARIES, IS_CHECKOUT
 
@@ -135,7 +136,7 @@ def _remedy(name: str) -> str:
 
 def wait_until(daemon: Daemon, says: bytes) -> None:
     """Return when the daemon's log has ``says``. Raises `DaemonDied` if that does not appear."""
-    wait_for(daemon, lambda: says in daemon.log.read_bytes())
+    wait_for(daemon, lambda: says in reading.content(daemon.log))
 
 
 def wait_for(daemon: Daemon, is_ready: Callable[[], bool]) -> None:
@@ -153,7 +154,7 @@ def wait_for(daemon: Daemon, is_ready: Callable[[], bool]) -> None:
 def last_line(log: Path) -> str:
     """Return the last line of a process's output, of a long one the beginning."""
     with contextlib.suppress(OSError):
-        with log.open("rb") as file:
+        with reading.opened(log) as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - LAST_BYTES))
             lines = file.read(LAST_BYTES).decode("utf-8", "replace").strip().splitlines()
         if lines:

@@ -52,7 +52,9 @@ def receive(address: str, port: str, size: str, report: str, traffic_class: str 
                 return
             left -= got
         answer = json.dumps({"end_ns": time.monotonic_ns()})
-        Path(report).write_text(answer, encoding="utf-8")
+        # A pipe that a program put there would block a writer forever.
+        with Path(report).open("x", encoding="utf-8") as file:
+            file.write(answer)
         signal.pause()
 
 

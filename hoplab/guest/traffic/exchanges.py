@@ -13,17 +13,19 @@ the standard library alone, because a run must not depend on installed packages.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import math
+import os
 import random
 import select
 import signal
 import socket
+import stat
 import struct
 import sys
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 ECHO_HEADER = struct.Struct("!BBHHH")
@@ -55,7 +57,7 @@ class Rows:
         self._flow = settings["flow"]
         self._epoch_ns = settings["epoch_ns"]
         self._stop_s = settings["stop_s"]
-        self._path = Path(settings["rows"])
+        self._path = settings["rows"]
 
     def answered(self, sent: Sent, rtt_ns: int, size: int) -> None:
         """The reply has come, ``rtt_ns`` after the request left."""
@@ -78,7 +80,7 @@ class Rows:
             "rtt_ms": None if rtt_ns is None else round(rtt_ns / 1e6, 6),
         }
         # A guest's file system hands over what was written when a file is closed.
-        with self._path.open("a", encoding="utf-8") as file:
+        with open(self._path, "a", encoding="utf-8", opener=_regular) as file:
             file.write(json.dumps(row, separators=(",", ":")) + "\n")
 
 
@@ -185,6 +187,19 @@ class Pinger:
                 return
             del self._waiting[sequence]
             self._rows.unanswered(sent)
+
+
+def _regular(path: str, flags: int) -> int:
+    """Open a file. A pipe that a program put there would block its writer forever."""
+    try:
+        opened = os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW, 0o666)
+    except OSError as error:
+        is_other = error.errno in (errno.ENXIO, errno.ENODEV)  # a pipe that nobody reads
+        why = "is no regular file" if is_other else error.strerror
+        sys.exit(f"{path}: cannot be used: {why}")
+    if not stat.S_ISREG(os.fstat(opened).st_mode):
+        sys.exit(f"{path}: cannot be used: is no regular file")
+    return opened
 
 
 def family_of(address: str) -> int:

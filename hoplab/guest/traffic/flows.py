@@ -16,7 +16,7 @@ from typing import Any
 from hoplab.guest.network.namespaces import Namespaces
 from hoplab.guest.system.processes import beside, last_line, program
 from hoplab.guest.traffic import counted, datagrams
-from hoplab.model import reading
+from hoplab.model import reading, writing
 from hoplab.model.scenario.keys import MAX_DURATION_S
 from hoplab.model.scenario.model import Flow
 from hoplab.model.scenario.plan import Conversation
@@ -83,6 +83,15 @@ def counted_report(out: Path, name: str) -> Path:
     return out / "raw" / f"counted-{name}.json"
 
 
+def iperf3_report(conversation: Conversation, out: Path, role: str) -> Path:
+    """Return the file of a side's final report. Make it, so that iperf3 waits for no pipe that a
+    program put there. Raises `OSError` if it cannot be made."""
+    report = out / "raw" / f"iperf3-{conversation.name}-{role}.json"
+    if conversation.is_iperf3:
+        writing.new(report).close()
+    return report
+
+
 def start_server(
     conversation: Conversation,
     namespaces: Namespaces,
@@ -94,7 +103,7 @@ def start_server(
     apart; ``epoch_ns`` is CLOCK_MONOTONIC at time 0."""
     name = conversation.name
     ends = (conversation.destination_address, str(conversation.server_port))
-    report = out / "raw" / f"iperf3-{name}-server.json"
+    report = iperf3_report(conversation, out, "server")
     if conversation.is_counted:
         flow = conversation.flow
         report = counted_report(out, name)
@@ -125,7 +134,7 @@ def start_client(
     """Begin to send; ``epoch_ns`` is CLOCK_MONOTONIC at time 0."""
     name, source = conversation.name, conversation.flow.source
     log = out / "logs" / f"flow-{name}-client.log"
-    report = out / "raw" / f"iperf3-{name}-client.json"
+    report = iperf3_report(conversation, out, "client")
     if conversation.is_counted:
         process = namespaces.spawn(source, _counted_client(conversation), log)
     elif conversation.flow.is_exchange:

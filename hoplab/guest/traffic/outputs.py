@@ -11,6 +11,8 @@ import os
 import re
 from pathlib import Path
 
+from hoplab.model import reading
+
 MOST_AT_ONCE = 1 << 20
 """Octets that one look searches: the last ones."""
 PIECE = 4096
@@ -32,7 +34,7 @@ class Output:
 
     def look(self) -> bool:
         """Return whether the expression has matched so far."""
-        with self._file.open("rb") as file:
+        with reading.opened(self._file) as file:
             size = file.seek(0, os.SEEK_END)
             begin = max(self._seen, size - MOST_AT_ONCE)
             if begin > self._seen:

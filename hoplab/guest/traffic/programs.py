@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from hoplab.guest.network.hosts import Hosts
 from hoplab.guest.network.namespaces import Namespaces
 from hoplab.guest.system.processes import SEARCHED, beside, last_line
+from hoplab.model import writing
 from hoplab.model.errors import MissingTool
 from hoplab.model.scenario.program import Program
 from hoplab.model.scenario.programs import octets_of
@@ -143,7 +144,7 @@ def start(task: Task, namespaces: Namespaces, hosts: Hosts) -> None:
     """Start the program at its station. Raises `MissingTool` if that is not possible."""
     words = command(task)
     try:
-        with task.out.open("ab") as output, hosts.known():
+        with writing.added(task.out) as output, hosts.known():
             task.process = namespaces.spawn(
                 task.program.station,
                 [task.program.words[0], *words[1:]],
@@ -193,9 +194,9 @@ def _regular_files(folder: Path) -> Iterator[Path]:
 
 def _copy(path: Path, target: Path) -> None:
     """Copy a file as `shutil.copyfile` does, with half the system calls."""
-    source = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    source = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
-        copy = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o666)
+        copy = writing.over(target, os.O_TRUNC)
         try:
             while octets := os.read(source, COPIED_BYTES):
                 while octets:

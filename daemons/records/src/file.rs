@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The door to a file of a run's folder, where programs of others write too.
+//!
+//! A pipe in a file's place would block whoever opens it, in the guest's kernel the whole guest. A
+//! link would lead to another file of the user's.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::Path;
+
+const FLAGS: i32 = libc::O_NONBLOCK | libc::O_NOFOLLOW | libc::O_NOCTTY;
+
+/// A regular file for reading.
+pub fn read(path: &Path) -> io::Result<File> {
+    open(path, File::options().read(true))
+}
+
+/// A regular file for writing, new or with a new content.
+pub fn create(path: &Path) -> io::Result<File> {
+    let file = open(path, File::options().write(true).create(true))?;
+    file.set_len(0)?;
+    Ok(file)
+}
+
+/// A regular file for writing at its end, which may be new.
+pub fn append(path: &Path) -> io::Result<File> {
+    open(path, File::options().append(true).create(true))
+}
+
+fn open(path: &Path, how: &mut OpenOptions) -> io::Result<File> {
+    let file = how.custom_flags(FLAGS).open(path).map_err(|why| {
+        // A link; a pipe that nobody reads, a socket; a device without a driver.
+        match why.raw_os_error() {
+            Some(libc::ELOOP) => irregular("a link"),
+            Some(libc::ENXIO | libc::ENODEV) => irregular("a pipe, a socket or a device"),
+            Some(libc::EISDIR) => irregular("a folder"),
+            _ => why,
+        }
+    })?;
+    let kind = file.metadata()?.file_type();
+    if kind.is_file() {
+        return Ok(file);
+    }
+    Err(irregular(if kind.is_fifo() {
+        "a pipe"
+    } else if kind.is_dir() {
+        "a folder"
+    } else {
+        "a device"
+    }))
+}
+
+fn irregular(what: &str) -> io::Error {
+    let why = format!("is no regular file but {what}; let no program put one there");
+    io::Error::new(ErrorKind::InvalidInput, why)
+}
