@@ -73,3 +73,43 @@ def test_without_a_daemon_there_is_no_route(tmp_path: Path) -> None:
     run = hoplab.run(scenario, out=tmp_path / "run")
     said = (run.run_dir / "logs" / "program-look.err").read_text()
     assert "unreachable" in said
+
+
+BROADCASTS = """
+import socket, sys, time
+kind = {"raw": socket.SOCK_RAW, "cooked": socket.SOCK_DGRAM}[sys.argv[1]]
+sender = socket.socket(socket.AF_PACKET, kind, 0x88B5)
+everyone = bytes([255] * 6)
+header = everyone + bytes.fromhex("02000000000088b5") if sys.argv[1] == "raw" else b""
+if sys.argv[2] == "later":
+    time.sleep(float(sys.argv[3]))
+while True:
+    sender.sendto(header + bytes(86), ("wlan0", 0x88B5, 0, 1, everyone))
+    time.sleep(0.5)
+"""
+
+
+def test_packets_of_packet_sockets_count_too(tmp_path: Path) -> None:
+    """And those of a program that does not route do not."""
+    word = "python3 sends.py"
+    sends = {"file": {"sends.py": BROADCASTS}}
+    daemon = {"name": "daemon", "routing": True, **sends}
+    scenario = {
+        "duration_s": 4.2,
+        "topology": {"kind": "pair"},
+        "routing": {"protocol": "own"},
+        "program": [
+            {**daemon, "station": "n0", "run": f"{word} raw now"},
+            {**daemon, "station": "n1", "run": f"{word} cooked now", "name": "other"},
+            {"name": "noise", "station": "n0", "run": f"{word} raw later 0.2", **sends},
+        ],
+        "measure": {"frames": True},
+    }
+    run = hoplab.run(scenario, out=tmp_path / "run")
+    counted = {(r["node"], r["counter"]): r["value"] for r in run.rows("routing")}
+    frames = [row for row in run.rows("frames") if row["bytes"] == 86 + 24 + 8 + 4]
+    sent = {station: [r for r in frames if r["src"] == station] for station in ("n0", "n1")}
+    assert counted["n1", "routing_packets"] == len(sent["n1"]) >= 8
+    assert counted["n0", "routing_packets"] == len(sent["n1"]) < len(sent["n0"])
+    assert counted["n0", "routing_bytes"] == 86 * counted["n0", "routing_packets"]
+    assert counted["n1", "routing_bytes"] == 86 * counted["n1", "routing_packets"]

@@ -96,7 +96,7 @@ class Programs:
         # Import here, so that a run without such a daemon does not import it.
         from hoplab.guest.probes.overhead import Overhead
 
-        self._overhead[name] = Overhead(station)
+        self._overhead[name] = Overhead(station, self._namespaces)
 
     def _narrow(self, plan: Plan) -> None:
         """Give radios the MTU that Linux gives a card, because a program sends the largest packets

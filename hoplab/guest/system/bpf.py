@@ -59,6 +59,11 @@ def load_word(dst: int, src: int, offset: int) -> bytes:
     return instruction(0x61, dst, src, offset)
 
 
+def load_double_word(dst: int, src: int, offset: int) -> bytes:
+    """``dst = *(u64 *)(src + offset)``."""
+    return instruction(0x79, dst, src, offset)
+
+
 def put(register: int, value: int) -> bytes:
     """``register = value``."""
     return instruction(0xB7, register, value=value)
@@ -77,6 +82,14 @@ def skip_unless_equal(register: int, value: int, skipped: bytes) -> bytes:
 def skip_if_equal(register: int, value: int, skipped: bytes) -> bytes:
     """Skip the instructions ``skipped`` if ``register == value``."""
     return instruction(0x15, register, offset=len(skipped) // 8, value=value)
+
+
+def skip_unless_wide(register: int, value: int, skipped: bytes) -> bytes:
+    """Skip the instructions ``skipped`` unless ``register`` is ``value``, which has 64 bits. Uses
+    ``r1``."""
+    low, high = struct.unpack("<ii", struct.pack("<Q", value))
+    wide = instruction(0x18, 1, value=low) + instruction(0, value=high)
+    return wide + instruction(0x5D, register, 1, offset=len(skipped) // 8)
 
 
 def call(helper: int) -> bytes:
@@ -138,20 +151,25 @@ def bpf(command: int, attributes: bytes) -> int:
     return result
 
 
-def attach(folder: Path, program: bytes, kind: int, point: int) -> None:
-    """Make the kernel call ``program``, of a kind (BPF_PROG_TYPE_…), at a point (BPF_CGROUP_…) of
-    the group in ``folder``."""
+def loaded(program: bytes, kind: int) -> int:
+    """Return the descriptor of a program of a kind (BPF_PROG_TYPE_…), loaded into the kernel."""
     code = ctypes.create_string_buffer(program, len(program))
     licence = ctypes.create_string_buffer(b"Apache-2.0")
-    loaded = bpf(
+    return bpf(
         PROG_LOAD,
         struct.pack(
             "<IIQQ", kind, len(program) // 8, ctypes.addressof(code), ctypes.addressof(licence)
         ),
     )
+
+
+def attach(folder: Path, program: bytes, kind: int, point: int) -> None:
+    """Make the kernel call ``program``, of a kind (BPF_PROG_TYPE_…), at a point (BPF_CGROUP_…) of
+    the group in ``folder``."""
+    descriptor = loaded(program, kind)
     group = os.open(folder, os.O_RDONLY)
     try:
-        bpf(PROG_ATTACH, struct.pack("<IIII", group, loaded, point, ALLOW_MULTI))
+        bpf(PROG_ATTACH, struct.pack("<IIII", group, descriptor, point, ALLOW_MULTI))
     finally:
         os.close(group)
-        os.close(loaded)
+        os.close(descriptor)
