@@ -63,6 +63,7 @@ LAYERS = (
             Folder("host", "the terminal, a web server on the loopback address"),
             Folder("host.statistics", "means with their intervals"),
             Folder("host.machine", "which kernel: a sealed guest, an open one, this host"),
+            Folder("host.selftest", "the kernel's own tests: build, guests, results"),
             Folder("host.results", "Parquet tables, digests, what a manifest may say"),
             Folder("host.analysis", "packet traces in ns-2's form"),
             Folder("host.stream", "live samples, passed on to sinks"),

@@ -49,6 +49,7 @@ HOMES = {
     "store": "store",
     "machine": "machine",
     "bisect": "bisect",
+    "selftest": "selftest",
     "push": "stream",
     "medium": "daemon",
     "dsr": "daemon",

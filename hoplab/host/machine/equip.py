@@ -17,6 +17,7 @@ import subprocess
 import tarfile
 import tempfile
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from hoplab.host.machine import archive, cpio, memory, root, store
@@ -58,19 +59,44 @@ def equipped(machine: Machine, additions: Additions) -> Machine:
             )
         return machine
     return derived(
-        "equipped", machine, lock, Path(__file__), lambda: _made(machine, additions.locked, lock)
+        "equipped", machine, lock, Path(__file__), lambda: _made(machine, additions.locked)
     )
 
 
-def _made(machine: Machine, locked: str, lock: str) -> Machine:
+@dataclass(frozen=True)
+class Added:
+    """Unpacked packages: their files by places in the root, texts of licences, what they are, and
+    the SHA-256 of their lock."""
+
+    entries: dict[str, Entry]
+    licences: dict[str, bytes]
+    packages: list[Package]
+    lock: str
+
+
+def unpacked(locked: str) -> Added:
+    """Return the packages of a lock's text, which are downloaded if they are not in the cache."""
     packages = _fetched(locked)
     licences: dict[str, bytes] = {}
     entries: dict[str, Entry] = {}
     for package, path in packages.items():
         unpack = _of_deb if package.kind == "deb" else _of_wheel
         entries |= unpack(package, path, licences)
+    lock = hashlib.sha256(locked.encode()).hexdigest()
+    return Added(entries, licences, list(packages), lock)
+
+
+def _made(machine: Machine, locked: str) -> Machine:
+    added = unpacked(locked)
     there = {name for name, _ in cpio.load(machine.root.read_bytes())}
-    archived = cpio.dump({name: entry for name, entry in entries.items() if name not in there})
+    entries = {name: entry for name, entry in added.entries.items() if name not in there}
+    return with_files(machine, entries, added, added.lock)
+
+
+def with_files(machine: Machine, entries: dict[str, Entry], added: Added, mark: str) -> Machine:
+    """Return a new machine with ``entries`` in memory beside its root. ``mark`` says what was
+    added."""
+    archived = cpio.dump(entries)
     if len(archived) > LARGEST_BYTES:
         raise MissingTool(
             f"machine.packages: they come to {len(archived) >> 20} MiB; at most "
@@ -80,7 +106,8 @@ def _made(machine: Machine, locked: str, lock: str) -> Machine:
         for name in machine.files:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(machine.folder / name, folder / name)
-        new = {NAME: archived} | {f"licences/added/{name}": text for name, text in licences.items()}
+        new = {NAME: archived}
+        new |= {f"licences/added/{name}": text for name, text in added.licences.items()}
         for name, content in new.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes(content)
@@ -91,8 +118,8 @@ def _made(machine: Machine, locked: str, lock: str) -> Machine:
         description = {
             **machine.description,
             "files": {**machine.files, **facts},
-            "packages": [*machine.description["packages"], *map(vars, packages)],
-            ADDED: lock,
+            "packages": [*machine.description["packages"], *map(vars, added.packages)],
+            ADDED: mark,
         }
         made = store.adopt(folder, description)
     if store.is_trusted(machine):

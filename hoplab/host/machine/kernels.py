@@ -88,7 +88,7 @@ def build(own: Machine, wanted: Wanted, name: str, say: Callable[[str], None]) -
             )
         # A package that cannot be had is no obstacle if its kernel was compiled before.
         with contextlib.suppress(archive.Superseded):
-            kernel.fetch(release, _lock(own))
+            source(own, release)
     result = _run([*_command(own), *wanted.arguments()], say)
     made = _with(own, result, name, wanted.arguments())
     if name not in known(own):
@@ -149,6 +149,11 @@ def known(own: Machine) -> list[str]:
     """Return the kernels of the lock."""
     found = [package.name for package in archive.read_lock(_lock(own))]
     return [name.removeprefix(kernel.SOURCE) for name in found]
+
+
+def source(own: Machine, release: str) -> Path:
+    """Return the package with the source of a kernel of the lock."""
+    return kernel.fetch(release, _lock(own))
 
 
 def default(own: Machine) -> str:
