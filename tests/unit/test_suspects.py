@@ -37,7 +37,7 @@ def begun(folder: Path, *names: str, ended: str = "") -> Path:
 
 SPIN, QUIET = {"name": "spin", "run": "python3\n spin.py"}, {"name": "quiet", "run": "sleep 9"}
 SHELL = {"name": "shell", "run": "sh -c 'cd /tmp; exec ./polls 1'"}
-SEARCHED = {"name": "late", "run": "sh -c :", "ready": {"log": "(a+)+b"}}
+SEARCHED = {"name": "late", "run": "sh -c :", "ready": {"log": "a*a*a*a*b"}}
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ SEARCHED = {"name": "late", "run": "sh -c :", "ready": {"log": "(a+)+b"}}
         ("python3", "program spin (python3 spin.py): computes or polls without waiting"),
         ("polls", "program shell (sh -c 'cd /tmp; exec ./polls 1'): computes"),
         ("child", "program spin (python3 spin.py) or quiet (sleep 9) or shell ("),
-        ("hoplab-lab", "program late: ready.log: searching its output for '(a+)+b' takes long"),
+        ("hoplab-lab", "program late: ready.log: searching its output for 'a*a*a*a*b' takes long"),
         ("iperf3", "the guest is busy with flow flow0: no virtual"),
         ("ksoftirqd/0", "program spin ("),
     ],

@@ -47,7 +47,7 @@ def explained(what: str, scenario: Scenario, out: Path) -> str:
         program = searched[-1]  # those before were ready
         return (
             f"program {program.name}: ready.log: searching its output for {program.ready.log!r} "  # type: ignore[union-attr]
-            f"takes long; use an expression without repetitions inside repetitions: {what}"
+            f"takes long; use an expression with fewer repetitions, or atomic ones (?>…): {what}"
         )
     if busy[0] == LAB:
         return f"the lab sets up or samples {len(scenario.station)} stations: {what}"

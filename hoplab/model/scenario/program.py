@@ -156,10 +156,11 @@ class Ready(Table):
     @classmethod
     def _expression(cls, value: str | None) -> str | None:
         if value is not None:
-            try:
-                re.compile(value)
-            except (re.error, OverflowError, RecursionError) as error:
-                raise ValueError(f"{value!r} is no regular expression: {error}") from None
+            # Import here, so that a scenario without an expression does not import it.
+            from hoplab.model.scenario import expressions
+
+            if (why := expressions.fault(value)) is not None:
+                raise ValueError(f"{value!r} {why}")
         return value
 
     @model_validator(mode="after")
