@@ -250,21 +250,27 @@ def test_hwsim_mgmt_makes_and_removes_radios(hoplab: Hoplab) -> None:
     assert done.stdout.split()[-1] == "b"
 
 
-def test_a_cell_that_the_regulatory_domain_forbids_is_told(hoplab: Hoplab) -> None:
+@pytest.mark.parametrize(
+    ("kind", "network", "freq"), [("ibss", "ad hoc cell", ""), ("mesh", "mesh", "freq ")]
+)
+def test_a_network_that_the_regulatory_domain_forbids_is_told(
+    hoplab: Hoplab, kind: str, network: str, freq: str
+) -> None:
     iw = launch.INSIDE / "bin" / "iw"
+    mode = {"ibss": "ibss", "mesh": "mp"}[kind]
     script = f"""
         mkdir -p /run/hoplab/bin; ln -s {iw} /run/hoplab/bin/iw
         export PATH=/run/hoplab/bin:/usr/sbin:/usr/bin:/sbin:/bin HOPLAB_REFUSED=/run/refused
-        iw dev wlan0 set type ibss; ip link set wlan0 up
-        iw dev wlan0 ibss join adhocNet 5200 HT20 02:CA:FF:EE:BA:01; echo $?
-        iw dev wlan0 ibss join 'two words' 2412; echo $?
+        iw dev wlan0 set type {mode}; ip link set wlan0 up
+        iw dev wlan0 {kind} join adhocNet {freq}5200 HT20; echo $?
+        iw dev wlan0 {kind} join 'two words' {freq}2412; echo $?
         cat /run/refused"""
     said = hoplab("exec", "--radios", "1", "--", "sh", "-c", script).stdout.splitlines()
     assert said == [
         "command failed: Invalid argument (-22)",
         "234",
         "0",
-        "wlan0: joined no ad hoc cell at 5200 MHz: regulatory domain 00 lets no radio begin there "
+        f"wlan0: joined no {network} at 5200 MHz: regulatory domain 00 lets no radio begin there "
         "(no-IR); take a channel of 2.4 GHz",
     ]
 

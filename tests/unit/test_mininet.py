@@ -437,3 +437,10 @@ def test_iw_notes_why_a_cell_was_refused(tmp_path: Path) -> None:
         "(no-IR); take a channel of 2.4 GHz",
         "w: joined no ad hoc cell at 2412 MHz: command failed: Operation not permitted (-1)",
     ]
+
+
+def test_a_script_whose_stations_are_silent_is_warned_of() -> None:
+    doubts = ["frames were lost"]
+    assert launch.doubts({"doubts": doubts, "frames": {"accepted": 3}}) == doubts
+    told = launch.doubts({"doubts": doubts, "frames": {"accepted": 0}})
+    assert told[:-1] == doubts and told[-1].startswith("no station sent a frame; ")

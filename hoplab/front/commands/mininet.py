@@ -75,7 +75,7 @@ def mininet(
         if account is None:
             say("hoplab: the script used no medium")
         else:
-            for doubt in account["doubts"]:
+            for doubt in launch.doubts(account):
                 say(f"hoplab: warning: {doubt}")
             frames = account["frames"]["accepted"]
             say(f"hoplab: {frames} frames; digest {launch.digest(folder)}")

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -130,6 +130,16 @@ def account(out: Path) -> dict[str, Any] | None:
     except ValueError:
         raise ResultsError(f"{out / RECORDS / ACCOUNT}: was cut off; is the disk full?") from None
     return told
+
+
+def doubts(account: Mapping[str, Any]) -> list[str]:
+    """Return what the medium's account warns of."""
+    found = list(account["doubts"])
+    if not account["frames"]["accepted"]:
+        found.append(
+            "no station sent a frame; is each up ('ip link'), and in a network ('iw dev')?"
+        )
+    return found
 
 
 def refused(out: Path) -> list[str]:
