@@ -3,11 +3,13 @@
 
 import subprocess
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
+from hoplab.front.commands import selftest
 from hoplab.host.machine import kernels
 from hoplab.host.machine.sealed import Machine
 from hoplab.host.selftest import build, junit, ktap, one, options, prepare, tools, tree
@@ -230,3 +232,24 @@ def test_the_lock_of_tools_is_of_those_that_tests_call() -> None:
     """python -m hoplab.host.selftest.tools"""
     asked = next(one for one in tools.LOCK.read_text().splitlines() if one.startswith("# for: "))
     assert asked.removeprefix("# for: ").split() == list(tools.TOOLS)
+
+
+def test_a_result_is_printed_before_the_next_test_ends(capsys: pytest.CaptureFixture[str]) -> None:
+    """A collection may take an hour."""
+    tests = ("net:a", "net:b")
+
+    def outcomes() -> Iterator[Outcome]:
+        for test in tests:
+            yield Outcome(Request("", test, 1, 45), Status.PASS, "", (), 1.0, 1.0)
+            yield Outcome(Request("", test, 2, 45), Status.FAIL, "exit=1", (), 1.0, 1.0)
+
+    printed = selftest._printed(outcomes(), tests, 2, ["hoplab", "selftest", "T"], "fix")
+    assert next(printed).test == "net:a"
+    assert capsys.readouterr().out.splitlines() == [
+        *("TAP version 13", "1..2", "# selftests: net: a", "# TAP version 13", "# 1..2"),
+        "# ok 1 seed 1",
+        "# not ok 2 seed 2 # exit=1; hoplab selftest T net:a --machine fix --seed 2",
+        "not ok 1 selftests: net: a # 1 of 2 failed",
+    ]
+    assert [one.status for one in printed] == [Status.FAIL]
+    assert capsys.readouterr().out.splitlines()[-1].startswith("# Totals: pass:0 fail:2 ")

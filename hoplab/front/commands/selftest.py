@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
@@ -94,7 +94,7 @@ def selftest(
     seeds = range(options.seed, options.seed + options.times)
     again = ["hoplab", "selftest", tree]
     with closing(repeat.outcomes(prepared.requests(seeds), options.workers)) as outcomes:
-        told = list(_printed(outcomes, len(prepared.tests), len(seeds), again, options.machine))
+        told = list(_printed(outcomes, prepared.tests, len(seeds), again, options.machine))
     if options.junit is not None:
         with store.writing_to(options.junit, "--junit"):
             every = [outcome for one in told for outcome in one.outcomes]
@@ -105,21 +105,24 @@ def selftest(
 
 
 def _printed(
-    outcomes: Iterable[Outcome], tests: int, times: int, again: list[str], machine: str | None
+    outcomes: Iterator[Outcome],
+    tests: Sequence[str],
+    times: int,
+    again: list[str],
+    machine: str | None,
 ) -> Iterator[Told]:
     """Print each test's results as soon as they are there, and yield what is known of it."""
     _print(ktap.HEADER)
-    _print(f"1..{tests}")
+    _print(f"1..{len(tests)}")
     statuses = []
-    rows = groupby(outcomes, key=lambda outcome: outcome.request.test)
-    for number, (test, group) in enumerate(rows, 1):
+    for number, test in enumerate(tests, 1):
         name = f"selftests: {test.replace(':', ': ', 1)}"
         told = Told(test)
         if times > 1:
             _print(f"# {name}")
             _print(f"# {ktap.HEADER}")
             _print(f"# 1..{times}")
-        for run, outcome in enumerate(group, 1):
+        for run, outcome in enumerate(islice(outcomes, times), 1):
             told.outcomes.append(outcome)
             seed = outcome.request.seed
             if times > 1:
