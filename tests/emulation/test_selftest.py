@@ -99,3 +99,18 @@ def test_mistakes_are_one_line(tree: Path) -> None:
         done = call("selftest", str(tree), what, "--machine", "6.12")
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr.startswith(said) and done.stderr.count("\n") == 1
+
+
+@pytest.mark.nightly  # compiles a kernel
+def test_a_packaged_kernels_test_of_timing_passes_under_every_seed(tmp_path: Path) -> None:
+    """It allows 50 ms, which a busy computer takes now and then. A second call builds nothing."""
+    what = ["selftest", "7.3", "net/mptcp:simult_flows.sh"]
+    done = call(*what, "--times", "4", "--junit", str(tmp_path / "junit.xml"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "ok 1 selftests: net/mptcp: simult_flows.sh\n" in done.stdout
+    root = ElementTree.parse(tmp_path / "junit.xml").getroot()
+    times = [float(case.get("time", "")) for case in root.iter("testcase")]
+    assert len(set(times)) > 1, "seeds differ"
+    again = call(*what, "--seed", "4")
+    assert "compiling" not in again.stderr
+    assert f"# seed 4: {times[3]:.2f} virtual s" in again.stdout

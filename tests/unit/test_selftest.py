@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What goes into a guest with the kernel's own tests, and what is read of their output."""
 
+import os
 import subprocess
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
@@ -205,6 +206,22 @@ def test_a_copy_follows_a_tree_and_leaves_it_alone(tmp_path: Path, with_git: boo
     assert tree.collections(copy) == ["net/mptcp"]
     assert (copy / "Makefile").read_text() == "VERSION = 8\n"
     assert compiled.exists(), "what make has made stays"
+
+
+def test_many_folders_do_not_push_out_the_locks_kernels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unpacking one again takes a minute."""
+    monkeypatch.setenv("HOPLAB_CACHE", str(tmp_path / "cache"))
+    kept = tmp_path / "cache/selftests/7.3-0123"
+    kept.mkdir(parents=True)
+    os.utime(kept, (0, 0))
+    for number in range(tree.KEPT + 1):
+        with tree.copied(Tree(None, _tree(tmp_path / str(number))), OWN) as copy:
+            os.utime(copy, (number, number))
+    assert kept.is_dir()
+    assert len(list(kept.parent.glob("tree-*/"))) == tree.KEPT
+    assert len(list(kept.parent.glob("tree-*.files"))) == tree.KEPT
 
 
 def test_a_wrong_collection_is_told_with_those_that_exist(tmp_path: Path) -> None:

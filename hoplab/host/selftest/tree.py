@@ -25,7 +25,8 @@ SELFTESTS = Path("tools/testing/selftests")
 PARTS = ("Makefile", "Kbuild", "Kconfig", "arch/Kconfig", "arch/x86", "include", "scripts", "usr")
 """What the build of tests needs of a tree beside ``tools``: its headers for programs."""
 KEPT = 3
-"""Copies that stay, each of 300 MB."""
+"""Copies of folders that stay, each of up to 300 MB. Those of the lock's kernels all stay."""
+OF_FOLDER = "tree-"
 COLLECTION = re.compile(r"[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*")
 
 
@@ -67,7 +68,10 @@ def copied(tree: Tree, own: Machine) -> Iterator[Path]:
             deb = kernels.source(own, tree.release)
             copy = place / f"{tree.release}-{deb.name[:16]}"
         else:
-            copy = place / f"tree-{hashlib.sha256(os.fsencode(str(tree.folder))).hexdigest()[:16]}"
+            copy = (
+                place
+                / f"{OF_FOLDER}{hashlib.sha256(os.fsencode(str(tree.folder))).hexdigest()[:16]}"
+            )
         descriptor = private.lock(_beside(copy, "lock"), wait=True)
         assert descriptor is not None
         try:
@@ -177,7 +181,7 @@ def _unpack(deb: Path, release: str, copy: Path) -> None:
 
 
 def _prune(place: Path) -> None:
-    found = [path for path in place.iterdir() if path.is_dir() and path.suffix != ".new"]
+    found = [path for path in place.glob(f"{OF_FOLDER}*") if path.is_dir()]
     found.sort(key=lambda path: path.stat().st_mtime_ns, reverse=True)
     for old in found[KEPT:]:
         shutil.rmtree(old, ignore_errors=True)
