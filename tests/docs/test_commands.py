@@ -35,6 +35,7 @@ NOT_RUN = {
     "sudo make -C kernel-modules *": "installs modules on the host",
     "cargo *": "'make test' runs the workspace's tests; a benchmark needs a quiet computer",
     "hoplab machine build *": "compiles a kernel; tests/emulation/test_kernels.py, nightly",
+    "hoplab bisect *": "of a tree of yours; tests/emulation/test_kernels.py, nightly",
     "hoplab selftest *": "compiles a kernel; tests/emulation/test_selftest.py does without",
     "git bisect *": "of a tree of yours; the same test",
     "hoplab clean": "takes away what others of this user may look at; tests/unit has it",
