@@ -2,6 +2,7 @@
 """What goes into a guest with the kernel's own tests, and what is read of their output."""
 
 import os
+import signal
 import subprocess
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ import pytest
 from hoplab.front.commands import selftest
 from hoplab.host.machine import kernels
 from hoplab.host.machine.sealed import Machine
-from hoplab.host.selftest import build, junit, ktap, one, options, prepare, tools, tree
+from hoplab.host.selftest import build, junit, ktap, one, options, prepare, repeat, tools, tree
 from hoplab.host.selftest.ktap import Status
 from hoplab.host.selftest.one import Outcome, Request
 from hoplab.host.selftest.tree import SELFTESTS, Tree
@@ -270,3 +271,20 @@ def test_a_result_is_printed_before_the_next_test_ends(capsys: pytest.CaptureFix
     ]
     assert [one.status for one in printed] == [Status.FAIL]
     assert capsys.readouterr().out.splitlines()[-1].startswith("# Totals: pass:0 fail:2 ")
+
+
+def test_a_worker_that_is_asked_to_end_begins_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pool's queue still has some requests for it."""
+    begun = []
+
+    def run(request: Request) -> None:
+        begun.append(request)
+        repeat._end(signal.SIGTERM, None)
+
+    monkeypatch.setattr(repeat, "run", run)
+    monkeypatch.setattr(repeat._Worker, "has_ended", False)
+    for _ in range(2):
+        with pytest.raises(SystemExit, match="143"):
+            repeat._work(REQUEST)
+    assert len(begun) == 1
+    repeat._end(signal.SIGTERM, None)  # nothing to end

@@ -21,7 +21,10 @@ PR_SET_PDEATHSIG = 1
 
 
 class _Worker:
-    busy = False
+    """State of this worker: whether it has a guest, and whether it was asked to end."""
+
+    is_busy = False
+    has_ended = False
 
 
 def outcomes(
@@ -59,14 +62,17 @@ def _begin() -> None:
 
 
 def _end(number: int, frame: FrameType | None) -> None:
-    if _Worker.busy:
-        _Worker.busy = False
+    was_busy = _Worker.is_busy and not _Worker.has_ended
+    _Worker.has_ended = True  # what still waits for it in the pool's queue is not begun
+    if was_busy:
         sys.exit(128 + number)
 
 
 def _work(request: Request) -> Outcome:
-    _Worker.busy = True
+    if _Worker.has_ended:
+        sys.exit(128 + signal.SIGTERM)
+    _Worker.is_busy = True
     try:
         return run(request)
     finally:
-        _Worker.busy = False
+        _Worker.is_busy = False
