@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The build of kernels on made-up small trees: which patches, which tree, which mistakes."""
 
+import dataclasses
 import hashlib
 import io
 import os
@@ -390,6 +391,28 @@ def test_a_build_folder_follows_a_package_with_patches(
     folder.follow(package, small, [])
     assert (folder.place / "late.c").read_text() == "one\ntwo\nthree\n"
     assert (folder.place / "time.c").read_text() == "one\n2\nthree\n"
+
+
+def test_a_package_is_unpacked_once_and_another_one_anew(
+    tree: Path, small: series.Series, tmp_path: Path
+) -> None:
+    """Also if its first patch does not apply. A lock that moves on has a package of the same name,
+    whose kernel must not be made from the old source."""
+    package = package_of(tree, tmp_path / "deb")
+    (tmp_path / "own").mkdir()
+    folder = Folder(tmp_path / "own" / "linux")
+    bad = tmp_path / "bad.patch"
+    bad.write_text(PATCH.format(file="late.c", old="four", new="mine"))
+    with pytest.raises(Refused, match=r"bad\.patch does not apply to late\.c"):
+        folder.follow(package, small, [bad])
+    (folder.place / "object.o").write_text("compiled")
+    folder.follow(package, small, [])
+    assert (folder.place / "object.o").exists()
+    (tree / "net/tcp.c").write_text("other\n")
+    newer = dataclasses.replace(package_of(tree, tmp_path / "newer"), identity="newer")
+    folder.follow(newer, small, [])
+    assert (folder.place / "net/tcp.c").read_text() == "other\n"
+    assert not (folder.place / "object.o").exists()
 
 
 def test_what_a_configuration_loses_is_named(tree: Path, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from hoplab.front.commands import progress
+from hoplab.front.commands import check, progress
 from hoplab.guest.network.build import counted
 from hoplab.host.runs import launch, size
 from hoplab.host.runs.launch import Observers, Part, Progress
@@ -65,6 +65,8 @@ def test_a_large_set_up_is_estimated_before_it_begins() -> None:
     links = "".join(f'[[link]]\nends = ["n0", "n{i}"]\n' for i in range(1, 400))
     wired = "".join(f'[[station]]\nname = "n{i}"\nradio = false\n' for i in range(400)) + links
     assert "400 stations and 399 links takes some" in (size.told(resolved(wired)) or "")
+    said = check._told(resolved(wired))
+    assert said.startswith("valid: 400 stations, ") and "; setting up 400 stations and 399" in said
 
 
 def test_a_large_set_up_says_how_far_it_is(capsys: pytest.CaptureFixture[str]) -> None:

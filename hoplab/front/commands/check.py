@@ -12,6 +12,7 @@ import typer
 
 from hoplab.front.commands.options import Overrides, ScenarioFile, Seed, scenario_of
 from hoplab.front.pages.keys import SCHEMA
+from hoplab.host.runs import size
 from hoplab.host.terminal import output, visible_toml
 from hoplab.model.scenario.model import Scenario
 from hoplab.model.scenario.movement import Trace, save
@@ -54,7 +55,9 @@ def _told(scenario: Scenario) -> str:
     }
     parts = [f"{count} {name}{'s' if count > 1 else ''}" for name, count in counts.items() if count]
     parts.append(f"{scenario.duration_s:g} s")
-    return f"valid: {', '.join(parts)}; --print shows it with all of its keys"
+    takes = size.told(scenario)
+    told = [f"valid: {', '.join(parts)}", takes, "--print shows it with all of its keys"]
+    return "; ".join(filter(None, told))
 
 
 @app.command()

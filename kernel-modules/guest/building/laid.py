@@ -27,9 +27,13 @@ class Folder:
         """Bring the folder to the source with the series' and the user's own patches. Raises
         `Refused` before anything changes there if a patch does not apply."""
         note = self._read()
-        if note.get("kind") != type(source).__name__ or not self.place.is_dir():
+        # A tree is followed file by file, a package is one whole.
+        lies = "tree" if isinstance(source, Tree) else source.identity
+        if note.get("lies") != lies or not self.place.is_dir():
             self._begin(source)
-            note = {"kind": type(source).__name__, "files": {}, "touched": []}
+            note = {"lies": lies, "files": {}, "touched": []}
+            # A patch that does not apply shall not have the next build unpack all again.
+            self._write(note)
         original = source.original if isinstance(source, Tree) else self._original
         whole = isinstance(source, Package)
         result = patched(series, source.release, original, own, whole)
