@@ -2,6 +2,7 @@
 """The build of kernels on made-up small trees: which patches, which tree, which mistakes."""
 
 import dataclasses
+import fcntl
 import hashlib
 import io
 import os
@@ -474,6 +475,31 @@ def test_mistakes_are_a_line(
 ) -> None:
     assert main(arguments) == 3
     assert capsys.readouterr().err == f"guest kernel: {told}\n"
+
+
+def test_what_is_no_option_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Otherwise the kernel's script would pass it over without a word."""
+    path = tmp_path / "own.config"
+    path.write_text("# mine\n\nCONFIG_MPTCP=y\n# CONFIG_IPV6 is not set\nMPTCP_IPV6=y\n")
+    assert main(["--config", str(path)]) == 3
+    said = capsys.readouterr().err
+    assert said.startswith(f"guest kernel: --config: {path}, line 5: 'MPTCP_IPV6=y' is no option; ")
+
+
+def test_a_build_that_waits_for_another_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    locks: list[int] = []
+
+    def flock(file: object, how: int) -> None:
+        locks.append(how)
+        if how & fcntl.LOCK_NB:
+            raise BlockingIOError
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with kernels._locked(tmp_path / "lock"):
+        assert locks == [fcntl.LOCK_EX | fcntl.LOCK_NB, fcntl.LOCK_EX]
+    assert capsys.readouterr().err == "guest kernel: waits for another build of this kernel\n"
 
 
 def test_files_of_ones_own_get_names_that_a_machine_may_have(tree: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -311,3 +312,22 @@ def test_machine_build_names_what_it_made(
     told = f"{tmp_path.name}: machine {made.id[:16]}, kernel 6.19.3\n"
     assert capsys.readouterr().out == told
     assert machine._described("x", own) == f"x: machine {own.id[:16]}, kernel ?"
+
+
+def test_an_interrupted_build_ends_with_its_compilers(tmp_path: Path) -> None:
+    """Make's own children would otherwise compile on, for up to half an hour."""
+    alive = tmp_path / "alive"
+    os.mkfifo(alive)
+    reader = os.open(alive, os.O_RDONLY | os.O_NONBLOCK)
+    compiles = f"exec 3>{alive}; sleep 1000 & echo one >&2; echo two >&2; wait"
+
+    def interrupted(line: str) -> None:
+        raise KeyboardInterrupt(line)
+
+    try:
+        with pytest.raises(KeyboardInterrupt, match="one"):
+            kernels._run(["sh", "-c", compiles], interrupted)
+        os.set_blocking(reader, True)
+        assert os.read(reader, 1) == b""  # nobody holds the other end any more
+    finally:
+        os.close(reader)

@@ -10,9 +10,11 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -184,17 +186,28 @@ def _command(own: Machine) -> list[str]:
 
 
 def _run(command: list[str], say: Callable[[str], None]) -> Path:
-    """Run the build, and hand its lines to ``say``, but for a last one that is its complaint."""
+    """Run the build, and hand its lines to ``say``, but for a last one that is its complaint. If
+    the caller is interrupted, the build ends with all compilers, and removes what is half built."""
     with subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     ) as process:
         assert process.stdout is not None and process.stderr is not None
         last = ""
-        for line in process.stderr:
-            if last:
-                say(last)
-            last = line.rstrip()
-        result = process.stdout.read().strip()
+        try:
+            for line in process.stderr:
+                if last:
+                    say(last)
+                last = line.rstrip()
+            result = process.stdout.read().strip()
+        except BaseException:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGTERM)
+            raise
     if process.returncode == DOES_NOT_BUILD:
         raise DoesNotBuild(last)
     if process.returncode != 0:

@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from pathlib import Path
+from types import FrameType
+from typing import NoReturn
 
-from building import Refused, kernels, series, source
+from building import Refused, compiled, kernels, series, source
 
 
 def main(arguments: list[str]) -> int:
@@ -45,11 +48,28 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
+def _end(number: int, frame: FrameType | None) -> None:
+    """End by an exception, so that new folders are removed."""
+    sys.exit(128 + number)
+
+
+def _options(path: Path) -> None:
+    """Raise `Refused` for a file that is no list of a kernel's options."""
+    for number, line in enumerate(path.read_text("utf-8", "replace").splitlines(), 1):
+        if line.strip() and not line.lstrip().startswith("#") and not compiled.settings(line):
+            raise Refused(
+                f"--config: {path}, line {number}: {line.strip()[:60]!r} is no option; write one "
+                "as CONFIG_MPTCP=y"
+            )
+
+
 def _wanted(told: argparse.Namespace) -> kernels.Wanted:
     for option, paths in (("--patch", told.patch), ("--config", told.config)):
         for path in paths:
             if not path.is_file():
                 raise Refused(f"{option}: {path} is no file")
+    for path in told.config:
+        _options(path)
     known = series.read()
     if told.source is not None:
         found: source.Source = source.tree(told.source.resolve(), known.oldest)
@@ -60,5 +80,11 @@ def _wanted(told: argparse.Namespace) -> kernels.Wanted:
     return kernels.Wanted(found, *resolved)
 
 
-if __name__ == "__main__":
+def run() -> NoReturn:
+    """Do what the command line says, and end the process."""
+    signal.signal(signal.SIGTERM, _end)
     sys.exit(main(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    run()

@@ -262,7 +262,11 @@ def _drop_folders(tree: Path) -> None:
 def _locked(path: Path) -> Iterator[None]:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("waits for another build of this kernel")
+            fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
