@@ -106,6 +106,25 @@ def test_the_bar_shows_the_set_up_and_then_the_time() -> None:
     assert "sets up links: 75 of 300" in text and "10.0 of 40.0 s" in text
 
 
+@pytest.mark.parametrize("title", ["a scenario with a title of many words", "[/red] in brackets"])
+def test_a_bar_of_80_columns_cuts_no_number(title: str) -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=80, legacy_windows=False)
+    with progress.shown(console, title, 20_000.0) as moved:
+        for report in (
+            Part("sets up stations' routes", 1000, 1000),
+            Progress(12_345.6, 145_000.0, 123.456),
+        ):
+            move = moved.on_part if isinstance(report, Part) else moved.on_progress
+            move(report)
+            moved._bar.refresh()
+    assert isinstance(console.file, io.StringIO)
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", console.file.getvalue())
+    assert "sets up stations' routes: 1000 of 1000" in text
+    assert "12345.6 of 20000.0 s" in text
+    assert "100.0 virtual s/s 145000 kbit/s" in text
+    assert title[:15] in text
+
+
 def test_addresses_of_many_stations_are_hosts_of_one_network() -> None:
     found = plan(resolved(GRID.format(50, "batmand")))
     assert len(set(found.address.values())) == 1000

@@ -12,6 +12,9 @@ from rich.progress import Progress as Bar
 
 from hoplab.host.runs.launch import Part, Progress
 
+LONGEST_TITLE = 16
+"""With it, the longest numbers have room in 80 columns; only the bar shrinks."""
+
 
 class Moved:
     """A bar that moves over each large part of the lab's work, and over the run's time."""
@@ -46,7 +49,7 @@ class Moved:
 def shown(console: Console, title: str, duration_s: float) -> Iterator[Moved]:
     """Show a bar inside the block if ``console`` is a terminal."""
     with Bar(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TextColumn("{task.fields[reached]}", markup=False),
         TimeElapsedColumn(),
@@ -57,8 +60,13 @@ def shown(console: Console, title: str, duration_s: float) -> Iterator[Moved]:
         transient=True,
     ) as bar:
         reached = _of_time(0.0, duration_s)
-        task = bar.add_task(title, total=duration_s, reached=reached, speed="", goodput="")
+        task = bar.add_task(short(title), total=duration_s, reached=reached, speed="", goodput="")
         yield Moved(bar, task, duration_s)
+
+
+def short(title: str) -> str:
+    """Return the title that a bar has room for."""
+    return title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…"
 
 
 def _of_time(t_s: float, duration_s: float) -> str:

@@ -19,6 +19,7 @@ from rich.text import Text
 
 from hoplab.front.commands.grouped import grouped
 from hoplab.front.commands.options import say
+from hoplab.front.commands.progress import short
 from hoplab.front.commands.stream import send_sweep
 from hoplab.front.mininet.movement import walk
 from hoplab.guest.system import signals
@@ -313,7 +314,7 @@ def _shown(title: str, total: int) -> Iterator[Callable[[Progress], None]]:
     """Show a bar if messages go to a terminal."""
 
     with Bar(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TextColumn("{task.completed} of {task.total} runs"),
         TextColumn("{task.fields[told]}"),
@@ -321,7 +322,7 @@ def _shown(title: str, total: int) -> Iterator[Callable[[Progress], None]]:
         disable=not messages.is_terminal or messages.is_dumb_terminal,
         transient=True,
     ) as bar:
-        task = bar.add_task(Text(title).plain, total=total, told="")
+        task = bar.add_task(short(title), total=total, told="")
 
         def move(progress: Progress) -> None:
             told = []
