@@ -314,6 +314,12 @@ def test_machine_build_names_what_it_made(
     assert machine._described("x", own) == f"x: machine {own.id[:16]}, kernel ?"
 
 
+def test_a_kernel_of_the_lock_and_a_tree_are_one_too_many(own: Machine, tmp_path: Path) -> None:
+    wanted = Wanted(release="6.12", source=tmp_path)
+    with pytest.raises(ScenarioError, match=r"^--kernel 6.12, --source .*: give one of them; "):
+        kernels.build(own, wanted, "mine", print)
+
+
 def test_an_interrupted_build_ends_with_its_compilers(tmp_path: Path) -> None:
     """Make's own children would otherwise compile on, for up to half an hour."""
     alive = tmp_path / "alive"

@@ -79,6 +79,11 @@ def build(own: Machine, wanted: Wanted, name: str, say: Callable[[str], None]) -
             f"--name: {name!r} is no name for a machine; expected letters, digits, '.', '_', '-', "
             f"and neither of {', '.join(TAKEN)}"
         )
+    if wanted.release is not None and wanted.source is not None:
+        raise ScenarioError(
+            f"--kernel {wanted.release}, --source {wanted.source}: give one of them; a tree has a "
+            "version of its own"
+        )
     plain = wanted.release or default(own)
     if name in known(own) and (name != plain or wanted != Wanted(wanted.release)):
         raise ScenarioError(f"--name: {name} is a kernel of the lock; take another name")
