@@ -22,6 +22,8 @@ HOSTS = {
 """Hosts a and b by scenario."""
 PLACES = {1: "adjacent", 2: "adjacent", 3: "12 m", 4: "12 m", 5: "12 m", 6: "17 m"}
 
+NO_FRAMES = dict.fromkeys(("frames", "delivered", "deaf", "collided"), 0)
+
 
 def hosts(scenario: int, sender: str) -> str:
     """Who sends to whom; a card is of ISA unless it is named."""
@@ -31,8 +33,8 @@ def hosts(scenario: int, sender: str) -> str:
 
 @dataclass(frozen=True)
 class Transfer:
-    """A transfer of counted packets. Counts of frames are of all of a host's, control connection
-    and ARP too, some thirty in all; ``sent`` and ``arrived`` are packets with payload."""
+    """A transfer of counted packets. Counts of frames are of all of a host's, ARP and TCP's control
+    connection too, some thirty in all; ``sent`` and ``arrived`` are packets with payload."""
 
     kbps: float
     """Payload over the time from the first packet's departure to the last one's arrival."""
@@ -66,7 +68,8 @@ def transfer(run: Run) -> Transfer:
     ended_s = max(packet["received_s"] for packet in arrived)
     radios = {row["node"]: row for row in run.rows("radios")}
     links = {(row["src"], row["dst"]): row for row in run.rows("links")}
-    there, back = links[flow["src"], flow["dst"]], links[flow["dst"], flow["src"]]
+    # A radio that acknowledges nothing, and a receiver of datagrams, may send nothing back.
+    there, back = links[flow["src"], flow["dst"]], links.get((flow["dst"], flow["src"]), NO_FRAMES)
     return Transfer(
         kbps=8e-3 * flow["delivered_bytes"] / (ended_s - began_s),
         sent=len(packets),

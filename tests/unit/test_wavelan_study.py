@@ -66,6 +66,9 @@ def test_the_slow_host_is_what_the_fit_gives_in_every_scenario() -> None:
 class Told:
     """Tables of a transfer of four packets of 100 octets in a second, one of which came."""
 
+    def __init__(self, answered: bool = True) -> None:
+        self._answered = answered
+
     def rows(self, name: str) -> list[dict[str, Any]]:
         packet = {"sent_s": 1.0, "received_s": None, "seq": 1, "bytes": 72}
         link = {"frames": 5, "delivered": 4, "deaf": 1, "collided": 0, "weak": 2}
@@ -76,7 +79,10 @@ class Told:
                 {"node": "a", "queue_full": 3, "rx_overrun": 0},
                 {"node": "b", "queue_full": 0, "rx_overrun": 1},
             ],
-            "links": [{"src": "a", "dst": "b"} | link, {"src": "b", "dst": "a"} | link],
+            "links": [
+                {"src": "a", "dst": "b"} | link,
+                *([{"src": "b", "dst": "a"} | link] if self._answered else []),
+            ],
         }[name]
 
 
@@ -86,3 +92,9 @@ def test_a_transfer_tells_where_its_packets_went() -> None:
     assert one.kbps == pytest.approx(0.576)
     assert (one.never_left, one.collided, one.noise, one.overrun) == (3, 1, 2, 1)
     assert (one.back_sent, one.back_arrived, one.back_collided) == (5, 4, 1)
+
+
+def test_a_receiver_of_datagrams_may_send_nothing_back() -> None:
+    one = ANALYSIS.transfer(Run("", {}, 1, Told(answered=False)))
+    assert (one.sent, one.collided) == (4, 1)
+    assert (one.back_sent, one.back_arrived, one.back_collided) == (0, 0, 0)
