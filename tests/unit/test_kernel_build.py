@@ -2,6 +2,7 @@
 """The build of kernels on made-up small trees: which patches, which tree, which mistakes."""
 
 import dataclasses
+import errno
 import fcntl
 import hashlib
 import io
@@ -253,6 +254,45 @@ def test_a_folder_that_is_no_tree_of_a_kernel(tree: Path, spoil: str) -> None:
     with pytest.raises(Refused) as refused:
         source.tree(folder, (6, 12))
     assert str(refused.value).startswith("--source: ") and told[spoil] in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        ("words", "the Makefile's version is 'six.12.3'; expected numbers"),
+        ("pipe", "net/pipe is no regular file; remove it from the tree"),
+        ("makefile", "it has no Makefile with a VERSION"),
+        ("unreadable", ": Permission denied"),
+    ],
+)
+def test_a_tree_with_strange_files_is_refused_at_once(
+    tree: Path, spoil: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if spoil == "words":
+        text = (tree / "Makefile").read_text()
+        (tree / "Makefile").write_text(text.replace("= 6", "= six").replace("= 19", "= 12"))
+    elif spoil == "pipe":
+        os.mkfifo(tree / "net/pipe")
+    elif spoil == "makefile":
+        (tree / "Makefile").unlink()
+        os.mkfifo(tree / "Makefile")
+    else:
+        # Root can read all files, so the kernel's answer is played.
+        def denied(path: Path) -> str:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+        monkeypatch.setattr(source, "_hash", denied)
+    said = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", said)
+    assert main(["--source", str(tree)]) == 3
+    (line,) = said.getvalue().splitlines()
+    assert told in line
+
+
+def test_links_to_folders_are_of_a_tree(tree: Path) -> None:
+    """Some of a kernel's headers are found by them."""
+    (tree / "prefixes").symlink_to("net")
+    assert source.tree(tree, (6, 12)).files["prefixes"].startswith("120000 ")
 
 
 @pytest.mark.parametrize("with_git", [True, False])

@@ -45,6 +45,10 @@ def main(arguments: list[str]) -> int:
     except Refused as refused:
         print(f"guest kernel: {refused}", file=sys.stderr)
         return refused.exit_status
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"guest kernel: {where}{error.strerror}", file=sys.stderr)
+        return Refused.exit_status
     return 0
 
 

@@ -132,12 +132,17 @@ def tree(folder: Path, oldest: Version) -> Tree:
     makefile = folder / "Makefile"
     if not folder.is_dir():
         raise Refused(f"--source: {folder} is no folder; name that of a kernel's source")
-    numbers = dict(NUMBERS.findall(_text(makefile)))
+    numbers = {key: value.strip() for key, value in NUMBERS.findall(_text(makefile))}
     if not {"VERSION", "PATCHLEVEL"} <= numbers.keys() or not (folder / "Kconfig").is_file():
         raise Refused(
             f"--source: {folder} is no kernel's source: it has no Makefile with a VERSION"
         )
-    whole = ".".join(numbers.get(key, "0") for key in ("VERSION", "PATCHLEVEL", "SUBLEVEL"))
+    whole = ".".join(numbers.get(key) or "0" for key in ("VERSION", "PATCHLEVEL", "SUBLEVEL"))
+    if re.fullmatch(r"[0-9]+\.[0-9]+\.[0-9]+", whole, re.ASCII) is None:
+        raise Refused(
+            f"--source: {folder}: the Makefile's version is {whole[:40]!r}; expected numbers, as "
+            "in VERSION = 6"
+        )
     release = version(whole)
     if release < oldest:
         raise Refused(
@@ -155,8 +160,9 @@ def tree(folder: Path, oldest: Version) -> Tree:
 
 
 def _text(path: Path) -> str:
+    """Return a file's text; nothing of what is no regular file, which may have its reader wait."""
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
+        return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
     except OSError:
         return ""
 
@@ -210,7 +216,8 @@ def _of_files(folder: Path) -> tuple[str, dict[str, str], dict[str, str]]:
     for parent, folders, names in os.walk(folder):
         folders.sort()
         base = os.path.relpath(parent, folder)
-        for name in sorted(names):
+        links = [name for name in folders if Path(parent, name).is_symlink()]
+        for name in sorted([*names, *links]):
             path = name if base == "." else f"{base}/{name}"
             if not BUILT.fullmatch(path):
                 files[path] = _hash(Path(parent, name))
@@ -229,6 +236,9 @@ def _hash(path: Path) -> str:
     """Return mode and hash of a file or a link."""
     if path.is_symlink():
         return f"120000 {hashlib.sha256(os.fsencode(path.readlink())).hexdigest()}"
-    mode = "100755" if path.stat().st_mode & stat.S_IXUSR else "100644"
+    about = path.stat().st_mode
+    if not stat.S_ISREG(about):  # a pipe or a device may have its reader wait
+        raise Refused(f"--source: {path} is no regular file; remove it from the tree")
+    mode = "100755" if about & stat.S_IXUSR else "100644"
     with path.open("rb") as file:
         return f"{mode} {hashlib.file_digest(file, 'sha256').hexdigest()}"
