@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What goes into a guest with the kernel's own tests, and what is read of their output."""
 
+import io
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from rich.console import Console
 
 from hoplab.front.commands import selftest
 from hoplab.host.machine import kernels
@@ -288,3 +290,16 @@ def test_a_worker_that_is_asked_to_end_begins_nothing_more(monkeypatch: pytest.M
             repeat._work(REQUEST)
     assert len(begun) == 1
     repeat._end(signal.SIGTERM, None)  # nothing to end
+
+
+def test_the_table_cuts_no_name_and_no_number() -> None:
+    """Standard error is often no terminal, and 80 columns wide."""
+    test = "net/mptcp:mptcp_connect_checksum_and_more.sh"
+    runs = [
+        Outcome(Request("", test, n, 45), Status.FAIL, "", (), 1234.56, 321.0) for n in range(9)
+    ]
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(selftest._table([selftest.Told(test, runs)]))
+    rows = console.export_text().splitlines()[1:]
+    assert "".join(row.split()[0] for row in rows).replace("…", "") == test
+    assert rows[0].split()[1:7] == ["9", "0", "9", "0", "1234.56", "321.0"]

@@ -171,10 +171,10 @@ def _print(line: str) -> None:
 
 def _table(told: list[Told]) -> Table:
     table = Table(box=None, pad_edge=False)
-    table.add_column("test")
+    table.add_column("test", overflow="fold")
     for column in ("runs", "passed", "failed", "skipped", "virtual s", "wall s"):
-        table.add_column(column, justify="right")
-    table.add_column("failing seeds")
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("failing seeds", overflow="fold")
     for one in told:
         runs = one.outcomes
         failed = [outcome.request.seed for outcome in one.of(Status.FAIL)]
