@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 
 from hoplab.front.commands import selftest
-from hoplab.host.machine import kernels
+from hoplab.host.machine import kernels, private
 from hoplab.host.machine.sealed import Machine
 from hoplab.host.selftest import build, junit, ktap, one, options, prepare, repeat, tools, tree
 from hoplab.host.selftest.ktap import Status
@@ -112,10 +112,12 @@ def test_options_that_cannot_be_are_left_out_and_told(
 ) -> None:
     """The kernel's build names them three at a time; the second call knows them at once."""
     monkeypatch.setenv("HOPLAB_CACHE", str(tmp_path / "cache"))
-    folder = tmp_path / "copy" / SELFTESTS / "net"
+    folder = tmp_path / SELFTESTS / "net"
     folder.mkdir(parents=True)
     names = ("A", "B", "C", "D", "SYN_COOKIES", "VETH")
     (folder / "config").write_text("".join(f"CONFIG_{name}=m\n" for name in names))
+    config = options.config(tmp_path, "net")
+    assert options.config(tmp_path, "net/lib") == ""
     asked = []
 
     def built(own: Any, wanted: kernels.Wanted, name: str, say: Any) -> str:
@@ -135,12 +137,12 @@ def test_options_that_cannot_be_are_left_out_and_told(
     monkeypatch.setattr(kernels, "build", built)
     said: list[str] = []
     lock = Tree("7.3", None)
-    assert options.machine(OWN, lock, tmp_path / "copy", "net", said.append) == "7.3-net"  # type: ignore[comparison-overlap]
+    assert options.machine(OWN, lock, "net", config, said.append) == "7.3-net"  # type: ignore[comparison-overlap]
     assert asked[-1] == "CONFIG_VETH=y\n"
     left_out = "CONFIG_A, CONFIG_B, CONFIG_C, CONFIG_D, CONFIG_SYN_COOKIES"
     assert said == [f"net: without {left_out}: the kernel here cannot have it"]
     asked.clear()
-    options.machine(OWN, lock, tmp_path / "copy", "net", said.append)
+    options.machine(OWN, lock, "net", config, said.append)
     assert len(asked) == 1
 
 
@@ -152,7 +154,7 @@ def test_another_error_of_the_build_stays(tmp_path: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(kernels, "build", built)
     with pytest.raises(MissingTool, match="gcc is missing"):
-        options.machine(OWN, Tree("7.3", None), tmp_path, "net", print)
+        options.machine(OWN, Tree("7.3", None), "net", "", print)
 
 
 def test_a_name_for_the_machine_is_one_for_any_folder() -> None:
@@ -303,3 +305,24 @@ def test_the_table_cuts_no_name_and_no_number() -> None:
     rows = console.export_text().splitlines()[1:]
     assert "".join(row.split()[0] for row in rows).replace("…", "") == test
     assert rows[0].split()[1:7] == ["9", "0", "9", "0", "1234.56", "321.0"]
+
+
+def test_another_call_has_the_copy_while_a_kernel_is_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kernel takes ten minutes."""
+    monkeypatch.setenv("HOPLAB_CACHE", str(tmp_path / "cache"))
+    source = _tree(tmp_path / "tree")
+    free = []
+
+    def built(own: Any, found: Tree, *_: Any) -> Machine:
+        (lock,) = (tmp_path / "cache/selftests").glob("tree-*.lock")
+        free.append(private.lock(lock) is not None)
+        return OWN
+
+    monkeypatch.setattr(kernels, "known", lambda own: ["7.3"])
+    monkeypatch.setattr(build, "build", lambda *_: build.Suite(("net:a",), {}, {"net": 45}))
+    monkeypatch.setattr(options, "machine", built)
+    monkeypatch.setattr(tools, "with_suite", lambda machine, suite: machine)
+    ready = prepare.ready(OWN, str(source), "net", [], None, print)
+    assert (ready.tests, free) == (("net:a",), [True])

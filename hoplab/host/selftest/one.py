@@ -65,7 +65,7 @@ def run(request: Request) -> Outcome:
     try:
         wall_s = run_guest(
             guest,
-            [f"/{tools.START}", request.test],
+            [f"/{tools.START}", request.test, str(request.seed)],
             Boot(MEMORY_MB + equip.memory_mb(machine), request.seed),
             Streams(stderr=subprocess.DEVNULL, on_line=heard),
             Limits(progress=True, virtual_s=limit_s),

@@ -32,16 +32,20 @@ def wished(config: str) -> dict[str, str]:
     return found
 
 
+def config(copy: Path, collection: str) -> str:
+    """Return the text of a collection's ``config``; empty if it has none."""
+    path = copy / SELFTESTS / collection / "config"
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
 def machine(
-    own: Machine, tree: Tree, copy: Path, collection: str, say: Callable[[str], None]
+    own: Machine, tree: Tree, collection: str, text: str, say: Callable[[str], None]
 ) -> Machine:
-    """Return ``own`` with the tree's kernel and the collection's options. It is built if it is
-    missing, and kept by a name.
+    """Return ``own`` with the tree's kernel and the options of ``text``, a collection's ``config``.
+    It is built if it is missing, and kept by a name.
 
     Options are left out, and told, that User-Mode Linux cannot have, or that Hoplab has otherwise.
     """
-    config = copy / SELFTESTS / collection / "config"
-    text = config.read_text(encoding="utf-8") if config.is_file() else ""
     wishes = wished(text)
     name = called(tree, collection)
     place = store.cache() / "selftests" / "options"

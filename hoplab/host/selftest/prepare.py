@@ -54,13 +54,14 @@ def ready(
     with tree.copied(found, own) as copy:
         tree.require_collection(copy, collection)
         suite = build.build(copy, collection)
-        chosen = choose(suite.tests, asked)
-        if suite.complaint:
-            say(f"{collection}: a program cannot be compiled: {suite.complaint}")
-        if kernel is None:
-            machine = options.machine(own, found, copy, collection, say)
-        else:
-            machine = kernels.named(own, kernel)
+        config = options.config(copy, collection)
+    chosen = choose(suite.tests, asked)
+    if suite.complaint:
+        say(f"{collection}: a program cannot be compiled: {suite.complaint}")
+    if kernel is None:
+        machine = options.machine(own, found, collection, config, say)
+    else:
+        machine = kernels.named(own, kernel)
     return Ready(tools.with_suite(machine, suite), suite, chosen)
 
 

@@ -24,8 +24,8 @@ LOCK = Path(__file__).with_name("tools.lock")
 TOOLS = (
     *("bash", "bc", "bridge-utils", "bsdextrautils", "conntrack", "ethtool", "file", "gawk"),
     *("iperf3", "iproute2", "ipset", "iptables", "iputils-arping", "iputils-ping", "jq", "kmod"),
-    *("mount", "netcat-openbsd", "netsniff-ng", "nftables", "perl-base", "procps", "psmisc"),
-    *("socat", "tcpdump", "xxd"),
+    *("mount", "net-tools", "netcat-openbsd", "netsniff-ng", "nftables", "perl-base", "procps"),
+    *("psmisc", "socat", "tcpdump", "xxd"),
 )
 """Debian packages of programs that the networking tests call."""
 LEFT_OUT = (
@@ -48,11 +48,13 @@ OWN_PROGRAMS = ("packetdrill",)
 PLACE = "selftests"
 """Folder of the suite in a guest's root."""
 START = f"{PLACE}/start"
-"""Runs one test, and says the guest's uptime before it and after it. A sealed guest's /dev lacks
-the names that kselftest writes its log to."""
+"""Runs the test $1 under the seed $2 from a whole second on, so that it depends on nothing that the
+boot did, and says the guest's uptime before it and after it. A sealed guest's /dev lacks the names
+that kselftest writes its log to."""
 UPTIME = "# uptime "
 SCRIPT = f"""#!/bin/bash
 exec </dev/null
+python3 -S -P -c "from hoplab.guest.lab.standby import stand_by; stand_by($2)"
 unset PYTHONPATH PYTHONHASHSEED
 mkdir -p /var/tmp /var/log
 for name in 0stdin 1stdout 2stderr; do ln -s "/proc/self/fd/${{name::1}}" "/dev/${{name:1}}"; done
