@@ -85,7 +85,7 @@ def test_repetitions_differ_by_seed_and_a_failing_seed_comes_again_alone(tree: P
     assert [seed for seed, _, _ in told] == ["7", "8"]
     assert told[0][1] != told[1][1]
     assert "not ok 1 selftests: tiny: failing.sh # 2 of 2 failed" in done.stdout
-    assert re.search(r"tiny:failing.sh +2 +0 +2 +0 +0.0\d +\S+ +7, 8", done.stderr)
+    assert re.search(r"failing.sh +2 +0 +2 +0 +0.0\d +\S+ +7, 8", done.stderr)
     again = shlex.split(told[1][2])
     assert again == ["hoplab", *what, "--seed", "8"]
     assert f"drew  {told[1][1]}" in call(*again[1:]).stdout
@@ -102,15 +102,15 @@ def test_mistakes_are_one_line(tree: Path) -> None:
 
 
 @pytest.mark.nightly  # compiles a kernel
-def test_a_packaged_kernels_test_of_timing_passes_under_every_seed(tmp_path: Path) -> None:
+def test_a_packaged_kernels_test_of_timing_passes_and_comes_again(tmp_path: Path) -> None:
     """It allows 50 ms, which a busy computer takes now and then. A second call builds nothing."""
     what = ["selftest", "7.3", "net/mptcp:simult_flows.sh"]
-    done = call(*what, "--times", "4", "--junit", str(tmp_path / "junit.xml"))
+    done = call(*what, "--times", "2", "--junit", str(tmp_path / "junit.xml"))
     assert done.returncode == 0, done.stdout + done.stderr
     assert "ok 1 selftests: net/mptcp: simult_flows.sh\n" in done.stdout
     root = ElementTree.parse(tmp_path / "junit.xml").getroot()
     times = [float(case.get("time", "")) for case in root.iter("testcase")]
-    assert len(set(times)) > 1, "seeds differ"
-    again = call(*what, "--seed", "4")
+    assert times[0] != times[1], "seeds differ"
+    again = call(*what, "--seed", "2")
     assert "compiling" not in again.stderr
-    assert f"# seed 4: {times[3]:.2f} virtual s" in again.stdout
+    assert f"# seed 2: {times[1]:.2f} virtual s" in again.stdout

@@ -301,7 +301,7 @@ def test_the_table_cuts_no_name_and_no_number() -> None:
         Outcome(Request("", test, n, 45), Status.FAIL, "", (), 1234.56, 321.0) for n in range(9)
     ]
     console = Console(width=80, record=True, file=io.StringIO())
-    console.print(selftest._table([selftest.Told(test, runs)]))
+    console.print(selftest._table([selftest.Told(f"net/mptcp:{test}", runs)]))
     rows = console.export_text().splitlines()[1:]
     assert "".join(row.split()[0] for row in rows).replace("…", "") == test
     assert rows[0].split()[1:7] == ["9", "0", "9", "0", "1234.56", "321.0"]

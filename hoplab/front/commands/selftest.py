@@ -182,7 +182,7 @@ def _table(told: list[Told]) -> Table:
             " …" if len(failed) > SHOWN_SEEDS else ""
         )
         table.add_row(
-            Text(one.test),
+            Text(one.test.partition(":")[2]),
             str(len(runs)),
             str(len(one.of(Status.PASS)) + len(one.of(Status.XFAIL))),
             str(len(failed)),
