@@ -49,6 +49,8 @@ class Class:
     aifsn: int = AIFSN
     txop_us: int = 0
     """0: a frame a turn."""
+    beside: bool = False
+    """At the stations of the class before, which has priority: both collide within a station."""
 
     @property
     def stages(self) -> int:
@@ -64,7 +66,8 @@ class Class:
 
     def word(self) -> str:
         """As the engine's example and ns-3's program take it."""
-        return f"{self.stations}:{self.aifsn}:{self.cw_min}:{self.cw_max}:{self.txop_us}"
+        stations = 0 if self.beside else self.stations
+        return f"{stations}:{self.aifsn}:{self.cw_min}:{self.cw_max}:{self.txop_us}"
 
 
 MIXES = {
@@ -73,6 +76,17 @@ MIXES = {
     "2x7-15+10x15-1023": (Class(2, 7, 15), Class(10, 15, 1023)),
     "10x15-1023+10x63-1023": (Class(10, 15, 1023), Class(10, 63, 1023)),
 }
+
+
+VOICE = (
+    Class(2, 3, 7),
+    Class(2, 15, 1023, aifsn=3, beside=True),
+    Class(2, 15, 1023, aifsn=7, beside=True),
+)
+"""Two stations with voice, best effort and background each, by the standard's windows."""
+VOICE_TRIES = 7
+VOICE_LIMITS = (0.03, 0.03, 0.15)
+"""Background sends once a second."""
 
 
 @dataclass(frozen=True)
@@ -140,28 +154,34 @@ def slotted(
     seed: int,
     packet_bytes: int = PACKET_BYTES,
     lead: int = 0,
+    most_tries: int = 0,
 ) -> list[Share]:
     """The stations' counters alone, slot by slot: what `model` says but for its one assumption,
     that a try collides with the same probability whatever came before. With windows of 7 to 15
     beside those of 15 to 1023 that is 2 to 5 % off. Classes may differ in AIFS and TXOP here.
 
-    After a collision all wait EIFS, and those that collided ``lead`` slots less.
+    After a collision all wait EIFS, and those that collided ``lead`` slots less. A frame is given
+    up after ``most_tries``, 0 for never. One that loses its turn to another class of its station
+    has failed, as by a collision (10.23.2.4).
     """
     draw = random.Random(seed)
     one_us = exchange_us(rate_mbps, packet_bytes)
     collided_us = collision_us(rate_mbps, packet_bytes)
     frames = [txop_frames(one.txop_us, one_us) for one in classes]
     later = [one.aifsn - AIFSN for one in classes]
-    of = [one for one in range(len(classes)) for _ in range(classes[one].stations)]
+    of, station = _functions(classes)
     windows = [classes[one].cw_min for one in of]
     counters = [draw.randint(0, window) for window in windows]
+    failed = [0] * len(of)
     sent, tries = [0] * len(classes), [0] * len(classes)
     time_us = 0.0
     begins = [later[one] for one in of]
     while time_us < SECONDS * 1e6:
         due = [begin + counter for begin, counter in zip(begins, counters, strict=True)]
         slots = min(due)
-        senders = [i for i, at in enumerate(due) if at == slots]
+        turns = [i for i, at in enumerate(due) if at == slots]
+        # The first of each station: those of lower priority come later.
+        senders = list({station[i]: i for i in reversed(turns)}.values())
         # The end of AIFS is a slot boundary at which a counter falls too (10.23.2.4), and so is the
         # beginning of a busy period.
         counters = [
@@ -177,10 +197,16 @@ def slotted(
         else:
             sent_frames = frames[of[senders[0]]]
             time_us += sent_frames * (one_us + OFDM.sifs_us) - OFDM.sifs_us + OFDM.difs_us
-        for i in senders:
+        for i in turns:
             one = classes[of[i]]
-            windows[i] = min(2 * windows[i] + 1, one.cw_max) if collides else one.cw_min
+            fails = collides or i not in senders
+            failed[i] = failed[i] + 1 if fails else 0
+            if not fails or failed[i] == most_tries:
+                windows[i], failed[i] = one.cw_min, 0
+            else:
+                windows[i] = min(2 * windows[i] + 1, one.cw_max)
             counters[i] = draw.randint(0, windows[i])
+        for i in senders:
             # Only the first frame of a TXOP can collide.
             tries[of[i]] += 1 if collides else frames[of[i]]
             sent[of[i]] += 0 if collides else frames[of[i]]
@@ -190,12 +216,29 @@ def slotted(
     ]
 
 
+def _functions(classes: Sequence[Class]) -> tuple[list[int], list[int]]:
+    """The class and the station of each access function."""
+    of: list[int] = []
+    station: list[int] = []
+    members = range(0)
+    for number, one in enumerate(classes):
+        if not one.beside:
+            members = range(members.stop, members.stop + one.stations)
+        of += [number] * len(members)
+        station += members
+    return of, station
+
+
 def engine(
-    classes: Sequence[Class], rate_mbps: float, seed: int, packet_bytes: int = PACKET_BYTES
+    classes: Sequence[Class],
+    rate_mbps: float,
+    seed: int,
+    packet_bytes: int = PACKET_BYTES,
+    most_tries: int = 0,
 ) -> list[Share]:
     """What the engine's example measures. Raises `HoplabError` where it fails."""
     rate = f"he:{HE[rate_mbps][0]}" if rate_mbps in HE else f"{rate_mbps:g}"
-    words = [rate, str(packet_bytes + AROUND_BYTES), str(SECONDS), str(seed)]
+    words = [rate, str(packet_bytes + AROUND_BYTES), str(SECONDS), str(seed), str(most_tries)]
     words += [one.word() for one in classes]
     command = (
         ". scripts/rust && cargo run --quiet --release --locked --manifest-path daemons/Cargo.toml "
@@ -235,3 +278,17 @@ def items() -> Iterator[Figure]:
             yield figure(f"{where}/closed-model_frames/s", rates, closed.frames_per_s, None)
             tries = [draw[at].collisions for draw in measured]
             yield figure(f"{where}_collisions", tries, [d[at].collisions for d in simulated], 0.03)
+    yield from _voice_items()
+
+
+def _voice_items() -> Iterator[Figure]:
+    """Three classes at each station, which collide within it too, against the slotted
+    simulation."""
+    ours, slots = (
+        [count(VOICE, RATE_MBPS, seed, most_tries=VOICE_TRIES) for seed in SEEDS]
+        for count in (engine, slotted)
+    )
+    for at, limit in enumerate(VOICE_LIMITS):
+        name = f"wifi/edca/voice+best-effort+background/class-{at + 1}_frames/s"
+        rates = [draw[at].frames_per_s for draw in ours]
+        yield figure(name, rates, [draw[at].frames_per_s for draw in slots], limit)

@@ -90,3 +90,40 @@ fn stations_without_qos_have_the_windows_of_dcf() {
         assert!(strays < PART, "{first:.2} and {second:.2} Mbit/s");
     }
 }
+
+/// A station whose voice and best effort never back off, with this limit or the kernel's table of
+/// rates: frames of voice that arrived, of best effort, and frames that were given up.
+fn always_at_once(kernel_retries: bool) -> [u64; 3] {
+    let params = Params {
+        phy: at_5_ghz(OFDM),
+        edca: Some(one_by_one([category(2, 0, 0, 0); 4])),
+        kernel_retries,
+        ..Params::default()
+    };
+    let mut medium = Medium::new(params, vec![at("s0", 0.0), at("s1", 1.0)], vec![]);
+    let load = Load {
+        bytes: PAYLOAD + AROUND,
+        rate: Rate::from_mbps(54.0).expect("a rate of OFDM"),
+        rts: false,
+    };
+    let done = saturate_by(&mut medium, &[(1, 0); 2], &[Some(6), BEST_EFFORT], 1, load);
+    let given_up = medium.counters(RadioId::new(1)).retry_limit;
+    [done[0].delivered, done[1].delivered, given_up]
+}
+
+/// The frame counts a failure (10.23.2.4), and is given up after seven.
+#[test]
+fn a_frame_that_loses_within_its_station_has_failed() {
+    let [voice, best_effort, given_up] = always_at_once(false);
+    assert_eq!(best_effort, 0);
+    assert!(
+        given_up.abs_diff(voice / 7) <= 1,
+        "{given_up} of {voice} turns"
+    );
+}
+
+#[test]
+fn by_the_kernels_table_only_tries_on_the_air_count() {
+    let [_, best_effort, given_up] = always_at_once(true);
+    assert_eq!([best_effort, given_up], [0, 0]);
+}

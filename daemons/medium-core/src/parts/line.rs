@@ -594,6 +594,43 @@ impl Line {
         }
     }
 
+    /// Another category of the radio had its turn in the same instant. The frame at the head has
+    /// failed as by a collision (10.23.2.4), before its RTS if it has one, so by the short counter.
+    /// Whether it is given up for that.
+    pub fn collide(
+        &mut self,
+        limits: RetryLimits,
+        setup: &Setup,
+        done: impl FnMut(Finished),
+    ) -> bool {
+        let Some(at) = self.turns.front() else {
+            return false;
+        };
+        let flow = &mut self.flows[*at];
+        // While a request is due, only its answer shows whether the frames have arrived.
+        let head = flow
+            .mpdus
+            .front_mut()
+            .filter(|_| matches!(flow.request, Request::No));
+        let Some(head) = head.filter(|head| setup.acknowledges(head.frame.to)) else {
+            return false;
+        };
+        head.fails(false);
+        if !head.is_given_up(Some(limits)) {
+            return false;
+        }
+        let given_up = flow.mpdus.pop_front();
+        let abandoned = given_up.as_ref().and_then(|mpdu| mpdu.sequence);
+        self.waiting -= 1;
+        if let Some(sequence) = abandoned {
+            flow.pass(sequence);
+        }
+        let given_up = given_up.map(|mpdu| (mpdu, Outcome::RetryLimit));
+        flow.finish(given_up.into_iter().collect(), done);
+        self.drop_idle();
+        true
+    }
+
     /// The one frame of a batch is done.
     pub fn conclude(&mut self, batch: &Batch, outcome: Outcome, done: impl FnMut(Finished)) {
         let flow = &mut self.flows[batch.flow];

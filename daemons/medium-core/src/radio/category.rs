@@ -265,8 +265,7 @@ impl Radio {
         // The higher category's event may come before this one or after it. Before, this radio is
         // sending already; after, that category's `at` is still now.
         if self.transceiver.is_sending() || (0..function).any(comes_too) {
-            self.accesses[function].retry(at.now);
-            effects.extend(self.count_down(function, at).map(Effect::Wake));
+            self.collide_within(function, at, effects);
             return None;
         }
         if self.exchange.response().is_some() {
@@ -280,6 +279,24 @@ impl Radio {
         let time = (!txop.is_zero()).then_some(txop);
         self.categories.widest = self.clear_width(at);
         self.next_batch(time, true, at)
+    }
+
+    /// A category's turn has gone to another one of this radio. By the standard's limits that is a
+    /// failed try of its first frame; the kernel's table of rates counts only what went on the air.
+    fn collide_within(&mut self, function: usize, at: Moment<'_>, effects: &mut Effects) {
+        let line = &mut self.categories.lines[function];
+        let given_up = at.setup.retry_limits.is_some_and(|limits| {
+            line.collide(limits, at.setup, |finished| {
+                effects.push(Effect::Conclude(finished));
+            })
+        });
+        if given_up {
+            self.counters.retry_limit += 1;
+            self.accesses[function].finish(at.now);
+        } else {
+            self.accesses[function].retry(at.now);
+        }
+        effects.extend(self.count_down(function, at).map(Effect::Wake));
     }
 
     /// As wide as secondary channels have been idle for PIFS (10.23.2.5). None where all are.

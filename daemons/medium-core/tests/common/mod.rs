@@ -92,6 +92,8 @@ pub fn frame(id: u64, to: To, bytes: usize, rate_mbps: f64, rts: bool) -> Frame 
 pub struct Done {
     pub delivered: u64,
     pub acked: u64,
+    /// Of frames that are done.
+    pub tries: u64,
 }
 
 /// How senders are loaded.
@@ -134,9 +136,12 @@ pub fn saturate_and(
     mut other: impl FnMut(Output),
 ) -> Vec<Done> {
     let mut done = vec![Done::default(); pairs.len()];
-    let mut id = 0;
+    // A frame's identity says whose it is: a radio may send of several categories.
+    let every = pairs.len() as u64;
+    let mut count = 0;
     let mut send = |medium: &mut Medium, at: usize| {
-        id += 1;
+        count += 1;
+        let id = count * every + at as u64;
         let (from, to) = pairs[at];
         let (to, load) = (To::Radio(RadioId::new(to)), loads[at]);
         let rates = vec![Attempts {
@@ -152,22 +157,23 @@ pub fn saturate_and(
         send(medium, at);
         send(medium, at);
     }
-    let of = |radio: usize| pairs.iter().position(|pair| pair.0 == radio);
+    let of = |frame: u64| (frame % every) as usize;
     let end = after(seconds * SECOND);
     while let Some(next) = medium.next_deadline().filter(|at| *at < end) {
         medium.advance(next);
         while let Some(output) = medium.poll_output() {
             match output {
-                Output::Deliver { from, .. } => {
-                    if let Some(pair) = of(from.index()) {
-                        done[pair].delivered += 1;
-                    }
-                }
-                Output::Status { radio, outcome, .. } => {
-                    if let Some(pair) = of(radio.index()) {
-                        done[pair].acked += u64::from(outcome.succeeded());
-                        send(medium, pair);
-                    }
+                Output::Deliver { frame, .. } => done[of(frame)].delivered += 1,
+                Output::Status {
+                    frame,
+                    outcome,
+                    tries,
+                    ..
+                } => {
+                    let pair = &mut done[of(frame)];
+                    pair.acked += u64::from(outcome.succeeded());
+                    pair.tries += tries.iter().copied().map(u64::from).sum::<u64>();
+                    send(medium, of(frame));
                 }
                 output => other(output),
             }
