@@ -37,6 +37,11 @@ filter = struct.pack("HxxxxxxQ", len(steps), ctypes.addressof(kept))
 assert libc.prctl(22, 2, filter, 0, 0) == 0
 os.execv(sys.argv[1], sys.argv[1:])
 """
+TODAY = """
+cat /proc/sys/net/ipv4/tcp_available_congestion_control /proc/sys/net/mptcp/enabled
+ip link add wg0 type wireguard
+for kind in cake ets fq_pie; do tc qdisc replace dev lo root $kind && tc qdisc show dev lo; done
+"""
 HOSTILE = """
 mkdir /tmp/home
 mount -t hostfs -o {home} none /tmp/home || exit 9
@@ -279,3 +284,11 @@ def test_a_guest_that_cannot_set_itself_up_says_why(
             ["true"],
             limits=Limits(wall_s=60),
         )
+
+
+def test_the_kernel_has_what_todays_work_needs(hoplab: Hoplab) -> None:
+    done = hoplab("exec", "--radios", "0", "--", "sh", "-ec", TODAY)
+    variants, mptcp, *disciplines = done.stdout.splitlines()
+    assert {"bbr", "cdg", "dctcp", "hybla", "lp", "nv", "scalable"} <= set(variants.split())
+    assert mptcp == "1", done.stderr
+    assert [line.split()[1] for line in disciplines] == ["cake", "ets", "fq_pie"], done.stderr

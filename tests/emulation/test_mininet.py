@@ -186,6 +186,33 @@ print(sorted({row["src"][-5:-3] + row["dst"][-5:-3] for row in rows if row["deli
 """
 
 
+LEARN = """
+import os, socket, subprocess, sys
+from time import sleep
+command = ["/run/b/wmediumd", "-l", "0", "-s", "-c", "wmediumd.cfg"]
+medium = subprocess.Popen(command, stdout=sys.stderr)
+peer = socket.socket(socket.AF_UNIX)
+while peer.connect_ex("/var/run/wmediumd.sock"):
+    sleep(0.1)
+def run(line):
+    return subprocess.run(line.split(), check=True, capture_output=True, text=True).stdout
+run("ip netns add far")
+phy = os.path.basename(os.readlink("/sys/class/net/wlan1/phy80211"))
+run(f"iw phy {phy} set netns name far")
+for where, number in (("", 0), ("ip netns exec far ", 1)):
+    run(f"{where}iw dev wlan{number} set type ibss")
+    run(f"{where}ip address add 10.0.0.{number + 1}/24 dev wlan{number}")
+    run(f"{where}ip link set wlan{number} up")
+    run(f"{where}iw dev wlan{number} ibss join cell 2412 HT20 fixed-freq 02:ca:ff:ee:ba:01")
+while "wlan0" not in run("iw dev wlan0 station dump"):
+    sleep(1)
+run("ping -q -c 1000 -i 0.01 10.0.0.2")
+print(run("iw dev wlan0 station dump"))
+peer.sendall(bytes([0]))
+medium.wait(timeout=5)
+"""
+
+
 REPLAY = """
 import json, os, socket, subprocess, sys, time
 from pathlib import Path
@@ -285,6 +312,18 @@ def test_a_radio_that_is_added_takes_part(tmp_path: Path, hoplab: Hoplab) -> Non
     answer, links = done.stdout.splitlines()[-2:]
     assert answer == "08" + "07020000000200" + "00000002" + "00", done.stderr
     assert links == str(["0001", "0002", "0100", "0102", "0200", "0201"])
+
+
+def test_minstrel_learns_from_a_wmediumd(tmp_path: Path, hoplab: Hoplab) -> None:
+    """Ten metres apart the rate of an HT cell rises, with the block ack agreements that it has."""
+    (tmp_path / "wmediumd.cfg").write_text(CONFIG)
+    (tmp_path / "learn.py").write_text(LEARN)
+    link = f"mkdir -p /run/b; ln -s {BINARIES / 'hoplab-wmediumd'} /run/b/wmediumd"
+    command = ["sh", "-c", f"{link}; python3 learn.py"]
+    done = hoplab("exec", "--radios", "2", "--", *command, cwd=tmp_path)
+    (rate,) = re.findall(r"tx bitrate:\t([0-9.]+) MBit/s MCS", done.stdout) or [done.stderr]
+    # One stream of 20 MHz has MCS 0 with 6.5 Mbit/s, and 7 with 65.
+    assert float(rate) >= 52
 
 
 def test_the_socket_of_a_wmediumd(tmp_path: Path, hoplab: Hoplab) -> None:

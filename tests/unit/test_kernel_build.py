@@ -7,6 +7,7 @@ import fcntl
 import hashlib
 import io
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -72,7 +73,7 @@ modules:
 def small(tmp_path: Path) -> series.Series:
     """A series of three patches."""
     folder = tmp_path / "guest"
-    (folder / "patches").mkdir(parents=True)
+    (folder / "hooks").mkdir(parents=True)
     (folder / "fragments").mkdir()
     (folder / "series.toml").write_text(SERIES)
     for name, file, old, new in (
@@ -82,7 +83,7 @@ def small(tmp_path: Path) -> series.Series:
         ("late", "late.c", "two", "deux"),
     ):
         text = PATCH.format(file=file, old=old, new=new)
-        (folder / "patches" / f"{name}.patch").write_text(text)
+        (folder / "hooks" / f"{name}.patch").write_text(text)
     return series.read(folder)
 
 
@@ -123,7 +124,7 @@ def git(folder: Path, *command: str) -> str:
 
 def test_the_series_names_every_patch_and_no_other() -> None:
     known = series.read()
-    files = {path.name for path in (KERNEL_BUILD.parent / "patches").iterdir()}
+    files = {path.name for path in (KERNEL_BUILD.parent / "hooks").iterdir()}
     named: set[str] = set()
     earlier: set[str] = set()
     for row in known.rows:
@@ -137,6 +138,41 @@ def test_the_series_names_every_patch_and_no_other() -> None:
         first = f"{row['name']}.patch"
         named |= {first, *(f"{row['name']}-{version}.patch" for version in kernels_of[1:])}
     assert named == files
+
+
+@pytest.mark.parametrize("name", source.locked())
+def test_the_hooks_that_every_run_needs_are_few_lines(name: str) -> None:
+    """What they call is in C files, so that a newer kernel asks for little work."""
+    known = series.read()
+    needed = [patch for patch in known.patches(series.version(name)) if known.needed[patch.tier]]
+    assert sum(len(patch.file.read_text().splitlines()) for patch in needed) < 500
+
+
+def test_what_hooks_include_is_there_and_nothing_else() -> None:
+    folder = KERNEL_BUILD.parent
+    own = compiled.own_files()
+    headers = {place for place in own if place.startswith(compiled.HEADERS)}
+    texts = [*own.values(), *(folder / "hooks").iterdir()]
+    included = set(re.findall(r"#include <(hoplab/\w+\.h)>", "".join(p.read_text() for p in texts)))
+    assert {f"include/{name}" for name in included} == headers
+    objects = {f"{Path(place).stem}.o" for place in own.keys() - headers if place.endswith(".c")}
+    assert set(re.findall(r"\w+\.o", (folder / "c" / "Kbuild").read_text())) == objects
+
+
+def test_a_patch_that_mends_a_fault_could_be_sent() -> None:
+    """It has a subject as the kernel's commits have, then symptom, cause and fix."""
+    known = series.read()
+    faults = {str(row["name"]) for row in known.rows if row["origin"] == "fault"}
+    for name in source.locked():
+        for patch in known.patches(series.version(name)):
+            head = patch.file.read_text().partition("\n--- a/")[0].partition("\n")[2]
+            subject, *paragraphs = head.strip().split("\n\n")
+            assert "See the comment" not in head
+            if patch.name in faults:
+                assert re.fullmatch(r"(um|wifi): .*[^.]", subject) and len(subject) <= 75, (
+                    patch.file
+                )
+                assert len(paragraphs) >= 3, patch.file
 
 
 def test_the_lock_has_the_kernels_of_the_list() -> None:

@@ -3,17 +3,14 @@
 //!
 //! A system call of a guest's process costs two switches of the host between programs, and a relay
 //! needs two for each packet. So the kernel runs the daemon's own code within one system call of its
-//! process (`kernel-modules/guest/medium/hoplab_resident.c`). All that the code asks of Linux goes to
+//! process (`kernel-modules/guest/c/resident.c`). All that the code asks of Linux goes to
 //! the same system calls as before, in the same order, by a call of a function. So digests are those of
 //! the daemon in its process.
 
 use std::slice;
 
+use hoplab_abi::{hoplab_resident_died, rust};
 use hoplab_linux::say;
-
-extern "C" {
-    fn hoplab_resident_died(text: *const u8, length: u32) -> !;
-}
 
 /// Memory straight from the host: User-Mode Linux redirects `malloc` of what is linked into it to its
 /// own, but not `realloc`.
@@ -43,6 +40,9 @@ pub unsafe extern "C" fn hoplab_dsr_run(document: *const u8, length: usize) -> b
         }
     }
 }
+
+/// It is what C calls.
+const _: rust::DsrRun = hoplab_dsr_run;
 
 fn run(document: &str) -> Result<(), hoplab_dsr::Error> {
     hoplab_dsr::serve(&hoplab_document::parse(document)?)

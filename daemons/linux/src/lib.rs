@@ -17,8 +17,6 @@ pub mod calls;
 mod clock;
 pub mod control;
 mod error;
-#[cfg(feature = "in-kernel")]
-mod in_kernel;
 pub mod interface;
 pub mod kernel;
 pub mod netlink;

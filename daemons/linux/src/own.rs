@@ -22,8 +22,8 @@ pub(crate) fn own() -> &'static Own {
 
 #[cfg(feature = "in-kernel")]
 pub(crate) fn own() -> &'static Own {
-    const _: () = assert!(size_of::<Own>() <= crate::in_kernel::OWN_OCTETS);
+    const _: () = assert!(size_of::<Own>() <= hoplab_abi::OWN_OCTETS);
     // SAFETY: the kernel's room is that large, aligned for 64-bit words, zero at first, and lives as
     // long as the process runs this program.
-    unsafe { &*crate::in_kernel::hoplab_resident_own().cast() }
+    unsafe { &*hoplab_abi::hoplab_resident_own().cast() }
 }

@@ -195,12 +195,7 @@ struct Blocks(Vec<NonNull<u8>>);
 #[cfg(feature = "in-kernel")]
 impl Blocks {
     fn of(fd: &OwnedFd, room: Room) -> io::Result<Self> {
-        let block = |number| {
-            NonNull::new(crate::in_kernel::hoplab_resident_ring(
-                fd.as_raw_fd(),
-                number,
-            ))
-        };
+        let block = |number| NonNull::new(hoplab_abi::hoplab_resident_ring(fd.as_raw_fd(), number));
         let blocks: Option<Vec<_>> = (0..room.blocks as u32).map(block).collect();
         blocks.map(Self).ok_or(io::ErrorKind::NotFound.into())
     }

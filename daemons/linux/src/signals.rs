@@ -21,7 +21,7 @@ pub fn stopped() -> bool {
 /// Whether one has come. The process's handler runs when the program in the kernel has ended.
 #[cfg(feature = "in-kernel")]
 pub fn stopped() -> bool {
-    crate::in_kernel::hoplab_resident_stopped()
+    hoplab_abi::hoplab_resident_stopped()
 }
 
 /// Note them; they interrupt a system call that waits. One that comes just before such a call is

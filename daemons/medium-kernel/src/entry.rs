@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What C calls (`hoplab_medium.h`), always with interrupts off.
+//! What C calls (`kernel-modules/guest/abi.h`), always with interrupts off.
 
 use std::slice;
 use std::sync::{Mutex, MutexGuard};
 
+use hoplab_abi::{rust, Contention, Frame};
 use hoplab_channel::rates::RateEntry;
-use hoplab_medium_core::{Category, CategoryParams, Duration, Instant, MAX_RATES};
+use hoplab_medium_core::{Category, CategoryParams, Duration, Instant};
 
 use crate::engine::{Engine, FrameOf};
 use crate::kernel;
@@ -16,41 +17,6 @@ const TXOP_UNIT: Duration = Duration::from_micros(32);
 
 /// The engine at work; none between runs.
 static ENGINE: Mutex<Option<Engine>> = Mutex::new(None);
-
-/// `struct hoplab_frame`.
-#[repr(C)]
-pub struct SentFrame {
-    pub bytes: *const u8,
-    pub cookie: u64,
-    pub length: u32,
-    pub frequency_mhz: u32,
-    /// Below 0 for one that the document does not name.
-    pub radio: i32,
-    /// Frames that the host's agreement may have outstanding; 0 without one.
-    pub window: u32,
-    pub rates: [SentRate; MAX_RATES],
-}
-
-/// `struct hoplab_rate`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct SentRate {
-    /// Below 0 for the end of the table.
-    pub index: i8,
-    pub tries: u8,
-    pub flags: u16,
-}
-
-/// `struct hoplab_contention`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct Contention {
-    pub aifsn: u32,
-    pub cw_min: u32,
-    pub cw_max: u32,
-    /// In units of 32 us.
-    pub txop: u32,
-}
 
 /// The engine. With interrupts off nobody else can be at it; two calls at once would be a defect of
 /// the C part, and nothing after them could be trusted.
@@ -172,7 +138,7 @@ pub unsafe extern "C" fn hoplab_engine_contends(
 /// # Safety
 /// The frame has as many octets as it says.
 #[no_mangle]
-pub unsafe extern "C" fn hoplab_engine_sent(now: u64, frame: *const SentFrame) {
+pub unsafe extern "C" fn hoplab_engine_sent(now: u64, frame: *const Frame) {
     // SAFETY: as this function's.
     let frame = unsafe { &*frame };
     // SAFETY: as this function's.
@@ -271,3 +237,23 @@ pub unsafe extern "C" fn hoplab_engine_change(now: u64, request: *const u8, leng
 pub extern "C" fn hoplab_engine_crash() {
     with((), |_| panic!("asked to"));
 }
+
+/// They are what C calls.
+const _: rust::EngineStart = hoplab_engine_start;
+const _: rust::EngineRadio = hoplab_engine_radio;
+const _: rust::EngineAgrees = hoplab_engine_agrees;
+const _: rust::EngineWindow = hoplab_engine_window;
+const _: rust::EngineSent = hoplab_engine_sent;
+const _: rust::EngineFollows = hoplab_engine_follows;
+const _: rust::EngineTuned = hoplab_engine_tuned;
+const _: rust::EngineAssociated = hoplab_engine_associated;
+const _: rust::EngineContends = hoplab_engine_contends;
+const _: rust::EngineAdvance = hoplab_engine_advance;
+const _: rust::EngineDue = hoplab_engine_due;
+const _: rust::EngineRefused = hoplab_engine_refused;
+const _: rust::EngineHasMessage = hoplab_engine_has_message;
+const _: rust::EngineHasFailed = hoplab_engine_has_failed;
+const _: rust::EngineMessage = hoplab_engine_message;
+const _: rust::EngineEnd = hoplab_engine_end;
+const _: rust::EngineCrash = hoplab_engine_crash;
+const _: rust::EngineChange = hoplab_engine_change;

@@ -1,55 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What the C part offers (`hoplab_medium.h`).
+//! What the C part offers (`kernel-modules/guest/abi.h`), as hosts of the channel.
 
-use std::ffi::c_char;
-
+use hoplab_abi::{hoplab_medium_deliver, hoplab_medium_died, hoplab_medium_status, RATES};
 use hoplab_channel::hosts::{Heard, Hosts, Status, Troubles, LONGEST_FRAME};
 use hoplab_channel::{rates, Error};
 use hoplab_medium_core::MAX_RATES;
 
-extern "C" {
-    /// A frame for the radio of an address of six octets, of so many octets, at this centre of a channel in MHz and index of
-    /// hwsim's rates, with this signal in dBm.
-    fn hoplab_medium_deliver(
-        address: *const u8,
-        bytes: *const u8,
-        length: u32,
-        frequency_mhz: u32,
-        rate: u32,
-        signal_dbm: i32,
-    );
-    /// What became of a frame of the radio with this address of six octets.
-    fn hoplab_medium_status(address: *const u8, status: *const FrameStatus);
-    /// End the guest with a message of so many octets.
-    fn hoplab_medium_died(text: *const c_char, length: u32) -> !;
-}
+const _: () = assert!(RATES == MAX_RATES);
 
-/// `struct hoplab_status`.
-#[repr(C)]
-pub struct FrameStatus {
-    pub cookie: u64,
-    pub airtime_ns: u64,
-    pub tries: [u32; MAX_RATES],
-    pub frames: u32,
-    pub frames_acked: u32,
-    /// Below 0 for none.
-    pub gap: i32,
-    pub acked: bool,
-}
-
-impl FrameStatus {
-    fn new(ticket: &Ticket, status: &Status) -> Self {
-        let aggregate = status.agreement.aggregate;
-        Self {
-            cookie: ticket.cookie,
-            airtime_ns: status.airtime.as_nanos(),
-            // Of an A-MPDU the kernel counts the tries once, not with each of its frames.
-            tries: aggregate.map_or(status.tries, |aggregate| aggregate.tries),
-            frames: aggregate.map_or(0, |aggregate| aggregate.frames as u32),
-            frames_acked: aggregate.map_or(0, |aggregate| aggregate.acked as u32),
-            gap: status.agreement.gap.map_or(-1, i32::from),
-            acked: status.acked,
-        }
+fn told(ticket: &Ticket, status: &Status) -> hoplab_abi::Status {
+    let aggregate = status.agreement.aggregate;
+    hoplab_abi::Status {
+        cookie: ticket.cookie,
+        airtime_ns: status.airtime.as_nanos(),
+        // Of an A-MPDU the kernel counts the tries once, not with each of its frames.
+        tries: aggregate.map_or(status.tries, |aggregate| aggregate.tries),
+        frames: aggregate.map_or(0, |aggregate| aggregate.frames as u32),
+        frames_acked: aggregate.map_or(0, |aggregate| aggregate.acked as u32),
+        gap: status.agreement.gap.map_or(-1, i32::from),
+        acked: status.acked,
     }
 }
 
@@ -97,7 +66,7 @@ impl Hosts for Kernel {
         // SAFETY: C copies the octets, whose number is that of the slice, and the address.
         unsafe {
             hoplab_medium_deliver(
-                self.macs[to].as_ptr(),
+                &raw const self.macs[to],
                 bytes.as_ptr(),
                 bytes.len() as u32,
                 ticket.frequency_mhz,
@@ -108,9 +77,9 @@ impl Hosts for Kernel {
     }
 
     fn status(&mut self, ticket: &Ticket, status: &Status) {
-        let told = FrameStatus::new(ticket, status);
+        let told = told(ticket, status);
         // SAFETY: C reads both before it returns.
-        unsafe { hoplab_medium_status(self.macs[ticket.radio].as_ptr(), &raw const told) };
+        unsafe { hoplab_medium_status(&raw const self.macs[ticket.radio], &raw const told) };
     }
 
     fn flush(&mut self, _all: bool) -> Result<(), Error> {
@@ -129,5 +98,5 @@ impl Hosts for Kernel {
 /// End the guest: its medium is broken.
 pub fn die(text: &str) -> ! {
     // SAFETY: C reads that many octets and does not return.
-    unsafe { hoplab_medium_died(text.as_ptr().cast(), text.len() as u32) }
+    unsafe { hoplab_medium_died(text.as_ptr(), text.len() as u32) }
 }

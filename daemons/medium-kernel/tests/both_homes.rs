@@ -9,6 +9,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Mutex;
 
+use hoplab_abi as abi;
 use hoplab_channel::config::Config;
 use hoplab_channel::dot11;
 use hoplab_channel::hosts::{Heard, Hosts, Sent, Status, Troubles};
@@ -17,8 +18,7 @@ use hoplab_medium::port::{Port, Woken};
 use hoplab_medium::server::Server;
 use hoplab_medium::Error;
 use hoplab_medium_core::{Duration, Instant, Stream, MAX_RATES};
-use hoplab_medium_kernel::entry::{self, SentFrame, SentRate};
-use hoplab_medium_kernel::FrameStatus;
+use hoplab_medium_kernel::entry;
 use serde_json::{json, Value};
 
 /// A document as `hoplab` writes it.
@@ -245,7 +245,7 @@ extern "C" fn hoplab_medium_deliver(
 }
 
 #[no_mangle]
-extern "C" fn hoplab_medium_status(_address: *const [u8; 6], status: *const FrameStatus) {
+extern "C" fn hoplab_medium_status(_address: *const [u8; 6], status: *const abi::Status) {
     // SAFETY: the caller gives one.
     let status = unsafe { &*status };
     given(Learnt::Outcome(status.cookie, status.acked, status.tries));
@@ -279,19 +279,19 @@ fn by_kernel() -> Log {
         deadlines_until(arrival.at_ns);
         let mut bytes = arrival.bytes;
         bytes[30..38].copy_from_slice(&cookie.to_ne_bytes());
-        let row = |entry: RateEntry| SentRate {
+        let row = |entry: RateEntry| abi::Rate {
             index: entry.index as i8,
             tries: entry.tries,
             flags: entry.flags,
         };
-        let end = SentRate {
+        let end = abi::Rate {
             index: -1,
             tries: 0,
             flags: 0,
         };
         // SAFETY: an address is six octets.
         let radio = unsafe { entry::hoplab_engine_radio(&mac(arrival.radio)) };
-        let frame = SentFrame {
+        let frame = abi::Frame {
             bytes: bytes.as_ptr(),
             cookie,
             length: bytes.len() as u32,

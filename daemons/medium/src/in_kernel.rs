@@ -3,7 +3,7 @@
 //!
 //! It takes the document as one write, requests for changes as further ones, has what the medium says
 //! to be read, and ends it when [`END`] is written or the file closed
-//! (`kernel-modules/guest/medium/hoplab_medium.c`).
+//! (`kernel-modules/guest/c/medium.c`).
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};

@@ -47,7 +47,7 @@ from hoplab.guest.system.note import NOTES  # noqa: E402
 from hoplab.model.errors import GuestFailed, HoplabError, MissingTool  # noqa: E402
 
 HOST = "/dev/hoplab-host"
-"""See kernel-modules/guest/medium/hoplab_host.c."""
+"""See kernel-modules/guest/c/host.c."""
 AT_ONCE = 1 << 16
 LEFT = "the agent left"
 

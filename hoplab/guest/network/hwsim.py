@@ -25,7 +25,7 @@ WIDEST_OF_OTHERS_MHZ = 40
 
 
 LIMIT = Path("/sys/module/mac80211_hwsim/parameters/medium_limit")
-"""A parameter of the guest's kernel only (kernel-modules/guest/patches/wifi-queueing.patch)."""
+"""A parameter of the guest's kernel only (kernel-modules/guest/c/hwsim_medium.h)."""
 
 
 def hold_back(frames: int) -> None:

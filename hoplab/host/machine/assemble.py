@@ -57,7 +57,8 @@ ENGINE = "hoplab-engine.o"
 """The medium and DSR. The kernel's build expects it two folders above its own."""
 ENGINE_LAYOUT = KERNEL_BUILD.with_name("engine.lds")
 LINKED = (
-    *("base", "wire", "linux", "records", "document", "medium-core", "channel", "medium-kernel"),
+    *("abi", "base", "wire", "linux", "records", "document", "medium-core", "channel"),
+    "medium-kernel",
     *("dsr-core", "dsr-elfn", "dsr-split", "dsr", "dsr-kernel", "split-core", "split"),
 )
 """Crates that are linked into the kernel."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 GUEST = Path(__file__).resolve().parent.parent
-"""This folder has patches, fragments, the medium's C files and ``series.toml``."""
+"""This folder has hooks, their C files, fragments and ``series.toml``."""
 
 
 class Refused(Exception):

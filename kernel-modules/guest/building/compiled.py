@@ -20,13 +20,17 @@ ENVIRONMENT = {
     "KBUILD_BUILD_TIMESTAMP": "2026-01-01 00:00:00 UTC",
     "LC_ALL": "C",
 }
-WIRELESS = "drivers/net/wireless/virtual"
-"""Folder of hwsim, where the medium's C files go."""
+SOURCES = "drivers/net/wireless/virtual/hoplab"
+"""Where the C files go that are compiled by themselves, beside hwsim."""
+HEADERS = "include/hoplab"
+"""Where those go that the hooks include."""
 SET = re.compile(r"(CONFIG_\w+)=(.*)|# (CONFIG_\w+) is not set")
 
 
-def medium_files() -> list[Path]:
-    return sorted((GUEST / "medium").iterdir())
+def own_files() -> dict[str, Path]:
+    """Return the C files beside the hooks, by their place in a kernel's tree."""
+    paths = sorted([*(GUEST / "c").iterdir(), GUEST / "abi.h"])
+    return {f"{HEADERS if path.suffix == '.h' else SOURCES}/{path.name}": path for path in paths}
 
 
 def environment() -> dict[str, str]:

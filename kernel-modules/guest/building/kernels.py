@@ -99,7 +99,7 @@ class Kernel:
         """Return the name of what these patches make of the source. It depends on the part of the
         build that compiles, so a changed module or last step costs seconds, not another kernel."""
         files = [RECIPE, *self._fragments, *self.wanted.options]
-        files += [*(patch.file for patch in patches), *compiled.medium_files()]
+        files += [*(patch.file for patch in patches), *compiled.own_files().values()]
         return _digest(self.wanted.source.identity, files, 16)
 
     def result(self, patches: Sequence[series.Patch]) -> Path:
@@ -136,6 +136,9 @@ class Kernel:
                     for path, content in found.content.items():
                         (work / path).parent.mkdir(parents=True, exist_ok=True)
                         (work / path).write_bytes(content or b"")
+                    for place, path in compiled.own_files().items():
+                        (work / place).parent.mkdir(parents=True, exist_ok=True)
+                        shutil.copyfile(path, work / place)
                     self._compile(work)
                     compiled.drop_objects(work)
                     _drop_folders(work)
@@ -156,18 +159,15 @@ class Kernel:
                 say(f"without tier {tier}: {why}")
             result = self.result(found.patches)
             if not (result / "linux").exists():
-                for path in compiled.medium_files():
-                    folder.put(f"{compiled.WIRELESS}/{path.name}", path.read_bytes())
-                self._compile(folder.place, medium=False)
+                for place, path in compiled.own_files().items():
+                    folder.put(place, path.read_bytes())
+                self._compile(folder.place)
                 self._finish(folder.place, result, found.patches, found.left_out)
             os.utime(folder.place)
         _prune(self.place / "own")
         return result
 
-    def _compile(self, tree: Path, medium: bool = True) -> None:
-        if medium:
-            for path in compiled.medium_files():
-                shutil.copyfile(path, tree / compiled.WIRELESS / path.name)
+    def _compile(self, tree: Path) -> None:
         compiled.configure(tree, self._fragments, self.wanted.options)
         say("compiling")
         log = self.place / "build.log"

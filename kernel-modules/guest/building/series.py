@@ -60,7 +60,7 @@ class Series:
             fitting = [first for first in kernels if version(first) <= kernel]
             if tier not in without and fitting:
                 suffix = "" if fitting[-1] == kernels[0] else f"-{fitting[-1]}"
-                chosen.append(Patch(name, tier, self.folder / "patches" / f"{name}{suffix}.patch"))
+                chosen.append(Patch(name, tier, self.folder / "hooks" / f"{name}{suffix}.patch"))
         return chosen
 
     def fragments(self, kernel: Version) -> list[Path]:

@@ -26,7 +26,7 @@ CONSOLE_FD = 3
 CONSOLE_LOG = "console.log"
 LINE_FD = 20
 """The end of the line to a session, or to the host that decides at a run's steps: con3, or
-HOST_DESCRIPTOR of kernel-modules/guest/medium/hoplab_host.c."""
+HOST_DESCRIPTOR of kernel-modules/guest/c/host.c."""
 PR_SET_PDEATHSIG = 1
 ADDR_NO_RANDOMIZE = 0x0040000
 """Kernels of 7.x start themselves anew without random addresses, unless they have none. They
