@@ -67,6 +67,44 @@ station = "below"
 """
 
 
+TICK_US = 4000
+"""Of the guest's kernel."""
+TWO_WHO_ASK = """
+duration_s = 4
+[radio]
+profile = "80211n"
+[routing]
+protocol = "hwmp"
+[measure]
+frames = true
+[[station]]
+name = "a"
+[[station]]
+name = "b"
+x_m = 10
+[[station]]
+name = "relay"
+x_m = 60
+[[station]]
+name = "far"
+x_m = 120
+[[event]]
+at_s = 0.5
+kind = "down"
+station = "relay"
+[[flow]]
+source = "a"
+destination = "far"
+protocol = "udp"
+rate_kbps = 500
+[[flow]]
+source = "b"
+destination = "far"
+protocol = "udp"
+rate_kbps = 500
+"""
+
+
 def carried(folder: str, protocol: str) -> Counter[tuple[str, str]]:
     """How many of the protocol's packets each link's frames carried."""
     frames = results.load(Path(folder)).frames.to_pylist()
@@ -134,3 +172,16 @@ def test_another_way_is_found_when_a_relay_goes(run_scenario: Run) -> None:
 
     assert relays(15, 20) == {"below"}
     assert relays(26, 30) == {"above"}
+
+
+def test_a_mesh_asks_for_a_path_again_between_ticks(run_scenario: Run) -> None:
+    """Else neighbours whose requests collided would repeat them at one instant, in vain."""
+    answer = run_scenario(TWO_WHO_ASK)
+    frames = results.load(Path(answer["folder"])).frames.to_pylist()
+    asked_us = [
+        round(1e6 * frame["t_s"])
+        for frame in frames
+        if frame["kind"] == "broadcast" and frame["t_s"] > 0.5
+    ]
+    assert len(asked_us) > 10
+    assert not [at for at in asked_us if at % TICK_US == 0]
