@@ -6,15 +6,19 @@ use std::io;
 use std::path::PathBuf;
 
 /// What failed.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A table could not be written.
-    Records(hoplab_records::Error),
+    #[error(transparent)]
+    Records(#[from] hoplab_records::Error),
     /// The capture of the air could not be written.
+    #[error("capture of the air: {0}")]
     Capture(io::Error),
     /// A file or a folder cannot be used.
+    #[error("{}: {why}", .path.display())]
     File { path: PathBuf, why: io::Error },
     /// The run was cut short.
+    #[error("stopped {0}")]
     Stopped(Early),
 }
 
@@ -28,24 +32,5 @@ pub struct Early {
 impl fmt::Display for Early {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "at {:.3} s of {} s", self.reached_s, self.duration_s)
-    }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Records(why) => write!(f, "{why}"),
-            Error::Capture(why) => write!(f, "capture of the air: {why}"),
-            Error::File { path, why } => write!(f, "{}: {why}", path.display()),
-            Error::Stopped(early) => write!(f, "stopped {early}"),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
-
-impl From<hoplab_records::Error> for Error {
-    fn from(why: hoplab_records::Error) -> Self {
-        Error::Records(why)
     }
 }

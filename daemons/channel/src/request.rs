@@ -8,8 +8,6 @@
 //! {"do": "transmit", "station": "n1", "dbm": 15.0}
 //! ```
 
-use std::fmt;
-
 use hoplab_medium_core::{Dbm, LinkId, Position, RadioId};
 use serde::Deserialize;
 
@@ -32,15 +30,19 @@ enum Request {
 }
 
 /// Why a request is not followed.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     /// The datagram is longer than any request.
+    #[error("a request has at most {LONGEST} bytes")]
     Long,
     /// The datagram is no request.
+    #[error(transparent)]
     Malformed(serde_json::Error),
     /// No station has this name.
+    #[error("{0:?}: no station of this name has a radio")]
     Station(String),
     /// A value is out of its range.
+    #[error("{key}: {value} is not in {low} to {high}")]
     Range {
         key: &'static str,
         value: f64,
@@ -48,24 +50,6 @@ pub enum Refusal {
         high: f64,
     },
 }
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Refusal::Long => write!(f, "a request has at most {LONGEST} bytes"),
-            Refusal::Malformed(why) => write!(f, "{why}"),
-            Refusal::Station(name) => write!(f, "{name:?}: no station of this name has a radio"),
-            Refusal::Range {
-                key,
-                value,
-                low,
-                high,
-            } => write!(f, "{key}: {value} is not in {low} to {high}"),
-        }
-    }
-}
-
-impl std::error::Error for Refusal {}
 
 /// What a request asks for, where stations have these names.
 pub fn change(bytes: &[u8], names: &[String]) -> Result<Change, Refusal> {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Why the daemon could not be set up, or ended.
 
-use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
@@ -10,88 +9,52 @@ use hoplab_document::DocumentError;
 use crate::in_kernel::DEVICE;
 
 /// What failed.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The document cannot be used.
-    Document(DocumentError),
+    #[error(transparent)]
+    Document(#[from] DocumentError),
     /// Records could not be written, or the run was cut short.
-    Channel(hoplab_channel::Error),
+    #[error(transparent)]
+    Channel(#[from] hoplab_channel::Error),
     /// A file, a folder or a socket cannot be used.
+    #[error("{}: {why}", .path.display())]
     File { path: PathBuf, why: io::Error },
     /// The control socket cannot be opened.
+    #[error("control: {}: {why}", .path.display())]
     Control { path: PathBuf, why: io::Error },
     /// The control socket cannot be waited for.
+    #[error("control: {0}")]
     Watch(io::Error),
     /// What a person does at the control socket would come at no time that a run could repeat.
+    #[error("control: is for real time, and this kernel's time is virtual")]
     VirtualTime,
     /// A call of a netlink socket failed.
+    #[error("{call}: {why}")]
     Netlink {
         /// Which one, as `netlink send`.
         call: &'static str,
         why: io::Error,
     },
     /// The kernel did not answer.
+    #[error("netlink: the kernel did not answer within 1 s")]
     Silent,
     /// The kernel's `mac80211_hwsim` is not loaded.
+    #[error("mac80211_hwsim is not there; load it with 'modprobe mac80211_hwsim'")]
     NoHwsim,
     /// `mac80211_hwsim` refused the registration.
+    #[error("registering with mac80211_hwsim failed: {0}; another medium may be registered")]
     Registration(io::Error),
     /// `mac80211_hwsim` answered the registration with something else.
+    #[error("registering with mac80211_hwsim: unexpected answer")]
     Answer,
     /// This kernel has no medium of its own.
+    #[error("{DEVICE}: {0}; expected a guest's kernel in virtual time; leave out --in-kernel")]
     NoMedium(io::Error),
     /// The kernel's medium could not be given a request.
+    #[error(transparent)]
     Request(io::Error),
     /// The kernel's medium has failed or refuses a request, and has said this.
+    #[error("{}", .0.as_deref().unwrap_or("the kernel's medium has failed"))]
     Kernel(Option<String>),
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Document(why) => write!(f, "{why}"),
-            Error::Channel(why) => write!(f, "{why}"),
-            Error::File { path, why } => write!(f, "{}: {why}", path.display()),
-            Error::Control { path, why } => write!(f, "control: {}: {why}", path.display()),
-            Error::Watch(why) => write!(f, "control: {why}"),
-            Error::VirtualTime => {
-                write!(
-                    f,
-                    "control: is for real time, and this kernel's time is virtual"
-                )
-            }
-            Error::Netlink { call, why } => write!(f, "{call}: {why}"),
-            Error::Silent => write!(f, "netlink: the kernel did not answer within 1 s"),
-            Error::NoHwsim => write!(
-                f,
-                "mac80211_hwsim is not there; load it with 'modprobe mac80211_hwsim'"
-            ),
-            Error::Registration(why) => write!(
-                f,
-                "registering with mac80211_hwsim failed: {why}; another medium may be registered"
-            ),
-            Error::Answer => write!(f, "registering with mac80211_hwsim: unexpected answer"),
-            Error::NoMedium(why) => write!(
-                f,
-                "{DEVICE}: {why}; expected a guest's kernel in virtual time; leave out --in-kernel"
-            ),
-            Error::Request(why) => write!(f, "{why}"),
-            Error::Kernel(Some(why)) => write!(f, "{why}"),
-            Error::Kernel(None) => write!(f, "the kernel's medium has failed"),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
-
-impl From<DocumentError> for Error {
-    fn from(why: DocumentError) -> Self {
-        Error::Document(why)
-    }
-}
-
-impl From<hoplab_channel::Error> for Error {
-    fn from(why: hoplab_channel::Error) -> Self {
-        Error::Channel(why)
-    }
 }

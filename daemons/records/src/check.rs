@@ -1,25 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Values that a column's type allows and its declaration does not.
 
-use std::fmt;
-
 /// A value that the schema does not allow.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+#[error("column {column}: {value}, expected {expected}")]
 pub struct Wrong {
     pub column: &'static str,
     pub value: String,
     pub expected: String,
-}
-
-impl fmt::Display for Wrong {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Wrong {
-            column,
-            value,
-            expected,
-        } = self;
-        write!(f, "column {column}: {value}, expected {expected}")
-    }
 }
 
 /// JSON has no infinity and no NaN: they would be written as if there were no value.

@@ -20,7 +20,10 @@ pub fn read(path: &Path) -> io::Result<File> {
 pub fn create(path: &Path) -> io::Result<File> {
     // Not by `set_len`: in the guest's kernel a daemon has no ftruncate(2) of its own, and the call
     // would act on the host's descriptor of that number.
-    open(path, File::options().write(true).create(true).truncate(true))
+    open(
+        path,
+        File::options().write(true).create(true).truncate(true),
+    )
 }
 
 /// A regular file for writing at its end, which may be new.

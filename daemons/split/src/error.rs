@@ -6,52 +6,29 @@ use std::fmt;
 use std::io;
 
 /// What failed.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The document cannot be used.
-    Document(DocumentError),
+    #[error(transparent)]
+    Document(#[from] DocumentError),
     /// Something could not be set up.
-    Linux(hoplab_linux::Error),
+    #[error(transparent)]
+    Linux(#[from] hoplab_linux::Error),
     /// Privileges could not be dropped.
+    #[error("{0}; keep_privileges goes on without that")]
     Privileges(hoplab_linux::Error),
     /// A table could not be written.
+    #[error("{what}: {why}")]
     Records {
         what: &'static str,
         why: hoplab_records::Error,
     },
     /// The packet filter's queue of this number failed.
+    #[error("queue {number} of the packet filter: {}", Refusal(.why))]
     Queue { number: u16, why: io::Error },
     /// Standard output failed.
+    #[error("standard output: {0}")]
     Output(io::Error),
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Document(why) => write!(f, "{why}"),
-            Error::Linux(why) => write!(f, "{why}"),
-            Error::Privileges(why) => write!(f, "{why}; keep_privileges goes on without that"),
-            Error::Records { what, why } => write!(f, "{what}: {why}"),
-            Error::Queue { number, why } => {
-                write!(f, "queue {number} of the packet filter: {}", Refusal(why))
-            }
-            Error::Output(why) => write!(f, "standard output: {why}"),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
-
-impl From<DocumentError> for Error {
-    fn from(why: DocumentError) -> Self {
-        Error::Document(why)
-    }
-}
-
-impl From<hoplab_linux::Error> for Error {
-    fn from(why: hoplab_linux::Error) -> Self {
-        Error::Linux(why)
-    }
 }
 
 /// What the packet filter means by an error.

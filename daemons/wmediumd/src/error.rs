@@ -1,52 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Why the channel could not be set up, or ended.
 
-use std::fmt;
 use std::path::PathBuf;
 
 use crate::libconfig::SyntaxError;
 use crate::table::TableError;
 
 /// What failed.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The channel, or a file that it needs.
-    Medium(hoplab_medium::Error),
+    #[error(transparent)]
+    Medium(#[from] hoplab_medium::Error),
     /// The configuration cannot be used.
+    #[error("{}: {why}", .path.display())]
     Configuration { path: PathBuf, why: Mistake },
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Medium(why) => write!(f, "{why}"),
-            Error::Configuration { path, why } => write!(f, "{}: {why}", path.display()),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
-
-impl From<hoplab_medium::Error> for Error {
-    fn from(why: hoplab_medium::Error) -> Self {
-        Error::Medium(why)
-    }
-}
-
 /// What is wrong in a configuration.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Mistake {
     /// The file is none of libconfig's.
-    Syntax(SyntaxError),
+    #[error(transparent)]
+    Syntax(#[from] SyntaxError),
     /// The table of losses cannot be used.
-    Table(TableError),
+    #[error("the table of losses: {0}")]
+    Table(#[from] TableError),
     /// A setting has a value that it cannot have.
+    #[error("{key}: expected {what}")]
     Expected { key: String, what: String },
     /// The model needs this setting.
+    #[error("model.{0}: missing")]
     Missing(&'static str),
     /// This is no address.
+    #[error("ifaces.ids: {0:?} is not six hexadecimal octets with colons")]
     Address(String),
     /// No path loss has this name.
+    #[error(
+        "model.model_name: {0:?} is none of log_distance, log_normal_shadowing, \
+         free_space, two_ray_ground, itu"
+    )]
     PathLoss(Option<String>),
 }
 
@@ -54,37 +47,5 @@ impl Mistake {
     pub(crate) fn expected(key: impl Into<String>, what: impl Into<String>) -> Self {
         let (key, what) = (key.into(), what.into());
         Mistake::Expected { key, what }
-    }
-}
-
-impl fmt::Display for Mistake {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Mistake::Syntax(why) => write!(f, "{why}"),
-            Mistake::Table(why) => write!(f, "the table of losses: {why}"),
-            Mistake::Expected { key, what } => write!(f, "{key}: expected {what}"),
-            Mistake::Missing(key) => write!(f, "model.{key}: missing"),
-            Mistake::Address(text) => write!(
-                f,
-                "ifaces.ids: {text:?} is not six hexadecimal octets with colons"
-            ),
-            Mistake::PathLoss(name) => write!(
-                f,
-                "model.model_name: {name:?} is none of log_distance, log_normal_shadowing, \
-                 free_space, two_ray_ground, itu"
-            ),
-        }
-    }
-}
-
-impl From<SyntaxError> for Mistake {
-    fn from(why: SyntaxError) -> Self {
-        Mistake::Syntax(why)
-    }
-}
-
-impl From<TableError> for Mistake {
-    fn from(why: TableError) -> Self {
-        Mistake::Table(why)
     }
 }

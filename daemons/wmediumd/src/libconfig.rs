@@ -3,7 +3,6 @@
 //! arrays, numbers, strings, comments. No includes.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 /// Groups and lists in one another, at most; deeper files are no one's.
 const DEEPEST: usize = 16;
@@ -56,22 +55,12 @@ impl Value {
 }
 
 /// What a file lacks, and where.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("line {line}: expected {expected}, found {found:?}")]
 pub struct SyntaxError {
     pub line: usize,
     pub expected: String,
     pub found: String,
-}
-
-impl fmt::Display for SyntaxError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            line,
-            expected,
-            found,
-        } = self;
-        write!(f, "line {line}: expected {expected}, found {found:?}")
-    }
 }
 
 /// The settings of a file; a mistake names its line.

@@ -2,29 +2,20 @@
 //! Tables of frame losses by level and rate, as wmediumd's option `-x` names them: a line a level in
 //! dBm, with the probability of a loss at each of hwsim's twelve legacy rates.
 
-use std::fmt;
-
 use hoplab_medium_core::{ErrorTable, Rate};
 
 /// Noise that the tables' levels assume.
 const NOISE_DBM: i32 = -91;
 
 /// Why a table cannot be used.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum TableError {
     /// A line is not as it should be.
+    #[error("line {line}: expected {expected}")]
     Line { line: usize, expected: &'static str },
     /// There is no line with a level.
+    #[error("holds no levels")]
     Empty,
-}
-
-impl fmt::Display for TableError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            TableError::Line { line, expected } => write!(f, "line {line}: expected {expected}"),
-            TableError::Empty => write!(f, "holds no levels"),
-        }
-    }
 }
 
 /// `text`'s levels must rise by 1 dB from line to line.

@@ -133,9 +133,9 @@ class Kernel:
                     found = series.patched(
                         self.series, self.wanted.source.release, _reader(work), whole=True
                     )
-                    for path, content in found.content.items():
-                        (work / path).parent.mkdir(parents=True, exist_ok=True)
-                        (work / path).write_bytes(content or b"")
+                    for name, content in found.content.items():
+                        (work / name).parent.mkdir(parents=True, exist_ok=True)
+                        (work / name).write_bytes(content or b"")
                     for place, path in compiled.own_files().items():
                         (work / place).parent.mkdir(parents=True, exist_ok=True)
                         shutil.copyfile(path, work / place)
