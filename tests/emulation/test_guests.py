@@ -40,7 +40,10 @@ os.execv(sys.argv[1], sys.argv[1:])
 TODAY = """
 cat /proc/sys/net/ipv4/tcp_available_congestion_control /proc/sys/net/mptcp/enabled
 ip link add wg0 type wireguard
-for kind in cake ets fq_pie; do tc qdisc replace dev lo root $kind && tc qdisc show dev lo; done
+for kind in cake 'ets bands 2' fq_pie; do
+    tc qdisc replace dev lo root $kind
+    tc qdisc show dev lo
+done
 """
 HOSTILE = """
 mkdir /tmp/home
