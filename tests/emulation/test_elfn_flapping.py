@@ -42,9 +42,11 @@ def test_a_probe_that_a_stale_route_lost_is_followed_at_once(
     tmp_path: Path, run_scenario: Run
 ) -> None:
     """Else the origin asks for a route a probe interval later, and its back-off starts later."""
-    run_scenario(SCENARIO, "--seed", "3", "--set", "measure.packets=true")
+    # Of twelve seeds and five breaks, the only one in which a stale route takes the first probe.
+    seed, down_s, up_s = "5", DOWN_S[4], UP_S[4]
+    run_scenario(SCENARIO, "--seed", seed, "--set", "measure.packets=true")
     run = results.load(tmp_path / "run1")
-    lines = [x for x in trace(run) if DOWN_S[1] < x.t_s < UP_S[1]]
+    lines = [x for x in trace(run) if down_s < x.t_s < up_s]
     probes = [x for x in lines if x.kind == "probe"]
     drop_s = next(
         x.t_s
@@ -57,7 +59,7 @@ def test_a_probe_that_a_stale_route_lost_is_followed_at_once(
     asked = [
         x["t_s"]
         for x in run.rows("events")
-        if x["kind"] == "discovery" and DOWN_S[1] < x["t_s"] < UP_S[1]
+        if x["kind"] == "discovery" and down_s < x["t_s"] < up_s
     ]
     assert asked[0] < probes[0].t_s + PROBE_S / 2
 

@@ -13,6 +13,7 @@ from tests.emulation.conftest import Run
 
 SCENARIO = (PROJECT / "experiments" / "elfn-relay.toml").read_text(encoding="utf-8")
 AWAY_S, BACK_S = 20.0, 36.0
+LATE = 1.125
 
 
 def flow(tmp_path: Path, run_scenario: Run, number: int, *settings: str) -> list[Line]:
@@ -65,9 +66,10 @@ def test_without_it_the_doubled_timer_decides(tmp_path: Path, run_scenario: Run)
     lines = flow(tmp_path, run_scenario, 1, "tcp.elfn=false")
     tries = [x.t_s for x in lines if x.why == "again" and x.t_s > AWAY_S]
     gaps = [b - a for a, b in itertools.pairwise(tries)]
-    # RFC 6298 section 5.5: the timer doubles, whatever it began with.
+    # RFC 6298 section 5.5: the timer doubles, whatever it began with. The kernel's wheel of timers
+    # ends each late, by an eighth of it at most (kernel/time/timer.c).
     for gap, doubled in itertools.pairwise(gaps[:5]):
-        assert doubled == pytest.approx(2 * gap, rel=0.03), gaps
+        assert 2 * gap / LATE < doubled < 2 * gap * LATE, gaps
     # The relay's return changes nothing; the next try does.
     assert moves_on_s(lines) > min(t_s for t_s in tries if t_s > BACK_S)
     assert not [x for x in lines if x.kind in ("standby", "probe", "resume")]
