@@ -9,11 +9,12 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
-const FLAGS: i32 = libc::O_NONBLOCK | libc::O_NOFOLLOW | libc::O_NOCTTY;
+const FLAGS: i32 = libc::O_NONBLOCK | libc::O_NOCTTY;
 
-/// A regular file for reading.
+/// A regular file for reading, whose path whoever started the daemon gave: it may lead there by a
+/// link, as `/proc/self/fd/3` does.
 pub fn read(path: &Path) -> io::Result<File> {
-    open(path, File::options().read(true))
+    open(path, File::options().read(true).custom_flags(FLAGS))
 }
 
 /// A regular file for writing, new or with a new content.
@@ -22,17 +23,21 @@ pub fn create(path: &Path) -> io::Result<File> {
     // would act on the host's descriptor of that number.
     open(
         path,
-        File::options().write(true).create(true).truncate(true),
+        written(File::options().write(true).create(true).truncate(true)),
     )
 }
 
 /// A regular file for writing at its end, which may be new.
 pub fn append(path: &Path) -> io::Result<File> {
-    open(path, File::options().append(true).create(true))
+    open(path, written(File::options().append(true).create(true)))
 }
 
-fn open(path: &Path, how: &mut OpenOptions) -> io::Result<File> {
-    let file = how.custom_flags(FLAGS).open(path).map_err(|why| {
+fn written(how: &mut OpenOptions) -> &mut OpenOptions {
+    how.custom_flags(FLAGS | libc::O_NOFOLLOW)
+}
+
+fn open(path: &Path, how: &OpenOptions) -> io::Result<File> {
+    let file = how.open(path).map_err(|why| {
         // A link; a pipe that nobody reads, a socket; a device without a driver.
         match why.raw_os_error() {
             Some(libc::ELOOP) => irregular("a link"),

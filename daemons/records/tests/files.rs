@@ -31,7 +31,11 @@ fn pipe(path: &Path) {
 }
 
 fn refused(path: &Path, what: &str) {
-    for opened in [file::read(path), file::create(path), file::append(path)] {
+    let read = (what != "a link").then(|| file::read(path));
+    for opened in [file::create(path), file::append(path)]
+        .into_iter()
+        .chain(read)
+    {
         let why = opened.expect_err("no regular file").to_string();
         assert!(why.starts_with("is no regular file but a"), "{why}");
         assert!(why.contains(what), "{why}");
@@ -60,7 +64,13 @@ fn links_sockets_folders_and_devices_are_named() {
     std::fs::write(&own, "the user's").unwrap();
     symlink(&own, &link).unwrap();
     refused(&link, "a link");
-    assert_eq!(std::fs::read(&own).unwrap(), b"the user's");
+    // A daemon's document is /proc/self/fd/3.
+    let mut text = String::new();
+    file::read(&link)
+        .unwrap()
+        .read_to_string(&mut text)
+        .unwrap();
+    assert_eq!(text, "the user's");
     let socket = folder.0.join("socket");
     let _listener = UnixListener::bind(&socket).unwrap();
     refused(&socket, "a socket");
