@@ -153,11 +153,14 @@ OWN = (
     *("front/pages/*", "front/commands/check.py", "front/commands/completion.py"),
     *("front/mininet/recorder.py", "front/testing/*", "host/machine/*"),
     *("host/machine/launcher/*", "host/runs/kinds.py"),
+    # Copies of a kernel's tests in the cache; the user's own tree is opened by `reading`.
+    "host/selftest/*",
     *("host/stream/file.py", "many/store/files.py", "many/store/key.py", "many/store/serve.py"),
     *("many/sweep/task.py", "model/records/schema.py", "model/scenario/resolve.py"),
     *("show/live/server.py", "show/live/shown.py", "show/report/figures.py"),
     # New files that the user names.
     *("front/commands/export.py", "front/commands/init.py", "front/commands/lock.py"),
+    "front/commands/selftest.py",
     *("many/study/expected.py", "many/study/pages.py", "many/sweep/dataset.py"),
     "many/sweep/page.py",
     "model/scenario/movement/__init__.py",

@@ -326,3 +326,11 @@ def test_another_call_has_the_copy_while_a_kernel_is_built(
     monkeypatch.setattr(tools, "with_suite", lambda machine, suite: machine)
     ready = prepare.ready(OWN, str(source), "net", [], None, print)
     assert (ready.tests, free) == (("net:a",), [True])
+
+
+def test_a_pipe_in_a_tree_is_no_file_of_it(tmp_path: Path) -> None:
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools" / "kept.sh").write_text("true")
+    os.mkfifo(tmp_path / "tools" / "pipe")
+    tree.follow(tmp_path, tmp_path / "copy")
+    assert sorted(path.name for path in (tmp_path / "copy" / "tools").iterdir()) == ["kept.sh"]

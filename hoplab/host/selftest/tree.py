@@ -19,6 +19,7 @@ from pathlib import Path
 
 from hoplab.host.machine import kernel, kernels, private, store
 from hoplab.host.machine.sealed import Machine
+from hoplab.model import reading
 from hoplab.model.errors import MissingTool, ScenarioError
 
 SELFTESTS = Path("tools/testing/selftests")
@@ -148,11 +149,12 @@ def _files(tree: Path) -> list[str]:
         for parent, folders, names in os.walk(tree / part):
             found += [Path(parent, name) for name in names]
             found += [Path(parent, name) for name in folders if Path(parent, name).is_symlink()]
-    return [p.relative_to(tree).as_posix() for p in found if p.is_symlink() or not _is_object(p)]
+    kept = [p for p in found if p.is_symlink() or (p.is_file() and not _is_object(p))]
+    return [path.relative_to(tree).as_posix() for path in kept]
 
 
 def _is_object(path: Path) -> bool:
-    with path.open("rb") as file:
+    with reading.opened(path) as file:
         return file.read(4) == b"\x7fELF"
 
 
