@@ -39,6 +39,7 @@ PARTS = {
     "wifi/roaming": "roaming:items",
     "wifi/bianchi": "classes:bianchi_items",
     "wifi/edca": "edca:items",
+    "wifi/edca-three": "classes:voice_items",
     "medium/bianchi": "contention:items",
     "medium/terminals": "terminals:items",
     "medium/exact": "exactness:items",

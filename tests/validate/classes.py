@@ -278,10 +278,9 @@ def items() -> Iterator[Figure]:
             yield figure(f"{where}/closed-model_frames/s", rates, closed.frames_per_s, None)
             tries = [draw[at].collisions for draw in measured]
             yield figure(f"{where}_collisions", tries, [d[at].collisions for d in simulated], 0.03)
-    yield from _voice_items()
 
 
-def _voice_items() -> Iterator[Figure]:
+def voice_items() -> Iterator[Figure]:
     """Three classes at each station, which collide within it too, against the slotted
     simulation."""
     ours, slots = (
@@ -289,6 +288,6 @@ def _voice_items() -> Iterator[Figure]:
         for count in (engine, slotted)
     )
     for at, limit in enumerate(VOICE_LIMITS):
-        name = f"wifi/edca/voice+best-effort+background/class-{at + 1}_frames/s"
+        name = f"wifi/edca-three/voice+best-effort+background/class-{at + 1}_frames/s"
         rates = [draw[at].frames_per_s for draw in ours]
         yield figure(name, rates, [draw[at].frames_per_s for draw in slots], limit)
