@@ -50,6 +50,9 @@ lint-python: setup
 lint-rust: setup
 	. scripts/rust && cargo fmt --manifest-path daemons/Cargo.toml --all --check
 	. scripts/rust && cargo clippy --manifest-path daemons/Cargo.toml --workspace --all-targets --locked -- -D warnings
+	@# The fuzz crates stand outside the workspace, each with a lock of its own.
+	. scripts/rust && for crate in daemons/*/fuzz/Cargo.toml; do \
+		cargo metadata --manifest-path $$crate --locked --format-version 1 >/dev/null || exit; done
 
 # The documentation as a site: open build/site/index.html. What is wrong in it fails.
 docs: setup
