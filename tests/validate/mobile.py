@@ -84,8 +84,6 @@ def scenario(movement_file: Path, duration_s: float, seed: int) -> dict[str, Any
         "flow": [
             {
                 "protocol": "udp",
-                # The program of the published figures.
-                "generator": "iperf3",
                 "source": f"n{i}",
                 "destination": f"n{i + FLOWS}",
                 "start_s": start_s(i),

@@ -50,7 +50,7 @@ def _scenario(
 def hidden(rts: bool) -> dict[str, Any]:
     """Two senders 400 m apart, their receiver between them.
 
-    The second one comes from 210 m: iperf3 has to connect before nearly everything collides.
+    The second one comes from 210 m: its ARP is answered before nearly everything collides.
     """
     frames_per_s = 110 if rts else 50
     document = _scenario(

@@ -144,7 +144,7 @@ def scenario(case: Case, rts: bool) -> dict[str, Any]:
 
 
 def received(results: Results) -> dict[str, float]:
-    """Once iperf3 has connected and the queues are filling."""
+    """Once the queues are filling."""
     return received_mbps(results, STARTED_S[results.scenario["radio"]["profile"] == "80211b"])
 
 

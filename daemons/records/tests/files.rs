@@ -1,28 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Other things in a table's place: nobody waits for them or writes into them.
 
+mod common;
+
+use common::Folder;
 use hoplab_records::{file, radios, Error, Writer};
 use std::ffi::CString;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
-use std::path::{Path, PathBuf};
-
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("files-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a temporary folder");
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
+use std::path::Path;
 
 fn pipe(path: &Path) {
     let name = CString::new(path.to_str().unwrap()).unwrap();

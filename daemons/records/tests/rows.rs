@@ -1,24 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a writer leaves in its file.
 
+mod common;
+
+use common::Folder;
 use hoplab_records::{frames, routing, Integer, Table, Writer};
 use std::path::PathBuf;
-
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("records-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a temporary folder");
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 fn frame() -> frames::Row<'static> {
     frames::Row {

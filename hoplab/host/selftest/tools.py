@@ -78,11 +78,11 @@ def with_suite(machine: Machine, suite: Suite) -> Machine:
     locked = _available()
     key = hashlib.sha256(locked.encode() + cpio.dump(files)).hexdigest()
     return derived(
-        "selftested", machine, key, Path(__file__), lambda: _made(machine, locked, files)
+        "selftested", machine, key, Path(__file__), lambda: _made(machine, locked, files, key)
     )
 
 
-def _made(machine: Machine, locked: str, files: dict[str, Entry]) -> Machine:
+def _made(machine: Machine, locked: str, files: dict[str, Entry], mark: str) -> Machine:
     added = equip.unpacked(locked)
     links = {name: Entry.link(target) for name, target in ALTERNATIVES.items()}
     there = dict(cpio.load(machine.root.read_bytes()))
@@ -92,7 +92,6 @@ def _made(machine: Machine, locked: str, files: dict[str, Entry]) -> Machine:
         for name, entry in (added.entries | links).items()
         if name not in there or there[name].content == b"busybox"
     }
-    mark = hashlib.sha256(added.lock.encode() + cpio.dump(files)).hexdigest()
     return equip.with_files(machine, kept | files, added, mark)
 
 

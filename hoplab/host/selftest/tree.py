@@ -69,10 +69,8 @@ def copied(tree: Tree, own: Machine) -> Iterator[Path]:
             deb = kernels.source(own, tree.release)
             copy = place / f"{tree.release}-{deb.name[:16]}"
         else:
-            copy = (
-                place
-                / f"{OF_FOLDER}{hashlib.sha256(os.fsencode(str(tree.folder))).hexdigest()[:16]}"
-            )
+            key = hashlib.sha256(os.fsencode(str(tree.folder))).hexdigest()[:16]
+            copy = place / f"{OF_FOLDER}{key}"
         descriptor = private.lock(_beside(copy, "lock"), wait=True)
         assert descriptor is not None
         try:
