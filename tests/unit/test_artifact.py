@@ -4,6 +4,8 @@
 import io
 import json
 import os
+import subprocess
+import sys
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +19,7 @@ from hoplab.host.results import digests
 from hoplab.host.results.manifest import VERSION
 from hoplab.host.runs import again, artifact, launch
 from hoplab.model.errors import Damaged, HoplabError, ResultsError
+from hoplab.model.resources import PROJECT
 from tests.unit.test_machine import make
 
 Member = tuple[str, bytes]
@@ -159,18 +162,50 @@ def test_a_full_disk_is_no_damaged_file(tmp_path: Path, monkeypatch: pytest.Monk
         write(b"x")
 
 
+HOLDER = """
+import sys
+from hoplab.host.machine import store
+store.hold(sys.argv[1])
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_machine_that_a_process_holds_stays(tmp_path: Path) -> None:
+    """Of a build that takes an hour, while other checkouts make machines."""
+    held, other = "a" * 64, "b" * 64
+    for identity in (held, other):
+        (store.folder() / identity).mkdir(parents=True)
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, held],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=PROJECT,
+    )
+    with holder:
+        assert holder.stdout is not None and holder.stdin is not None
+        assert holder.stdout.readline() == b"held\n"
+        assert store.remove(other) and not store.remove(held)
+        assert {path.name for path in store.folder().iterdir()} == {held}
+        holder.stdin.close()
+    assert store.remove(held)
+    assert store.remove("") and store.folder().is_dir(), "of a note that was cut off"
+
+
 def test_machines_that_are_used_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many notes name one."""
+    """However many notes name one, and one that is in use without being new."""
     monkeypatch.setattr(assemble, "KEPT", 2)
     notes = tmp_path / "cache" / "assembled"
     notes.mkdir(parents=True)
-    for age, machine in enumerate(["a", "a", "a", "b", "c", "a", "d"]):
+    for age, name in enumerate(["a", "a", "a", "b", "c", "a", "d", "e"]):
+        machine = name * 64
         (notes / str(age)).write_text(machine)
         os.utime(notes / str(age), (1000 - age, 1000 - age))
         (store.folder() / machine).mkdir(parents=True, exist_ok=True)
+    store.hold("d" * 64)
     assemble._prune(notes)
-    assert {path.name for path in store.folder().iterdir()} == {"a", "b"}
-    assert {path.name for path in notes.iterdir()} == {"0", "1", "2", "3", "5"}
+    assert {path.name[0] for path in store.folder().iterdir()} == {"a", "b", "d"}
+    assert {path.name for path in notes.iterdir()} == {"0", "1", "2", "3", "5", "6"}
 
 
 def test_bases_that_are_used_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -187,11 +187,14 @@ def current() -> Machine:
         key.update(f"{path} {state.st_size} {state.st_mtime_ns}\n".encode())
     known = store.cache() / "assembled" / key.hexdigest()[:32]
     try:
-        machine = store.find(known.read_text(encoding="ascii"))
+        identity = known.read_text(encoding="ascii")
+        store.hold(identity)
+        machine = store.find(identity)
         os.utime(known)
         return machine
     except (OSError, MissingTool, Damaged):
         machine = _assemble()
+        store.hold(machine.id)
     known.parent.mkdir(parents=True, exist_ok=True)
     # Two threads may assemble the same machine at once.
     partial = known.with_suffix(f".{os.getpid()}-{threading.get_native_id()}")
@@ -202,25 +205,17 @@ def current() -> Machine:
     return machine
 
 
-def keep(identity: str) -> None:
-    """Mark a machine as used, so that it stays however many machines changed code makes."""
-    for note in (store.cache() / "assembled").glob("*"):
-        with contextlib.suppress(OSError):
-            if note.read_text(encoding="ascii") == identity:
-                os.utime(note)
-
-
 def _prune(assembled: Path) -> None:
-    """Remove old machines of this and other checkouts: every change of the code makes one."""
+    """Remove old machines of this and other checkouts that no process holds: every change of the
+    code makes one."""
     notes = sorted(assembled.glob("*"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
     kept: set[str] = set()
     for note in notes:
         identity = note.read_text(encoding="ascii")
         if identity in kept or len(kept) < KEPT:
             kept.add(identity)
-        else:
+        elif store.remove(identity):
             note.unlink()
-            shutil.rmtree(store.folder() / identity, ignore_errors=True)
 
 
 def _assemble() -> Machine:

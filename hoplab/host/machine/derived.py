@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Machines made from another one, found again by what they were made from.
 
-A note in the cache has the identity of each. The machines that no run has used lately are removed.
+A note in the cache has the identity of each. The machines that nobody uses now, and that no run has
+used lately, are removed.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -33,12 +33,15 @@ def derived(
     key = hashlib.sha256(f"{origin.id} {by} {code}".encode()).hexdigest()
     note = store.cache() / kind / key
     try:
-        made = store.find(note.read_text(encoding="ascii"))
+        identity = note.read_text(encoding="ascii")
+        store.hold(identity)
+        made = store.find(identity)
         sealed.check(made, store.stamps())
         os.utime(note)
         return made
     except (OSError, MissingTool, Damaged):
         made = make()
+        store.hold(made.id)
     with store.writing_to(note.parent):
         note.parent.mkdir(parents=True, exist_ok=True)
         note.write_text(made.id, encoding="ascii")
@@ -50,5 +53,5 @@ def derived(
 def _prune(notes: Path) -> None:
     found = sorted(notes.iterdir(), key=lambda path: path.stat().st_mtime_ns, reverse=True)
     for note in found[KEPT:]:
-        shutil.rmtree(store.folder() / note.read_text(encoding="ascii"), ignore_errors=True)
-        note.unlink()
+        if store.remove(note.read_text(encoding="ascii")):
+            note.unlink()

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import re
@@ -18,6 +19,8 @@ from hoplab.host.machine.sealed import DESCRIPTION, Machine
 from hoplab.model.errors import Damaged, MissingTool, ResultsError
 
 IDENTITY = re.compile(r"[0-9a-f]{64}")
+_held: dict[Path, int] = {}
+"""Descriptors that lock the machines which this process may use."""
 
 
 def cache() -> Path:
@@ -101,6 +104,39 @@ def is_trusted(machine: Machine) -> bool:
 
 def _mark(machine: Machine) -> Path:
     return cache() / "trusted" / machine.id
+
+
+def hold(identity: str) -> None:
+    """Keep `remove` away from a machine until this process ends: other checkouts, and every change
+    of the code, make machines meanwhile."""
+    path = _lock(identity)
+    if path in _held or IDENTITY.fullmatch(identity) is None:
+        return
+    with contextlib.suppress(OSError):  # a cache that cannot be written loses nothing either
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+        _held[path] = descriptor
+
+
+def remove(identity: str) -> bool:
+    """Remove a machine that no process holds. Returns whether it is gone."""
+    if IDENTITY.fullmatch(identity) is None:
+        return True  # a note that was cut off names none
+    _lock(identity).parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(_lock(identity), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(folder() / identity, ignore_errors=True)
+        return True
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(descriptor)
+
+
+def _lock(identity: str) -> Path:
+    return cache() / "held" / identity
 
 
 @contextlib.contextmanager

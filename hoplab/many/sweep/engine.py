@@ -22,7 +22,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from hoplab.host.machine import assemble, private, select
+from hoplab.host.machine import private, select
 from hoplab.host.machine.kernels import Machines
 from hoplab.host.machine.sealed import SHORT, Machine
 from hoplab.many.store import entry as entries
@@ -39,7 +39,6 @@ from hoplab.model.errors import GuestFailed, HoplabError, ResultsError, of_statu
 AHEAD = 2
 """Runs at a worker: one is made and one waits, so that no worker waits for the client."""
 WAKE_S = 1.0
-KEEP_S = 30.0
 GIVEN_UP = "killed its worker twice: it needs more memory than there is, or hoplab has a bug"
 """The error message of such a run, which the store keeps."""
 
@@ -149,7 +148,6 @@ class Engine:
         self._dask: Any = None
         self._threads: dict[str, int] = {}
         self._counted_s = -WAKE_S
-        self._kept_s = 0.0
         self._submitted = 0
 
     def run(self) -> Iterator[Done]:
@@ -246,9 +244,6 @@ class Engine:
 
     def _wait(self, aside: deque[tuple[Point, Request]]) -> Iterator[Done]:
         """Yield runs that have ended meanwhile. A run whose worker died goes ``aside``."""
-        if time.monotonic() - self._kept_s > KEEP_S:
-            self._kept_s = time.monotonic()
-            assemble.keep(self._machines.own.id)
         try:
             ended = [self._ended.get(timeout=WAKE_S)]
         except queue.Empty:
