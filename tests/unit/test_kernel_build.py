@@ -21,7 +21,7 @@ from hoplab.model.resources import KERNEL_BUILD, PROJECT
 
 sys.path.insert(0, str(KERNEL_BUILD.parent))
 from building import Refused, compiled, finished, kernels, series, source
-from building.__main__ import main
+from building.__main__ import look_everywhere, main
 from building.laid import Folder
 
 MAKEFILE = "VERSION = 6\nPATCHLEVEL = 19\nSUBLEVEL = 3\nEXTRAVERSION = -rc1\n"
@@ -256,8 +256,8 @@ def test_a_tier_that_is_not_needed_is_left_out(small: series.Series) -> None:
             PATCH.format(file="net/none.c", old="two", new="2"),
             "fix.patch does not apply to net/none.c",
         ),
-        ("hello\n", "fix.patch does not apply to anything of kernel 6.12: it is no patch"),
-        (PATCH.format(file="../../x", old="two", new="2"), "fix.patch does not apply to anything"),
+        ("hello\n", "fix.patch: is no patch, as 'git diff' writes one"),
+        (PATCH.format(file="../../x", old="two", new="2"), "fix.patch: is no patch"),
     ],
     ids=["no file", "no patch", "out of the tree"],
 )
@@ -268,21 +268,25 @@ def test_a_patch_of_ones_own_that_does_not_apply(
     files = {"time.c": b"one\ntwo\nthree\n", "net/wifi.c": b"one\ntwo\nthree\n"}
     with pytest.raises(Refused) as refused:
         series.patched(small, (6, 12), files.get, [tmp_path / "fix.patch"])
-    assert str(refused.value).startswith(told)
+    assert str(refused.value).removeprefix(f"{tmp_path}/").startswith(told)
 
 
-@pytest.mark.parametrize("spoil", ["none", "makefile", "old", "um"])
+@pytest.mark.parametrize("spoil", ["none", "makefile", "old", "old alone", "part", "um"])
 def test_a_folder_that_is_no_tree_of_a_kernel(tree: Path, spoil: str) -> None:
     told = {
         "none": "nowhere is no folder",
         "makefile": "is no kernel's source: it has no Makefile with a VERSION",
         "old": "is kernel 6.6.3; 6.12 is the oldest that has patches",
+        "old alone": "is kernel 6.6.3; 6.12 is the oldest that has patches",
+        "part": "has no Kconfig; take a whole tree of kernel 6.19.3",
         "um": "has no User-Mode Linux for x86",
     }
     folder = tree / "nowhere" if spoil == "none" else tree
     if spoil == "makefile":
         (tree / "Makefile").write_text("all:\n")
-    if spoil == "old":
+    if spoil in ("old alone", "part"):
+        (tree / "Kconfig").unlink()
+    if spoil.startswith("old"):
         (tree / "Makefile").write_text(MAKEFILE.replace("19", "6"))
     if spoil == "um":
         (tree / "arch/x86/um/Makefile").unlink()
@@ -453,6 +457,30 @@ def test_a_package_is_taken_only_with_its_hash(tree: Path, tmp_path: Path) -> No
     package.deb.unlink()
     with pytest.raises(Refused, match="run 'make setup' or 'hoplab machine build'"):
         package.checked()
+
+
+def test_a_part_of_a_package_is_unpacked_by_the_builds_command(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As `hoplab selftest` takes what tests need."""
+    package = package_of(tree, tmp_path / "deb")
+    monkeypatch.setattr(source, "package", lambda *what: package)
+    (tmp_path / "out").mkdir()
+    assert main(["--unpack", str(tmp_path / "out"), "--part=net", "--part=Makefile"]) == 0
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["Makefile", "net"]
+    assert main(["--source", str(tree), "--unpack", str(tmp_path / "out")]) == 3
+    assert capsys.readouterr().err == f"guest kernel: --unpack: {tree} is unpacked already\n"
+
+
+def test_tools_are_found_where_an_ordinary_users_path_does_not_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Debian's depmod is in /usr/sbin. Without a compiler the first one is named."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(Refused, match="^gcc is missing; install it with 'apt-get install gcc'$"):
+        kernels.require_tools()
+    look_everywhere()
+    source.require("depmod", "kmod")
 
 
 def test_a_build_folder_follows_a_package_with_patches(

@@ -17,7 +17,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -161,6 +161,13 @@ def known(own: Machine) -> list[str]:
 def source(own: Machine, release: str) -> Path:
     """Return the package with the source of a kernel of the lock."""
     return kernel.fetch(release, _lock(own))
+
+
+def unpack(own: Machine, release: str, folder: Path, parts: Sequence[str]) -> None:
+    """Unpack files and folders of the source of a kernel of the lock into an empty folder."""
+    source(own, release)
+    words = ["--kernel", release, "--unpack", str(folder)]
+    _run([*_command(own), *words, *(f"--part={part}" for part in parts)], lambda line: None)
 
 
 def default(own: Machine) -> str:

@@ -17,10 +17,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from hoplab.host.machine import kernel, kernels, private, store
+from hoplab.host.machine import kernels, private, store
 from hoplab.host.machine.sealed import Machine
 from hoplab.model import reading
-from hoplab.model.errors import MissingTool, ScenarioError
+from hoplab.model.errors import ScenarioError
 
 SELFTESTS = Path("tools/testing/selftests")
 PARTS = ("Makefile", "Kbuild", "Kconfig", "arch/Kconfig", "arch/x86", "include", "scripts", "usr")
@@ -78,7 +78,7 @@ def copied(tree: Tree, own: Machine) -> Iterator[Path]:
                 assert tree.folder is not None
                 follow(tree.folder, copy)
             elif not copy.is_dir():
-                _unpack(deb, tree.release, copy)
+                _unpack(tree.release, own, copy)
             os.utime(copy)
             yield copy
         finally:
@@ -156,27 +156,11 @@ def _is_object(path: Path) -> bool:
         return file.read(4) == b"\x7fELF"
 
 
-def _unpack(deb: Path, release: str, copy: Path) -> None:
-    name = f"{kernel.SOURCE}{release}"
-    members = [f"{name}/{part}" for part in (*PARTS, "tools")]
+def _unpack(release: str, own: Machine, copy: Path) -> None:
     new = _beside(copy, "new")
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir()
-    with (
-        subprocess.Popen(
-            ["dpkg-deb", "--fsys-tarfile", str(deb)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        ) as outer,
-        subprocess.Popen(
-            ["tar", "-xO", f"./usr/src/{name}.tar.xz"], stdin=outer.stdout, stdout=subprocess.PIPE
-        ) as inner,
-    ):
-        untar = ["tar", "-xJ", "--strip-components=1", "-C", str(new), *members]
-        done = subprocess.run(untar, stdin=inner.stdout, capture_output=True, text=True)
-    if done.returncode or inner.returncode or outer.returncode:
-        why = (done.stderr.strip().splitlines() or ["is the disk full?"])[-1]
-        raise MissingTool(f"{deb}: cannot be unpacked into {new}: {why}")
+    kernels.unpack(own, release, new, (*PARTS, "tools"))
     new.rename(copy)
 
 

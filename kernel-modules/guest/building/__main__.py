@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 from pathlib import Path
@@ -33,10 +34,20 @@ def main(arguments: list[str]) -> int:
         "--config", metavar="FILE", type=Path, action="append", default=[], help="further options"
     )
     parser.add_argument("--print-path", action="store_true", help="say where it is or would be")
+    parser.add_argument(
+        "--unpack", metavar="FOLDER", type=Path, help="only unpack the package's source there"
+    )
+    parser.add_argument(
+        "--part", metavar="PATH", action="append", default=[], help="of the source; may be repeated"
+    )
     told = parser.parse_args(arguments)
     try:
         kernel = kernels.Kernel(_wanted(told))
-        if told.print_path:
+        if told.unpack is not None:
+            if not isinstance(kernel.wanted.source, source.Package):
+                raise Refused(f"--unpack: {told.source} is unpacked already")
+            kernel.wanted.source.unpack(told.unpack, told.part)
+        elif told.print_path:
             if kernel.wanted.is_own:
                 raise Refused("--print-path: is for a kernel without patches and options of yours")
             print(kernel.result(kernel.packaged()))
@@ -84,9 +95,15 @@ def _wanted(told: argparse.Namespace) -> kernels.Wanted:
     return kernels.Wanted(found, *resolved)
 
 
+def look_everywhere() -> None:
+    """Find Debian's depmod, which is where an ordinary user's PATH does not look."""
+    os.environ["PATH"] = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
+
+
 def run() -> NoReturn:
     """Do what the command line says, and end the process."""
     signal.signal(signal.SIGTERM, _end)
+    look_everywhere()
     sys.exit(main(sys.argv[1:]))
 
 

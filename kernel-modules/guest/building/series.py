@@ -116,6 +116,8 @@ def patched(
             return Patched(patches, left_out, _applied(patches, original))
         except _Rejected as rejected:
             tier = rejected.patch.tier
+            if not rejected.file:
+                raise Failed(f"{rejected.patch.file}: {rejected.reason}") from None
             if whole or not tier or series.needed[tier]:
                 what = f" (tier {tier})" if tier else ""
                 raise Failed(
@@ -140,7 +142,7 @@ def _applied(
         for patch in patches:
             touched = patch.touched()
             if not touched or any(".." in path.split("/") for path in touched):
-                raise _Rejected(patch, "anything", "it is no patch, as 'git diff' writes one")
+                raise _Rejected(patch, "", "is no patch, as 'git diff' writes one")
             for path in touched:
                 if path not in seen and (content := original(path)) is not None:
                     (folder / path).parent.mkdir(parents=True, exist_ok=True)

@@ -10,7 +10,7 @@ import shutil
 import stat
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -63,8 +63,8 @@ class Package(Source):
             )
         return self.deb
 
-    def unpack(self, target: Path) -> None:
-        """Unpack the source into an empty folder."""
+    def unpack(self, target: Path, parts: Sequence[str] = ()) -> None:
+        """Unpack the source, or only files and folders of it, into an empty folder."""
         inner = f"./usr/src/{self.name}.tar.xz"
         for tool, package in (("ar", "binutils"), ("xz", "xz-utils"), ("tar", "tar")):
             require(tool, package)
@@ -76,7 +76,8 @@ class Package(Source):
                 ["tar", "-xJO", inner], stdin=ar.stdout, stdout=subprocess.PIPE
             ) as outer,
         ):
-            done = subprocess.run([*UNTAR.split(), str(target)], stdin=outer.stdout)
+            members = [f"{self.name}/{part}" for part in parts]
+            done = subprocess.run([*UNTAR.split(), str(target), *members], stdin=outer.stdout)
         if done.returncode or ar.returncode or outer.returncode:
             raise Refused(f"{self.deb}: cannot be unpacked into {target}; is the disk full?")
 
@@ -133,7 +134,7 @@ def tree(folder: Path, oldest: Version) -> Tree:
     if not folder.is_dir():
         raise Refused(f"--source: {folder} is no folder; name that of a kernel's source")
     numbers = {key: value.strip() for key, value in NUMBERS.findall(_text(makefile))}
-    if not {"VERSION", "PATCHLEVEL"} <= numbers.keys() or not (folder / "Kconfig").is_file():
+    if not {"VERSION", "PATCHLEVEL"} <= numbers.keys():
         raise Refused(
             f"--source: {folder} is no kernel's source: it has no Makefile with a VERSION"
         )
@@ -149,6 +150,8 @@ def tree(folder: Path, oldest: Version) -> Tree:
             f"--source: {folder} is kernel {whole}; {oldest[0]}.{oldest[1]} is the oldest that has "
             "patches"
         )
+    if not (folder / "Kconfig").is_file():
+        raise Refused(f"--source: {folder} has no Kconfig; take a whole tree of kernel {whole}")
     if not (folder / "arch" / "um").is_dir() or not (folder / "arch" / "x86" / "um").is_dir():
         raise Refused(
             f"--source: {folder} has no User-Mode Linux for x86 (arch/um, arch/x86/um); take a "
