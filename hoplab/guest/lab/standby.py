@@ -18,7 +18,7 @@ from hoplab.model.errors import MissingTool
 
 GENERATOR = "/dev/urandom"
 RNDCLEARPOOL = 0x5206
-"""Of ``linux/random.h``. With `kernel-modules/guest/c/seeded_pool.h` its argument is the new seed."""
+"""Of ``linux/random.h``. With `kernel-modules/guest/c/seeded_pool.h` its argument is a seed."""
 
 
 def stand_by(seed: int) -> None:
