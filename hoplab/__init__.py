@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         ResultsError,
         ScenarioError,
     )
-    from hoplab.model.scenario.model import Scenario
+    from hoplab.model.keys.scenario import Scenario
 
 __all__ = [
     "DaemonDied",
@@ -61,7 +61,7 @@ _MODULES = {
 _HOMES = {
     **dict.fromkeys(("Run", "load", "run"), "hoplab.front.api"),
     **dict.fromkeys(("assert_faster", "assert_within"), "hoplab.front.testing.judge"),
-    "Scenario": "hoplab.model.scenario.model",
+    "Scenario": "hoplab.model.keys.scenario",
     "record": "hoplab.front.mininet",
 }
 

@@ -8,10 +8,11 @@ and of radios before a run.
 import tomllib
 from typing import Any
 
-from hoplab.model.scenario import file, medium_document
-from hoplab.model.scenario.medium_file import MediumFile
-from hoplab.model.scenario.model import Scenario
-from hoplab.model.scenario.resolve import resolve, resolve_medium
+from hoplab.model.keys.medium_file import MediumFile
+from hoplab.model.keys.resolved import Resolved
+from hoplab.model.network import medium_document
+from hoplab.model.resolve import file
+from hoplab.model.resolve.resolve import resolve, resolve_medium
 
 ONE_HOP = """[topology]
 kind = "pair"
@@ -28,9 +29,14 @@ destination = "n2"
 """
 
 
-def resolved(text: str) -> Scenario:
+def resolved(text: str) -> Resolved:
     """The whole scenario of a text."""
     return resolve(file.parse(tomllib.loads(text), "scenario.toml"))
+
+
+def of_a_run(text: str = ONE_HOP) -> dict[str, Any]:
+    """The `scenario.json` of a run."""
+    return resolved(text).model_dump(mode="json", exclude_none=True)
 
 
 def document(*channels: int | None, **radio: Any) -> dict[str, Any]:

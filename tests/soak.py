@@ -28,9 +28,9 @@ from pathlib import Path
 from hoplab.host.machine import select
 from hoplab.host.runs.kinds import Sealed
 from hoplab.host.runs.launch import Observers, Progress, RunRequest, perform
+from hoplab.model.resolve.file import parse
+from hoplab.model.resolve.resolve import resolve
 from hoplab.model.resources import PROJECT
-from hoplab.model.scenario.file import parse
-from hoplab.model.scenario.resolve import resolve
 
 PARTS = ("edca", "dcf", "mobile")
 FRAMES, VIRTUAL_S = 10**9, 86_000

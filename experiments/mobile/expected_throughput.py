@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from hoplab.model.scenario.movement import RandomWaypoint, random_waypoint
+from hoplab.model.movement import RandomWaypoint, random_waypoint
 
 STATIONS = 30
 WIDTH_M, HEIGHT_M = 1500.0, 300.0

@@ -29,9 +29,10 @@ from hoplab.host.results import reader
 from hoplab.host.runs import kinds
 from hoplab.host.runs.launch import Observers, RunRequest, perform
 from hoplab.host.terminal import PLAIN_WIDTH
-from hoplab.model.scenario.file import assign, parse, read
-from hoplab.model.scenario.model import Scenario
-from hoplab.model.scenario.resolve import resolve
+from hoplab.model.keys.resolved import Resolved
+from hoplab.model.keys.scenario import Scenario
+from hoplab.model.resolve.file import assign, parse, read
+from hoplab.model.resolve.resolve import resolve
 from hoplab.show.report import data, figures, render, units
 from hoplab.show.report.summary import summary, summary_html, summary_table
 
@@ -127,7 +128,7 @@ def resolved_scenario(
     scenario: Scenario | str | Path | Mapping[str, Any],
     seed: int | None = None,
     changes: Mapping[str, Any] | None = None,
-) -> Scenario:
+) -> Resolved:
     """Return a scenario, a file or a document with ``changes`` made and all keys filled in."""
     folder, source = Path(), "scenario"
     if isinstance(scenario, str | Path):

@@ -36,7 +36,11 @@ LAYERS = (
         (
             Folder("model", "errors, these layers, bounded reading, where the data are"),
             Folder("model.records", "the schema of every table, raw records"),
-            Folder("model.scenario", "keys, file, resolve, checks, plan, movement"),
+            Folder("model.movement", "places over time: its files, random waypoint, projection"),
+            Folder("model.keys", "a scenario's tables, as written and as resolved"),
+            Folder("model.network", "what follows: channels, powers, reach, addresses"),
+            Folder("model.checks", "contradictions in a resolved scenario"),
+            Folder("model.resolve", "from a file to a resolved scenario; profiles, presets"),
         ),
         in_guest=True,
     ),

@@ -19,8 +19,8 @@ def _own(installed: str, in_checkout: str) -> Path:
     return PROJECT / in_checkout if IS_CHECKOUT else PACKAGE / installed
 
 
-PROFILES = PACKAGE / "model" / "scenario" / "profiles"
-PRESETS = PACKAGE / "model" / "scenario" / "presets"
+PROFILES = PACKAGE / "model" / "resolve" / "profiles"
+PRESETS = PACKAGE / "model" / "resolve" / "presets"
 TOPOLOGIES = _own("topologies", "topologies")
 EXPERIMENTS = _own("experiments", "experiments")
 BINARIES = _own("bin", "build/bin")

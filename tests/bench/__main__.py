@@ -29,10 +29,10 @@ from hoplab.host.stream.hub import Stream
 from hoplab.host.stream.influx import Influx
 from hoplab.many.sweep import api as sweeps
 from hoplab.many.sweep.cluster import cores
+from hoplab.model.keys.resolved import Resolved
+from hoplab.model.resolve.file import load, parse
+from hoplab.model.resolve.resolve import resolve
 from hoplab.model.resources import PROJECT
-from hoplab.model.scenario.file import load, parse
-from hoplab.model.scenario.model import Scenario
-from hoplab.model.scenario.resolve import resolve
 from hoplab.show import report
 from tests.bench import bare, turns
 from tests.emulation.victoria import victoria
@@ -42,7 +42,7 @@ REPEATS = 3
 SWEPT = 200
 
 
-def _document(stations: int, duration_s: float, **more: Any) -> Scenario:
+def _document(stations: int, duration_s: float, **more: Any) -> Resolved:
     return resolve(
         parse(
             {
@@ -56,7 +56,7 @@ def _document(stations: int, duration_s: float, **more: Any) -> Scenario:
     )
 
 
-def _mobile(duration_s: float) -> Scenario:
+def _mobile(duration_s: float) -> Resolved:
     """30 stations on 1500 m x 300 m at about 10 m/s, DSR, one saturating flow."""
     return _document(
         30,
@@ -71,7 +71,7 @@ def _mobile(duration_s: float) -> Scenario:
     )
 
 
-def _saturated(duration_s: float) -> Scenario:
+def _saturated(duration_s: float) -> Resolved:
     """30 stations in five rows, a TCP flow along each row, static routes."""
     return _document(
         30,
@@ -81,7 +81,7 @@ def _saturated(duration_s: float) -> Scenario:
     )
 
 
-def _run(scenario: Scenario, observers: Observers | None = None) -> Manifest:
+def _run(scenario: Resolved, observers: Observers | None = None) -> Manifest:
     with tempfile.TemporaryDirectory(prefix="hoplab-bench-") as folder:
         request = RunRequest(scenario, Sealed(select.chosen()), out=Path(folder) / "run")
         return perform(request, observers or Observers())
@@ -97,13 +97,13 @@ def _wall_s(action: Callable[[], Any]) -> float:
     return statistics.median(times)
 
 
-def _speed(scenario: Scenario) -> float:
+def _speed(scenario: Resolved) -> float:
     """Virtual seconds a wall second, boot and all."""
     walls = [_run(scenario).wall_s or 0.0 for _ in range(REPEATS)]
     return float((scenario.duration_s + (scenario.warm_up_s or 0)) / statistics.median(walls))
 
 
-def _speed_of_cpu(scenario: Scenario) -> float:
+def _speed_of_cpu(scenario: Resolved) -> float:
     """Virtual seconds a second of processor time, boot and tables and all: what one core gives
     when nothing else runs."""
     before = os.times()

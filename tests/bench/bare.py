@@ -14,9 +14,9 @@ from pathlib import Path
 from hoplab.guest.network.build import build
 from hoplab.guest.routing import static
 from hoplab.guest.system.processes import program
-from hoplab.model.scenario.file import parse
-from hoplab.model.scenario.plan import plan
-from hoplab.model.scenario.resolve import resolve
+from hoplab.model.network.plan import plan
+from hoplab.model.resolve.file import parse
+from hoplab.model.resolve.resolve import resolve
 
 PAIR = {
     "duration_s": 4,

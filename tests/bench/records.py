@@ -19,8 +19,8 @@ from pathlib import Path
 from hoplab.host.machine import select
 from hoplab.host.runs.kinds import Sealed
 from hoplab.host.runs.launch import RunRequest, perform
-from hoplab.model.scenario.file import parse
-from hoplab.model.scenario.resolve import resolve
+from hoplab.model.resolve.file import parse
+from hoplab.model.resolve.resolve import resolve
 
 USUAL_FRAMES = 10_000_000
 DURATION_S = 60

@@ -19,9 +19,9 @@ from pathlib import Path
 from hoplab.host.machine import select
 from hoplab.host.runs.kinds import Sealed
 from hoplab.host.runs.launch import Observers, Progress, RunRequest, perform
-from hoplab.model.scenario.file import parse
-from hoplab.model.scenario.model import Scenario
-from hoplab.model.scenario.resolve import resolve
+from hoplab.model.keys.resolved import Resolved
+from hoplab.model.resolve.file import parse
+from hoplab.model.resolve.resolve import resolve
 
 USUAL = (10, 30, 100, 250, 1000)
 STATIONS_A_KM2 = 40
@@ -30,7 +30,7 @@ QUIET_S = 1.0
 """Virtual time before the first flow."""
 
 
-def scenario(stations: int, duration_s: float) -> Scenario:
+def scenario(stations: int, duration_s: float) -> Resolved:
     """Return a network of so many stations whose flows start one after the other."""
     side_m = 1000 * math.sqrt(stations / STATIONS_A_KM2)
     chosen = random.Random(stations)

@@ -18,9 +18,9 @@ import pyarrow.parquet as pq
 
 import hoplab
 from hoplab.host.statistics.samples import Sample
+from hoplab.model.resolve.file import load
+from hoplab.model.resolve.resolve import resolve
 from hoplab.model.resources import PROJECT
-from hoplab.model.scenario.file import load
-from hoplab.model.scenario.resolve import resolve
 from hoplab.show.live import page
 from hoplab.show.live.view import View
 

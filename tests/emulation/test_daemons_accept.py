@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from hoplab.front.pages import keys as schema
 from hoplab.guest.medium import config as medium_config
 from hoplab.model.errors import ScenarioError
+from hoplab.model.keys import documents
+from hoplab.model.keys.dsr import DsrFile
+from hoplab.model.keys.split import SplitFile
+from hoplab.model.network.plan import plan
+from hoplab.model.resolve.file import parse
+from hoplab.model.resolve.resolve import resolve
 from hoplab.model.resources import BINARIES
-from hoplab.model.scenario import documents
-from hoplab.model.scenario.dsr import DsrFile
-from hoplab.model.scenario.file import parse
-from hoplab.model.scenario.plan import plan
-from hoplab.model.scenario.resolve import resolve
-from hoplab.model.scenario.split import SplitFile
 from tests.hostile import scenarios
 
 SCHEMA = schema.document()

@@ -11,9 +11,9 @@ import dpkt
 import pytest
 
 from hoplab.host import results
-from hoplab.model.scenario.file import parse
-from hoplab.model.scenario.plan import plan
-from hoplab.model.scenario.resolve import resolve
+from hoplab.model.network.plan import plan
+from hoplab.model.resolve.file import parse
+from hoplab.model.resolve.resolve import resolve
 
 CHAIN = """
 topology = { kind = "chain", stations = 3 }

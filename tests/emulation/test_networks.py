@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from hoplab.host import results
+from hoplab.model.movement import RandomWaypoint, random_waypoint, save
 from hoplab.model.resources import PROJECT
-from hoplab.model.scenario.movement import RandomWaypoint, random_waypoint, save
 from tests.emulation.conftest import Hoplab, Run
 from tests.scenarios import ONE_HOP
 

@@ -8,8 +8,8 @@ import pytest
 
 from hoplab.guest.system.processes import program
 from hoplab.host import results
-from hoplab.model.scenario import documents
-from hoplab.model.scenario.dsr import DsrFile
+from hoplab.model.keys import documents
+from hoplab.model.keys.dsr import DsrFile
 from tests.emulation.conftest import CHAIN, Hoplab, Run
 from tests.scenarios import TWO_HOPS
 

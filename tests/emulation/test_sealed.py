@@ -18,9 +18,9 @@ from hoplab.host.machine.guests import SealedGuest
 from hoplab.host.machine.sealed import Machine
 from hoplab.host.runs.kinds import Sealed
 from hoplab.host.runs.launch import RunRequest, perform
+from hoplab.model.resolve.file import load
+from hoplab.model.resolve.resolve import resolve
 from hoplab.model.resources import PROJECT
-from hoplab.model.scenario.file import load
-from hoplab.model.scenario.resolve import resolve
 from tests.emulation.conftest import BY_DSR, HOPLAB
 
 SCENARIO = f"duration_s = 3\n{BY_DSR}"

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from hoplab.model.scenario.file import parse
-from hoplab.model.scenario.resolve import resolve
+from hoplab.model.resolve.file import parse
+from hoplab.model.resolve.resolve import resolve
 from tests.emulation.conftest import in_guest
 
 CHAIN = """

@@ -8,10 +8,10 @@ import pytest
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
+from hoplab.model.keys.resolved import Resolved
 from hoplab.model.records.schema import TABLES
-from hoplab.model.scenario.file import parse
-from hoplab.model.scenario.model import Scenario
-from hoplab.model.scenario.resolve import resolve
+from hoplab.model.resolve.file import parse
+from hoplab.model.resolve.resolve import resolve
 from hoplab.show.live.server import Server
 from hoplab.show.live.view import View
 
@@ -30,7 +30,7 @@ def row(table: str, **values: Any) -> dict[str, Any]:
     return {**blank, **values}
 
 
-def chain(stations: int, **more: Any) -> Scenario:
+def chain(stations: int, **more: Any) -> Resolved:
     last = f"n{stations - 1}"
     document = {
         "title": "A <b>chain</b> & more",

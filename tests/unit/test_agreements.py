@@ -9,11 +9,11 @@ import pytest
 
 from hoplab.guest.medium import config
 from hoplab.model.errors import ScenarioError
-from hoplab.model.scenario import file
-from hoplab.model.scenario.medium_file import MediumFile
-from hoplab.model.scenario.model import Scenario
-from hoplab.model.scenario.plan import plan
-from hoplab.model.scenario.resolve import resolve, resolve_medium
+from hoplab.model.keys.medium_file import MediumFile
+from hoplab.model.keys.scenario import Scenario
+from hoplab.model.network.plan import plan
+from hoplab.model.resolve import file
+from hoplab.model.resolve.resolve import resolve, resolve_medium
 
 KERNEL = """
 [topology]

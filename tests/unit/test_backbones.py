@@ -9,12 +9,12 @@ import pytest
 
 from hoplab.guest.medium.config import of_radios
 from hoplab.model.errors import ScenarioError
-from hoplab.model.scenario import file
-from hoplab.model.scenario.faults import Event, Loss
-from hoplab.model.scenario.plan import Plan, plan
-from hoplab.model.scenario.reach import neighbours
-from hoplab.model.scenario.resolve import resolve
-from hoplab.model.scenario.wlans import channel_of, station_of
+from hoplab.model.keys.faults import Event, Loss
+from hoplab.model.network.plan import Plan, plan
+from hoplab.model.network.reach import neighbours
+from hoplab.model.network.wlans import channel_of, station_of
+from hoplab.model.resolve import file
+from hoplab.model.resolve.resolve import resolve
 from tests.scenarios import resolved
 
 STATIONS = """

@@ -7,10 +7,10 @@ import pytest
 
 from hoplab.guest.network import cells, wifi
 from hoplab.model.errors import ScenarioError
-from hoplab.model.scenario import plan
-from hoplab.model.scenario.channels import centre_mhz, channel_mhz, channels_of, widest_mhz
-from hoplab.model.scenario.radio import Radio
-from hoplab.model.scenario.resolve import radio_with_profile
+from hoplab.model.keys.radio import Radio
+from hoplab.model.network import plan
+from hoplab.model.network.channels import centre_mhz, channel_mhz, channels_of, widest_mhz
+from hoplab.model.resolve.resolve import radio_with_profile
 from tests.scenarios import document, resolved
 
 CELL = """

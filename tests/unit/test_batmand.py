@@ -10,9 +10,9 @@ import pytest
 
 from hoplab.guest.routing import daemons
 from hoplab.guest.system.processes import Daemons
-from hoplab.model.scenario.file import parse
-from hoplab.model.scenario.plan import plan
-from hoplab.model.scenario.resolve import resolve
+from hoplab.model.network.plan import plan
+from hoplab.model.resolve.file import parse
+from hoplab.model.resolve.resolve import resolve
 
 SCENARIO = """
 duration_s = 1

@@ -8,12 +8,12 @@ import pytest
 from hoplab.host.machine.sealed import Machine
 from hoplab.host.runs import beginning
 from hoplab.model.errors import ScenarioError
-from hoplab.model.scenario.file import load
-from hoplab.model.scenario.model import Scenario
-from hoplab.model.scenario.powers import received_dbm
-from hoplab.model.scenario.reach import neighbours
-from hoplab.model.scenario.resolve import resolve
-from hoplab.model.scenario.wlans import categories_of, channel_of, wlans
+from hoplab.model.keys.resolved import Resolved
+from hoplab.model.network.powers import received_dbm
+from hoplab.model.network.reach import neighbours
+from hoplab.model.network.wlans import categories_of, channel_of, wlans
+from hoplab.model.resolve.file import load
+from hoplab.model.resolve.resolve import resolve
 
 STATIONS = """
 [[station]]
@@ -107,7 +107,7 @@ roaming = "bgscan"
 """
 
 
-def resolved(folder: Path, text: str) -> Scenario:
+def resolved(folder: Path, text: str) -> Resolved:
     path = folder / "scenario.toml"
     path.write_text(text)
     return resolve(load(path))
@@ -120,7 +120,7 @@ def test_what_is_not_given_has_a_value(tmp_path: Path) -> None:
     assert found.warm_up_s is not None and found.warm_up_s > 1
     assert resolve(found) == found
     text = found.model_dump_json(exclude_none=True)
-    assert Scenario.model_validate_json(text) == found
+    assert Resolved.model_validate_json(text) == found
     assert "passphrase" not in text
 
 

@@ -26,8 +26,8 @@ from hoplab.many.study import expected
 from hoplab.many.study.folder import Study, names
 from hoplab.many.study.swept import Runs
 from hoplab.model.errors import GuestFailed
-from hoplab.model.scenario.file import parse
-from hoplab.model.scenario.resolve import resolve
+from hoplab.model.resolve.file import parse
+from hoplab.model.resolve.resolve import resolve
 from hoplab.show.report import summary
 
 SCENARIO = """

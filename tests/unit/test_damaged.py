@@ -17,8 +17,8 @@ from hoplab.host.results import arrow, load
 from hoplab.host.results.reader import Results
 from hoplab.host.runs import collect, compare, push
 from hoplab.model.errors import HoplabError, ResultsError, ScenarioError
+from hoplab.model.keys import snr
 from hoplab.model.records.schema import TABLES
-from hoplab.model.scenario import snr
 from hoplab.show import report
 from hoplab.show.report import overlay
 from hoplab.show.report.summary import summary, summary_html

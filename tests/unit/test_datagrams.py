@@ -11,10 +11,10 @@ from hoplab.guest.traffic import datagrams as told
 from hoplab.host.results import arrow, connections, datagrams, flows
 from hoplab.host.results.datagrams import Arrival
 from hoplab.model.errors import ScenarioError
-from hoplab.model.scenario.file import parse
-from hoplab.model.scenario.model import Scenario
-from hoplab.model.scenario.plan import Conversation, plan
-from hoplab.model.scenario.resolve import resolve
+from hoplab.model.keys.scenario import Scenario
+from hoplab.model.network.plan import Conversation, plan
+from hoplab.model.resolve.file import parse
+from hoplab.model.resolve.resolve import resolve
 from hoplab.show.live.course import Course
 from hoplab.show.report.lines import Lines
 

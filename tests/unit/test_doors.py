@@ -26,6 +26,7 @@ from hoplab.many.store import entry as entries
 from hoplab.many.store import serve
 from hoplab.many.store.files import Store
 from hoplab.model.errors import Damaged, HoplabError, MissingTool, ResultsError
+from tests.scenarios import of_a_run
 from tests.unit.test_machine import make
 from tests.unit.test_store import entry
 
@@ -50,7 +51,7 @@ def a_run(folder: Path, **manifest: Any) -> Path:
     finished = {"version": VERSION, "machine": "uml", "digest": DIGEST, "tables": {}}
     finished |= {"captures": {}, **manifest}
     (folder / "manifest.json").write_text(json.dumps(finished))
-    (folder / "scenario.json").write_text('{"duration_s": 1}')
+    (folder / "scenario.json").write_text(json.dumps(of_a_run()))
     return folder
 
 

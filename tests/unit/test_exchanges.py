@@ -13,10 +13,10 @@ from hoplab.guest.traffic import exchanges
 from hoplab.host.results import arrow, connections, digests
 from hoplab.host.results.flows import Course, rows
 from hoplab.model.errors import ScenarioError
-from hoplab.model.scenario.file import parse
-from hoplab.model.scenario.model import Scenario
-from hoplab.model.scenario.plan import plan
-from hoplab.model.scenario.resolve import resolve
+from hoplab.model.keys.scenario import Scenario
+from hoplab.model.network.plan import plan
+from hoplab.model.resolve.file import parse
+from hoplab.model.resolve.resolve import resolve
 from hoplab.show.live.course import Course as Live
 from hoplab.show.report.lines import Lines
 

@@ -6,8 +6,8 @@ import re
 import pytest
 
 from hoplab.model.errors import ScenarioError
-from hoplab.model.scenario import expressions
-from hoplab.model.scenario.file import parse
+from hoplab.model.keys import expressions
+from hoplab.model.resolve.file import parse
 
 ENDLESS = (
     *("(a+)+b", "(a*)*b", "(?:a+)*?b", r"(\w+\s?)*$", "(a|a)*b", "(a|ab|b)+c", "(?:x?y?)+z"),

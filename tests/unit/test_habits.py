@@ -27,11 +27,11 @@ from hoplab.host.runs import beginning, collect, compare, folder, listing
 from hoplab.host.stream.hub import Stream
 from hoplab.model import errors
 from hoplab.model.errors import ScenarioError
+from hoplab.model.keys.radio import ProfileName
+from hoplab.model.keys.scenario import ProtocolName
+from hoplab.model.resolve.file import load, parse
+from hoplab.model.resolve.resolve import resolve
 from hoplab.model.resources import PACKAGE, PROJECT
-from hoplab.model.scenario.file import load, parse
-from hoplab.model.scenario.model import ProtocolName
-from hoplab.model.scenario.radio import ProfileName
-from hoplab.model.scenario.resolve import resolve
 from tests.unit.conftest import Receiver
 
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "FORCE_COLOR"}

@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 from hoplab.front.commands.cli import app
 from hoplab.model.errors import ScenarioError
-from hoplab.model.scenario.file import load
-from hoplab.model.scenario.resolve import resolve
+from hoplab.model.resolve.file import load
+from hoplab.model.resolve.resolve import resolve
 from tests.hostile import movements, scenarios
 
 LONGEST_LINE = 1200

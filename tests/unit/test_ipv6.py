@@ -7,9 +7,9 @@ import pytest
 
 from hoplab.guest.lab.session import _hex
 from hoplab.model.errors import ScenarioError
-from hoplab.model.scenario.file import parse
-from hoplab.model.scenario.plan import Plan, plan
-from hoplab.model.scenario.resolve import resolve
+from hoplab.model.network.plan import Plan, plan
+from hoplab.model.resolve.file import parse
+from hoplab.model.resolve.resolve import resolve
 
 ENDS = {"source": "n0", "destination": "n1"}
 CHAIN = {"duration_s": 10, "topology": {"kind": "chain", "stations": 3}}

@@ -7,8 +7,8 @@ import pytest
 
 from hoplab.host.runs import kinds
 from hoplab.model.errors import ScenarioError
-from hoplab.model.scenario.file import parse
-from hoplab.model.scenario.resolve import resolve
+from hoplab.model.resolve.file import parse
+from hoplab.model.resolve.resolve import resolve
 
 SCENARIO = {
     "topology": {"kind": "dumbbell"},

@@ -21,9 +21,9 @@ from hoplab.guest.tcp import profile, setup
 from hoplab.guest.tcp.sack import Sack
 from hoplab.guest.traffic import flows
 from hoplab.model.errors import DaemonDied, MissingTool
-from hoplab.model.scenario.model import Flow, Link, Scenario, Station, Tcp
-from hoplab.model.scenario.plan import End, plan
-from hoplab.model.scenario.resolve import resolve
+from hoplab.model.keys.scenario import Flow, Link, Scenario, Station, Tcp
+from hoplab.model.network.plan import End, plan
+from hoplab.model.resolve.resolve import resolve
 
 PAIR = Scenario(
     station=(Station(name="n0"), Station(name="n1", x_m=100), Station(name="w0", radio=False)),

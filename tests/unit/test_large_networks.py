@@ -17,9 +17,9 @@ from hoplab.guest.network.build import counted
 from hoplab.host.runs import launch, size
 from hoplab.host.runs.launch import Observers, Part, Progress
 from hoplab.host.stream.hub import Stream
-from hoplab.model.scenario.model import Scenario
-from hoplab.model.scenario.plan import plan
-from hoplab.model.scenario.reach import meeting, sensed_m
+from hoplab.model.keys.scenario import Scenario
+from hoplab.model.network.plan import plan
+from hoplab.model.network.reach import meeting, sensed_m
 from tests.scenarios import resolved
 
 GRID = """

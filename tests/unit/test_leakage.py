@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hoplab.model.errors import ScenarioError
-from hoplab.model.scenario.leakage import Band, leakage_db, mask
+from hoplab.model.network.leakage import Band, leakage_db, mask
 from tests.scenarios import document
 
 ADJACENT_DB = -26.11

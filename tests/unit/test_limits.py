@@ -20,9 +20,9 @@ from hoplab.host.machine import private
 from hoplab.host.runs import folder
 from hoplab.many.sweep import cluster, dasked
 from hoplab.model.errors import MissingTool, ResultsError, ScenarioError
-from hoplab.model.scenario.file import parse
-from hoplab.model.scenario.model import Radio
-from hoplab.model.scenario.resolve import radio_with_profile
+from hoplab.model.keys.scenario import Radio
+from hoplab.model.resolve.file import parse
+from hoplab.model.resolve.resolve import radio_with_profile
 from hoplab.show.live import shown
 
 

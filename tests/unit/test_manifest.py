@@ -11,8 +11,8 @@ from pydantic import ValidationError
 from hoplab.host.results.manifest import VERSION, Manifest, Verdict, Where, read
 from hoplab.host.runs import beginning
 from hoplab.model.errors import ResultsError
-from hoplab.model.scenario.file import parse
-from hoplab.model.scenario.resolve import resolve
+from hoplab.model.resolve.file import parse
+from hoplab.model.resolve.resolve import resolve
 
 
 def written(folder: Path, **values: Any) -> Path:

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from hoplab.model.errors import ScenarioError
+from hoplab.model.keys.medium_file import MediumFile
+from hoplab.model.keys.radio import ProfileName
+from hoplab.model.network import medium_document, powers
+from hoplab.model.network.medium_document import NEVER_NS
+from hoplab.model.resolve.resolve import resolve_medium
 from hoplab.model.resources import PROJECT
-from hoplab.model.scenario import medium_document, powers
-from hoplab.model.scenario.medium_document import NEVER_NS
-from hoplab.model.scenario.medium_file import MediumFile
-from hoplab.model.scenario.radio import ProfileName
-from hoplab.model.scenario.resolve import resolve_medium
 
 STATIONS = [
     {"name": "a", "mac": "02:00:00:00:00:01"},

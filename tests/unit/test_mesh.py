@@ -6,7 +6,7 @@ import re
 import pytest
 
 from hoplab.model.errors import ScenarioError
-from hoplab.model.scenario import plan
+from hoplab.model.network import plan
 from tests.scenarios import resolved
 
 MESH = """

@@ -22,10 +22,10 @@ from hoplab.host.runs import kinds
 from hoplab.host.runs.kinds import Sealed
 from hoplab.host.stream.file import File
 from hoplab.model.errors import ScenarioError
+from hoplab.model.network.plan import plan
+from hoplab.model.resolve.file import parse
+from hoplab.model.resolve.resolve import resolve
 from hoplab.model.resources import PACKAGE
-from hoplab.model.scenario.file import parse
-from hoplab.model.scenario.plan import plan
-from hoplab.model.scenario.resolve import resolve
 from hoplab.show.report import data
 
 STAND_IN = """

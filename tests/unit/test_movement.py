@@ -19,10 +19,9 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from hoplab.front.commands.cli import app
+from hoplab.model import movement
 from hoplab.model.errors import ScenarioError
-from hoplab.model.scenario import movement
-from hoplab.model.scenario.geo import Degrees, middle, projected
-from hoplab.model.scenario.movement import (
+from hoplab.model.movement import (
     RandomWaypoint,
     Trace,
     bonnmotion,
@@ -31,6 +30,7 @@ from hoplab.model.scenario.movement import (
     random_waypoint,
     sumo,
 )
+from hoplab.model.movement.geo import Degrees, middle, projected
 
 AREA = {"width_m": 1500.0, "height_m": 300.0}
 

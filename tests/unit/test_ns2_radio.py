@@ -88,7 +88,7 @@ def as_it_comes(told: dict[str, float]) -> dict[str, Any]:
 def test_a_profile_is_what_ns_2_tells_but_for_what_scripts_set(
     told: dict[str, float], profile: str
 ) -> None:
-    file = PACKAGE / "model" / "scenario" / "profiles" / f"{profile}.toml"
+    file = PACKAGE / "model" / "resolve" / "profiles" / f"{profile}.toml"
     keys = tomllib.loads(file.read_text(encoding="utf-8"))["radio"]
     # What ns-2 has no variable for: names, and how its MAC behaves.
     for other in ("profile", "rules", "standard", "channel", "mac", "retry_rules", "propagation"):

@@ -10,9 +10,9 @@ import pytest
 
 from hoplab.host.machine import host
 from hoplab.model.errors import ScenarioError
-from hoplab.model.scenario.file import parse
-from hoplab.model.scenario.model import Scenario
-from hoplab.model.scenario.resolve import resolve
+from hoplab.model.keys.scenario import Scenario
+from hoplab.model.resolve.file import parse
+from hoplab.model.resolve.resolve import resolve
 
 DAEMON = {"name": "d", "stations": "all", "run": "d --as {name} {address} {else}"}
 FLOW = {"source": "n0", "destination": "n2"}

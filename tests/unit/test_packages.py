@@ -14,10 +14,10 @@ from hoplab.host.machine import cpio, equip, memory, store
 from hoplab.host.machine.sealed import Machine
 from hoplab.host.runs.kinds import OwnGuest
 from hoplab.model.errors import MissingTool, ScenarioError
-from hoplab.model.scenario.file import parse
-from hoplab.model.scenario.model import Scenario
-from hoplab.model.scenario.program import Additions
-from hoplab.model.scenario.resolve import resolve
+from hoplab.model.keys.program import Additions
+from hoplab.model.keys.scenario import Scenario
+from hoplab.model.resolve.file import parse
+from hoplab.model.resolve.resolve import resolve
 from tests.unit.test_machine import ROOT, make, own_cache
 
 __all__ = ["own_cache"]

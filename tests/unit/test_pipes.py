@@ -156,15 +156,15 @@ OWN = (
     # Copies of a kernel's tests in the cache; the user's own tree is opened by `reading`.
     "host/selftest/*",
     *("host/stream/file.py", "many/store/files.py", "many/store/key.py", "many/store/serve.py"),
-    *("many/sweep/task.py", "model/records/schema.py", "model/scenario/resolve.py"),
+    *("many/sweep/task.py", "model/records/schema.py", "model/resolve/resolve.py"),
     *("show/live/server.py", "show/live/shown.py", "show/report/figures.py"),
     # New files that the user names.
     *("front/commands/export.py", "front/commands/init.py", "front/commands/lock.py"),
     "front/commands/selftest.py",
     *("many/study/expected.py", "many/study/pages.py", "many/sweep/dataset.py"),
     "many/sweep/page.py",
-    "model/scenario/movement/__init__.py",
-    *("model/scenario/documents.py", "show/report/overlay.py"),
+    "model/movement/__init__.py",
+    *("model/keys/documents.py", "show/report/overlay.py"),
     # The guest's own kernel, stations and terminals.
     *("guest/network/*", "guest/system/*", "guest/tcp/*", "guest/mininet/inside/*"),
     *("guest/lab/prompt.py", "guest/lab/session.py", "guest/lab/stepped.py"),

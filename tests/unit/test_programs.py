@@ -17,11 +17,12 @@ from hoplab.host.results import arrow, connection_packets, connections, rings
 from hoplab.host.results.connections import Connection
 from hoplab.host.results.round_trips import RoundTrips
 from hoplab.model.errors import ScenarioError
-from hoplab.model.scenario.file import parse
-from hoplab.model.scenario.model import Scenario
-from hoplab.model.scenario.plan import plan
-from hoplab.model.scenario.programs import octets_of
-from hoplab.model.scenario.resolve import resolve
+from hoplab.model.keys.contents import octets_of
+from hoplab.model.keys.resolved import Resolved
+from hoplab.model.keys.scenario import Scenario
+from hoplab.model.network.plan import plan
+from hoplab.model.resolve.file import parse
+from hoplab.model.resolve.resolve import resolve
 
 FIN, SYN, ACK = 1, 2, 16
 NEAR, FAR = 40_000, 80
@@ -99,7 +100,7 @@ def test_a_resolved_scenario_holds_the_files(tmp_path: Path) -> None:
     }
     assert found.program[0].files is None
     # It is a scenario again, and resolves to itself, wherever that is.
-    again = Scenario.model_validate_json(found.model_dump_json(exclude_none=True))
+    again = Resolved.model_validate_json(found.model_dump_json(exclude_none=True))
     assert resolve(again) == again == found
 
 

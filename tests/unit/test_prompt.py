@@ -17,11 +17,11 @@ from hoplab.guest.lab.prompt import Prompt, with_addresses
 from hoplab.host.runs import kinds, launch
 from hoplab.host.runs.piped import PART, Piped, parts
 from hoplab.model.errors import ScenarioError
-from hoplab.model.scenario.faults import Event
-from hoplab.model.scenario.file import parse
-from hoplab.model.scenario.model import Scenario
-from hoplab.model.scenario.plan import plan
-from hoplab.model.scenario.resolve import resolve
+from hoplab.model.keys.faults import Event
+from hoplab.model.keys.scenario import Scenario
+from hoplab.model.network.plan import plan
+from hoplab.model.resolve.file import parse
+from hoplab.model.resolve.resolve import resolve
 
 ADDRESSES = {"n1": "10.0.0.2", "n12": "10.0.0.13"}
 

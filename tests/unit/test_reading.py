@@ -17,9 +17,9 @@ from hoplab.many.study import pages, segments
 from hoplab.many.study.findings import Findings
 from hoplab.many.study.folder import Study
 from hoplab.many.sweep import api as sweeps
-from hoplab.model import reading
+from hoplab.model import movement, reading
 from hoplab.model.errors import ResultsError, ScenarioError
-from hoplab.model.scenario import file, movement
+from hoplab.model.resolve import file
 
 
 def told(path: Path, limit: int = 100) -> str:

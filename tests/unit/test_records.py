@@ -19,6 +19,7 @@ from hoplab.model.errors import ResultsError
 from hoplab.model.records.schema import TABLES
 from hoplab.model.records.writer import Records
 from hoplab.model.resources import PROJECT
+from tests.scenarios import of_a_run
 
 EVENT = {"t_s": 1.5, "node": "n0", "source": "scenario", "kind": "flow-start", "detail": "flow0"}
 
@@ -95,7 +96,7 @@ def test_a_table_from_before_a_column_came_can_be_read(tmp_path: Path) -> None:
 
     def without(*columns: str) -> pa.Table:
         pq.write_table(whole.drop_columns(columns), path)
-        return Results(tmp_path, Manifest.model_construct(), {}).flows
+        return Results(tmp_path, Manifest.model_construct(), of_a_run()).flows
 
     assert without("first_octet_s", "rtt_ms_min").equals(whole, check_metadata=True)
     with pytest.raises(ResultsError, match="lacks goodput_kbps; it is from another version"):

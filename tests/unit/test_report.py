@@ -20,8 +20,8 @@ from hoplab.host.results import arrow, load
 from hoplab.host.results.reader import Results
 from hoplab.model.errors import ResultsError
 from hoplab.model.records.schema import TABLES
-from hoplab.model.scenario.file import parse
-from hoplab.model.scenario.resolve import resolve
+from hoplab.model.resolve.file import parse
+from hoplab.model.resolve.resolve import resolve
 from hoplab.show import report
 from hoplab.show.report import data, figures, labels, on_map, overlay, page
 from hoplab.show.report.figures import library
@@ -342,5 +342,5 @@ def test_a_handover_is_a_row_and_a_mark(tmp_path: Path) -> None:
 def test_a_scenario_of_another_version_is_one_line(tmp_path: Path) -> None:
     _run(tmp_path / "run", 3, 1)
     (tmp_path / "run" / "scenario.json").write_text('{"stations": []}')
-    with pytest.raises(ResultsError, match=r"scenario\.json: 'stations': "):
+    with pytest.raises(ResultsError, match=r"scenario\.json: 'warm_up_s': missing; .* another ver"):
         report.render(tmp_path / "run")

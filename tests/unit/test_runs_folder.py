@@ -17,9 +17,9 @@ from hoplab.host.results import digests, tables
 from hoplab.host.results.manifest import Where
 from hoplab.host.runs import beginning, collect, folder, listing
 from hoplab.model.errors import GuestFailed, ResultsError
+from hoplab.model.keys.scenario import Flow, Scenario, Station
 from hoplab.model.records import inplace
-from hoplab.model.scenario.model import Flow, Scenario, Station
-from hoplab.model.scenario.resolve import resolve
+from hoplab.model.resolve.resolve import resolve
 from hoplab.show import report
 
 SCENARIO = resolve(

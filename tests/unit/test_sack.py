@@ -21,11 +21,12 @@ from hoplab.guest.tcp.sack import SYSCTL, Sack
 from hoplab.host.results import flows
 from hoplab.many.sweep import points as sweeps
 from hoplab.model.errors import MissingTool
+from hoplab.model.keys import variants
+from hoplab.model.keys.scenario import Scenario
+from hoplab.model.network.plan import Conversation, Plan, plan
+from hoplab.model.resolve import file
+from hoplab.model.resolve.resolve import resolve
 from hoplab.model.resources import PROJECT
-from hoplab.model.scenario import file, variants
-from hoplab.model.scenario.model import Scenario
-from hoplab.model.scenario.plan import Conversation, Plan, plan
-from hoplab.model.scenario.resolve import resolve
 from tests.emulation.test_examples import EXAMPLES, FOUND
 
 

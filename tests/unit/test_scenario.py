@@ -11,16 +11,16 @@ from typer.testing import CliRunner
 from hoplab.front.commands.cli import app
 from hoplab.front.pages import keys as schema
 from hoplab.model.errors import ScenarioError
+from hoplab.model.keys.declare import MAX_DURATION_S
+from hoplab.model.keys.split import Split
+from hoplab.model.keys.variants import OF_THE_KERNEL
+from hoplab.model.movement import Trace
+from hoplab.model.network.plan import plan
+from hoplab.model.network.reach import neighbours
+from hoplab.model.resolve import mistakes
+from hoplab.model.resolve.file import load
+from hoplab.model.resolve.resolve import resolve
 from hoplab.model.resources import PROJECT
-from hoplab.model.scenario import mistakes
-from hoplab.model.scenario.file import load
-from hoplab.model.scenario.keys import MAX_DURATION_S
-from hoplab.model.scenario.movement import Trace
-from hoplab.model.scenario.plan import plan
-from hoplab.model.scenario.reach import neighbours
-from hoplab.model.scenario.resolve import resolve
-from hoplab.model.scenario.split import Split
-from hoplab.model.scenario.variants import OF_THE_KERNEL
 from tests.scenarios import TWO_HOPS
 
 KEYS_OF = re.compile(r"<!-- keys of (\w+) -->")

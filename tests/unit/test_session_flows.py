@@ -14,9 +14,9 @@ import pytest
 from hoplab.guest.lab import session
 from hoplab.guest.lab.runtime import Runtime
 from hoplab.guest.lab.started import Started
-from hoplab.model.scenario.file import parse
-from hoplab.model.scenario.plan import Plan, plan
-from hoplab.model.scenario.resolve import resolve
+from hoplab.model.network.plan import Plan, plan
+from hoplab.model.resolve.file import parse
+from hoplab.model.resolve.resolve import resolve
 
 ENDS = {"source": "n0", "destination": "n1"}
 

@@ -10,13 +10,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from hoplab.model.errors import ScenarioError
-from hoplab.model.scenario import medium_document
-from hoplab.model.scenario.file import parse
-from hoplab.model.scenario.medium_file import MediumFile
-from hoplab.model.scenario.model import Scenario
-from hoplab.model.scenario.reach import neighbours
-from hoplab.model.scenario.resolve import resolve, resolve_medium
-from hoplab.model.scenario.snr import Snr
+from hoplab.model.keys.medium_file import MediumFile
+from hoplab.model.keys.scenario import Scenario
+from hoplab.model.keys.snr import Snr
+from hoplab.model.network import medium_document
+from hoplab.model.network.reach import neighbours
+from hoplab.model.resolve.file import parse
+from hoplab.model.resolve.resolve import resolve, resolve_medium
 
 BASE = {"duration_s": 10, "topology": {"kind": "chain", "stations": 3, "spacing_m": 5000.0}}
 ONE = {"src": "n0", "dst": "n1", "points": [[0, 9]]}

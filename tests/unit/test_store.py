@@ -16,6 +16,7 @@ from hoplab.many.store import entry as entries
 from hoplab.many.store.entry import Entry
 from hoplab.many.store.files import Store
 from hoplab.model.errors import ResultsError
+from tests.scenarios import ONE_HOP, of_a_run
 
 KEY = "ab" + "0" * 62
 
@@ -40,7 +41,7 @@ def entry(*kept: str, key: str = KEY, **more: Any) -> Entry:
     head = {
         "key": key,
         "machine": "m",
-        "scenario": {"duration_s": 1.0},
+        "scenario": of_a_run("duration_s = 1\n" + ONE_HOP),
         "digest": digests.Digests(found, {}).digest,
         "digests": found,
         **more,

@@ -20,8 +20,8 @@ from hoplab.host.stream.hub import Stream
 from hoplab.host.stream.outlet import Outlet
 from hoplab.host.stream.sink import Batch, Course, Refused, Sink, Unavailable
 from hoplab.model.errors import ScenarioError
+from hoplab.model.keys.scenario import Scenario
 from hoplab.model.records.schema import TABLES
-from hoplab.model.scenario.model import Scenario
 
 PATIENCE_S = 3600.0
 """For what is done at once: who waits so long hangs."""

@@ -21,7 +21,7 @@ from hoplab.host.stream.line import Encoder
 from hoplab.host.stream.sink import Batch, Course, Refused, Unavailable
 from hoplab.host.stream.tables import TABLES
 from hoplab.model.errors import ResultsError, ScenarioError
-from hoplab.model.scenario.model import Scenario
+from hoplab.model.keys.scenario import Scenario
 from tests.unit.conftest import Receiver
 
 SCENARIO = Scenario.model_validate({"duration_s": 5, "topology": {"kind": "explicit"}})

@@ -14,9 +14,9 @@ from hoplab.host.machine import select
 from hoplab.host.statistics.samples import Sample, combined, difference, relative, t_95
 from hoplab.many.study.figures import Figure, figure
 from hoplab.model.errors import HoplabError, MissingTool, ScenarioError
+from hoplab.model.resolve.file import parse
+from hoplab.model.resolve.resolve import resolve
 from hoplab.model.resources import PROJECT
-from hoplab.model.scenario.file import parse
-from hoplab.model.scenario.resolve import resolve
 from tests.validate import __main__ as validate
 from tests.validate import (
     chain,

@@ -9,9 +9,9 @@ import pytest
 
 from hoplab.host.runs import suspects
 from hoplab.model.errors import GuestFailed
-from hoplab.model.scenario.file import parse
-from hoplab.model.scenario.model import Scenario
-from hoplab.model.scenario.resolve import resolve
+from hoplab.model.keys.scenario import Scenario
+from hoplab.model.resolve.file import parse
+from hoplab.model.resolve.resolve import resolve
 
 COMPUTED = "no virtual time passed in 6 s of processor time; it computed in {} (6 of 6 looks); end"
 

@@ -11,7 +11,7 @@ from hoplab.many.sweep import api as sweeps
 from hoplab.many.sweep import engine, points
 from hoplab.many.sweep.place import held
 from hoplab.model.errors import ResultsError, ScenarioError
-from hoplab.model.scenario.file import load
+from hoplab.model.resolve.file import load
 from tests.scenarios import TWO_HOPS
 
 BASE = f"duration_s = 10\n{TWO_HOPS}"

@@ -24,8 +24,8 @@ from hoplab.host.results.manifest import Where
 from hoplab.host.runs import beginning, collect, folder
 from hoplab.model.errors import ResultsError
 from hoplab.model.records.schema import TABLES
-from hoplab.model.scenario.file import parse
-from hoplab.model.scenario.resolve import resolve
+from hoplab.model.resolve.file import parse
+from hoplab.model.resolve.resolve import resolve
 
 MAC = r"\[[0-9a-f]+ [0-9a-f]+ [0-9a-f]+ [0-9a-f]+\]"
 """Duration, receiver, sender, EtherType, hexadecimal."""

@@ -8,9 +8,9 @@ import pytest
 from hoplab.many.study import folder
 from hoplab.many.study.shares import Share
 from hoplab.many.sweep import api as sweep
+from hoplab.model.resolve.file import parse
+from hoplab.model.resolve.resolve import resolve
 from hoplab.model.resources import EXPERIMENTS
-from hoplab.model.scenario.file import parse
-from hoplab.model.scenario.resolve import resolve
 from tests.validate import dumbbell
 
 FOLDER = EXPERIMENTS / "variants"

@@ -10,9 +10,9 @@ import pytest
 
 from hoplab.guest.medium import config
 from hoplab.model.errors import ScenarioError
-from hoplab.model.scenario import file
-from hoplab.model.scenario.plan import plan
-from hoplab.model.scenario.resolve import resolve
+from hoplab.model.network.plan import plan
+from hoplab.model.resolve import file
+from hoplab.model.resolve.resolve import resolve
 
 TWO_CELLS = """
 duration_s = 1

@@ -10,8 +10,8 @@ from pydantic_core import _pydantic_core
 
 from hoplab.many.sweep.file import SweepFile
 from hoplab.model import reading, wording
-from hoplab.model.scenario import file
-from hoplab.model.scenario.model import Scenario
+from hoplab.model.keys.scenario import Scenario
+from hoplab.model.resolve import file
 
 KINDS = {kind["type"]: kind for kind in _pydantic_core.list_all_errors()}  # type: ignore[attr-defined]
 THEIRS = re.compile(

@@ -20,7 +20,7 @@ from typing import Any
 from hoplab.host.results.reader import Results
 from hoplab.many.study import ns2, plot
 from hoplab.many.study.figures import Figure, figure
-from hoplab.model.scenario import movement
+from hoplab.model import movement
 from tests.validate import recorded
 from tests.validate.runs import measure_all
 

@@ -17,8 +17,8 @@ from hoplab.host.machine import select
 from hoplab.host.results.reader import Results
 from hoplab.host.runs.kinds import Sealed
 from hoplab.host.runs.launch import RunRequest, perform
-from hoplab.model.scenario.file import parse
-from hoplab.model.scenario.resolve import resolve
+from hoplab.model.resolve.file import parse
+from hoplab.model.resolve.resolve import resolve
 
 Answer = TypeVar("Answer")
 EVERY_S = 20.0

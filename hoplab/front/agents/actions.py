@@ -13,9 +13,9 @@ import numpy as np
 from gymnasium import spaces
 
 from hoplab.model.errors import ScenarioError
-from hoplab.model.scenario.model import Scenario
-from hoplab.model.scenario.radio import HT_STANDARDS, RATES_OF_STANDARD
-from hoplab.model.scenario.reach import neighbours
+from hoplab.model.keys.radio import HT_STANDARDS, RATES_OF_STANDARD
+from hoplab.model.keys.resolved import Resolved
+from hoplab.model.network.reach import neighbours
 
 Request = dict[str, Any]
 LARGEST_WINDOW = 10_000
@@ -37,7 +37,7 @@ class Action(ABC):
         """Space of its values."""
 
     @abstractmethod
-    def check(self, scenario: Scenario) -> None:
+    def check(self, scenario: Resolved) -> None:
         """Raise `ScenarioError` if the scenario has no such thing."""
 
     @abstractmethod
@@ -61,8 +61,8 @@ class Window(Action):
     def space(self) -> spaces.Space[Any]:
         return spaces.Discrete(self.high - self.low + 1, start=self.low)
 
-    def check(self, scenario: Scenario) -> None:
-        protocols = {str(flow.name): flow.protocol for flow in scenario.flow}
+    def check(self, scenario: Resolved) -> None:
+        protocols = {flow.name: flow.protocol for flow in scenario.flow}
         _known("window", "flow", self.flow, protocols)
         if protocols[self.flow] != "tcp":
             raise ScenarioError(
@@ -88,8 +88,8 @@ class Goes(Action):
     def space(self) -> spaces.Space[Any]:
         return spaces.Discrete(2)
 
-    def check(self, scenario: Scenario) -> None:
-        _known("goes", "flow", self.flow, [str(flow.name) for flow in scenario.flow])
+    def check(self, scenario: Resolved) -> None:
+        _known("goes", "flow", self.flow, [flow.name for flow in scenario.flow])
 
     def request(self, value: Any) -> Request:
         return {"do": "start" if value else "stop", "flow": self.flow}
@@ -106,7 +106,7 @@ class Up(Action):
     def space(self) -> spaces.Space[Any]:
         return spaces.Discrete(2)
 
-    def check(self, scenario: Scenario) -> None:
+    def check(self, scenario: Resolved) -> None:
         _radio("up", self.station, scenario)
 
     def request(self, value: Any) -> Request:
@@ -126,7 +126,7 @@ class Place(Action):
     def space(self) -> spaces.Space[Any]:
         return spaces.Box(np.array(self.low), np.array(self.high), dtype=np.float64)
 
-    def check(self, scenario: Scenario) -> None:
+    def check(self, scenario: Resolved) -> None:
         _radio("place", self.station, scenario)
         for low, high in zip(self.low, self.high, strict=True):
             _range("place", low, high, -FARTHEST_M, FARTHEST_M)
@@ -149,7 +149,7 @@ class LossRate(Action):
     def space(self) -> spaces.Space[Any]:
         return spaces.Box(0.0, 1.0, (1,), dtype=np.float64)
 
-    def check(self, scenario: Scenario) -> None:
+    def check(self, scenario: Resolved) -> None:
         for station in (self.src, self.dst):
             _radio("loss", station, scenario)
 
@@ -170,7 +170,7 @@ class TransmitPower(Action):
     def space(self) -> spaces.Space[Any]:
         return spaces.Box(self.low, self.high, (1,), dtype=np.float64)
 
-    def check(self, scenario: Scenario) -> None:
+    def check(self, scenario: Resolved) -> None:
         _radio("transmit power", self.station, scenario)
         _range("transmit power", self.low, self.high, LEAST_DBM, MOST_DBM)
 
@@ -190,7 +190,7 @@ class Mcs(Action):
     def space(self) -> spaces.Space[Any]:
         return spaces.Discrete(len(self.schemes))
 
-    def check(self, scenario: Scenario) -> None:
+    def check(self, scenario: Resolved) -> None:
         _radio("mcs", self.station, scenario)
         standard = str(scenario.radio.standard)
         if standard not in HT_STANDARDS or scenario.radio.fixed_by_medium:
@@ -220,7 +220,7 @@ class Rate(Action):
     def space(self) -> spaces.Space[Any]:
         return spaces.Discrete(len(self.rates))
 
-    def check(self, scenario: Scenario) -> None:
+    def check(self, scenario: Resolved) -> None:
         _radio("rate", self.station, scenario)
         if not scenario.radio.is_adaptive or scenario.cell or scenario.backbone:
             raise ScenarioError(
@@ -250,7 +250,7 @@ class NextHop(Action):
     def space(self) -> spaces.Space[Any]:
         return spaces.Discrete(len(self.via))
 
-    def check(self, scenario: Scenario) -> None:
+    def check(self, scenario: Resolved) -> None:
         if scenario.routing.protocol != "static":
             raise ScenarioError(
                 f"next hop: routing.protocol is {scenario.routing.protocol!r}, whose daemon would "
@@ -279,7 +279,7 @@ def _known(what: str, kind: str, name: str, names: Any) -> None:
         )
 
 
-def _radio(what: str, station: str, scenario: Scenario) -> None:
+def _radio(what: str, station: str, scenario: Resolved) -> None:
     _known(what, "station with a radio", station, [s.name for s in scenario.station if s.radio])
 
 

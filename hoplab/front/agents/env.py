@@ -20,7 +20,8 @@ from hoplab.host.machine import select
 from hoplab.host.runs.kinds import Sealed
 from hoplab.host.runs.steps import Wanted
 from hoplab.model.errors import HoplabError, ScenarioError
-from hoplab.model.scenario.model import Scenario
+from hoplab.model.keys.resolved import Resolved
+from hoplab.model.keys.scenario import Scenario
 
 Observation = dict[str, np.ndarray[Any, Any]]
 Reward = Callable[[Observation], float]
@@ -98,7 +99,7 @@ class ScenarioEnv(gymnasium.Env[dict[str, Any], Any]):
         self._end()
         self._number += 1
         flows = [one.flow for one in self._actions.values() if isinstance(one, Goes)]
-        planned = [str(flow.name) for flow in self.scenario.flow]
+        planned = [flow.name for flow in self.scenario.flow]
         self._observer = Observer(self._fields.values(), flows, planned)
         self._last = {}
         self._episode = Episode(
@@ -192,7 +193,7 @@ class ScenarioEnv(gymnasium.Env[dict[str, Any], Any]):
         return reward
 
 
-def _checked_step(step_s: float, scenario: Scenario) -> float:
+def _checked_step(step_s: float, scenario: Resolved) -> float:
     interval_s = scenario.measure.interval_s
     if not interval_s <= step_s <= scenario.duration_s:
         raise ScenarioError(
@@ -217,7 +218,7 @@ def _subject(one: Action) -> Iterator[Any]:
             yield value
 
 
-def _fields(observe: Sequence[str] | None, scenario: Scenario) -> tuple[list[Field], list[Field]]:
+def _fields(observe: Sequence[str] | None, scenario: Resolved) -> tuple[list[Field], list[Field]]:
     """Return the observed fields, and the fields of the default reward."""
     delivered = [
         field(DELIVERED.format(flow.name), scenario)

@@ -17,7 +17,7 @@ from hoplab.host.runs.steps import Steps, Wanted
 from hoplab.host.stream.follow import Follower
 from hoplab.host.stream.sink import Batch
 from hoplab.model.errors import HoplabError
-from hoplab.model.scenario.model import Scenario
+from hoplab.model.keys.resolved import Resolved
 
 
 class Episode:
@@ -25,7 +25,7 @@ class Episode:
 
     def __init__(
         self,
-        scenario: Scenario,
+        scenario: Resolved,
         machine: Machine,
         wanted: Wanted,
         take: Callable[[Batch], None],

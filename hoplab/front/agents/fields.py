@@ -13,8 +13,8 @@ from gymnasium import spaces
 
 from hoplab.host.stream.sink import Batch
 from hoplab.model.errors import ScenarioError
+from hoplab.model.keys.resolved import Resolved
 from hoplab.model.records.schema import TABLES
-from hoplab.model.scenario.model import Scenario
 
 SAMPLED = ("tcp", "exchanges", "nodes", "link_samples", "queues")
 PER_SECOND = "/s"
@@ -42,7 +42,7 @@ class Field:
         return spaces.Box(low, np.inf, (1,), dtype=np.float64)
 
 
-def field(name: str, scenario: Scenario) -> Field:
+def field(name: str, scenario: Resolved) -> Field:
     """Return the field of this name. Raises `ScenarioError` if the scenario's runs lack it."""
     whole, per_second = name.removesuffix(PER_SECOND), name.endswith(PER_SECOND)
     table, _, rest = whole.partition(".")
@@ -70,12 +70,12 @@ def field(name: str, scenario: Scenario) -> Field:
     return Field(name, table, parts, column, per_second)
 
 
-def _subjects(table: str, key: str, scenario: Scenario) -> list[str] | None:
+def _subjects(table: str, key: str, scenario: Resolved) -> list[str] | None:
     """Return the names that a run's rows can have; None for any name."""
     if key == "flow":
         wanted = ("tcp", "rr") if table == "tcp" else ("ping", "rr")
         # Names of programs' connections are unknown before the run.
-        named = [str(flow.name) for flow in scenario.flow if flow.protocol in wanted]
+        named = [flow.name for flow in scenario.flow if flow.protocol in wanted]
         return None if scenario.program else named
     if key == "interface":
         return None

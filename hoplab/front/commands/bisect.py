@@ -20,8 +20,8 @@ from hoplab.host.runs.kinds import Sealed
 from hoplab.host.runs.launch import RunRequest, perform
 from hoplab.many.sweep.conditions import Condition
 from hoplab.model.errors import DaemonDied, GuestFailed, HoplabError, ScenarioError
+from hoplab.model.keys.resolved import Resolved
 from hoplab.model.records.schema import TABLES
-from hoplab.model.scenario.model import Scenario
 
 app = typer.Typer()
 
@@ -58,7 +58,7 @@ class Options:
         """Return the kernel to build."""
         return Wanted(None, self.source, tuple(self.patch or ()), tuple(self.config or ()))
 
-    def scenario(self, file: Path) -> Scenario:
+    def scenario(self, file: Path) -> Resolved:
         """Return the scenario. Raises `ScenarioError` if it lacks the flow."""
         scenario = scenario_of(file, self.overrides, self.seed)
         names = [one.name for one in scenario.flow]
@@ -99,7 +99,7 @@ def bisect(file: ScenarioFile, options: Options) -> None:
     raise typer.Exit(BAD if failed or not asked else GOOD)
 
 
-def _flows(scenario: Scenario, file: Path, machine: Machine) -> list[dict[str, Any]]:
+def _flows(scenario: Resolved, file: Path, machine: Machine) -> list[dict[str, Any]]:
     """Return the flows of a run."""
     # Not in the current folder, which is the tree: a file there would make another kernel.
     with tempfile.TemporaryDirectory(prefix="hoplab-bisect-") as folder:

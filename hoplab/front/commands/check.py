@@ -14,8 +14,8 @@ from hoplab.front.commands.options import Overrides, ScenarioFile, Seed, scenari
 from hoplab.front.pages.keys import SCHEMA
 from hoplab.host.runs import size
 from hoplab.host.terminal import output, visible_toml
-from hoplab.model.scenario.model import Scenario
-from hoplab.model.scenario.movement import Trace, save
+from hoplab.model.keys.resolved import Resolved
+from hoplab.model.movement import Trace, save
 
 app = typer.Typer()
 
@@ -46,7 +46,7 @@ def check(
         output.print(f"{file}: {_told(scenario)}", markup=False, highlight=False, soft_wrap=True)
 
 
-def _told(scenario: Scenario) -> str:
+def _told(scenario: Resolved) -> str:
     """Return a line of what is valid."""
     counts = {
         "station": len(scenario.station),

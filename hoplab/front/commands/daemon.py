@@ -15,13 +15,14 @@ from pydantic import ValidationError
 from hoplab.front.pages import keys
 from hoplab.guest.system.processes import program
 from hoplab.model.errors import ScenarioError
-from hoplab.model.scenario import documents, medium_document
-from hoplab.model.scenario.dsr import DsrFile
-from hoplab.model.scenario.file import override, read, told
-from hoplab.model.scenario.keys import Table
-from hoplab.model.scenario.medium_file import MediumFile
-from hoplab.model.scenario.resolve import resolve_medium
-from hoplab.model.scenario.split import SplitFile
+from hoplab.model.keys import documents
+from hoplab.model.keys.declare import Table
+from hoplab.model.keys.dsr import DsrFile
+from hoplab.model.keys.medium_file import MediumFile
+from hoplab.model.keys.split import SplitFile
+from hoplab.model.network import medium_document
+from hoplab.model.resolve.file import override, read, told
+from hoplab.model.resolve.resolve import resolve_medium
 
 app = typer.Typer()
 

@@ -12,7 +12,7 @@ from hoplab.front.commands.options import say
 from hoplab.guest.system import signals
 from hoplab.host import results
 from hoplab.host.terminal import messages
-from hoplab.model.scenario.model import Scenario
+from hoplab.model.keys.resolved import Resolved
 
 if TYPE_CHECKING:
     from hoplab.host.results import Results
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def page_of(
-    scenario: Scenario, act: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    scenario: Resolved, act: Callable[[dict[str, Any]], dict[str, Any]] | None = None
 ) -> AbstractContextManager[Shown]:
     from hoplab.show.live.shown import shown  # a server, and Plotly
 

@@ -32,7 +32,7 @@ def suggest(mistake: Any) -> None:
     if not any("--set" in getattr(one, "opts", ()) for one in command.params):
         return
     # Loading the scenario's model takes longer than most commands take to run.
-    from hoplab.model.scenario.model import Scenario
+    from hoplab.model.keys.scenario import Scenario
 
     word = option.lstrip("-").replace("-", "_")
     keys = (key for key in Scenario.model_fields if f"{key}_".startswith(f"{word}_"))

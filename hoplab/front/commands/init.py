@@ -18,13 +18,13 @@ from rich.text import Text
 
 from hoplab.front.commands import start
 from hoplab.host.terminal import messages, output
+from hoplab.model import movement as files
 from hoplab.model.errors import ScenarioError
-from hoplab.model.scenario import movement as files
-from hoplab.model.scenario.file import load
-from hoplab.model.scenario.model import ProtocolName, RoutingName
-from hoplab.model.scenario.radio import ProfileName
-from hoplab.model.scenario.resolve import resolve
-from hoplab.model.scenario.variants import FIXED_WINDOW, OFFERED
+from hoplab.model.keys.radio import ProfileName
+from hoplab.model.keys.scenario import ProtocolName, RoutingName
+from hoplab.model.keys.variants import FIXED_WINDOW, OFFERED
+from hoplab.model.resolve.file import load
+from hoplab.model.resolve.resolve import resolve
 
 app = typer.Typer()
 

@@ -8,7 +8,7 @@ import typer
 from hoplab.front.commands.options import ScenarioFile
 from hoplab.host.machine import closure, store
 from hoplab.model.errors import ScenarioError
-from hoplab.model.scenario.file import load
+from hoplab.model.resolve.file import load
 
 app = typer.Typer()
 

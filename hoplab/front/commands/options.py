@@ -13,8 +13,8 @@ from hoplab.front.mininet.movement import walk
 from hoplab.host.results.manifest import Where
 from hoplab.host.terminal import messages
 from hoplab.model import errors
-from hoplab.model.scenario import file, mistakes
-from hoplab.model.scenario.model import Scenario
+from hoplab.model.keys.resolved import Resolved
+from hoplab.model.resolve import file, mistakes
 
 SLOWEST, FASTEST = 0.01, 1000.0
 """Slowest and fastest pace of a run."""
@@ -40,7 +40,7 @@ Machine = Annotated[str, typer.Option(help="uml (a guest) or host (this kernel, 
 Seed = Annotated[int | None, typer.Option("--seed", help="Override the scenario's seed.")]
 
 
-def scenario_of(path: Path, overrides: list[str] | None, seed: int | None) -> Scenario:
+def scenario_of(path: Path, overrides: list[str] | None, seed: int | None) -> Resolved:
     document = file.read(path)
     for one in (*(overrides or ()), *(() if seed is None else (f"seed={seed}",))):
         file.override(document, one)

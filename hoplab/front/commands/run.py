@@ -32,7 +32,7 @@ from hoplab.host.stream.chosen import sinks
 from hoplab.host.stream.hub import Stream
 from hoplab.host.terminal import messages, output
 from hoplab.model.errors import HoplabError, ScenarioError
-from hoplab.model.scenario.model import Scenario
+from hoplab.model.keys.resolved import Resolved
 
 app = typer.Typer()
 
@@ -104,7 +104,7 @@ class Options:
         """Return where the runs take place."""
         return Where.GUEST if self.is_named else Where(self.machine)
 
-    def on(self, scenario: Scenario) -> kinds.Runnable:
+    def on(self, scenario: Resolved) -> kinds.Runnable:
         """Return the machine for a scenario."""
         named = select.named(self.machine) if self.is_named else None
         return kinds.chosen(self.where, scenario, builder, self.machine_file, named)
@@ -149,7 +149,7 @@ def run(
         raise typer.Exit(failed.exit_status)
 
 
-def _scenario(file: Path, options: Options, alone: bool) -> Scenario:
+def _scenario(file: Path, options: Options, alone: bool) -> Resolved:
     overrides = list(options.overrides or ())
     if options.medium is not None:
         overrides.append(f"network.medium={options.medium}")
@@ -202,7 +202,7 @@ class Done:
         ]
 
 
-def _performed(scenario: Scenario, file: Path, options: Options) -> Done:
+def _performed(scenario: Resolved, file: Path, options: Options) -> Done:
     """Perform one run to its end."""
 
     pages: list[Path] = []

@@ -25,7 +25,7 @@ from hoplab.host.runs.session import Line, Session
 from hoplab.host.stream.hub import Stream
 from hoplab.host.terminal import output
 from hoplab.model import errors
-from hoplab.model.scenario.model import Scenario
+from hoplab.model.keys.resolved import Resolved
 from hoplab.show import report as reports
 
 app = typer.Typer()
@@ -62,7 +62,7 @@ def shell(
         raise typer.Exit(launch.shell(scenario, folder, on))
 
 
-def _play(scenario: Scenario, file: Path, out: Path | None, machine: kinds.Attendable) -> None:
+def _play(scenario: Resolved, file: Path, out: Path | None, machine: kinds.Attendable) -> None:
     """Run a session on a page, and at the prompt if there is a terminal."""
 
     pages: list[Path] = []

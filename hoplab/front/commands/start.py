@@ -12,9 +12,11 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from hoplab.model.scenario.cells import Cell
-from hoplab.model.scenario.keys import Table
-from hoplab.model.scenario.model import (
+from hoplab.model.keys.cells import Cell
+from hoplab.model.keys.declare import Table
+from hoplab.model.keys.program import Program
+from hoplab.model.keys.radio import ProfileName
+from hoplab.model.keys.scenario import (
     Flow,
     Link,
     Measure,
@@ -25,10 +27,8 @@ from hoplab.model.scenario.model import (
     Station,
     Topology,
 )
-from hoplab.model.scenario.program import Program
-from hoplab.model.scenario.radio import ProfileName
-from hoplab.model.scenario.resolve import radio_with_profile
-from hoplab.model.scenario.variants import DEFAULT
+from hoplab.model.keys.variants import DEFAULT
+from hoplab.model.resolve.resolve import radio_with_profile
 
 TopologyName = Literal[
     "chain", "grid", "pair", "random-waypoint", "hidden", "hybrid", "dumbbell", "home"

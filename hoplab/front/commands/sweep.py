@@ -38,7 +38,7 @@ from hoplab.many.sweep.estimate import estimate
 from hoplab.many.sweep.place import held
 from hoplab.many.sweep.summary import Summary, told
 from hoplab.model.reading import MAX_BYTES, read_text
-from hoplab.model.scenario.file import override
+from hoplab.model.resolve.file import override
 
 app = typer.Typer()
 

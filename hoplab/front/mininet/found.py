@@ -15,8 +15,8 @@ from pathlib import Path
 from hoplab.guest.mininet.surroundings import PYTHON, SBIN, VARIABLE
 from hoplab.host.runs.builder import Builder
 from hoplab.model.errors import MissingTool
+from hoplab.model.keys.resolved import Resolved
 from hoplab.model.reading import MAX_BYTES, read_bytes
-from hoplab.model.scenario.model import Scenario
 
 NAME = "mn_wifi"
 """Mininet-WiFi's package."""
@@ -72,7 +72,7 @@ class Found:
         return {PYTHON: self.python, **tree}
 
 
-def builder(scenario: Scenario) -> Builder:
+def builder(scenario: Resolved) -> Builder:
     """Return Mininet-WiFi, for a scenario whose network it builds.
 
     Raises `MissingTool` if there is none, and `ScenarioError` if its radios cannot do what the

@@ -16,10 +16,10 @@ from hoplab.host.runs import beginning, collect
 from hoplab.host.stream.hub import told
 from hoplab.model import reading, writing
 from hoplab.model.errors import GuestFailed
+from hoplab.model.keys.resolved import Resolved
 from hoplab.model.reading import content, opened
 from hoplab.model.records import writer
 from hoplab.model.records.schema import TABLES
-from hoplab.model.scenario.model import Scenario
 
 STATES = ("t_s", "node", "src", "dst", "x_m", "y_m", "queue_len")
 """Columns of samples that hold no counts."""
@@ -36,7 +36,7 @@ def complete(out: Path, medium: Path | None, status: int | None) -> Manifest:
     killed)."""
     from hoplab.show import report  # takes a second to import
 
-    scenario = Scenario.model_validate_json(content(out / "scenario.json"))
+    scenario = Resolved.model_validate_json(content(out / "scenario.json"))
     beginning.begin(out, scenario, Where.SCRIPT)
     if medium is not None and (medium / "medium.json").exists():
         _adopt(out, medium, scenario)
@@ -45,7 +45,7 @@ def complete(out: Path, medium: Path | None, status: int | None) -> Manifest:
     return manifest
 
 
-def _adopt(out: Path, medium: Path, scenario: Scenario) -> None:
+def _adopt(out: Path, medium: Path, scenario: Resolved) -> None:
     """Make the medium's samples the run's: by stations' names, from the run's time 0 on."""
     epoch_ns, started_s = told(out, "monotonic_epoch_ns"), reading.value(out / "raw" / STARTED)
     if epoch_ns is None or not isinstance(started_s, int | float):

@@ -11,8 +11,8 @@ from typing import Any
 from hoplab.front.mininet.found import find
 from hoplab.guest.mininet.surroundings import INSIDE, surroundings
 from hoplab.model.errors import MissingTool, ScenarioError
-from hoplab.model.scenario.stations import Topology
-from hoplab.model.scenario.trace import Trace, Waypoint
+from hoplab.model.keys.stations import Topology
+from hoplab.model.movement.trace import Trace, Waypoint
 
 STEP_S = 1.0
 """Time step in s of all its models."""

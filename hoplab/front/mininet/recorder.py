@@ -28,11 +28,11 @@ from hoplab.host.runs import folder
 from hoplab.host.stream.chosen import sinks
 from hoplab.host.stream.hub import Stream
 from hoplab.model.errors import HoplabError
+from hoplab.model.keys.resolved import Resolved
+from hoplab.model.network.plan import Plan
 from hoplab.model.reading import content
-from hoplab.model.scenario.file import parse
-from hoplab.model.scenario.model import Scenario
-from hoplab.model.scenario.plan import Plan
-from hoplab.model.scenario.resolve import resolve
+from hoplab.model.resolve.file import parse
+from hoplab.model.resolve.resolve import resolve
 
 MEDIUM = "wmediumd"
 
@@ -53,7 +53,7 @@ def main() -> int:
     return status
 
 
-def _measure(request: dict[str, Any], scenario: Scenario, out: Path) -> int:
+def _measure(request: dict[str, Any], scenario: Resolved, out: Path) -> int:
     real_time = bool(request["real_time"])
     perform = functools.partial(
         job.perform,

@@ -16,7 +16,7 @@ from hoplab.host.results.manifest import Where
 from hoplab.host.stream.follow import content
 from hoplab.host.stream.hub import Stream, told
 from hoplab.host.stream.sink import Sink
-from hoplab.model.scenario.model import Scenario
+from hoplab.model.keys.resolved import Resolved
 
 PAUSE_S = 0.05
 
@@ -63,10 +63,10 @@ def follow(
         thread.join()
 
 
-def _begun(folder: Path) -> Scenario | None:
+def _begun(folder: Path) -> Resolved | None:
     """Return the scenario of a recording whose lab is at work."""
     if not (folder / "raw" / "verdict.json").exists():
         return None
     with contextlib.suppress(OSError, ValidationError):
-        return Scenario.model_validate_json(content(folder / "scenario.json"))
+        return Resolved.model_validate_json(content(folder / "scenario.json"))
     return None

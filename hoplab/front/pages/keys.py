@@ -17,16 +17,16 @@ from typing import Any
 
 from pydantic.json_schema import models_json_schema
 
+from hoplab.model.keys import documents
+from hoplab.model.keys.declare import Table
+from hoplab.model.keys.dsr import NOTICES, DsrFile, DsrSettings
+from hoplab.model.keys.medium_file import MediumFile
+from hoplab.model.keys.program import Program
+from hoplab.model.keys.scenario import Scenario
+from hoplab.model.keys.split import SplitFile
 from hoplab.model.resources import PACKAGE, PROJECT
-from hoplab.model.scenario import documents
-from hoplab.model.scenario.dsr import NOTICES, DsrFile, DsrSettings
-from hoplab.model.scenario.keys import Table
-from hoplab.model.scenario.medium_file import MediumFile
-from hoplab.model.scenario.model import Scenario
-from hoplab.model.scenario.program import Program
-from hoplab.model.scenario.split import SplitFile
 
-SCHEMA = PACKAGE / "model" / "scenario" / "scenario.schema.json"
+SCHEMA = PACKAGE / "model" / "keys" / "scenario.schema.json"
 PAGES = tuple(PROJECT / "docs" / f"{name}.md" for name in ("scenario", "dsr", "split-tcp"))
 DSR_SETTINGS = PROJECT / "daemons" / "dsr-core" / "tests" / "settings.json"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -19,7 +19,8 @@ from hoplab.host.runs.kinds import Sealed
 from hoplab.host.runs.launch import RunRequest, perform
 from hoplab.many.store.key import key_of, text_of
 from hoplab.model.errors import HoplabError, ResultsError
-from hoplab.model.scenario.model import Scenario
+from hoplab.model.keys.resolved import Resolved
+from hoplab.model.keys.scenario import Scenario
 
 LAST_EVENTS = 10
 Given = Scenario | str | Path | Mapping[str, Any]
@@ -117,7 +118,7 @@ def _line(event: Mapping[str, Any]) -> str:
     return f"  {t_s:>12} {' '.join(map(str, words))}".rstrip()
 
 
-def _run(scenario: Scenario, folder: Path, machine: Machine) -> None:
+def _run(scenario: Resolved, folder: Path, machine: Machine) -> None:
     """Run a scenario into ``folder``. Half-done output of an earlier pytest, or a failed run, is
     moved aside."""
     if folder.exists():

@@ -24,7 +24,7 @@ from hoplab.guest.network.namespaces import inside
 from hoplab.guest.system.processes import STOP_GRACE_S, Change, Daemons, beside, last_line
 from hoplab.host.runs import folder
 from hoplab.model.errors import DaemonDied
-from hoplab.model.scenario.model import Scenario
+from hoplab.model.keys.scenario import Scenario
 
 PAUSE_S = 0.1
 TIMEOUT_S = 120.0

@@ -17,8 +17,8 @@ from hoplab.guest.network import wifi
 from hoplab.guest.routing import static
 from hoplab.guest.tcp.live_windows import LiveWindow
 from hoplab.model.errors import ScenarioError
-from hoplab.model.scenario.faults import Event
-from hoplab.model.scenario.plan import Conversation
+from hoplab.model.keys.faults import Event
+from hoplab.model.network.plan import Conversation
 
 Act = Callable[[dict[str, Any], float], None]
 

@@ -16,7 +16,7 @@ from hoplab.guest.system import bpf
 from hoplab.guest.system.note import Note
 from hoplab.guest.tcp import setup, socket_settings
 from hoplab.guest.tcp.sack import Sack
-from hoplab.model.scenario.plan import Conversation, Plan
+from hoplab.model.network.plan import Conversation, Plan
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from hoplab.guest.lab.cleanup import CleanUp
 from hoplab.guest.lab.runtime import Going, Runtime
 from hoplab.guest.lab.session import as_gone, listens
 from hoplab.model.errors import ScenarioError
-from hoplab.model.scenario.keys import MAX_DURATION_S
-from hoplab.model.scenario.model import Scenario
-from hoplab.model.scenario.plan import plan
-from hoplab.model.scenario.traffic import MAX_FLOWS
+from hoplab.model.keys.declare import MAX_DURATION_S
+from hoplab.model.keys.resolved import Resolved
+from hoplab.model.keys.traffic import MAX_FLOWS
+from hoplab.model.network.plan import plan
 
 LOOK_S = 0.001
 """Virtual seconds between two checks whether a server listens. Virtual time makes the run
@@ -51,12 +51,12 @@ class FlowSwitch:
             source = going.conversation.flow.source
             self._runtime.event(t_s, source, "flow-stop", going.conversation.name)
 
-    def as_gone(self) -> Scenario:
+    def as_gone(self) -> Resolved:
         """Return the scenario with the times at which its flows ran."""
         end_s = self._scenario.duration_s
-        others = {str(flow.name) for flow in self._built.plan.scenario.flow} - self.names
+        others = {flow.name for flow in self._built.plan.scenario.flow} - self.names
         flows = tuple(
-            flow if flow.name in others else as_gone(self._runtime.going[str(flow.name)], end_s)
+            flow if flow.name in others else as_gone(self._runtime.going[flow.name], end_s)
             for flow in self._scenario.flow
         )
         return self._scenario.model_copy(update={"flow": flows})
@@ -87,7 +87,7 @@ class FlowSwitch:
         if len(self._scenario.flow) >= MAX_FLOWS:
             raise ScenarioError(f"flow {name}: a run has at most {MAX_FLOWS} flows")
         base = next(flow for flow in self._scenario.flow if flow.name == name)
-        taken = {str(flow.name) for flow in self._scenario.flow}
+        taken = {flow.name for flow in self._scenario.flow}
         numbers = (f"{name[:27]}-{n}" for n in range(2, MAX_FLOWS + 2))
         other = next(free for free in numbers if free not in taken)
         times = {"name": other, "start_s": 0.0, "stop_s": MAX_DURATION_S}

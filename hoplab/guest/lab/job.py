@@ -24,9 +24,9 @@ from hoplab.guest.lab.started import Started, started
 from hoplab.guest.system import signals
 from hoplab.model import writing
 from hoplab.model.errors import HoplabError, ResultsError
+from hoplab.model.keys.resolved import Resolved
+from hoplab.model.network.plan import Plan, plan
 from hoplab.model.reading import OTHER_KINDS, content
-from hoplab.model.scenario.model import Scenario
-from hoplab.model.scenario.plan import Plan, plan
 
 REAL_TIME = "--real-time"
 PR_SET_NAME, PR_SET_TIMERSLACK = 15, 29
@@ -42,7 +42,7 @@ def prepare(out: Path) -> Plan:
     """Return the plan of the scenario in ``out``. Makes the folders for records and logs."""
     for folder in ("raw", "logs", "captures"):
         (out / folder).mkdir(exist_ok=True)
-    return plan(Scenario.model_validate_json(content(out / "scenario.json")))
+    return plan(Resolved.model_validate_json(content(out / "scenario.json")))
 
 
 def main(arguments: list[str]) -> int:

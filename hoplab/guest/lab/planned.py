@@ -16,7 +16,7 @@ from hoplab.guest.system.processes import Change
 from hoplab.guest.traffic import flows
 from hoplab.guest.traffic.flows import Side
 from hoplab.model.errors import DaemonDied, HoplabError
-from hoplab.model.scenario.plan import Plan
+from hoplab.model.network.plan import Plan
 
 COLLECTION_S = 60
 """Seconds between two collections of the guest's garbage. It is collected at no other time

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hoplab.model.scenario.faults import Event
-from hoplab.model.scenario.model import Scenario
-from hoplab.model.scenario.reach import neighbours
+from hoplab.model.keys.faults import Event
+from hoplab.model.keys.resolved import Resolved
+from hoplab.model.network.reach import neighbours
 
 ACTS = {"move": "place", "up": "power", "down": "power"}
 """What an event of each kind settles, until the next one of the same station. Losses settle
@@ -20,7 +20,7 @@ class Present:
     One thread may call `take` while another one reads.
     """
 
-    def __init__(self, scenario: Scenario, now_s: Callable[[], float]) -> None:
+    def __init__(self, scenario: Resolved, now_s: Callable[[], float]) -> None:
         """``now_s`` returns the scenario time in s."""
         self._scenario = scenario
         self._now_s = now_s
@@ -31,14 +31,14 @@ class Present:
         if event.kind in ACTS:
             self._taken[str(event.station), ACTS[event.kind]] = event
 
-    def scenario(self) -> Scenario:
+    def scenario(self) -> Resolved:
         """Return the scenario with each station at rest where it is now."""
         t_s, acts = max(0.0, self._now_s()), self._acts()
         stations = []
         for station in self._scenario.station:
             x_m, y_m = station.place(t_s)
             if moved := acts.get((station.name, "place")):
-                x_m, y_m = float(moved.x_m or 0.0), float(moved.y_m or 0.0)
+                x_m, y_m = moved.place
             update = {"x_m": x_m, "y_m": y_m, "waypoints": ()}
             stations.append(station.model_copy(update=update))
         return self._scenario.model_copy(update={"station": tuple(stations)})
@@ -51,7 +51,7 @@ class Present:
         }
 
     def neighbours(self) -> dict[str, list[str]]:
-        """Return what `hoplab.model.scenario.reach.neighbours` finds now."""
+        """Return what `hoplab.model.network.reach.neighbours` finds now."""
         return neighbours(self.scenario(), max(0.0, self._now_s()), self.off())
 
     def _acts(self) -> dict[tuple[str, str], Event]:

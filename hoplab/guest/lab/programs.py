@@ -25,11 +25,11 @@ from hoplab.guest.traffic import processor, programs
 from hoplab.guest.traffic.programs import Task
 from hoplab.model import writing
 from hoplab.model.errors import DaemonDied
+from hoplab.model.keys.program import Ready
+from hoplab.model.keys.resolved import ResolvedProgram
+from hoplab.model.network.plan import Plan
+from hoplab.model.network.reach import ETHERNET_MTU
 from hoplab.model.records.writer import Records
-from hoplab.model.scenario.plan import Plan
-from hoplab.model.scenario.program import Program, Ready
-from hoplab.model.scenario.programs import early
-from hoplab.model.scenario.reach import ETHERNET_MTU
 
 if TYPE_CHECKING:
     from hoplab.guest.probes.overhead import Overhead
@@ -58,7 +58,7 @@ class Programs:
         self._records = records
         self._out = out
         self._end_s = plan.scenario.duration_s
-        self._early = early(plan)
+        self._early, self._early_s = plan.early, plan.early_s
         self._begun = False
         """Whether a program has been started."""
         self._narrow(plan)
@@ -89,7 +89,7 @@ class Programs:
         """By routing daemon, the count of its packets."""
         for program in plan.scenario.program:
             if program.routing:
-                self._count(str(program.name), program.station)
+                self._count(program.name, program.station)
         self._before = signal.signal(signal.SIGCHLD, self._on_child)
 
     def _count(self, name: str, station: str) -> None:
@@ -122,7 +122,7 @@ class Programs:
         for task in self.tasks:
             if _routes_from_the_start(task.program):
                 self._start(task, round(self._clock.now_s(), 9))
-        lead_s = sum(program.ready.wait_s for program in self._early if program.ready is not None)
+        lead_s = self._early_s
         for program in self._early:
             ready = program.ready
             assert ready is not None
@@ -139,7 +139,7 @@ class Programs:
         for i, task in enumerate(self.tasks):
             program = task.program
             if program.ready is None and not _routes_from_the_start(program):
-                yield program.start_s or 0.0, 0, i, self._starter(task)
+                yield program.begin_s, 0, i, self._starter(task)
             stop_s = program.stop_s
             if stop_s is not None and stop_s < self._end_s:
                 number = programs.signal_number(program)
@@ -323,7 +323,7 @@ class Programs:
                 task.end_s = now_s
 
 
-def _routes_from_the_start(program: Program) -> bool:
+def _routes_from_the_start(program: ResolvedProgram) -> bool:
     return bool(program.routing) and program.start_s is None
 
 

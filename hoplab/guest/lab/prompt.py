@@ -41,8 +41,8 @@ from hoplab.guest.system.note import NOTES
 from hoplab.guest.system.processes import program
 from hoplab.model import writing
 from hoplab.model.errors import HoplabError
-from hoplab.model.scenario.plan import Plan
-from hoplab.model.scenario.proxies import parts
+from hoplab.model.network.plan import Plan
+from hoplab.model.network.proxies import parts
 
 SEARCHED = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 

@@ -24,8 +24,8 @@ from hoplab.guest.system.processes import Change, changed_child, last_line
 from hoplab.guest.traffic import flows
 from hoplab.guest.traffic.flows import Side
 from hoplab.model.errors import DaemonDied
+from hoplab.model.network.plan import Conversation
 from hoplab.model.records.writer import Records
-from hoplab.model.scenario.plan import Conversation
 
 Action = Callable[[float], None]
 """Does one thing. Its argument is the scenario time in s that its records bear."""

@@ -28,13 +28,14 @@ from hoplab.guest.medium.config import of_radios
 from hoplab.guest.network.namespaces import inside
 from hoplab.model import writing
 from hoplab.model.errors import HoplabError, ScenarioError
+from hoplab.model.keys.declare import MAX_DURATION_S
+from hoplab.model.keys.faults import Event
+from hoplab.model.keys.resolved import Resolved, ResolvedFlow
+from hoplab.model.keys.scenario import Scenario
+from hoplab.model.keys.traffic import MAX_FLOWS
+from hoplab.model.network.plan import Conversation, plan
 from hoplab.model.reading import mistake
-from hoplab.model.scenario.faults import Event
-from hoplab.model.scenario.keys import MAX_DURATION_S
-from hoplab.model.scenario.model import Scenario
-from hoplab.model.scenario.plan import Conversation, plan
-from hoplab.model.scenario.resolve import resolve
-from hoplab.model.scenario.traffic import MAX_FLOWS, Flow
+from hoplab.model.resolve.resolve import resolve
 
 LISTEN_S = 30.0
 """Seconds within which a flow's server must listen, on a slow host too."""
@@ -60,7 +61,7 @@ class Session:
         # The prompt beside it has children of its own.
         self._runtime = Runtime(started, undo, alone=False)
         self._undo_later = undo.later
-        self._base = {str(flow.name): str(flow.name) for flow in self._scenario.flow}
+        self._base = {flow.name: flow.name for flow in self._scenario.flow}
         """For each flow, the flow that it repeats, or itself."""
         self._planned = frozenset(self._base)
         self._asked_at: dict[str, float] = {}
@@ -215,14 +216,14 @@ class Session:
             raise ScenarioError(f"flow: {mistake(error)}") from None
         self._add(whole.flow[-1], name)
 
-    def _add(self, flow: Flow, base: str) -> None:
+    def _add(self, flow: ResolvedFlow, base: str) -> None:
         if len(self._scenario.flow) >= MAX_FLOWS:
             raise ScenarioError(f"flow: a session has at most {MAX_FLOWS}")
         self._scenario = self._scenario.model_copy(update={"flow": (*self._scenario.flow, flow)})
-        self._base[str(flow.name)] = base
+        self._base[flow.name] = base
         self._begin(flow)
 
-    def _begin(self, flow: Flow) -> None:
+    def _begin(self, flow: ResolvedFlow) -> None:
         whole = plan(self._endless())
         conversation = next(c for c in whole.conversations if c.name == flow.name)
         if flow.name not in self._planned:
@@ -234,7 +235,7 @@ class Session:
         self._asked_at[conversation.name] = time.monotonic()
         self._tell()
 
-    def _endless(self) -> Scenario:
+    def _endless(self) -> Resolved:
         """Return the scenario with flows that have no planned end."""
         update = {"start_s": 0.0, "stop_s": MAX_DURATION_S}
         found = tuple(flow.model_copy(update=update) for flow in self._scenario.flow)
@@ -283,7 +284,7 @@ class Session:
         self._channel.say(flows=shown, going=self._open_flows())
 
 
-def as_gone(going: Going, end_s: float) -> Flow:
+def as_gone(going: Going, end_s: float) -> ResolvedFlow:
     """Return the flow with the times at which it ran, in a session that ended at ``end_s``."""
     begin_s = end_s if going.begin_s is None else going.begin_s
     until_s = end_s if going.end_s is None else going.end_s
@@ -306,8 +307,7 @@ def note(runtime: Runtime, event: Event) -> None:
         "move": f"x_m={event.x_m} y_m={event.y_m}",
         "loss": f"dst={event.dst} rate={event.rate}",
     }
-    node = event.station or event.src or ""
-    runtime.event(event.at_s, node, event.kind, detail.get(event.kind, ""))
+    runtime.event(event.at_s, event.node, event.kind, detail.get(event.kind, ""))
 
 
 def to_medium(event: Event) -> dict[str, Any]:

@@ -33,13 +33,7 @@ def started(built: Built, real_time: bool, undo: CleanUp, control: Path | None =
     """Start medium, routing and what splits TCP; ``undo`` holds their end. In real time the medium
     takes manual changes at ``control``."""
     plan, namespaces = built.plan, built.network.namespaces
-    lead_s = plan.scenario.warm_up_s or 0.0
-    if plan.scenario.program:
-        # Import here, so that a run without programs does not import it: see
-        # hoplab.guest.lab.programs.
-        from hoplab.model.scenario.programs import early_s
-
-        lead_s += early_s(plan)
+    lead_s = plan.scenario.warm_up_s + plan.early_s
     if real_time:
         lead_s += REAL_TIME_LEAD_S[0] + REAL_TIME_LEAD_S[1] * len(plan.address)
     clock = Clock(lead_s)

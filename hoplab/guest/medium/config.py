@@ -7,12 +7,14 @@ import itertools
 from pathlib import Path
 from typing import TypeVar
 
-from hoplab.model.scenario import documents, medium_document
-from hoplab.model.scenario.faults import Event, Loss
-from hoplab.model.scenario.medium_file import MediumFile, RadioStation, Records
-from hoplab.model.scenario.plan import Plan
-from hoplab.model.scenario.snr import Snr
-from hoplab.model.scenario.wlans import categories_of, channel_of, width_of
+from hoplab.model.keys import documents
+from hoplab.model.keys.faults import Event, Loss
+from hoplab.model.keys.medium_file import RadioStation, Records
+from hoplab.model.keys.resolved import ResolvedMedium
+from hoplab.model.keys.snr import Snr
+from hoplab.model.network import medium_document
+from hoplab.model.network.plan import Plan
+from hoplab.model.network.wlans import categories_of, channel_of, width_of
 
 OfStations = TypeVar("OfStations", Event, Loss, Snr)
 
@@ -27,9 +29,9 @@ def write(
     return documents.write(out / "raw" / "medium-document.json", document)
 
 
-def _medium(plan: Plan, out: Path, overhear: bool, control: Path | None) -> MediumFile:
+def _medium(plan: Plan, out: Path, overhear: bool, control: Path | None) -> ResolvedMedium:
     scenario, measure = plan.scenario, plan.scenario.measure
-    return MediumFile(
+    return ResolvedMedium(
         seed=scenario.seed,
         duration_s=plan.end_s,
         overhear=overhear,

@@ -12,7 +12,7 @@ from hoplab.guest.medium import config
 from hoplab.guest.system.processes import READY_LIMIT_S, Daemon, Daemons, last_line, program
 from hoplab.model import writing
 from hoplab.model.errors import DaemonDied, ScenarioError
-from hoplab.model.scenario.plan import Plan
+from hoplab.model.network.plan import Plan
 
 FD_SETSIZE = 1024
 """select(2) knows no descriptor from here on. The stations' sockets come before."""

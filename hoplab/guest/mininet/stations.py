@@ -18,18 +18,18 @@ from hoplab.guest.network.build import Network
 from hoplab.guest.system.processes import last_line
 from hoplab.model import writing
 from hoplab.model.errors import HoplabError, ScenarioError
-from hoplab.model.scenario.model import Scenario
-from hoplab.model.scenario.plan import WIRELESS, Plan
-from hoplab.model.scenario.radio import LAST_2_GHZ_CHANNEL
+from hoplab.model.keys.radio import LAST_2_GHZ_CHANNEL
+from hoplab.model.keys.resolved import Resolved
+from hoplab.model.network.plan import WIRELESS, Plan
 
 STOP_S = 20.0
 MODES = {"802.11": "b", "802.11b": "b", "802.11g": "g"}
 """Mininet-WiFi's names of standards at 2.4 GHz."""
 
 
-def check(scenario: Scenario) -> None:
+def check(scenario: Resolved) -> None:
     """Raise `ScenarioError` for what its radios cannot do."""
-    channel = scenario.radio.channel or 1
+    channel = scenario.radio.channel
     if channel > LAST_2_GHZ_CHANNEL:
         raise ScenarioError(
             f"radio.channel: {channel}, but Mininet-WiFi's radios here send at 2.4 GHz only; use a "
@@ -45,7 +45,7 @@ class Mininet:
         asked = {
             "ssid": wifi.SSID,
             "mode": MODES[str(radio.standard)],
-            "channel": radio.channel or 1,
+            "channel": radio.channel,
             "stations": [
                 {"name": s.name, "radio": s.radio, "place": [s.x_m, s.y_m]}
                 for s in plan.scenario.station

@@ -14,12 +14,11 @@ from hoplab.guest.network import cells, hwsim, wifi, wired, wired_loss
 from hoplab.guest.network.hwsim import Radios
 from hoplab.guest.network.namespaces import Namespaces
 from hoplab.model.errors import MissingTool
-from hoplab.model.scenario.backbones import Backbone
-from hoplab.model.scenario.cells import Cell
-from hoplab.model.scenario.model import Station
-from hoplab.model.scenario.plan import WIRES, Plan
-from hoplab.model.scenario.reach import meeting
-from hoplab.model.scenario.wlans import Wlan
+from hoplab.model.keys.resolved import ResolvedBackbone, ResolvedCell
+from hoplab.model.keys.scenario import Station
+from hoplab.model.network.plan import WIRES, Plan
+from hoplab.model.network.reach import meeting
+from hoplab.model.network.wlans import Wlan
 
 DESCRIPTORS = 65_536
 LOOPBACK = "lo"
@@ -107,7 +106,7 @@ def _radio(plan: Plan, namespaces: Namespaces, wlan: Wlan, radios: Radios, iw: I
     if not radio.airtime_fairness:
         wifi.take_turns(wlan.wiphy)
     wifi.move(iw, phy, wlan.station)
-    if isinstance(wlan.network, Cell):
+    if isinstance(wlan.network, ResolvedCell):
         cells.settle(namespaces, wlan, phy, radio)
         if wlan.is_bridged:
             # Import here, so that a run without roaming does not import it.
@@ -124,14 +123,14 @@ def _radio(plan: Plan, namespaces: Namespaces, wlan: Wlan, radios: Radios, iw: I
 
 
 def _is_mesh(plan: Plan, wlan: Wlan) -> bool:
-    if isinstance(wlan.network, Backbone):
+    if isinstance(wlan.network, ResolvedBackbone):
         return wlan.network.mode == "mesh"
     return plan.scenario.routing.protocol == "hwmp"
 
 
-def _bssid(plan: Plan, network: Cell | Backbone | None) -> str:
+def _bssid(plan: Plan, network: ResolvedCell | ResolvedBackbone | None) -> str:
     """Return the BSSID of an ad hoc network. Backbones on one channel are several networks."""
-    if not isinstance(network, Backbone):
+    if not isinstance(network, ResolvedBackbone):
         return wifi.BSSID
     *first, _ = wifi.BSSID.split(":")
     return ":".join([*first, f"{1 + plan.scenario.backbone.index(network):02x}"])
@@ -139,7 +138,7 @@ def _bssid(plan: Plan, network: Cell | Backbone | None) -> str:
 
 def _introduce(plan: Plan) -> None:
     """Let the stations of every ad hoc network hear each other."""
-    networks: list[tuple[Cell | Backbone | None, list[Wlan]]] = [
+    networks: list[tuple[ResolvedCell | ResolvedBackbone | None, list[Wlan]]] = [
         (backbone, [plan.wlan_in(name, backbone) for name in backbone.stations])
         for backbone in plan.scenario.backbone
     ]

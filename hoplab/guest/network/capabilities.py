@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 
-from hoplab.model.scenario.radio import Radio
+from hoplab.model.keys.resolved import ResolvedRadio
 
 HT_CAPABILITIES, HT_OPERATION, VHT_CAPABILITIES, VHT_OPERATION = 45, 61, 191, 192
 HT_INFORMATION = 0x1072
@@ -27,7 +27,7 @@ NO_BASIC_MCS = 0xFFFF
 CHANNEL_OF_80_MHZ = 1
 
 
-def elements(radio: Radio, width_mhz: int, centre_mhz: int, channel_mhz: int) -> bytes:
+def elements(radio: ResolvedRadio, width_mhz: int, centre_mhz: int, channel_mhz: int) -> bytes:
     """Return the elements of a network of ``width_mhz`` around ``centre_mhz``, whose primary
     channel is at ``channel_mhz``. Elements of VHT appear only from 80 MHz on, as in mac80211's ad
     hoc networks."""
@@ -40,7 +40,7 @@ def elements(radio: Radio, width_mhz: int, centre_mhz: int, channel_mhz: int) ->
     if width_mhz > 20:
         above = centre_mhz > channel_mhz
         secondary = ANY_WIDTH | (SECONDARY_ABOVE if above else SECONDARY_BELOW)
-    operation = struct.pack("<BBHH", radio.channel or 1, secondary, 0, 0)
+    operation = struct.pack("<BBHH", radio.channel, secondary, 0, 0)
     found += _element(HT_OPERATION, operation + TWO_STREAMS + bytes(6))
     if width_mhz < 80:
         return found

@@ -16,12 +16,9 @@ from pyroute2.iwutil import IW
 from hoplab.guest.network import wifi
 from hoplab.guest.network.namespaces import Namespaces, inside
 from hoplab.guest.system.processes import READY_POLL_S, Daemon, Daemons, last_line, program
+from hoplab.model.checks.categories import TXOP_UNIT_US
 from hoplab.model.errors import DaemonDied
-from hoplab.model.scenario.cells import Cell
-from hoplab.model.scenario.channels import START_MHZ, centre_mhz
-from hoplab.model.scenario.edca_checks import TXOP_UNIT_US
-from hoplab.model.scenario.plan import BRIDGE, Plan
-from hoplab.model.scenario.radio import (
+from hoplab.model.keys.radio import (
     BAND_2_GHZ,
     BAND_6_GHZ,
     DSSS_MBPS,
@@ -29,10 +26,12 @@ from hoplab.model.scenario.radio import (
     OFDM_MBPS,
     RATES_OF_STANDARD,
     Categories,
-    Radio,
 )
-from hoplab.model.scenario.reach import ETHERNET_MTU
-from hoplab.model.scenario.wlans import Wlan
+from hoplab.model.keys.resolved import ResolvedCell, ResolvedRadio
+from hoplab.model.network.channels import START_MHZ, centre_mhz
+from hoplab.model.network.plan import BRIDGE, Plan
+from hoplab.model.network.reach import ETHERNET_MTU
+from hoplab.model.network.wlans import Wlan
 
 BEACON_INTERVAL_TU = 100
 MODES = {"802.11": "b", "802.11b": "b"}
@@ -56,7 +55,7 @@ HASH_TO_ELEMENT = "sae_pwe=1"
 LARGEST_REPLY_BYTES = 4096
 
 
-def settle(namespaces: Namespaces, wlan: Wlan, phy_index: int, radio: Radio) -> None:
+def settle(namespaces: Namespaces, wlan: Wlan, phy_index: int, radio: ResolvedRadio) -> None:
     """Make the radio with this wiphy the interface ``wlan`` of its station, for hostapd or
     wpa_supplicant."""
     route = namespaces.netlink(wlan.station)
@@ -119,10 +118,10 @@ def associate(
         member.adapt(radio)
     for cells in plan.scenario.networks:
         if schemes := {mcs[name] for cell in cells for name in cell.clients if name in mcs}:
-            schemes.add(radio.mcs or 0)
+            schemes.add(radio.mcs)
             for cell in cells:
                 point = plan.wlan_in(cell.access_point, cell)
-                wifi.allow_schemes(point, radio.channel or 36, tuple(schemes))
+                wifi.allow_schemes(point, radio.channel, tuple(schemes))
     if plan.scenario.roams:
         from hoplab.guest.network import distribution
 
@@ -159,7 +158,7 @@ class Member:
         process = namespaces.spawn(self._wlan.station, command, log)
         self._daemon = daemons.add(Daemon(name, process, log))
 
-    def adapt(self, radio: Radio) -> None:
+    def adapt(self, radio: ResolvedRadio) -> None:
         """If minstrel chooses among MCS, limit the MCS. The program's set-up has erased what the
         interface knew before."""
         if radio.is_adaptive and radio.standard in HT_STANDARDS:
@@ -218,7 +217,7 @@ def _state(reply: bytes) -> str:
     return next((line for line in lines if line.startswith(("state=", "wpa_state="))), "no answer")
 
 
-def _hostapd(plan: Plan, cell: Cell) -> list[str]:
+def _hostapd(plan: Plan, cell: ResolvedCell) -> list[str]:
     """Return hostapd.conf(5) of the access point."""
     point = plan.wlan_in(cell.access_point, cell)
     radio = plan.radio_of(point)
@@ -234,7 +233,7 @@ def _hostapd(plan: Plan, cell: Cell) -> list[str]:
         f"channel={radio.channel}",
         f"beacon_int={BEACON_INTERVAL_TU}",
         f"supported_rates={_rates(*RATES_OF_STANDARD[standard])}",
-        f"basic_rates={_rates(radio.basic_rate_mbps or 1)}",
+        f"basic_rates={_rates(radio.basic_rate_mbps)}",
         f"preamble={int(radio.preamble == 'short')}",
         f"wmm_enabled={int(ht)}",
         *(_high_throughput(radio) if ht else []),
@@ -247,7 +246,7 @@ def _hostapd(plan: Plan, cell: Cell) -> list[str]:
     ]
 
 
-def _roaming(plan: Plan, cell: Cell) -> list[str]:
+def _roaming(plan: Plan, cell: ResolvedCell) -> list[str]:
     """Return an access point's settings for roaming to the others of its network."""
     lines = [f"bridge={BRIDGE}", "ap_isolate=1"]
     if cell.roaming != "802.11r":
@@ -272,14 +271,14 @@ def _rates(*mbps: float) -> str:
     return " ".join(str(round(rate * 10)) for rate in mbps)
 
 
-def _high_throughput(radio: Radio) -> list[str]:
+def _high_throughput(radio: ResolvedRadio) -> list[str]:
     width_mhz = wifi.kernel_width_mhz(radio)
     if radio.band == BAND_6_GHZ:
         # There are neither HT nor VHT (802.11ax-2021 27.1.1).
         return [f"op_class={CLASSES_AT_6_GHZ[width_mhz]}", *_high_efficiency(radio)]
     capable = "[SHORT-GI-20]"
     if width_mhz > 20:
-        above = centre_mhz(radio.band, radio.channel or 36, 40) > wifi.frequency_mhz(radio)
+        above = centre_mhz(radio.band, radio.channel, 40) > wifi.frequency_mhz(radio)
         capable += f"[HT40{'+' if above else '-'}][SHORT-GI-40]"
     lines = ["ieee80211n=1", f"ht_capab={capable}"]
     if radio.standard != "802.11n" and radio.band != BAND_2_GHZ:
@@ -287,7 +286,7 @@ def _high_throughput(radio: Radio) -> list[str]:
     return lines if radio.standard != "802.11ax" else [*lines, *_high_efficiency(radio)]
 
 
-def _high_efficiency(radio: Radio) -> list[str]:
+def _high_efficiency(radio: ResolvedRadio) -> list[str]:
     return ["ieee80211ax=1", *_operation("he", radio)]
 
 
@@ -307,7 +306,7 @@ def _wmm(categories: Categories) -> list[str]:
     return lines
 
 
-def _airtime(plan: Plan, cell: Cell) -> list[str]:
+def _airtime(plan: Plan, cell: ResolvedCell) -> list[str]:
     """Return weights of clients' air time. hostapd hands a weight to the kernel as its client
     associates."""
     network = next(cells for cells in plan.scenario.networks if cell in cells)
@@ -326,7 +325,7 @@ def _airtime(plan: Plan, cell: Cell) -> list[str]:
     return [f"airtime_mode={AIRTIME_STATIC}", *lines]
 
 
-def _operation(prefix: str, radio: Radio) -> list[str]:
+def _operation(prefix: str, radio: ResolvedRadio) -> list[str]:
     """The channel's width and centre, of VHT or HE."""
     width_mhz = wifi.kernel_width_mhz(radio)
     lines = [f"{prefix}_oper_chwidth={WIDTHS[width_mhz]}"]
@@ -336,7 +335,7 @@ def _operation(prefix: str, radio: Radio) -> list[str]:
     return lines
 
 
-def _keys(cell: Cell) -> list[str]:
+def _keys(cell: ResolvedCell) -> list[str]:
     if cell.security == "open":
         return []
     lines = ["wpa=2", "rsn_pairwise=CCMP", f"wpa_passphrase={cell.passphrase}"]
@@ -346,7 +345,7 @@ def _keys(cell: Cell) -> list[str]:
     return [*lines, f"wpa_key_mgmt={_management(cell)}", "ieee80211w=2"]
 
 
-def _management(cell: Cell) -> str:
+def _management(cell: ResolvedCell) -> str:
     """Return how keys are agreed on, and whether access points hand them on (FT)."""
     name = {"open": "NONE", "wpa2": "WPA-PSK", "wpa3": "SAE"}[cell.security]
     if cell.roaming != "802.11r":
@@ -354,7 +353,7 @@ def _management(cell: Cell) -> str:
     return f"{name} FT-{name.removeprefix('WPA-')}"
 
 
-def _supplicant(plan: Plan, cell: Cell, mcs: int | None) -> list[str]:
+def _supplicant(plan: Plan, cell: ResolvedCell, mcs: int | None) -> list[str]:
     """Return wpa_supplicant.conf(5) of a client. It looks for access points on its network's
     channels only. If ``mcs`` is given, it takes only that MCS of HT."""
     network = next(cells for cells in plan.scenario.networks if cell in cells)
@@ -384,11 +383,11 @@ def _supplicant(plan: Plan, cell: Cell, mcs: int | None) -> list[str]:
     return [*lines, "}"]
 
 
-def _bssid(plan: Plan, cell: Cell) -> str:
+def _bssid(plan: Plan, cell: ResolvedCell) -> str:
     """Return the access point's MAC."""
     return plan.mac[plan.wlan_in(cell.access_point, cell).name]
 
 
-def _hex(cell: Cell) -> str:
+def _hex(cell: ResolvedCell) -> str:
     """Return the network's name in a form that both programs read, whatever its characters."""
-    return (cell.ssid or "").encode().hex()
+    return cell.ssid.encode().hex()

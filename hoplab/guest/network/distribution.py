@@ -16,10 +16,10 @@ import math
 
 from hoplab.guest.network import wired
 from hoplab.guest.network.namespaces import Namespaces
-from hoplab.model.scenario.model import Link
-from hoplab.model.scenario.plan import BRIDGE, UPLINK, WIRES, Plan
-from hoplab.model.scenario.reach import ETHERNET_MTU
-from hoplab.model.scenario.wlans import Wlan
+from hoplab.model.keys.scenario import Link
+from hoplab.model.network.plan import BRIDGE, UPLINK, WIRES, Plan
+from hoplab.model.network.reach import ETHERNET_MTU
+from hoplab.model.network.wlans import Wlan
 
 SMALLEST_FRAME_BITS = 8 * 60
 """IEEE 802.3-2022 3.2.8, without the check sequence."""

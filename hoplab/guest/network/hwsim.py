@@ -11,7 +11,7 @@ from pyroute2.netlink.exceptions import NetlinkError
 from pyroute2.netlink.generic import GenericNetlinkSocket
 
 from hoplab.model.errors import MissingTool
-from hoplab.model.scenario.radio import BAND_2_GHZ, BAND_6_GHZ
+from hoplab.model.keys.radio import BAND_2_GHZ, BAND_6_GHZ
 
 CMD_NEW_RADIO = 4
 REGULATORY_WITH_5_GHZ = 0

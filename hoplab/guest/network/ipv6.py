@@ -24,7 +24,7 @@ from hoplab.guest.network.filters import (
     rules,
 )
 from hoplab.guest.network.namespaces import Namespaces
-from hoplab.model.scenario.plan import Plan
+from hoplab.model.network.plan import Plan
 
 TABLE, CHAIN = "hoplab-quiet", "output"
 IFA_F_NODAD = 2

@@ -15,10 +15,11 @@ from pyroute2.iwutil import IW
 from hoplab.guest.network import wifi
 from hoplab.guest.network.namespaces import Namespaces, inside
 from hoplab.model.errors import MissingTool
-from hoplab.model.scenario.plan import Plan
-from hoplab.model.scenario.radio import HT_STANDARDS, Radio
-from hoplab.model.scenario.reach import ETHERNET_MTU
-from hoplab.model.scenario.wlans import Wlan
+from hoplab.model.keys.radio import HT_STANDARDS
+from hoplab.model.keys.resolved import ResolvedRadio
+from hoplab.model.network.plan import Plan
+from hoplab.model.network.reach import ETHERNET_MTU
+from hoplab.model.network.wlans import Wlan
 
 MESH_ID = "hoplab"
 INTERVAL_TU = 1000
@@ -29,7 +30,7 @@ MOST_PEERS = struct.pack("=HHHxx", 6, 4, 255)
 """NL80211_MESHCONF_MAX_PEER_LINKS: the largest number possible."""
 
 
-def settle(namespaces: Namespaces, wlan: Wlan, phy_index: int, radio: Radio) -> None:
+def settle(namespaces: Namespaces, wlan: Wlan, phy_index: int, radio: ResolvedRadio) -> None:
     """Make the radio with this wiphy the interface ``wlan`` of its station, ready to join."""
     with inside(wlan.station):
         iw = IW()
@@ -56,11 +57,11 @@ def join(plan: Plan, namespaces: Namespaces) -> None:
     for backbone in plan.scenario.backbone:
         if backbone.mode == "mesh":
             members = [plan.wlan_in(name, backbone) for name in backbone.stations]
-            _join_all(namespaces, members, plan.radio_of(members[0]), str(backbone.name))
+            _join_all(namespaces, members, plan.radio_of(members[0]), backbone.name)
 
 
 def _join_all(
-    namespaces: Namespaces, members: Sequence[Wlan], radio: Radio, mesh: str = MESH_ID
+    namespaces: Namespaces, members: Sequence[Wlan], radio: ResolvedRadio, mesh: str = MESH_ID
 ) -> None:
     for number, wlan in enumerate(members):
         with inside(wlan.station):
@@ -88,7 +89,7 @@ def _set_clock(wlan: Wlan, apart_us: int) -> None:
     )
 
 
-def _join(iw: Any, index: int, radio: Radio, mesh: str) -> None:
+def _join(iw: Any, index: int, radio: ResolvedRadio, mesh: str) -> None:
     wifi.request(
         iw,
         "NL80211_CMD_JOIN_MESH",
@@ -100,10 +101,10 @@ def _join(iw: Any, index: int, radio: Radio, mesh: str) -> None:
             ("NL80211_ATTR_MESH_CONFIG", MOST_PEERS),
             ("NL80211_ATTR_BEACON_INTERVAL", struct.pack("=I", INTERVAL_TU)),
             ("NL80211_ATTR_DTIM_PERIOD", struct.pack("=I", DTIM_PERIOD)),
-            ("NL80211_ATTR_BSS_BASIC_RATES", bytes([round((radio.basic_rate_mbps or 1) * 2)])),
+            ("NL80211_ATTR_BSS_BASIC_RATES", bytes([round(radio.basic_rate_mbps * 2)])),
             (
                 "NL80211_ATTR_MCAST_RATE",
-                struct.pack("=I", round((radio.basic_rate_mbps or 1) * 10)),
+                struct.pack("=I", round(radio.basic_rate_mbps * 10)),
             ),
         ],
     )

@@ -20,8 +20,7 @@ from hoplab.guest.network import capabilities
 from hoplab.guest.network.namespaces import Namespaces, inside
 from hoplab.guest.network.routes import attribute
 from hoplab.model.errors import HoplabError, MissingTool
-from hoplab.model.scenario.channels import centre_mhz, channel_mhz
-from hoplab.model.scenario.radio import (
+from hoplab.model.keys.radio import (
     BAND_2_GHZ,
     BAND_5_GHZ,
     BAND_6_GHZ,
@@ -29,13 +28,15 @@ from hoplab.model.scenario.radio import (
     HE_TONES,
     HT_STANDARDS,
     MCS,
+    NO_RTS,
     OFDM_MBPS,
     RADIO_MTU,
     RATES_OF_STANDARD,
     TONES,
-    Radio,
 )
-from hoplab.model.scenario.wlans import Wlan
+from hoplab.model.keys.resolved import ResolvedRadio
+from hoplab.model.network.channels import centre_mhz, channel_mhz
+from hoplab.model.network.wlans import Wlan
 
 BSSID = "02:ff:ff:ff:ff:01"
 SSID = "hoplab"
@@ -76,25 +77,25 @@ INTRODUCTION_LIMIT_S = 20.0
 NETNS_DIRECTORY = Path("/var/run/netns")
 
 
-def frequency_mhz(radio: Radio) -> int:
+def frequency_mhz(radio: ResolvedRadio) -> int:
     """Return the centre of a radio's primary channel."""
-    return channel_mhz(radio.band, radio.channel or 1)
+    return channel_mhz(radio.band, radio.channel)
 
 
-def kernel_centre_mhz(radio: Radio) -> int:
+def kernel_centre_mhz(radio: ResolvedRadio) -> int:
     """Return the centre of the kernel's channel."""
-    return centre_mhz(radio.band, radio.channel or 1, kernel_width_mhz(radio))
+    return centre_mhz(radio.band, radio.channel, kernel_width_mhz(radio))
 
 
-def kernel_width_mhz(radio: Radio) -> int:
+def kernel_width_mhz(radio: ResolvedRadio) -> int:
     """Return the width of the kernel's channel. hwsim has 160 MHz at 5 GHz only with radar
     detection. At 2.4 GHz only the medium makes the channel wider."""
     widest = {BAND_2_GHZ: 20, BAND_5_GHZ: 80, BAND_6_GHZ: 160}[radio.band]
-    return min(radio.width_mhz or 20, widest)
+    return min(radio.width_mhz, widest)
 
 
 def settle(
-    namespaces: Namespaces, wlan: Wlan, phy_index: int, radio: Radio, bssid: str = BSSID
+    namespaces: Namespaces, wlan: Wlan, phy_index: int, radio: ResolvedRadio, bssid: str = BSSID
 ) -> None:
     """Make the radio with this wiphy the interface ``wlan`` of its station, and join the IBSS
     ``bssid``. There is no scan. The radio's former state does not matter."""
@@ -128,7 +129,7 @@ def interface_of(iw: Any, phy_index: int) -> int:
     )
 
 
-def introduce(wlans: Sequence[Wlan], radio: Radio, bssid: str = BSSID) -> None:
+def introduce(wlans: Sequence[Wlan], radio: ResolvedRadio, bssid: str = BSSID) -> None:
     """Let all stations of an IBSS hear each other once, before a medium decides who does.
 
     mac80211 drops a unicast frame to an IBSS station that it has not heard. It learns of a station
@@ -158,7 +159,7 @@ def introduce_meeting(
     meeting: Mapping[str, Sequence[str]],
     wlans: Mapping[str, Wlan],
     mac: Mapping[str, str],
-    radio: Radio,
+    radio: ResolvedRadio,
     bssid: str = BSSID,
 ) -> None:
     """Do what `introduce` does, only between those of ``wlans`` that may meet."""
@@ -181,7 +182,7 @@ def introduce_meeting(
         raise HoplabError(f"radio of {busiest}: knows {known} of {expected} others; see dmesg")
 
 
-def _tells_rates(radio: Radio) -> bool:
+def _tells_rates(radio: ResolvedRadio) -> bool:
     return radio.standard in ("802.11a", "802.11g", *HT_STANDARDS)
 
 
@@ -192,7 +193,7 @@ def _greet(wlan: Wlan) -> None:
         sock.send(b"\xff" * 6 + source + ETHERTYPE_EXPERIMENTAL + bytes(46))
 
 
-def _tell_rates(wlan: Wlan, radio: Radio, bssid: str) -> None:
+def _tell_rates(wlan: Wlan, radio: ResolvedRadio, bssid: str) -> None:
     """Send one beacon, because the interface's own are seconds apart."""
     with inside(wlan.station):
         iw, index = IW(), socket.if_nametoindex(wlan.interface)
@@ -220,7 +221,7 @@ def _greeting(mac: bytes, bssid: str) -> bytes:
     return header + SNAP + ETHERTYPE_EXPERIMENTAL + bytes(46)
 
 
-def _beacon(mac: bytes, radio: Radio, bssid: str) -> bytes:
+def _beacon(mac: bytes, radio: ResolvedRadio, bssid: str) -> bytes:
     """Return a beacon with a station's rates (IEEE 802.11-2020 9.3.3.2)."""
     header = struct.pack("<HH", 0x0080, 0) + b"\xff" * 6 + mac + _octets(bssid) + bytes(2)
     body = struct.pack("<QHH", 0, BEACON_INTERVAL_TU, IBSS_CAPABILITY)
@@ -270,22 +271,21 @@ def move(iw: Any, phy_index: int, namespace: str) -> None:
         os.close(descriptor)
 
 
-def limits(iw: Any, phy_index: int, radio: Radio) -> None:
+def limits(iw: Any, phy_index: int, radio: ResolvedRadio) -> None:
     """Set the wiphy's retry limits and its RTS threshold (the kernel's "off" is all ones).
 
     The kernel takes no limit above 31. With ``retry_rules = "standard"`` only the medium's limits
     count.
     """
-    threshold = radio.rts_threshold if radio.rts_threshold is not None else 2347
-    value = 0xFFFFFFFF if threshold >= 2347 else threshold
+    value = 0xFFFFFFFF if radio.rts_threshold == NO_RTS else radio.rts_threshold
     request(
         iw,
         "NL80211_CMD_SET_WIPHY",
         [
             ("NL80211_ATTR_WIPHY", phy_index),
             ("NL80211_ATTR_WIPHY_RTS_THRESHOLD", struct.pack("=I", value)),
-            ("NL80211_ATTR_WIPHY_RETRY_SHORT", min(radio.retry_short or 7, MOST_RETRIES)),
-            ("NL80211_ATTR_WIPHY_RETRY_LONG", min(radio.retry_long or 4, MOST_RETRIES)),
+            ("NL80211_ATTR_WIPHY_RETRY_SHORT", min(radio.retry_short, MOST_RETRIES)),
+            ("NL80211_ATTR_WIPHY_RETRY_LONG", min(radio.retry_long, MOST_RETRIES)),
         ],
     )
 
@@ -311,7 +311,7 @@ def allow_schemes(wlan: Wlan, channel: int, schemes: Sequence[int]) -> None:
         iw.close()
 
 
-def adapt(wlan: Wlan, radio: Radio) -> None:
+def adapt(wlan: Wlan, radio: ResolvedRadio) -> None:
     """Let ``wlan`` send at every MCS up to that of ``radio``."""
     with inside(wlan.station):
         iw, index = IW(), socket.if_nametoindex(wlan.interface)
@@ -321,7 +321,7 @@ def adapt(wlan: Wlan, radio: Radio) -> None:
         iw.close()
 
 
-def choose_rates(iw: Any, index: int, name: str, radio: Radio) -> None:
+def choose_rates(iw: Any, index: int, name: str, radio: ResolvedRadio) -> None:
     """Make the wiphy ``name`` send at the one rate of ``radio``, or let minstrel choose."""
     if radio.standard not in HT_STANDARDS:
         _fix_rate(iw, index, radio)
@@ -331,15 +331,15 @@ def choose_rates(iw: Any, index: int, name: str, radio: Radio) -> None:
         fix_scheme(name, radio)
 
 
-def _adapt(iw: Any, index: int, radio: Radio) -> None:
-    mcs = radio.mcs or 0
+def _adapt(iw: Any, index: int, radio: ResolvedRadio) -> None:
+    mcs = radio.mcs
     if radio.standard == "802.11n":
         rates = attribute(TXRATE_HT, bytes(range(mcs + 1)))
     else:
-        of_streams = [(2 << mcs) - 1] * (radio.streams or 1)
+        of_streams = [(2 << mcs) - 1] * radio.streams
         of_streams += [0] * (VHT_STREAMS - len(of_streams))
         rates = attribute(TXRATE_VHT, struct.pack("=8H", *of_streams))
-    _allow(iw, index, radio.channel or 1, rates)
+    _allow(iw, index, radio.channel, rates)
 
 
 def _allow(iw: Any, index: int, channel: int, rates: bytes) -> None:
@@ -362,8 +362,8 @@ def take_turns(phy: str) -> None:
     (DEBUGFS / phy / "airtime_flags").write_text("0", encoding="ascii")
 
 
-def _join(iw: Any, index: int, radio: Radio, bssid: str) -> None:
-    basic = bytes([round((radio.basic_rate_mbps or 1) * 2)])
+def _join(iw: Any, index: int, radio: ResolvedRadio, bssid: str) -> None:
+    basic = bytes([round(radio.basic_rate_mbps * 2)])
     request(
         iw,
         "NL80211_CMD_JOIN_IBSS",
@@ -378,13 +378,13 @@ def _join(iw: Any, index: int, radio: Radio, bssid: str) -> None:
             ("NL80211_ATTR_BSS_BASIC_RATES", basic),
             (
                 "NL80211_ATTR_MCAST_RATE",
-                struct.pack("=I", round((radio.basic_rate_mbps or 1) * 10)),
+                struct.pack("=I", round(radio.basic_rate_mbps * 10)),
             ),
         ],
     )
 
 
-def _fix_rate(iw: Any, index: int, radio: Radio) -> None:
+def _fix_rate(iw: Any, index: int, radio: ResolvedRadio) -> None:
     """Allow only ``rate_mbps``. With "auto" the kernel chooses among the standard's rates."""
     rates = (
         RATES_OF_STANDARD[str(radio.standard)]
@@ -392,10 +392,10 @@ def _fix_rate(iw: Any, index: int, radio: Radio) -> None:
         else [float(str(radio.rate_mbps))]
     )
     rate = bytes(round(mbps * 2) for mbps in rates)
-    _allow(iw, index, radio.channel or 1, attribute(TXRATE_LEGACY, rate))
+    _allow(iw, index, radio.channel, attribute(TXRATE_LEGACY, rate))
 
 
-def width(radio: Radio) -> list[tuple[str, Any]]:
+def width(radio: ResolvedRadio) -> list[tuple[str, Any]]:
     """Return the attributes that state the width of a network's channel."""
     if radio.standard not in HT_STANDARDS:
         return []
@@ -445,7 +445,7 @@ def fix_legacy_rate(name: str, mbps: float) -> None:
         fix_index(name, MINSTREL_OFDM << 4 | OFDM_MBPS.index(mbps))
 
 
-def fix_scheme(name: str, radio: Radio) -> None:
+def fix_scheme(name: str, radio: ResolvedRadio) -> None:
     """Send only at this MCS, width and guard interval.
 
     nl80211's mask of rates does not name width and guard interval. Under a mask alone minstrel
@@ -474,23 +474,23 @@ class Scheme(NamedTuple):
         return bits / (3.6 if self.short else 4.0)
 
 
-def _own(radio: Radio) -> Scheme:
-    mcs, width, short = radio.mcs or 0, radio.width_mhz or 20, radio.guard_ns == 400
+def _own(radio: ResolvedRadio) -> Scheme:
+    mcs, width, short = radio.mcs, radio.width_mhz, radio.guard_ns == 400
     if radio.standard == "802.11n":
         streams, mcs = divmod(mcs, 8)
         return Scheme(False, mcs, streams + 1, width, short)
-    return Scheme(True, mcs, radio.streams or 1, width, short)
+    return Scheme(True, mcs, radio.streams, width, short)
 
 
-def _like(radio: Radio) -> Scheme:
+def _like(radio: ResolvedRadio) -> Scheme:
     """Return the rate of minstrel_ht that is closest to a rate which minstrel_ht does not know.
     mac80211 estimates air time by it (AQL), and the medium sends at the real rate instead."""
-    on_tone, data, coded = MCS[radio.mcs or 0]
-    streams, guard_us = radio.streams or 1, (radio.guard_ns or 800) / 1000
+    on_tone, data, coded = MCS[radio.mcs]
+    streams, guard_us = radio.streams, radio.guard_ns / 1000
     if radio.standard == "802.11ax":
-        tones, symbol_us = HE_TONES[radio.width_mhz or 20], HE_SYMBOL_US + guard_us
+        tones, symbol_us = HE_TONES[radio.width_mhz], HE_SYMBOL_US + guard_us
     else:
-        tones, symbol_us = TONES[radio.width_mhz or 20], SYMBOL_US + guard_us
+        tones, symbol_us = TONES[radio.width_mhz], SYMBOL_US + guard_us
     mbps = tones * on_tone * streams * data / coded / symbol_us
     is_vht = radio.band != BAND_2_GHZ
     width_mhz = min(kernel_width_mhz(radio), WIDEST_OF_MINSTREL_MHZ)

@@ -17,9 +17,9 @@ from typing import Any
 
 from hoplab.guest.network import qdiscs
 from hoplab.guest.network.namespaces import Namespaces
-from hoplab.model.scenario.model import Link
-from hoplab.model.scenario.plan import WIRES, Cable, End
-from hoplab.model.scenario.stations import NETEM_PACKETS
+from hoplab.model.keys.scenario import Link
+from hoplab.model.keys.stations import NETEM_PACKETS
+from hoplab.model.network.plan import WIRES, Cable, End
 
 BURST_BYTES = 1514 + 8
 """Just above the largest Ethernet frame: a full bucket lets one packet go at once."""

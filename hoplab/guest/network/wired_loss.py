@@ -31,8 +31,9 @@ from hoplab.guest.network.filters import (
     payload,
     rules,
 )
-from hoplab.model.scenario.model import Loss
-from hoplab.model.scenario.plan import FIRST_CLIENT_PORT, Plan
+from hoplab.model.keys.declare import given
+from hoplab.model.keys.scenario import Loss
+from hoplab.model.network.plan import FIRST_CLIENT_PORT, Plan
 
 TABLE = "hoplab"
 CHAIN = "loss"
@@ -64,7 +65,7 @@ def install(plan: Plan) -> None:
 def _install(table: Rules, loss: Loss, interface: str) -> None:
     flows = [*from_interface(interface), *_data_of_flows()]
     if loss.kind == "uniform":
-        limit = round((loss.rate or 0.0) * COUNTS)
+        limit = round(given(loss.rate) * COUNTS)
         # The filter compares byte by byte from the first, so the number must be big-endian.
         drawn = [*_number(RANDOM), _TO_NETWORK_ORDER]
         table.add(CHAIN, [*flows, *drawn, *compare(LESS, struct.pack(">I", limit))], dropped())
@@ -72,7 +73,7 @@ def _install(table: Rules, loss: Loss, interface: str) -> None:
     # The packet's mark carries the number from the rule that counts to the rules that drop.
     mark = {"key": NFT_META_MARK, "sreg": REGISTER}
     table.add(CHAIN, [*flows, *_number(INCREMENTAL), genex("meta", mark)])
-    for number in loss.frames or ():
+    for number in given(loss.frames):
         table.add(CHAIN, [*from_interface(interface), *marked(number)], dropped())
 
 

@@ -9,9 +9,9 @@ from typing import IO
 
 from hoplab.guest.network.cells import log_of
 from hoplab.model import reading
+from hoplab.model.keys.resolved import ResolvedCell
+from hoplab.model.network.plan import Plan
 from hoplab.model.records.writer import Records
-from hoplab.model.scenario.cells import Cell
-from hoplab.model.scenario.plan import Plan
 
 LINE = re.compile(
     rb"(?P<date>\d+\.\d+): \S+: CTRL-EVENT-(?:"
@@ -30,7 +30,7 @@ class Associations:
         self._epoch_ns = realtime_epoch_ns
         points = {cell: plan.wlan_in(cell.access_point, cell) for cell in plan.scenario.cell}
         self._cells = {plan.mac[wlan.name].encode(): cell for cell, wlan in points.items()}
-        self._logs: list[tuple[Cell, str, IO[bytes]]] = []
+        self._logs: list[tuple[ResolvedCell, str, IO[bytes]]] = []
         for cell in plan.scenario.cell:
             for client in cell.clients:
                 wlan = plan.wlan_in(client, cell)
@@ -62,7 +62,7 @@ class Associations:
         for _, _, log in self._logs:
             log.close()
 
-    def _add(self, t_s: float, cell: Cell, client: str, kind: str, more: str) -> None:
+    def _add(self, t_s: float, cell: ResolvedCell, client: str, kind: str, more: str) -> None:
         detail = f"cell={cell.name} access_point={cell.access_point} security={cell.security}"
         self._records.add(
             "events",

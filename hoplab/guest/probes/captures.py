@@ -11,7 +11,7 @@ from pathlib import Path
 from hoplab.guest.network.namespaces import interfaces
 from hoplab.guest.probes.ring import Ring
 from hoplab.model.errors import HoplabError, ScenarioError
-from hoplab.model.scenario.plan import ANY, Conversation, Plan
+from hoplab.model.network.plan import ANY, Conversation, Plan
 
 HEADERS_BYTES = 128
 """Octets that identify a packet: IP, TCP with options or UDP, iperf3's count."""

@@ -25,9 +25,9 @@ from hoplab.guest.probes.options import SackNotes
 from hoplab.guest.probes.ring import Ring
 from hoplab.guest.probes.standby import NONE
 from hoplab.model import writing
+from hoplab.model.keys.resolved import ResolvedProgram
+from hoplab.model.network.plan import Plan
 from hoplab.model.records.writer import Records
-from hoplab.model.scenario.plan import Plan
-from hoplab.model.scenario.program import Program
 
 NLM_F_DUMP = 0x300
 NLMSG_DONE = 3
@@ -52,7 +52,7 @@ class Owner(Protocol):
     def name(self) -> str: ...
 
     @property
-    def program(self) -> Program: ...
+    def program(self) -> ResolvedProgram: ...
 
     @property
     def session(self) -> int | None:

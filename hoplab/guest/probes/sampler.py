@@ -12,8 +12,8 @@ from hoplab.guest.probes.options import SackNotes
 from hoplab.guest.probes.sockets import SocketProbe, sender_row
 from hoplab.guest.probes.standby import StandbyProbe
 from hoplab.guest.probes.wifi_queues import WifiQueues
+from hoplab.model.network.plan import Conversation, End, Plan
 from hoplab.model.records.writer import Records
-from hoplab.model.scenario.plan import Conversation, End, Plan
 
 GOODPUT_WINDOW_S = 1.0
 TC_H_ROOT = 0xFFFFFFFF

@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 from hoplab.guest.network.elfn import Elfn, Event
+from hoplab.model.network.plan import Conversation, Plan
 from hoplab.model.records.writer import Records
-from hoplab.model.scenario.plan import Conversation, Plan
 
 NONE: dict[str, Any] = dict.fromkeys(("standby", "standby_s", "probes", "notices"))
 

@@ -13,9 +13,9 @@ from pyroute2.iwutil import IW
 
 from hoplab.guest.network.namespaces import inside
 from hoplab.model.errors import HoplabError
+from hoplab.model.network.plan import Plan
+from hoplab.model.network.wlans import Wlan
 from hoplab.model.records.writer import Records
-from hoplab.model.scenario.plan import Plan
-from hoplab.model.scenario.wlans import Wlan
 
 NETLINK_GENERIC = 16
 NLM_F_REQUEST, NLM_F_DUMP = 1, 0x300

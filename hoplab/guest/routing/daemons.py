@@ -11,9 +11,9 @@ from hoplab.guest.network import batadv
 from hoplab.guest.network.build import counted
 from hoplab.guest.network.namespaces import Namespaces
 from hoplab.guest.system.processes import Daemon, Daemons, program, wait_for, wait_until
-from hoplab.model.scenario import documents
-from hoplab.model.scenario.dsr import DsrFile, DsrSettings
-from hoplab.model.scenario.plan import WIRELESS, Plan
+from hoplab.model.keys import documents
+from hoplab.model.keys.dsr import DsrFile, DsrSettings
+from hoplab.model.network.plan import WIRELESS, Plan
 
 DSR_INTERFACE = "dsr0"
 BATMAND_SOCKET = "/batmand.socket"

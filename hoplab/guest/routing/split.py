@@ -24,11 +24,11 @@ from hoplab.guest.network.filters import (
 )
 from hoplab.guest.network.namespaces import Namespaces
 from hoplab.guest.system.processes import Daemon, Daemons, program, wait_until
-from hoplab.model.scenario import documents
-from hoplab.model.scenario.plan import Plan
-from hoplab.model.scenario.proxies import Part, detours, parts
-from hoplab.model.scenario.reach import narrowest_mtu
-from hoplab.model.scenario.split import MARK, SplitConnection, SplitFile
+from hoplab.model.keys import documents
+from hoplab.model.keys.split import MARK, SplitConnection, SplitFile
+from hoplab.model.network.plan import Plan
+from hoplab.model.network.proxies import Part, detours, parts
+from hoplab.model.network.reach import narrowest_mtu
 
 TABLE = "hoplab-split"
 QUEUE = 0

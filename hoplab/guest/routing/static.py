@@ -9,8 +9,8 @@ from __future__ import annotations
 from hoplab.guest.network.build import counted
 from hoplab.guest.network.namespaces import Namespaces
 from hoplab.guest.network.routes import Routes
-from hoplab.model.scenario.plan import Plan
-from hoplab.model.scenario.reach import neighbours, next_hops
+from hoplab.model.network.plan import Plan
+from hoplab.model.network.reach import neighbours, next_hops
 
 
 def install(plan: Plan, namespaces: Namespaces) -> None:

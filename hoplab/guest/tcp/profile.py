@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from hoplab.guest.tcp.sack import SYSCTL as SACK
-from hoplab.model.scenario.model import Flow, Tcp
+from hoplab.model.keys.scenario import Tcp
 
 CLASSIC = {
     "net.ipv4.tcp_recovery": "0",  # RACK (RFC 8985) came in 2021
@@ -71,11 +71,6 @@ def doubt(tcp: Tcp, sacked: list[str], release: str) -> str | None:
         f'tcp.profile: "classic", but kernel {release} detects losses by RACK wherever SACK is on '
         f"(flow {', '.join(sacked)}); take the default kernel for it, or a variant without SACK"
     )
-
-
-def window_bytes(flow: Flow) -> int:
-    """Return the bytes of the window that the flow asks for; 0 if it asks for none."""
-    return (flow.window or 0) * (flow.mss or 0)
 
 
 def initial_window(tcp: Tcp) -> int | None:

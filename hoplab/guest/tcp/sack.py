@@ -18,7 +18,7 @@ from pyroute2.netlink.exceptions import NetlinkError
 
 from hoplab.guest.network.namespaces import Namespaces
 from hoplab.model.errors import MissingTool
-from hoplab.model.scenario.plan import Conversation, Plan
+from hoplab.model.network.plan import Conversation, Plan
 
 SYSCTL = "net.ipv4.tcp_sack"
 SACK_PERMITTED = 4

@@ -14,8 +14,9 @@ from hoplab.guest.tcp import profile
 from hoplab.guest.tcp.sack import Sack
 from hoplab.guest.tcp.socket_settings import SocketSettings
 from hoplab.model.errors import MissingTool
-from hoplab.model.scenario.plan import Conversation, Plan
-from hoplab.model.scenario.variants import CONGESTION_CONTROLS
+from hoplab.model.keys.resolved import TcpFlow
+from hoplab.model.keys.variants import CONGESTION_CONTROLS
+from hoplab.model.network.plan import Conversation, Plan
 
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
@@ -34,14 +35,15 @@ def apply(plan: Plan, namespaces: Namespaces, sack: Sack) -> Applied:
     """Apply the settings of every station. Raises `MissingTool` if the kernel lacks a setting that
     the scenario names."""
     flows = plan.scenario.flow
-    _check_available(flow.congestion_control for flow in flows)
+    _check_available(f.congestion_control for f in flows if isinstance(f, TcpFlow))
     made: dict[str, dict[str, str]] = {}
     lacking: set[str] = set()
     for station in plan.address:
         windows = [
-            profile.window_bytes(flow)
+            flow.window_bytes
             for flow in flows
             if station in (flow.source, flow.destination)
+            if isinstance(flow, TcpFlow) and flow.window_bytes is not None
         ]
         values = profile.sysctls(
             plan.scenario.tcp,
@@ -57,15 +59,15 @@ def apply(plan: Plan, namespaces: Namespaces, sack: Sack) -> Applied:
             f"tcp.min_rto_ms: this kernel has no {profile.MIN_RTO}, which came with Linux 6.11; "
             "remove the key, or run with --machine uml"
         )
-    sacked = [str(f.name) for f in flows if f.protocol == "tcp" and f.sack]
+    sacked = [f.name for f in flows if isinstance(f, TcpFlow) and f.sack]
     doubt = profile.doubt(plan.scenario.tcp, sacked, os.uname().release)
     return Applied(made, tuple(sorted(lacking)), doubt)
 
 
-def _check_available(names: Iterable[str | None]) -> None:
+def _check_available(names: Iterable[str]) -> None:
     """Check names that are not of Hoplab: a kernel may load its own modules when asked, but not a
     user's. Raises `MissingTool`."""
-    others = {name for name in names if name is not None} - set(CONGESTION_CONTROLS)
+    others = set(names) - set(CONGESTION_CONTROLS)
     if not others:
         return
     available = AVAILABLE.read_text(encoding="ascii").split()

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from hoplab.guest.system.processes import program
-from hoplab.model.scenario import documents
-from hoplab.model.scenario.plan import Conversation
+from hoplab.model.keys import documents
+from hoplab.model.network.plan import Conversation
 
 
 def receiver(conversation: Conversation, out: Path, epoch_ns: int, interval_s: float) -> list[str]:

@@ -243,24 +243,22 @@ def _checksum(data: bytes) -> int:
     return ~total & 0xFFFF
 
 
-def drawn(draw: dict[str, Any] | None, seed: str) -> Iterator[float]:
+def drawn(draw: dict[str, Any], seed: str) -> Iterator[float]:
     """Yield endless numbers of a distribution, the same for the same seed."""
     chance = random.Random(seed)
-    told: dict[str, Any] = draw or {"kind": "fixed", "mean": 0.0}
-    kind: str = told["kind"]
-    mean: float = told.get("mean") or 0.0
-    high: float = math.inf if told.get("high") is None else told["high"]
+    kind: str = draw["kind"]
+    high: float = math.inf if draw.get("high") is None else draw["high"]
     while True:
         if kind == "fixed":
-            yield mean
+            yield draw["mean"]
         elif kind == "uniform":
-            yield chance.uniform(told.get("low") or 0.0, high)
+            yield chance.uniform(draw["low"], high)
         elif kind == "exponential":
-            yield min(chance.expovariate(1.0) * mean, high)
+            yield min(chance.expovariate(1.0) * draw["mean"], high)
         else:
             # This is the least value of Pareto's law with this mean.
-            least = mean * (told["shape"] - 1) / told["shape"]
-            yield min(least * chance.paretovariate(told["shape"]), high)
+            least = draw["mean"] * (draw["shape"] - 1) / draw["shape"]
+            yield min(least * chance.paretovariate(draw["shape"]), high)
 
 
 def sizes(settings: dict[str, Any], name: str) -> Iterator[int]:

@@ -17,10 +17,10 @@ from hoplab.guest.network.namespaces import Namespaces
 from hoplab.guest.system.processes import beside, last_line, program
 from hoplab.guest.traffic import counted, datagrams
 from hoplab.model import reading, writing
-from hoplab.model.scenario.keys import MAX_DURATION_S
-from hoplab.model.scenario.model import Flow
-from hoplab.model.scenario.plan import Conversation
-from hoplab.model.scenario.variants import variant
+from hoplab.model.keys.declare import MAX_DURATION_S
+from hoplab.model.keys.resolved import ResolvedFlow, TcpFlow, UdpFlow
+from hoplab.model.keys.variants import variant
+from hoplab.model.network.plan import Conversation
 
 NOBODY_ANSWERS = (errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EAGAIN)
 """The last of these ends iperf3's wait of 30 s for the answer to its first datagram, which it sends
@@ -70,11 +70,10 @@ class Side:
             os.close(descriptor)
 
 
-def kernel_congestion_control(flow: Flow) -> str:
+def kernel_congestion_control(flow: TcpFlow) -> str:
     """Return the kernel's name for a variant's algorithm."""
-    name = str(flow.congestion_control)
-    found = variant(name)
-    return name if found is None else found.congestion_control
+    found = variant(flow.congestion_control)
+    return flow.congestion_control if found is None else found.congestion_control
 
 
 def counted_report(out: Path, name: str) -> Path:
@@ -104,12 +103,12 @@ def start_server(
     name = conversation.name
     ends = (conversation.destination_address, str(conversation.server_port))
     report = iperf3_report(conversation, out, "server")
-    if conversation.is_counted:
-        flow = conversation.flow
+    flow = conversation.flow
+    if isinstance(flow, TcpFlow) and flow.counted_bytes is not None:
         report = counted_report(out, name)
-        size = (flow.packets or 0) * (flow.packet_bytes or 0)
-        command = [*COUNTED, "receive", *ends, str(size), str(report), *_class_words(flow)]
-    elif conversation.flow.is_exchange:
+        size = str(flow.counted_bytes)
+        command = [*COUNTED, "receive", *ends, size, str(report), *_class_words(flow)]
+    elif flow.is_exchange:
         command = [*EXCHANGES, "respond", _settings(conversation)]
     elif not conversation.is_iperf3:
         command = datagrams.receiver(conversation, out, epoch_ns, interval_s)
@@ -135,10 +134,11 @@ def start_client(
     name, source = conversation.name, conversation.flow.source
     log = out / "logs" / f"flow-{name}-client.log"
     report = iperf3_report(conversation, out, "client")
-    if conversation.is_counted:
-        process = namespaces.spawn(source, _counted_client(conversation), log)
-    elif conversation.flow.is_exchange:
-        role = "ping" if conversation.flow.protocol == "ping" else "request"
+    flow = conversation.flow
+    if isinstance(flow, TcpFlow) and flow.is_counted:
+        process = namespaces.spawn(source, _counted_client(conversation, flow), log)
+    elif flow.is_exchange:
+        role = "ping" if flow.protocol == "ping" else "request"
         rows = {"rows": str(out / "raw" / f"exchanges-{name}.jsonl"), "epoch_ns": epoch_ns}
         command = [*EXCHANGES, role, _settings(conversation, **rows)]
         process = namespaces.spawn(source, command, log)
@@ -151,13 +151,12 @@ def start_client(
     return Side(conversation, "client", process, report, log)
 
 
-def _class_words(flow: Flow) -> list[str]:
+def _class_words(flow: ResolvedFlow) -> list[str]:
     """Return the option for the traffic class of the flow's packets, if the flow has its own."""
     return [] if flow.dscp is None else [str(flow.traffic_class)]
 
 
-def _counted_client(conversation: Conversation) -> list[str]:
-    flow = conversation.flow
+def _counted_client(conversation: Conversation, flow: TcpFlow) -> list[str]:
     return [
         *(*COUNTED, "send", conversation.destination_address, str(conversation.server_port)),
         *(conversation.source_address, str(conversation.client_port)),
@@ -203,9 +202,9 @@ def _iperf3_client(conversation: Conversation, report: Path) -> list[str]:
         command += ["--blockcount", str(flow.packets), "--length", str(flow.packet_bytes)]
     else:
         command += ["--time", str(_whole_seconds(conversation))]
-    if flow.protocol == "tcp":
+    if isinstance(flow, TcpFlow):
         command += ["--congestion", kernel_congestion_control(flow), "--set-mss", str(flow.mss)]
-    else:
+    elif isinstance(flow, UdpFlow):
         command += _udp_options(flow)
     if flow.dscp is not None:
         # Its server gives the same class to the packets of the other direction.
@@ -219,18 +218,17 @@ def _whole_seconds(conversation: Conversation) -> int:
     return int(conversation.stop_s - conversation.flow.start_s) + 2
 
 
-def _udp_options(flow: Flow) -> list[str]:
+def _udp_options(flow: UdpFlow) -> list[str]:
     rate_bps = 0 if flow.rate_kbps is None else round(flow.rate_kbps * 1000)
-    packet_bytes = flow.packet_bytes or 0
     options = ["--udp", "--bitrate", str(rate_bps)]
     if flow.packets is None:
-        options += ["--length", str(packet_bytes)]
+        options += ["--length", str(flow.packet_bytes)]
     if flow.buffer_bytes is not None:
         options += ["--window", str(flow.buffer_bytes)]
     if rate_bps:
         # iperf3 wakes at this tick, and sends if it is behind its rate. One tick a packet spaces
         # packets evenly. Its default of 1 ms sends bursts or wakes needlessly.
-        interval_us = packet_bytes * 8e6 / rate_bps
+        interval_us = flow.packet_bytes * 8e6 / rate_bps
         options += ["--pacing-timer", str(max(1, round(interval_us)))]
     return options
 

@@ -20,8 +20,8 @@ from hoplab.guest.network.namespaces import Namespaces
 from hoplab.guest.system.processes import SEARCHED, beside, last_line
 from hoplab.model import writing
 from hoplab.model.errors import MissingTool
-from hoplab.model.scenario.program import Program
-from hoplab.model.scenario.programs import octets_of
+from hoplab.model.keys.contents import octets_of
+from hoplab.model.keys.resolved import ResolvedProgram
 
 if TYPE_CHECKING:
     from hoplab.guest.traffic.outputs import Output
@@ -43,7 +43,7 @@ imported."""
 class Task:
     """A program of a run, before it starts, while it runs and after its end."""
 
-    program: Program
+    program: ResolvedProgram
     folder: Path
     """The folder in which it works."""
     out: Path
@@ -93,9 +93,9 @@ class Task:
                 os.killpg(self.process.pid, number)
 
 
-def made(program: Program, place: Path, out: Path) -> Task:
+def made(program: ResolvedProgram, place: Path, out: Path) -> Task:
     """Make the program's working folder below ``place``, with its files. Its logs go to ``out``."""
-    folder = place / str(program.name)
+    folder = place / program.name
     folder.mkdir(parents=True)
     put(program.file, folder)
     logs = out / "logs"
@@ -207,6 +207,6 @@ def _copy(path: Path, target: Path) -> None:
         os.close(source)
 
 
-def signal_number(program: Program) -> int:
+def signal_number(program: ResolvedProgram) -> int:
     """Return the number of the signal that asks the program to end."""
     return int(signal.Signals[f"SIG{program.signal}"])

@@ -21,7 +21,7 @@ import pyarrow as pa
 from hoplab.host.analysis.trace import fields, not_of_run
 from hoplab.host.results.reader import Results
 from hoplab.model.errors import ResultsError
-from hoplab.model.scenario.plan import Plan, plan
+from hoplab.model.network.plan import Plan, plan
 
 BATCH = 8192
 """Rows that are Python objects at a time."""

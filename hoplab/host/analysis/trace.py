@@ -15,7 +15,7 @@ from typing import Any
 
 from hoplab.host.results.reader import Results
 from hoplab.model.errors import ResultsError
-from hoplab.model.scenario.plan import Conversation, plan
+from hoplab.model.network.plan import Conversation, plan
 
 ORDER = {"D": 0, "standby": 1, "resume": 2, "probe": 3, "r": 4, "s": 5}
 """Order of events at the same time: a consequence comes after its cause."""

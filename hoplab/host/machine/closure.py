@@ -12,7 +12,7 @@ from pathlib import Path
 from hoplab.host.machine import archive
 from hoplab.host.machine.archive import Apt, Package
 from hoplab.model.errors import MissingTool
-from hoplab.model.scenario.program import Additions
+from hoplab.model.keys.program import Additions
 
 ESSENTIAL = (
     *("bash", "bsdutils", "coreutils", "dash", "debianutils", "diffutils", "findutils", "grep"),

@@ -26,7 +26,7 @@ from hoplab.host.machine.cpio import Entry
 from hoplab.host.machine.derived import derived
 from hoplab.host.machine.sealed import SHORT, Machine
 from hoplab.model.errors import MissingTool
-from hoplab.model.scenario.program import Additions
+from hoplab.model.keys.program import Additions
 
 NAME = "packages.cpio"
 """Name of its file in such a machine's folder, and in a guest's."""

@@ -20,8 +20,8 @@ from hoplab.host.machine import addition, confined, equip, kernel, select
 from hoplab.host.machine.clock import START_NS
 from hoplab.host.machine.sealed import SHORT, Machine
 from hoplab.model.errors import MissingTool, ScenarioError
+from hoplab.model.keys.program import Additions
 from hoplab.model.resources import IS_CHECKOUT, PROJECT
-from hoplab.model.scenario.program import Additions
 
 INIT = Path(__file__).with_name("init")
 NOTHING = Additions()

@@ -16,7 +16,7 @@ from hoplab.host.results.connections import RECEIVING, SENDING, Found, name_of, 
 from hoplab.host.results.datagrams import Arrival
 from hoplab.host.results.packets import NONE, Packet, Seen, of_tcp
 from hoplab.host.results.transport import IPV6, UDP_BYTES, Carried, of_station
-from hoplab.model.scenario.plan import Plan
+from hoplab.model.network.plan import Plan
 
 Way = tuple[str, str, int, str, int]
 """Protocol, the sender and its port, the receiver and its port."""

@@ -19,7 +19,7 @@ from hoplab.host.results.datagrams import Arrival
 from hoplab.host.results.lifetimes import EVER, lines, of_programs
 from hoplab.host.results.round_trips import RoundTrips
 from hoplab.host.results.transport import IPV6, IPV6_BYTES, UDP_BYTES, Carried, of_station
-from hoplab.model.scenario.plan import Plan
+from hoplab.model.network.plan import Plan
 
 FIN, SYN, ACK = 1, 2, 16
 NOBODY = "0.0.0.0"
@@ -192,7 +192,7 @@ def gather(out: Path, plan: Plan, realtime_epoch_ns: int) -> Found:
     own_ports = {port for c in plan.conversations for port in (c.client_port, c.server_port)}
     measured = [program for program in plan.scenario.program if program.measure]
     for station in sorted({program.station for program in measured}):
-        here = [str(p.name) for p in plan.scenario.program if p.station == station]
+        here = [p.name for p in plan.scenario.program if p.station == station]
         path = out / "raw" / f"programs-{station}.ring"
         if not path.exists():
             continue
@@ -310,12 +310,12 @@ def flows(plan: Plan, found: Found, samples: pa.Table) -> Iterator[dict[str, Any
         takes = received >= sent
         peer = _main_peer(by_tcp or mine, "received_bytes" if takes else "sent_bytes")
         ends = (peer or program.station, program.station)
-        start_s = min((row["start_s"] for row in mine), default=program.start_s or 0.0)
+        start_s = min((row["start_s"] for row in mine), default=program.begin_s)
         stop_s = max((row["end_s"] for row in mine if row["end_s"] is not None), default=start_s)
         first_octets = (row["first_octet_s"] for row in by_tcp or mine)
         is_udp = bool(mine) and not by_tcp
         row: dict[str, Any] = {
-            "flow": str(program.name),
+            "flow": program.name,
             "protocol": "udp" if is_udp else "tcp",
             "src": ends[0] if takes else ends[1],
             "dst": ends[1] if takes else ends[0],
@@ -324,7 +324,7 @@ def flows(plan: Plan, found: Found, samples: pa.Table) -> Iterator[dict[str, Any
             "first_octet_s": min((s for s in first_octets if s is not None), default=None),
         }
         if is_udp:
-            row["rtt_ms_mean"] = mean_ms(found.round_trips_ms.get(str(program.name), []))
+            row["rtt_ms_mean"] = mean_ms(found.round_trips_ms.get(program.name, []))
             yield row | _of_datagrams(mine, takes, row, found)
             continue
         samples_of = _of_sockets(f"{program.name}:", RECEIVING if takes else SENDING, samples)

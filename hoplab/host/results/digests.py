@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 
 from hoplab.host.results import arrow, parquet
 from hoplab.host.results.manifest import DIGESTS_BY_COLUMNS, Manifest
+from hoplab.model.keys.variants import uses_sack
 from hoplab.model.reading import opened
 from hoplab.model.records.schema import TABLES
-from hoplab.model.scenario.variants import uses_sack
 
 BATCH_ROWS = 65_536
 

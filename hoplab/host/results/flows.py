@@ -16,7 +16,7 @@ from hoplab.host.results import arrow, connections
 from hoplab.host.results.connections import Found
 from hoplab.host.results.lifetimes import lines
 from hoplab.model import reading
-from hoplab.model.scenario.plan import Conversation, Plan
+from hoplab.model.network.plan import Conversation, Plan
 
 NANOSECONDS = 1_000_000_000
 TCP_ALONE = ("retransmits", "timeouts", "rtt_ms_mean")

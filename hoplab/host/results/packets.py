@@ -25,8 +25,8 @@ from hoplab.host.results.transport import (
     header_bytes,
 )
 from hoplab.model import writing
+from hoplab.model.network.plan import ANY, Capture, Conversation, Plan
 from hoplab.model.records.schema import TABLES
-from hoplab.model.scenario.plan import ANY, Capture, Conversation, Plan
 
 LINKTYPES = {1: 1, 772: 1, 65534: 101, 801: 105, 803: 127}
 """Link types by an interface's ARPHRD_ type: Ethernet, loopback, none (IP), 802.11, radiotap."""

@@ -16,9 +16,9 @@ from hoplab.host.results import arrow, checked, parquet
 from hoplab.host.results import manifest as manifests
 from hoplab.host.results.manifest import COMPLETE, Manifest
 from hoplab.model.errors import ResultsError
+from hoplab.model.keys.resolved import Resolved
 from hoplab.model.reading import mistake
 from hoplab.model.records.schema import TABLES
-from hoplab.model.scenario.model import Scenario
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Results:
         return table
 
     @cached_property
-    def resolved(self) -> Scenario:
+    def resolved(self) -> Resolved:
         """The run's scenario. Raises `ResultsError` if this version cannot read it."""
         return scenario_in(self.scenario, self.run_dir / "scenario.json")
 
@@ -142,11 +142,11 @@ class Results:
         return self.table("events")
 
 
-def scenario_in(document: Any, path: Path) -> Scenario:
+def scenario_in(document: Any, path: Path) -> Resolved:
     """Return the scenario of a run, from the file of this path. Raises `ResultsError` if this
     version cannot read it."""
     try:
-        return Scenario.model_validate(document)
+        return Resolved.model_validate(document)
     except ValidationError as error:
         raise ResultsError(
             f"{path}: {mistake(error)}; it is damaged or from another version of hoplab; run it "

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hoplab.host.results import rings
-from hoplab.model.scenario.plan import BRIDGE, Plan
+from hoplab.model.network.plan import BRIDGE, Plan
 
 PROTOCOLS = {socket.IPPROTO_TCP: "tcp", socket.IPPROTO_UDP: "udp"}
 HEADER_BYTES = {"tcp": 20, "udp": 8}

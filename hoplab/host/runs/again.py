@@ -16,7 +16,7 @@ from hoplab.host.runs.builder import Find, none_here
 from hoplab.host.runs.kinds import Kind
 from hoplab.host.runs.launch import RunRequest
 from hoplab.model.errors import OF_THIS_PLACE, NotReproduced, ResultsError
-from hoplab.model.scenario.file import parse
+from hoplab.model.resolve.file import parse_resolved
 
 MOST_DIFFERENCES = 5
 
@@ -58,7 +58,7 @@ def _compare(
         raise NotReproduced(f"{name}: {damage[0]}{more}")
     if machine is None and manifest.machine is Where.GUEST and manifest.machine_hash is not None:
         machine = _machine(name, manifest)
-    scenario = parse(read_json(folder / "scenario.json"), f"{name}: scenario.json")
+    scenario = parse_resolved(read_json(folder / "scenario.json"), f"{name}: scenario.json")
     if machine is not None:  # it may be a stranger's, whatever the manifest says
         trust.require(machine, name, given, programs=bool(scenario.program))
         _say_differences(name, manifest, machine, say)

@@ -17,8 +17,8 @@ from hoplab.host.results.manifest import RUNNING, VERSION, Manifest, Verdict, Wh
 from hoplab.host.runs.folder import shown
 from hoplab.host.runs.kinds import programs
 from hoplab.model.errors import HoplabError
+from hoplab.model.keys.resolved import Resolved
 from hoplab.model.records import inplace
-from hoplab.model.scenario.model import Scenario
 
 ROOM = 2048
 """Bytes reserved in the manifest for the end of a run on a full disk."""
@@ -26,7 +26,7 @@ PACKAGES = {"wpa_supplicant": "wpasupplicant"}
 """Debian packages whose name differs from their program's."""
 
 
-def begin(out: Path, scenario: Scenario, where: Where, sealed: Machine | None = None) -> None:
+def begin(out: Path, scenario: Resolved, where: Where, sealed: Machine | None = None) -> None:
     """Write a manifest that describes the run, and reserve room for its end."""
     manifest = Manifest(
         version=VERSION,
@@ -55,7 +55,7 @@ def write(out: Path, manifest: Manifest, reserve: int = 0) -> None:
     inplace.write(out / manifests.NAME, manifest.document(), reserve)
 
 
-def _sealed_versions(scenario: Scenario, sealed: Machine) -> dict[str, str]:
+def _sealed_versions(scenario: Resolved, sealed: Machine) -> dict[str, str]:
     """Return versions of the programs that took part, from the machine's list."""
     listed = {package["name"]: package["version"] for package in sealed.description["packages"]}
     return {
@@ -64,7 +64,7 @@ def _sealed_versions(scenario: Scenario, sealed: Machine) -> dict[str, str]:
     }
 
 
-def _versions(scenario: Scenario) -> dict[str, str]:
+def _versions(scenario: Resolved) -> dict[str, str]:
     """Return versions of the programs that took part, as the programs print them."""
     versions: dict[str, str] = {}
     for name in programs(scenario):

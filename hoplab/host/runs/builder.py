@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hoplab.model.errors import MissingTool
-from hoplab.model.scenario.model import Scenario
+from hoplab.model.keys.resolved import Resolved
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,11 @@ class Builder:
 
 
 NOBODY = Builder()
-Find = Callable[[Scenario], Builder]
+Find = Callable[[Resolved], Builder]
 """Finds the builder that a scenario names."""
 
 
-def none_here(scenario: Scenario) -> Builder:
+def none_here(scenario: Resolved) -> Builder:
     """Find no builder: raises `MissingTool`. The command line and the Python interface pass a
     function that finds one."""
     raise MissingTool(

@@ -35,11 +35,11 @@ from hoplab.host.results.packets import Packet
 from hoplab.host.results.reader import scenario_in
 from hoplab.host.runs import beginning, folder, suspects
 from hoplab.model.errors import GuestFailed, HoplabError, ResultsError
+from hoplab.model.keys import variants
+from hoplab.model.keys.resolved import Resolved
+from hoplab.model.network.plan import plan
 from hoplab.model.reading import OTHER_KINDS, content, value
 from hoplab.model.records import writer
-from hoplab.model.scenario import variants
-from hoplab.model.scenario.model import Scenario
-from hoplab.model.scenario.plan import plan
 
 SHORT = 500
 
@@ -129,7 +129,7 @@ def _kept(out: Path, manifest: Manifest, ended: _Ended, error: Exception) -> Res
     return ResultsError(f"{reason}; the records are kept: 'hoplab finish {out}' completes the run")
 
 
-def _ended(out: Path, scenario: Scenario, status: int, failure: BaseException | None) -> _Ended:
+def _ended(out: Path, scenario: Resolved, status: int, failure: BaseException | None) -> _Ended:
     """Return how the lab ended: by itself, by its process's status or by a signal."""
     try:
         ended = _Ended.model_validate_json(content(out / "raw" / "verdict.json"))
@@ -160,7 +160,7 @@ def _json(path: Path) -> dict[str, Any]:
     return found
 
 
-def _tables(out: Path, scenario: Scenario, ended: _Ended) -> tuple[dict[str, str], list[str]]:
+def _tables(out: Path, scenario: Resolved, ended: _Ended) -> tuple[dict[str, str], list[str]]:
     """Write every table. Returns their digests, and warnings about them. `flows`, `connections`,
     `udp` in part and `packets`, which are evaluated here, come first."""
     raw = out / "raw"
@@ -198,7 +198,7 @@ def _tables(out: Path, scenario: Scenario, ended: _Ended) -> tuple[dict[str, str
     return tables.convert(out, scenario.duration_s, seen.packets), told
 
 
-def _about_variants(scenario: Scenario, rows: list[dict[str, Any]]) -> Iterator[str]:
+def _about_variants(scenario: Resolved, rows: list[dict[str, Any]]) -> Iterator[str]:
     """Yield what names of variants hide, and what compared flows differ in beside them."""
     for name in dict.fromkeys(flow.congestion_control for flow in scenario.flow):
         hidden = variants.confusion(name, scenario.tcp.profile)

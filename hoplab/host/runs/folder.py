@@ -14,8 +14,8 @@ from pathlib import Path
 
 from hoplab.model import writing
 from hoplab.model.errors import ResultsError
+from hoplab.model.keys.resolved import Resolved
 from hoplab.model.reading import OTHER_KINDS
-from hoplab.model.scenario.model import Scenario
 
 DEFAULT = Path("runs")
 LOCK = "running.pid"
@@ -112,7 +112,7 @@ def is_running(out: Path) -> bool:
     return False
 
 
-def fill(out: Path, scenario: Scenario, source: Path | None) -> None:
+def fill(out: Path, scenario: Resolved, source: Path | None) -> None:
     """Write the scenario into the run's folder."""
     try:
         text = scenario.model_dump_json(exclude_none=True, indent=1)

@@ -26,8 +26,8 @@ from hoplab.host.runs.builder import NOBODY, Builder, Find, none_here
 from hoplab.host.runs.piped import Piped
 from hoplab.host.runs.steps import Steps
 from hoplab.model.errors import ScenarioError
+from hoplab.model.keys.resolved import Resolved
 from hoplab.model.resources import IS_CHECKOUT, PROJECT
-from hoplab.model.scenario.model import Scenario
 
 WMEM_MAX = Path("/proc/sys/net/core/wmem_max")
 ROOM_S = 3600.0
@@ -64,7 +64,7 @@ class Kind(ABC):
         """Its name in a stream: the kernel's kind, also for sessions."""
         return self.name
 
-    def equipped(self, scenario: Scenario) -> Kind:
+    def equipped(self, scenario: Resolved) -> Kind:
         """Return the kind with the scenario's packages. Raises `ScenarioError` if this kind of
         machine cannot have any, and `MissingTool` for unavailable packages."""
         if scenario.machine.is_sealed:
@@ -75,11 +75,11 @@ class Kind(ABC):
         return self
 
     @abstractmethod
-    def require(self, scenario: Scenario) -> None:
+    def require(self, scenario: Resolved) -> None:
         """Raise the `HoplabError` of the first obstacle to running the scenario."""
 
     @abstractmethod
-    def run(self, scenario: Scenario, out: Path, watched: Watched) -> int:
+    def run(self, scenario: Resolved, out: Path, watched: Watched) -> int:
         """Run the lab on the folder ``out``. Returns its exit status."""
 
 
@@ -87,7 +87,7 @@ class Runnable(Kind):
     """A kind of machine that a user may choose for a run."""
 
     @abstractmethod
-    def shown(self, scenario: Scenario) -> str:
+    def shown(self, scenario: Resolved) -> str:
         """Return the command line and the environment of `run`, as text for a shell. Words in
         capitals stand for values that differ for each run."""
 
@@ -96,7 +96,7 @@ class Attendable(Runnable):
     """A kind of machine that can have a prompt, in real time."""
 
     @abstractmethod
-    def prompt(self, scenario: Scenario, out: Path, line: int | None = None) -> int:
+    def prompt(self, scenario: Resolved, out: Path, line: int | None = None) -> int:
         """Run a prompt on the scenario's network, with logs in ``out``. Returns its exit status.
         ``line`` is a socket for a session, which works without a terminal too."""
 
@@ -121,10 +121,10 @@ class Sealed(Runnable):
     def sealed(self) -> Machine:
         return self.machine
 
-    def equipped(self, scenario: Scenario) -> Sealed:
+    def equipped(self, scenario: Resolved) -> Sealed:
         return replace(self, machine=equip.equipped(self.machine, scenario.machine))
 
-    def require(self, scenario: Scenario) -> None:
+    def require(self, scenario: Resolved) -> None:
         """Check the scenario. A sealed machine has no builder of networks but Hoplab's own."""
         _refuse_found(scenario)
         if scenario.network.built_by != "hoplab":
@@ -138,12 +138,12 @@ class Sealed(Runnable):
                 'sweeps and --machine-file boot, has none; use "hoplab run", or files'
             )
 
-    def run(self, scenario: Scenario, out: Path, watched: Watched) -> int:
+    def run(self, scenario: Resolved, out: Path, watched: Watched) -> int:
         guest = SealedGuest(self.machine, out, bool(scenario.cell), scenario.machine)
         more_mb = equip.memory_mb(self.machine)
         return _run_guest(guest, self._command, scenario, watched, more_mb, self.steps)
 
-    def shown(self, scenario: Scenario) -> str:
+    def shown(self, scenario: Resolved) -> str:
         machine = equip.equipped(self.machine, scenario.machine)
         whose = f"machine {machine.id}, {machine.root}"
         more_mb = equip.memory_mb(machine)
@@ -162,19 +162,19 @@ class OwnGuest(Attendable):
     builder: Builder = NOBODY
     name = Where.GUEST
 
-    def require(self, scenario: Scenario) -> None:
+    def require(self, scenario: Resolved) -> None:
         guests.require()
         # If a guest has to compile the lab itself, its run takes another course.
         compileall.compile_dir(PROJECT / "hoplab", quiet=2)
         _require_programs(scenario)
 
-    def run(self, scenario: Scenario, out: Path, watched: Watched) -> int:
+    def run(self, scenario: Resolved, out: Path, watched: Watched) -> int:
         return _run_guest(self._guest(out), self._command, scenario, watched)
 
-    def shown(self, scenario: Scenario) -> str:
+    def shown(self, scenario: Resolved) -> str:
         return _shown_guest(self._guest(), self._command, scenario, "this computer's files")
 
-    def prompt(self, scenario: Scenario, out: Path, line: int | None = None) -> int:
+    def prompt(self, scenario: Resolved, out: Path, line: int | None = None) -> int:
         if line is None and not sys.stdin.isatty():
             with contextlib.closing(Piped(sys.stdin.buffer)) as piped:
                 words = ["--commands", uml.LINE]
@@ -183,7 +183,7 @@ class OwnGuest(Attendable):
         words += ["--prompt"] if line is not None and sys.stdin.isatty() else []
         return self._prompt(scenario, out, words, line)
 
-    def _prompt(self, scenario: Scenario, out: Path, words: list[str], line: int | None) -> int:
+    def _prompt(self, scenario: Resolved, out: Path, words: list[str], line: int | None) -> int:
         terminal = sys.stdin is not None and sys.stdin.isatty()
         stdout = None if terminal or "--commands" in words else subprocess.DEVNULL
         return uml.run_guest(
@@ -214,26 +214,26 @@ class ThisHost(Attendable):
     name = Where.HOST
     real_time = True
 
-    def require(self, scenario: Scenario) -> None:
+    def require(self, scenario: Resolved) -> None:
         _require_programs(scenario)
         most = int(WMEM_MAX.read_text(encoding="ascii"))
         for flow in scenario.flow:
-            if (flow.buffer_bytes or 0) > most:
+            if flow.buffer_bytes is not None and flow.buffer_bytes > most:
                 raise ScenarioError(
                     f"flow {flow.name}: buffer_bytes: {flow.buffer_bytes} is more than this "
                     f"kernel's net.core.wmem_max, {most}; raise that by sysctl, or take less"
                 )
 
-    def run(self, scenario: Scenario, out: Path, watched: Watched) -> int:
+    def run(self, scenario: Resolved, out: Path, watched: Watched) -> int:
         return host.run_lab(out, watched.on_line, self.builder.environment)
 
-    def shown(self, scenario: Scenario) -> str:
+    def shown(self, scenario: Resolved) -> str:
         values = [f"{key}={value}" for key, value in self.builder.environment.items()]
         lab = [w.replace(str(Path("OUT").resolve()), "OUT") for w in host.lab_command(Path("OUT"))]
         about = f"# in {PROJECT}, as root, with this environment"
         return f"{about}\n{shlex.join(['env', *values, *lab])}"
 
-    def prompt(self, scenario: Scenario, out: Path, line: int | None = None) -> int:
+    def prompt(self, scenario: Resolved, out: Path, line: int | None = None) -> int:
         words = ["--prompt"] if line is not None and sys.stdin.isatty() else []
         return host.shell(out, line, words, self.builder.environment)
 
@@ -248,7 +248,7 @@ def parse(word: str, option: str) -> Where:
 
 def chosen(
     where: Where,
-    scenario: Scenario,
+    scenario: Resolved,
     find: Find = none_here,
     machine_file: Path | None = None,
     machine: Machine | None = None,
@@ -266,26 +266,26 @@ def chosen(
     return Sealed(select.chosen(machine_file))
 
 
-def attended(where: Where, scenario: Scenario, find: Find = none_here) -> Attendable:
+def attended(where: Where, scenario: Resolved, find: Find = none_here) -> Attendable:
     """Return the machine for a prompt."""
     builder = builder_of(scenario, find)
     return ThisHost(builder) if where is Where.HOST else OwnGuest(builder)
 
 
-def builder_of(scenario: Scenario, find: Find = none_here) -> Builder:
+def builder_of(scenario: Resolved, find: Find = none_here) -> Builder:
     """Return the builder of the network, if others build it. Raises the errors of ``find``."""
     _refuse_found(scenario)
     return NOBODY if scenario.network.built_by == "hoplab" else find(scenario)
 
 
-def memory_mb(scenario: Scenario, duration_s: float | None = None) -> int:
+def memory_mb(scenario: Resolved, duration_s: float | None = None) -> int:
     """Return the memory of a guest for the scenario, or for another duration of it."""
-    whole_s = (duration_s or scenario.duration_s) + (scenario.warm_up_s or 0.0)
+    whole_s = (duration_s or scenario.duration_s) + scenario.warm_up_s
     numbers = len(scenario.station), len(scenario.flow), whole_s, len(scenario.program)
     return memory.needed_mb(*numbers)
 
 
-def programs(scenario: Scenario) -> list[str]:
+def programs(scenario: Resolved) -> list[str]:
     """Return the programs that the scenario needs beside the kernel."""
     names = ["iperf3"]
     if any(flow.protocol == "udp" and not flow.is_iperf3 for flow in scenario.flow):
@@ -302,17 +302,17 @@ def programs(scenario: Scenario) -> list[str]:
     return names
 
 
-def _require_programs(scenario: Scenario) -> None:
+def _require_programs(scenario: Resolved) -> None:
     """Raise `MissingTool` for the first program that is missing."""
     for name in programs(scenario):
         program(name)
 
 
-def _takes_hosts_programs(scenario: Scenario) -> bool:
+def _takes_hosts_programs(scenario: Resolved) -> bool:
     return any(program.host for program in scenario.program)
 
 
-def _refuse_found(scenario: Scenario) -> None:
+def _refuse_found(scenario: Resolved) -> None:
     if scenario.is_found:
         raise ScenarioError(
             'network.built_by: "script": the script that built it has to run again, by '
@@ -323,7 +323,7 @@ def _refuse_found(scenario: Scenario) -> None:
 def _run_guest(
     guest: Guest,
     command: list[str],
-    scenario: Scenario,
+    scenario: Resolved,
     watched: Watched,
     more_mb: int = 0,
     steps: Steps | None = None,
@@ -345,7 +345,7 @@ def _run_guest(
 
 
 def _shown_guest(
-    guest: Guest, command: list[str], scenario: Scenario, whose: str, more_mb: int = 0
+    guest: Guest, command: list[str], scenario: Resolved, whose: str, more_mb: int = 0
 ) -> str:
     values = [f"{key}={value}" for key, value in confined.environment().items()]
     kernel = guest.command(Boot(memory_mb(scenario) + more_mb))

@@ -21,7 +21,7 @@ from hoplab.host.runs.kinds import Attendable, Kind, Watched
 from hoplab.host.stream.hub import Stream, told
 from hoplab.host.stream.sink import NANOSECONDS
 from hoplab.model.errors import GuestFailed, HoplabError, ScenarioError, of_status
-from hoplab.model.scenario.model import Scenario
+from hoplab.model.keys.resolved import Resolved
 
 VIRTUAL_LIMIT_S = 3600.0
 """Virtual seconds for set-up and end, beyond twice the scenario's planned time."""
@@ -40,7 +40,7 @@ class RunRequest:
     multiple of real time.
     """
 
-    scenario: Scenario
+    scenario: Resolved
     machine: Kind
     source: Path | None = None
     out: Path | None = None
@@ -153,7 +153,7 @@ def _watched(request: RunRequest, out: Path, stream: Stream, observers: Observer
 
             observers.while_booting()
 
-    planned_s = scenario.duration_s + (scenario.warm_up_s or 0.0)
+    planned_s = scenario.duration_s + scenario.warm_up_s
     limits = Limits(
         True,
         request.wall_limit_s,
@@ -194,7 +194,7 @@ def require_time(seconds: float, name: str) -> None:
         raise ScenarioError(f"{name}: {seconds:g} is no time; expected seconds, above 0")
 
 
-def shell(scenario: Scenario, out: Path, machine: Attendable) -> int:
+def shell(scenario: Resolved, out: Path, machine: Attendable) -> int:
     """Run a prompt on the scenario's network, with ``out`` for its logs. Returns its status."""
     uml.require_commands()
     machine.require(scenario)
@@ -203,7 +203,7 @@ def shell(scenario: Scenario, out: Path, machine: Attendable) -> int:
     return machine.prompt(scenario, out)
 
 
-def _pace(factor: float, scenario: Scenario, out: Path) -> Pace:
+def _pace(factor: float, scenario: Resolved, out: Path) -> Pace:
     def begin_s() -> float | None:
         epoch_ns = told(out, "monotonic_epoch_ns")
         return None if epoch_ns is None else epoch_ns / NANOSECONDS

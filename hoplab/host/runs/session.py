@@ -21,8 +21,8 @@ from hoplab.host.results.tables import recorded
 from hoplab.host.runs.kinds import Attendable, Kind, Watched
 from hoplab.model import writing
 from hoplab.model.errors import HoplabError
+from hoplab.model.keys.resolved import Resolved
 from hoplab.model.reading import value
-from hoplab.model.scenario.model import Scenario
 
 ANSWER_S = 8.0
 """Seconds within which a request is answered; a flow's server has some seconds to listen."""
@@ -118,10 +118,10 @@ class Session(Kind):
     def platform(self) -> Where:
         return self.machine.name
 
-    def require(self, scenario: Scenario) -> None:
+    def require(self, scenario: Resolved) -> None:
         self.machine.require(scenario)
 
-    def run(self, scenario: Scenario, out: Path, watched: Watched) -> int:
+    def run(self, scenario: Resolved, out: Path, watched: Watched) -> int:
         try:
             return self.machine.prompt(scenario, out, self.line.other.fileno())
         finally:
@@ -129,7 +129,7 @@ class Session(Kind):
                 _close(out, scenario)
 
 
-def _close(out: Path, scenario: Scenario) -> None:
+def _close(out: Path, scenario: Resolved) -> None:
     """Let the scenario of a session that was cut short end with its samples."""
     verdict = value(out / "raw" / "verdict.json")
     if isinstance(verdict, dict) and verdict.get("virtual_s") is not None:

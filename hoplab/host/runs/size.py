@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from hoplab.model.scenario.model import Scenario
+from hoplab.model.keys.resolved import Resolved
 
 RADIO_S, WIRED_S = 0.06, 0.007
 """Processor seconds for a station with a radio, and for one without."""
@@ -13,7 +13,7 @@ ROUTE_S = 30e-6
 WORTH_SAYING_S = 10.0
 
 
-def set_up_s(scenario: Scenario) -> float:
+def set_up_s(scenario: Resolved) -> float:
     """Return the processor seconds of a guest's set-up, within a factor of two."""
     radios = sum(station.radio for station in scenario.station)
     stations = len(scenario.station)
@@ -26,7 +26,7 @@ def set_up_s(scenario: Scenario) -> float:
     )
 
 
-def told(scenario: Scenario) -> str | None:
+def told(scenario: Resolved) -> str | None:
     """Return a line about a set-up that takes long; None if it takes a moment."""
     takes_s = set_up_s(scenario)
     if takes_s < WORTH_SAYING_S:

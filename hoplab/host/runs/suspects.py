@@ -9,8 +9,8 @@ from pathlib import Path
 
 from hoplab.host.results import lifetimes
 from hoplab.model.errors import GuestFailed
-from hoplab.model.scenario.model import Scenario
-from hoplab.model.scenario.program import Program
+from hoplab.model.keys.program import Program
+from hoplab.model.keys.resolved import Resolved
 
 COMPUTED = re.compile(r"it computed in ([^;]*)")
 NAMED = re.compile(r"(\S+) \(\d+ of \d+ looks\)")
@@ -29,12 +29,12 @@ FEW = 3
 """Flows that a message names."""
 
 
-def named(error: GuestFailed, scenario: Scenario, out: Path) -> GuestFailed:
+def named(error: GuestFailed, scenario: Resolved, out: Path) -> GuestFailed:
     """Return the error with what was at work, if it is about a guest that computed."""
     return GuestFailed(explained(str(error), scenario, out))
 
 
-def explained(what: str, scenario: Scenario, out: Path) -> str:
+def explained(what: str, scenario: Resolved, out: Path) -> str:
     """Return a line about a guest that computed, which begins with the programs or flows that did.
     The kernel knows a program only by its file's name."""
     found = COMPUTED.search(what)
@@ -60,7 +60,7 @@ def explained(what: str, scenario: Scenario, out: Path) -> str:
             f"hardly moves; have it sleep or wait for something: {what}"
         )
     if busy[0].startswith("iperf3"):
-        flows = " or ".join(str(flow.name) for flow in scenario.flow[:FEW])
+        flows = " or ".join(flow.name for flow in scenario.flow[:FEW])
         more = " or another" if len(scenario.flow) > FEW else ""
         return f"the guest is busy with flow {flows}{more}: {what}"
     return what
@@ -71,7 +71,7 @@ def _names(program: Program) -> set[str]:
     return {Path(word).name[:LONGEST_NAME] for word in PATHS.findall(program.run)}
 
 
-def of_signal(status: int, scenario: Scenario, out: Path) -> str:
+def of_signal(status: int, scenario: Resolved, out: Path) -> str:
     """Return which programs may have ended the lab by a signal, if ``status`` is a signal's. Empty
     if it is not, or if no program was running."""
     if status <= SIGNALLED:
@@ -85,12 +85,10 @@ def of_signal(status: int, scenario: Scenario, out: Path) -> str:
     return f"; program {_shown(going)} was running: does it send a signal to all processes?"
 
 
-def _going(scenario: Scenario, out: Path, until_s: float = math.inf) -> list[Program]:
+def _going(scenario: Resolved, out: Path, until_s: float = math.inf) -> list[Program]:
     """Return the programs that have begun, and not ended before the time ``until_s``."""
     lives = lifetimes.of_programs(out)
-    return [
-        p for p in scenario.program if (life := lives.get(str(p.name))) and life.end_s >= until_s
-    ]
+    return [p for p in scenario.program if (life := lives.get(p.name)) and life.end_s >= until_s]
 
 
 def _shown(programs: list[Program]) -> str:

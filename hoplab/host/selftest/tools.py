@@ -18,7 +18,7 @@ from hoplab.host.machine.derived import derived
 from hoplab.host.machine.sealed import Machine
 from hoplab.host.selftest.build import Suite
 from hoplab.model.errors import HoplabError
-from hoplab.model.scenario.program import Additions
+from hoplab.model.keys.program import Additions
 
 LOCK = Path(__file__).with_name("tools.lock")
 TOOLS = (

@@ -8,7 +8,7 @@ from math import ceil, isinf
 from typing import Any
 
 from hoplab.host.stream.sink import NANOSECONDS, Course
-from hoplab.model.scenario.faults import Event
+from hoplab.model.keys.faults import Event
 
 
 def run_row(course: Course, state: str, t_s: float) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def plan_rows(course: Course) -> list[dict[str, Any]]:
     return [
         {
             "at_s": event.at_s,
-            "node": event.station or event.src or "",
+            "node": event.node,
             "kind": event.kind,
             "detail": _detail(event),
         }

@@ -19,7 +19,7 @@ from hoplab.host.stream.about import Seconds, health_rows, plan_rows, run_row
 from hoplab.host.stream.follow import Follower, content
 from hoplab.host.stream.outlet import NICE, Account, Outlet
 from hoplab.host.stream.sink import NANOSECONDS, Batch, Course, Sink
-from hoplab.model.scenario.model import Scenario
+from hoplab.model.keys.resolved import Resolved
 
 PAUSE_S = 0.05
 """Seconds between two readings of the records."""
@@ -65,7 +65,7 @@ class Stream:
     def begin(
         self,
         folder: Path,
-        scenario: Scenario,
+        scenario: Resolved,
         machine: str,
         real_time: bool,
         endless: bool = False,
@@ -152,7 +152,7 @@ class Stream:
         for outlet in self._outlets:
             outlet.put(batch)
 
-    def _follow(self, folder: Path, scenario: Scenario, machine: str, start_ns: int | None) -> None:
+    def _follow(self, folder: Path, scenario: Resolved, machine: str, start_ns: int | None) -> None:
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
         while start_ns is None:

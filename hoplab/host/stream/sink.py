@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hoplab.model.scenario.model import Scenario
+from hoplab.model.keys.resolved import Resolved
 
 NANOSECONDS = 1_000_000_000
 
@@ -27,7 +27,7 @@ class Course:
     run: str
     """Its name, which is its folder's."""
     folder: Path
-    scenario: Scenario
+    scenario: Resolved
     machine: str
     """``uml`` or ``host``."""
     start_ns: int

@@ -16,7 +16,7 @@ from hoplab.many.store.entry import Entry
 from hoplab.many.store.files import Store
 from hoplab.many.store.key import evaluation
 from hoplab.model.errors import OF_THIS_PLACE, HoplabError, MissingTool, NotReproduced, ResultsError
-from hoplab.model.scenario.file import parse
+from hoplab.model.resolve.file import parse_resolved
 from hoplab.show import report
 
 
@@ -58,7 +58,7 @@ def make(entry: Entry, out: Path, given: bool = False) -> None:
             f"{entry.called}: its tables were made by another version of hoplab; run it "
             "again by its sweep"
         )
-    scenario = parse(entry.scenario, entry.called)
+    scenario = parse_resolved(entry.scenario, entry.called)
     own = machine_of(entry)
     trust.require(own, entry.called, given, programs=bool(scenario.program))
     try:

@@ -6,15 +6,15 @@ from __future__ import annotations
 import hashlib
 from functools import cache
 
+from hoplab.model.keys.resolved import Resolved
 from hoplab.model.resources import PACKAGE
-from hoplab.model.scenario.model import Scenario
 
 FORMAT = 1
 EVALUATION = ("host/results", "model/records")
 """Folders outside the sealed machine whose code makes tables of its records."""
 
 
-def text_of(scenario: Scenario) -> str:
+def text_of(scenario: Resolved) -> str:
     """Return a resolved scenario as JSON, the same text from the same scenario."""
     return scenario.model_dump_json(exclude_none=True)
 

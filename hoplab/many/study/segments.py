@@ -12,7 +12,7 @@ import dpkt
 
 from hoplab.host.results.reader import Results
 from hoplab.model import reading
-from hoplab.model.scenario.plan import FIRST_CLIENT_PORT
+from hoplab.model.network.plan import FIRST_CLIENT_PORT
 
 SLL2_BYTES = 20
 SYN, PSH = 0x02, 0x08

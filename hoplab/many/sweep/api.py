@@ -15,7 +15,7 @@ from hoplab.many.sweep.engine import Done, Engine, Listed, Options, Source
 from hoplab.many.sweep.points import Combination, Point, Sweep, read
 from hoplab.many.sweep.progress import Progress, Teller
 from hoplab.many.sweep.seeds import Adaptive
-from hoplab.model.scenario.resolve import Walk, no_walk
+from hoplab.model.resolve.resolve import Walk, no_walk
 
 __all__ = [
     "Cluster",

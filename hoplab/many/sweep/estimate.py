@@ -58,7 +58,7 @@ def estimate(sweep: Sweep, store: Store, machine: Machine, tables: tuple[str, ..
             if found.head.get("wall_s") and found.error is None:
                 times.append(_cost_s(found))
         else:
-            missing_s.append(scenario.duration_s + (scenario.warm_up_s or 0.0))
+            missing_s.append(scenario.duration_s + scenario.warm_up_s)
     scale = runs / max(1, looked_at)
     if times:
         run_s, basis = fmean(times), f"as {len(times)} of its runs did"

@@ -12,9 +12,9 @@ from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from hoplab.many.sweep import conditions
 from hoplab.model.errors import ScenarioError
-from hoplab.model.scenario import file as scenarios
-from hoplab.model.scenario.keys import Integer, Number, Table, Text
-from hoplab.model.scenario.model import Scenario
+from hoplab.model.keys.declare import Integer, Number, Table, Text
+from hoplab.model.keys.scenario import Scenario
+from hoplab.model.resolve import file as scenarios
 
 BASE = "scenario.toml"
 MOST_VALUES = 100_000

@@ -17,10 +17,10 @@ from hoplab.many.sweep.conditions import Condition
 from hoplab.many.sweep.file import Axis, Settings, SweepFile, load
 from hoplab.many.sweep.stopping import Rule
 from hoplab.model.errors import ScenarioError
+from hoplab.model.keys.resolved import Resolved
 from hoplab.model.records.schema import TABLES
-from hoplab.model.scenario.file import assign, parse
-from hoplab.model.scenario.model import Scenario
-from hoplab.model.scenario.resolve import Walk, no_walk, resolve
+from hoplab.model.resolve.file import assign, parse
+from hoplab.model.resolve.resolve import Walk, no_walk, resolve
 
 OWN = frozenset({"seed", "key", "digest", "error", "from_store"})
 TAKEN = OWN | TABLES["flows"].names
@@ -57,7 +57,7 @@ class Point:
         parts = [f"{name} {value}" for name, value in self.parameters.items() if value is not None]
         return ", ".join([*parts, f"seed {self.seed}"])
 
-    def scenario(self) -> Scenario:
+    def scenario(self) -> Resolved:
         """Return the resolved scenario. If it contradicts itself, raises `ScenarioError`, which
         names the point."""
         scenario = parse(self.document, self.label)
@@ -219,7 +219,7 @@ class Sweep:
     def _mistake(self, combination: Combination) -> str | None:
         """Return why a combination cannot be run. Where two seeds give the same network, no seed
         gives another."""
-        before: Scenario | None = None
+        before: Resolved | None = None
         for seed in self._seeds_of(combination):
             try:
                 found = self.point(combination, seed).scenario().model_copy(update={"seed": 0})

@@ -15,7 +15,7 @@ from typing import Any
 from hoplab.host.statistics.samples import Sample
 from hoplab.many.sweep.engine import Done
 from hoplab.many.sweep.points import Sweep
-from hoplab.model.scenario import variants
+from hoplab.model.keys import variants
 from hoplab.show.report.multiples import Metric
 
 METRICS = (

@@ -28,8 +28,8 @@ from hoplab.host.runs.launch import RunRequest, perform
 from hoplab.many.store import entry as entries
 from hoplab.many.store.key import evaluation
 from hoplab.model.errors import OF_THIS_PLACE, Damaged, HoplabError, MissingTool, ResultsError
+from hoplab.model.keys.resolved import Resolved
 from hoplab.model.resources import IS_CHECKOUT
-from hoplab.model.scenario.model import Scenario
 from hoplab.show import report
 
 
@@ -127,7 +127,7 @@ def make(request: Request, own: Machine, scratch: str | None = None) -> Answer:
     """Make the run as `work` does, with a machine at hand. Raises the errors `OF_THIS_PLACE`, which
     say nothing about the run."""
     began_cpu_s, began_s = _cpu_s(), time.monotonic()
-    scenario = Scenario.model_validate_json(request.scenario)
+    scenario = Resolved.model_validate_json(request.scenario)
     with tempfile.TemporaryDirectory(prefix="hoplab-sweep-", dir=scratch) as name:
         out = Path(name) / "run"
         error: HoplabError | None = None

@@ -13,8 +13,8 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
-from hoplab.model.scenario.model import Scenario
-from hoplab.model.scenario.wlans import station_of
+from hoplab.model.keys.resolved import Resolved
+from hoplab.model.network.wlans import station_of
 from hoplab.show.report.lines import Lines, Received, Sampled, number
 from hoplab.show.report.on_map import Place, lost, place_at
 
@@ -99,14 +99,14 @@ def stood(flow: Mapping[str, Any]) -> dict[str, Any]:
 class Course:
     """A run so far. `add` takes any row of its tables; two threads must not call it at once."""
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: Resolved) -> None:
         self.scenario = scenario
         self.t_s = 0.0
         """The run's progress: the latest time of any row."""
-        names = (str(flow.name) for flow in scenario.flow)
+        names = (flow.name for flow in scenario.flow)
         self.lines = Lines(names, MAX_POINTS, scenario.measure.interval_s)
         self._states: dict[str, States] = {}
-        self._stops_s = {str(f.name): f.stop_s for f in scenario.flow if f.stop_s is not None}
+        self._stops_s = {f.name: f.stop_s for f in scenario.flow if f.stop_s is not None}
         self.nodes: dict[str, dict[str, Any]] = {}
         """The latest sample of each radio."""
         self.events: deque[dict[str, Any]] = deque(maxlen=MAX_EVENTS)

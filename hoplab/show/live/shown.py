@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from hoplab.host.machine import private
-from hoplab.model.scenario.model import Scenario
+from hoplab.model.keys.resolved import Resolved
 from hoplab.show.live.server import Act, Server
 from hoplab.show.live.sink import PageSink
 from hoplab.show.live.view import View
@@ -50,7 +50,7 @@ class Shown:
 
 @contextmanager
 def shown(
-    scenario: Scenario,
+    scenario: Resolved,
     say: Callable[[str], None],
     act: Act | None = None,
     wait_s: float = WAIT_S,

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from hoplab.model.scenario.model import Scenario
-from hoplab.model.scenario.variants import FIXED_WINDOW, OFFERED
+from hoplab.model.keys.resolved import Resolved
+from hoplab.model.keys.variants import FIXED_WINDOW, OFFERED
+from hoplab.model.network.reach import reach_m
 from hoplab.show.live.course import Course, stood
 from hoplab.show.report import figures, on_map
 from hoplab.show.report.figures import MANY_STATIONS
@@ -44,7 +45,7 @@ class Cursor:
 class View:
     """A run for pages. Any thread may call all of its methods."""
 
-    def __init__(self, scenario: Scenario, endless: bool = False) -> None:
+    def __init__(self, scenario: Resolved, endless: bool = False) -> None:
         """With ``endless`` the run has no planned end, so the figures scroll."""
         self._lock = threading.Lock()
         self._course = Course(scenario)
@@ -194,7 +195,7 @@ class View:
         return _json(figure)
 
     def _around_m(self) -> float:
-        return AROUND * (self._course.scenario.radio.range_m or 0.0)
+        return AROUND * (reach_m(self._course.scenario.radio))
 
     def _events(self, cursor: Cursor) -> list[dict[str, Any]]:
         course = self._course

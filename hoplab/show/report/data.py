@@ -8,7 +8,8 @@ from collections import defaultdict
 from typing import Any
 
 from hoplab.host.results.reader import Results
-from hoplab.model.scenario.model import Scenario, Station
+from hoplab.model.keys.resolved import Resolved
+from hoplab.model.keys.scenario import Station
 from hoplab.show.report.lines import Lines
 
 MAX_EVENTS = 3000
@@ -41,7 +42,7 @@ def figures(results: Results, whole: bool = False) -> dict[str, Any]:
     }
 
 
-def _marks(scenario: Scenario) -> Rows:
+def _marks(scenario: Resolved) -> Rows:
     """Return when a user changed the network. A dragged station moves many times a second, which
     makes one mark, at the end."""
     marks: Rows = []
@@ -72,9 +73,9 @@ def _grouped(rows: Rows, *keys: str) -> dict[str, Rows]:
     return groups
 
 
-def _panels(results: Results, scenario: Scenario, whole: bool) -> Rows:
+def _panels(results: Results, scenario: Resolved, whole: bool) -> Rows:
     """Lines in the order of the scenario's flows."""
-    order = [str(flow.name) for flow in scenario.flow]
+    order = [flow.name for flow in scenario.flow]
     lines = Lines(order, interval_s=scenario.measure.interval_s)
     for table in ("tcp", "udp"):
         sampled = results.rows(table)
@@ -99,7 +100,7 @@ def _most(carried: dict[str, int], flows: list[str]) -> set[str]:
     return {*flows, *others[:MAX_CONNECTIONS]}
 
 
-def _map(results: Results, scenario: Scenario) -> dict[str, Any]:
+def _map(results: Results, scenario: Resolved) -> dict[str, Any]:
     return {
         "stations": _tracks(results, scenario),
         # It is unknown for a script's network, and has no meaning for measured links.
@@ -118,7 +119,7 @@ def _map(results: Results, scenario: Scenario) -> dict[str, Any]:
     }
 
 
-def _tracks(results: Results, scenario: Scenario) -> Rows:
+def _tracks(results: Results, scenario: Resolved) -> Rows:
     """Return each station's path as [t, x, y], …: its measured places, or else its planned ones."""
     measured = _grouped(results.rows("nodes"), "node")
     tracks = []
@@ -133,7 +134,7 @@ def _tracks(results: Results, scenario: Scenario) -> Rows:
     return tracks
 
 
-def _planned(station: Station, scenario: Scenario) -> list[tuple[float, float, float]]:
+def _planned(station: Station, scenario: Resolved) -> list[tuple[float, float, float]]:
     """Return places by waypoints, and by events that put a station where it then stays."""
     points = [(float(t), float(x), float(y)) for t, x, y in station.waypoints]
     points = points or [(0.0, station.x_m, station.y_m)]
@@ -142,7 +143,7 @@ def _planned(station: Station, scenario: Scenario) -> list[tuple[float, float, f
             continue
         at_s = event.at_s
         before = [point for point in points if point[0] < at_s] or [(at_s, *points[0][1:])]
-        points = [*before, (at_s, *before[-1][1:]), (at_s, event.x_m or 0.0, event.y_m or 0.0)]
+        points = [*before, (at_s, *before[-1][1:]), (at_s, *event.place)]
     return points
 
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from hoplab.model.scenario.wlans import station_of
+from hoplab.model.network.wlans import station_of
 from hoplab.show.report import labels
 
 RADIO, WIRED, DOWN = "#0072b2", "#5a6576", "#9aa5b1"

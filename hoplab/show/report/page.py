@@ -23,9 +23,9 @@ from hoplab.host.results.manifest import Manifest, Where
 from hoplab.host.results.reader import Results, load
 from hoplab.model import writing
 from hoplab.model.errors import ResultsError
+from hoplab.model.keys.radio import Radio
 from hoplab.model.reading import content
-from hoplab.model.scenario.radio import Radio
-from hoplab.model.scenario.resolve import radio_with_profile
+from hoplab.model.resolve.resolve import radio_with_profile
 from hoplab.show.report import units
 from hoplab.show.report.data import MAX_CONNECTIONS, figures
 from hoplab.show.report.figures import (

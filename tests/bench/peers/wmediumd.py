@@ -19,10 +19,10 @@ from pathlib import Path
 from hoplab.guest.network.build import build
 from hoplab.guest.routing import static
 from hoplab.guest.system.processes import end, program
-from hoplab.model.scenario.file import parse
-from hoplab.model.scenario.plan import Plan, plan
-from hoplab.model.scenario.reach import neighbours
-from hoplab.model.scenario.resolve import resolve
+from hoplab.model.network.plan import Plan, plan
+from hoplab.model.network.reach import neighbours
+from hoplab.model.resolve.file import parse
+from hoplab.model.resolve.resolve import resolve
 
 STARTING_S = 0.5
 PATIENCE_S = 30.0

@@ -31,7 +31,7 @@ from hoplab.guest.routing import daemons as routing
 from hoplab.guest.routing import split
 from hoplab.guest.system.processes import Daemon, wait_until
 from hoplab.model.errors import DaemonDied
-from hoplab.model.scenario.plan import Plan
+from hoplab.model.network.plan import Plan
 
 TCP_CONGESTION = 13
 CHUNK = 1 << 16

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The keys of `[[cell]]`: an access point and its clients."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import AfterValidator, Field, model_validator
+
+from hoplab.model.keys.declare import Conditions, Integer, Label, Name, Number, Table, Text, key
+from hoplab.model.keys.radio import LAST_6_GHZ_CHANNEL, Categories, Width
+from hoplab.model.keys.stations import Link, require_room
+
+LONGEST_SSID_BYTES = 32
+"""IEEE 802.11-2020 9.4.2.2."""
+MAX_CELLS = 100
+WIRE_RATE_MBPS, WIRE_DELAY_MS = 1000.0, 0.1
+"""A gigabit Ethernet's. Without rate and delay TCP would send for ever in one instant."""
+WITH_ROAMING = (
+    "bgscan_dbm",
+    "bgscan_short_s",
+    "bgscan_long_s",
+    "wire_rate_mbps",
+    "wire_delay_ms",
+)
+PASSPHRASE = "correct horse battery staple"
+
+
+def _ssid(text: str) -> str:
+    if not 1 <= len(text.encode()) <= LONGEST_SSID_BYTES or not text.isprintable():
+        raise ValueError(
+            f"{text[:40]!r} is no network's name: 1 to {LONGEST_SSID_BYTES} octets, all printable"
+        )
+    return text
+
+
+Ssid = Annotated[Text, AfterValidator(_ssid)]
+Passphrase = Annotated[str, Field(strict=True, pattern=r"^[ -~]{8,63}$")]
+"""IEEE 802.11-2020 J.4.1."""
+
+
+class Cell(Table):
+    """An access point and the stations that are associated with it at time 0."""
+
+    only: ClassVar[Conditions] = {"passphrase": ("security", ("wpa2", "wpa3"))}
+
+    name: Label | None = key(None, "in records and reports; default `cell0`, `cell1`, …")
+    access_point: Name = key(..., "its station")
+    clients: tuple[Name, ...] = key(..., "its stations; one of several roaming cells may have none")
+    channel: Integer | None = key(
+        None, "in the band of `radio.channel`, the default", ge=1, le=LAST_6_GHZ_CHANNEL
+    )
+    width_mhz: Width | None = key(
+        None, "of its channel, no more than `radio.width_mhz`, the default", unit="MHz"
+    )
+    ssid: Ssid | None = key(None, "network name on the air; default the cell's")
+    security: Literal["open", "wpa2", "wpa3"] = key(
+        "open", "none, WPA2-Personal, or WPA3-Personal (SAE)"
+    )
+    passphrase: Passphrase = key(PASSPHRASE, "8 to 63 printable ASCII characters")
+    edca: Categories | None = key(
+        None,
+        "access categories that it announces to its clients; default those of `[radio.edca]`",
+    )
+    edca_ap: Categories | None = key(
+        None, "the access point's own access categories; default those that it announces"
+    )
+    roaming: Literal["bgscan", "802.11r"] | None = key(
+        None,
+        "clients move between cells of this `ssid`, by scans and reassociation "
+        "(`bgscan`), with fast BSS transition too (`802.11r`); default: they stay",
+    )
+    bgscan_dbm: Integer | None = key(
+        None,
+        "a client scans often while the access point's beacons are weaker; default: the "
+        "signal at half the reach",
+        unit="dBm",
+        ge=-120,
+        le=0,
+    )
+    bgscan_short_s: Integer | None = key(
+        None, "between scans below `bgscan_dbm`; default 2", unit="s", ge=1, le=3600
+    )
+    bgscan_long_s: Integer | None = key(
+        None, "between scans above `bgscan_dbm`; default 60", unit="s", ge=1, le=3600
+    )
+    wire_rate_mbps: Number | None = key(
+        None,
+        "of the access point's wire to the others of its `ssid`, in each direction; default 1000",
+        unit="Mbit/s",
+        ge=0.001,
+        le=10_000,
+    )
+    wire_delay_ms: Number | None = key(
+        None,
+        "from one of these access points to this one; default 0.1",
+        unit="ms",
+        ge=0,
+        le=100_000,
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Cell:
+        if self.roaming is None and not self.clients:
+            raise ValueError("clients: is empty; name the stations that it serves")
+        for name in WITH_ROAMING:
+            if self.roaming is None and getattr(self, name) is not None:
+                raise ValueError(
+                    f'{name} counts only with roaming = "bgscan" or "802.11r"; remove it'
+                )
+        require_room(self.wire_rate_mbps or WIRE_RATE_MBPS, self.wire_delay_ms or 0.0)
+        if self.roaming == "802.11r" and self.security == "open":
+            raise ValueError(
+                'roaming: "802.11r" hands keys on, and security is "open"; use "bgscan", or '
+                '"wpa2" or "wpa3"'
+            )
+        if self.access_point in self.clients:
+            raise ValueError(f"clients: {self.access_point} is the access point itself; remove it")
+        if len(set(self.clients)) < len(self.clients):
+            raise ValueError("clients: one is given twice")
+        return self
+
+    @property
+    def wire(self) -> Link:
+        """The wire from its access point to the network's switch."""
+        return Link(
+            ends=(self.access_point, "switch"),
+            rate_mbps=WIRE_RATE_MBPS if self.wire_rate_mbps is None else self.wire_rate_mbps,
+            delay_ms=WIRE_DELAY_MS if self.wire_delay_ms is None else self.wire_delay_ms,
+        )
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The access point and its clients."""
+        return (self.access_point, *self.clients)

@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The keys of the network itself: `[topology]`, `[[station]]`, `[[link]]` and a link's queue."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from hoplab.model.keys.declare import (
+    Address,
+    Arrival,
+    Conditions,
+    Coordinate,
+    Integer,
+    Mac,
+    Name,
+    Number,
+    Probability,
+    Switch,
+    Table,
+    Text,
+    Time,
+    key,
+)
+from hoplab.model.keys.radio import Nic, Width
+from hoplab.model.movement.trace import Trace
+
+MAX_STATIONS = 1000
+"""With DSR so many take 5 GB, and a guest has 8 GB at most."""
+GENERATED = ("explicit", "chain", "grid", "pair", "random-waypoint", "mininet-wifi", "trace")
+"""Kinds of topology that have no file in `topologies/`."""
+SPEEDS = ("min_speed_mps", "max_speed_mps")
+WITH_SPEEDS = ("RandomDirection", "RandomWayPoint")
+"""Mobility models of Mininet-WiFi that take speeds."""
+SAME_PLACE_M = 0.001
+LARGEST_FRAME_BYTES = 1514
+NETEM_PACKETS = 100_000
+"""Packets that the delaying discipline may hold (`hoplab.guest.network.wired`)."""
+RED_MOST_BYTES = 1 << 23
+"""The kernel keeps RED's thresholds in 32 bits, scaled by its averaging weight of 2^-9
+(include/net/red.h, red_check_params)."""
+
+
+def require_room(rate_mbps: float, delay_ms: float) -> None:
+    """Raise ValueError if a wire holds more packets than the discipline that delays them."""
+    on_the_way = rate_mbps * 1e6 / 8 / LARGEST_FRAME_BYTES * delay_ms / 1000
+    if on_the_way > NETEM_PACKETS:
+        raise ValueError(
+            f"{rate_mbps:g} Mbit/s and {delay_ms:g} ms hold {on_the_way:.0f} packets "
+            f"on the way, at most {NETEM_PACKETS}; lower one"
+        )
+
+
+class Queue(Table):
+    """The output queue of each end of a wired link."""
+
+    only: ClassVar[Conditions] = dict.fromkeys(
+        ("min_packets", "max_packets", "drop_probability", "packet_bytes", "ecn"),
+        ("kind", ("red",)),
+    )
+
+    kind: Literal["droptail", "red"] = key("droptail", "drop the last packet, or early")
+    packets: Integer = key(50, "capacity", ge=1, le=100_000)
+    min_packets: Integer = key(5, "mean length from which RED drops", ge=1, le=100_000)
+    max_packets: Integer = key(15, "mean length from which RED drops all", ge=2, le=100_000)
+    drop_probability: Number = key(0.1, "RED's at `max_packets`", gt=0, le=1)
+    packet_bytes: Integer = key(
+        1000, "RED's mean packet, for the averaging weight", unit="octets", ge=40, le=65_535
+    )
+
+    ecn: Switch = key(
+        False, "RED marks packets of ECN connections (`tcp.ecn`) instead of early drops"
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Queue:
+        if self.kind != "red":
+            return self
+        if not self.min_packets < self.max_packets <= self.packets:
+            raise ValueError(
+                f"RED needs min_packets < max_packets <= packets, got {self.min_packets}, "
+                f"{self.max_packets}, {self.packets}"
+            )
+        if self.packets * self.packet_bytes >= RED_MOST_BYTES:
+            raise ValueError(
+                f"{self.packets} packets of {self.packet_bytes} octets are too much for RED; "
+                f"their product must be below {RED_MOST_BYTES}"
+            )
+        return self
+
+
+class Topology(Table):
+    """A network to choose from: which keys count depends on `kind`."""
+
+    only: ClassVar[Conditions] = {
+        "stations": ("kind", ("chain", "random-waypoint", "mininet-wifi", "trace")),
+        "spacing_m": ("kind", ("chain", "grid", "pair")),
+        **dict.fromkeys(("rows", "columns"), ("kind", ("grid",))),
+        **dict.fromkeys(
+            ("width_m", "height_m", "min_speed_mps", "max_speed_mps"),
+            ("kind", ("random-waypoint", "mininet-wifi")),
+        ),
+        "pause_s": ("kind", ("random-waypoint",)),
+        "model": ("kind", ("mininet-wifi",)),
+        "movement": ("kind", ("trace",)),
+    }
+
+    kind: Annotated[str, Field(strict=True, pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=64)] = key(
+        "explicit",
+        "`explicit`, `chain`, `grid`, `pair`, `random-waypoint`, `mininet-wifi`, `trace`, "
+        "or a file of `topologies/`",
+    )
+    stations: Integer = key(
+        4,
+        "how many; with a `trace`, its first ones, all by default",
+        ge=1,
+        le=MAX_STATIONS,
+    )
+    spacing_m: Number = key(200.0, "between neighbours", unit="m", gt=0, le=1e6)
+    rows: Integer = key(2, "number of rows", ge=1, le=MAX_STATIONS)
+    columns: Integer = key(2, "stations in a row", ge=1, le=MAX_STATIONS)
+    width_m: Number = key(1500.0, "of the area", unit="m", ge=1, le=1e6)
+    height_m: Number = key(300.0, "of the area", unit="m", ge=1, le=1e6)
+    min_speed_mps: Number = key(1.0, "lowest", unit="m/s", ge=1e-3, le=1000)
+    max_speed_mps: Number = key(20.0, "highest", unit="m/s", ge=1e-3, le=1000)
+    pause_s: Time = key(0.0, "rest after each leg", unit="s")
+    model: Literal[
+        "RandomWalk",
+        "TruncatedLevyWalk",
+        "RandomDirection",
+        "RandomWayPoint",
+        "GaussMarkov",
+    ] = key("RandomWayPoint", "of Mininet-WiFi")
+    movement: Text | None = key(
+        None,
+        "file of ns-2 (`.ns2`, `.tcl`, `.ns_movements`), BonnMotion (`.movements`), SUMO "
+        "(`.xml`) or GPS tracks (`.gpx`), plain or `.gz`",
+    )
+    rate_mbps: Number = key(10.0, "topology file's links", unit="Mbit/s", ge=0.001, le=10_000)
+    delay_ms: Number = key(10.0, "topology file's links", unit="ms", ge=0, le=100_000)
+    queue: Queue = key(Queue(), "topology file's links")
+
+    def counts(self, name: str) -> bool:
+        if name in ("rate_mbps", "delay_ms", "queue"):
+            return self.kind not in GENERATED
+        if name in SPEEDS and self.kind == "mininet-wifi":
+            return self.model in WITH_SPEEDS
+        return super().counts(name)
+
+    def where(self, name: str) -> str:
+        if name in SPEEDS and self.kind == "mininet-wifi":
+            return f'where model is {" or ".join(WITH_SPEEDS)}; here it is "{self.model}"'
+        if name in self.only:
+            return super().where(name)
+        return f'with a file of topologies/; here kind is "{self.kind}"'
+
+    @model_validator(mode="after")
+    def _check(self) -> Topology:
+        if (
+            self.kind in ("random-waypoint", "mininet-wifi")
+            and self.min_speed_mps > self.max_speed_mps
+        ):
+            raise ValueError(
+                f"min_speed_mps {self.min_speed_mps} exceeds max_speed_mps {self.max_speed_mps}"
+            )
+        if self.kind == "trace" and self.movement is None:
+            raise ValueError('kind "trace" needs movement = "FILE"')
+        if self.kind == "grid" and self.rows * self.columns > MAX_STATIONS:
+            raise ValueError(
+                f"{self.rows} rows of {self.columns} columns are {self.rows * self.columns} "
+                f"stations; at most {MAX_STATIONS}"
+            )
+        return self
+
+
+class Placed(Table):
+    """Where something is, and goes."""
+
+    name: Annotated[str, Field(strict=True, min_length=1, max_length=64)] = key(
+        ..., "in records and captures"
+    )
+    x_m: Coordinate = key(0.0, "place", unit="m")
+    y_m: Coordinate = key(0.0, "place", unit="m")
+    waypoints: tuple[tuple[Arrival, Coordinate, Coordinate], ...] = key(
+        (), "`[[t_s, x_m, y_m], …]`: straight lines between, rest before and after"
+    )
+
+    @field_validator("waypoints")
+    @classmethod
+    def _ordered(
+        cls, value: tuple[tuple[float, float, float], ...]
+    ) -> tuple[tuple[float, float, float], ...]:
+        times = [point[0] for point in value]
+        if times != sorted(times):
+            raise ValueError("waypoint times must not decrease")
+        return value
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.waypoints:
+            for name, at_start in zip(("x_m", "y_m"), self.place(), strict=True):
+                given = getattr(self, name)
+                if name in self.model_fields_set and abs(given - at_start) > SAME_PLACE_M:
+                    raise ValueError(
+                        f"{name} {given:g} contradicts the waypoints, which begin at {at_start:g}; "
+                        "remove one"
+                    )
+        return self
+
+    def place(self, t_s: float = 0.0) -> tuple[float, float]:
+        """Where it is at ``t_s``, in m: on its way where it has waypoints."""
+        if self.waypoints:
+            return Trace.of(self.waypoints).at(t_s)
+        return self.x_m, self.y_m
+
+
+class Network(Table):
+    """Who makes the stations and their radios, and where the medium works."""
+
+    built_by: Literal["hoplab", "mininet-wifi", "script"] = key(
+        "hoplab",
+        "`mininet-wifi` must be installed; `script`: in results of a Mininet-WiFi script",
+    )
+    medium: Literal["kernel", "daemon"] = key(
+        "kernel",
+        "in virtual time: in the guest's kernel, or as a slower process that you can "
+        "debug; in real time a process",
+    )
+    dsr: Literal["kernel", "daemon"] = key(
+        "kernel", "the same for each station's DSR daemon, with equal results"
+    )
+    ipv6: Switch = key(
+        False,
+        "IPv6 addresses too; a flow with `ip = 6` implies it",
+    )
+
+
+class Port(Table):
+    """A station's radio as its builder has made it."""
+
+    interface: Annotated[str, Field(strict=True, pattern=r"^[^/\s]{1,15}$")] = key(
+        ..., "name in the station"
+    )
+    address: Address = key(..., "used by flows")
+    prefix: Integer = key(24, "length of the network prefix", ge=1, le=32)
+    mac: Mac = key(..., "hardware address")
+
+
+class Station(Placed):
+    """A host: a network namespace with a radio, wired interfaces, or both."""
+
+    name: Name = key(..., "up to eight small letters or digits, a letter first")
+    radio: Switch = key(True, "false: wired only")
+    nic: Nic | None = key(None, "its own card: keys that differ from `[radio.nic]`")
+    mcs: Integer | None = key(
+        None,
+        "data rate of an 802.11n client, both ways; default `radio.mcs`",
+        ge=0,
+        le=15,
+    )
+    width_mhz: Width | None = key(
+        None, "a client's part of its cell's channel, by default all of it", unit="MHz"
+    )
+    airtime_weight: Integer | None = key(
+        None,
+        "a client's weight in the access point's air time, with `radio.queue = "
+        '"fq_codel"`; default 256, the kernel\'s',
+        ge=1,
+        le=65_535,
+    )
+    port: Port | None = key(None, 'its radio, if `network.built_by = "script"`')
+
+    @model_validator(mode="after")
+    def _has_a_card(self) -> Self:
+        if self.nic is not None and not self.radio:
+            raise ValueError("nic is a radio's; with radio = false there is none")
+        return self
+
+
+class Link(Table):
+    """A full-duplex wired link between two stations."""
+
+    ends: tuple[Name, Name] = key(..., "its two stations")
+    rate_mbps: Number = key(10.0, "of each direction", unit="Mbit/s", ge=0.001, le=10_000)
+    delay_ms: Number = key(10.0, "propagation delay", unit="ms", ge=0, le=100_000)
+    loss: Probability = key(0.0, "probability of losing a packet, in either direction")
+    queue: Queue = key(Queue(), "at each end")
+
+    @model_validator(mode="after")
+    def _check(self) -> Link:
+        if self.ends[0] == self.ends[1]:
+            raise ValueError(f"a link joins two different stations, got {self.ends[0]} twice")
+        require_room(self.rate_mbps, self.delay_ms)
+        return self

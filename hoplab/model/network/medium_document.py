@@ -1,0 +1,429 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The document of the medium daemon (`daemons/medium/src/config.rs`): final values.
+
+The values come from checked input: the keys of `MediumFile`, with its radio completed by its
+profile (`hoplab.model.resolve.resolve`).
+"""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import math
+from typing import Any
+
+from hoplab.model.keys.declare import given
+from hoplab.model.keys.documents import nanoseconds
+from hoplab.model.keys.faults import Event, Loss
+from hoplab.model.keys.medium_file import RadioStation
+from hoplab.model.keys.radio import (
+    BAND_2_GHZ,
+    CARDS_W,
+    HE_WINDOW,
+    NO_RTS,
+    POWERS,
+    WINDOW,
+    Categories,
+    Energy,
+    Nic,
+)
+from hoplab.model.keys.resolved import ResolvedMedium, ResolvedRadio
+from hoplab.model.network.channels import channel_mhz, grid_mhz, overlaps, span_mhz
+from hoplab.model.network.leakage import Band, leakage_db
+from hoplab.model.network.powers import noise_dbm, reception_dbm, sensing_dbm
+
+ED_ABOVE_CS_DB = 20.0
+"""CCA by energy, -62 dBm, over CCA by a preamble, -82 dBm (IEEE 802.11-2020 17.3.10.6)."""
+NEVER_NS = 2**64 - 1
+FRAMES_BESIDE = 1024
+"""Frames of the kernel's own, management and broadcasts, which no limit of Linux's queues
+restrains."""
+CATEGORIES = 4
+RULES = {"802.11": "standard", "ns-2": "ns2", "edca": "standard"}
+NEVER_OCTETS = 2**32 - 1
+
+Waypoint = tuple[int, float, float]
+"""A time in ns of the daemon's clock, and a place in m."""
+
+
+def document(medium: ResolvedMedium, start_ns: int, roams: bool = False) -> dict[str, Any]:
+    """Return the daemon's document. ``start_ns`` is time 0 if ``medium`` names none. With ``roams``
+    radios are on the channels to which their hosts tune them."""
+    radio, records = medium.radio, medium.records
+    epoch_ns = start_ns if medium.epoch_ns is None else medium.epoch_ns
+    end_ns = None if medium.duration_s is None else epoch_ns + nanoseconds(medium.duration_s)
+    blocks = _blocks(medium)
+    return {
+        "epoch_ns": epoch_ns,
+        "end_ns": end_ns,
+        "params": {
+            **_params(radio),
+            "leakage": _leakage(medium),
+            **({"blocks": blocks} if blocks else {}),
+            "seed": medium.seed,
+            "overhear": medium.overhear,
+            "trace": records.frames or records.air_capture is not None,
+            "histograms": True,
+        },
+        "stations": [
+            _station(each, radio, medium.event, epoch_ns) | _part(each, radio, blocks)
+            for each in medium.station
+        ],
+        "losses": _losses(medium, epoch_ns),
+        "measured": _measured(medium, epoch_ns),
+        "channel_mhz": channel_mhz(radio.band, radio.channel),
+        "noise_dbm": noise_dbm(radio),
+        "rts_threshold": radio.rts_threshold,
+        "data_rate": _data_rate(radio),
+        "roams": roams,
+        "control": medium.control,
+        "records": {
+            "dir": records.dir,
+            "interval_ns": nanoseconds(records.interval_s),
+            "frames": records.frames,
+            "air_capture": records.air_capture,
+        },
+    }
+
+
+def _params(radio: ResolvedRadio) -> dict[str, Any]:
+    # With reception by threshold, noise counts only if it is given, as in ns-2.
+    counts = radio.noise_dbm is not None or radio.reception == "error-rate"
+    return {
+        "rules": RULES[radio.rules],
+        "phy": _phy(radio),
+        "propagation": {
+            "model": _propagation(radio),
+            "tx_power_dbm": radio.tx_power_dbm,
+            "frequency_mhz": radio.frequency_mhz,
+            "antenna_height_m": radio.antenna_height_m,
+            "antenna_gain_dbi": radio.antenna_gain_dbi,
+        },
+        "shadowing_db": radio.shadowing_db,
+        "fading": _fading(radio),
+        "reception": radio.reception,
+        "rx_threshold_dbm": reception_dbm(radio),
+        "cs_threshold_dbm": sensing_dbm(radio),
+        "capture_db": radio.capture_db,
+        "capture_later": radio.capture_later,
+        "noise_dbm": noise_dbm(radio) if counts else None,
+        "delay": radio.rules == "edca" and radio.propagation_delay,
+        "retry_short": radio.retry_short,
+        "retry_long": radio.retry_long,
+        "kernel_retries": radio.retry_rules == "kernel",
+        "queue_packets": _queue_packets(radio),
+        "routing_priority": radio.routing_priority,
+        "nic": _nic(radio.nic),
+        "energy": _energy(radio.energy),
+        "edca": _edca(radio),
+        "no_ack": radio.mac == "csma-ca-noack",
+        "level_error_db": radio.level_error_db,
+    }
+
+
+def _tuned(station: RadioStation, radio: ResolvedRadio) -> tuple[int, int]:
+    """Return a radio's channel and its width in MHz."""
+    return station.channel or radio.channel, station.width_mhz or radio.width_mhz
+
+
+def _widths(medium: ResolvedMedium) -> dict[int, int]:
+    """Return each channel in use with the width of its widest radio, in MHz."""
+    radio, widths = medium.radio, dict[int, int]()
+    for station in medium.station:
+        channel, width = _tuned(station, radio)
+        widths[channel] = max(width, widths.get(channel, 0))
+    return dict(sorted(widths.items()))
+
+
+def _blocks(medium: ResolvedMedium) -> list[dict[str, int]]:
+    """Return the channels in use where radios hear only parts of each other's. Empty where all use
+    all of theirs, and channels share no frequencies."""
+    radio, widths = medium.radio, _widths(medium)
+    spans = [span_mhz(radio, channel, width) for channel, width in widths.items()]
+    whole = all(station.width_mhz in (None, radio.width_mhz) for station in medium.station)
+    if whole and not any(overlaps(*pair) for pair in itertools.combinations(spans, 2)):
+        return []
+    return [
+        {
+            "primary_mhz": channel_mhz(radio.band, channel),
+            "low_mhz": grid_mhz(radio.band, channel),
+            "width_mhz": width,
+        }
+        for channel, width in widths.items()
+    ]
+
+
+def _leakage(medium: ResolvedMedium) -> dict[str, Any] | None:
+    """Return what channels in use leak to each other, if they do. What they share is no leak."""
+    radio = medium.radio
+    if radio.leakage != "mask":
+        return None
+    widths = _widths(medium)
+    spans = {channel: span_mhz(radio, channel, width) for channel, width in widths.items()}
+    bands = {channel: Band.of(*span) for channel, span in spans.items()}
+    pairs = [
+        {
+            "from_mhz": channel_mhz(radio.band, one),
+            "to_mhz": channel_mhz(radio.band, other),
+            "db": db,
+        }
+        for one, other in itertools.permutations(bands, 2)
+        if not overlaps(spans[one], spans[other])
+        and (db := leakage_db(radio.standard, bands[one], bands[other])) is not None
+    ]
+    if not pairs:
+        return None
+    return {"ed_threshold_dbm": sensing_dbm(radio) + ED_ABOVE_CS_DB, "pairs": pairs}
+
+
+def _edca(radio: ResolvedRadio) -> dict[str, Any] | None:
+    """Return access categories, voice first, or None under other rules."""
+    if radio.rules != "edca":
+        return None
+    threshold = radio.rts_threshold
+    return {
+        "categories": _categories(radio.edca),
+        "aggregation": _aggregation(radio) if radio.aggregation else None,
+        "rts_threshold": NEVER_OCTETS if threshold >= NO_RTS else threshold,
+    }
+
+
+def _categories(categories: Categories) -> list[dict[str, int]]:
+    return [
+        {
+            "aifsn": category.aifsn,
+            "cw_min": category.cw_min,
+            "cw_max": category.cw_max,
+            "txop_ns": _nanoseconds(category.txop_us),
+        }
+        for category in categories.complete()
+    ]
+
+
+def _aggregation(radio: ResolvedRadio) -> dict[str, Any]:
+    return {
+        "window": HE_WINDOW if radio.standard == "802.11ax" else WINDOW,
+        "octets": radio.edca.ampdu_octets or NEVER_OCTETS,
+        "start_spacing_ns": _nanoseconds(radio.edca.start_spacing_us),
+        **({"by_hosts": True} if radio.aggregation == "kernel" else {}),
+    }
+
+
+def _data_rate(radio: ResolvedRadio) -> dict[str, Any] | None:
+    """Return the rate of data frames if the kernel's rate control does not know it."""
+    if not radio.fixed_by_medium:
+        return None
+    kind = "he" if radio.standard == "802.11ax" else "vht"
+    parts = {
+        "mcs": radio.mcs,
+        "streams": radio.streams,
+        "width_mhz": radio.width_mhz,
+        "guard_ns": radio.guard_ns,
+    }
+    if radio.rate_mbps == "ideal":
+        parts["ideal"] = True
+    return {kind: parts}
+
+
+def _queue_packets(radio: ResolvedRadio) -> int:
+    """Return the number of frames that can wait in the medium. With Linux's own queues, all frames
+    that these release have room."""
+    if radio.queue == "fq_codel":
+        return CATEGORIES * radio.frames_ahead + FRAMES_BESIDE
+    return radio.queue_packets
+
+
+def _phy(radio: ResolvedRadio) -> dict[str, Any]:
+    return {
+        "standard": _standard(radio),
+        "short_preamble": radio.preamble == "short",
+        "plcp_rate_mbps": radio.plcp_rate_mbps,
+        "basic_rate_mbps": radio.basic_rate_mbps,
+        "slot_ns": _nanoseconds(radio.slot_us),
+        "sifs_ns": _nanoseconds(radio.sifs_us),
+        "cw_min": radio.cw_min,
+        "cw_max": radio.cw_max,
+    }
+
+
+def _nanoseconds(microseconds: float) -> int:
+    return math.floor(microseconds * 1000 + 0.5)
+
+
+def _standard(radio: ResolvedRadio) -> str | dict[str, Any]:
+    """Return the PHY. OFDM's frames end with the signal extension at 2.4 GHz (IEEE 802.11-2020
+    18.3.2.4)."""
+    if radio.standard in ("802.11", "802.11b"):
+        return "dsss"
+    extends = radio.band == BAND_2_GHZ
+    kind, extension = {
+        "802.11g": ("ofdm", True),
+        "802.11a": ("ofdm", False),
+        "802.11n": ("ht", extends),
+        "802.11ac": ("vht", extends),
+        "802.11ax": ("he", extends),
+    }[radio.standard]
+    return {kind: {"signal_extension": extension}}
+
+
+def _propagation(radio: ResolvedRadio) -> str | dict[str, Any]:
+    if radio.propagation == "log-distance":
+        return {"log-distance": {"exponent": radio.exponent, "reference_m": radio.reference_m}}
+    return radio.propagation
+
+
+def _fading(radio: ResolvedRadio) -> str | dict[str, Any]:
+    if radio.fading == "none":
+        return "none"
+    # Rayleigh's amplitude is Nakagami's of shape 1.
+    return {"nakagami": {"m": radio.nakagami_m if radio.fading == "nakagami" else 1.0}}
+
+
+def _nic(nic: Nic) -> dict[str, Any]:
+    return {
+        "tx": {"frame_us": nic.tx_packet_us, "mbps": nic.tx_service_mbps},
+        "queue_packets": nic.queue_packets,
+        "tx_ring": nic.tx_ring,
+        "load": {"frame_us": nic.tx_load_us, "mbps": nic.tx_load_mbps},
+        "rx": {"frame_us": nic.rx_packet_us, "mbps": nic.rx_service_mbps},
+        "rx_buffer_packets": nic.rx_buffer_packets,
+    }
+
+
+def _energy(energy: Energy) -> dict[str, Any]:
+    card = (0.0,) * len(POWERS) if energy.preset is None else CARDS_W[energy.preset]
+    own = (getattr(energy, name) for name in POWERS)
+    powers = zip(POWERS, own, card, strict=True)
+    return {
+        **{name: default if watts is None else watts for name, watts, default in powers},
+        "battery_j": energy.battery_j,
+    }
+
+
+def _station(
+    station: RadioStation, radio: ResolvedRadio, events: tuple[Event, ...], epoch_ns: int
+) -> dict[str, Any]:
+    own = sorted((e for e in events if e.station == station.name), key=lambda event: event.at_s)
+    waypoints, channel = _way(station, epoch_ns), station.channel
+    power = []
+    for event in own:
+        at_ns = epoch_ns + nanoseconds(event.at_s)
+        if event.kind == "move":
+            waypoints = _jump(waypoints, at_ns, *event.place)
+        else:
+            power.append({"at_ns": at_ns, "up": event.kind == "up"})
+    return {
+        "name": station.name,
+        "mac": [int(octet, 16) for octet in station.mac.split(":")],
+        "waypoints": [[at_ns, [x_m, y_m]] for at_ns, x_m, y_m in waypoints],
+        "nic": None if station.nic is None else _nic(station.nic),
+        "power": power,
+        "channel_mhz": None if channel is None else channel_mhz(radio.band, channel),
+        "categories": None if station.edca is None else _categories(station.edca),
+    }
+
+
+def _part(
+    station: RadioStation, radio: ResolvedRadio, blocks: list[dict[str, int]]
+) -> dict[str, int]:
+    """Return where a radio is, and how much of its channel it uses, if radios differ in that."""
+    if not blocks:
+        return {}
+    channel, width = _tuned(station, radio)
+    return {"channel_mhz": channel_mhz(radio.band, channel), "width_mhz": width}
+
+
+def _way(station: RadioStation, epoch_ns: int) -> list[Waypoint]:
+    if not station.waypoints:
+        return [(0, station.x_m, station.y_m)]
+    return [(epoch_ns + nanoseconds(t_s), x, y) for t_s, x, y in station.waypoints]
+
+
+def _jump(waypoints: list[Waypoint], at_ns: int, x_m: float, y_m: float) -> list[Waypoint]:
+    """Put the station at a place from ``at_ns`` on, where it stays."""
+    before = [point for point in waypoints if point[0] < at_ns]
+    return [*before, (at_ns, *_place(waypoints, at_ns)), (at_ns, x_m, y_m)]
+
+
+def _place(waypoints: list[Waypoint], at_ns: int) -> tuple[float, float]:
+    """Return the place of a station by its waypoints."""
+    after = bisect.bisect_right(waypoints, at_ns, key=lambda point: point[0])
+    begin_ns, x_m, y_m = waypoints[max(after - 1, 0)]
+    if after in (0, len(waypoints)):
+        return x_m, y_m
+    end_ns, to_x_m, to_y_m = waypoints[after]
+    part = float(at_ns - begin_ns) / float(end_ns - begin_ns)
+    return x_m + (to_x_m - x_m) * part, y_m + (to_y_m - y_m) * part
+
+
+def _losses(medium: ResolvedMedium, epoch_ns: int) -> list[dict[str, Any]]:
+    """Return the tables of losses, then the events. Each event holds until the next one of its
+    link."""
+    index = {station.name: i for i, station in enumerate(medium.station)}
+    rules: list[dict[str, Any]] = [
+        {
+            "src": None if loss.src is None else index[loss.src],
+            "dst": None if loss.dst is None else index[loss.dst],
+            "model": _loss_model(loss, epoch_ns),
+            "takes": loss.takes,
+            # Before time 0 stations only learn of each other.
+            "active_ns": {"start": epoch_ns, "end": NEVER_NS},
+        }
+        for loss in medium.loss
+    ]
+    events = [
+        (epoch_ns + nanoseconds(event.at_s), (given(event.src), given(event.dst)), event.rate)
+        for event in medium.event
+        if event.kind == "loss"
+    ]
+    until_ns: dict[tuple[str, str], int] = {}
+    last_first = []
+    for at_ns, link, rate in sorted(events, key=lambda event: event[0])[::-1]:
+        last_first.append(
+            {
+                "src": index[link[0]],
+                "dst": index[link[1]],
+                "model": {"uniform": {"rate": rate}},
+                "takes": "data",
+                "active_ns": {"start": at_ns, "end": until_ns.get(link, NEVER_NS)},
+            }
+        )
+        until_ns[link] = at_ns
+    return rules + last_first[::-1]
+
+
+def _measured(medium: ResolvedMedium, epoch_ns: int) -> list[dict[str, Any]] | None:
+    """Return the powers of measured links, as their ratios above the noise."""
+    if not medium.snr:
+        return None
+    index = {station.name: i for i, station in enumerate(medium.station)}
+    noise = noise_dbm(medium.radio)
+    return [
+        {
+            "from": index[link.src],
+            "to": index[link.dst],
+            "points": [[epoch_ns + nanoseconds(t_s), noise + db] for t_s, db in link.points],
+        }
+        for link in medium.snr
+    ]
+
+
+def _loss_model(loss: Loss, epoch_ns: int) -> dict[str, Any]:
+    if loss.kind == "uniform":
+        return {"uniform": {"rate": loss.rate}}
+    if loss.kind == "list":
+        return {"list": {"frames": loss.frames}}
+    if loss.kind == "burst":
+        times = {
+            "on_ns": nanoseconds(given(loss.on_s)),
+            "period_ns": nanoseconds(given(loss.period_s)),
+            "start_ns": epoch_ns + nanoseconds(loss.start_s),
+        }
+        return {"burst": {"rate": loss.rate, **times}}
+    probabilities = {
+        "to_bad": loss.p_good_to_bad,
+        "to_good": loss.p_bad_to_good,
+        "good": loss.loss_good,
+        "bad": loss.loss_bad,
+    }
+    return {"gilbert-elliott": probabilities}
