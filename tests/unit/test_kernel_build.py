@@ -20,7 +20,7 @@ from hoplab.host.machine import archive, kernel
 from hoplab.model.resources import KERNEL_BUILD, PROJECT
 
 sys.path.insert(0, str(KERNEL_BUILD.parent))
-from building import Refused, compiled, finished, kernels, series, source
+from building import Failed, Refused, compiled, finished, kernels, series, source
 from building.__main__ import look_everywhere, main
 from building.laid import Folder
 
@@ -425,6 +425,39 @@ def test_a_build_folder_that_was_interrupted(
     assert (folder.place / "net/tcp.c").read_text() == "other\n"
     folder.follow(source.tree(tree, (6, 12)), small, [])
     assert (folder.place / "net/tcp.c").read_text() == "tcp\n"
+
+
+def test_what_a_killed_compiler_was_writing_is_made_again(tmp_path: Path) -> None:
+    """By its date it would pass for whole. An ordinary failure leaves nothing half written."""
+    folder = Folder(tmp_path / "tree")
+    for name, dates in {"whole": (5, 5), "half": (9, 5), "first": (9, None)}.items():
+        for path, date in zip((f"{name}.o", f".{name}.o.cmd"), dates, strict=True):
+            if date is not None:
+                (folder.place / "net").mkdir(parents=True, exist_ok=True)
+                (folder.place / "net" / path).touch()
+                os.utime(folder.place / "net" / path, (date, date))
+
+    def objects() -> set[str]:
+        return {path.stem for path in (folder.place / "net").glob("*.o")}
+
+    with pytest.raises(Failed), folder.compiling():
+        raise Failed("compiling the kernel failed")
+    with pytest.raises(KeyboardInterrupt), folder.compiling():
+        assert objects() == {"whole", "half", "first"}
+        raise KeyboardInterrupt
+    with folder.compiling():
+        assert objects() == {"whole"}
+
+
+def test_a_killed_builds_folder_is_removed_and_no_others(tmp_path: Path) -> None:
+    (tmp_path / "build-killed").mkdir()
+    with kernels._new_folder(tmp_path, "build-") as first:
+        assert not (tmp_path / "build-killed").exists()
+        with kernels._new_folder(tmp_path, "build-") as second:
+            assert first.is_dir() and second.is_dir()
+            second.rename(tmp_path / "kept")
+        assert (tmp_path / "kept").is_dir()
+    assert {path.name for path in tmp_path.iterdir()} == {"kept", "new.lock"}
 
 
 def package_of(tree: Path, folder: Path) -> source.Package:

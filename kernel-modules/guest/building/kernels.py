@@ -161,7 +161,8 @@ class Kernel:
             if not (result / "linux").exists():
                 for place, path in compiled.own_files().items():
                     folder.put(place, path.read_bytes())
-                self._compile(folder.place)
+                with folder.compiling():
+                    self._compile(folder.place)
                 self._finish(folder.place, result, found.patches, found.left_out)
             os.utime(folder.place)
         _prune(self.place / "own")
@@ -272,12 +273,31 @@ def _locked(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _new_folder(place: Path, prefix: str) -> Iterator[Path]:
-    """Make a folder that is removed unless it is moved. What a build did not end is never taken."""
-    path = Path(tempfile.mkdtemp(dir=place, prefix=prefix))
-    try:
+    """Make a folder that is removed unless it is moved. What a build did not end is never taken,
+    and folders of builds that were killed are removed."""
+    with contextlib.ExitStack() as stack:
+        with (place / "new.lock").open("w") as steady:
+            # Nobody sees a folder that its owner has not claimed yet.
+            fcntl.flock(steady, fcntl.LOCK_EX)
+            for old in place.glob(f"{prefix}*"):
+                with contextlib.suppress(BlockingIOError), contextlib.ExitStack() as claims:
+                    claims.callback(os.close, _claim(old))
+                    shutil.rmtree(old, ignore_errors=True)
+            path = Path(tempfile.mkdtemp(dir=place, prefix=prefix))
+            stack.callback(os.close, _claim(path))
+        stack.callback(shutil.rmtree, path, ignore_errors=True)
         yield path
-    finally:
-        shutil.rmtree(path, ignore_errors=True)
+
+
+def _claim(folder: Path) -> int:
+    """Return a descriptor that claims a folder. Raises `BlockingIOError` if it is another's."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise
+    return descriptor
 
 
 def _prune(own: Path) -> None:

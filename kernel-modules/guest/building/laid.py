@@ -4,14 +4,23 @@ compiles those and no other."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from building.series import Patched, Series, patched
 from building.source import Package, Source, Tree
+
+OBJECTS = (".o", ".a", ".ko")
+
+
+def _is_whole(path: Path) -> bool:
+    """Return whether an object is complete: kbuild writes its command's file when it is."""
+    command = path.with_name(f".{path.name}.cmd")
+    return command.is_file() and command.stat().st_mtime_ns >= path.lstat().st_mtime_ns
 
 
 class Folder:
@@ -49,6 +58,23 @@ class Folder:
         note["touched"] = sorted(kept)
         self._write(note)
         return result
+
+    @contextlib.contextmanager
+    def compiling(self) -> Iterator[None]:
+        """Compile here meanwhile. If a build was killed here, what its compilers were writing is
+        removed first: make would go by its date, which is newer than its source's."""
+        mark = self.place.with_name(f"{self.place.name}.compiling")
+        if mark.exists():
+            for path in self.place.rglob("*"):
+                if path.suffix in OBJECTS and not _is_whole(path):
+                    path.unlink()
+        mark.touch()
+        try:
+            yield
+        except Exception:
+            mark.unlink()  # make itself has ended, and tidied up
+            raise
+        mark.unlink()
 
     def put(self, path: str, content: bytes | None) -> None:
         """Write a file that differs, and leave another alone, so that its date stays."""
