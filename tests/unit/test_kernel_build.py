@@ -140,6 +140,13 @@ def test_the_series_names_every_patch_and_no_other() -> None:
     assert named == files
 
 
+def test_a_patch_may_be_for_kernels_up_to_a_version() -> None:
+    known = series.read()
+    names = {v: [p.name for p in known.patches(series.version(v))] for v in ("6.12", "6.13", "7.3")}
+    assert "copies" in names["6.12"]
+    assert "copies" not in names["6.13"] + names["7.3"]
+
+
 @pytest.mark.parametrize("name", source.locked())
 def test_the_hooks_that_every_run_needs_are_few_lines(name: str) -> None:
     """What they call is in C files, so that a newer kernel asks for little work."""

@@ -58,6 +58,8 @@ class Series:
             kernels = row["kernels"]
             assert isinstance(kernels, list)
             fitting = [first for first in kernels if version(first) <= kernel]
+            if "until" in row and version(str(row["until"])) <= kernel:
+                continue
             if tier not in without and fitting:
                 suffix = "" if fitting[-1] == kernels[0] else f"-{fitting[-1]}"
                 chosen.append(Patch(name, tier, self.folder / "hooks" / f"{name}{suffix}.patch"))

@@ -8,6 +8,8 @@
  *
  * The other end is a socket that whoever starts the kernel gives it as HOST_DESCRIPTOR. Without one there
  * is no such file. That the other side has closed it, is read as the end of a file.
+ *
+ * By HOPLAB_STAND_BY a program lets the host decide whether this guest goes on, or copies of it (copies.c).
  */
 
 #include <linux/capability.h>
@@ -23,6 +25,8 @@
 
 #define HOST_DESCRIPTOR 20
 #define LONGEST 65536
+/* _IO('h', 1) */
+#define HOPLAB_STAND_BY 0x6801
 
 static int host_open(struct inode *inode, struct file *file)
 {
@@ -63,11 +67,23 @@ static ssize_t host_write(struct file *file, const char __user *from, size_t siz
 	return length;
 }
 
+/* A kernel without copies. */
+long __weak hoplab_stand_by(int line)
+{
+	return -ENOTTY;
+}
+
+static long host_ioctl(struct file *file, unsigned int command, unsigned long argument)
+{
+	return command == HOPLAB_STAND_BY ? hoplab_stand_by(HOST_DESCRIPTOR) : -ENOTTY;
+}
+
 static const struct file_operations host_operations = {
 	.owner = THIS_MODULE,
 	.open = host_open,
 	.read = host_read,
 	.write = host_write,
+	.unlocked_ioctl = host_ioctl,
 };
 
 static struct miscdevice host_device = {

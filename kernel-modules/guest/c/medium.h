@@ -40,6 +40,8 @@ void hwsim_medium_attach(void);
 
 /* host.c */
 int hoplab_host_init(void);
+/* copies.c, for host.c; the other end of the line is the host's. */
+long hoplab_stand_by(int line);
 
 /* resident.c */
 int hoplab_resident_init(void);

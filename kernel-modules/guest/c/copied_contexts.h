@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * All address spaces that have a process of the host, also those that a kernel's thread still borrows from a process
+ * that has ended: a copy of the guest forgets their processes (copies.c). The list goes through the pages of the
+ * stubs. arch/um/kernel/skas/mmu.c includes this file.
+ */
+
+static LIST_HEAD(contexts);
+
+void note_context(struct mm_struct *mm)
+{
+	struct page *page = virt_to_page((void *)mm->context.id.stack);
+
+	set_page_private(page, (unsigned long)mm);
+	list_add_tail(&page->lru, &contexts);
+}
+
+void forget_context(struct mm_struct *mm)
+{
+	struct page *page = virt_to_page((void *)mm->context.id.stack);
+
+	list_del(&page->lru);
+	set_page_private(page, 0);
+}
+
+void for_each_context(void (*call)(struct mm_struct *mm))
+{
+	struct page *page;
+
+	list_for_each_entry(page, &contexts, lru)
+		call((struct mm_struct *)page_private(page));
+}

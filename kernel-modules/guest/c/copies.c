@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A running guest as the original of copies, which start in some 50 ms and go on for themselves.
+ *
+ * A process stands by (HOPLAB_STAND_BY on /dev/hoplab-host). The kernel waits in the host's recvmsg(2) for requests
+ * on the line, one a message, and virtual time stands still. The request "go" lets this guest itself go on. By each
+ * request "copy" the kernel's process clones itself on the host. With it come descriptors, in the order of
+ * copy_descriptor: the copy's own line, its folder, its output and errors, and, if the host wants it confined more
+ * closely, rules of Landlock. The answer is "copy PID" or "refused WHY".
+ *
+ * The clone gets physical memory of its own. What follows from the memory is made anew: the mappings of vmalloc(), and
+ * the guest's processes, each when it runs next. Then it says "copied" on its own line, or "failed WHERE NUMBER", and
+ * ends. So the call returns in each copy, in the same state as after "go": a run does not depend on whether it was
+ * copied.
+ *
+ * A copy shares pages with its original, which therefore never goes on once it has been copied.
+ */
+
+#include <linux/bitmap.h>
+#include <linux/fs.h>
+#include <linux/fs_struct.h>
+#include <linux/kernel.h>
+#include <linux/mm.h>
+#include <linux/mmzone.h>
+#include <linux/mount.h>
+#include <linux/pagemap.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/stat.h>
+#include <linux/string.h>
+#include <linux/vmalloc.h>
+#include <asm/mmu_context.h>
+#include <asm/tlbflush.h>
+#include <as-layout.h>
+#include <kern_util.h>
+#include <mem.h>
+#include <os.h>
+#include <registers.h>
+#include <skas.h>
+#include <hoplab/copies.h>
+#include <hoplab/medium.h>
+
+#define LONGEST 64
+
+/* All these are in this process's own memory, not in the guest's, which original and copy share at first. */
+static int own_line, closed;
+static int came[COPY_DESCRIPTORS];
+static bool is_copy, is_copied;
+/* Bits by page frame: pages that a copy keeps in the original's memory, and all those that are not copied */
+static unsigned long *kept_pages, *left_pages;
+
+static __printf(2, 3) void say(int line, const char *format, ...)
+{
+	char text[LONGEST];
+	va_list values;
+	int length;
+
+	va_start(values, format);
+	length = vscnprintf(text, sizeof(text), format, values);
+	va_end(values);
+	/* Whoever has closed the other end does not want to know. */
+	os_write_file(line, text, length);
+}
+
+static __printf(2, 3) void refuse(int line, const char *format, ...)
+{
+	char text[LONGEST];
+	va_list values;
+
+	va_start(values, format);
+	vscnprintf(text, sizeof(text), format, values);
+	va_end(values);
+	say(line, "refused: %s", text);
+	os_close_descriptors(came);
+}
+
+/* The host learns why, and starts a guest of its own. */
+static void require(int err, const char *step)
+{
+	if (err >= 0)
+		return;
+	say(came[COPY_LINE] >= 0 ? came[COPY_LINE] : own_line, "failed: %s %d", step, err);
+	os_end();
+}
+
+/* The pages of vmalloc(), as the page tables say: the mappings are still those of the original. */
+static int renew_pages(pmd_t *pmd, unsigned long from)
+{
+	pte_t *pte = pte_offset_kernel(pmd, from);
+	unsigned long at, start = from, phys = 0;
+	int i, err;
+
+	err = os_unmap_memory((void *)from, PMD_SIZE);
+	for (i = 0, at = from; i <= PTRS_PER_PTE && !err; i++, at += PAGE_SIZE) {
+		bool here = i < PTRS_PER_PTE && pte_present(pte[i]);
+		unsigned long own = here ? pte_val(pte[i]) & PAGE_MASK : 0;
+
+		/* What is contiguous on both sides is one mapping. */
+		if (phys && own == phys + (at - start))
+			continue;
+		if (phys) {
+			unsigned long long offset;
+			int fd = phys_mapping(phys, &offset);
+
+			err = os_map_memory((void *)start, fd, offset, at - start, 1, 1, 1);
+		}
+		start = at;
+		phys = own;
+	}
+	return err;
+}
+
+static int renew_vmalloc(void)
+{
+	unsigned long at, end = VMALLOC_END & PMD_MASK;
+	int err = 0;
+
+	for (at = VMALLOC_START; at < end && !err; at = pmd_addr_end(at, end)) {
+		pgd_t *pgd = pgd_offset_k(at);
+		pud_t *pud = pud_offset(p4d_offset(pgd, at), at);
+		pmd_t *pmd;
+
+		if (!pud_present(*pud)) {
+			/* Page tables of three levels have no pud of their own, whose end would be that of the range. */
+			at = pgd_addr_end(at, end) - PMD_SIZE;
+			continue;
+		}
+		pmd = pmd_offset(pud, at);
+		if (pmd_present(*pmd))
+			err = renew_pages(pmd, at & PMD_MASK);
+	}
+	return err;
+}
+
+/* The host's processes of the original stay its own, and so does what their registers hold. */
+static void fetch_registers(void)
+{
+	struct task_struct *process, *task;
+
+	rcu_read_lock();
+	for_each_process_thread(process, task)
+		if (task->mm)
+			fetch_fp_registers(task->mm->context.id.pid, &task->thread.regs.regs);
+	rcu_read_unlock();
+}
+
+static void find_file_pages(struct super_block *sb)
+{
+	struct inode *inode;
+	struct folio *folio;
+
+	list_for_each_entry(inode, &sb->s_inodes, i_sb_list) {
+		XA_STATE(at, &inode->i_mapping->i_pages, 0);
+
+		if (!S_ISREG(inode->i_mode) || mapping_writably_mapped(inode->i_mapping))
+			continue;
+		rcu_read_lock();
+		xas_for_each(&at, folio, ULONG_MAX)
+			if (!xa_is_value(folio))
+				bitmap_set(kept_pages, folio_pfn(folio), folio_nr_pages(folio));
+		rcu_read_unlock();
+	}
+}
+
+/* Which pages are free, and which are files' of the root. While the original stands by these stay the same. */
+static bool find_pages(void)
+{
+	unsigned long from, to, size = BITS_TO_LONGS(max_mapnr) * sizeof(long);
+	struct zone *zone;
+	int order, kind;
+
+	/* The host gives it empty. */
+	if (!kept_pages)
+		kept_pages = os_own_memory(size);
+	if (!kept_pages)
+		return false;
+	left_pages = os_own_memory(size);
+	if (!left_pages)
+		return false;
+	find_file_pages(init_task.fs->root.mnt->mnt_sb);
+	bitmap_copy(left_pages, kept_pages, max_mapnr);
+	for_each_populated_zone(zone)
+		for (order = 0; order < NR_PAGE_ORDERS; order++)
+			for (kind = 0; kind < MIGRATE_TYPES; kind++) {
+				struct page *page;
+
+				list_for_each_entry(page, &zone->free_area[order].free_list[kind], buddy_list)
+					bitmap_set(left_pages, page_to_pfn(page), 1 << order);
+			}
+	find_page_array(&from, &to);
+	bitmap_set(left_pages, from, to - from);
+	return true;
+}
+
+/* Returns true in a copy; false where the request has been dealt with. */
+static bool make_copy(void)
+{
+	int pid;
+
+	pid = os_copy_process();
+	if (pid == 0)
+		return true;
+	if (pid < 0) {
+		refuse(own_line, "no process %d", pid);
+		return false;
+	}
+	is_copied = true;
+	say(own_line, "copy %d", pid);
+	os_close_descriptors(came);
+	return false;
+}
+
+/* On this process's own stack; see os_copy_process(). */
+static void wait_for_requests(void *unused)
+{
+	char text[LONGEST];
+	int length;
+
+	for (;;) {
+		length = os_take_request(own_line, text, sizeof(text) - 1, came);
+		if (length == -EMSGSIZE) {
+			refuse(own_line, "too much of it");
+			continue;
+		}
+		if (length <= 0) {
+			/* Nobody is there any more. The guest's processes end with this one. */
+			if (is_copied)
+				os_end();
+			closed = length ?: -EPIPE;
+			return;
+		}
+		text[length] = '\0';
+		if (strcmp(text, "go") == 0) {
+			/* What copies have in this memory must stay as it is. */
+			if (!is_copied && came[0] < 0)
+				return;
+			refuse(own_line, "go after copies, or with descriptors");
+		} else if (strcmp(text, "copy") != 0) {
+			refuse(own_line, "neither go nor copy");
+		} else if (came[COPY_ERRORS] < 0) {
+			refuse(own_line, "too few descriptors");
+		} else if (!left_pages && !find_pages()) {
+			refuse(own_line, "no memory");
+		} else if (make_copy()) {
+			break;
+		}
+	}
+	is_copy = true;
+	require(copy_physmem(left_pages, kept_pages, max_mapnr), "memory");
+	require(renew_vmalloc(), "mappings");
+}
+
+static void forget_process(struct mm_struct *mm)
+{
+	mm->context.id.pid = NO_PROCESS;
+}
+
+/* A process has none of its pages mapped. */
+static void mark_new(struct mm_struct *mm)
+{
+	unsigned long at;
+
+	for (at = 0; at < TASK_SIZE; at = pmd_addr_end(at, TASK_SIZE)) {
+		pgd_t *pgd = pgd_offset(mm, at);
+		pud_t *pud = pud_offset(p4d_offset(pgd, at), at);
+		pmd_t *pmd;
+		pte_t *pte;
+		int i;
+
+		if (!pud_present(*pud)) {
+			at = pgd_addr_end(at, TASK_SIZE) - PMD_SIZE;
+			continue;
+		}
+		pmd = pmd_offset(pud, at);
+		if (!pmd_present(*pmd))
+			continue;
+		pte = pte_offset_kernel(pmd, at & PMD_MASK);
+		for (i = 0; i < PTRS_PER_PTE; i++)
+			if (pte_present(pte[i]))
+				pte[i] = pte_mknewpage(pte[i]);
+	}
+	mm->context.sync_tlb_range_from = 0;
+	mm->context.sync_tlb_range_to = TASK_SIZE;
+}
+
+void renew_all_mappings(void)
+{
+	for_each_context(mark_new);
+}
+
+/* Before a process of the guest runs: in a copy it may have no process of the host yet. */
+void current_mm_renew(void)
+{
+	struct mm_id *id;
+
+	if (!current->mm || likely(current->mm->context.id.pid != NO_PROCESS))
+		return;
+	id = &current->mm->context.id;
+	id->syscall_data_len = 0;
+	block_signals_trace();
+	id->pid = start_userspace(id->stack);
+	unblock_signals_trace();
+	if (id->pid < 0)
+		panic("a copy's process could not be started: %d", id->pid);
+	unmap(id, 0, TASK_SIZE);
+	mark_new(current->mm);
+	__switch_mm(id);
+}
+
+/* Returns 0 where the guest, or a copy of it, goes on; else what is wrong with the line. */
+long hoplab_stand_by(int line)
+{
+	/* What it keeps in its original's memory would not be in its own file. */
+	if (is_copy)
+		return -EBUSY;
+	own_line = line;
+	closed = 0;
+	fetch_registers();
+	initial_thread_cb(wait_for_requests, NULL);
+	if (!is_copy)
+		return closed;
+	require(os_copy_descriptors(line, came), "descriptors");
+	require(os_bind_by_rules(came[COPY_RULES]), "rules");
+	os_close_descriptors(came);
+	require(os_timer_create(), "timer");
+	require(renew_epoll(), "epoll");
+	for_each_context(forget_process);
+	__switch_mm(&current->mm->context.id);
+	/* One that nobody waits for any more is nobody's to end. */
+	require(os_write_file(line, "copied", 6), "line");
+	return 0;
+}
