@@ -67,9 +67,9 @@ def test_a_run_does_not_depend_on_what_was_before_it() -> None:
     seen = set()
     for before, seed in ((0, 5), (100, 5), (0, 6)):
         script = (
-            "import os, sys, time; from hoplab.guest.lab.standby import stand_by;"
+            "import os, sys, time; from hoplab.guest.lab.standby import begin;"
             f"[(os.urandom(100), time.monotonic()) for _ in range({before})];"
-            f"stand_by({seed}); print(os.urandom(8).hex(), time.monotonic_ns())"
+            f"begin({seed}); print(os.urandom(8).hex(), time.monotonic_ns())"
         )
         done = subprocess.run(
             [HOPLAB, "exec", "--", sys.executable, "-c", script],

@@ -15,11 +15,11 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
+from hoplab.guest.lab import standby
 from hoplab.guest.lab.account import Account
 from hoplab.guest.lab.built import Maker, built
 from hoplab.guest.lab.cleanup import CleanUp
 from hoplab.guest.lab.planned import Planned, planned
-from hoplab.guest.lab.standby import stand_by
 from hoplab.guest.lab.started import Started, started
 from hoplab.guest.system import signals
 from hoplab.model import writing
@@ -48,7 +48,10 @@ def prepare(out: Path) -> Plan:
 def main(arguments: list[str]) -> int:
     """``FOLDER [--real-time]``; returns the exit status."""
     signals.raise_on_signals()
-    return perform(Path(arguments[0]), REAL_TIME in arguments)
+    real_time = REAL_TIME in arguments
+    if not real_time:
+        standby.stand_by()
+    return perform(Path(arguments[0]), real_time)
 
 
 def perform(
@@ -72,7 +75,7 @@ def perform(
     def course(undo: CleanUp) -> Planned:
         whole = prepare(out)
         if not real_time:
-            stand_by(whole.scenario.seed)
+            standby.begin(whole.scenario.seed)
         made = built(whole, out, account, undo, make)
         stage = started(made, real_time, undo, control)
         run = arrange(stage, undo)

@@ -2,6 +2,8 @@
 """Where every run in virtual time begins anew: the kernel has booted, the lab is loaded, and
 nothing of the scenario exists.
 
+There a guest stands by: it goes on itself, or copies of it do, each with a scenario of its own.
+
 How much was drawn and how often a clock was read until then depends on the lab's own code, for
 example on the number of its modules. A run must not. So it goes on from a whole second, and from
 there the kernel's random numbers depend on the scenario's seed alone.
@@ -10,6 +12,8 @@ there the kernel's random numbers depend on the scenario's seed alone.
 from __future__ import annotations
 
 import ctypes
+import errno
+import fcntl
 import os
 import time
 
@@ -19,9 +23,28 @@ from hoplab.model.errors import MissingTool
 GENERATOR = "/dev/urandom"
 RNDCLEARPOOL = 0x5206
 """Of ``linux/random.h``. With `kernel-modules/guest/c/seeded_pool.h` its argument is a seed."""
+HOST = "/dev/hoplab-host"
+HOPLAB_STAND_BY = 0x6801
+"""See `kernel-modules/guest/c/host.c`."""
 
 
-def stand_by(seed: int) -> None:
+def stand_by() -> None:
+    """Wait until the host lets this guest go on, or a copy of it. Virtual time stands still. A
+    guest without a line to its host, or with a kernel without copies, goes on at once."""
+    try:
+        line = os.open(HOST, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    try:
+        fcntl.ioctl(line, HOPLAB_STAND_BY)
+    except OSError as error:
+        if error.errno != errno.ENOTTY:
+            raise
+    finally:
+        os.close(line)
+
+
+def begin(seed: int) -> None:
     """Wait for the next whole second of CLOCK_MONOTONIC and seed the kernel's generator of random
     numbers there, which takes 64 bits of ``seed``."""
     now_ns = time.monotonic_ns()

@@ -30,6 +30,8 @@ CPUINFO = "/proc/cpuinfo"
 MEMORY_MB = 2048
 MOST_RADIOS = 100
 """The most radios that mac80211_hwsim makes when it is loaded."""
+COPIES = "copies"
+"""The tier of patches with which a kernel makes copies of itself."""
 HERE = "/proc/self/cwd"
 """The guest's own folder, as its kernel names it. It holds links to the host's paths, because
 commas and quotes in these would end mount options. The guest also sees the same names wherever they
@@ -130,7 +132,7 @@ class SealedGuest(Guest):
         """Fill the folder. A sealed guest's own init finds everything below its kernel's current
         folder."""
         (folder / "root.cpio").symlink_to(self.machine.root.resolve())
-        (folder / "out").symlink_to((self.out or folder).resolve())
+        self.lead(folder)
         if self.access_points:
             # A link would lead nowhere in the guest.
             shutil.copyfile(self._addition(), folder / addition.NAME)
@@ -139,6 +141,19 @@ class SealedGuest(Guest):
             shutil.copyfile(self.machine.folder / equip.NAME, folder / equip.NAME)
             lines.append(equip.UNPACK)
         _write(folder, [*lines, *equip.declared(self.additions)], argv)
+
+    def lead(self, folder: Path) -> None:
+        """Show the guest whose own folder this is where its results go."""
+        (folder / "out").symlink_to((self.out or folder).resolve())
+
+    @property
+    def can_be_copied(self) -> bool:
+        """Whether its kernel can stand by (`hoplab.host.machine.originals`)."""
+        return COPIES in self.machine.description["kernel"].get("tiers", ())
+
+    def alike(self) -> tuple[str, ...]:
+        """Return what guests have in common that boot alike, beside their command and `Boot`."""
+        return self.machine.id, str(self.access_points), repr(self.additions)
 
     def _addition(self) -> Path:
         if addition.NAME not in self.machine.files:

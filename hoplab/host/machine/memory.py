@@ -55,12 +55,12 @@ def attach(folder: Path, size_mb: int) -> None:
             refusals.append(f"{place}: {error.strerror}")
             continue
         (folder / private.MEMORY).symlink_to(made)
-        refusal = _refusal(made, size_mb)
-        if refusal is None:
+        why = refusal(made, size_mb)
+        if why is None:
             return
         (folder / private.MEMORY).unlink()
         shutil.rmtree(made, ignore_errors=True)
-        refusals.append(f"{place}: {refusal}")
+        refusals.append(f"{place}: {why}")
     raise MissingTool(
         f"guest memory: no place for {size_mb} MB that can be run from: {'; '.join(refusals)}; "
         "free some space or name a folder with TMPDIR"
@@ -84,7 +84,8 @@ def _candidates() -> Iterator[str]:
             yield place
 
 
-def _refusal(place: str, size_mb: int) -> str | None:
+def refusal(place: str, size_mb: int) -> str | None:
+    """Return why a guest cannot have its memory there; None if it can."""
     found = os.statvfs(place)
     free_mb = found.f_bavail * found.f_frsize // MEGABYTE
     if free_mb < size_mb:

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from hoplab.host.machine import clock
+from hoplab.host.machine import clock, processes
 
 LOOK_S = 0.001
 """Seconds between two readings of the clock. A guest that does 20 virtual seconds a second is then
@@ -45,7 +44,7 @@ class Pacer:
 
     def __init__(
         self,
-        process: subprocess.Popen[bytes],
+        process: processes.Leader,
         binary: Path,
         pace: Pace,
         on_hold: Callable[[bool], None],

@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 NS_PER_S = 1e9
@@ -23,6 +26,23 @@ class Process:
     waited_s: float
 
 
+class Leader(Protocol):
+    """The first process of a guest: its kernel, a child of this process."""
+
+    @property
+    def pid(self) -> int:
+        """Its number, which stays its own until it is waited for."""
+
+
+def is_child(pid: int) -> bool:
+    """Return whether a process is a child of this one."""
+    try:
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except OSError:
+        return False
+    return True
+
+
 def has_ended(child: int) -> bool:
     """Return whether a child of this process has ended. It stays to be waited for, so its number
     remains its own."""
@@ -36,6 +56,18 @@ def wait_for_end(child: int) -> None:
     """Return when a child of this process has ended. It stays to be waited for."""
     with contextlib.suppress(ChildProcessError):
         os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+
+
+def reap(child: int, timeout_s: float) -> int:
+    """Wait for the end of a child and reap it. Returns its exit status as `subprocess.Popen` does.
+    Raises `subprocess.TimeoutExpired`."""
+    handle = os.pidfd_open(child)
+    try:
+        if not select.select([handle], [], [], timeout_s)[0]:
+            raise subprocess.TimeoutExpired(f"process {child}", timeout_s)
+    finally:
+        os.close(handle)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def of(leader: int) -> list[Process]:

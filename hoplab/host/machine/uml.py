@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -17,9 +18,10 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from hoplab.host.machine import confined, memory, private, processes
+from hoplab.host.machine import confined, memory, originals, private, processes
 from hoplab.host.machine.cores import Core
-from hoplab.host.machine.guests import Boot, Guest
+from hoplab.host.machine.guests import Boot, Guest, SealedGuest
+from hoplab.host.machine.originals import Copy, Originals
 from hoplab.host.machine.pace import Pace, Pacer
 from hoplab.host.machine.watch import Limits, Watch, kill, last_message
 from hoplab.model.errors import GuestFailed, ScenarioError
@@ -42,7 +44,8 @@ class Streams:
     the caller's terminal: job control, Ctrl-C, its size. A ``line`` is a socket that the command
     has as `LINE`, a terminal. In virtual time it is /dev/hoplab-host, where a read holds the whole
     guest until something comes. ``on_hold`` receives the function to call when such a wait begins
-    and ends.
+    and ends. A command that ``stands_by`` asks there once whether to go on, and may do so as a copy
+    of another guest, one of the ``originals``.
     """
 
     stdin: int | IO[bytes] = subprocess.DEVNULL
@@ -53,6 +56,8 @@ class Streams:
     terminal: bool = False
     line: int | None = None
     on_hold: Callable[[Callable[[bool], None]], None] | None = None
+    stands_by: bool = False
+    originals: Originals | None = None
 
 
 @dataclass(frozen=True)
@@ -74,25 +79,13 @@ def run_guest(
     """Run ``argv`` in a guest and wait for it. With ``pace`` virtual time keeps to a multiple of
     real time. Raises `GuestFailed` when the kernel panics, hangs or exceeds the ``limits``."""
     boot, streams = boot or Boot(), streams or Streams()
-    command = guest.command(boot)
-    binary = Path(command[0])
+    binary = guest.kernel
     with contextlib.ExitStack() as stack:
-        folder = stack.enter_context(private.guest_folder())
-        memory.attach(folder, boot.memory_mb)
         core = stack.enter_context(contextlib.closing(Core()))
-        size = stack.enter_context(_lent_terminal()) if streams.terminal else ""
-        guest.prepare(folder, argv, boot, size)
-        may_write = [str(folder), os.path.realpath(folder / private.MEMORY), *guest.writable()]
-        if streams.line is not None and not boot.virtual:
-            command.append(f"con3=fd:{LINE_FD},fd:{LINE_FD}")
         started = time.monotonic()
-        with _held_signals():
-            process = _started(
-                confined.launched(core.number, may_write, command, guest.readable(), streams.line),
-                folder,
-                streams,
-            )
-            stack.callback(_end, process)
+        process, folder = _copied(stack, guest, argv, boot, streams, core) or _booted(
+            stack, guest, argv, boot, streams, core
+        )
         watch = stack.enter_context(
             contextlib.closing(Watch(process, binary, folder, core, limits or Limits()))
         )
@@ -119,16 +112,58 @@ def run_guest(
         return GuestResult(status, wall_s)
 
 
-def _started(command: list[str], folder: Path, streams: Streams) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        command,
-        pass_fds=() if streams.line is None else (streams.line,),
-        cwd=folder,
-        stdin=streams.stdin,
-        stdout=subprocess.PIPE if streams.on_line is not None else streams.stdout,
-        stderr=streams.stderr,
-        start_new_session=True,
-    )
+def _copied(
+    stack: contextlib.ExitStack,
+    guest: Guest,
+    argv: Sequence[str],
+    boot: Boot,
+    streams: Streams,
+    core: Core,
+) -> tuple[Copy, Path] | None:
+    """Begin as a copy that ``stack`` ends. Returns it with its folder; None if one has to boot."""
+    if streams.originals is None or not isinstance(guest, SealedGuest):
+        return None
+    with streams.originals.asked(guest, argv, boot, core) as asked, _held_signals():
+        process = None if asked is None else asked.taken()
+        if asked is None or process is None:
+            return None
+        stack.callback(shutil.rmtree, asked.folder, ignore_errors=True)
+        stack.callback(_end, process)
+        return process, asked.folder
+
+
+def _booted(
+    stack: contextlib.ExitStack,
+    guest: Guest,
+    argv: Sequence[str],
+    boot: Boot,
+    streams: Streams,
+    core: Core,
+) -> tuple[subprocess.Popen[bytes], Path]:
+    """Boot a guest that ``stack`` ends. Returns its process and its folder."""
+    command = guest.command(boot)
+    folder = stack.enter_context(private.guest_folder())
+    memory.attach(folder, boot.memory_mb)
+    size = stack.enter_context(_lent_terminal()) if streams.terminal else ""
+    guest.prepare(folder, argv, boot, size)
+    may_write = [str(folder), os.path.realpath(folder / private.MEMORY), *guest.writable()]
+    if streams.line is not None and not boot.virtual:
+        command.append(f"con3=fd:{LINE_FD},fd:{LINE_FD}")
+    line = streams.line
+    if line is None and streams.stands_by:
+        line = stack.enter_context(originals.going_on()).fileno()
+    with _held_signals():
+        process = subprocess.Popen(
+            confined.launched(core.number, may_write, command, guest.readable(), line),
+            pass_fds=() if line is None else (line,),
+            cwd=folder,
+            stdin=streams.stdin,
+            stdout=subprocess.PIPE if streams.on_line is not None else streams.stdout,
+            stderr=streams.stderr,
+            start_new_session=True,
+        )
+        stack.callback(_end, process)
+    return process, folder
 
 
 def _status(folder: Path) -> int | None:
@@ -191,7 +226,7 @@ def _lent_terminal() -> Iterator[str]:
 
 
 def _follow(
-    process: subprocess.Popen[bytes], on_line: Callable[[str], None] | None, watch: Watch
+    process: subprocess.Popen[bytes] | Copy, on_line: Callable[[str], None] | None, watch: Watch
 ) -> None:
     """Follow the guest to its end. It is reaped by `_end`, when nobody asks for it any more."""
     if on_line is not None:
@@ -205,7 +240,7 @@ def _follow(
     processes.wait_for_end(process.pid)
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(process: subprocess.Popen[bytes] | Copy) -> None:
     """End and reap the guest. It has not been reaped, so the signal meets nobody else."""
     kill(process)
     with contextlib.suppress(subprocess.TimeoutExpired):

@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import subprocess
 import threading
 import time
 from collections import Counter
@@ -81,7 +80,7 @@ class Watch:
 
     def __init__(
         self,
-        process: subprocess.Popen[bytes],
+        process: processes.Leader,
         binary: Path,
         folder: Path,
         core: Core,
@@ -234,7 +233,7 @@ def _computing(busy: Counter[str]) -> str:
     return f"; it computed in {', '.join(names)}"
 
 
-def kill(process: subprocess.Popen[bytes]) -> None:
+def kill(process: processes.Leader) -> None:
     """End every host process of the guest: they share a separate session."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)

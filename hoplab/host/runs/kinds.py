@@ -17,6 +17,7 @@ from pathlib import Path
 from hoplab.guest.system.processes import program
 from hoplab.host.machine import confined, equip, guests, host, memory, select, uml
 from hoplab.host.machine.guests import Boot, Guest, OpenGuest, SealedGuest
+from hoplab.host.machine.originals import Originals
 from hoplab.host.machine.pace import Pace
 from hoplab.host.machine.sealed import Machine
 from hoplab.host.machine.uml import Streams
@@ -30,6 +31,7 @@ from hoplab.model.keys.resolved import Resolved
 from hoplab.model.resources import IS_CHECKOUT, PROJECT
 
 WMEM_MAX = Path("/proc/sys/net/core/wmem_max")
+PLAIN = Streams()
 ROOM_S = 3600.0
 """A session has memory for records of this many seconds."""
 
@@ -104,10 +106,12 @@ class Attendable(Runnable):
 @dataclass(frozen=True)
 class Sealed(Runnable):
     """A guest that boots a sealed machine. With ``steps`` it asks the host at each step how to go
-    on."""
+    on, and boots."""
 
     machine: Machine
     steps: Steps | None = None
+    originals: Originals | None = None
+    """Guests to be copies of, if this is to be one."""
 
     @property
     def name(self) -> Where:  # type: ignore[override]
@@ -141,7 +145,10 @@ class Sealed(Runnable):
     def run(self, scenario: Resolved, out: Path, watched: Watched) -> int:
         guest = SealedGuest(self.machine, out, bool(scenario.cell), scenario.machine)
         more_mb = equip.memory_mb(self.machine)
-        return _run_guest(guest, self._command, scenario, watched, more_mb, self.steps)
+        streams = Streams(stands_by=True, originals=self.originals)
+        if self.steps is not None:
+            streams = Streams(line=self.steps.other.fileno(), on_hold=self.steps.held_by)
+        return _run_guest(guest, self._command, scenario, watched, more_mb, streams)
 
     def shown(self, scenario: Resolved) -> str:
         machine = equip.equipped(self.machine, scenario.machine)
@@ -326,18 +333,17 @@ def _run_guest(
     scenario: Resolved,
     watched: Watched,
     more_mb: int = 0,
-    steps: Steps | None = None,
+    streams: Streams = PLAIN,
 ) -> int:
     return uml.run_guest(
         guest,
         command,
         Boot(memory_mb(scenario) + more_mb),
-        Streams(
+        replace(
+            streams,
             stderr=subprocess.DEVNULL,
             on_line=watched.on_line,
             while_booting=watched.while_booting,
-            line=None if steps is None else steps.other.fileno(),
-            on_hold=None if steps is None else steps.held_by,
         ),
         watched.limits,
         watched.pace,

@@ -54,7 +54,7 @@ that kselftest writes its log to."""
 UPTIME = "# uptime "
 SCRIPT = f"""#!/bin/bash
 exec </dev/null
-python3 -S -P -c "from hoplab.guest.lab.standby import stand_by; stand_by($2)"
+python3 -S -P -c "from hoplab.guest.lab.standby import begin; begin($2)"
 unset PYTHONPATH PYTHONHASHSEED
 mkdir -p /var/tmp /var/log
 for name in 0stdin 1stdout 2stderr; do ln -s "/proc/self/fd/${{name::1}}" "/dev/${{name:1}}"; done

@@ -88,6 +88,14 @@ def available() -> str:
 
 
 def _landlock(writable: Sequence[str], readable: Sequence[str] | None) -> None:
+    made = rules(writable, readable)
+    _prctl(PR_SET_NO_NEW_PRIVS, 1)
+    _syscall(LANDLOCK_RESTRICT_SELF, made, 0)
+    os.close(made)
+
+
+def rules(writable: Sequence[str], readable: Sequence[str] | None) -> int:
+    """Return a descriptor of Landlock's rules for `apply`, which bind whoever takes them on."""
     abi = _syscall(LANDLOCK_CREATE_RULESET, None, 0, CREATE_RULESET_VERSION)
     if abi < FIRST_ABI:
         raise OSError(0, f"Landlock is of version {abi}, {FIRST_ABI} is needed")
@@ -96,18 +104,16 @@ def _landlock(writable: Sequence[str], readable: Sequence[str] | None) -> None:
         "QQQ", WRITE | read, BIND_AND_CONNECT_TCP, ABSTRACT_SOCKETS_AND_SIGNALS
     )
     size = 24 if abi >= SCOPES_ABI else 16 if abi >= 4 else 8
-    rules = _syscall(LANDLOCK_CREATE_RULESET, attributes, size, 0)
+    made = _syscall(LANDLOCK_CREATE_RULESET, attributes, size, 0)
     rights = dict.fromkeys(readable or (), read)
     rights |= dict.fromkeys([*writable, DEVICE], WRITE & ~DEVICES | read)
     for path, wanted in rights.items():
         place = os.open(path, os.O_PATH | os.O_CLOEXEC)
         allowed = wanted if stat.S_ISDIR(os.fstat(place).st_mode) else wanted & TO_FILES
         beneath = struct.pack("=Qi", allowed, place)
-        _syscall(LANDLOCK_ADD_RULE, rules, RULE_PATH_BENEATH, beneath, 0)
+        _syscall(LANDLOCK_ADD_RULE, made, RULE_PATH_BENEATH, beneath, 0)
         os.close(place)
-    _prctl(PR_SET_NO_NEW_PRIVS, 1)
-    _syscall(LANDLOCK_RESTRICT_SELF, rules, 0)
-    os.close(rules)
+    return made
 
 
 def _namespace(writable: Sequence[str], readable: Sequence[str] | None) -> None:
