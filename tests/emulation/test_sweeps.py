@@ -105,7 +105,7 @@ def kill_one_in_mid_run(folder: Path, killed: list[int], over: threading.Event) 
     while not over.is_set():
         for note in folder.glob(f"worker*/dask-*/*/{RUNNING}*"):
             with contextlib.suppress(FileNotFoundError):  # a run's folder goes when the run ends
-                if any(note.parent.glob("hoplab-sweep-*/run/raw/*")) and note.exists():
+                if any(note.parent.glob("hoplab-sweep-*/*/run/raw/*")) and note.exists():
                     killed.append(int(note.name.removeprefix(RUNNING)))
                     os.kill(killed[0], signal.SIGKILL)
                     return

@@ -166,6 +166,9 @@ def verify(
     all_: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
     key: Annotated[list[str] | None, typer.Option(help="This run; its first digits do.")] = None,
     trust: Trust = False,
+    cold: Annotated[
+        bool, typer.Option("--cold", help="Boot a guest for every run, instead of a copy.")
+    ] = False,
 ) -> None:
     """Check runs' tables, make them again and compare the digests."""
 
@@ -181,7 +184,7 @@ def verify(
     def say(line: str) -> None:
         messages.print(line, markup=False, highlight=False, soft_wrap=True)
 
-    for verdict in again.verify(place, keys, given=trust):
+    for verdict in again.verify(place, keys, given=trust, cold=cold):
         counts[verdict.ok] += 1
         word = {True: "ok  ", False: "FAIL", None: "    "}[verdict.ok]
         say(f"{word} {verdict.key[:SHORT]} {verdict.told}")

@@ -74,6 +74,9 @@ class Options:
     keep_runs: Annotated[
         bool, typer.Option("--keep-runs", help="Keep each run's folder and report below OUT.")
     ] = False
+    cold: Annotated[
+        bool, typer.Option("--cold", help="Boot a guest for every run, instead of a copy.")
+    ] = False
     influx: Annotated[
         list[str] | None,
         typer.Option(metavar="URL", help="Send the results there at the end; may be repeated."),
@@ -212,6 +215,7 @@ def _run(sweep: Sweep, file: Path, folder: Path, options: Options) -> dict[str, 
                 retry=options.retry_failed,
                 folders=folder / page.RUNS if options.keep_runs else None,
                 machine=machine,
+                cold=options.cold,
                 progress=move,
                 total=total,
                 say=say,

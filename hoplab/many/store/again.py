@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from hoplab.host.machine import private, sealed, select, trust
 from hoplab.host.machine import store as machines
+from hoplab.host.machine.originals import Originals
 from hoplab.host.machine.sealed import SHORT, Machine
 from hoplab.host.runs.kinds import Sealed
 from hoplab.host.runs.launch import Observers, RunRequest, perform
@@ -47,9 +50,9 @@ def machine_of(entry: Entry) -> Machine:
     return found
 
 
-def make(entry: Entry, out: Path, given: bool = False) -> None:
+def make(entry: Entry, out: Path, given: bool = False, originals: Originals | None = None) -> None:
     """Run it again into the new folder ``out``, with its report. ``given`` is the user's trust in
-    other people's machines.
+    other people's machines. Without ``originals`` a guest boots.
 
     Raises `NotReproduced` if its tables differ this time.
     """
@@ -63,7 +66,8 @@ def make(entry: Entry, out: Path, given: bool = False) -> None:
     trust.require(own, entry.called, given, programs=bool(scenario.program))
     try:
         manifest = perform(
-            RunRequest(scenario, Sealed(own), out=out), Observers(on_results=report.render)
+            RunRequest(scenario, Sealed(own, originals=originals), out=out),
+            Observers(on_results=report.render),
         )
     except OF_THIS_PLACE:
         raise
@@ -83,8 +87,22 @@ def verify(
     keys: list[str],
     say: Callable[[str], None] = lambda line: None,
     given: bool = False,
+    cold: bool = False,
 ) -> Iterator[Verdict]:
-    """Check each run's tables, then make it again and compare the digests."""
+    """Check each run's tables, then make it again and compare the digests. If ``cold``, a guest
+    boots for each."""
+    with private.temporary("verify") as room, contextlib.closing(Originals(room)) as originals:
+        yield from _verdicts(store, keys, say, given, room, None if cold else originals)
+
+
+def _verdicts(
+    store: Store,
+    keys: list[str],
+    say: Callable[[str], None],
+    given: bool,
+    room: Path,
+    originals: Originals | None,
+) -> Iterator[Verdict]:
     for key in keys:
         entry = store.get(key)
         if entry is None:
@@ -97,10 +115,10 @@ def verify(
         if entry.error is not None:
             yield Verdict(key, None, f"failed: {entry.error}")
             continue
-        with private.temporary("verify") as place:
+        with tempfile.TemporaryDirectory(dir=room) as place:
             say(f"run {key[:SHORT]} …")
             try:
-                make(entry, place / "run", given)
+                make(entry, Path(place) / "run", given, originals)
             except NotReproduced as error:
                 yield Verdict(key, False, str(error))
             except OF_THIS_PLACE as error:

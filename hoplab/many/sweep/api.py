@@ -55,6 +55,7 @@ def run(
     retry: bool = False,
     folders: Path | None = None,
     machine: Machine | None = None,
+    cold: bool = False,
     progress: Callable[[Progress], None] | None = None,
     total: int | None = None,
     say: Callable[[str], None] = lambda line: None,
@@ -63,7 +64,8 @@ def run(
 
     ``store`` is a folder (`hoplab.many.store.files.default_folder` by default). ``workers`` is
     their number (a worker a core by default), and ``cluster`` is their place. ``folders`` is where
-    each run's whole folder is kept, with its report. ``progress`` is called after each run.
+    each run's whole folder is kept, with its report. A worker's runs are copies of a guest that
+    stands by; if ``cold``, a guest boots for each. ``progress`` is called after each run.
     ``total`` is the number of runs, if known. A sweep's combinations are all
     checked before the first run. Raises a `HoplabError` if runs cannot be made at all.
     A run that fails is a `Done` with its ``error``.
@@ -87,6 +89,7 @@ def run(
         cluster=place,
         folders=folders,
         machine=machine,
+        cold=cold,
         say=say,
     )
     teller = Teller(total, progress)

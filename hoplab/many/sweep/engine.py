@@ -111,8 +111,8 @@ class Listed:
 @dataclass(frozen=True)
 class Options:
     """Options for running points. ``tables`` are required beside `TOTALS`. With ``retry`` failed
-    runs are made again. ``folders`` is where runs' folders are kept, by key. ``say`` receives
-    messages for the user."""
+    runs are made again. ``folders`` is where runs' folders are kept, by key. If ``cold``, a
+    guest boots for each. ``say`` receives messages for the user."""
 
     store: Store
     tables: tuple[str, ...] = ()
@@ -120,6 +120,7 @@ class Options:
     cluster: Cluster = field(default_factory=Cluster)
     folders: Path | None = None
     machine: Machine | None = None
+    cold: bool = False
     say: Callable[[str], None] = lambda line: None
 
     @property
@@ -208,6 +209,7 @@ class Engine:
             tuple(dict.fromkeys(wants)),
             evaluation(),
             self._options.folders is not None,
+            self._options.cold,
         )
         if self._options.cluster.workers == 0:
             return self._take(point, request, task.work(request))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import io
 import json
@@ -12,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,6 +22,7 @@ from hoplab import __version__
 from hoplab.host import results
 from hoplab.host.machine import pack, sealed, select
 from hoplab.host.machine import store as machines
+from hoplab.host.machine.originals import Originals
 from hoplab.host.machine.sealed import Machine
 from hoplab.host.results import manifest as manifests
 from hoplab.host.results.manifest import Manifest
@@ -43,6 +46,8 @@ class Request:
     tables: tuple[str, ...]
     evaluation: str
     folder: bool = False
+    cold: bool = False
+    """Whether a guest has to boot for it."""
 
 
 @dataclass(frozen=True)
@@ -128,11 +133,13 @@ def make(request: Request, own: Machine, scratch: str | None = None) -> Answer:
     say nothing about the run."""
     began_cpu_s, began_s = _cpu_s(), time.monotonic()
     scenario = Resolved.model_validate_json(request.scenario)
-    with tempfile.TemporaryDirectory(prefix="hoplab-sweep-", dir=scratch) as name:
+    room, originals = _room(scratch)
+    with tempfile.TemporaryDirectory(dir=room) as name:
         out = Path(name) / "run"
         error: HoplabError | None = None
         try:
-            perform(RunRequest(scenario, Sealed(own), out=out))
+            machine = Sealed(own, originals=None if request.cold else originals)
+            perform(RunRequest(scenario, machine, out=out))
         except OF_THIS_PLACE:
             raise
         except HoplabError as found:
@@ -159,6 +166,16 @@ def make(request: Request, own: Machine, scratch: str | None = None) -> Answer:
             entry = entries.made(head, _tables(out, request, manifest))
         folder = _archive(out) if request.folder else None
         return Answer(entries.pack(entry), folder)
+
+
+@cache
+def _room(scratch: str | None) -> tuple[Path, Originals]:
+    """Return this process's folder for runs, and the guests of which these are copies."""
+    stack = contextlib.ExitStack()
+    name = stack.enter_context(tempfile.TemporaryDirectory(prefix="hoplab-sweep-", dir=scratch))
+    originals = stack.enter_context(contextlib.closing(Originals(Path(name))))
+    atexit.register(stack.close)
+    return Path(name), originals
 
 
 def _tables(out: Path, request: Request, manifest: Manifest) -> dict[str, pa.Table]:
