@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from hoplab.host.machine.sealed import Machine
 from hoplab.many.store.files import Store
@@ -18,6 +18,7 @@ from hoplab.many.sweep.seeds import Adaptive
 from hoplab.model.resolve.resolve import Walk, no_walk
 
 __all__ = [
+    "Asked",
     "Cluster",
     "Combination",
     "Done",
@@ -45,32 +46,45 @@ def point(
     return Point(dict(parameters or {}), whole, Path(folder), walk)
 
 
-def run(
-    points: Sweep | Iterable[Point],
-    *,
-    store: Store | Path | str | None = None,
-    tables: Iterable[str] = (),
-    workers: int | None = None,
-    cluster: Cluster | None = None,
-    retry: bool = False,
-    folders: Path | None = None,
-    machine: Machine | None = None,
-    cold: bool = False,
-    progress: Callable[[Progress], None] | None = None,
-    total: int | None = None,
-    say: Callable[[str], None] = lambda line: None,
-) -> Iterator[Done]:
+class Asked(TypedDict, total=False):
+    """How runs are made, all of which may be left out."""
+
+    store: Store | Path | str | None
+    """A folder; `hoplab.many.store.files.default_folder` without one."""
+    tables: Iterable[str]
+    """Tables to keep beside the totals."""
+    workers: int | None
+    """Their number; a worker a core without one, 0 for this process."""
+    cluster: Cluster | None
+    """Where they are; this computer without one."""
+    retry: bool
+    """Whether runs that failed are made again."""
+    folders: Path | None
+    """Where each run's whole folder is kept, with its report."""
+    machine: Machine | None
+    """The machine of every run; the newest without one."""
+    cold: bool
+    """Whether a guest boots for each run. Else a worker's runs are copies of one that stands by."""
+    progress: Callable[[Progress], None] | None
+    """Called after each run."""
+    total: int | None
+    """The number of runs, if known."""
+    say: Callable[[str], None]
+    """Receives messages for the user."""
+
+
+def run(points: Sweep | Iterable[Point], **asked: Unpack[Asked]) -> Iterator[Done]:
     """Run points, or a sweep with its rule for seeds. Yields each run as it ends.
 
-    ``store`` is a folder (`hoplab.many.store.files.default_folder` by default). ``workers`` is
-    their number (a worker a core by default), and ``cluster`` is their place. ``folders`` is where
-    each run's whole folder is kept, with its report. A worker's runs are copies of a guest that
-    stands by; if ``cold``, a guest boots for each. ``progress`` is called after each run.
-    ``total`` is the number of runs, if known. A sweep's combinations are all
-    checked before the first run. Raises a `HoplabError` if runs cannot be made at all.
-    A run that fails is a `Done` with its ``error``.
+    `Asked` has the options. A sweep's combinations are all checked before the first run. Raises a
+    `HoplabError` if runs cannot be made at all. A run that fails is a `Done` with its ``error``.
     """
-    place = cluster or Cluster()
+    if unknown := asked.keys() - Asked.__annotations__.keys():
+        known = ", ".join(Asked.__annotations__)
+        raise TypeError(f"run: there is no option {min(unknown)!r}; one of: {known}")
+    store, tables, total = asked.get("store"), asked.get("tables", ()), asked.get("total")
+    place = asked.get("cluster") or Cluster()
+    workers = asked.get("workers")
     if workers is not None:
         place = replace(place, workers=workers)
     source: Source
@@ -85,20 +99,19 @@ def run(
     options = Options(
         store=store if isinstance(store, Store) else Store(store),
         tables=tuple(tables),
-        retry=retry,
+        retry=asked.get("retry", False),
         cluster=place,
-        folders=folders,
-        machine=machine,
-        cold=cold,
-        say=say,
+        folders=asked.get("folders"),
+        machine=asked.get("machine"),
+        say=asked.get("say", lambda line: None),
     )
-    teller = Teller(total, progress)
+    teller = Teller(total, asked.get("progress"))
     for done in Engine(source, options).run():
         teller.told(done, source.more() if isinstance(source, Adaptive) else 0)
         yield done
 
 
-def run_all(points: Iterable[Point], **options: Any) -> list[Done]:
+def run_all(points: Iterable[Point], **asked: Unpack[Asked]) -> list[Done]:
     """Run points with `run`, and return the results in the order of the points. Holds all results
     at once."""
     ordered = list(points)
@@ -107,6 +120,6 @@ def run_all(points: Iterable[Point], **options: Any) -> list[Done]:
     for place, one in enumerate(ordered):
         places.setdefault(id(one), []).append(place)
     found: dict[int, Done] = {}
-    for done in run(ordered, **options):
+    for done in run(ordered, **asked):
         found[places[id(done.point)].pop(0)] = done
     return [found[place] for place in sorted(found)]
