@@ -13,16 +13,13 @@ import numpy as np
 from gymnasium import spaces
 
 from hoplab.model.errors import ScenarioError
+from hoplab.model.keys.declare import LEAST_DBM, MAX_COORDINATE_M, MOST_DBM
 from hoplab.model.keys.radio import HT_STANDARDS, RATES_OF_STANDARD
 from hoplab.model.keys.resolved import Resolved
 from hoplab.model.network.reach import neighbours
 
 Request = dict[str, Any]
 LARGEST_WINDOW = 10_000
-LEAST_DBM, MOST_DBM = -200.0, 100.0
-"""The limits of `radio.tx_power_dbm`."""
-FARTHEST_M = 1e6
-"""The medium's limit."""
 
 
 class Action(ABC):
@@ -129,7 +126,7 @@ class Place(Action):
     def check(self, scenario: Resolved) -> None:
         _radio("place", self.station, scenario)
         for low, high in zip(self.low, self.high, strict=True):
-            _range("place", low, high, -FARTHEST_M, FARTHEST_M)
+            _range("place", low, high, -MAX_COORDINATE_M, MAX_COORDINATE_M)
 
     def request(self, value: Any) -> Request:
         x_m, y_m = (float(part) for part in value)

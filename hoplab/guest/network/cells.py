@@ -21,9 +21,7 @@ from hoplab.model.errors import DaemonDied
 from hoplab.model.keys.radio import (
     BAND_2_GHZ,
     BAND_6_GHZ,
-    DSSS_MBPS,
     HT_STANDARDS,
-    OFDM_MBPS,
     RATES_OF_STANDARD,
     Categories,
 )
@@ -37,8 +35,6 @@ BEACON_INTERVAL_TU = 100
 MODES = {"802.11": "b", "802.11b": "b"}
 """hostapd's names of standards before OFDM; the others' go by the band."""
 POWER_SAVE_OFF = 0
-MINSTREL_CCK, MINSTREL_OFDM = 16, 17
-"""The groups of rates before HT in minstrel_ht."""
 HOSTAPD, SUPPLICANT = "hostapd", "wpa_supplicant"
 READY = {HOSTAPD: b"state=ENABLED", SUPPLICANT: b"wpa_state=COMPLETED"}
 """What each program says when its station is ready: it sends beacons, or it has its keys."""
@@ -78,7 +74,7 @@ def settle(namespaces: Namespaces, wlan: Wlan, phy_index: int, radio: ResolvedRa
         if radio.standard in HT_STANDARDS and not radio.is_adaptive:
             wifi.fix_scheme(wifi.name_of(iw, phy_index), radio)
         elif radio.rate_mbps is not None and not radio.is_adaptive:
-            wifi.fix_index(wifi.name_of(iw, phy_index), _index(float(str(radio.rate_mbps))))
+            wifi.fix_legacy_rate(wifi.name_of(iw, phy_index), float(radio.rate_mbps))
     finally:
         iw.close()
 
@@ -86,14 +82,6 @@ def settle(namespaces: Namespaces, wlan: Wlan, phy_index: int, radio: ResolvedRa
 def _own_mcs(plan: Plan) -> dict[str, int]:
     """Return the MCS of each client that has its own."""
     return {each.name: each.mcs for each in plan.scenario.station if each.mcs is not None}
-
-
-def _index(mbps: float) -> int:
-    """Return the index in minstrel_ht of a rate before HT. The interface's mask of rates must hold
-    a basic rate, which a data rate need not be."""
-    if mbps in DSSS_MBPS:
-        return MINSTREL_CCK << 4 | DSSS_MBPS.index(mbps)
-    return MINSTREL_OFDM << 4 | OFDM_MBPS.index(mbps)
 
 
 def associate(

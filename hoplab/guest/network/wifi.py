@@ -438,7 +438,8 @@ def wiphy_in(namespace: str) -> str:
 
 
 def fix_legacy_rate(name: str, mbps: float) -> None:
-    """Make the wiphy ``name`` send data only at this rate of DSSS or OFDM."""
+    """Make the wiphy ``name`` send data only at this rate of DSSS or OFDM. An interface's mask of
+    rates must hold a basic rate, which a data rate need not be."""
     if mbps in DSSS_MBPS:
         fix_index(name, MINSTREL_CCK << 4 | DSSS_MBPS.index(mbps))
     else:

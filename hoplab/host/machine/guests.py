@@ -18,6 +18,7 @@ from pathlib import Path
 
 from hoplab.host.machine import addition, confined, equip, kernel, select
 from hoplab.host.machine.clock import START_NS
+from hoplab.host.machine.launcher.descriptors import CONSOLE_FD
 from hoplab.host.machine.sealed import SHORT, Machine
 from hoplab.model.errors import MissingTool, ScenarioError
 from hoplab.model.keys.program import Additions
@@ -57,7 +58,7 @@ class Boot:
             f"mac80211_hwsim.radios={self.radios}",
             "con0=fd:0,fd:1",
             "con1=null,fd:2",
-            "con2=null,fd:3",  # the launcher's CONSOLE_FD
+            f"con2=null,fd:{CONSOLE_FD}",
             "console=tty2",
             "quiet",
             "panic=-1",

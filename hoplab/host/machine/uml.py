@@ -21,14 +21,13 @@ from typing import IO
 from hoplab.host.machine import confined, memory, originals, private, processes
 from hoplab.host.machine.cores import Core
 from hoplab.host.machine.guests import Boot, Guest, SealedGuest
+from hoplab.host.machine.launcher.descriptors import LINE_FD
 from hoplab.host.machine.originals import Copy, Originals
 from hoplab.host.machine.pace import Pace, Pacer
 from hoplab.host.machine.watch import Limits, Watch, kill, last_message
 from hoplab.model.errors import GuestFailed, ScenarioError
 from hoplab.model.reading import content
 
-LINE_FD = 20
-"""The other end of the line, to the guest's kernel: the launcher's LINE_FD."""
 LINE = "/dev/tty3"
 """That line in the guest, in real time."""
 STOP_GRACE_S = 5.0

@@ -31,6 +31,9 @@ T = TypeVar("T")
 NAME_PATTERN = r"^[a-z][a-z0-9]{0,7}$"
 """Station names become namespace and, with a suffix, interface names (IFNAMSIZ is 16)."""
 MAX_COORDINATE_M = 1e6
+"""The farthest place, and the longest reach; `daemons/channel/src/request.rs` has the same."""
+LEAST_DBM, MOST_DBM = -200, 100
+"""Bounds of powers and gains, there too."""
 MAX_DURATION_S = 86_000
 """iperf3 transfers for at most a day."""
 

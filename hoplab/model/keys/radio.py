@@ -7,7 +7,19 @@ from typing import Annotated, ClassVar, Literal, NamedTuple
 
 from pydantic import model_validator
 
-from hoplab.model.keys.declare import Conditions, Integer, Number, Switch, Table, Text, key, one_of
+from hoplab.model.keys.declare import (
+    LEAST_DBM,
+    MAX_COORDINATE_M,
+    MOST_DBM,
+    Conditions,
+    Integer,
+    Number,
+    Switch,
+    Table,
+    Text,
+    key,
+    one_of,
+)
 
 DSSS_MBPS = (1, 2, 5.5, 11)
 """DSSS and CCK (IEEE 802.11-2020 clauses 15, 16)."""
@@ -391,7 +403,7 @@ class Radio(Table):
         None, "a signal takes 3.34 ns a metre, at most a slot; default with `edca`"
     )
     exponent: Number = key(3.0, "path loss exponent", gt=0, le=20)
-    reference_m: Number = key(1.0, "free space up to here", unit="m", ge=0.001, le=1e6)
+    reference_m: Number = key(1.0, "free space up to here", unit="m", ge=0.001, le=MAX_COORDINATE_M)
     shadowing_db: Number = key(0.0, "standard deviation of a link's loss", unit="dB", ge=0, le=30)
     fading: Literal["none", "rayleigh", "nakagami"] = key("none", "per frame and receiver")
     nakagami_m: Number = key(1.0, "shape; 1 is Rayleigh", ge=0.5, le=1000)
@@ -400,7 +412,7 @@ class Radio(Table):
         "CSV or Parquet file beside the scenario, with columns `t_s`, `src`, `dst`, "
         "`snr_db`, for `[[snr]]`",
     )
-    tx_power_dbm: Number | None = key(None, "transmit power", unit="dBm", ge=-200, le=100)
+    tx_power_dbm: Number | None = key(None, "transmit power", unit="dBm", ge=LEAST_DBM, le=MOST_DBM)
     frequency_mhz: Number | None = key(
         None,
         "of the propagation model, not always the channel's",
@@ -412,18 +424,28 @@ class Radio(Table):
         None, "of every antenna, for two-ray", unit="m", ge=0.001, le=100_000
     )
     antenna_gain_dbi: Number | None = key(
-        None, "of every antenna, both ways", unit="dBi", ge=-200, le=100
+        None, "of every antenna, both ways", unit="dBi", ge=LEAST_DBM, le=MOST_DBM
     )
     range_m: Number | None = key(
-        None, "mean reach of reception, instead of `rx_threshold_dbm`", unit="m", gt=0, le=1e6
+        None,
+        "mean reach of reception, instead of `rx_threshold_dbm`",
+        unit="m",
+        gt=0,
+        le=MAX_COORDINATE_M,
     )
     carrier_sense_m: Number | None = key(
-        None, "mean reach of carrier sense, instead of `cs_threshold_dbm`", unit="m", gt=0, le=1e6
+        None,
+        "mean reach of carrier sense, instead of `cs_threshold_dbm`",
+        unit="m",
+        gt=0,
+        le=MAX_COORDINATE_M,
     )
     rx_threshold_dbm: Number | None = key(
-        None, "least power to receive", unit="dBm", ge=-200, le=100
+        None, "least power to receive", unit="dBm", ge=LEAST_DBM, le=MOST_DBM
     )
-    cs_threshold_dbm: Number | None = key(None, "least power to sense", unit="dBm", ge=-200, le=100)
+    cs_threshold_dbm: Number | None = key(
+        None, "least power to sense", unit="dBm", ge=LEAST_DBM, le=MOST_DBM
+    )
     capture_db: Number | None = key(
         None, "ratio to interference that a reception needs", unit="dB", ge=0, le=1000
     )
@@ -437,8 +459,8 @@ class Radio(Table):
         None,
         "if given, it counts in that ratio; default thermal noise + 7 dB",
         unit="dBm",
-        ge=-200,
-        le=100,
+        ge=LEAST_DBM,
+        le=MOST_DBM,
     )
     reception: Literal["threshold", "error-rate"] = key(
         "threshold", "by power alone, or by bit errors at rate and ratio"

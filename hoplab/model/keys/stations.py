@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from hoplab.model.keys.declare import (
+    MAX_COORDINATE_M,
     Address,
     Arrival,
     Conditions,
@@ -117,11 +118,11 @@ class Topology(Table):
         ge=1,
         le=MAX_STATIONS,
     )
-    spacing_m: Number = key(200.0, "between neighbours", unit="m", gt=0, le=1e6)
+    spacing_m: Number = key(200.0, "between neighbours", unit="m", gt=0, le=MAX_COORDINATE_M)
     rows: Integer = key(2, "number of rows", ge=1, le=MAX_STATIONS)
     columns: Integer = key(2, "stations in a row", ge=1, le=MAX_STATIONS)
-    width_m: Number = key(1500.0, "of the area", unit="m", ge=1, le=1e6)
-    height_m: Number = key(300.0, "of the area", unit="m", ge=1, le=1e6)
+    width_m: Number = key(1500.0, "of the area", unit="m", ge=1, le=MAX_COORDINATE_M)
+    height_m: Number = key(300.0, "of the area", unit="m", ge=1, le=MAX_COORDINATE_M)
     min_speed_mps: Number = key(1.0, "lowest", unit="m/s", ge=1e-3, le=1000)
     max_speed_mps: Number = key(20.0, "highest", unit="m/s", ge=1e-3, le=1000)
     pause_s: Time = key(0.0, "rest after each leg", unit="s")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The document of the medium daemon (`daemons/medium/src/config.rs`): final values.
+"""The document of the medium daemon (`daemons/channel/src/config.rs`): final values.
 
 The values come from checked input: the keys of `MediumFile`, with its radio completed by its
 profile (`hoplab.model.resolve.resolve`).

@@ -19,14 +19,11 @@ import resource
 import signal
 import sys
 
-import confine  # type: ignore[import-not-found]  # beside this file; no package is in reach
+# They are beside this file; no package is in reach.
+import confine  # type: ignore[import-not-found]
+from descriptors import CONSOLE_FD, LINE_FD  # type: ignore[import-not-found]
 
-CONSOLE_FD = 3
-"""A separate channel for kernel messages, so that they do not mix with other output."""
 CONSOLE_LOG = "console.log"
-LINE_FD = 20
-"""The end of the line to a session, or to the host that decides at a run's steps: con3, or
-HOST_DESCRIPTOR of kernel-modules/guest/c/host.c."""
 PR_SET_PDEATHSIG = 1
 ADDR_NO_RANDOMIZE = 0x0040000
 """Kernels of 7.x start themselves anew without random addresses, unless they have none. They
