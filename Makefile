@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-.PHONY: setup setup-tests demo test test-python test-rust test-nightly flaky lint lint-python lint-rust docs pictures validate study studies studies-quick bench fuzz proof soak kernel-checks wheels clean
+.PHONY: setup setup-tests demo test test-python test-rust test-nightly flaky lint lint-python lint-rust lint-shell docs pictures validate study studies studies-quick bench fuzz proof soak kernel-checks wheels clean
 
 setup:
 	@scripts/setup
@@ -32,7 +32,7 @@ test-nightly: setup-tests
 flaky: setup-tests
 	@.venv/bin/python -m tests.flaky $(if $(TIMES),--times $(TIMES)) $(TESTS)
 
-lint: lint-python lint-rust
+lint: lint-python lint-rust lint-shell
 
 lint-python: setup
 	.venv/bin/ruff check .
@@ -53,6 +53,10 @@ lint-rust: setup
 	@# The fuzz crates stand outside the workspace, each with a lock of its own.
 	. scripts/rust && for crate in daemons/*/fuzz/Cargo.toml; do \
 		cargo metadata --manifest-path $$crate --locked --format-version 1 >/dev/null || exit; done
+
+# Every tracked file that a shell runs or reads.
+lint-shell: setup
+	.venv/bin/shellcheck -x .ci/step scripts/rust $$(git grep -lE '^#!/bin/(ba)?sh$$' -- ':!*.py')
 
 # The documentation as a site: open build/site/index.html. What is wrong in it fails.
 docs: setup
