@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
@@ -15,11 +16,12 @@ from pathlib import Path
 import pytest
 
 from hoplab.front.commands.options import scenario_of
-from hoplab.host.machine import confined, memory, originals, private, processes, select, uml
+from hoplab.host.machine import clock, confined, memory, originals, private, processes, select, uml
 from hoplab.host.machine.guests import Boot, SealedGuest
 from hoplab.host.machine.launcher.confine import LANDLOCK, NAMESPACE
 from hoplab.host.machine.originals import Originals
 from hoplab.host.machine.uml import Streams
+from hoplab.host.machine.watch import Limits
 from hoplab.host.runs.kinds import Sealed
 from hoplab.host.runs.launch import RunRequest, perform
 from hoplab.model.errors import GuestFailed
@@ -220,6 +222,34 @@ def test_a_copy_that_was_killed_leaves_nothing(room: Path, made: Originals) -> N
     assert made._home is not None and {p.name for p in made._home.iterdir()} == {private.OWNER}
     assert carried_out(room, "next", "print('copied')", made) == ["copied", "0"]
     assert len(made._originals) == 1
+
+
+def test_a_copy_is_seen_from_outside_and_keeps_to_its_limits(room: Path, made: Originals) -> None:
+    """Its clock and its program are read in its kernel's memory, as for watch and pace."""
+    standing(room, made)
+    before = children()
+    machine = select.chosen()
+    seen: list[tuple[float | None, float]] = []
+
+    def on_line(line: str) -> None:
+        (copy,) = set(children()) - set(before)
+        # A thread of the kernel may have taken the line to its end.
+        while clock.running(copy, machine.kernel) != "python3":
+            assert not processes.has_ended(copy)
+            time.sleep(0.01)
+        seen.append((clock.virtual_s(copy, machine.kernel), float(line)))
+
+    (room / "own").mkdir()
+    (room / "own" / "script").write_text(
+        "import time\nprint(time.monotonic(), flush=True)\nwhile True: pass"
+    )
+    streams = Streams(on_line=on_line, stands_by=True, originals=made)
+    limits = Limits(progress=True, wall_s=5.0)
+    with pytest.raises(GuestFailed, match="no end within 5 s of wall time"):
+        uml.run_guest(SealedGuest(machine, room / "own"), COMMAND, BOOT, streams, limits)
+    ((now_s, said_s),) = seen
+    assert now_s == pytest.approx(said_s, abs=0.1)
+    assert children() == before
 
 
 def children() -> list[int]:
