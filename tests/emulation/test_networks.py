@@ -3,10 +3,12 @@
 
 import json
 import sys
+from collections import Counter
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import dpkt
 import pytest
 
 from hoplab.host import results
@@ -67,6 +69,23 @@ destination = "b"
 [[flow]]
 source = "c"
 destination = "b"
+"""
+PING_OVER_A_WIRE = """
+duration_s = 2
+[[station]]
+name = "a"
+radio = false
+[[station]]
+name = "b"
+radio = false
+[[link]]
+ends = ["a", "b"]
+[[flow]]
+protocol = "ping"
+source = "a"
+destination = "b"
+[measure]
+captures = ["b:eth0"]
 """
 MOVING = """
 duration_s = 20
@@ -163,6 +182,15 @@ def test_fast_wires_carry_their_rate(run_scenario: Run) -> None:
     fast, slow = run_scenario(WIRE)["flows"]
     assert 0.7 * 956_000 < fast["goodput_kbps"] < 956_500
     assert 0.8 * 95_600 < slow["goodput_kbps"] < 95_700
+
+
+def test_wires_carry_only_packets_of_stations(tmp_path: Path, run_scenario: Run) -> None:
+    """The namespace of wires has an IPv6 of its own, whose reports and solicitations would take
+    their time on a wire without having waited in its queue."""
+    run_scenario(PING_OVER_A_WIRE)
+    with (tmp_path / "run1" / "captures" / "b-eth0.pcapng").open("rb") as file:
+        kinds = Counter(dpkt.ethernet.Ethernet(data).type for _, data in dpkt.pcapng.Reader(file))
+    assert kinds == {dpkt.ethernet.ETH_TYPE_IP: 4}
 
 
 def test_stations_are_where_the_movement_file_says(tmp_path: Path, run_scenario: Run) -> None:

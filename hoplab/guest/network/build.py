@@ -175,10 +175,9 @@ def build(
         _introduce(plan)
         if plan.cables or plan.scenario.roams:
             network.namespaces.create(WIRES)
-            if plan.scenario.uses_ipv6:
-                # The interfaces inside a wire belong to no host, and would look for duplicates of
-                # themselves.
-                network.namespaces.sysctl(WIRES, WITHOUT_IPV6)
+            # The interfaces inside a wire belong to no host. They would report multicast groups and
+            # look for routers and for duplicates of themselves, on the wire and past its queue.
+            network.namespaces.sysctl(WIRES, WITHOUT_IPV6)
         if plan.scenario.roams:
             from hoplab.guest.network import distribution
 
