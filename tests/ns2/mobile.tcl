@@ -3,13 +3,30 @@
 #
 #   ns mobile.tcl -stations 30 -moves FILE -time 200 -trace FILE -flows "SOURCE SINK BYTES START ..."
 #
-# Each flow sends -rate packets/s of BYTES octets of UDP, header included, from START on.
-array set opt {flows "" rate 4}
+# Each flow sends -rate packets/s of BYTES octets of UDP, header included, from START on. With -known 1
+# all stations have each other's link-layer addresses before: each asks by ARP for one that does not
+# exist, with a power that reaches all, and ns-2's stations learn from requests and never forget.
+array set opt {flows "" rate 4 known 0}
 source [file join [file dirname [info script]] radio.tcl]
 read_options $argv
 
 make_network $opt(width) $opt(height)
 source $opt(moves)
+if {$opt(known)} {
+    for {set i 0} {$i < $opt(stations)} {incr i} {
+        set phy [$node_($i) set netif_(0)]
+        set watts [$phy set Pt_]
+        $phy set Pt_ 1000
+        $ns_ at 0.9 "$phy set Pt_ $watts"
+        # Past DSR, to no station.
+        set past [new Agent/DumbAgent]
+        $past target [$node_($i) set ll_(0)]
+        set asks [new Agent/UDP]
+        $asks target $past
+        $asks set dst_addr_ $opt(stations)
+        $ns_ at [expr {0.1 + 0.02 * $i}] "$asks send 1"
+    }
+}
 foreach {source sink bytes start} $opt(flows) {
     set udp [new Agent/UDP]
     $udp set packetSize_ $bytes

@@ -23,6 +23,7 @@ from tests.validate import (
     collapse,
     contention,
     dumbbell,
+    fates,
     line,
     mobile,
     ns3,
@@ -221,6 +222,16 @@ def test_comparing_with_ns_2_does_not_need_it(monkeypatch: pytest.MonkeyPatch) -
     for variant, far_ms in itertools.product(round_trips.VARIANTS, round_trips.FAR_MS):
         for phases in round_trips.PHASES:
             round_trips.ns2_shares(variant, far_ms, phases)
+
+
+def test_the_fate_of_a_packet_in_ns_2_is_its_last_drop_unless_it_arrives(tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    trace.write_text(
+        "s 1.0 _0_ AGT --- 1 cbr 64\ns 1.0 _0_ AGT --- 2 cbr 64\ns 1.0 _0_ AGT --- 3 cbr 64\n"
+        "D 1.1 _0_ IFQ ARP 1 cbr 64\nr 1.2 _9_ AGT --- 2 cbr 64\nD 1.3 _4_ RTR NRTE 2 cbr 64\n"
+        "D 1.4 _0_ IFQ ARP 4 DSR 64\nSSendFailure _3_\n"
+    )
+    assert fates.read_ns2(trace) == {"IFQ ARP": 1, fates.ARRIVED: 1, fates.UNKNOWN: 1}
 
 
 def test_comparing_with_ns_3_does_not_need_it() -> None:

@@ -115,23 +115,22 @@ def in_ns2(jobs: list[tuple[int, int]]) -> list[Tally]:
     return [Tally(*(int(count) for count in row)) for row in rows]
 
 
-def _in_ns2(options: str) -> recorded.Row:
-    words = recorded.words(options)
-    speed_mps, seed = float(words.pop("speed")), int(words["seed"])
+def ns2_options(movement_file: Path) -> dict[str, object]:
+    """The setting, as ns-2's script takes it."""
     flows = " ".join(
         f"{i} {i + FLOWS} {payload_bytes(i) + UDP_HEADER_BYTES} {start_s(i)}" for i in range(FLOWS)
     )
+    return {"stations": STATIONS, "moves": movement_file, "rate": PACKETS_PER_S, "flows": flows}
+
+
+def _in_ns2(options: str) -> recorded.Row:
+    words = recorded.words(options)
+    speed_mps, seed = float(words.pop("speed")), int(words["seed"])
     with tempfile.TemporaryDirectory(prefix="hoplab-validate-") as folder:
         file = Path(folder) / "movement.ns2"
         write_movement(file, speed_mps, DURATION_S, seed)
-        events = ns2.trace(
-            recorded.SCRIPTS / "mobile.tcl",
-            stations=STATIONS,
-            moves=file,
-            rate=PACKETS_PER_S,
-            flows=flows,
-            **words,
-        ).events
+        script = recorded.SCRIPTS / "mobile.tcl"
+        events = ns2.trace(script, **ns2_options(file), **words).events
     return (
         events["s", "AGT", "cbr"],
         events["r", "AGT", "cbr"],
