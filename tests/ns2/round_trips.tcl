@@ -7,8 +7,12 @@
 # the second's part of what both delivered from 10 to 60 s. -back Mbit/s of constant-rate packets with
 # random spacing go the other way, among the acknowledgements. -overhead draws up to so many seconds
 # before each packet that TCP sends: 0.0008 is a packet's time at the bottleneck.
-# -variant Linux is ns-2's TCP-Linux, with Reno.
-array set opt {variant Sack1 far 24 back 0 overhead 0 seed 1}
+# The first sender's link is longer by -nearer ms, the second's by -farther. -ahead ms is the time by
+# which the bottleneck's queue releases a packet before its transmission. -variant Linux is ns-2's
+# TCP-Linux, with Reno.
+array set opt {
+    variant Sack1 far 24 back 0 overhead 0 nearer 0 farther 0 ahead 0 queue 51 tcp windowInit_=1 seed 1
+}
 source [file join [file dirname [info script]] options.tcl]
 read_options $argv
 
@@ -16,24 +20,30 @@ read_options $argv
 ns-random [expr {$opt(seed) * 179424673 % 2147483647}]
 Agent/TCP set overhead_ $opt(overhead)
 Agent/TCP set windowInit_ 1
+Agent/TCP set {*}[split $opt(tcp) =]
 set ns [new Simulator]
 set start [new RandomVariable/Uniform]
 $start set min_ 0
 $start set max_ 1.0
 for {set i 1} {$i <= 6} {incr i} { set n($i) [$ns node] }
 foreach {a b mbps ms packets} [list \
-    1 2 100 1 10000  5 2 100 [expr {$opt(far) / 2.0 - 1}] 10000  2 3 10 0.5 50 \
+    1 2 100 [expr {1 + $opt(nearer)}] 10000 \
+    5 2 100 [expr {$opt(far) / 2.0 - 1 + $opt(farther)}] 10000 \
+    2 3 10 0.5 $opt(queue) \
     3 4 100 0.5 10000  3 6 100 0.5 10000] {
     $ns duplex-link $n($a) $n($b) ${mbps}Mb ${ms}ms DropTail
     $ns queue-limit $n($a) $n($b) $packets
     $ns queue-limit $n($b) $n($a) 10000
 }
+$ns delay $n(2) $n(3) [expr {0.5 + $opt(ahead)}]ms simplex
 
 foreach {name from to} {near 1 4 far 5 6} {
     set tcp($name) [new Agent/TCP/$opt(variant)]
     $tcp($name) set packetSize_ 1000
     $tcp($name) set window_ 1000
     set sink [new Agent/TCPSink[expr {$opt(variant) in {Sack1 Linux} ? "/Sack1" : ""}]]
+    # An acknowledgement with its Ethernet header.
+    $sink set packetSize_ 54
     $ns attach-agent $n($from) $tcp($name)
     $ns attach-agent $n($to) $sink
     $ns connect $tcp($name) $sink

@@ -220,8 +220,10 @@ def test_comparing_with_ns_2_does_not_need_it(monkeypatch: pytest.MonkeyPatch) -
     assert len(dumbbell.ns2_alone()) == 20
     assert len(dumbbell.ns2_pairs()) == 4
     for variant, far_ms in itertools.product(round_trips.VARIANTS, round_trips.FAR_MS):
-        for phases in round_trips.PHASES:
-            round_trips.ns2_shares(variant, far_ms, phases)
+        for seed in round_trips.SEEDS:
+            round_trips.ns2_share(variant, far_ms, seed)
+    for far_ms, change in itertools.product(round_trips.FAR_MS, round_trips.CHANGES):
+        round_trips.changed("sack", far_ms, change)
 
 
 def test_the_fate_of_a_packet_in_ns_2_is_its_last_drop_unless_it_arrives(tmp_path: Path) -> None:
