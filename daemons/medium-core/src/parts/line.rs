@@ -125,9 +125,14 @@ impl Host {
 }
 
 impl Mpdu {
+    /// Tries made.
+    fn attempt(&self) -> u32 {
+        self.tries.iter().sum()
+    }
+
     /// Index of the rate entry for the next try.
     fn entry(&self) -> usize {
-        let made: u32 = self.tries.iter().sum();
+        let made = self.attempt();
         let mut total = 0;
         let rates = self.frame.rates.iter();
         let entry = rates.take_while(|attempts| {
@@ -161,7 +166,7 @@ impl Mpdu {
                 let allowed: u32 = self.frame.rates.iter().map(|entry| entry.tries).sum();
                 // By the kernel's limits only tries count. `u32::MAX` is how `fail` gives a frame
                 // up before that.
-                self.short_retries == u32::MAX || self.tries.iter().sum::<u32>() >= allowed
+                self.short_retries == u32::MAX || self.attempt() >= allowed
             }
         }
     }
@@ -541,6 +546,12 @@ impl Line {
         (fits || is_first && !batch.is_aggregate()).then_some(batch)
     }
 
+    /// Tries of the first frame of a batch.
+    pub fn attempt(&self, batch: &Batch) -> u32 {
+        let first = self.flows[batch.flow].mpdus.front();
+        first.map_or(1, Mpdu::attempt)
+    }
+
     /// The frames of a batch, as they go on the air.
     pub fn carried(&self, batch: &Batch, setup: &Setup) -> Vec<Subframe> {
         let flow = &self.flows[batch.flow];
@@ -565,7 +576,7 @@ impl Line {
                 sequence: mpdu.sequence.unwrap_or_default(),
                 number: mpdu.numbers.frame,
                 data_number: mpdu.numbers.data,
-                attempt: mpdu.tries.iter().sum(),
+                attempt: mpdu.attempt(),
             }
         };
         let frames = flow.mpdus.iter().take(batch.frames);
@@ -582,6 +593,14 @@ impl Line {
         if let Some(host) = flow.host.as_mut().filter(|_| !batch.is_request()) {
             host.untold.push(batch.attempts.rate);
             host.frames = batch.frames;
+        }
+    }
+
+    /// The RTS of a batch got through: failed ones count from 0 again (10.3.4.4).
+    pub fn cleared(&mut self, batch: &Batch) {
+        let flow = &mut self.flows[batch.flow];
+        for mpdu in flow.mpdus.iter_mut().take(batch.frames) {
+            mpdu.short_retries = 0;
         }
     }
 

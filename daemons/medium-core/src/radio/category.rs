@@ -88,6 +88,13 @@ impl Categories {
         }
     }
 
+    /// A CTS has answered the RTS of the batch.
+    pub fn cleared(&mut self) {
+        if let Some(batch) = &self.batch {
+            self.lines[self.active].cleared(batch);
+        }
+    }
+
     /// An acknowledgement will not end. The frames that it would have delivered are lost with the
     /// radio.
     pub fn orphan(&mut self, lost: impl Iterator<Item = Arrived>) {
@@ -325,12 +332,13 @@ impl Radio {
         self.exchange.serve_batch(true);
         let (to, rate, protected) = (batch.to, batch.attempts.rate, batch.attempts.rts);
         let nav = setup.timing.nav_of_rts(batch.exchange(setup), rate);
-        categories.batch = Some(batch);
+        let batch = &*categories.batch.insert(batch);
         if !protected {
             return self.batch(at);
         }
         let rts = self.exchange.control(Step::Rts, to, RTS_BYTES, nav, setup);
         Some(Ppdu {
+            attempt: categories.lines[categories.active].attempt(batch),
             rate: setup.timing.control_rate(rate),
             width: rate.width(),
             function: categories.active as u8,

@@ -52,6 +52,7 @@ impl Radio {
                 }
             }
             Step::Cts if mine && self.exchange.answered(Answer::Cts) => {
+                self.categories.cleared();
                 self.answer(response(ppdu, tx.from), at, effects);
             }
             Step::Ack if mine && self.exchange.answered(Answer::Ack) => {
