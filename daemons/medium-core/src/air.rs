@@ -9,9 +9,27 @@ use core::ops::Range;
 use hoplab_base::{Duration, Instant};
 
 use crate::parts::Ppdu;
-use crate::radio::Ended;
 use crate::space::Neighbour;
-use crate::{RadioId, To};
+use crate::{Dbm, Fate, RadioId, To};
+
+/// A signal that has ended at a radio.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    pub radio: RadioId,
+    pub dbm: Dbm,
+    pub fate: Fate,
+    /// Of the frames of an A-MPDU that the radio looked at, from the first on; else empty.
+    pub fates: Vec<Fate>,
+    /// Noise and the strongest interference with it.
+    pub noise_mw: f64,
+}
+
+impl Ended {
+    /// Of the frame of an A-MPDU at this place in it.
+    pub fn fate_of(&self, place: usize) -> Fate {
+        self.fates.get(place).copied().unwrap_or(self.fate)
+    }
+}
 
 #[derive(Debug)]
 pub struct Transmission {
@@ -107,6 +125,11 @@ impl Transmission {
     /// Whether it is over everywhere.
     pub fn is_over(&self) -> bool {
         self.sent && self.reached.is_over()
+    }
+
+    /// Whether it is for this radio alone.
+    pub fn is_to(&self, radio: RadioId) -> bool {
+        self.ppdu.to == To::Radio(radio)
     }
 
     /// Whether it is for this radio.

@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 use hoplab_base::Stream;
 
 use super::observers::End;
+use crate::air::Ended;
 use crate::parts::Setup;
-use crate::radio::Ended;
 use crate::space::{Space, Station};
 use crate::{Dbm, LinkCounters, LinkId, LinkView, Params, RadioId, Signals, To};
 

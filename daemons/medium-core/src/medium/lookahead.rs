@@ -12,7 +12,8 @@ use hoplab_base::{Duration, Instant};
 
 use super::{Event, Medium};
 use crate::air::Transmission;
-use crate::parts::{ahead_of, Timer};
+use crate::parts::Timer;
+use crate::radio::ahead_of;
 use crate::{Frame, RadioId, To};
 
 /// A battery that may be empty sooner than this is watched closely.
@@ -95,13 +96,13 @@ impl Medium {
                 refused.into_iter().chain(sent).min()?
             }
             Timer::Loaded => self.at_once(station.host.in_loading())?,
-            Timer::Respond => station.exchange.ahead_of_response(setup)?,
-            Timer::Timeout => station.exchange.ahead_of_timeout(generation, setup)?,
+            Timer::Respond => station.ahead_of_response(setup)?,
+            Timer::Timeout => station.ahead_of_timeout(generation, setup)?,
             Timer::Access(_) => {
                 // The event may be due before the access that it stands for. A frozen access has no
                 // time: the end of the signal that froze it has a bound that covers it.
-                let access_at = station.access().at()?;
-                return Some(access_at + station.exchange.ahead_of_turn(setup)?);
+                let access_at = station.turn_at()?;
+                return Some(access_at + station.ahead_of_turn(setup)?);
             }
         };
         Some(at + ahead)
@@ -124,8 +125,8 @@ impl Medium {
         let setup = &self.setup;
         let receiver = &self.radios[to];
         let receives = receiver.transceiver.receives(slot);
-        let receiver = receives.then_some(&receiver.exchange);
-        let sender = &self.radios[tx.from].exchange;
+        let receiver = receives.then_some(receiver);
+        let sender = &self.radios[tx.from];
         let own = sender.ahead_of_end(&tx.ppdu, receiver, setup);
         if own.is_zero() {
             return own;
@@ -136,8 +137,8 @@ impl Medium {
         let heard = tx.reached.hearing().iter().map(|heard| heard.radio);
         let others = heard.chain([tx.from]).filter_map(|radio| {
             let station = &self.radios[radio];
-            let backoff = station.access().slots() * timing.slot;
-            Some(timing.difs + backoff + station.exchange.ahead_of_turn(setup)?)
+            let backoff = station.slots() * timing.slot;
+            Some(timing.difs + backoff + station.ahead_of_turn(setup)?)
         });
         others.fold(own, Duration::min)
     }

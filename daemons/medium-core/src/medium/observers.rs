@@ -3,8 +3,7 @@
 
 use hoplab_base::Instant;
 
-use crate::air::Transmission;
-use crate::radio::Ended;
+use crate::air::{Ended, Transmission};
 use crate::{Agreed, Aired, Dbm, Fate, Output, Place, RadioId, To};
 
 /// A transmission that is over at all who heard it.

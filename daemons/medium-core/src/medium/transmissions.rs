@@ -271,10 +271,8 @@ impl Medium {
         };
         let heard = tx.reached.hearing()[over].iter().map(|heard| heard.radio);
         for radio in heard.chain(at_sender.then_some(tx.from)) {
-            for function in self.radios[radio].functions() {
-                let wake = self.radios[radio].count_down(function, at);
-                self.agenda.wake(radio, wake);
-            }
+            let wake = |wake| self.agenda.wake(radio, Some(wake));
+            self.radios[radio].count_down_all(at, wake);
         }
     }
 }

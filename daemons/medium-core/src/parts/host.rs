@@ -10,8 +10,8 @@ use alloc::vec::Vec;
 
 use hoplab_base::{Duration, Instant};
 
-use super::effect::{Effect, Effects, Finished, Timer, Wake};
-use crate::{Dbm, Frame, FrameId, Nic, Outcome, Params, RadioId, Rate};
+use super::effect::{Effect, Effects, Timer, Wake};
+use crate::{Class, Dbm, Frame, FrameId, Nic, Params, RadioId, Rate};
 
 /// How much a host's side holds, and in which order.
 #[derive(Clone, Copy, Debug)]
@@ -181,7 +181,12 @@ impl Host {
         Some(each.fold(Duration::ZERO, |sum, one| sum + one))
     }
 
+    /// A frame comes to the interface queue. A scheduled beacon goes next.
     pub fn queue(&mut self, frame: Frame, limits: &Limits) -> Queued {
+        if frame.class == Class::ScheduledBeacon {
+            let stale = self.beacon.replace(frame);
+            return stale.map_or(Queued::Waits, |stale| Queued::PushedOut(stale.id));
+        }
         let urgent = limits.is_urgent(&frame);
         let mut queued = Queued::Waits;
         if self.room(limits) == 0 {
@@ -202,11 +207,6 @@ impl Host {
             self.fill_ring(limits);
         }
         queued
-    }
-
-    /// This beacon goes next; returns the one that it takes the place of.
-    pub fn schedule(&mut self, beacon: Frame) -> Option<FrameId> {
-        self.beacon.replace(beacon).map(|stale| stale.id)
     }
 
     /// The next frame to send.
@@ -262,24 +262,25 @@ impl Host {
         }
     }
 
-    /// The radio went off. Waiting frames are lost in the order in which they would have gone, and
-    /// the host gets no received frame.
-    pub fn abandon(&mut self, in_service: Option<Frame>, effects: &mut Effects) {
-        // New generations make void what is under way: a fetch, a copy, a preparation.
+    /// The radio went off: the host gets no received frame.
+    pub fn abandon_received(&mut self, effects: &mut Effects) {
+        // A new generation makes the fetch that is under way void.
         self.fetch_generation += 1;
         let received = self.received.drain(..);
         effects.extend(received.map(|arrived| Effect::Release(arrived.frame)));
+    }
+
+    /// The radio went off: waiting frames are lost, in the order in which they would have gone.
+    pub fn abandon_waiting(&mut self, lost: impl FnMut(FrameId)) {
+        // A copy and a preparation that are under way are void.
         self.sending_generation += 1;
-        let lost = in_service
-            .into_iter()
-            .chain(self.beacon.take())
+        let waiting = (self.beacon.take().into_iter())
             .chain(self.ring.drain(..))
             .chain(self.loading.take())
             .chain(self.urgent.drain(..))
             .chain(self.queue.drain(..))
             .chain(self.preparing.drain(..));
-        let lost = lost.map(|frame| Finished::untried(frame.id, Outcome::Off));
-        effects.extend(lost.map(Effect::Conclude));
+        waiting.map(|frame| frame.id).for_each(lost);
     }
 
     /// The acknowledgement of received frames goes on the air.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The queue of an access category, by receiver and TID. It builds A-MPDUs, repeats frames and asks
+//! What an access function has to send, by receiver and TID. It builds A-MPDUs, repeats frames and asks
 //! for a BlockAck (IEEE 802.11-2020 10.25, 10.12). A window moves only past frames that were
 //! acknowledged or abandoned.
 //!
@@ -15,7 +15,8 @@ use alloc::vec::Vec;
 use hoplab_base::Duration;
 
 use super::effect::Finished;
-use super::exchange::{Numbers, Payload, RetryLimits, Subframe};
+use super::exchange::{Numbers, Payload, Subframe};
+use super::host::{Limits, Queued};
 use super::reorder::BlockAck;
 use super::Setup;
 use crate::phy::DELIMITER_BYTES;
@@ -33,6 +34,13 @@ const LONGEST_PPDU: Duration = Duration::from_micros(5484);
 const WORD_BYTES: usize = 4;
 /// Sequence numbers have 12 bits (9.2.4.4.2).
 const NUMBERS: u64 = 1 << 12;
+
+/// Retry limits; none where the kernel's rate table counts instead.
+#[derive(Clone, Copy, Debug)]
+pub struct RetryLimits {
+    pub short: u32,
+    pub long: u32,
+}
 
 /// A unit that shares a window, and has a turn of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,7 +140,11 @@ impl Mpdu {
 
     /// Index of the rate entry for the next try.
     fn entry(&self) -> usize {
-        let made = self.attempt();
+        self.entry_after(self.attempt())
+    }
+
+    /// Index of the rate entry for the try that follows so many.
+    fn entry_after(&self, made: u32) -> usize {
         let mut total = 0;
         let rates = self.frame.rates.iter();
         let entry = rates.take_while(|attempts| {
@@ -160,13 +172,18 @@ impl Mpdu {
     }
 
     fn is_given_up(&self, limits: Option<RetryLimits>) -> bool {
+        self.is_given_up_at((self.short_retries, self.long_retries), limits)
+    }
+
+    /// Whether it is given up with so many short and long retries.
+    fn is_given_up_at(&self, (short, long): (u32, u32), limits: Option<RetryLimits>) -> bool {
         match limits {
-            Some(limits) => self.short_retries >= limits.short || self.long_retries >= limits.long,
+            Some(limits) => short >= limits.short || long >= limits.long,
             None => {
                 let allowed: u32 = self.frame.rates.iter().map(|entry| entry.tries).sum();
                 // By the kernel's limits only tries count. `u32::MAX` is how `fail` gives a frame
                 // up before that.
-                self.short_retries == u32::MAX || self.attempt() >= allowed
+                short == u32::MAX || self.attempt() >= allowed
             }
         }
     }
@@ -445,8 +462,18 @@ impl Line {
         !self.turns.is_empty()
     }
 
+    /// A card without queues takes this frame into service, so it counts from now on.
+    pub fn serve(&mut self, frame: Frame, numbers: &mut Numbers) {
+        numbers.count(frame.class);
+        self.push(frame, false, false);
+        let alone = self.flow(Key::Alone);
+        if let Some(mpdu) = self.flows[alone].mpdus.back_mut() {
+            mpdu.numbers = *numbers;
+        }
+    }
+
     /// Queue a frame. An `urgent` one goes before all frames that no batch has numbered.
-    pub fn push(&mut self, frame: Frame, aggregates: bool, urgent: bool) {
+    fn push(&mut self, frame: Frame, aggregates: bool, urgent: bool) {
         let key = match (frame.to, frame.tid) {
             (To::Radio(to), Some(tid)) if aggregates => Key::Agreement(to, tid),
             _ => Key::Alone,
@@ -479,9 +506,28 @@ impl Line {
         }
     }
 
+    /// A frame from the host, into the queue of this category. A scheduled beacon goes next.
+    pub fn queue(&mut self, frame: Frame, aggregates: bool, limits: &Limits) -> Queued {
+        let urgent = limits.is_urgent(&frame);
+        if frame.class == Class::ScheduledBeacon {
+            let stale = self.take_untried_beacon();
+            self.push(frame, false, true);
+            return stale.map_or(Queued::Waits, Queued::PushedOut);
+        }
+        let mut queued = Queued::Waits;
+        if !limits.has_room(self.waiting) {
+            match if urgent { self.push_out() } else { None } {
+                Some(loser) => queued = Queued::PushedOut(loser),
+                None => return Queued::Refused,
+            }
+        }
+        self.push(frame, aggregates, urgent);
+        queued
+    }
+
     /// Drop a frame that no batch has numbered: the last one of the newest flow that ends with such
     /// a frame. Routing frames stay.
-    pub fn push_out(&mut self) -> Option<FrameId> {
+    fn push_out(&mut self) -> Option<FrameId> {
         let flow = self.flows.iter_mut().rev();
         let mut loaded = flow.filter(|flow| {
             let last = flow.mpdus.back();
@@ -494,7 +540,7 @@ impl Line {
     }
 
     /// Drop a waiting beacon that no batch has numbered.
-    pub fn take_untried_beacon(&mut self) -> Option<FrameId> {
+    fn take_untried_beacon(&mut self) -> Option<FrameId> {
         let alone = self.flow(Key::Alone);
         let mpdus = &mut self.flows[alone].mpdus;
         let at = mpdus.iter().position(|mpdu| {
@@ -602,6 +648,12 @@ impl Line {
         for mpdu in flow.mpdus.iter_mut().take(batch.frames) {
             mpdu.short_retries = 0;
         }
+    }
+
+    /// Measuring begins: data frames are counted anew, and those tried before have no number.
+    pub fn forget_data_numbers(&mut self) {
+        let mpdus = self.flows.iter_mut().flat_map(|flow| &mut flow.mpdus);
+        mpdus.for_each(|mpdu| mpdu.numbers.data = 0);
     }
 
     /// Charge the air time of a batch, or of its RTS, to its frames in equal shares.
@@ -768,6 +820,33 @@ impl Line {
         flow.finish(finished, done);
         // No `rotate`: a failed flow keeps its turn, and goes again before other receivers.
         self.drop_idle();
+    }
+
+    fn head(&self) -> Option<&Mpdu> {
+        self.flows[*self.turns.front()?].mpdus.front()
+    }
+
+    /// The frame at the head, with the rate of its next try.
+    pub fn next_try(&self) -> Option<(&Frame, Attempts)> {
+        let head = self.head()?;
+        Some((&head.frame, head.attempts(None)))
+    }
+
+    /// The frame at the head, with the rate of its last try.
+    pub fn last_try(&self) -> Option<(&Frame, Attempts)> {
+        let head = self.head()?;
+        let entry = head.entry_after(head.attempt().saturating_sub(1));
+        Some((&head.frame, head.frame.rates[entry]))
+    }
+
+    /// Whether the frame at the head is given up if this answer to its last try does not come.
+    pub fn gives_up(&self, missing: Answer, limits: Option<RetryLimits>) -> bool {
+        let (Some(head), Some((_, last))) = (self.head(), self.last_try()) else {
+            return true;
+        };
+        let long = missing != Answer::Cts && last.rts;
+        let short = head.short_retries.saturating_add(u32::from(!long));
+        head.is_given_up_at((short, head.long_retries + u32::from(long)), limits)
     }
 
     /// The radio goes off. Waiting frames are lost, in their order.

@@ -3,6 +3,7 @@
 //! of the channel; it makes its transitions and returns what they ask for.
 
 mod access;
+mod agreements;
 mod duplicates;
 pub mod effect;
 mod exchange;
@@ -17,13 +18,14 @@ mod tests;
 mod transceiver;
 
 pub use access::{Access, Contention, Due};
+pub use agreements::Agreements;
 pub use duplicates::Duplicates;
 pub use effect::{Effect, Effects, Finished, Timer, Wake};
-pub use exchange::{ahead_of, Exchange, Payload, Ppdu, Response, RetryLimits, Sent};
+pub use exchange::{Exchange, Payload, Ppdu, Response, Sent};
 pub use host::{Arrived, Host, Limits, Queued, Received};
-pub use line::{AggregateLimits, Batch, Line};
+pub use line::{AggregateLimits, Batch, Line, RetryLimits};
 pub use power::{Activity, Power};
-pub use reorder::{Arrival, BlockAck, Reorder};
+pub use reorder::{Arrival, BlockAck};
 pub use sense::CarrierSense;
 pub use setup::Setup;
 pub use transceiver::{Arriving, Hearing, Reception, Transceiver};

@@ -40,6 +40,12 @@ impl Setup {
         to != To::Everyone && !self.params.no_ack
     }
 
+    /// Whether a card has a queue for each access function. One of DCF takes frames from the
+    /// interface queue, one by one.
+    pub fn card_queues(&self) -> bool {
+        self.params.edca.is_some()
+    }
+
     /// Access functions of a radio.
     pub fn functions(&self) -> usize {
         self.params.edca.map_or(1, |edca| edca.categories.len())

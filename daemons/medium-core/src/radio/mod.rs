@@ -2,24 +2,27 @@
 //! A radio: transitions that concern several of its parts, and no other radio. Work for others is
 //! returned as effects.
 
-mod category;
+mod ahead;
+mod contend;
+mod hear;
+mod queue;
 mod receive;
 mod send;
+mod state;
+mod txop;
 
 use alloc::format;
 use alloc::vec::Vec;
 
-use hoplab_base::{Duration, Instant, Stream};
+use hoplab_base::{Instant, Stream};
 
-use crate::air::Transmission;
 use crate::parts::{
-    Access, Activity, Arriving, CarrierSense, Duplicates, Effects, Exchange, Host, Limits, Power,
-    Setup, Timer, Transceiver, Wake,
+    Access, Agreements, CarrierSense, Duplicates, Effect, Effects, Exchange, Finished, Host,
+    Limits, Line, Power, Ppdu, Setup, Timer, Transceiver,
 };
-use crate::parts::{Effect, Ppdu};
-use crate::space::Neighbour;
-use crate::{Category, Counters, Dbm, Fate, RadioId};
-use category::Categories;
+use crate::{Category, CategoryParams, Counters, Fate, Outcome, RadioId};
+pub use ahead::ahead_of;
+use txop::Txop;
 
 /// The time, and what all radios go by.
 #[derive(Clone, Copy)]
@@ -28,118 +31,62 @@ pub struct Moment<'a> {
     pub setup: &'a Setup,
 }
 
+/// An access function: how it contends, and for what.
+struct Function {
+    access: Access,
+    line: Line,
+    /// How it contends once the radio has QoS. None by DCF.
+    params: Option<CategoryParams>,
+}
+
 pub struct Radio {
     id: RadioId,
     pub power: Power,
     pub sense: CarrierSense,
-    /// One by DCF; by EDCA one for each category.
-    accesses: Vec<Access>,
-    /// Of a radio by EDCA.
-    categories: Categories,
+    /// One by DCF; by EDCA one for each category, in the order of [`Category::ALL`].
+    functions: Vec<Function>,
+    /// It has sent a frame with a QoS header; before, it is a station of DCF.
+    qos: bool,
+    txop: Txop,
     pub exchange: Exchange,
     pub transceiver: Transceiver,
     pub host: Host,
     pub limits: Limits,
     duplicates: Duplicates,
+    agreements: Agreements,
     pub counters: Counters,
-}
-
-/// A signal that has ended at a radio.
-#[derive(Clone, Debug)]
-pub struct Ended {
-    pub radio: RadioId,
-    pub dbm: Dbm,
-    pub fate: Fate,
-    /// Of the frames of an A-MPDU that the radio looked at, from the first on; else empty.
-    pub fates: Vec<Fate>,
-    /// Noise and the strongest interference with it.
-    pub noise_mw: f64,
-}
-
-impl Ended {
-    /// Of the frame of an A-MPDU at this place in it.
-    pub fn fate_of(&self, place: usize) -> Fate {
-        self.fates.get(place).copied().unwrap_or(self.fate)
-    }
 }
 
 impl Radio {
     pub fn new(id: RadioId, name: &str, setup: &Setup) -> Self {
         let params = &setup.params;
         let stream = |purpose: &str| Stream::new(params.seed, &format!("medium/{purpose}/{name}"));
-        let access = |function: usize| {
+        let function = |function: usize| {
             let stream = match setup.functions() {
                 1 => stream("backoff"),
                 _ => stream(&format!("backoff/{}", Category::ALL[function].name())),
             };
-            Access::new(function as u8, stream, setup.contention(None))
+            Function {
+                access: Access::new(function as u8, stream, setup.contention(None)),
+                line: Line::default(),
+                params: params.edca.map(|edca| edca.categories[function]),
+            }
         };
         Self {
             id,
             power: Power::new(),
             sense: CarrierSense::default(),
-            accesses: (0..setup.functions()).map(access).collect(),
-            categories: Categories::new(setup),
+            functions: (0..setup.functions()).map(function).collect(),
+            qos: false,
+            txop: Txop::default(),
             exchange: Exchange::default(),
             transceiver: Transceiver::new(stream("fading"), stream("errors")),
             host: Host::default(),
             limits: Limits::new(params, params.nic),
             duplicates: Duplicates::default(),
+            agreements: Agreements::default(),
             counters: Counters::default(),
         }
-    }
-
-    pub fn activity(&self) -> Activity {
-        if self.transceiver.is_sending() {
-            Activity::Sending
-        } else if self.transceiver.senses() {
-            Activity::Sensing
-        } else {
-            Activity::Quiet
-        }
-    }
-
-    /// Frames that wait for their turn on the air, the one in service included.
-    pub fn queue_len(&self) -> usize {
-        self.host.waiting()
-            + self.categories.waiting()
-            + usize::from(self.exchange.frame().is_some())
-    }
-
-    /// Book the time in the present state; to be called before that changes.
-    fn book(&mut self, now: Instant) {
-        let activity = self.activity();
-        self.power.book(now, activity);
-    }
-
-    /// Foresee when the battery is empty; to be called after the state has changed.
-    pub fn foresee_empty(&mut self, at: Moment<'_>) -> Option<Wake> {
-        let activity = self.activity();
-        let energy = &at.setup.params.energy;
-        self.power.foresee_empty(at.now, energy, activity)
-    }
-
-    /// The channel is busy, which is noticed after `unnoticed`.
-    fn freeze(&mut self, unnoticed: Duration, at: Moment<'_>) {
-        for access in &mut self.accesses {
-            access.freeze(at.now, unnoticed, at.setup.timing.slot);
-        }
-    }
-
-    fn idle_again(&mut self, now: Instant) {
-        if self.activity() == Activity::Quiet {
-            self.sense.idle_again(now);
-        }
-    }
-
-    /// Access functions, by their numbers.
-    pub fn functions(&self) -> core::ops::Range<usize> {
-        0..self.accesses.len()
-    }
-
-    /// The only access function of DCF.
-    pub fn access(&self) -> &Access {
-        &self.accesses[0]
     }
 
     /// The event that a part waited for has come. A battery's end is [`Radio::switch`]'s. Returns
@@ -152,108 +99,21 @@ impl Radio {
         effects: &mut Effects,
     ) -> Option<Ppdu> {
         match timer {
-            Timer::Access(function) => return self.turn(function, generation, at, effects),
+            Timer::Access(function) => {
+                return self.turn(function.into(), generation, at, effects);
+            }
             Timer::Respond => return self.respond(at, effects),
             Timer::Timeout => self.timeout(generation, at, effects),
             Timer::Prepared => self.prepared(generation, at, effects),
             Timer::Loaded => {
                 self.host.loaded(generation);
-                self.next_frame(at, effects);
-                self.load(at, effects);
+                self.refill(at, effects);
             }
             Timer::Served => self.host.served(generation, at.now, &self.limits, effects),
-            Timer::Reorder => self.release_waiting(at, effects),
+            Timer::Reorder => (self.agreements).release_waiting(self.id, at.now, effects),
             Timer::Empty => {}
         }
         None
-    }
-
-    /// A transmission begins to be heard.
-    pub fn signal_begins(&mut self, arriving: &Arriving, at: Moment<'_>) -> Option<Wake> {
-        let Setup {
-            params,
-            timing,
-            hearing,
-            ..
-        } = at.setup;
-        let signal = arriving.signal;
-        let alone = signal.has_preamble() && hearing.senses(signal.dbm);
-        let sums = self.transceiver.sums().with(signal.mw, signal.hear);
-        let together = hearing.senses_together(sums);
-        let sensed = alone || together;
-        // Slots stop and times are booked by the state before the signal counts.
-        if sensed {
-            self.freeze(params.cca(), at);
-            self.book(at.now);
-        }
-        let transceiver = &mut self.transceiver;
-        // Bits up to now had the old interference.
-        transceiver.count_bits(at.now, &params.phy, hearing);
-        if alone {
-            transceiver.begins_to_sense();
-        }
-        transceiver.sense_sum(together);
-        let rules = params.rules;
-        let cause = rules.signal_begins(transceiver, &mut self.sense, arriving, hearing, timing);
-        self.transceiver.add(arriving, cause);
-        if sensed {
-            self.foresee_empty(at)
-        } else {
-            None
-        }
-    }
-
-    /// A signal has ended. Returns its fate at this radio.
-    pub fn signal_ends(
-        &mut self,
-        slot: usize,
-        signal: Neighbour,
-        tx: &Transmission,
-        at: Moment<'_>,
-    ) -> (Ended, Option<Wake>) {
-        let hearing = &at.setup.hearing;
-        let alone = signal.has_preamble() && hearing.senses(signal.dbm);
-        let sensed = alone || self.transceiver.senses_sum();
-        if sensed {
-            self.book(at.now);
-        }
-        let mut fate = self.transceiver.remove(slot, alone, at.now, hearing);
-        let together = hearing.senses_together(self.transceiver.sums());
-        self.transceiver.sense_sum(together);
-        let mut noise_mw = hearing.noise_mw;
-        let rules = at.setup.params.rules;
-        // A bystander that hands nothing up needs to know only whether the PPDU sets its NAV. The
-        // first frame decides that.
-        let each = tx.is_for(self.id) || at.setup.params.overhear;
-        let subframes = match (each, tx.ppdu.subframes.split_first()) {
-            (false, Some((first, _))) => core::slice::from_ref(first),
-            _ => &tx.ppdu.subframes[..],
-        };
-        let received = (self.transceiver).end_reception(slot, tx.cut, subframes, at.setup);
-        let (transceiver, sense) = (&mut self.transceiver, &mut self.sense);
-        let mut fates = Vec::new();
-        if let Some(received) = received {
-            fate = received.fate;
-            fates = received.fates;
-            noise_mw += received.worst_mw;
-            rules.reception_ends(transceiver, sense, fate, at.now, &at.setup.timing);
-        } else {
-            rules.signal_passes(transceiver, sense, alone, at.now);
-        }
-        let mut wake = None;
-        if sensed {
-            self.idle_again(at.now);
-            wake = self.foresee_empty(at);
-        }
-        let radio = self.id;
-        let ended = Ended {
-            radio,
-            dbm: signal.dbm,
-            fate,
-            fates,
-            noise_mw,
-        };
-        (ended, wake)
     }
 
     /// It goes to another channel. It loses what it was receiving, and the old channel's NAV does
@@ -272,10 +132,14 @@ impl Radio {
     pub fn switch(&mut self, up: bool, at: Moment<'_>) -> Option<usize> {
         self.book(at.now);
         self.power.switch(up);
-        self.accesses.iter_mut().for_each(Access::forget);
+        for function in &mut self.functions {
+            function.access.forget();
+        }
+        self.txop.batch = None;
+        self.txop.goes_on = false;
         let unsent = self.exchange.forget();
         let on_air = self.host.acknowledged();
-        self.categories.orphan(unsent.into_iter().chain(on_air));
+        self.agreements.orphan(unsent.into_iter().chain(on_air));
         if up {
             self.sense.idle_again(at.now);
             return None;
@@ -287,9 +151,16 @@ impl Radio {
     /// It has gone off: what it holds is lost.
     pub fn abandon(&mut self, effects: &mut Effects) {
         self.exchange.hand_up_overheard(effects);
-        let in_service = self.exchange.abandon();
-        self.host.abandon(in_service, effects);
-        self.categories.abandon(effects);
+        self.host.abandon_received(effects);
+        let mut lose = |frame| {
+            let lost = Finished::untried(frame, Outcome::Off);
+            effects.push(Effect::Conclude(lost));
+        };
+        for function in &mut self.functions {
+            function.line.abandon(&mut lose);
+        }
+        self.host.abandon_waiting(&mut lose);
+        self.agreements.abandon(effects);
     }
 
     /// Frames of `sender` that were received, and whose acknowledgement nobody awaits any more.
@@ -306,5 +177,8 @@ impl Radio {
         self.counters = Counters::default();
         self.power.forget(now);
         self.exchange.forget_data_number();
+        for function in &mut self.functions {
+            function.line.forget_data_numbers();
+        }
     }
 }

@@ -5,10 +5,10 @@ use alloc::vec::Vec;
 
 use hoplab_base::Duration;
 
-use super::{Ended, Moment, Radio};
-use crate::air::Transmission;
+use super::{Moment, Radio};
+use crate::air::{Ended, Transmission};
 use crate::loss::Losses;
-use crate::parts::{Arrived, Effect, Effects, Payload, Ppdu, Response, Timer, Wake};
+use crate::parts::{Arrival, Arrived, Effect, Effects, Payload, Ppdu, Response, Timer, Wake};
 use crate::step::Step;
 use crate::timing::Answer;
 use crate::{Dbm, Fate, LinkId, Outcome, RadioId, To};
@@ -28,7 +28,7 @@ impl Radio {
             return;
         }
         let (now, ppdu) = (at.now, &tx.ppdu);
-        let mine = self.is_mine(ppdu);
+        let mine = tx.is_to(self.id);
         if !mine && !ppdu.nav.is_zero() {
             self.sense.set_nav(now + ppdu.nav);
         }
@@ -52,7 +52,7 @@ impl Radio {
                 }
             }
             Step::Cts if mine && self.exchange.answered(Answer::Cts) => {
-                self.categories.cleared();
+                self.cleared();
                 self.answer(response(ppdu, tx.from), at, effects);
             }
             Step::Ack if mine && self.exchange.answered(Answer::Ack) => {
@@ -60,7 +60,7 @@ impl Radio {
             }
             Step::BlockAckRequest if mine => {
                 if let Some(agreement) = ppdu.agreement {
-                    self.categories.asked(tx.from, agreement, at.setup);
+                    self.agreements.asked(tx.from, agreement, at.setup);
                     self.answer_block(tx.from, ppdu, at, effects);
                 }
             }
@@ -92,7 +92,7 @@ impl Radio {
         let no_ack = at.setup.params.no_ack;
         let (link, counted) = (self.link_from(tx.from), (ppdu.step, ppdu.data_number));
         let mut is_lost = |up| losses.take(link, counted, up, at.now);
-        let mine = self.is_mine(ppdu);
+        let mine = tx.is_to(self.id);
         let for_host = mine || ppdu.to == To::Everyone;
         let losable = for_host && !payload.class.is_beacon();
         if losable && is_lost(false) {
@@ -101,7 +101,7 @@ impl Radio {
         let agreement = ppdu.agreement.filter(|_| mine);
         let repeat = mine
             && match agreement {
-                Some(place) => self.categories.repeats(tx.from, place, at.setup),
+                Some(place) => self.agreements.repeats(tx.from, place, at.setup),
                 None => self
                     .duplicates
                     .repeats((tx.from, ppdu.function), ppdu.number),
@@ -114,7 +114,9 @@ impl Radio {
         let mut deliver = Vec::new();
         if let Some(place) = agreement {
             self.receive_in_agreement(place, arrived, spoiled, at);
-            (_, deliver) = self.categories.answer(tx.from, place.0, at, effects);
+            (_, deliver) = self
+                .agreements
+                .answer(tx.from, place.0, at.now, at.setup, effects);
         } else if wanted {
             self.counters.rx_frames += 1;
             self.counters.rx_bytes += ppdu.bytes as u64;
@@ -168,7 +170,7 @@ impl Radio {
     ) {
         let ppdu = &tx.ppdu;
         let link = self.link_from(tx.from);
-        let mine = ppdu.agreement.filter(|_| self.is_mine(ppdu));
+        let mine = ppdu.agreement.filter(|_| tx.is_to(self.id));
         let mut some = false;
         for (subframe, fate) in ppdu.subframes.iter().zip(&mut ended.fates) {
             if *fate != Fate::Delivered {
@@ -186,7 +188,7 @@ impl Radio {
                 continue;
             }
             some = true;
-            let repeat = self.categories.repeats(tx.from, place, at.setup);
+            let repeat = self.agreements.repeats(tx.from, place, at.setup);
             let spoiled = !repeat && losses.take(link, counted, true, at.now);
             self.receive_in_agreement(place, arrived, spoiled, at);
             if spoiled {
@@ -202,12 +204,27 @@ impl Radio {
         }
     }
 
+    /// A received frame of an agreement.
+    fn receive_in_agreement(
+        &mut self,
+        place: (u8, u64),
+        arrived: Arrived,
+        lost: bool,
+        at: Moment<'_>,
+    ) {
+        let arrival = (self.agreements).receive(place, arrived, lost, at.now, at.setup);
+        if arrival == Arrival::New && !lost {
+            self.counters.rx_frames += 1;
+            self.counters.rx_bytes += arrived.bytes as u64;
+        }
+    }
+
     /// Answer with a BlockAck.
     fn answer_block(&mut self, from: RadioId, ppdu: &Ppdu, at: Moment<'_>, effects: &mut Effects) {
         let Some((tid, _)) = ppdu.agreement else {
             return;
         };
-        let (block_ack, deliver) = self.categories.answer(from, tid, at, effects);
+        let (block_ack, deliver) = self.agreements.answer(from, tid, at.now, at.setup, effects);
         let answer = response(ppdu, from).map(|answer| Response {
             block_ack: Some(block_ack),
             agreement: ppdu.agreement,

@@ -5,9 +5,9 @@ use alloc::vec::Vec;
 
 use hoplab_base::Duration;
 
-use super::super::{Effect, Effects, Finished, Host, Limits, Queued, Received, Timer};
+use super::super::{Effect, Effects, Host, Limits, Queued, Received, Timer};
 use super::{arrived, frame, us};
-use crate::{Cost, Frame, FrameId, Nic, Outcome, Params, RadioId};
+use crate::{Class, Cost, Frame, FrameId, Nic, Params, RadioId};
 
 const A_MILLISECOND: Cost = Cost {
     frame_us: 1000.0,
@@ -66,12 +66,16 @@ fn a_scheduled_beacon_overtakes_all_and_the_stale_one_makes_room() {
         ..Nic::default()
     };
     let (mut host, limits) = (Host::default(), limits(nic));
+    let beacon = |id| Frame {
+        class: Class::ScheduledBeacon,
+        ..frame(id)
+    };
     host.queue(frame(1), &limits);
     host.queue(frame(2), &limits);
     host.queue(frame(3), &limits);
     assert_eq!(host.queue(frame(4), &limits), Queued::Refused);
-    assert_eq!(host.schedule(frame(5)), None);
-    assert_eq!(host.schedule(frame(6)), Some(5));
+    assert_eq!(host.queue(beacon(5), &limits), Queued::Waits);
+    assert_eq!(host.queue(beacon(6), &limits), Queued::PushedOut(5));
     assert_eq!(host.waiting(), 4);
     assert_eq!(sent(&mut host, &limits), [6, 1, 2, 3]);
 }
@@ -159,11 +163,11 @@ fn a_radio_that_goes_off_gives_all_frames_up_in_the_order_of_sending() {
     let preparing = host.prepare(frame(4), us(0), &limits).unwrap();
     host.receive(arrived(0, 9), us(0), &limits);
     let mut effects: Effects = vec![];
-    host.abandon(Some(frame(0)), &mut effects);
-    let given_up = |id| Effect::Conclude(Finished::untried(id, Outcome::Off));
-    let mut expected = vec![Effect::Release(9)];
-    expected.extend([0, 1, 3, 2, 4].map(given_up));
-    assert_eq!(effects, expected);
+    host.abandon_received(&mut effects);
+    assert_eq!(effects, [Effect::Release(9)]);
+    let mut lost = Vec::new();
+    host.abandon_waiting(|frame| lost.push(frame));
+    assert_eq!(lost, [1, 3, 2, 4]);
     assert_eq!(host.waiting(), 0);
     assert!(host.prepared(preparing.generation).is_none());
 }

@@ -12,6 +12,7 @@ use crate::{Attempts, Class, Dbm, Frame, FrameId, Params, RadioId, Rate, To};
 mod access;
 mod exchange;
 mod host;
+mod line;
 mod reorder;
 mod sense;
 mod transceiver;

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::super::{Arrival, Reorder};
+use super::super::reorder::{Arrival, Reorder};
 use super::{arrived, us};
 use crate::FrameId;
 

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! How a radio's access functions contend for the channel (IEEE 802.11-2020 10.3.4, 10.23.2).
+
+use super::{Moment, Radio};
+use crate::parts::{Activity, Effect, Effects, Setup, Wake};
+use crate::{Category, CategoryParams, Frame};
+
+impl Radio {
+    /// The access function that a frame goes by. With its first frame that has a QoS header the
+    /// radio is a station with QoS.
+    pub(super) fn function_of(&mut self, frame: &Frame, setup: &Setup) -> usize {
+        if frame.tid.is_some() && !self.qos {
+            self.qos = true;
+            for function in &mut self.functions {
+                if let Some(params) = function.params {
+                    function.access.contend(setup.contention(Some(params)));
+                }
+            }
+        }
+        setup.function(frame, self.qos)
+    }
+
+    /// From now on a category contends like this. A backoff that is being counted goes on as it was
+    /// drawn; the next one has the new window.
+    pub fn contend_by(&mut self, category: Category, params: CategoryParams, setup: &Setup) {
+        let Some(function) = self.functions.get_mut(category as usize) else {
+            return;
+        };
+        let Some(before) = function.params.replace(params) else {
+            // DCF has one function, which has no parameters of a category.
+            function.params = None;
+            return;
+        };
+        if self.qos && params != before {
+            function.access.contend(setup.contention(Some(params)));
+        }
+    }
+
+    /// A frame has come to the line of an access function.
+    pub(super) fn contend(&mut self, function: usize, at: Moment<'_>, effects: &mut Effects) {
+        if self.functions[function].access.at().is_some() || self.holds(function) {
+            return;
+        }
+        let quiet = self.activity() == Activity::Quiet;
+        let at_once = at.setup.params.rules.may_go_at_once();
+        let access = &mut self.functions[function].access;
+        access.begin(at.now, &self.sense, &at.setup.timing, quiet, at_once);
+        effects.extend(self.count_down(function, at).map(Effect::Wake));
+    }
+
+    /// Whether a function is in the midst of its TXOP.
+    fn holds(&self, function: usize) -> bool {
+        self.txop.function == function && (self.txop.batch.is_some() || self.txop.goes_on)
+    }
+
+    /// Whether it may count slots: on, with a quiet channel, nothing to answer and no answer due.
+    fn may_count(&self) -> bool {
+        self.power.is_up()
+            && self.activity() == Activity::Quiet
+            && self.exchange.awaited().is_none()
+            && self.exchange.response().is_none()
+    }
+
+    /// Let an access function count slots if the channel is idle and there is something to count
+    /// for.
+    fn count_down(&mut self, number: usize, at: Moment<'_>) -> Option<Wake> {
+        let function = &self.functions[number];
+        if function.access.at().is_some()
+            || !(function.access.needs_backoff() || function.line.has_work())
+            || self.holds(number)
+            || !self.may_count()
+        {
+            return None;
+        }
+        let timing = &at.setup.timing;
+        let wait = at.setup.params.rules.wait_after_draw(timing);
+        let access = &mut self.functions[number].access;
+        access.count(at.now, &self.sense, timing, wait)
+    }
+
+    /// Let all of them count. `each` gets their wake-ups.
+    pub fn count_down_all(&mut self, at: Moment<'_>, mut each: impl FnMut(Wake)) {
+        for function in 0..self.functions.len() {
+            if let Some(wake) = self.count_down(function, at) {
+                each(wake);
+            }
+        }
+    }
+
+    /// Whether a function of higher priority has its turn in this instant, or has begun to send.
+    pub(super) fn loses_turn(&self, function: usize, at: Moment<'_>) -> bool {
+        // The higher function's event may come before this one or after it. Before, this radio is
+        // sending already; after, that function's `at` is still now.
+        let mut higher = self.functions[..function].iter();
+        self.transceiver.is_sending()
+            || higher.any(|other| other.access.at() == Some(at.now) && other.line.has_work())
+    }
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Signals at a radio, from their beginning to their end.
+
+use alloc::vec::Vec;
+
+use super::{Moment, Radio};
+use crate::air::{Ended, Transmission};
+use crate::parts::{Arriving, Setup, Wake};
+use crate::space::Neighbour;
+
+impl Radio {
+    /// A transmission begins to be heard.
+    pub fn signal_begins(&mut self, arriving: &Arriving, at: Moment<'_>) -> Option<Wake> {
+        let Setup {
+            params,
+            timing,
+            hearing,
+            ..
+        } = at.setup;
+        let signal = arriving.signal;
+        let alone = signal.has_preamble() && hearing.senses(signal.dbm);
+        let sums = self.transceiver.sums().with(signal.mw, signal.hear);
+        let together = hearing.senses_together(sums);
+        let sensed = alone || together;
+        // Slots stop and times are booked by the state before the signal counts.
+        if sensed {
+            self.freeze(params.cca(), at);
+            self.book(at.now);
+        }
+        let transceiver = &mut self.transceiver;
+        // Bits up to now had the old interference.
+        transceiver.count_bits(at.now, &params.phy, hearing);
+        if alone {
+            transceiver.begins_to_sense();
+        }
+        transceiver.sense_sum(together);
+        let rules = params.rules;
+        let cause = rules.signal_begins(transceiver, &mut self.sense, arriving, hearing, timing);
+        self.transceiver.add(arriving, cause);
+        if sensed {
+            self.foresee_empty(at)
+        } else {
+            None
+        }
+    }
+
+    /// A signal has ended. Returns its fate at this radio.
+    pub fn signal_ends(
+        &mut self,
+        slot: usize,
+        signal: Neighbour,
+        tx: &Transmission,
+        at: Moment<'_>,
+    ) -> (Ended, Option<Wake>) {
+        let hearing = &at.setup.hearing;
+        let alone = signal.has_preamble() && hearing.senses(signal.dbm);
+        let sensed = alone || self.transceiver.senses_sum();
+        if sensed {
+            self.book(at.now);
+        }
+        let mut fate = self.transceiver.remove(slot, alone, at.now, hearing);
+        let together = hearing.senses_together(self.transceiver.sums());
+        self.transceiver.sense_sum(together);
+        let mut noise_mw = hearing.noise_mw;
+        let rules = at.setup.params.rules;
+        // A bystander that hands nothing up needs to know only whether the PPDU sets its NAV. The
+        // first frame decides that.
+        let each = tx.is_for(self.id) || at.setup.params.overhear;
+        let subframes = match (each, tx.ppdu.subframes.split_first()) {
+            (false, Some((first, _))) => core::slice::from_ref(first),
+            _ => &tx.ppdu.subframes[..],
+        };
+        let received = (self.transceiver).end_reception(slot, tx.cut, subframes, at.setup);
+        let (transceiver, sense) = (&mut self.transceiver, &mut self.sense);
+        let mut fates = Vec::new();
+        if let Some(received) = received {
+            fate = received.fate;
+            fates = received.fates;
+            noise_mw += received.worst_mw;
+            rules.reception_ends(transceiver, sense, fate, at.now, &at.setup.timing);
+        } else {
+            rules.signal_passes(transceiver, sense, alone, at.now);
+        }
+        let mut wake = None;
+        if sensed {
+            self.idle_again(at.now);
+            wake = self.foresee_empty(at);
+        }
+        let radio = self.id;
+        let ended = Ended {
+            radio,
+            dbm: signal.dbm,
+            fate,
+            fates,
+            noise_mw,
+        };
+        (ended, wake)
+    }
+}

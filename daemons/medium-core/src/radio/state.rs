@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The state of a radio, and what follows from a change of it for its battery and its backoffs.
+
+use hoplab_base::{Duration, Instant};
+
+use super::{Moment, Radio};
+use crate::parts::{Activity, Wake};
+
+impl Radio {
+    pub fn activity(&self) -> Activity {
+        if self.transceiver.is_sending() {
+            Activity::Sending
+        } else if self.transceiver.senses() {
+            Activity::Sensing
+        } else {
+            Activity::Quiet
+        }
+    }
+
+    /// Book the time in the present state; to be called before that changes.
+    pub(super) fn book(&mut self, now: Instant) {
+        let activity = self.activity();
+        self.power.book(now, activity);
+    }
+
+    /// Foresee when the battery is empty; to be called after the state has changed.
+    pub fn foresee_empty(&mut self, at: Moment<'_>) -> Option<Wake> {
+        let activity = self.activity();
+        let energy = &at.setup.params.energy;
+        self.power.foresee_empty(at.now, energy, activity)
+    }
+
+    /// The channel is busy, which is noticed after `unnoticed`.
+    pub(super) fn freeze(&mut self, unnoticed: Duration, at: Moment<'_>) {
+        for function in &mut self.functions {
+            let access = &mut function.access;
+            access.freeze(at.now, unnoticed, at.setup.timing.slot);
+        }
+    }
+
+    pub(super) fn idle_again(&mut self, now: Instant) {
+        if self.activity() == Activity::Quiet {
+            self.sense.idle_again(now);
+        }
+    }
+
+    /// Frames that wait for their turn on the air, those in service included.
+    pub fn queue_len(&self) -> usize {
+        let lines = self.functions.iter();
+        let in_lines: usize = lines.map(|function| function.line.waiting()).sum();
+        self.host.waiting() + in_lines
+    }
+}

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What an access function sends when it has won the channel, and what follows from the answer
+//! (IEEE 802.11-2020 10.3.4.4, 10.23.2). DCF is one function whose TXOP has one exchange.
+
+use hoplab_base::{Duration, Instant};
+
+use super::{Moment, Radio};
+use crate::parts::{Batch, BlockAck, Due, Effect, Effects, Ppdu, Timer, Wake};
+use crate::step::Step;
+use crate::timing::RTS_BYTES;
+use crate::{Outcome, Width};
+
+/// What has won the channel.
+#[derive(Default)]
+pub struct Txop {
+    /// The function that won last.
+    pub function: usize,
+    /// The batch of its line that is in service: it or its RTS is on the air, or awaits its answer.
+    pub batch: Option<Batch>,
+    ends: Instant,
+    /// How wide its PPDUs may be.
+    widest: Option<Width>,
+    /// It goes on sending when a SIFS is over.
+    pub goes_on: bool,
+}
+
+impl Radio {
+    /// The turn of an access function on the channel may have come.
+    pub(super) fn turn(
+        &mut self,
+        function: usize,
+        generation: u64,
+        at: Moment<'_>,
+        effects: &mut Effects,
+    ) -> Option<Ppdu> {
+        let access = &mut self.functions[function].access;
+        if let Due::Later(wake) = access.come(at.now, generation) {
+            effects.extend(wake.map(Effect::Wake));
+            return None;
+        }
+        if !self.functions[function].line.has_work() {
+            return None;
+        }
+        if self.loses_turn(function, at) {
+            self.collide_within(function, at, effects);
+            return None;
+        }
+        if self.exchange.response().is_some() {
+            return None;
+        }
+        let params = self.functions[function].params.filter(|_| self.qos);
+        // 0 for one exchange.
+        let txop = params.map_or(Duration::ZERO, |params| params.txop);
+        let time = (!txop.is_zero()).then_some(txop);
+        self.txop.function = function;
+        self.txop.ends = at.now + txop;
+        self.txop.widest = self.clear_width(at);
+        self.next_batch(time, true, at)
+    }
+
+    /// A function's turn has gone to another one of this radio, which counts as a collision
+    /// (10.23.2.4). By the standard's limits that is a failed try of its first frame; the kernel's
+    /// table of rates counts only what went on the air.
+    fn collide_within(&mut self, number: usize, at: Moment<'_>, effects: &mut Effects) {
+        let function = &mut self.functions[number];
+        let given_up = at.setup.retry_limits.is_some_and(|limits| {
+            function.line.collide(limits, at.setup, |finished| {
+                effects.push(Effect::Conclude(finished));
+            })
+        });
+        if given_up {
+            self.counters.retry_limit += 1;
+            function.access.finish(at.now);
+        } else {
+            function.access.retry(at.now);
+        }
+        self.resume(at, effects);
+    }
+
+    /// As wide as secondary channels have been idle for PIFS (10.23.2.5). None where all are.
+    fn clear_width(&self, at: Moment<'_>) -> Option<Width> {
+        let timing = &at.setup.timing;
+        let pifs = timing.sifs + timing.slot;
+        let sides = (self.transceiver).idle_sides(pifs, at.now, &at.setup.hearing);
+        [Width::Mhz20, Width::Mhz40, Width::Mhz80]
+            .get(sides)
+            .copied()
+    }
+
+    /// The next batch of its line, or the RTS before it.
+    fn next_batch(
+        &mut self,
+        time: Option<Duration>,
+        is_first: bool,
+        at: Moment<'_>,
+    ) -> Option<Ppdu> {
+        let (txop, setup) = (&mut self.txop, at.setup);
+        let line = &mut self.functions[txop.function].line;
+        let numbers = &mut self.exchange.numbers;
+        let batch = line.next(numbers, time, is_first, txop.widest, setup)?;
+        // The try counts from its RTS on, whether or not a CTS lets the data follow.
+        line.try_once(&batch);
+        let batch = &*txop.batch.insert(batch);
+        let rate = batch.attempts.rate;
+        if !batch.attempts.rts {
+            return self.batch(at);
+        }
+        let nav = setup.timing.nav_of_rts(batch.exchange(setup), rate);
+        let rts = (self.exchange).control(Step::Rts, batch.to, RTS_BYTES, nav, setup);
+        Some(Ppdu {
+            attempt: line.attempt(batch),
+            rate: setup.timing.control_rate(rate),
+            width: rate.width(),
+            function: txop.function as u8,
+            ..rts
+        })
+    }
+
+    /// The frames of the batch whose turn it is, or the request.
+    pub(super) fn batch(&mut self, at: Moment<'_>) -> Option<Ppdu> {
+        let setup = at.setup;
+        let batch = self.txop.batch.as_ref()?;
+        let mut subframes = (self.functions[self.txop.function].line).carried(batch, setup);
+        let rate = batch.attempts.rate;
+        let nav = batch
+            .answer
+            .map(|answer| setup.timing.answered(answer, rate));
+        let step = match () {
+            () if batch.is_request() => Step::BlockAckRequest,
+            () if batch.is_aggregate() => Step::Aggregate,
+            () => Step::Data,
+        };
+        let plain =
+            self.exchange
+                .control(step, batch.to, batch.bytes, nav.unwrap_or_default(), setup);
+        let mut ppdu = Ppdu {
+            agreement: batch.tid.map(|tid| (tid, batch.start)),
+            function: self.txop.function as u8,
+            rate,
+            width: rate.width(),
+            ..plain
+        };
+        if step == Step::Data {
+            let only = subframes.pop()?;
+            ppdu.payload = Some(only.payload);
+            ppdu.number = only.number;
+            ppdu.data_number = only.data_number;
+            ppdu.attempt = only.attempt;
+        }
+        ppdu.subframes = subframes;
+        Some(ppdu)
+    }
+
+    /// Its TXOP goes on a SIFS after the last answer.
+    pub(super) fn next_of_txop(&mut self, at: Moment<'_>, effects: &mut Effects) -> Option<Ppdu> {
+        if !core::mem::take(&mut self.txop.goes_on) || !self.power.is_up() {
+            return None;
+        }
+        let time = self.txop.ends.since(at.now);
+        let next = match self.transceiver.is_sending() {
+            true => None,
+            false => self.next_batch(Some(time), false, at),
+        };
+        if next.is_none() {
+            self.end_txop(at, effects);
+        }
+        next
+    }
+
+    /// The post-backoff is drawn before the next frame comes into service, so that frame waits for
+    /// it (10.3.4.3).
+    fn end_txop(&mut self, at: Moment<'_>, effects: &mut Effects) {
+        self.functions[self.txop.function].access.finish(at.now);
+        self.resume(at, effects);
+    }
+
+    /// Its functions go on with their backoffs.
+    pub(super) fn resume(&mut self, at: Moment<'_>, effects: &mut Effects) {
+        self.refill(at, effects);
+        self.count_down_all(at, |wake| effects.push(Effect::Wake(wake)));
+    }
+
+    /// The exchange of the batch has succeeded: the TXOP goes on, or the next backoff begins.
+    fn after_exchange(&mut self, at: Moment<'_>, effects: &mut Effects) {
+        let (txop, sifs) = (&mut self.txop, at.setup.timing.sifs);
+        let more = self.functions[txop.function].line.has_work();
+        // A TXOP of 0 ended when it began: one exchange, then a backoff.
+        if more && at.now + sifs < txop.ends {
+            txop.goes_on = true;
+            effects.push(Effect::Wake(Wake {
+                at: at.now + sifs,
+                timer: Timer::Respond,
+                generation: 0,
+            }));
+        } else {
+            self.end_txop(at, effects);
+        }
+    }
+
+    /// A CTS has answered the RTS of the batch.
+    pub(super) fn cleared(&mut self) {
+        if let Some(batch) = &self.txop.batch {
+            self.functions[self.txop.function].line.cleared(batch);
+        }
+    }
+
+    /// The one frame of the batch is done.
+    pub(super) fn finish(&mut self, outcome: Outcome, at: Moment<'_>, effects: &mut Effects) {
+        let Some(batch) = self.txop.batch.take() else {
+            return;
+        };
+        let line = &mut self.functions[self.txop.function].line;
+        line.conclude(&batch, outcome, |finished| {
+            effects.push(Effect::Conclude(finished));
+        });
+        self.after_exchange(at, effects);
+    }
+
+    /// A BlockAck of what it sent.
+    pub(super) fn block_acked(
+        &mut self,
+        block_ack: &BlockAck,
+        at: Moment<'_>,
+        effects: &mut Effects,
+    ) {
+        let Some(batch) = self.txop.batch.take() else {
+            return;
+        };
+        let limits = at.setup.retry_limits;
+        let line = &mut self.functions[self.txop.function].line;
+        let counters = &mut self.counters;
+        let again = line.settle(&batch, block_ack, limits, |finished| {
+            counters.retry_limit += u64::from(finished.outcome == Outcome::RetryLimit);
+            effects.push(Effect::Conclude(finished));
+        });
+        counters.retries += again as u64;
+        self.after_exchange(at, effects);
+    }
+
+    /// No answer came to the batch or to its RTS: retry with a doubled window, or give up
+    /// (10.3.4.4, 10.23.2.12).
+    pub(super) fn timeout(&mut self, generation: u64, at: Moment<'_>, effects: &mut Effects) {
+        let Some(missing) = self.exchange.overdue(generation) else {
+            return;
+        };
+        self.exchange.hand_up_overheard(effects);
+        let Some(batch) = self.txop.batch.take() else {
+            return;
+        };
+        let limits = at.setup.retry_limits;
+        let mut given_up = 0;
+        let function = &mut self.functions[self.txop.function];
+        function.line.fail(&batch, missing, limits, |finished| {
+            given_up += 1;
+            effects.push(Effect::Conclude(finished));
+        });
+        self.counters.retry_limit += given_up;
+        if given_up > 0 {
+            function.access.finish(at.now);
+        } else {
+            self.counters.retries += 1;
+            function.access.retry(at.now);
+        }
+        self.resume(at, effects);
+    }
+
+    /// The exchange of the batch starts over with a wider window.
+    pub(super) fn start_over(&mut self, at: Moment<'_>) {
+        self.txop.batch = None;
+        self.functions[self.txop.function].access.retry(at.now);
+    }
+}
