@@ -91,7 +91,7 @@ def lines(
 ) -> timeseries.Panel:
     """Lines over time, from zero up to ``least`` or higher: where all are zero, Grafana's axis ends
     at 100."""
-    counted = unit.startswith(COUNTED)  # told once, at the axis: a legend has no place for it
+    counted = unit.startswith(COUNTED)  # shown once, at the axis: a legend has no place for it
     panel = (
         timeseries.Panel()
         .unit("none" if counted else unit)

@@ -86,7 +86,7 @@ def dashboard() -> Dashboard:
 
 def _annotation(name: str, colour: str, times: str) -> AnnotationQuery:
     """The value is the date, in ms, since a query's dates are steps of its own, some seconds long
-    where much time is shown. Of equal events in one step the last is told."""
+    where much time is shown. Of equal events in one step the last one counts."""
     start = f"max(last_over_time(hoplab_run_start_s{{{RUN}}}[$__range]))"
     return (
         AnnotationQuery()

@@ -107,7 +107,7 @@ def pytest_timeout_set_timer(item: pytest.Item, settings: pytest_timeout.Setting
         nonlocal looking_s
         why = None
         began_s = thread_time()
-        # Whatever a test does to the modules used here, it shall not fail by that.
+        # Whatever a test does to the modules used here, that must not fail it.
         with contextlib.suppress(Exception):
             why = limit.broken(used_s() - looking_s)
         looking_s += thread_time() - began_s  # else a hung test would seem to do something

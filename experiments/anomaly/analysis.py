@@ -262,7 +262,7 @@ def _verdict(*parts: bool) -> Verdict:
 
 
 def _above(a: Sample, b: Sample) -> bool:
-    """Beyond chance, where chance can be told."""
+    """Beyond chance, where chance is known."""
     gap = difference(a, b)
     return gap.positive if gap.n > 1 else gap.mean > 0
 

@@ -47,7 +47,7 @@ PAIR: Mapping[str, Callable[[Run], float]] = {
     "long starved": sessions.starved("long"),
     "short starved": sessions.starved("short"),
 }
-"""What is told of two sessions."""
+"""The results of two sessions."""
 
 
 def carried(run: Run) -> float:
@@ -325,7 +325,7 @@ def _short_claim(runs: Runs) -> Claim:
 
 
 def _capture_claim(runs: Runs) -> Claim:
-    """Of the long session, and of either: whoever has the channel, the other one starves."""
+    """Of the long session, and of either: the one that has the channel starves the other."""
     parts, shown = [], []
     long, short = sessions.starved("long"), sessions.starved("short")
     for part in ("crossing", "sharing"):

@@ -192,7 +192,7 @@ def _alone_claims(alone: Alone) -> list[Claim]:
 
 
 def _vegas_claim(alone: Alone, rates: Sequence[float]) -> Claim:
-    """Best in a quantity at a rate: better than each other, or not to be told from the best."""
+    """Best in a quantity at a rate: better than each other, or no different from the best."""
     wins: dict[str, int] = {}
     for quantity in QUANTITIES:
         sign = 1 if quantity == "mbps" else -1

@@ -71,7 +71,7 @@ def ends(done: Done) -> Picture:
 
 
 def histograms(runs: Runs) -> Picture:
-    """A panel a scenario: levels of signal and noise that each end's card told."""
+    """A panel a scenario: levels of signal and noise that each end's card reported."""
     panels = []
     styles = {
         ("signal", "a"): ("#1f5fa8", ","),

@@ -44,7 +44,7 @@ class Transfer:
     never_left: int
     """No room in the sender's interface queue: the card's transmit buffer was taken."""
     collided: int
-    """On the air while the receiver itself was sending: nobody is told."""
+    """On the air while the receiver itself was sending: nobody learns of it."""
     noise: int
     overrun: int
     """Received by the card, and no room in its buffer: the host was not done with those before."""
@@ -113,7 +113,7 @@ class Levels:
 
 
 def levels(runs: Iterable[Run], receiver: str, quantity: str) -> Levels:
-    """What the card of ``receiver`` told of "signal" or "noise", over all of ``runs``."""
+    """What the card of ``receiver`` reported of "signal" or "noise", over all of ``runs``."""
     frames: Counter[int] = Counter()
     for run in runs:
         for row in run.rows("signals"):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What MkDocs asks while it builds the site: the page of options and the studies' places in the
-navigation, which nobody keeps by hand, and whether a page loads something from elsewhere."""
+"""What MkDocs asks while it builds the site. Nobody keeps the page of options and the studies'
+places in the navigation by hand. A page must load nothing from elsewhere."""
 
 from __future__ import annotations
 

@@ -616,6 +616,6 @@ def test_annotations_are_the_events_at_their_times(streamed: Streamed, step_s: f
     got = told(events, "source", "kind", "node")
     assert got.keys() == wanted.keys()
     for key, times in got.items():
-        # Of several in one step the last is told.
+        # Of several in one step the last one counts.
         assert times <= wanted[key] and max(times) == max(wanted[key]), key
     assert told(scenario, "kind", "node") == {("move", "n2"): {4.0, 6.0}}

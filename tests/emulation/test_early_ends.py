@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of a run that end, stop or never get ready: told in one line, with a status of their
+"""Programs of a run that end, stop or never get ready: reported in one line, with a status of their
 own, and never a goodput of 0 that looks like a result."""
 
 import subprocess
@@ -53,7 +53,7 @@ def test_a_medium_that_is_stopped(tmp_path: Path, hoplab: Hoplab) -> None:
 
 def test_a_start_that_fails_half_way(tmp_path: Path, hoplab: Hoplab) -> None:
     """One routing daemon of two is not there: the other is not forgotten, nothing is left,
-    and the cause is what is told."""
+    and the cause is what is reported."""
     done = on_host(
         hoplab,
         tmp_path,

@@ -98,7 +98,7 @@ def test_flows_of_every_kind(tmp_path: Path, run_scenario: Callable[..., dict[st
     of_tcp = [row for row in packets if row["flow"] == "tcp"]
     assert sum(row["bytes"] for row in of_tcp if row["received_s"]) >= samples[-1]["acked_bytes"]
     assert {row["packet_id"] for row in packets} == {None}
-    # On the air they are told apart too: each hop of a segment has its ends.
+    # On the air they are distinct too: each hop of a segment has its ends.
     own = plan(resolve(parse(tomllib.loads(text), "test")))
     address = own.address_6
     frames = results.load(tmp_path / "run1").rows("frames")

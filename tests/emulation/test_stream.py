@@ -98,7 +98,7 @@ def test_a_page_that_is_looked_at_changes_nothing(tmp_path: Path, run_scenario: 
 
 
 def watch(url: str) -> list[dict[str, Any]]:
-    """What a page is told until the run is over, and its report taken."""
+    """What a page receives until the run is over, and its report taken."""
     told: list[dict[str, Any]] = []
     while not told or told[-1]["status"] != "over":
         with urllib.request.urlopen(f"{url}news?page=test&has={len(told)}") as answer:

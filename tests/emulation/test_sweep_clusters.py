@@ -58,13 +58,13 @@ def test_a_batch_queue_runs_the_workers(tmp_path: Path, monkeypatch: pytest.Monk
     found = through(sweeps.Cluster(kind="slurm", workers=1, options=options), tmp_path)
     assert [done.error for done in found] == [None, None], (tmp_path / "job.log").read_text()
     assert "#SBATCH -t 00:05:00" in (tmp_path / "script").read_text()
-    # The queue was told that the job is no longer wanted.
+    # The queue has learnt that the job is no longer wanted.
     assert not list(tmp_path.glob("job-*"))
 
 
 @contextlib.contextmanager
 def ssh_server(folder: Path) -> Iterator[dict[str, Any]]:
-    """A server that runs what it is told as this user; yields how to connect."""
+    """A server that runs requested commands as this user; yields how to connect."""
     key = asyncssh.generate_private_key("ssh-ed25519")
     key.write_private_key(folder / "key")
     key.write_public_key(folder / "key.pub")

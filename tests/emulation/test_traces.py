@@ -74,7 +74,7 @@ def test_what_ns2s_scripts_count_is_in_the_tables(tmp_path: Path, run_scenario: 
         in_order += arrived[in_order]
     assert in_order == tcp["delivered_bytes"] > 100_000
 
-    # Every drop that daemon and radios told has its line, with the station.
+    # Every drop that daemon and radios reported has its line, with the station.
     drops = Counter((line[2], line[3]) for line in lines if line[0] == "D")
     told = Counter(
         (f"_{row['node'][1:]}_", row["source"])

@@ -234,7 +234,7 @@ def test_stations_take_turns_whatever_they_weigh_where_aql_holds_the_heavy_one_b
     Then both have frames in the radio at every turn."""
     found = two_clients(run_scenario, {"fast1": 256, "slow": 512}, None)
     turns = shares_by_turns(found.aggregates)
-    assert turns["slow"] < 2 / 3 - airtime.SHARE_POINTS  # so the two laws are told apart
+    assert turns["slow"] < 2 / 3 - airtime.SHARE_POINTS  # so the two laws differ
     assert found.share == pytest.approx(turns, abs=TURNS_POINTS)
 
 

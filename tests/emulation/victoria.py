@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A VictoriaMetrics of one's own, on the loopback."""
+"""A separate VictoriaMetrics on the loopback."""
 
 from __future__ import annotations
 

@@ -244,7 +244,7 @@ def test_a_place_is_typed_before_the_run_tells_of_its_first_half(played: Any) ->
     y.send_keys("40", Keys.TAB)
     until(lambda: len(asked) == 2, "the second half")
     assert asked[1] == {"do": "move", "station": "n1", "x_m": 30, "y_m": 40}
-    # Told of, it is the run's again.
+    # Once reported, it is the run's again.
     view.add_all("nodes", [row("nodes", t_s=2.0, node="n1", x_m=30.0, y_m=40.0)])
     until(lambda: page.clock_s() == 2.0, "it is there")
     view.add_all("nodes", [row("nodes", t_s=3.0, node="n1", x_m=31.0, y_m=40.0)])

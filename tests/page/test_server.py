@@ -93,7 +93,7 @@ def test_a_page_is_told_all_at_first_and_then_what_came(server: Server, view: Vi
     second = follower.message()
     assert "about" not in second and "over_time" not in second
     assert second["points"][1] == [1, [0.2], [3.0]]
-    # Who has missed an answer is told all again.
+    # A page that missed an answer receives all again.
     view.tell("running")
     follower.has -= 1
     assert "about" in follower.message()

@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``python -m tests.prose [PAGE…]``: what is wrong with the prose of each page; all by default."""
+"""What is wrong with the prose of pages, and of comments and docstrings.
+
+python -m tests.prose              all pages, and folders whose comments have more than they may
+python -m tests.prose PAGE…        these pages
+python -m tests.prose FILE.py…     the comments of these files, all that is found
+python -m tests.prose --record     lower the limits of folders whose comments got better
+"""
 
 from __future__ import annotations
 
@@ -7,6 +13,7 @@ import sys
 from pathlib import Path
 
 from hoplab.model.resources import PROJECT
+from tests.prose import comments
 from tests.prose.rules import findings
 from tests.prose.text import length
 
@@ -22,9 +29,16 @@ def pages() -> list[Path]:
 
 def main(arguments: list[str]) -> int:
     """0 where nothing is wrong."""
+    if arguments == ["--record"]:
+        comments.record({name: comments.findings(name) for name in comments.files()})
+        return 0
     paths = [Path(name).resolve() for name in arguments] or pages()
-    wrong, total = [], 0
-    for path in paths:
+    code = [path for path in paths if path.suffix != ".md"]
+    wrong = [f for path in code for f in comments.findings(path.relative_to(PROJECT).as_posix())]
+    if not arguments:
+        wrong = comments.wrong({name: comments.findings(name) for name in comments.files()})
+    total = 0
+    for path in (path for path in paths if path not in code):
         name = path.relative_to(PROJECT) if path.is_relative_to(PROJECT) else path
         page = path.read_text(encoding="utf-8")
         wrong += findings(name.as_posix(), page)

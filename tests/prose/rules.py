@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from proselint.checks import __register__
 from proselint.config import DEFAULT
@@ -73,18 +74,24 @@ def highest_grade(name: str) -> float:
     return EASY if name.startswith(EASY_PAGES) else HARD
 
 
+def sentences_and_words(name: str, running: Sequence[str], cells: Sequence[str] = ()) -> list[str]:
+    """Long sentences of running text, and words to avoid in it and in the cells of tables."""
+    found = []
+    for sentence in text.sentences(running):
+        count = len(text.words(sentence))
+        if count > MOST_WORDS:
+            found.append(f"{name}: {count} words, at most {MOST_WORDS}: {sentence}")
+    for block in (*running, *cells):
+        for word in _AVOIDED.findall(block):
+            found.append(f"{name}: '{word}': write {AVOIDED[word.lower()]}: {block[:60]}")
+    return found
+
+
 def findings(name: str, page: str) -> list[str]:
     """What is wrong with a page, a line each; ``name`` is its path in the project."""
     running, cells = text.blocks(page)
     sentences = text.sentences(running)
-    found = []
-    for sentence in sentences:
-        count = len(text.words(sentence))
-        if count > MOST_WORDS:
-            found.append(f"{name}: {count} words, at most {MOST_WORDS}: {sentence}")
-    for block in running if name == QUOTING else (*running, *cells):
-        for word in _AVOIDED.findall(block):
-            found.append(f"{name}: '{word}': write {AVOIDED[word.lower()]}: {block[:60]}")
+    found = sentences_and_words(name, running, () if name == QUOTING else cells)
     if sum(len(text.words(sentence)) for sentence in sentences) >= FEWEST_WORDS:
         grade, highest = text.grade(sentences), highest_grade(name)
         if grade > highest:

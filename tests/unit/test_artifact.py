@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs as files: nothing is believed of a stranger's, and what it lacks is told in a line."""
+"""Runs as files: nothing is believed of a stranger's, and what it lacks is reported in a line."""
 
 import io
 import json
@@ -209,7 +209,7 @@ def test_machines_that_are_used_stay(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_bases_that_are_used_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A change of the root's recipe makes another base; the cache does not grow for ever."""
+    """A change of the root's recipe makes another base; the cache does not grow forever."""
     bases = tmp_path / "bases"
     for age in range(6):
         (bases / str(age)).mkdir(parents=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What channels leak to each other by the masks, and what the medium is told of it."""
+"""What channels leak to each other by the masks, and what the medium's document says of it."""
 
 from __future__ import annotations
 

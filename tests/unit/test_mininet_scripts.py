@@ -118,7 +118,7 @@ def test_split_takes_no_arguments() -> None:
 
 
 def test_a_script_s_network_is_a_scenario(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its addresses, interfaces and protocols are those that the lab's parts are told."""
+    """Its addresses, interfaces and protocols are those that the lab's parts receive."""
     dsr = without_starting(
         plugins.Dsr, settings=["discovery_hop_limit=5"], stop=lambda: None, start=lambda: None
     )

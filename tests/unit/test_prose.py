@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The check of prose finds what it is for, and nothing in prose that is right."""
 
+import json
 from pathlib import Path
 
 import pytest
 
-from tests.prose import text
+from tests.prose import comments, text
 from tests.prose.__main__ import main, pages
 from tests.prose.rules import findings
 
@@ -86,3 +87,59 @@ def test_words_are_counted_without_code() -> None:
     page = "# A title\n\nRun `hoplab run` 3 times ([see](a.md)).\n\n    code here\n\n"
     page += "| a key | 5 m |\n|---|---|\n"
     assert text.length(page) == 8  # A title, Run times, see, a key, m
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("x.py", '"""{}"""\n', True),
+        ("x.py", 'LIMIT = 5\n"""{}"""\n', True),
+        ("x.py", "a = 1  # {}\n", True),
+        ("x.py", 'a = "{}"\n', False),
+        ("x.rs", "//! {}\n", True),
+        ("x.rs", "fn a() {{\n    // {}\n}}\n", True),
+        ("x.rs", 'let a = "{}";\n', False),
+        ("x.c", "/*\n * {}\n */\n", True),
+        ("x.toml", "# {}\na = 1\n", True),
+        ("x.rs", "/// ```\n/// {}\n/// ```\n", False),
+        ("x.toml", "#     {}\n", False),
+    ],
+)
+def test_comments_of_every_language_are_read(
+    name: str,
+    content: str,
+    sentence: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(comments, "PROJECT", tmp_path)
+    (tmp_path / name).write_text(content.format(LONG.strip()))
+    found = comments.findings(name)
+    assert [line.startswith(f"{name}: 27 words") for line in found] == [True] * sentence
+
+
+def test_a_sentence_of_a_comment_goes_over_its_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(comments, "PROJECT", tmp_path)
+    lines = LONG.strip().replace(" and", "\n# and")
+    (tmp_path / "x.toml").write_text(f"# {lines}\n")
+    assert len(comments.findings("x.toml")) == 1
+
+
+def test_a_folder_has_no_more_findings_than_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = tmp_path / "limits.json"
+    limits.write_text('{"a/b": 2, "c": 1}')
+    monkeypatch.setattr(comments, "LIMITS", limits)
+    found = {"a/b/c/x.py": ["one", "two"], "a/b/y.py": [], "c/x.py": []}
+    assert comments.wrong(found) == []
+    comments.record(found)
+    assert json.loads(limits.read_text()) == {"a/b": 2}
+    assert comments.wrong({**found, "c/x.py": ["new"]}) == [
+        "comments of c: 1 findings, at most 0:",
+        "new",
+    ]
+    comments.record({**found, "a/b/y.py": ["three"]})
+    assert json.loads(limits.read_text()) == {"a/b": 2}, "a limit never rises"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report's page for few and many flows and stations: what can be told without a browser."""
+"""The report's page for few and many flows and stations: what can be seen without a browser."""
 
 import json
 import random
@@ -231,7 +231,7 @@ def test_names_on_a_map_of_thirty_stations_keep_clear_of_each_other() -> None:
         if side is not None
     ]
     assert not any(labels._meet(a, b) for a, b in combinations(boxes, 2))
-    # Whose name has no room is told by the pointer.
+    # The pointer shows a name that has no room.
     crowd = on_map.stations({f"n{i}": (0.0, 0.0) for i in range(20)}, ["n0"], (), 1.0)
     assert "" in crowd["text"] and crowd["hovertext"][19] == "n19"
 

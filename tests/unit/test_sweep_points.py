@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A sweep's file: axes, combinations, what is left out, and what is told of mistakes."""
+"""A sweep's file: axes, combinations, what is left out, and the messages about mistakes."""
 
 from pathlib import Path
 from typing import Any

@@ -67,7 +67,7 @@ def test_a_clock_that_cannot_be_read_is_none(
 def told(
     monkeypatch: pytest.MonkeyPatch, folder: Path, core: Core, virtual_s: list[float]
 ) -> list[str]:
-    """Return what is told of a guest that computes 2 s before each look and shows these clocks."""
+    """Return the reports about a guest that computes 2 s before each look, with these clocks."""
     looks: list[int] = []
 
     def seen(pid: int) -> list[Process]:

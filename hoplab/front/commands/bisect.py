@@ -72,8 +72,8 @@ class Options:
 @app.command()
 @grouped
 def bisect(file: ScenarioFile, options: Options) -> None:
-    """Build the tree's kernel, run a scenario on it, and exit as git bisect run expects: 0 for
-    good, 1 for bad, 125 for a commit that does not build."""
+    """Build the tree's kernel, run a scenario on it, and exit as git bisect run expects. Status 0
+    is good, 1 is bad, and 125 is a commit that does not build."""
 
     # A run takes no chances, so one is enough for a verdict.
     try:

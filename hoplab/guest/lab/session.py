@@ -42,8 +42,8 @@ LISTEN_S = 30.0
 LOOK_S = 0.05
 """Seconds between two checks whether it listens."""
 SETTLED_S, HELD_S = 0.5, 20.0
-"""Seconds without a move after which a station has arrived, which makes one event: after the last
-move, and while a user's page holds the station and may have gone."""
+"""Seconds without a move after which a station has arrived, which makes one event. It counts after
+the last move, and while a user's page holds the station and may have gone."""
 LISTENING = "0A"
 """State of a listening socket in /proc/net/tcp (include/net/tcp_states.h)."""
 

@@ -125,8 +125,8 @@ class Red:
 def _idle_table(weight_log: int, packet_bytes: int, rate_bytes: int) -> tuple[int, bytes]:
     """Return by how many halvings the average queue decays in an idle time of i cells.
 
-    Floyd and Jacobson 1993, section 4: while idle, the average decays as if m = idle time /
-    packet time small packets had arrived to an empty queue: (1 - w)^m.
+    Floyd and Jacobson 1993, section 4: while idle, the average decays by (1 - w)^m. It is as if m
+    small packets had arrived to an empty queue, with m = idle time / packet time.
     """
     packet_us = packet_bytes * 1e6 / rate_bytes
     decay = -math.log2(1 - 2.0**-weight_log) / packet_us

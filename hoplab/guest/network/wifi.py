@@ -291,9 +291,9 @@ def limits(iw: Any, phy_index: int, radio: ResolvedRadio) -> None:
 
 
 def limit_air_time(phy: str, aql_us: int) -> None:
-    """Set AQL's low and high limit of each access category of a radio, to the same, so that a
-    station's limit does not depend on what is pending of others (the high one holds while the
-    radio's total is below `aql_threshold`). Both also make the limit of a category's stations
+    """Set AQL's low and high limit of each access category of a radio to one value. Then a
+    station's limit does not depend on what is pending of others. (The high one holds while the
+    radio's total is below `aql_threshold`.) Both also make the limit of a category's stations
     together: half the low one for each but the first, and the high one."""
     for category in range(4):
         limit = DEBUGFS / phy / "aql_txq_limit"

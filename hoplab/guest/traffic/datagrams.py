@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `hoplab-traffic` is told of a UDP flow (`daemons/traffic`)."""
+"""The documents of `hoplab-traffic` for a UDP flow (`daemons/traffic`)."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ STEP_S = 0.01
 """Virtual seconds that count as progress once the guest has written a line. Before that it sets up,
 which takes next to none. A loop that reads the clock advances it by 256 ns each time."""
 SLOWEST = 0.1
-"""Virtual seconds in a second of processor time below which a user is told. A loop of sleep(0)
+"""Virtual seconds in a second of processor time below which a user is warned. A loop of sleep(0)
 makes 0.03 of them, a network of a thousand busy stations more."""
 
 

@@ -121,7 +121,7 @@ def _tcp(
 
 
 def _udp(conversation: Conversation, found: dict[str, Any], samples: pa.Table) -> dict[str, Any]:
-    """Return the results of a flow's packets, with what its receiver counted, if it did: a filter
+    """Return the results of a flow's packets, with what its receiver counted, if it did. A filter
     at its station may take packets that a capture there has seen."""
     if not found or len(samples) == 0:
         return found

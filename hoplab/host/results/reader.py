@@ -106,8 +106,8 @@ class Results:
 
     @property
     def signals(self) -> pa.Table:
-        """Histograms of each link, in bins of 1 dB from ``dbm`` up: ``quantity`` is "signal" (the
-        frames' power) or "noise" (noise and interference while they lasted)."""
+        """Histograms of each link, in bins of 1 dB, each from ``dbm`` up. ``quantity`` is "signal"
+        (the frames' power) or "noise" (noise and interference while they lasted)."""
         return self.table("signals")
 
     @property

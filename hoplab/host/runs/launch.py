@@ -28,7 +28,7 @@ VIRTUAL_LIMIT_S = 3600.0
 LONGEST_WORDS = 60
 """Characters of what the lab calls a part of its work."""
 STALL_S = 5.0
-"""Seconds of processor time with next to no virtual time, after which observers are told."""
+"""Seconds of processor time with next to no virtual time, after which observers learn of it."""
 
 
 @dataclass(frozen=True)

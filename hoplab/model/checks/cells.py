@@ -78,7 +78,8 @@ def _rates(scenario: Resolved) -> None:
 
 
 def _widths(scenario: Resolved) -> None:
-    """Check widths of single cells and stations. Only a client is told by its access point how wide
+    """Check widths of single cells and stations. Only a client learns from its access point how
+    wide
     a frame may be."""
     radio = scenario.radio
     for i, cell in enumerate(scenario.cell):

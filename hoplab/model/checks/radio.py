@@ -132,7 +132,7 @@ def check_medium(medium: ResolvedMedium) -> None:
     """Raise `ScenarioError` for the first contradiction in a medium daemon's file."""
     names = [station.name for station in medium.station]
     named_once(names)
-    # A radio of one's own may send on more channels of 2.4 and 5 GHz than those of a run.
+    # Your own radio may send on more channels of 2.4 and 5 GHz than those of a run.
     if medium.radio.band_ghz is not None or medium.radio.channel > LAST_5_GHZ_CHANNEL:
         _channel(medium.radio)
     check_radio(medium.radio)

@@ -15,7 +15,7 @@ LONGEST_SSID_BYTES = 32
 """IEEE 802.11-2020 9.4.2.2."""
 MAX_CELLS = 100
 WIRE_RATE_MBPS, WIRE_DELAY_MS = 1000.0, 0.1
-"""A gigabit Ethernet's. Without rate and delay TCP would send for ever in one instant."""
+"""A gigabit Ethernet's. Without rate and delay TCP would send forever in one instant."""
 WITH_ROAMING = (
     "bgscan_dbm",
     "bgscan_short_s",

@@ -26,7 +26,8 @@ SHORTEST_PERIOD_S = 1e-6
 class Loss(Table):
     """Frames lost at the receiver, on top of what the channel does (`docs/medium.md`).
 
-    Where a wired link joins `src` and `dst`, data packets lost on it in that direction: uniform
+    Where a wired link joins `src` and `dst`, data packets lost on it in that direction. They are
+    uniform
     `rate`, or a list of `frames` counted from 1 (`hoplab.guest.network.wired_loss`).
     """
 

@@ -139,9 +139,9 @@ class Energy(Table):
 class Nic(Table):
     """The network card and the host's work with it; 0 is not modelled.
 
-    On its way out a frame is made ready by the host, waits in the interface queue, is copied into
-    a buffer of the card, and is sent; a received one waits in the card for the host. The host does
-    each of these three with one frame after the other.
+    On its way out the host makes a frame ready. The frame waits in the interface queue, is copied
+    into a buffer of the card, and is sent. A received one waits in the card for the host. The
+    host does each of these three with one frame after the other.
     """
 
     tx_packet_us: Number = key(0.0, "host's time for a sent frame", unit="µs", ge=0, le=1e6)
@@ -192,8 +192,8 @@ WINDOW, HE_WINDOW = 64, 256
 
 
 class Category(Table):
-    """How an access category contends (IEEE 802.11-2020 10.23.2); keys that are not given are the
-    standard's (dot11EDCATable, with 802.11-2016's limits of TXOP, which Linux has too)."""
+    """How an access category contends (IEEE 802.11-2020 10.23.2). Keys that are not given are the
+    standard's (dot11EDCATable). Limits of TXOP are those of 802.11-2016, as in Linux."""
 
     aifsn: Integer | None = key(None, "slots of wait after SIFS", ge=1, le=15)
     cw_min: Integer | None = key(

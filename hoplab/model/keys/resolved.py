@@ -3,7 +3,7 @@
 
 Each type is the written table with narrower keys. None remains only where it means something: no
 wall, no limit of a queue, no own channel. `hoplab.model.resolve.resolve` makes these objects, and
-`scenario.json` of a run is one. Whoever has one needs no default.
+`scenario.json` of a run is one. Code that has one needs no default.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ class Variant:
     """A name in the kernel's terms.
 
     ``sack`` says whether its flows use selective acknowledgements. None leaves that to the flow;
-    Linux uses them unless told otherwise.
+    Linux uses them by default.
     """
 
     congestion_control: str

@@ -41,7 +41,7 @@ class Folder:
         if note.get("lies") != lies or not self.place.is_dir():
             self._begin(source)
             note = {"lies": lies, "files": {}, "touched": []}
-            # A patch that does not apply shall not have the next build unpack all again.
+            # After a patch that does not apply, the next build need not unpack all again.
             self._write(note)
         original = source.original if isinstance(source, Tree) else self._original
         whole = isinstance(source, Package)

@@ -79,7 +79,7 @@ def send(port: int, variant: str, told: list[int], switch: bool) -> None:
 
 
 def transfer(variants: list[str], switch: bool) -> tuple[int, list[int]]:
-    """Transfers that arrived intact, and what tcpw's sockets told."""
+    """Transfers that arrived intact, and what tcpw's sockets reported."""
     digests: list[str] = []
     told: list[int] = []
     threads = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Restrict a process for good: it can write only to the given folders, and can read elsewhere only
+"""Restrict a process for good. It can write only to the given folders. It can read elsewhere only
 if no list of readable files is given.
 
 A guest's kernel is a process of its user. Root in the guest can mount any file of the host that
@@ -95,7 +95,7 @@ def _landlock(writable: Sequence[str], readable: Sequence[str] | None) -> None:
 
 
 def rules(writable: Sequence[str], readable: Sequence[str] | None) -> int:
-    """Return a descriptor of Landlock's rules for `apply`, which bind whoever takes them on."""
+    """Return a descriptor of Landlock's rules for `apply`, for the process that takes them on."""
     abi = _syscall(LANDLOCK_CREATE_RULESET, None, 0, CREATE_RULESET_VERSION)
     if abi < FIRST_ABI:
         raise OSError(0, f"Landlock is of version {abi}, {FIRST_ABI} is needed")
