@@ -514,8 +514,8 @@ impl<T> Channel<T> {
             self.traffic.refused_rates += 1;
             if self.traffic.refused_rates == 1 {
                 hosts.say(
-                    "a frame's rate is none of the channel's standard or not modelled (160 MHz, \
-                     HE): frames at such rates are refused",
+                    "a frame's rate is none of the channel's standard: frames at such rates are \
+                     refused",
                 );
             }
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The document: final values, that `hoplab` has checked and computed
-//! (`hoplab/model/scenario/medium_document.py`). Times count from the kernel's boot, as the engine's
+//! (`hoplab/model/network/medium_document.py`). Times count from the kernel's boot, as the engine's
 //! do.
 
 use std::path::PathBuf;

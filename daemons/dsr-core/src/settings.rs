@@ -60,7 +60,7 @@ pub enum Resolution {
     Arp,
 }
 
-/// All of them; `hoplab/model/scenario/dsr.py` declares each with its default and its range.
+/// All of them; `hoplab/model/keys/dsr.py` declares each with its default and its range.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {

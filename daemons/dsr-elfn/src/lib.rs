@@ -34,7 +34,7 @@ pub enum Carriage {
     Icmp,
 }
 
-/// `hoplab/model/scenario/dsr.py` declares both among DSR's.
+/// `hoplab/model/keys/dsr.py` declares both among DSR's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {

@@ -20,7 +20,7 @@ pub enum Overhear {
     Off,
 }
 
-/// The document. `DsrFile` in `hoplab/model/scenario/dsr.py` declares what its keys mean.
+/// The document. `DsrFile` in `hoplab/model/keys/dsr.py` declares what its keys mean.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {

@@ -18,7 +18,7 @@ pub struct Config {
 
 /// One direction of a TCP connection, from who sends data to who receives it. An end that is not
 /// given is any. A station's own address says what it is to it. Field names are keys of the daemons'
-/// documents (`SplitConnection` in `hoplab/model/scenario/split.py`).
+/// documents (`SplitConnection` in `hoplab/model/keys/split.py`).
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Connection {

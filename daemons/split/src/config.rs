@@ -77,7 +77,7 @@ pub enum Command {
     },
 }
 
-/// The document. `SplitFile` in `hoplab/model/scenario/split.py` declares what its keys mean.
+/// The document. `SplitFile` in `hoplab/model/keys/split.py` declares what its keys mean.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The settings of RFC 4728, as `hoplab/model/scenario/dsr.py` declares them.
+//! The settings of RFC 4728, as `hoplab/model/keys/dsr.py` declares them.
 
 use hoplab_dsr_core::Settings;
 
