@@ -104,14 +104,14 @@ pub struct Channel<T> {
     medium: Medium,
     recorder: Recorder,
     /// Radio of each address that frames are sent to.
-    radios: BTreeMap<[u8; 6], usize>,
+    radios: BTreeMap<[u8; 6], RadioId>,
     pending: BTreeMap<FrameId, Pending<T>>,
     next_id: FrameId,
     traffic: Traffic,
     /// See [`Channel::hold_beacons`].
     phases: Vec<Duration>,
     /// Beacons that are held back, by the time at which they come.
-    late: BTreeMap<(Instant, FrameId), (usize, Frame)>,
+    late: BTreeMap<(Instant, FrameId), (RadioId, Frame)>,
     /// See [`Config::others_radios`].
     others_radios: bool,
     /// See [`Config::rts_threshold`].
@@ -142,7 +142,8 @@ impl<T> Channel<T> {
 
     pub fn new(config: Config) -> Result<Self, Error> {
         let recorder = Recorder::new(&config)?;
-        let radios = config.macs().into_iter().zip(0..).collect();
+        let ids = (0..).map(RadioId::new);
+        let radios = config.macs().into_iter().zip(ids).collect();
         let way = |radio: &Radio| Station {
             name: radio.name.clone(),
             waypoints: radio.waypoints.clone(),
@@ -176,8 +177,8 @@ impl<T> Channel<T> {
         }
         if let Some(measured) = config.measured {
             let link = |one: &Measured| LinkId {
-                from: RadioId::new(one.from),
-                to: RadioId::new(one.to),
+                from: one.from,
+                to: one.to,
             };
             let traces = measured.into_iter().map(|one| (link(&one), one.points));
             medium.set_rssi_traces(traces.collect());
@@ -238,7 +239,7 @@ impl<T> Channel<T> {
             }
             let (radio, frame) = first.remove();
             self.reach(at)?;
-            self.medium.enqueue(RadioId::new(radio), frame);
+            self.medium.enqueue(radio, frame);
         }
         self.reach(now)
     }
@@ -283,7 +284,7 @@ impl<T> Channel<T> {
             name: name.clone(),
             waypoints: vec![place],
         });
-        self.radios.insert(mac, radio.index());
+        self.radios.insert(mac, radio);
         self.recorder.add(name, mac);
     }
 
@@ -294,9 +295,8 @@ impl<T> Channel<T> {
 
     /// A host has tuned its radio to the channel with this centre, at the time of the last
     /// [`advance`](Self::advance).
-    pub fn tuned(&mut self, radio: usize, mhz: u16) {
+    pub fn tuned(&mut self, radio: RadioId, mhz: u16) {
         if self.roams {
-            let radio = RadioId::new(radio);
             self.medium.place_on(radio, Mhz(mhz.into()));
             self.recorder.tuned(radio, mhz);
         }
@@ -309,15 +309,14 @@ impl<T> Channel<T> {
 
     /// A host's radio contends like this in a category from now on, at the time of the last
     /// [`advance`](Self::advance).
-    pub fn contends(&mut self, radio: usize, category: Category, params: CategoryParams) {
-        self.medium
-            .contend_by(RadioId::new(radio), category, params);
+    pub fn contends(&mut self, radio: RadioId, category: Category, params: CategoryParams) {
+        self.medium.contend_by(radio, category, params);
     }
 
     /// A host's packets go by way of this access point from now on, or of none: what its radio still
     /// acknowledges of another one's, it does not take.
-    pub fn associated(&mut self, radio: usize, point: Option<[u8; 6]>) {
-        self.recorder.associated(RadioId::new(radio), point);
+    pub fn associated(&mut self, radio: RadioId, point: Option<[u8; 6]>) {
+        self.recorder.associated(radio, point);
     }
 
     /// The rate of a data frame where the kernel's rate control does not know it. `common` is the
@@ -341,8 +340,7 @@ impl<T> Channel<T> {
     /// A host's radio sends a frame, at the time `now` of the last [`advance`](Self::advance).
     pub fn accept<H: Hosts<Ticket = T>>(&mut self, hosts: &mut H, sent: Sent<'_, T>, now: Instant) {
         if self.others_radios {
-            self.medium
-                .tune(RadioId::new(sent.radio), Mhz(sent.frequency_mhz));
+            self.medium.tune(sent.radio, Mhz(sent.frequency_mhz));
             // Of a radio with several, as an access point with several networks.
             if let Some(sender) = sent.header.and_then(|header| header.transmitter) {
                 self.radios.insert(sender.0, sent.radio);
@@ -355,7 +353,7 @@ impl<T> Channel<T> {
         self.next_id += 1;
         let bytes = sent.bytes.len() + FCS_BYTES;
         let mut rates = sent.rates;
-        let link = (RadioId::new(sent.radio), to);
+        let link = (sent.radio, to);
         let common = common_width(&self.medium, link);
         let data_rate = self.data_rate(link, common, bytes);
         let of_ht = rates.iter_mut().filter(|try_| try_.rate.scheme().is_some());
@@ -387,12 +385,12 @@ impl<T> Channel<T> {
             ticket: sent.ticket,
         };
         self.pending.insert(self.next_id, waits);
-        match self.phases.get(sent.radio) {
+        match self.phases.get(sent.radio.index()) {
             Some(phase) if frame.class.is_beacon() => {
                 self.late
                     .insert((now + *phase, self.next_id), (sent.radio, frame));
             }
-            _ => self.medium.enqueue(RadioId::new(sent.radio), frame),
+            _ => self.medium.enqueue(sent.radio, frame),
         }
     }
 
@@ -431,7 +429,7 @@ impl<T> Channel<T> {
             Some(receiver) => self
                 .radios
                 .get(&receiver.0)
-                .map_or(To::Nobody, |radio| To::Radio(RadioId::new(*radio))),
+                .map_or(To::Nobody, |radio| To::Radio(*radio)),
         };
         self.traffic.frames += 1;
         self.traffic.unicasts += u64::from(to != To::Everyone);
@@ -454,7 +452,7 @@ impl<T> Channel<T> {
                     if let Some(pending) = self.pending.get(&frame) {
                         self.traffic.deliveries += 1;
                         let heard = Heard { signal_dbm, rate };
-                        hosts.deliver(to.index(), &pending.frame.bytes, &pending.ticket, heard);
+                        hosts.deliver(to, &pending.frame.bytes, &pending.ticket, heard);
                     }
                 }
                 Output::Status {

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use hoplab_medium_core::{
-    CategoryParams, Dbm, Duration, Instant, LossRule, Nic, Params, Waypoint, Width,
+    CategoryParams, Dbm, Duration, Instant, LossRule, Nic, Params, RadioId, Waypoint, Width,
 };
 use serde::Deserialize;
 
@@ -98,8 +98,8 @@ pub struct Radio {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measured {
-    pub from: usize,
-    pub to: usize,
+    pub from: RadioId,
+    pub to: RadioId,
     pub points: Vec<(Instant, Dbm)>,
 }
 

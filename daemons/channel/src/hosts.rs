@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The hosts' side of the medium.
 
-use hoplab_medium_core::{Agreement, Attempts, Dbm, Duration, Rate, MAX_RATES};
+use hoplab_medium_core::{Agreement, Attempts, Dbm, Duration, RadioId, Rate, MAX_RATES};
 
 use crate::dot11::Header;
 use crate::Error;
@@ -12,7 +12,7 @@ pub const LONGEST_FRAME: usize = 2304;
 
 /// A frame that a host's radio sends.
 pub struct Sent<'a, T> {
-    pub radio: usize,
+    pub radio: RadioId,
     /// From the MAC header on, without FCS.
     pub bytes: &'a [u8],
     /// What [`dot11::parse`](crate::dot11::parse) says of it.
@@ -70,7 +70,7 @@ pub trait Hosts {
     fn longest_frame(&self) -> usize;
 
     /// The frame of `ticket` reaches the host of radio `to`.
-    fn deliver(&mut self, to: usize, bytes: &[u8], ticket: &Self::Ticket, heard: Heard);
+    fn deliver(&mut self, to: RadioId, bytes: &[u8], ticket: &Self::Ticket, heard: Heard);
 
     /// Its sender learns what became of it.
     fn status(&mut self, ticket: &Self::Ticket, status: &Status);

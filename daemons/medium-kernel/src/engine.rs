@@ -10,7 +10,7 @@ use hoplab_channel::hosts::{Hosts, Sent};
 use hoplab_channel::rates::{self, RateEntry};
 use hoplab_channel::request;
 use hoplab_channel::{Account, Channel};
-use hoplab_medium_core::{Category, CategoryParams, Instant};
+use hoplab_medium_core::{Category, CategoryParams, Instant, RadioId};
 use serde_json::{json, Value};
 
 use crate::error::Error;
@@ -72,7 +72,7 @@ impl Engine {
     }
 
     /// The radio of this address; none for one that the document does not name.
-    pub fn radio(&self, address: [u8; 6]) -> Option<usize> {
+    pub fn radio(&self, address: [u8; 6]) -> Option<RadioId> {
         self.hosts.radio(address)
     }
 
@@ -93,7 +93,7 @@ impl Engine {
 
     /// A host has tuned its radio to a channel with this centre; none for one that the document does
     /// not name.
-    pub fn tuned(&mut self, now: Instant, radio: Option<usize>, mhz: u16) {
+    pub fn tuned(&mut self, now: Instant, radio: Option<RadioId>, mhz: u16) {
         if let (Some(radio), true) = (radio, self.follows()) {
             self.reach(now);
             if let Some(channel) = &mut self.channel {
@@ -103,7 +103,7 @@ impl Engine {
     }
 
     /// A host's packets go by way of this access point from now on, or of none.
-    pub fn associated(&mut self, now: Instant, radio: Option<usize>, point: Option<[u8; 6]>) {
+    pub fn associated(&mut self, now: Instant, radio: Option<RadioId>, point: Option<[u8; 6]>) {
         if let (Some(radio), true) = (radio, self.follows()) {
             self.reach(now);
             if let Some(channel) = &mut self.channel {
@@ -116,7 +116,7 @@ impl Engine {
     pub fn contends(
         &mut self,
         now: Instant,
-        radio: Option<usize>,
+        radio: Option<RadioId>,
         category: Category,
         params: CategoryParams,
     ) {
@@ -130,7 +130,7 @@ impl Engine {
     }
 
     /// A radio sends a frame; none for one that the document does not name.
-    pub fn sent(&mut self, now: Instant, radio: Option<usize>, frame: FrameOf<'_>) {
+    pub fn sent(&mut self, now: Instant, radio: Option<RadioId>, frame: FrameOf<'_>) {
         let Some(radio) = radio else {
             self.hosts.troubles.unknown_radios += 1;
             return;

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use hoplab_abi::{rust, Contention, Frame};
 use hoplab_channel::rates::RateEntry;
-use hoplab_medium_core::{Category, CategoryParams, Duration, Instant};
+use hoplab_medium_core::{Category, CategoryParams, Duration, Instant, RadioId};
 
 use crate::engine::{Engine, FrameOf};
 use crate::kernel;
@@ -51,6 +51,11 @@ pub unsafe extern "C" fn hoplab_engine_start(document: *const u8, length: usize)
     started
 }
 
+/// A radio as C names it, below 0 for one that the document does not name.
+fn named(radio: i32) -> Option<RadioId> {
+    usize::try_from(radio).ok().map(RadioId::new)
+}
+
 /// The radio of an address of six octets; below 0 for one that the document does not name.
 ///
 /// # Safety
@@ -60,7 +65,9 @@ pub unsafe extern "C" fn hoplab_engine_radio(address: *const [u8; 6]) -> i32 {
     // SAFETY: as this function's.
     let address = unsafe { *address };
     with(-1, |engine| {
-        engine.radio(address).map_or(-1, |radio| radio as i32)
+        engine
+            .radio(address)
+            .map_or(-1, |radio| radio.index() as i32)
     })
 }
 
@@ -86,7 +93,7 @@ pub extern "C" fn hoplab_engine_follows() -> bool {
 /// MHz, from `now` in ns on.
 #[no_mangle]
 pub extern "C" fn hoplab_engine_tuned(now: u64, radio: i32, mhz: u32) {
-    let radio = usize::try_from(radio).ok();
+    let radio = named(radio);
     if let Ok(mhz) = u16::try_from(mhz) {
         with((), |engine| engine.tuned(Instant(now), radio, mhz));
     }
@@ -99,7 +106,7 @@ pub extern "C" fn hoplab_engine_tuned(now: u64, radio: i32, mhz: u32) {
 /// The address has six octets.
 #[no_mangle]
 pub unsafe extern "C" fn hoplab_engine_associated(now: u64, radio: i32, point: *const [u8; 6]) {
-    let radio = usize::try_from(radio).ok();
+    let radio = named(radio);
     // SAFETY: as this function's.
     let point = unsafe { point.as_ref() }.copied();
     with((), |engine| engine.associated(Instant(now), radio, point));
@@ -117,7 +124,7 @@ pub unsafe extern "C" fn hoplab_engine_contends(
     category: u32,
     contention: *const Contention,
 ) {
-    let radio = usize::try_from(radio).ok();
+    let radio = named(radio);
     // SAFETY: as this function's.
     let contention = unsafe { *contention };
     let params = CategoryParams {
@@ -150,7 +157,7 @@ pub unsafe extern "C" fn hoplab_engine_sent(now: u64, frame: *const Frame) {
             flags: row.flags,
         })
     });
-    let radio = usize::try_from(frame.radio).ok();
+    let radio = named(frame.radio);
     let frame = FrameOf {
         bytes,
         frequency_mhz: frame.frequency_mhz,

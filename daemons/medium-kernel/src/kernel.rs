@@ -4,7 +4,7 @@
 use hoplab_abi::{hoplab_medium_deliver, hoplab_medium_died, hoplab_medium_status, RATES};
 use hoplab_channel::hosts::{Heard, Hosts, Status, Troubles, LONGEST_FRAME};
 use hoplab_channel::{rates, Error};
-use hoplab_medium_core::MAX_RATES;
+use hoplab_medium_core::{RadioId, MAX_RATES};
 
 const _: () = assert!(RATES == MAX_RATES);
 
@@ -25,7 +25,7 @@ fn told(ticket: &Ticket, status: &Status) -> hoplab_abi::Status {
 /// What a status and a delivery repeat of the kernel's frame.
 #[derive(Debug)]
 pub struct Ticket {
-    pub radio: usize,
+    pub radio: RadioId,
     pub cookie: u64,
     pub frequency_mhz: u32,
 }
@@ -48,8 +48,9 @@ impl Kernel {
     }
 
     /// The radio of this address; none for one that the document does not name.
-    pub fn radio(&self, address: [u8; 6]) -> Option<usize> {
-        self.macs.iter().position(|mac| *mac == address)
+    pub fn radio(&self, address: [u8; 6]) -> Option<RadioId> {
+        let at = self.macs.iter().position(|mac| *mac == address);
+        at.map(RadioId::new)
     }
 }
 
@@ -61,12 +62,12 @@ impl Hosts for Kernel {
         LONGEST_FRAME
     }
 
-    fn deliver(&mut self, to: usize, bytes: &[u8], ticket: &Ticket, heard: Heard) {
+    fn deliver(&mut self, to: RadioId, bytes: &[u8], ticket: &Ticket, heard: Heard) {
         // Copied for each receiver, whose kernel changes and frees its own.
         // SAFETY: C copies the octets, whose number is that of the slice, and the address.
         unsafe {
             hoplab_medium_deliver(
-                &raw const self.macs[to],
+                &raw const self.macs[to.index()],
                 bytes.as_ptr(),
                 bytes.len() as u32,
                 ticket.frequency_mhz,
@@ -79,7 +80,9 @@ impl Hosts for Kernel {
     fn status(&mut self, ticket: &Ticket, status: &Status) {
         let told = told(ticket, status);
         // SAFETY: C reads both before it returns.
-        unsafe { hoplab_medium_status(&raw const self.macs[ticket.radio], &raw const told) };
+        unsafe {
+            hoplab_medium_status(&raw const self.macs[ticket.radio.index()], &raw const told)
+        };
     }
 
     fn flush(&mut self, _all: bool) -> Result<(), Error> {

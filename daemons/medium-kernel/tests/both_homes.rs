@@ -17,7 +17,7 @@ use hoplab_channel::rates::{self, RateEntry};
 use hoplab_medium::port::{Port, Woken};
 use hoplab_medium::server::Server;
 use hoplab_medium::Error;
-use hoplab_medium_core::{Duration, Instant, Stream, MAX_RATES};
+use hoplab_medium_core::{Duration, Instant, RadioId, Stream, MAX_RATES};
 use hoplab_medium_kernel::entry;
 use serde_json::{json, Value};
 
@@ -128,8 +128,12 @@ impl Hosts for Daemon {
         2304
     }
 
-    fn deliver(&mut self, to: usize, _: &[u8], ticket: &u64, heard: Heard) {
-        self.note(Learnt::Arrival(*ticket, to, heard.signal_dbm.rounded()));
+    fn deliver(&mut self, to: RadioId, _: &[u8], ticket: &u64, heard: Heard) {
+        self.note(Learnt::Arrival(
+            *ticket,
+            to.index(),
+            heard.signal_dbm.rounded(),
+        ));
     }
 
     fn status(&mut self, ticket: &u64, status: &Status) {
@@ -189,7 +193,7 @@ impl Port for Daemon {
                 break;
             };
             let sent = Sent {
-                radio: arrival.radio,
+                radio: RadioId::new(arrival.radio),
                 bytes: &arrival.bytes,
                 header: dot11::parse(&arrival.bytes),
                 frequency_mhz: FREQUENCY_MHZ,

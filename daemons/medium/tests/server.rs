@@ -15,7 +15,7 @@ use hoplab_medium::port::{Port, Woken};
 use hoplab_medium::server::Server;
 use hoplab_medium::Error;
 use hoplab_medium_core::{
-    Attempts, Dbm, Duration, Energy, Instant, Params, Position, Rate, Waypoint,
+    Attempts, Dbm, Duration, Energy, Instant, Params, Position, RadioId, Rate, Waypoint,
 };
 use serde_json::{json, Value};
 
@@ -49,7 +49,7 @@ impl Hosts for Script {
         LONGEST
     }
 
-    fn deliver(&mut self, _: usize, _: &[u8], _: &u64, _: Heard) {
+    fn deliver(&mut self, _: RadioId, _: &[u8], _: &u64, _: Heard) {
         self.told.borrow_mut().deliveries += 1;
     }
 
@@ -110,7 +110,7 @@ impl Port for Script {
         while self.frames.front().is_some_and(|frame| frame.0 <= self.now) {
             if let Some((at, radio, bytes)) = self.frames.pop_front() {
                 let sent = Sent {
-                    radio,
+                    radio: RadioId::new(radio),
                     bytes: &bytes,
                     header: dot11::parse(&bytes),
                     frequency_mhz: 2412,

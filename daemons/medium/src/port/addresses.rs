@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use hoplab_medium_core::RadioId;
+
 /// The bit that tells hwsim's address of a radio that was made without one from the radio's own.
 const UNNAMED: u8 = 0x40;
 
@@ -13,11 +15,11 @@ pub struct Addresses {
     /// What the configuration calls each radio, by number.
     given: Vec<Address>,
     /// Radio of each of them.
-    radios: BTreeMap<Address, usize>,
+    radios: BTreeMap<Address, RadioId>,
     /// See [`Config::others_radios`](crate::config::Config).
     others_radios: bool,
     /// Radio of each address that hwsim knows it by.
-    senders: BTreeMap<Address, usize>,
+    senders: BTreeMap<Address, RadioId>,
     /// What hwsim calls each radio, as far as is known.
     called: Vec<Address>,
     known: Vec<Known>,
@@ -37,7 +39,10 @@ enum Known {
 
 impl Addresses {
     pub fn new(given: &[Address], others_radios: bool) -> Self {
-        let radios: BTreeMap<Address, usize> = given.iter().copied().zip(0..).collect();
+        let radios: BTreeMap<Address, RadioId> = {
+            let ids = (0..).map(RadioId::new);
+            given.iter().copied().zip(ids).collect()
+        };
         Self {
             given: given.to_vec(),
             senders: if others_radios {
@@ -54,7 +59,7 @@ impl Addresses {
 
     /// One radio more, with the next number.
     pub fn add(&mut self, given: Address) {
-        let radio = self.given.len();
+        let radio = RadioId::new(self.given.len());
         self.given.push(given);
         self.radios.insert(given, radio);
         if !self.others_radios {
@@ -65,25 +70,27 @@ impl Addresses {
     }
 
     /// What hwsim calls this radio, or may call it; none for one that is part of another.
-    pub fn of(&self, radio: usize) -> Option<Address> {
-        (self.known[radio] != Known::Part).then_some(self.called[radio])
+    pub fn of(&self, radio: RadioId) -> Option<Address> {
+        (self.known[radio.index()] != Known::Part).then_some(self.called[radio.index()])
     }
 
     /// Which radio sent a frame that names `transmitter`, as hwsim's `address`. That is its own, or
     /// for a radio that was made without a given address, its own with the bit 0x40 set. One whose
     /// address was changed since tells it in its frames, and that goes before what was taken to be
     /// so: the new one may be that of another radio for hwsim.
-    pub fn sender(&mut self, address: Address, transmitter: Option<Address>) -> Option<usize> {
+    pub fn sender(&mut self, address: Address, transmitter: Option<Address>) -> Option<RadioId> {
         let named = transmitter.filter(|_| self.others_radios);
         let named = named.and_then(|named| self.radios.get(&named).copied());
         let learnt = self.senders.get(&address).copied();
         let radio = match (named, learnt) {
-            (Some(radio), Some(other)) if radio != other && self.known[other] == Known::Told => {
-                self.known[radio] = Known::Part;
+            (Some(radio), Some(other))
+                if radio != other && self.known[other.index()] == Known::Told =>
+            {
+                self.known[radio.index()] = Known::Part;
                 return Some(other);
             }
             (Some(radio), _) => {
-                if learnt != named || self.known[radio] != Known::Told {
+                if learnt != named || self.known[radio.index()] != Known::Told {
                     self.learn(radio, address, Known::Told);
                 }
                 return Some(radio);
@@ -93,10 +100,12 @@ impl Addresses {
                 let mut plain = address;
                 plain[0] &= !UNNAMED;
                 let radio = self.radios.get(&plain).copied();
-                radio.filter(|radio| matches!(self.known[*radio], Known::Not | Known::Taken))?
+                radio.filter(|radio| {
+                    matches!(self.known[radio.index()], Known::Not | Known::Taken)
+                })?
             }
         };
-        if learnt.is_none() || self.known[radio] == Known::Not {
+        if learnt.is_none() || self.known[radio.index()] == Known::Not {
             self.learn(radio, address, Known::Taken);
         }
         Some(radio)
@@ -104,16 +113,17 @@ impl Addresses {
 
     /// Hwsim knows nobody at the address of a delivery, or that radio is down: which radio it was
     /// for, and the other address that it may have.
-    pub fn other(&self, refused: Address) -> Option<(usize, Address)> {
-        let radio = self.called.iter().position(|called| *called == refused)?;
+    pub fn other(&self, refused: Address) -> Option<(RadioId, Address)> {
+        let at = self.called.iter().position(|called| *called == refused)?;
+        let radio = RadioId::new(at);
         let other = unnamed(refused);
-        let free = self.known[radio] == Known::Not && !self.senders.contains_key(&other);
+        let free = self.known[radio.index()] == Known::Not && !self.senders.contains_key(&other);
         free.then_some((radio, other))
     }
 
     /// A delivery to the [other](Self::other) address of a radio was accepted.
-    pub fn reached(&mut self, radio: usize) {
-        let Some(called) = self.called.get(radio) else {
+    pub fn reached(&mut self, radio: RadioId) {
+        let Some(called) = self.called.get(radio.index()) else {
             return;
         };
         if let Some((radio, other)) = self.other(*called) {
@@ -122,17 +132,17 @@ impl Addresses {
     }
 
     /// What was taken to be so until now, of this radio and this address, was wrong.
-    fn learn(&mut self, radio: usize, address: Address, how: Known) {
-        if self.senders.get(&self.called[radio]) == Some(&radio) {
-            self.senders.remove(&self.called[radio]);
+    fn learn(&mut self, radio: RadioId, address: Address, how: Known) {
+        if self.senders.get(&self.called[radio.index()]) == Some(&radio) {
+            self.senders.remove(&self.called[radio.index()]);
         }
         let before = self.senders.insert(address, radio);
         if let Some(before) = before.filter(|before| *before != radio) {
-            self.called[before] = self.given[before];
-            self.known[before] = Known::Not;
+            self.called[before.index()] = self.given[before.index()];
+            self.known[before.index()] = Known::Not;
         }
-        self.called[radio] = address;
-        self.known[radio] = how;
+        self.called[radio.index()] = address;
+        self.known[radio.index()] = how;
     }
 }
 
@@ -149,13 +159,17 @@ mod tests {
     const B: Address = [2, 0, 0, 0, 2, 0];
     const OWN: Address = [0, 0, 0, 0, 0, 1];
 
+    fn radio(number: usize) -> RadioId {
+        RadioId::new(number)
+    }
+
     #[test]
     fn a_radio_made_without_an_address_is_found_by_its_own() {
         let mut known = Addresses::new(&[A, B], false);
-        assert_eq!(known.sender(unnamed(B), Some(A)), Some(1));
-        assert_eq!(known.of(1), Some(unnamed(B)));
-        assert_eq!(known.sender(A, None), Some(0));
-        assert_eq!(known.of(0), Some(A));
+        assert_eq!(known.sender(unnamed(B), Some(A)), Some(radio(1)));
+        assert_eq!(known.of(radio(1)), Some(unnamed(B)));
+        assert_eq!(known.sender(A, None), Some(radio(0)));
+        assert_eq!(known.of(radio(0)), Some(A));
         assert_eq!(known.sender(OWN, Some(A)), None);
         assert_eq!(known.other(A), None);
     }
@@ -164,9 +178,9 @@ mod tests {
     fn one_that_has_not_sent_is_tried_at_its_other_address() {
         for others_radios in [false, true] {
             let mut known = Addresses::new(&[A, B], others_radios);
-            assert_eq!(known.other(B), Some((1, unnamed(B))));
-            known.reached(1);
-            assert_eq!(known.of(1), Some(unnamed(B)));
+            assert_eq!(known.other(B), Some((radio(1), unnamed(B))));
+            known.reached(radio(1));
+            assert_eq!(known.of(radio(1)), Some(unnamed(B)));
             assert_eq!(known.other(unnamed(B)), None);
         }
     }
@@ -181,26 +195,29 @@ mod tests {
     fn what_frames_say_of_their_sender_goes_before_what_was_taken_to_be_so() {
         let mut known = shifted();
         // Hwsim's radio of this address is the first, and accepts what the second should have.
-        assert_eq!(known.other(A), Some((1, unnamed(A))));
-        known.reached(1);
-        assert_eq!(known.of(1), Some(unnamed(A)));
-        assert_eq!(known.sender(unnamed(A), Some(OWN)), Some(0));
-        assert_eq!((known.of(0), known.of(1)), (Some(unnamed(A)), Some(A)));
-        assert_eq!(known.other(A), None, "is the first radio's");
-        assert_eq!(known.sender(unnamed(B), Some(A)), Some(1));
+        assert_eq!(known.other(A), Some((radio(1), unnamed(A))));
+        known.reached(radio(1));
+        assert_eq!(known.of(radio(1)), Some(unnamed(A)));
+        assert_eq!(known.sender(unnamed(A), Some(OWN)), Some(radio(0)));
         assert_eq!(
-            (known.of(0), known.of(1)),
+            (known.of(radio(0)), known.of(radio(1))),
+            (Some(unnamed(A)), Some(A))
+        );
+        assert_eq!(known.other(A), None, "is the first radio's");
+        assert_eq!(known.sender(unnamed(B), Some(A)), Some(radio(1)));
+        assert_eq!(
+            (known.of(radio(0)), known.of(radio(1))),
             (Some(unnamed(A)), Some(unnamed(B)))
         );
-        assert_eq!(known.sender(unnamed(A), Some(OWN)), Some(0));
+        assert_eq!(known.sender(unnamed(A), Some(OWN)), Some(radio(0)));
     }
 
     #[test]
     fn a_frame_with_an_unknown_address_is_whose_its_radio_last_was() {
         let mut known = shifted();
-        assert_eq!(known.sender(unnamed(B), Some(A)), Some(1));
-        assert_eq!(known.sender(unnamed(B), Some([6; 6])), Some(1));
-        assert_eq!(known.sender(unnamed(B), None), Some(1));
+        assert_eq!(known.sender(unnamed(B), Some(A)), Some(radio(1)));
+        assert_eq!(known.sender(unnamed(B), Some([6; 6])), Some(radio(1)));
+        assert_eq!(known.sender(unnamed(B), None), Some(radio(1)));
         // Who was made with that address is known to be another radio.
         assert_eq!(known.sender(unnamed(A), None), None);
     }
@@ -208,13 +225,16 @@ mod tests {
     #[test]
     fn an_interface_more_is_part_of_the_radio_that_it_sends_with() {
         let mut known = shifted();
-        assert_eq!(known.sender(unnamed(B), Some(B)), Some(2));
-        assert_eq!(known.sender(unnamed(B), Some(A)), Some(2));
-        assert_eq!(known.sender(unnamed(B), Some(B)), Some(2));
-        assert_eq!((known.of(1), known.of(2)), (None, Some(unnamed(B))));
+        assert_eq!(known.sender(unnamed(B), Some(B)), Some(radio(2)));
+        assert_eq!(known.sender(unnamed(B), Some(A)), Some(radio(2)));
+        assert_eq!(known.sender(unnamed(B), Some(B)), Some(radio(2)));
+        assert_eq!(
+            (known.of(radio(1)), known.of(radio(2))),
+            (None, Some(unnamed(B)))
+        );
         assert_eq!(known.other(A), None);
         // It has become one of its own.
-        assert_eq!(known.sender(unnamed(OWN), Some(A)), Some(1));
-        assert_eq!(known.of(1), Some(unnamed(OWN)));
+        assert_eq!(known.sender(unnamed(OWN), Some(A)), Some(radio(1)));
+        assert_eq!(known.of(radio(1)), Some(unnamed(OWN)));
     }
 }

@@ -10,7 +10,7 @@ use hoplab_channel::rates;
 use hoplab_linux::calls::{self, Call};
 use hoplab_linux::netlink::{is_overrun, Inbox, Netlink, LONGEST_WAIT};
 use hoplab_linux::{kernel, signals, wait, Interest};
-use hoplab_medium_core::{Duration, Instant};
+use hoplab_medium_core::{Duration, Instant, RadioId};
 use hoplab_wire::netlink::{family_id, Attributes, Batch};
 use serde_json::{json, Value};
 
@@ -127,12 +127,12 @@ impl Hwsim {
             self.family,
             delivery,
             other,
-            messages::SEQUENCE_AGAIN + radio as u32,
+            messages::SEQUENCE_AGAIN + radio.index() as u32,
         );
     }
 
     /// What became of a delivery to the other address of a radio.
-    fn answered(&mut self, radio: usize, code: i32) {
+    fn answered(&mut self, radio: RadioId, code: i32) {
         if code == 0 {
             self.addresses.reached(radio);
         } else {
@@ -174,7 +174,7 @@ impl Hosts for Hwsim {
         LONGEST_FRAME
     }
 
-    fn deliver(&mut self, to: usize, bytes: &[u8], ticket: &Ticket, heard: Heard) {
+    fn deliver(&mut self, to: RadioId, bytes: &[u8], ticket: &Ticket, heard: Heard) {
         let Some(address) = self.addresses.of(to) else {
             return;
         };
@@ -297,7 +297,8 @@ impl Port for Hwsim {
                         messages::SEQUENCE_DELIVER => self.refused(request),
                         messages::SEQUENCE_STATUS => self.troubles.refused_statuses += 1,
                         messages::SEQUENCE_AGAIN.. => {
-                            self.answered((sequence - messages::SEQUENCE_AGAIN) as usize, code);
+                            let number = sequence - messages::SEQUENCE_AGAIN;
+                            self.answered(RadioId::new(number as usize), code);
                         }
                         _ => {}
                     },
