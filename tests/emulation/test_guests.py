@@ -229,6 +229,16 @@ def test_a_guest_that_spins_is_ended(
         )
 
 
+@pytest.mark.parametrize("guest", ["open", "sealed"])
+def test_descriptors_have_their_names(guest: str) -> None:
+    """Scripts write their log to /dev/stdout, as kselftest's runner does."""
+    kind = OpenGuest() if guest == "open" else SealedGuest(select.chosen())
+    said: list[str] = []
+    command = "echo hello | cat /dev/stdin >/dev/stdout; readlink /dev/stderr"
+    uml.run_guest(kind, ["sh", "-c", command], streams=Streams(on_line=said.append))
+    assert said == ["hello", "/proc/self/fd/2"]
+
+
 def test_a_guest_that_idles_for_ever_is_ended() -> None:
     with pytest.raises(GuestFailed, match="hung: no end within 50 s of virtual time"):
         uml.run_guest(

@@ -36,6 +36,13 @@ const MOUNTS: [(&str, &str, &str); 11] = [
 ];
 /// Folders that are made at need, in what has been mounted before.
 const MADE: [&str; 3] = ["/dev/pts", "/dev/shm", "/run/host"];
+/// What programs know their descriptors by, and what it leads to; kselftest writes its log there.
+const DESCRIPTORS: [(&str, &str); 4] = [
+    ("/dev/fd", "/proc/self/fd"),
+    ("/dev/stdin", "/proc/self/fd/0"),
+    ("/dev/stdout", "/proc/self/fd/1"),
+    ("/dev/stderr", "/proc/self/fd/2"),
+];
 const NAMESPACES: &str = "/run/netns";
 const MODULES: &str = "/usr/lib/modules";
 const STATUS: &str = "/run/host/status";
@@ -95,7 +102,9 @@ fn settled() -> Result<(), String> {
         named(place, mounted)?;
     }
     named(NAMESPACES, fs::create_dir(NAMESPACES))?;
-    named("/dev/fd", symlink("/proc/self/fd", "/dev/fd"))?;
+    for (place, target) in DESCRIPTORS {
+        named(place, symlink(target, place))?;
+    }
     for module in modules()? {
         let name = module.display().to_string();
         let file = named(&name, File::open(&module))?;

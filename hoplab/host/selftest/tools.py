@@ -49,15 +49,13 @@ PLACE = "selftests"
 """Folder of the suite in a guest's root."""
 START = f"{PLACE}/start"
 """Runs the test $1 under the seed $2 from a whole second on, so that it depends on nothing that the
-boot did, and says the guest's uptime before it and after it. A sealed guest's /dev lacks the names
-that kselftest writes its log to."""
+boot did, and says the guest's uptime before it and after it."""
 UPTIME = "# uptime "
 SCRIPT = f"""#!/bin/bash
 exec </dev/null
 python3 -S -P -c "from hoplab.guest.lab.standby import begin; begin($2)"
 unset PYTHONPATH PYTHONHASHSEED
 mkdir -p /var/tmp /var/log
-for name in 0stdin 1stdout 2stderr; do ln -s "/proc/self/fd/${{name::1}}" "/dev/${{name:1}}"; done
 cd /{PLACE}
 read -r before _ </proc/uptime
 ./run_kselftest.sh -t "$1" 2>&1
