@@ -229,6 +229,66 @@ def test_a_guest_that_spins_is_ended(
         )
 
 
+CLOCKS = r"""
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <sys/times.h>
+#include <time.h>
+#include <unistd.h>
+
+static long long of(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+static long long ticks(void) { struct tms t; return times(&t); }
+static long long seconds(void) { return syscall(SYS_time, NULL); }
+static long long coarse(void) { return of(CLOCK_MONOTONIC_COARSE); }
+static long long coarse_real(void) { return of(CLOCK_REALTIME_COARSE); }
+
+static void wait_for(long long (*read)(void))
+{
+	long long begin = of(CLOCK_MONOTONIC), first = read();
+
+	while (read() == first) {}
+	printf("%lld\n", of(CLOCK_MONOTONIC) - begin);
+}
+
+int main(void)
+{
+	wait_for(ticks);
+	wait_for(coarse);
+	wait_for(coarse_real);
+	/* To 5 ms before the next second. */
+	usleep((1995000000 - of(CLOCK_REALTIME) % 1000000000) / 1000 % 1000000);
+	wait_for(seconds);
+	return 0;
+}
+"""
+
+
+def test_a_program_may_wait_for_a_tick_without_sleep(tmp_path: Path) -> None:
+    """By clocks that show what the last tick of 4 ms left; times(2) counts hundredths."""
+    (tmp_path / "clocks.c").write_text(CLOCKS)
+    compiler = ["cc", "-O2", "-static", "-o", "clocks", "clocks.c"]
+    subprocess.run(compiler, cwd=tmp_path, check=True)
+    said: list[str] = []
+    result = uml.run_guest(
+        OpenGuest(cwd=str(tmp_path)),
+        ["./clocks"],
+        limits=Limits(progress=True),
+        streams=Streams(on_line=said.append),
+    )
+    assert result.exit_status == 0
+    ticks, coarse, coarse_real, seconds = (int(line) / 1e6 for line in said)
+    assert 0 < ticks <= 12
+    assert 0 < coarse <= 4.1 and 0 < coarse_real <= 4.1
+    assert 0 < seconds <= 10
+
+
 @pytest.mark.parametrize("guest", ["open", "sealed"])
 def test_descriptors_have_their_names(guest: str) -> None:
     """Scripts write their log to /dev/stdout, as kselftest's runner does."""
