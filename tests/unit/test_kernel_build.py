@@ -467,6 +467,32 @@ def test_a_killed_builds_folder_is_removed_and_no_others(tmp_path: Path) -> None
     assert {path.name for path in tmp_path.iterdir()} == {"kept", "new.lock"}
 
 
+def test_compilers_keep_the_lock_of_a_build_that_was_killed(tree: Path, tmp_path: Path) -> None:
+    """They may write until they end, so the next build waits for them."""
+    (tmp_path / "go").mkdir()
+    os.mkfifo(tmp_path / "go" / "on")
+    (tree / "Makefile").write_text(f"all:\n\t@touch started; cat {tmp_path}/go/on >ended\n")
+    killed = f"""
+import os, threading
+from pathlib import Path
+from building import compiled, kernels
+with kernels._locked(Path({str(tmp_path)!r}) / "lock"):
+    maker = threading.Thread(target=compiled.make, args=(Path({str(tree)!r}), "all"), daemon=True)
+    maker.start()
+    while not Path({str(tree)!r}, "started").exists():
+        maker.join(0.01)
+    os.kill(os.getpid(), 9)
+"""
+    path = {**os.environ, "PYTHONPATH": str(KERNEL_BUILD.parent)}
+    subprocess.run([sys.executable, "-c", killed], env=path)
+    with (tmp_path / "lock").open() as file:
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        (tmp_path / "go" / "on").write_text("go\n")
+        fcntl.flock(file, fcntl.LOCK_EX)
+    assert (tree / "ended").read_text() == "go\n"
+
+
 def package_of(tree: Path, folder: Path) -> source.Package:
     """A Debian package with the tree."""
     inner = io.BytesIO()

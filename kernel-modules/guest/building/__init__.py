@@ -10,6 +10,11 @@ GUEST = Path(__file__).resolve().parent.parent
 """This folder has hooks, their C files, fragments and ``series.toml``."""
 
 
+locks: list[int] = []
+"""Descriptors of the locks that this process has. Compilers inherit them: they may go on when the
+build itself is killed, and the next build waits for their end."""
+
+
 class Refused(Exception):
     """What the user asked for cannot be built; one line says why and what to do."""
 

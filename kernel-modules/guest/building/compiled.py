@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from building import GUEST, Failed, Refused
+from building import GUEST, Failed, Refused, locks
 from building.log import first_error
 
 ENVIRONMENT = {
@@ -42,11 +42,14 @@ def environment() -> dict[str, str]:
 def make(tree: Path, *arguments: str, log: Path | None = None) -> int:
     """Run make in a tree. Returns its exit status."""
     command = ["make", *arguments]
-    if log is None:
-        return subprocess.run(command, cwd=tree, env=environment(), capture_output=True).returncode
-    with log.open("ab") as file:
+    with (log or Path(os.devnull)).open("ab") as file:
         return subprocess.run(
-            command, cwd=tree, env=environment(), stdout=file, stderr=subprocess.STDOUT
+            command,
+            cwd=tree,
+            env=environment(),
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            pass_fds=locks,
         ).returncode
 
 

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from building import GUEST, Failed, Refused, compiled, finished, series, source
+from building import GUEST, Failed, Refused, compiled, finished, locks, series, source
 from building.laid import Folder
 from building.series import Patched, Series
 from building.source import Package, Source, Tree
@@ -268,7 +268,11 @@ def _locked(path: Path) -> Iterator[None]:
         except BlockingIOError:
             say("waits for another build of this kernel")
             fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+        locks.append(file.fileno())
+        try:
+            yield
+        finally:
+            locks.remove(file.fileno())
 
 
 @contextlib.contextmanager
