@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What the protocol did and why, for the structured log: one value for each occurrence.
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::net::Ipv4Addr;
+use hoplab_routing_core::Sequence;
+use hoplab_wire::ipv4;
+
+/// Why a packet went no further.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DropCause {
+    /// No message of AODV, or no IPv4.
+    Malformed,
+    /// The buffer was full: the oldest packet left it.
+    SendBufferFull,
+    /// The packet waited too long.
+    SendBufferTimeout,
+    /// RREQ_RETRIES requests went unanswered (§6.3), or a relay has no route (§6.11).
+    NoRoute,
+    /// The link to the next hop broke, and nothing mended it.
+    LinkBroken,
+    /// Multicast or broadcast, which has no route.
+    Multicast,
+    /// The station waits after a reboot (§6.13).
+    Rebooting,
+}
+
+impl DropCause {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            DropCause::Malformed => "malformed",
+            DropCause::SendBufferFull => "send-buffer-full",
+            DropCause::SendBufferTimeout => "send-buffer-timeout",
+            DropCause::NoRoute => "no-route",
+            DropCause::LinkBroken => "link-broken",
+            DropCause::Multicast => "multicast",
+            DropCause::Rebooting => "rebooting",
+        }
+    }
+}
+
+/// Enough of a packet to recognise it in another record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Summary {
+    pub source: Ipv4Addr,
+    pub destination: Ipv4Addr,
+    pub protocol: u8,
+    pub identification: u16,
+    pub length: usize,
+    /// Source port, destination port and sequence number of a TCP segment.
+    pub segment: Option<(u16, u16, u32)>,
+}
+
+impl Summary {
+    /// `None` for what is no IPv4.
+    pub fn of(packet: &[u8]) -> Option<Self> {
+        let view = ipv4::View::new(packet)?;
+        let tcp = view.protocol() == hoplab_wire::PROTOCOL_TCP && view.starts_payload();
+        let head = view.payload().first_chunk::<8>().filter(|_| tcp);
+        let segment = head.map(|&[a, b, c, d, e, f, g, h]| {
+            let ports = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
+            (ports.0, ports.1, u32::from_be_bytes([e, f, g, h]))
+        });
+        Some(Summary {
+            source: view.source(),
+            destination: view.destination(),
+            protocol: view.protocol(),
+            identification: view.identification(),
+            length: view.header_len() + view.payload_len(),
+            segment,
+        })
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    Discovery {
+        target: Ipv4Addr,
+        id: u32,
+        ttl: u8,
+        attempt: u32,
+        /// The station mends a route of others.
+        repair: bool,
+    },
+    ReplySent {
+        to: Ipv4Addr,
+        destination: Ipv4Addr,
+        hops: u8,
+        sequence: Sequence,
+        why: &'static str,
+    },
+    /// A reply came that this station asked for.
+    ReplyReceived {
+        destination: Ipv4Addr,
+        next_hop: Ipv4Addr,
+        hops: u8,
+        sequence: Sequence,
+    },
+    ErrorSent {
+        /// `None`: to all neighbours.
+        to: Option<Ipv4Addr>,
+        unreachable: Vec<Ipv4Addr>,
+        no_delete: bool,
+    },
+    ErrorReceived {
+        from: Ipv4Addr,
+        unreachable: Vec<Ipv4Addr>,
+        no_delete: bool,
+    },
+    LinkFailure {
+        next_hop: Ipv4Addr,
+        why: &'static str,
+    },
+    Blacklist {
+        node: Ipv4Addr,
+    },
+    Drop {
+        cause: DropCause,
+        packet: Option<Summary>,
+    },
+}
+
+impl Event {
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Event::Discovery { .. } => "discovery",
+            Event::ReplySent { .. } => "reply-sent",
+            Event::ReplyReceived { .. } => "reply",
+            Event::ErrorSent { .. } => "error-sent",
+            Event::ErrorReceived { .. } => "error",
+            Event::LinkFailure { .. } => "link-failure",
+            Event::Blacklist { .. } => "blacklist",
+            Event::Drop { .. } => "drop",
+        }
+    }
+}
+
+struct List<'a>(&'a [Ipv4Addr]);
+
+impl fmt::Display for List<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, a) in self.0.iter().enumerate() {
+            write!(f, "{}{a}", if i == 0 { "" } else { "," })?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "src={} dst={} protocol={} id={} bytes={}",
+            self.source, self.destination, self.protocol, self.identification, self.length
+        )?;
+        match self.segment {
+            Some((from, to, sequence)) => write!(f, " ports={from}>{to} seq={sequence}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kept = |no_delete: &bool| if *no_delete { " kept" } else { "" };
+        match self {
+            Event::Discovery {
+                target,
+                id,
+                ttl,
+                attempt,
+                repair,
+            } => {
+                let why = if *repair { " repair" } else { "" };
+                write!(
+                    f,
+                    "target={target} id={id} ttl={ttl} attempt={attempt}{why}"
+                )
+            }
+            Event::ReplySent {
+                to,
+                destination,
+                hops,
+                sequence,
+                why,
+            } => write!(
+                f,
+                "to={to} destination={destination} hops={hops} sequence={} why={why}",
+                sequence.0
+            ),
+            Event::ReplyReceived {
+                destination,
+                next_hop,
+                hops,
+                sequence,
+            } => write!(
+                f,
+                "destination={destination} next_hop={next_hop} hops={hops} sequence={}",
+                sequence.0
+            ),
+            Event::ErrorSent {
+                to,
+                unreachable,
+                no_delete,
+            } => {
+                match to {
+                    Some(to) => write!(f, "to={to}")?,
+                    None => write!(f, "to=all")?,
+                }
+                write!(f, " unreachable={}{}", List(unreachable), kept(no_delete))
+            }
+            Event::ErrorReceived {
+                from,
+                unreachable,
+                no_delete,
+            } => write!(
+                f,
+                "from={from} unreachable={}{}",
+                List(unreachable),
+                kept(no_delete)
+            ),
+            Event::LinkFailure { next_hop, why } => write!(f, "next_hop={next_hop} why={why}"),
+            Event::Blacklist { node } => write!(f, "address={node}"),
+            Event::Drop {
+                cause,
+                packet: Some(p),
+            } => write!(f, "cause={} {p}", cause.as_str()),
+            Event::Drop {
+                cause,
+                packet: None,
+            } => write!(f, "cause={}", cause.as_str()),
+        }
+    }
+}

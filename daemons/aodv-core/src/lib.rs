@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Ad hoc On-Demand Distance Vector routing (RFC 3561) as a pure state machine: messages, packets
+//! without a route and a time go in; messages, routes for the kernel and the next deadline come out.
+//!
+//! The driving contract stands on [`Aodv`]. Nothing here opens a socket, reads a clock or draws from
+//! global randomness; `no_std` makes that a compile error rather than a promise.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod event;
+pub mod message;
+pub mod node;
+pub mod settings;
+pub mod table;
+
+pub use event::{DropCause, Event, Summary};
+pub use hoplab_base::{Duration, Instant, Stream};
+pub use hoplab_routing_core::Sequence;
+pub use hoplab_wire::Mac;
+pub use message::Message;
+pub use node::{Aodv, Hop, Output, Stats};
+pub use settings::Settings;
+
+/// The UDP port of AODV (RFC 3561 §2, IANA).
+pub const PORT: u16 = 654;
