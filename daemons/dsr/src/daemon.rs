@@ -10,7 +10,6 @@ use crate::error::Error;
 use crate::filter;
 use crate::monitor::{Monitor, Wanted};
 use crate::outbox::{Frame, Outbox};
-use crate::records::{Counters, Events};
 use crate::samples::SplitSamples;
 use crate::stack;
 use hoplab_base::{Duration, Instant};
@@ -27,6 +26,8 @@ use hoplab_linux::{
     calls, kernel, privileges, say, signals, wait, want_statuses, Clock, Found, Interest, Ring,
     Room, Statuses,
 };
+use hoplab_station::records::{Counters, Events};
+use hoplab_station::stack::set;
 use hoplab_wire::ethernet;
 use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::{AsFd, OwnedFd};
@@ -123,9 +124,9 @@ impl Daemon {
         settings.link_mtu = settings.link_mtu.min(mtu);
         stack::quiet(&net, interface, address, prefix)?;
         let tun = Tun::create(&config.tun)?;
-        stack::set(&format!("ipv6/conf/{}/disable_ipv6", config.tun), "1");
+        set(&format!("ipv6/conf/{}/disable_ipv6", config.tun), "1");
         // ICMP from the daemon to the stack has the station's own address as its source.
-        stack::set(&format!("ipv4/conf/{}/accept_local", config.tun), "1");
+        set(&format!("ipv4/conf/{}/accept_local", config.tun), "1");
         net.set_ip(&config.tun, address, Some(prefix))?;
         net.set_mtu(&config.tun, config.tun_mtu)?;
         net.up(&config.tun)?;
@@ -223,7 +224,8 @@ impl Daemon {
         let (now, layer) = (self.clock.now(), &self.core.layer().1);
         let splitting = self.splitting.map_or(Ok(()), |s| s.finish(now, layer));
         let events = self.events.map_or(Ok(()), Events::finish);
-        self.counters.finish().and(events).and(splitting)
+        self.counters.finish().and(events)?;
+        splitting
     }
 
     /// Waits for input or the next deadline. What is being gathered is left out until its time
@@ -358,12 +360,12 @@ impl Daemon {
                 }
                 Output::Layer(Either::Second(event)) => {
                     if let Some(events) = &mut self.events {
-                        events.write_split(self.clock.now(), &event);
+                        events.write(self.clock.now(), "split", event.kind(), &event);
                     }
                 }
                 Output::Event(event) => {
                     if let Some(events) = &mut self.events {
-                        events.write(self.clock.now(), &event);
+                        events.write(self.clock.now(), "dsr", event.kind(), &event);
                     }
                 }
                 Output::Transmit {

@@ -3,9 +3,9 @@
 //! docs/elfn.md). The module makes their connections stand by.
 
 use crate::error::Error;
-use crate::nl80211::answer;
 use hoplab_dsr_elfn::LostSegment;
 use hoplab_linux::netlink::Netlink;
+use hoplab_station::nl80211::answer;
 use hoplab_wire::netlink::{family_id, Batch};
 
 const VERSION: u8 = 1;

@@ -16,21 +16,15 @@ pub enum Error {
     /// Privileges could not be dropped.
     #[error("{0}; keep_privileges goes on without that")]
     Privileges(hoplab_linux::Error),
-    /// No monitor interface of this name could be made.
-    #[error("creating monitor interface {name:?}: {why}")]
-    Monitor { name: String, why: io::Error },
+    /// Of what all routing daemons do.
+    #[error(transparent)]
+    Station(#[from] hoplab_station::Error),
     /// The kernel module elfn does not answer.
     #[error(
         "elfn: {0}; load the kernel's module elfn, which \
          'make -C kernel-modules install' builds, or leave elfn out"
     )]
     Elfn(io::Error),
-    /// A table could not be written.
-    #[error("{what}: {why}")]
-    Records {
-        what: &'static str,
-        why: hoplab_records::Error,
-    },
     /// The station's part in Split-TCP failed.
     #[error(transparent)]
     Split(#[from] hoplab_split::Error),

@@ -11,9 +11,7 @@ mod elfn;
 mod error;
 mod filter;
 mod monitor;
-mod nl80211;
 mod outbox;
-mod records;
 mod samples;
 mod stack;
 

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Frames of a monitor interface: radiotap header, IEEE 802.11 header, LLC/SNAP, packet.
+//! The monitor interface of DSR's daemon.
 
 use crate::error::Error;
-use crate::{filter, nl80211};
+use crate::filter;
 use hoplab_linux::bpf::Instruction;
 use hoplab_linux::interface::Configurator;
 use hoplab_linux::netlink::Netlink;
 use hoplab_linux::packet::{self, Receives};
 use hoplab_linux::{kernel, Ring, Room};
-use hoplab_wire::ieee80211::Frame;
-use hoplab_wire::{radiotap, Mac, ETHERTYPE_IPV4};
+use hoplab_station::filter::sent_only;
+use hoplab_station::nl80211;
+use hoplab_wire::Mac;
 use std::net::Ipv4Addr;
 
 /// The rings of the monitor interface.
@@ -64,7 +65,7 @@ impl Monitor {
         // driver may report only the statuses that a socket asked for. The ring must have room for
         // each status, as a lost one would look like a broken link.
         let few = wanted.outstanding <= Room::STARTS.slots() / 2;
-        let statuses = (few && !kernel::clock_is_cheap()).then(|| filter::sent_only(own));
+        let statuses = (few && !kernel::clock_is_cheap()).then(|| sent_only(own));
         Ok(Monitor {
             _owner: Some(owner),
             foreign: Some(ring(others, Room::FRAMES)?),
@@ -75,36 +76,5 @@ impl Monitor {
                 .map(|program| ring(Some(program), Room::STARTS))
                 .transpose()?,
         })
-    }
-}
-
-/// A data frame heard on the air.
-pub struct Heard<'a> {
-    pub source: Mac,
-    pub destination: Mac,
-    pub packet: &'a [u8],
-    pub signal_dbm: Option<i16>,
-    /// Of a frame that this radio sent: nobody acknowledged it.
-    pub failed: bool,
-    /// Sequence control field and whether the Retry bit is set, to tell repetitions.
-    pub sequence: u16,
-    pub retry: bool,
-}
-
-/// An IBSS data frame with an IPv4 packet; `None` for anything else.
-pub fn parse(bytes: &[u8]) -> Option<Heard<'_>> {
-    let (radiotap, bytes) = radiotap::Header::parse(bytes)?;
-    let frame = Frame::new(bytes)?;
-    match frame.packet()? {
-        (ETHERTYPE_IPV4, packet) if frame.is_direct() => Some(Heard {
-            destination: frame.receiver()?,
-            source: frame.transmitter()?,
-            packet,
-            signal_dbm: radiotap.signal_dbm.map(i16::from),
-            failed: radiotap.tx_flags.unwrap_or(0) & radiotap::TX_FAILED != 0,
-            sequence: frame.sequence_control()?,
-            retry: frame.is_retry(),
-        }),
-        _ => None,
     }
 }

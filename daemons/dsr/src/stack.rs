@@ -3,7 +3,7 @@
 
 use crate::error::Error;
 use hoplab_linux::interface::Configurator;
-use hoplab_linux::say;
+use hoplab_station::stack::set;
 use std::net::Ipv4Addr;
 
 /// Keeps the kernel's own IP layer off the wireless interface, whose address moves to the TUN
@@ -20,11 +20,4 @@ pub fn quiet(net: &Configurator, name: &str, own: Ipv4Addr, prefix: u8) -> Resul
     // 8: no answer to any request. The daemon has its own ARP.
     set(&format!("ipv4/conf/{name}/arp_ignore"), "8");
     Ok(())
-}
-
-pub fn set(name: &str, value: &str) {
-    let path = format!("/proc/sys/net/{name}");
-    if let Err(e) = std::fs::write(&path, value) {
-        say::warning(&format!("{path}: could not write {value}: {e}"));
-    }
 }

@@ -59,7 +59,7 @@ ENGINE_LAYOUT = KERNEL_BUILD.with_name("engine.lds")
 LINKED = (
     *("abi", "base", "wire", "linux", "records", "document", "medium-core", "channel"),
     "medium-kernel",
-    *("dsr-core", "dsr-elfn", "dsr-split", "dsr", "dsr-kernel", "split-core", "split"),
+    *("dsr-core", "dsr-elfn", "dsr-split", "dsr", "dsr-kernel", "split-core", "split", "station"),
 )
 """Crates that are linked into the kernel."""
 KEPT = 8

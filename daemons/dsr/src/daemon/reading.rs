@@ -2,10 +2,10 @@
 //! What a round reads, and hands to the core.
 
 use super::{Daemon, QUIET};
-use crate::monitor;
 use hoplab_base::Instant;
 use hoplab_linux::packet;
 use hoplab_linux::Ring;
+use hoplab_station::monitor;
 use hoplab_wire::{ethernet, ETHERTYPE_ARP, ETHERTYPE_IPV4};
 
 impl Daemon {

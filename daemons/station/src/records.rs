@@ -3,7 +3,6 @@
 
 use crate::error::Error;
 use hoplab_base::Instant;
-use hoplab_dsr_core::Event;
 use hoplab_records::{events, routing, Writer};
 use std::fmt::Display;
 use std::path::Path;
@@ -34,16 +33,9 @@ impl Events {
         })
     }
 
-    pub fn write<E: Display>(&mut self, now: Instant, event: &Event<E>) {
-        self.put(now, "dsr", event.kind(), &event.to_string());
-    }
-
-    /// What the station did for a split connection.
-    pub fn write_split(&mut self, now: Instant, event: &hoplab_split_core::Event) {
-        self.put(now, "split", event.kind(), &event.to_string());
-    }
-
-    fn put(&mut self, now: Instant, source: &str, kind: &str, detail: &str) {
+    /// An occurrence at `now`, by the part `source` of the station.
+    pub fn write(&mut self, now: Instant, source: &str, kind: &str, event: &impl Display) {
+        let detail = &event.to_string();
         let written = self.out.write(&events::Row {
             t_s: now.seconds_from(self.epoch),
             node: &self.node,

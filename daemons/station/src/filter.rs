@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Which frames come to which socket: classic BPF programs, each a list of conditions.
+
+use hoplab_linux::bpf::{self, Instruction};
+use hoplab_wire::Mac;
+
+/// Octets that the kernel is to hand over of a frame that passes: all.
+const ALL: u32 = 0xffff;
+
+/// One instruction, or a condition on the value that the last one left.
+pub enum Step {
+    Do(u32, u32),
+    /// Neither ring gets a frame for which this does not hold, or holds.
+    Must(u32, u32),
+    Never(u32, u32),
+    /// The other ring gets a frame for which this does not hold, or holds.
+    Want(u32, u32),
+    Refuse(u32, u32),
+    /// A frame for which this does not hold passes without more conditions.
+    While(u32, u32),
+}
+use Step::{Do, Must, Never, Refuse, Want, While};
+
+pub const BYTE: u32 = bpf::BPF_LD | bpf::BPF_B;
+pub const HALF: u32 = bpf::BPF_LD | bpf::BPF_H;
+pub const WORD: u32 = bpf::BPF_LD | bpf::BPF_W;
+pub const EQUAL: u32 = bpf::BPF_JMP | bpf::BPF_JEQ | bpf::BPF_K;
+pub const EQUAL_X: u32 = bpf::BPF_JMP | bpf::BPF_JEQ | bpf::BPF_X;
+pub const AT_LEAST: u32 = bpf::BPF_JMP | bpf::BPF_JGE | bpf::BPF_K;
+pub const ANY_OF: u32 = bpf::BPF_JMP | bpf::BPF_JSET | bpf::BPF_K;
+pub const TO_X: Step = Do(bpf::BPF_MISC | bpf::BPF_TAX, 0);
+pub const ADD_X: Step = Do(bpf::BPF_ALU | bpf::BPF_ADD | bpf::BPF_X, 0);
+pub const SUBTRACT_X: Step = Do(bpf::BPF_ALU | bpf::BPF_SUB | bpf::BPF_X, 0);
+pub const LENGTH: Step = Do(WORD | bpf::BPF_LEN, 0);
+/// Puts the value away, and brings one back to X.
+pub const STORE: u32 = bpf::BPF_ST;
+pub const RECALL: u32 = bpf::BPF_LDX | bpf::BPF_MEM;
+
+/// Frames for which all conditions hold pass. With `others`, the frames pass that fail a `Want` or
+/// `Refuse` instead. A load from beyond the end refuses a frame either way. So a program looks at
+/// the length before it loads what a short frame lacks.
+pub fn program(steps: &[Step], others: bool) -> Vec<Instruction> {
+    let (pass, fail) = if others { (0, ALL) } else { (ALL, 0) };
+    let instruction = |code: u32, jt: usize, jf: usize, k: u32| Instruction {
+        code: code as u16,
+        jt: jt as u8,
+        jf: jf as u8,
+        k,
+    };
+    let mut all = Vec::with_capacity(steps.len() + 3);
+    for (i, step) in steps.iter().enumerate() {
+        // Where to go on: the last three instructions. A jump counts those that it skips.
+        let passes = steps.len() - i - 1;
+        let (fails, nobody) = (passes + 1, passes + 2);
+        all.push(match *step {
+            Do(code, k) => instruction(code, 0, 0, k),
+            Must(code, k) => instruction(code, 0, nobody, k),
+            Never(code, k) => instruction(code, nobody, 0, k),
+            Want(code, k) => instruction(code, 0, fails, k),
+            Refuse(code, k) => instruction(code, fails, 0, k),
+            While(code, k) => instruction(code, 0, passes, k),
+        });
+    }
+    for length in [pass, fail, 0] {
+        all.push(instruction(bpf::BPF_RET | bpf::BPF_K, 0, 0, length));
+    }
+    all
+}
+
+/// The last four octets, which one load can compare.
+pub fn tail(mac: Mac) -> u32 {
+    u32::from_be_bytes([mac.0[2], mac.0[3], mac.0[4], mac.0[5]])
+}
+
+/// To where a unicast data frame begins behind its radiotap header.
+pub fn unicast_data() -> [Step; 7] {
+    [
+        Do(BYTE | bpf::BPF_ABS, 2), // radiotap length, always below 256
+        TO_X,
+        Do(BYTE | bpf::BPF_IND, 0), // frame control
+        Do(bpf::BPF_ALU | bpf::BPF_AND | bpf::BPF_K, 0x0c),
+        Must(EQUAL, 0x08), // data
+        Do(BYTE | bpf::BPF_IND, 4),
+        Never(ANY_OF, 1), // group address
+    ]
+}
+
+/// Of a monitor interface: unicast data frames that `own` has sent, with their status.
+pub fn sent_only(own: Mac) -> Vec<Instruction> {
+    let mut steps: Vec<_> = unicast_data().into();
+    steps.extend([
+        Do(WORD | bpf::BPF_IND, 12), // transmitter, last four octets
+        Want(EQUAL, tail(own)),
+    ]);
+    program(&steps, false)
+}
+
+/// Of a monitor interface: those of [`sent_only`] that nobody acknowledged. mac80211 puts the TX
+/// flags at octet 10 of the radiotap header of each frame that it sent.
+pub fn failed_only(own: Mac, others: bool) -> Vec<Instruction> {
+    let mut steps: Vec<_> = unicast_data().into();
+    steps.extend([
+        Do(WORD | bpf::BPF_IND, 12), // transmitter, last four octets
+        Must(EQUAL, tail(own)),
+        Do(BYTE | bpf::BPF_ABS, 10), // TX flags, in the order of little octets
+        Want(ANY_OF, 1),
+    ]);
+    program(&steps, others)
+}
