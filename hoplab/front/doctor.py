@@ -43,6 +43,7 @@ PROGRAMS = {
     "hoplab-traffic": "UDP traffic",
     "hoplab-medium": "radios",
     "hoplab-dsr": "DSR",
+    "hoplab-aodv": "AODV",
     "hoplab-split": "Split-TCP",
     "batmand": "B.A.T.M.A.N.",
     "babeld": "Babel",

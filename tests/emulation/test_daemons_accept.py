@@ -17,6 +17,7 @@ from hoplab.front.pages import keys as schema
 from hoplab.guest.medium import config as medium_config
 from hoplab.model.errors import ScenarioError
 from hoplab.model.keys import documents
+from hoplab.model.keys.aodv import AodvFile
 from hoplab.model.keys.dsr import DsrFile
 from hoplab.model.keys.split import SplitFile
 from hoplab.model.network.plan import plan
@@ -192,6 +193,17 @@ def test_dsr_reads_the_document_of_whatever_is_accepted(
     path = documents.write(tmp_path / "dsr.json", DsrFile.model_validate(given).document())
     accepted, told = check("hoplab-dsr", str(path))
     assert not accepted and told.startswith('hoplab-dsr: interface "nosuch0"'), told
+
+
+@EXAMPLES
+@given(drawn=some_keys("AodvSettings"))
+def test_aodv_reads_the_document_of_whatever_is_accepted(
+    tmp_path: Path, drawn: dict[str, Any]
+) -> None:
+    given = {"interface": "nosuch0", "address": "10.0.0.1/24", "settings": drawn}
+    path = documents.write(tmp_path / "aodv.json", AodvFile.model_validate(given).document())
+    accepted, told = check("hoplab-aodv", str(path))
+    assert not accepted and told.startswith('hoplab-aodv: interface "nosuch0"'), told
 
 
 @EXAMPLES

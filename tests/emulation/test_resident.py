@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The DSR daemon in the guest's kernel: the same results as in its process, and how it ends."""
+"""DSR's and AODV's daemons in the guest's kernel: the results of their processes, and their end."""
 
 from pathlib import Path
 
@@ -61,7 +61,10 @@ at_s = 8
 """
 
 
-@pytest.mark.parametrize("text", [MOVING, SPLIT], ids=["moving", "split"])
+AODV = MOVING.replace('"dsr"', '"aodv"').replace("elfn = true\n", "")
+
+
+@pytest.mark.parametrize("text", [MOVING, SPLIT, AODV], ids=["moving", "split", "aodv"])
 def test_both_homes_give_equal_tables(run_scenario: Run, text: str) -> None:
     tables = [
         results.load(

@@ -74,7 +74,7 @@ settings = {{ arp_timeout_s = 0.001 }}
 """
 
 
-@pytest.mark.parametrize("protocol", ["static", "dsr", "batmand", "babeld", "batman-adv"])
+@pytest.mark.parametrize("protocol", ["static", "dsr", "aodv", "batmand", "babeld", "batman-adv"])
 def test_every_protocol_carries_tcp_over_two_hops(
     tmp_path: Path, run_scenario: Run, protocol: str
 ) -> None:
@@ -83,7 +83,12 @@ def test_every_protocol_carries_tcp_over_two_hops(
     goodput = run_scenario(text, "--set", f"routing.protocol={protocol}")["flows"][0]
     assert 0.35 * 1538 < goodput["goodput_kbps"] < 0.52 * 1538
     manifest = json.loads((tmp_path / "run1" / "manifest.json").read_text())
-    daemon = {"dsr": "hoplab-dsr", "batmand": "batmand", "babeld": "babeld"}.get(protocol)
+    daemon = {
+        "dsr": "hoplab-dsr",
+        "aodv": "hoplab-aodv",
+        "batmand": "batmand",
+        "babeld": "babeld",
+    }.get(protocol)
     assert daemon is None or manifest["daemons"][daemon] not in ("", "unknown")
     assert manifest["routing"]["protocol"] == protocol
 
@@ -97,15 +102,17 @@ def test_dsr_discovers_and_delivers_over_four_stations(tmp_path: Path, run_scena
     assert flow["goodput_kbps"] > 0.2 * 1538
 
 
-def test_tcp_goes_on_by_another_relay(tmp_path: Path, run_scenario: Run) -> None:
+@pytest.mark.parametrize("protocol", ["dsr", "aodv"])
+def test_tcp_goes_on_by_another_relay(tmp_path: Path, run_scenario: Run, protocol: str) -> None:
     """Within 1 s of the link layer's report that the relay is gone."""
-    run_scenario(DIAMOND, "--set", "duration_s=4")
+    by = ("--set", f"routing.protocol={protocol}")
+    run_scenario(DIAMOND, "--set", "duration_s=4", *by)
     links = {
         (r["src"], r["dst"]): r["delivered"] for r in results.load(tmp_path / "run1").rows("links")
     }
     relay = max(("n1", "n2"), key=lambda name: links["n0", name])
     event = f'[[event]]\nat_s = 5\nkind = "down"\nstation = "{relay}"\n'
-    run_scenario(DIAMOND + event)
+    run_scenario(DIAMOND + event, *by)
     run = results.load(tmp_path / "run2")
     detected = next(
         event["t_s"]

@@ -56,6 +56,10 @@ def topology(keys: str, *words: str) -> Case:
     return f"duration_s = 5\n[topology]\n{keys}\n", words or None
 
 
+def aodv(settings: str, *words: str) -> Case:
+    return chain(f'[routing]\nprotocol = "aodv"\nsettings = {{ {settings} }}\n', *words)
+
+
 def dsr(settings: str, *words: str) -> Case:
     return chain(f'[routing]\nprotocol = "dsr"\nsettings = {{ {settings} }}\n', *words)
 
@@ -313,6 +317,11 @@ HAND_WRITTEN: list[Case] = [
     # Flows.
     flow("rate_kbps = 5", "rate_kbps", '"udp"'),
     flow('protocol = "udp"\n[routing]\nprotocol = "dsr"', "no full buffer holds a sender back"),
+    flow('protocol = "udp"\n[routing]\nprotocol = "aodv"', "a sender back over AODV"),
+    flow('elfn = true\n[routing]\nprotocol = "aodv"', "flow.0.elfn", "names no segment"),
+    flow('split = { every_hops = 1 }\n[routing]\nprotocol = "aodv"', "flow.0.split", "AODV"),
+    flow('ip = 6\n[routing]\nprotocol = "aodv"', "flow.0.ip: 6", "AODV (RFC 3561)"),
+    chain('[tcp]\ndelayed_ack = false\n[routing]\nprotocol = "aodv"\n', "tcp.delayed_ack"),
     flow('protocol = "udp"\nrate_kbps = 0.0004', "rate_kbps"),
     flow('protocol = "udp"\nrate_kbps = 0.001', "a packet in"),
     flow('protocol = "udp"\nrate_kbps = 1e300', "rate_kbps"),
@@ -402,7 +411,11 @@ HAND_WRITTEN: list[Case] = [
     chain("[tcp]\ninitial_window = 1001\n", "initial_window"),
     chain('[tcp]\nprofile = "modern"\n', "tcp.profile"),
     chain('[tcp]\ndelayed_ack = false\n[routing]\nprotocol = "babeld"\n', "delayed_ack"),
-    chain('[routing]\nprotocol = "aodv"\n', "routing.protocol"),
+    chain('[routing]\nprotocol = "olsr"\n', "routing.protocol"),
+    aodv("cache = 'link'", "routing.settings.cache", "active_route_timeout_s"),
+    aodv("ttl_start = 0", "ttl_start"),
+    aodv("resolution = 'none'", "resolution", "learned"),
+    aodv("net_traversal_time_s = 0", "net_traversal_time_s"),
     chain("[routing]\nsettings = { cache = 'link' }\n", "settings", "'static' has none"),
     chain('[routing]\nprotocol = "batman-adv"\nsettings = { o = 1 }\n', "settings"),
     chain('[routing]\nprotocol = "babeld"\nsettings = { C = "x" }\n', "settings.C"),

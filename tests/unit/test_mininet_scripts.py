@@ -37,7 +37,7 @@ ASK = """
 import sys
 import hoplab.front.mininet
 import mn_wifi.manetRoutingProtocols as protocols
-print(protocols.dsr.__name__, protocols.split.__name__)
+print(protocols.dsr.__name__, protocols.aodv.__name__, protocols.split.__name__)
 rooms = {name.partition(".")[0] for name in sys.modules}
 print(sorted(rooms & {"pydantic", "pyroute2", "pyarrow"}))
 """
@@ -84,7 +84,7 @@ def test_one_import_gives_mininet_wifi_the_protocols(tmp_path: Path) -> None:
         text=True,
         check=False,
     )
-    assert done.stdout.splitlines() == ["Dsr Split", "[]"], done.stderr
+    assert done.stdout.splitlines() == ["Dsr Aodv Split", "[]"], done.stderr
 
 
 def _path(stand_in: Path) -> list[str]:
@@ -107,14 +107,35 @@ def test_scripts_need_the_standard_library_alone(module: str) -> None:
 
 
 def test_settings_of_dsr_are_keys_and_values() -> None:
-    assert plugins.settings(" a=1  b=x ") == ["a=1", "b=x"]
-    with pytest.raises(ValueError, match=r"'a' is no KEY=VALUE"):
-        plugins.settings("a")
+    assert plugins.settings(" a=1  b=x ", "dsr") == ["a=1", "b=x"]
+    with pytest.raises(ValueError, match=r'proto="aodv".*\'a\' is no KEY=VALUE \(docs/aodv\.md'):
+        plugins.settings("a", "aodv")
 
 
 def test_split_takes_no_arguments() -> None:
     with pytest.raises(ValueError, match="split="):
         plugins.Split(SimpleNamespace(node=node("sta1", 1)), "proxies=sta2")
+
+
+@pytest.mark.parametrize(
+    ("kinds", "protocol"),
+    [
+        ((plugins.Aodv, plugins.Aodv), "aodv"),
+        ((plugins.Dsr, plugins.Aodv), "own"),
+        ((plugins.Aodv, None), "own"),
+    ],
+)
+def test_the_protocol_is_that_of_every_station(
+    monkeypatch: pytest.MonkeyPatch, kinds: tuple[Any, Any], protocol: str
+) -> None:
+    held = [
+        kind and without_starting(kind, settings=[], stop=lambda: None, start=lambda: None)
+        for kind in kinds
+    ]
+    nodes = [node(f"sta{i}", i, one) for i, one in enumerate(held, start=1)]
+    flow = [{"source": "sta1", "destination": "sta2"}]
+    asked = recorded(monkeypatch, nodes, flow=flow, duration_s=5.0)
+    assert asked["scenario"]["routing"]["protocol"] == protocol
 
 
 def test_a_script_s_network_is_a_scenario(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ use hoplab_wire::{
 };
 
 use crate::dot11::{
-    BABEL_PORT, BATMAND_PORT, BATMAN_ADV_UNICAST, ETHERTYPE_BATMAN_ADV, IPV6_HEADER,
+    AODV_PORT, BABEL_PORT, BATMAND_PORT, BATMAN_ADV_UNICAST, ETHERTYPE_BATMAN_ADV, IPV6_HEADER,
     IPV6_NEXT_HEADER,
 };
 
@@ -189,6 +189,7 @@ fn named(ip: Ip) -> Carried {
     let protocol = match (ip.number, ip.transport.map(|ends| ends.destination_port)) {
         (PROTOCOL_UDP, Some(BATMAND_PORT)) => "batman",
         (PROTOCOL_UDP, Some(BABEL_PORT)) => "babel",
+        (PROTOCOL_UDP, Some(AODV_PORT)) => "aodv",
         (PROTOCOL_UDP, _) => "udp",
         (PROTOCOL_TCP, _) => "tcp",
         (PROTOCOL_ICMP | PROTOCOL_ICMPV6, _) => "icmp",
@@ -381,6 +382,7 @@ mod tests {
                 ipv4(PROTOCOL_UDP, &to(BATMAND_PORT)),
                 "batman",
             ),
+            (ETHERTYPE_IPV4, ipv4(PROTOCOL_UDP, &to(AODV_PORT)), "aodv"),
             (
                 ETHERTYPE_IPV4,
                 ipv4(PROTOCOL_DSR, &[NO_NEXT_HEADER, 0, 0, 0]),

@@ -14,6 +14,7 @@ pub(crate) const IPV6_NEXT_HEADER: usize = 6;
 pub(crate) const BATMAN_ADV_UNICAST: u8 = 0x40;
 pub(crate) const BATMAND_PORT: u16 = 4305;
 pub(crate) const BABEL_PORT: u16 = 6696;
+pub(crate) const AODV_PORT: u16 = 654;
 
 /// What a medium needs to know of a frame. It is read once, when the frame comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +99,7 @@ fn is_routing(ethertype: u16, packet: &[u8]) -> Option<bool> {
 
 fn routing_port(datagram: &[u8]) -> Option<bool> {
     let (_, destination) = udp::ports(datagram)?;
-    Some([BATMAND_PORT, BABEL_PORT].contains(&destination))
+    Some([AODV_PORT, BATMAND_PORT, BABEL_PORT].contains(&destination))
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The DSR daemon as a part of the guest's kernel.
+//! The routing daemons as a part of the guest's kernel.
 //!
 //! A system call of a guest's process costs two switches of the host between programs, and a relay
 //! needs two for each packet. So the kernel runs the daemon's own code within one system call of its
@@ -18,8 +18,8 @@ use hoplab_linux::say;
 #[global_allocator]
 static MEMORY: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
 
-/// Route by a document of `length` octets until a signal comes; whether that was without an error. Why
-/// not, is said to the process's standard error.
+/// Route by a daemon's name, a line, and its document, `length` octets together, until a signal comes;
+/// whether that was without an error. Why not, is said to the process's standard error.
 ///
 /// # Safety
 /// There are so many octets.
@@ -32,10 +32,12 @@ pub unsafe extern "C" fn hoplab_dsr_run(document: *const u8, length: usize) -> b
     }));
     // SAFETY: as this function's.
     let octets = unsafe { slice::from_raw_parts(document, length) };
-    match run(&String::from_utf8_lossy(octets)) {
+    let text = String::from_utf8_lossy(octets);
+    let (name, document) = text.split_once('\n').unwrap_or_default();
+    match run(name, document) {
         Ok(()) => true,
         Err(why) => {
-            say::warning(&format!("hoplab-dsr: {why}"));
+            say::warning(&format!("{name}: {why}"));
             false
         }
     }
@@ -44,6 +46,16 @@ pub unsafe extern "C" fn hoplab_dsr_run(document: *const u8, length: usize) -> b
 /// It is what C calls.
 const _: rust::DsrRun = hoplab_dsr_run;
 
-fn run(document: &str) -> Result<(), hoplab_dsr::Error> {
-    hoplab_dsr::serve(&hoplab_document::parse(document)?)
+fn run(name: &str, document: &str) -> Result<(), String> {
+    match name {
+        hoplab_aodv::NAME => {
+            let config = hoplab_document::parse(document).map_err(|why| why.to_string())?;
+            hoplab_aodv::serve(&config).map_err(|why| why.to_string())
+        }
+        hoplab_dsr::NAME => {
+            let config = hoplab_document::parse(document).map_err(|why| why.to_string())?;
+            hoplab_dsr::serve(&config).map_err(|why| why.to_string())
+        }
+        _ => Err("is no program of this kernel".into()),
+    }
 }

@@ -18,6 +18,9 @@ mod stack;
 pub use config::Config;
 pub use error::Error;
 
+/// The name by which the guest's kernel knows it.
+pub const NAME: &str = "hoplab-dsr";
+
 /// Routes until SIGTERM. `ready` on standard output says that it begins.
 pub fn serve(config: &Config) -> Result<(), Error> {
     let daemon = daemon::Daemon::set_up(config)?;

@@ -36,7 +36,10 @@ fn run(path: &Path) -> Result<ExitCode, Error> {
     hoplab_linux::signals::catch_in_wait();
     match Resident::open().filter(|_| config.resident) {
         None => serve(&config).map(|()| ExitCode::SUCCESS),
-        Some(resident) => match resident.run(&text).map_err(Error::Resident)? {
+        Some(resident) => match resident
+            .run(hoplab_dsr::NAME, &text)
+            .map_err(Error::Resident)?
+        {
             true => Ok(ExitCode::SUCCESS),
             // It has said why.
             false => Ok(ExitCode::FAILURE),

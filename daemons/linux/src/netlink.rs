@@ -74,6 +74,11 @@ impl Netlink {
         Self::of(libc::NETLINK_GENERIC)
     }
 
+    /// Of routes and neighbours (rtnetlink(7)).
+    pub fn open_routes() -> io::Result<Self> {
+        Self::of(libc::NETLINK_ROUTE)
+    }
+
     /// Of the packet filter (nfnetlink).
     pub fn open_netfilter() -> io::Result<Self> {
         Self::of(libc::NETLINK_NETFILTER)

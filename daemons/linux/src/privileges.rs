@@ -29,8 +29,9 @@ pub fn drop() -> Result<(), Error> {
 
 /// The same, but for CAP_NET_ADMIN: the packet filter asks it of each message (nfnetlink_rcv).
 pub fn drop_but_net_admin() -> Result<(), Error> {
+    // As a system call, which in the guest's kernel is the guest's.
     // SAFETY: takes numbers only. A change of user would take all capabilities away.
-    let kept = unsafe { libc::prctl(libc::PR_SET_KEEPCAPS, 1, 0, 0, 0) };
+    let kept = unsafe { libc::syscall(libc::SYS_prctl, libc::PR_SET_KEEPCAPS, 1, 0, 0, 0) };
     trying("dropping privileges: PR_SET_KEEPCAPS", checked(kept))?;
     become_nobody()?;
     keep_capabilities(1 << CAP_NET_ADMIN)

@@ -17,9 +17,11 @@ impl Resident {
         OpenOptions::new().write(true).open(DEVICE).ok().map(Self)
     }
 
-    /// Run the program with this document until it ends; whether that was without an error. If not,
-    /// the program has said why.
-    pub fn run(mut self, document: &str) -> io::Result<bool> {
-        self.0.write(document.as_bytes()).map(|taken| taken > 0)
+    /// Run the program of this name with this document until it ends; whether that was without an
+    /// error. If not, the program has said why.
+    pub fn run(mut self, name: &str, document: &str) -> io::Result<bool> {
+        // One write: it returns when the program has ended.
+        let whole = format!("{name}\n{document}");
+        self.0.write(whole.as_bytes()).map(|taken| taken > 0)
     }
 }

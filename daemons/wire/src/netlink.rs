@@ -201,6 +201,11 @@ impl Batch {
         self.bytes.extend(head);
     }
 
+    /// More of a second header that is longer than four octets.
+    pub fn head(&mut self, more: &[u8]) {
+        self.bytes.extend(more);
+    }
+
     pub fn attribute(&mut self, kind: u16, value: &[u8]) {
         self.bytes.extend((value.len() as u16 + 4).to_ne_bytes());
         self.bytes.extend(kind.to_ne_bytes());

@@ -53,6 +53,7 @@ HOMES = {
     "push": "stream",
     "medium": "daemon",
     "dsr": "daemon",
+    "aodv": "daemon",
     "split": "daemon",
 }
 """The module of this folder that has each command."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``hoplab medium``, ``hoplab dsr``, ``hoplab split``: a daemon, started by hand from a file."""
+"""``hoplab medium``, ``dsr``, ``aodv``, ``split``: a daemon, started by hand from a file."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from hoplab.front.pages import keys
 from hoplab.guest.system.processes import program
 from hoplab.model.errors import ScenarioError
 from hoplab.model.keys import documents
+from hoplab.model.keys.aodv import AodvFile
 from hoplab.model.keys.declare import Table
 from hoplab.model.keys.dsr import DsrFile
 from hoplab.model.keys.medium_file import MediumFile
@@ -52,6 +53,12 @@ def medium(file: File, overrides: Overrides = None, printed: Printed = False) ->
 def dsr(file: File, overrides: Overrides = None, printed: Printed = False) -> None:
     """Start DSR's daemon on a wireless interface (docs/dsr.md)."""
     _start("hoplab-dsr", _resolved(DsrFile, file, overrides or ()).document(), printed)
+
+
+@app.command(epilog=keys.explained("AodvFile", "AodvSettings"))
+def aodv(file: File, overrides: Overrides = None, printed: Printed = False) -> None:
+    """Start AODV's daemon on a wireless interface (docs/aodv.md)."""
+    _start("hoplab-aodv", _resolved(AodvFile, file, overrides or ()).document(), printed)
 
 
 @app.command(epilog=keys.explained("SplitFile", "SplitConnection"))

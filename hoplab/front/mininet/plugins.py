@@ -18,25 +18,27 @@ from typing import Any
 from hoplab.front.mininet import interpreter
 
 PROTOCOLS = "mn_wifi.manetRoutingProtocols"
-TUN = "dsr0"
 HELD = "hoplab_protocol"
 """Attribute of a node: its protocol."""
 END_S = 5.0
 
 
-class Dsr:
-    """``proto="dsr"``: DSR (RFC 4728) at the node, with the interface ``dsr0`` for what it routes.
+class Routing:
+    """One of Hoplab's routing protocols at the node, with an interface of its own, as ``dsr0``.
 
-    ``proto_args`` are settings of `docs/dsr.md`: ``"discovery_hop_limit=5 resolution=arp"``.
+    ``proto_args`` are settings of the protocol: ``"discovery_hop_limit=5 resolution=arp"``.
     """
 
+    name = ""
+    """In Mininet-WiFi, in a scenario and as a command."""
+
     def __init__(self, intf: Any, proto_args: str) -> None:
-        self.settings = settings(proto_args)
+        self.settings = settings(proto_args, self.name)
         self.node = intf.node
         self.interface = str(intf.name)
         self.address, self.prefix = str(intf.ip), int(intf.prefixLen)
         self._process: subprocess.Popen[bytes] | None = None
-        # Otherwise the radio's own network, which reaches only neighbours, exists beside DSR's.
+        # Otherwise the radio's own network, which reaches only neighbours, exists beside this one.
         self.node.cmd(f"ip address add {self.address}/32 dev {self.interface}")
         self.node.cmd(f"ip address del {self.address}/{self.prefix} dev {self.interface}")
         _hold(self.node, self)
@@ -47,7 +49,7 @@ class Dsr:
         given = {
             "interface": self.interface,
             "address": f"{self.address}/{self.prefix}",
-            "tun": TUN,
+            "tun": f"{self.name}0",
             "name": str(self.node.name),
         }
         with tempfile.NamedTemporaryFile("w", suffix=".toml", encoding="utf-8") as file:
@@ -55,7 +57,7 @@ class Dsr:
             file.flush()
             settings = (f"--set=settings.{setting}" for setting in self.settings)
             process = self.node.popen(
-                [*interpreter.command(), "-m", "hoplab", "dsr", file.name, *settings],
+                [*interpreter.command(), "-m", "hoplab", self.name, file.name, *settings],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -64,7 +66,8 @@ class Dsr:
             said = process.stdout.readline().decode("utf-8", "replace").strip()
         if said != "ready":
             process.wait()
-            raise RuntimeError(f'proto="dsr" at {self.node.name}: {said or "did not start"}')
+            place = f'proto="{self.name}" at {self.node.name}'
+            raise RuntimeError(f"{place}: {said or 'did not start'}")
         self._process = process
 
     def stop(self) -> None:
@@ -78,6 +81,18 @@ class Dsr:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+class Dsr(Routing):
+    """``proto="dsr"``: DSR (RFC 4728, `docs/dsr.md`)."""
+
+    name = "dsr"
+
+
+class Aodv(Routing):
+    """``proto="aodv"``: AODV (RFC 3561, `docs/aodv.md`)."""
+
+    name = "aodv"
 
 
 class Split:
@@ -98,18 +113,20 @@ class Split:
         """Do nothing: its part ends with the flow."""
 
 
-def settings(proto_args: str) -> list[str]:
+def settings(proto_args: str, protocol: str) -> list[str]:
     """Return the settings, ``KEY=VALUE`` each."""
     words = proto_args.split()
     for word in words:
         if "=" not in word:
-            raise ValueError(f'proto="dsr": proto_args: {word!r} is no KEY=VALUE (docs/dsr.md)')
+            raise ValueError(
+                f'proto="{protocol}": proto_args: {word!r} is no KEY=VALUE (docs/{protocol}.md)'
+            )
     return words
 
 
-def of(node: Any) -> Dsr | Split | None:
+def of(node: Any) -> Routing | Split | None:
     """The node's protocol, if it is one of these."""
-    held: Dsr | Split | None = getattr(node, HELD, None)
+    held: Routing | Split | None = getattr(node, HELD, None)
     return held
 
 
@@ -117,10 +134,10 @@ def register() -> None:
     """Register the names with Mininet-WiFi, if it is installed."""
     with contextlib.suppress(ImportError):
         module: Any = importlib.import_module(PROTOCOLS)
-        module.dsr, module.split = Dsr, Split
+        module.dsr, module.aodv, module.split = Dsr, Aodv, Split
 
 
-def _hold(node: Any, protocol: Dsr | Split) -> None:
+def _hold(node: Any, protocol: Routing | Split) -> None:
     """Keep the protocol at the node, and end it with the node. Mininet-WiFi ends only what it
     knows."""
     setattr(node, HELD, protocol)

@@ -124,7 +124,7 @@ def record(
         "influx": list(influx),
     }
     # The run's own daemons replace these, because they know where its records go.
-    paused = protocols if document["routing"]["protocol"] == "dsr" else []
+    paused = protocols if document["routing"]["protocol"] != "own" else []
     for protocol in paused:
         protocol.stop()
     recording = Recording(folder, _start(request), paused)
@@ -133,15 +133,17 @@ def record(
 
 
 def _routing(nodes: list[Any], tables: dict[str, Any]) -> dict[str, Any]:
-    """Return DSR if every station has it. Otherwise the network does its own routing."""
+    """Return the protocol of Hoplab that every station has. Otherwise the network has its own."""
     found = [plugins.of(node) for node in nodes]
     given = dict(tables.pop("routing", {}))
-    if not all(isinstance(protocol, plugins.Dsr) for protocol in found):
+    names = {p.name if isinstance(p, plugins.Routing) else None for p in found}
+    protocol = names.pop() if len(names) == 1 else None
+    if protocol is None:
         return {"routing": {"protocol": "own", **given}}
-    words = [word for p in found if isinstance(p, plugins.Dsr) for word in p.settings]
+    words = [word for p in found if isinstance(p, plugins.Routing) for word in p.settings]
     values = {key: _value(text) for key, _, text in (word.partition("=") for word in words)}
     values.update(given.pop("settings", {}))
-    return {"routing": {"protocol": "dsr", "settings": values, **given}}
+    return {"routing": {"protocol": protocol, "settings": values, **given}}
 
 
 def _value(text: str) -> Any:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Output generated from the declarations of keys: the JSON Schema, the tables of the manual, and
-DSR's settings for the tests of `daemons/dsr-core`.
+the settings of DSR and AODV for the tests of their cores.
 
     python -m hoplab.front.pages.keys      # write all of them again
 
@@ -18,17 +18,19 @@ from typing import Any
 from pydantic.json_schema import models_json_schema
 
 from hoplab.model.keys import documents
+from hoplab.model.keys.aodv import AodvFile, AodvSettings
 from hoplab.model.keys.declare import Table
 from hoplab.model.keys.dsr import NOTICES, DsrFile, DsrSettings
 from hoplab.model.keys.medium_file import MediumFile
 from hoplab.model.keys.program import Program
-from hoplab.model.keys.scenario import Scenario
+from hoplab.model.keys.scenario import SETTINGS_OF, Scenario
 from hoplab.model.keys.split import SplitFile
 from hoplab.model.resources import PACKAGE, PROJECT
 
 SCHEMA = PACKAGE / "model" / "keys" / "scenario.schema.json"
-PAGES = tuple(PROJECT / "docs" / f"{name}.md" for name in ("scenario", "dsr", "split-tcp"))
+PAGES = tuple(PROJECT / "docs" / f"{name}.md" for name in ("scenario", "dsr", "aodv", "split-tcp"))
 DSR_SETTINGS = PROJECT / "daemons" / "dsr-core" / "tests" / "settings.json"
+AODV_SETTINGS = PROJECT / "daemons" / "aodv-core" / "tests" / "settings.json"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 REFERENCE = "#/$defs/"
 Mark = Callable[[str], str]
@@ -37,7 +39,7 @@ Mark = Callable[[str], str]
 
 def document() -> dict[str, Any]:
     """Return the JSON Schema of a scenario. Its ``$defs`` hold the daemons' tables too."""
-    models = (Scenario, Program, DsrFile, MediumFile, SplitFile)
+    models = (Scenario, Program, AodvFile, DsrFile, MediumFile, SplitFile)
     _, made = models_json_schema([(model, "validation") for model in models])
     tables = {name: _tidied(table) for name, table in made["$defs"].items()}
     for model in _tables(Table):
@@ -45,11 +47,13 @@ def document() -> dict[str, Any]:
             if model.__name__ in tables:
                 place = tables[model.__name__]["properties"][name]
                 place["only"] = {"key": other, "values": list(values)}
-    tables["Routing"]["if"] = {
-        "properties": {"protocol": {"const": "dsr"}},
-        "required": ["protocol"],
-    }
-    tables["Routing"]["then"] = {"properties": {"settings": {"$ref": f"{REFERENCE}DsrSettings"}}}
+    tables["Routing"]["allOf"] = [
+        {
+            "if": {"properties": {"protocol": {"const": protocol}}, "required": ["protocol"]},
+            "then": {"properties": {"settings": {"$ref": f"{REFERENCE}{table.__name__}"}}},
+        }
+        for protocol, table in SETTINGS_OF.items()
+    ]
     scenario = tables.pop("Scenario")
     scenario["properties"]["program"]["items"] = {"$ref": f"{REFERENCE}Program"}
     return {"$schema": DIALECT, "title": "Hoplab scenario", **scenario, "$defs": tables}
@@ -178,8 +182,14 @@ def dsr_settings() -> str:
     return documents.text({key: value for key, value in settings.items() if key not in NOTICES})
 
 
+def aodv_settings() -> str:
+    """Return AODV's settings likewise."""
+    return documents.text(documents.final(AodvSettings().completed()))
+
+
 def write() -> None:
     """Write all generated files again."""
+    AODV_SETTINGS.write_text(aodv_settings(), encoding="utf-8")
     DSR_SETTINGS.write_text(dsr_settings(), encoding="utf-8")
     SCHEMA.write_text(text(), encoding="utf-8")
     for path in PAGES:

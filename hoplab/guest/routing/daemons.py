@@ -12,10 +12,13 @@ from hoplab.guest.network.build import counted
 from hoplab.guest.network.namespaces import Namespaces
 from hoplab.guest.system.processes import Daemon, Daemons, program, wait_for, wait_until
 from hoplab.model.keys import documents
+from hoplab.model.keys.aodv import AodvFile, AodvSettings
 from hoplab.model.keys.dsr import DsrFile, DsrSettings
 from hoplab.model.network.plan import WIRELESS, Plan
 
 DSR_INTERFACE = "dsr0"
+OF_HOPLAB = ("dsr", "aodv")
+"""Protocols whose daemons are of this project. They say when they are ready."""
 BATMAND_SOCKET = "/batmand.socket"
 
 
@@ -31,19 +34,26 @@ def start(plan: Plan, namespaces: Namespaces, out: Path, epoch_ns: int, daemons:
 
         mesh.join(plan, namespaces)
         return
-    command = {"batmand": _batmand, "babeld": _babeld, "dsr": dsr_command}[protocol]
+    command = {
+        "batmand": _batmand,
+        "babeld": _babeld,
+        "dsr": dsr_command,
+        "aodv": aodv_command,
+    }[protocol]
     started = []
     for station in counted(plan, "starts routing daemons", list(plan.address)):
         log = out / "logs" / f"{protocol}-{station}.log"
         process = namespaces.spawn(station, command(plan, station, out, epoch_ns), log)
-        daemon = Daemon(f"{protocol} at {station}", process, log, leaves_tables=protocol == "dsr")
+        ours = protocol in OF_HOPLAB
+        daemon = Daemon(f"{protocol} at {station}", process, log, leaves_tables=ours)
         started.append(daemons.add(daemon))
         if protocol == "batmand":
             # All bind a socket of one name, which each removes first. Two at once may undo that.
             wait_for(daemon, partial(_has_bound, daemon))
-    if protocol == "dsr":
+    if protocol in OF_HOPLAB:
         for daemon in started:
             wait_until(daemon, b"ready")
+    if protocol == "dsr":
         for station in plan.address:
             _through_dsr(plan, namespaces, station)
 
@@ -122,6 +132,25 @@ def dsr_command(plan: Plan, station: str, out: Path, epoch_ns: int) -> list[str]
     )
     document = documents.write(raw / f"dsr-{station}.json", given.document())
     return [program("hoplab-dsr"), str(document)]
+
+
+def aodv_command(plan: Plan, station: str, out: Path, epoch_ns: int) -> list[str]:
+    """Return the command of ``station``'s daemon."""
+    raw = out / "raw"
+    given = AodvFile(
+        interface=plan.interface[station],
+        address=f"{plan.address[station]}/{plan.network_prefix(station)}",
+        seed=plan.scenario.seed,
+        name=station,
+        epoch_ns=epoch_ns,
+        duration_s=plan.end_s,
+        events=str(raw / f"events-aodv-{station}.jsonl"),
+        counters=str(raw / f"routing-{station}.jsonl"),
+        resident=plan.scenario.network.dsr == "kernel",
+        settings=AodvSettings.model_validate(plan.scenario.routing.settings),
+    )
+    document = documents.write(raw / f"aodv-{station}.json", given.document())
+    return [program("hoplab-aodv"), str(document)]
 
 
 def _batman_adv(plan: Plan, namespaces: Namespaces) -> None:

@@ -30,8 +30,8 @@ DEFAULT_TTL = 64
 OVERHEAD_BYTES = 24 + 8 + 4
 """Octets of a frame around its packet: MAC header, LLC and SNAP, FCS (IEEE 802.11-2020 9.2)."""
 EVERYBODY = -1
-PROTOCOLS = {"tcp": 6, "udp": 17, "batman": 17, "babel": 17, "icmp": 1, "dsr": 48}
-TYPES = {"udp": "cbr", "dsr": "DSR", "arp": "ARP", "icmp": "icmp", "other": "other"}
+PROTOCOLS = {"tcp": 6, "udp": 17, "batman": 17, "babel": 17, "icmp": 1, "dsr": 48, "aodv": 17}
+TYPES = {"udp": "cbr", "dsr": "DSR", "aodv": "AODV", "arp": "ARP", "icmp": "icmp", "other": "other"}
 """ns-2's names for packets of a protocol; others are a "message"."""
 CONTROL = {"rts": "RTS", "cts": "CTS", "ack": "ACK", "beacon": "BCN"}
 OF_ROUTING = {
@@ -49,8 +49,9 @@ OF_ROUTING = {
     "too-big": "FIL",
     "multicast": "OUT",
     "not-for-us": "OUT",
+    "rebooting": "NRTE",
 }
-"""ns-2's reasons (trace/cmu-trace.h) for those of `hoplab-dsr`."""
+"""ns-2's reasons (trace/cmu-trace.h) for those of `hoplab-dsr` and `hoplab-aodv`."""
 OF_RADIO = {
     "queue-full": ("IFQ", "IFQ"),
     "retry-limit": ("MAC", "RET"),
@@ -384,10 +385,10 @@ class _Trace:
 
     def _dropped(self, row: tuple[Any, ...]) -> Iterator[str]:
         t_s, station, source, kind, detail = row
-        if kind != "drop" or source not in ("dsr", "medium"):
+        if kind != "drop" or source not in ("dsr", "aodv", "medium"):
             return
         told = fields(detail)
-        if source == "dsr":
+        if source != "medium":
             level, why = "RTR", OF_ROUTING.get(told["cause"], "---")
         else:
             level, why = OF_RADIO.get(told["cause"], ("MAC", "---"))

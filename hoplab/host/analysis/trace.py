@@ -98,7 +98,7 @@ def fields(detail: str) -> dict[str, str]:
 
 def _drops(flow: Conversation, row: dict[str, Any], first: int | None) -> Iterator[Line]:
     ports = f"{flow.client_port}>{flow.server_port}"
-    if row["source"] != "dsr" or row["kind"] != "drop":
+    if row["source"] not in ("dsr", "aodv") or row["kind"] != "drop":
         return
     told = fields(row["detail"])
     if told.get("src") == flow.source_address and told.get("ports") == ports:

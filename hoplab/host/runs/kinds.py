@@ -28,6 +28,7 @@ from hoplab.host.runs.piped import Piped
 from hoplab.host.runs.steps import Steps
 from hoplab.model.errors import ScenarioError
 from hoplab.model.keys.resolved import Resolved
+from hoplab.model.keys.scenario import SETTINGS_OF
 from hoplab.model.resources import IS_CHECKOUT, PROJECT
 
 WMEM_MAX = Path("/proc/sys/net/core/wmem_max")
@@ -300,8 +301,8 @@ def programs(scenario: Resolved) -> list[str]:
     if any(station.radio for station in scenario.station):
         names.append("hoplab-medium")
     protocol = scenario.routing.protocol
-    if protocol in ("batmand", "babeld", "dsr"):
-        names.append("hoplab-dsr" if protocol == "dsr" else protocol)
+    if protocol in ("batmand", "babeld", *SETTINGS_OF):
+        names.append(f"hoplab-{protocol}" if protocol in SETTINGS_OF else protocol)
     if protocol != "dsr" and any(flow.split for flow in scenario.flow):
         names.append("hoplab-split")
     if scenario.cell:

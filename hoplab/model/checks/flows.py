@@ -6,6 +6,7 @@ from __future__ import annotations
 from hoplab.model.checks.names import known
 from hoplab.model.errors import ScenarioError
 from hoplab.model.keys.resolved import AnyFlow, PingFlow, Resolved, TcpFlow, UdpFlow
+from hoplab.model.keys.scenario import SETTINGS_OF
 from hoplab.model.keys.split import STAMP_BYTES, Split
 from hoplab.model.network.reach import narrowest_mtu, neighbours, next_hops, path
 
@@ -47,12 +48,15 @@ def check_flows(scenario: Resolved) -> None:
             raise ScenarioError(
                 f"flow.{i}.start_s: {flow.start_s} is not before duration_s {scenario.duration_s}"
             )
-        if flow.is_endless and scenario.routing.protocol == "dsr":
+        if flow.is_endless and scenario.routing.protocol in SETTINGS_OF:
             raise ScenarioError(
-                f"flow.{i}.rate_kbps: not given, and no full buffer holds a sender back over DSR, "
-                "which drops what is too much; give a rate, or packets"
+                f"flow.{i}.rate_kbps: not given, and no full buffer holds a sender back over "
+                f"{scenario.routing.protocol.upper()}, which drops what is too much; give a rate, "
+                "or packets"
             )
         _segment_size(scenario, flow, i)
+        if scenario.routing.protocol == "aodv":
+            _over_aodv(scenario, flow, i)
         if isinstance(flow.split, Split):
             _split(scenario, flow, i, flow.split, graph)
 
@@ -98,6 +102,20 @@ def _split(
         raise ScenarioError(
             f"flow.{i}.elfn: the flow is split, and its proxies answer for a route that fails; "
             "set elfn = false or split = false"
+        )
+
+
+def _over_aodv(scenario: Resolved, flow: AnyFlow, i: int) -> None:
+    """Refuse what needs DSR's source routes or its Route Errors."""
+    if flow.split:
+        raise ScenarioError(
+            f"flow.{i}.split: a source does not know the stations of AODV's routes; use "
+            "routing.protocol dsr, or set split = false"
+        )
+    if flow.elfn or (flow.elfn is None and scenario.tcp.elfn):
+        raise ScenarioError(
+            f"flow.{i}.elfn: a Route Error of AODV names no segment, which ELFN needs; use "
+            "routing.protocol dsr, or set elfn = false"
         )
 
 

@@ -19,6 +19,7 @@ from hoplab.model.checks.radio import check_agreements, check_radio_of_run
 from hoplab.model.checks.snr import check_snr
 from hoplab.model.errors import ScenarioError
 from hoplab.model.keys.resolved import Resolved
+from hoplab.model.keys.scenario import SETTINGS_OF
 from hoplab.model.keys.split import Split
 from hoplab.model.keys.stations import MAX_STATIONS
 from hoplab.model.network.plan import AIR, ANY, BRIDGE, UPLINK, Plan, plan
@@ -126,10 +127,10 @@ def _network(scenario: Resolved) -> None:
                     f"{key}: is of networks that Hoplab builds, and a script has built this one; "
                     "have the script do it"
                 )
-        if scenario.routing.protocol not in ("own", "dsr"):
+        if scenario.routing.protocol not in ("own", *SETTINGS_OF):
             raise ScenarioError(
                 f"routing.protocol: {scenario.routing.protocol!r}, but network.built_by is "
-                '"script"; one of: "own", "dsr"'
+                '"script"; one of: "own", "dsr", "aodv"'
             )
         return
     for station in scenario.station:
@@ -156,7 +157,7 @@ def _links(scenario: Resolved) -> None:
 
 def _routing(scenario: Resolved) -> None:
     protocol = scenario.routing.protocol
-    foreign = ("batmand", "babeld") if scenario.is_found else ("batmand", "babeld", "own")
+    foreign = ("batmand", "babeld", "aodv", *(() if scenario.is_found else ("own",)))
     if scenario.tcp.delayed_ack is False and protocol in foreign:
         raise ScenarioError(
             f"tcp.delayed_ack: false is a property of routes, and {protocol} "
@@ -268,7 +269,8 @@ def _measure(scenario: Resolved) -> None:
 
 def _interfaces(scenario: Resolved) -> dict[str, list[str]]:
     """Return the interfaces that each station will have."""
-    virtual = {"dsr": ["dsr0"], "batman-adv": ["bat0"]}.get(scenario.routing.protocol, [])
+    by_protocol = {"dsr": ["dsr0"], "aodv": ["aodv0"], "batman-adv": ["bat0"]}
+    virtual = by_protocol.get(scenario.routing.protocol, [])
     planned = plan(scenario)
     return {
         station: [

@@ -4,7 +4,7 @@
 A `Scenario` is the content of a TOML file after validation. `hoplab.model.resolve.resolve` expands
 topology, movement and radio profile into explicit stations and links. The result is a `Scenario`
 again, so a resolved scenario is itself a valid scenario. Its tables stand in `radio`, `stations`,
-`traffic`, `program`, `cells`, `split`, `faults` and `dsr`.
+`traffic`, `program`, `cells`, `split`, `faults`, `dsr` and `aodv`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import PlainValidator, ValidationError, model_validator
 
+from hoplab.model.keys.aodv import AodvSettings
 from hoplab.model.keys.backbones import Backbone
 from hoplab.model.keys.cells import MAX_CELLS, Cell
 from hoplab.model.keys.declare import MAX_DURATION_S, Conditions, Number, Table, Text, key
@@ -29,6 +30,7 @@ from hoplab.model.keys.traffic import MAX_FLOWS, Flow, Tcp
 
 __all__ = [
     "RATES_MBPS",
+    "AodvSettings",
     "DsrSettings",
     "Energy",
     "Event",
@@ -69,9 +71,11 @@ Setting = Annotated[
 ]
 
 
-ProtocolName = Literal["static", "batmand", "babeld", "batman-adv", "hwmp", "dsr"]
+ProtocolName = Literal["static", "batmand", "babeld", "batman-adv", "hwmp", "dsr", "aodv"]
 RoutingName = Literal[ProtocolName, "own"]
 """A protocol's name, or "own" for the user's: a program, or a script's network's."""
+SETTINGS_OF: dict[str, type[Table]] = {"dsr": DsrSettings, "aodv": AodvSettings}
+"""The settings of Hoplab's own protocols."""
 
 
 class Routing(Table):
@@ -87,18 +91,20 @@ class Routing(Table):
     preset: Literal["monarch"] | None = key(
         None, "`monarch`: DSR as in ns-2.35 (`docs/dsr.md`); `settings` override it"
     )
-    settings: dict[str, Setting] = key({}, "DSR's, or options of batmand or babeld: `{ h = 2 }`")
+    settings: dict[str, Setting] = key(
+        {}, "DSR's or AODV's, or options of batmand or babeld: `{ h = 2 }`"
+    )
 
     @model_validator(mode="after")
     def _check(self) -> Routing:
         if not self.settings:
             return self
-        if self.protocol == "dsr":
+        if (table := SETTINGS_OF.get(self.protocol)) is not None:
             try:
-                DsrSettings.model_validate(self.settings)
+                table.model_validate(self.settings)
             except ValidationError as error:
                 # Report each mistake at its own key.
-                raise NestedMistakes("settings", error) from None
+                raise NestedMistakes("settings", table, error) from None
             return self
         allowed = OPTIONS_OF_DAEMON.get(self.protocol)
         if allowed is None:
@@ -114,9 +120,10 @@ class Routing(Table):
 class NestedMistakes(ValueError):
     """The mistakes of a table that another key's value decides about."""
 
-    def __init__(self, name: str, error: ValidationError) -> None:
+    def __init__(self, name: str, table: type[Table], error: ValidationError) -> None:
         super().__init__(f"{name}: {error.error_count()} mistakes")
         self.name = name
+        self.table = table
         self.error = error
 
 

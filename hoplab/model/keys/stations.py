@@ -229,7 +229,7 @@ class Network(Table):
         "debug; in real time a process",
     )
     dsr: Literal["kernel", "daemon"] = key(
-        "kernel", "the same for each station's DSR daemon, with equal results"
+        "kernel", "the same for each station's daemon of DSR or AODV, with equal results"
     )
     ipv6: Switch = key(
         False,

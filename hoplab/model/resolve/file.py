@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from hoplab.model.errors import ScenarioError
 from hoplab.model.keys.resolved import Resolved
-from hoplab.model.keys.scenario import DsrSettings, NestedMistakes, Routing, Scenario
+from hoplab.model.keys.scenario import NestedMistakes, Scenario
 from hoplab.model.reading import MAX_BYTES, read_text
 from hoplab.model.wording import worded
 
@@ -82,10 +82,8 @@ def told(error: ValidationError, source: str, root: type[BaseModel] = Scenario) 
     for item in items:
         nested = item.get("ctx", {}).get("error")
         if isinstance(nested, NestedMistakes):
-            lines += [
-                _describe({**one, "loc": (*item["loc"], nested.name, *one["loc"])}, root)
-                for one in worded(nested.error)
-            ]
+            above = (*item["loc"], nested.name)
+            lines += [_describe(one, nested.table, above) for one in worded(nested.error)]
         else:
             lines.append(_describe(item, root))
         if len(lines) > MOST_MISTAKES:
@@ -173,10 +171,11 @@ def assign(document: dict[str, Any], path: str, value: Any, source: str) -> None
             raise ScenarioError(f"{source}: {'.'.join(keys[:depth])} is not a table")
 
 
-def _describe(error: Any, root: type[BaseModel]) -> str:
-    """Return one line for a pydantic error: key, value, allowed values, nearest spelling."""
+def _describe(error: Any, root: type[BaseModel], above: tuple[str | int, ...] = ()) -> str:
+    """Return one line for a pydantic error: key, value, allowed values, nearest spelling. The table
+    ``root`` is ``above`` in the document."""
     location = error["loc"]
-    key = _short(".".join(str(part) for part in location)) or "scenario"
+    key = _short(".".join(str(part) for part in (*above, *location))) or "scenario"
     value = error["input"]
     kind = error["type"]
     if kind == "extra_forbidden":
@@ -216,8 +215,6 @@ def _table_at(root: type[BaseModel], location: typing.Sequence[str | int]) -> ty
     """Return the model to which a location in the document belongs."""
     model = root
     for part in location:
-        if (model, part) == (Routing, "settings"):
-            return DsrSettings
         if isinstance(part, str) and part in model.model_fields:
             model = _model_in(model.model_fields[part].annotation) or model
     return model

@@ -58,6 +58,7 @@ from hoplab.model.wording import worded
 WARM_UP_S = {
     "static": 0.0,
     "dsr": 0.0,
+    "aodv": 0.0,
     "batmand": 20.0,
     "babeld": 20.0,
     "batman-adv": 40.0,
