@@ -4,6 +4,7 @@
 import re
 import subprocess
 import tomllib
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ from hoplab.model.keys.radio import NO_RTS
 from hoplab.model.resources import PROJECT
 from tests.unit.test_linked import linked
 
+ENGINE = "medium-core"
+"""Its own tests keep its levels."""
 REQUEST = "daemons/channel/src/request.rs"
 A_PATH = re.compile(
     r"(?<![\w./-])(?:hoplab|daemons|docs|kernel-modules|tests|scripts|experiments)/[\w./-]+"
@@ -28,6 +31,10 @@ ELSEWHERE = {
     "hoplab/PID.json",
 }
 """Examples, and files that a run or the documentation makes."""
+CRATES = sorted(
+    path.parent.name for path in (PROJECT / "daemons").glob("*/src") if path.parent.name != ENGINE
+)
+USED = re.compile(r"^ *(?:pub )?use crate::(?:\{)?(\w+)", re.MULTILINE)
 KERNELS_HEADERS = "hoplab/"
 """Where a guest's kernel has its headers: kernel-modules/guest/c."""
 
@@ -38,7 +45,7 @@ KERNELS_HEADERS = "hoplab/"
         (MAX_COORDINATE_M, REQUEST, "FARTHEST_M: f64 ="),
         (LEAST_DBM, REQUEST, "LEAST_DBM: f64 ="),
         (MOST_DBM, REQUEST, "MOST_DBM: f64 ="),
-        (NO_RTS, "daemons/wmediumd/src/file.rs", "NO_RTS: usize ="),
+        (NO_RTS, "daemons/channel/src/config.rs", "NO_RTS: usize ="),
         (LINE_FD, "kernel-modules/guest/c/host.c", "#define HOST_DESCRIPTOR"),
     ],
 )
@@ -86,3 +93,13 @@ def test_paths_in_code_and_comments_lead_somewhere() -> None:
             if not header and path not in ELSEWHERE and not any(p.exists() for p in places):
                 dead.add(f"{name}: {path}")
     assert not dead
+
+
+@pytest.mark.parametrize("crate", CRATES)
+def test_files_of_a_crate_use_each_other_one_way(crate: str) -> None:
+    source = PROJECT / "daemons" / crate / "src"
+    uses: dict[str, set[str]] = {}
+    for path in source.rglob("*.rs"):
+        own = path.relative_to(source).parts[0].removesuffix(".rs")
+        uses.setdefault(own, set()).update(USED.findall(path.read_text(encoding="utf-8")))
+    TopologicalSorter({own: found - {own} for own, found in uses.items()}).prepare()

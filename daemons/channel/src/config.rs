@@ -12,6 +12,9 @@ use serde::Deserialize;
 
 use crate::rates::DataRate;
 
+/// The RTS threshold that no frame exceeds (dot11RTSThreshold, IEEE 802.11-2020 annex C).
+pub const NO_RTS: usize = 2347;
+
 /// What the daemon does.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -15,8 +15,8 @@ use crate::channel::{Change, Part};
 
 /// Octets of the longest request.
 pub const LONGEST: usize = 512;
-const FARTHEST_M: f64 = 1e6;
-/// As those of the scenario's `radio.tx_power_dbm`.
+/// The scenario's bounds of coordinates (`hoplab/model/keys/declare.py`) and of powers.
+pub const FARTHEST_M: f64 = 1e6;
 const LEAST_DBM: f64 = -200.0;
 const MOST_DBM: f64 = 100.0;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the daemon answers at its control socket.
 
-use crate::daemon::Core;
+use crate::layers::Core;
 use crate::samples::SplitSamples;
 use hoplab_dsr_core::{Instant, Settings};
 use hoplab_dsr_elfn as notices;

@@ -8,6 +8,7 @@ use crate::control;
 use crate::elfn::Elfn;
 use crate::error::Error;
 use crate::filter;
+use crate::layers::Core;
 use crate::monitor::{Monitor, Wanted};
 use crate::outbox::{Frame, Outbox};
 use crate::samples::SplitSamples;
@@ -48,9 +49,6 @@ const GATHER: Duration = Duration::from_millis(20);
 const QUIET: Duration = Duration::from_millis(100);
 
 mod reading;
-
-/// The protocol with its layers.
-pub type Core = Dsr<(Notices, Splitting)>;
 
 pub struct Daemon {
     core: Core,

@@ -10,6 +10,7 @@ mod daemon;
 mod elfn;
 mod error;
 mod filter;
+mod layers;
 mod monitor;
 mod outbox;
 mod samples;

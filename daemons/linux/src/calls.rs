@@ -3,7 +3,7 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::own::own;
+use crate::own::{own, COUNTERS};
 
 /// The system calls that are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub enum Call {
 }
 
 impl Call {
-    pub const ALL: [Call; 5] = [
+    pub const ALL: [Call; COUNTERS] = [
         Call::Wait,
         Call::Receive,
         Call::Send,

@@ -4,18 +4,19 @@
 
 use std::sync::atomic::AtomicU64;
 
-use crate::calls::Call;
+/// Counters of a process: one for each kind of system call that is counted.
+pub(crate) const COUNTERS: usize = 5;
 
 /// A process's own; all zeros at its start.
 #[repr(C)]
 pub(crate) struct Own {
-    pub(crate) calls: [AtomicU64; Call::ALL.len()],
+    pub(crate) calls: [AtomicU64; COUNTERS],
 }
 
 #[cfg(not(feature = "in-kernel"))]
 pub(crate) fn own() -> &'static Own {
     static OWN: Own = Own {
-        calls: [const { AtomicU64::new(0) }; Call::ALL.len()],
+        calls: [const { AtomicU64::new(0) }; COUNTERS],
     };
     &OWN
 }

@@ -13,12 +13,8 @@ use hoplab_channel::{Account, Channel};
 use hoplab_medium_core::{Category, CategoryParams, Instant, RadioId};
 use serde_json::{json, Value};
 
-use crate::error::Error;
+use crate::error::{Error, OUT};
 use crate::kernel::{Kernel, Ticket};
-
-/// Where the document has the run's folder, in the guest; to the kernel, a program of the host that
-/// runs in the guest's own folder, it is a name there.
-pub const OUT: &str = "/out";
 
 /// The engine of a document.
 pub struct Engine {

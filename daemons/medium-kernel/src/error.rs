@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use hoplab_document::DocumentError;
 
-use crate::engine::OUT;
+/// Where the document has the run's folder, in the guest; to the kernel, a program of the host that
+/// runs in the guest's own folder, it is a name there.
+pub const OUT: &str = "/out";
 
 /// What failed.
 #[derive(Debug, thiserror::Error)]

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use hoplab_document::DocumentError;
 
-use crate::in_kernel::DEVICE;
+/// The kernel's medium.
+pub const DEVICE: &str = "/dev/hoplab-medium";
 
 /// What failed.
 #[derive(Debug, thiserror::Error)]

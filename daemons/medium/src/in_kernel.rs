@@ -13,10 +13,8 @@ use hoplab_linux::{signals, wait, Found, Interest};
 use hoplab_medium_core::Duration;
 
 use crate::control::Control;
-use crate::error::Error;
+use crate::error::{Error, DEVICE};
 
-/// The kernel's medium.
-pub const DEVICE: &str = "/dev/hoplab-medium";
 /// Makes the medium write its records and end.
 const END: &[u8] = b"end";
 const LONGEST_MESSAGE: usize = 4096;

@@ -8,7 +8,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use hoplab_channel::config::{Config, Radio, Records};
+use hoplab_channel::config::{Config, Radio, Records, NO_RTS};
 use hoplab_channel::dot11;
 use hoplab_channel::hosts::{Heard, Hosts, Sent, Status, Troubles};
 use hoplab_medium::port::{Port, Woken};
@@ -207,7 +207,7 @@ fn config(folder: &Path, duration_s: Option<f64>) -> Config {
         measured: None,
         channel_mhz: 2412,
         noise_dbm: Dbm(-93.5),
-        rts_threshold: 2347,
+        rts_threshold: NO_RTS,
         data_rate: None,
         roams: false,
         control: None,

@@ -6,7 +6,7 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hoplab_channel::config::{Config, Radio, Records};
+use hoplab_channel::config::{Config, Radio, Records, NO_RTS};
 use hoplab_medium_core::{
     Antenna, Dbm, Duration, Energy, ErrorTable, Fading, Instant, LinkId, MediumId, Model, Params,
     Phy, Position, Propagation, RadioId, Rate, Reception, Standard, Waypoint,
@@ -113,8 +113,6 @@ const RADIATED_W: f64 = 0.2818;
 const MOVE_INTERVAL: Duration = Duration::from_secs(3);
 /// After so many the file's movement ends, 34 days on.
 const MOVES: u64 = 1_000_000;
-/// dot11RTSThreshold that no frame exceeds.
-const NO_RTS: usize = 2347;
 /// At which every rate comes through, where only chance decides.
 const STRONG_SNR_DB: f64 = 60.0;
 

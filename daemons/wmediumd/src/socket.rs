@@ -7,6 +7,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 
+use hoplab_channel::request::FARTHEST_M;
 use hoplab_channel::{Change, Part};
 use hoplab_medium::control::{Changes, Received};
 use hoplab_medium::Error;
@@ -264,8 +265,6 @@ impl Radios {
 
 /// Records have a number for each pair of radios, so a peer must not add radios without end.
 const MOST_RADIOS: usize = 1000;
-/// Farther away nothing is.
-const FARTHEST_M: f64 = 1e6;
 
 #[cfg(test)]
 mod tests {
