@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Ad hoc On-Demand Distance Vector routing (RFC 3561) as a pure state machine: messages, packets
-//! without a route and a time go in; messages, routes for the kernel and the next deadline come out.
+//! Ad hoc On-Demand Distance Vector routing (RFC 3561) as a pure state machine. Messages, packets
+//! without a route and a time go in. Messages, routes for the kernel and the next deadline come out.
 //!
 //! The driving contract stands on [`Aodv`]. Nothing here opens a socket, reads a clock or draws from
 //! global randomness; `no_std` makes that a compile error rather than a promise.

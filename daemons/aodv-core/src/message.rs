@@ -98,7 +98,7 @@ impl Reply {
 /// A Route Error (§5.3).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RouteError {
-    /// The link is mended already: nobody shall delete the route (§6.12).
+    /// The link is mended already: nobody is to delete the route (§6.12).
     pub no_delete: bool,
     pub unreachable: Vec<(Ipv4Addr, Sequence)>,
 }

@@ -83,8 +83,8 @@ pub enum Taken {
     Changed,
 }
 
-/// All routes. When the table is full, the one that ends first leaves it, of those without packets
-/// if there are any: made-up routes do not drive out those in use.
+/// All routes. A full table drops the route that ends first, one without packets if there is any.
+/// So made-up routes do not drive out those in use.
 #[derive(Clone, Debug)]
 pub struct Table {
     routes: BTreeMap<Ipv4Addr, Route>,

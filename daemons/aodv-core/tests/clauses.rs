@@ -368,7 +368,7 @@ fn a_relay_repairs_the_route() {
     assert_eq!(route(&net, 0, 4), Some((4, 1)));
 }
 
-/// §6.12: a longer way is told by a Route Error with the flag N, which deletes nothing.
+/// §6.12: a Route Error with the flag N reports a longer way and deletes nothing.
 #[test]
 fn a_longer_repair_is_told() {
     let mut net = Net::new(7, &settings(), 1);

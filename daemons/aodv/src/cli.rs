@@ -4,8 +4,8 @@
 use clap::{Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
-/// Where a daemon's control socket is unless its document says otherwise: an abstract name, so that
-/// every network namespace has its own and nothing is left behind.
+/// A daemon's control socket unless its document says otherwise. The name is abstract, so every
+/// network namespace has its own and nothing is left behind.
 const DEFAULT_CONTROL: &str = "@hoplab-aodv";
 
 const LONG: &str = "\

@@ -40,8 +40,8 @@ pub struct Routes {
     /// Of the wireless interface.
     index: u32,
     own: Ipv4Addr,
-    /// A refusal has been told; more of them say nothing new.
-    told: bool,
+    /// A refusal has been reported; more of them say nothing new.
+    reported: bool,
 }
 
 impl Routes {
@@ -52,7 +52,7 @@ impl Routes {
             batch: Batch::default(),
             index: index.unsigned_abs(),
             own,
-            told: false,
+            reported: false,
         })
     }
 
@@ -105,8 +105,8 @@ impl Routes {
         // The kernel has done it, and only refusals have an answer.
         let heard = sent.and_then(|()| self.netlink.receive(&mut self.inbox, false));
         let refused = heard.err().or_else(|| self.refusal());
-        if let Some(why) = refused.filter(|_| !self.told) {
-            self.told = true;
+        if let Some(why) = refused.filter(|_| !self.reported) {
+            self.reported = true;
             say::warning(&format!("routes: the kernel refuses one: {why}"));
         }
     }

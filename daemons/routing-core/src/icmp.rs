@@ -14,8 +14,8 @@ const SYN: u8 = 2;
 const QUOTED: usize = 8;
 const DEFAULT_TTL: u8 = 64;
 
-/// The IP packet from `own` to `own` that tells a program that `packet` found no route. `None` where
-/// nobody may be told: `packet` is no IPv4, or ICMP but for an echo request (RFC 1122 §3.2.2). A SYN
+/// The IP packet from `own` to `own` by which a program learns that `packet` found no route. `None`
+/// where no ICMP may be sent: `packet` is no IPv4, or ICMP but for an echo request (RFC 1122 §3.2.2). A SYN
 /// has none, as it would end a connection whose route may soon be there (RFC 5461 §3).
 pub fn host_unreachable(own: Ipv4Addr, packet: &[u8]) -> Option<Vec<u8>> {
     let view = ipv4::View::new(packet)?;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What routing protocols of ad hoc networks share, pure: sequence numbers that roll over, memories
-//! that hostile packets cannot fill, rate limits, packets that wait for a route, neighbours, and
-//! ICMP about what has none.
+//! that hostile packets cannot fill, and rate limits. Also here: packets that wait for a route,
+//! neighbours, and ICMP about packets without a route.
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -95,8 +95,8 @@ pub fn sent_only(own: Mac) -> Vec<Instruction> {
     program(&steps, false)
 }
 
-/// Of a monitor interface: those of [`sent_only`] that nobody acknowledged. mac80211 puts the TX
-/// flags at octet 10 of the radiotap header of each frame that it sent.
+/// Of a monitor interface: those of [`sent_only`] that nobody acknowledged. A sent frame has its
+/// TX flags at octet 10 of mac80211's radiotap header.
 pub fn failed_only(own: Mac, others: bool) -> Vec<Instruction> {
     let mut steps: Vec<_> = unicast_data().into();
     steps.extend([

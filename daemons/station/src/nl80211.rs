@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! One nl80211 request: a monitor interface beside the wireless one. mac80211 gives an IBSS
-//! interface no frames for others, promiscuous or not, so overhearing needs its own interface.
+//! One nl80211 request: a monitor interface beside the wireless one. An IBSS interface of mac80211
+//! gets no frames for others, promiscuous or not. So overhearing needs an interface of its own.
 
 use crate::error::Error;
 use hoplab_linux::netlink::{Inbox, Netlink, LONGEST_WAIT};

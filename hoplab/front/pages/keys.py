@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Output generated from the declarations of keys: the JSON Schema, the tables of the manual, and
-the settings of DSR and AODV for the tests of their cores.
+"""Output generated from the declarations of keys: the JSON Schema and the tables of the manual, and
+settings of DSR and AODV, by which their cores are tested.
 
     python -m hoplab.front.pages.keys      # write all of them again
 
