@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Output generated from the declarations of keys: the JSON Schema and the tables of the manual, and
-settings of DSR and AODV, by which their cores are tested.
+"""Output generated from the declarations of keys: the JSON Schema and the tables of the manual.
+Tests of the cores of DSR and AODV get their settings here too.
 
     python -m hoplab.front.pages.keys      # write all of them again
 
