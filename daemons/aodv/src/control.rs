@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the daemon answers at its control socket.
 
-use crate::daemon::Frames;
 use hoplab_aodv_core::table::{Route, State};
 use hoplab_aodv_core::{Aodv, Instant};
 use hoplab_linux::calls::Call;
 use std::net::Ipv4Addr;
+
+/// Unicast frames with packets that did not get through.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Frames {
+    pub failed: u64,
+    /// The interface did not take them.
+    pub refused: u64,
+}
 
 /// The protocol's counters, those of frames, and how often each system call was made.
 pub fn counters(core: &Aodv, frames: &Frames) -> Vec<(&'static str, u64)> {

@@ -5,7 +5,7 @@
 //! which frames nobody acknowledged. One thread has one wait.
 
 use crate::config::Config;
-use crate::control;
+use crate::control::{self, Frames};
 use crate::datagram;
 use crate::error::Error;
 use crate::filter;
@@ -33,14 +33,6 @@ const IDLE: Duration = Duration::from_secs(3600);
 const SHORTEST_WAIT: Duration = Duration::from_micros(1);
 /// Most packets of the TUN interface in a round.
 const PACKETS: usize = 64;
-
-/// Unicast frames with packets that did not get through.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Frames {
-    pub failed: u64,
-    /// The interface did not take them.
-    pub refused: u64,
-}
 
 pub struct Daemon {
     core: Aodv,
