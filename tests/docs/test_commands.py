@@ -57,6 +57,7 @@ NOT_RUN = {
     "systemctl *": "of a Grafana that is installed",
     "hoplab verify run.tar.zst": "of a form, the line before; the tutorial verifies",
     "hoplab dsr dsr.toml*": "needs an interface; tests/emulation/test_routing.py starts it",
+    "hoplab aodv aodv.toml": "needs an interface; tests/emulation/test_aodv.py starts it",
     "hoplab-split ctl": "needs its daemon; tests/emulation/test_split_transfer.py",
     "packaging/ci/install wheels *": "compiles everything; tried in bare roots (docs/ci.md)",
     "cp gentle/*": "would change the checkout, and so the machine of all other tests",
@@ -160,7 +161,7 @@ def checked(command: Command) -> None:
         program, arguments = arguments[0], arguments[1:]
     if program == "hoplab":
         _hoplab(command, arguments)
-    elif program in ("hoplab-dsr", "hoplab-medium", "hoplab-split"):
+    elif program in ("hoplab-aodv", "hoplab-dsr", "hoplab-medium", "hoplab-split"):
         known = _help(program)
         for word in arguments:
             if word.startswith("--"):
