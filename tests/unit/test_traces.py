@@ -281,12 +281,14 @@ def test_who_dropped_what_and_why(tmp_path: Path) -> None:
 
 
 def test_every_cause_of_the_daemons_has_a_reason() -> None:
-    """Those of `DropCause` in daemons/dsr-core."""
+    """Those of `DropCause` in the cores of DSR and AODV."""
     from hoplab.model.resources import PROJECT
 
-    source = (PROJECT / "daemons/dsr-core/src/event.rs").read_text(encoding="utf-8")
-    causes = re.findall(r'DropCause::\w+ => "([a-z-]+)"', source)
-    assert sorted(causes) == sorted(ns2trace.OF_ROUTING)
+    causes: set[str] = set()
+    for core in ("dsr-core", "aodv-core"):
+        source = (PROJECT / f"daemons/{core}/src/event.rs").read_text(encoding="utf-8")
+        causes.update(re.findall(r'DropCause::\w+ => "([a-z-]+)"', source))
+    assert causes == set(ns2trace.OF_ROUTING)
 
 
 def test_numbers_that_wrap_are_counted_from_the_flows_first(tmp_path: Path) -> None:
