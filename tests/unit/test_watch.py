@@ -174,6 +174,26 @@ def test_a_pace_leaves_an_ended_guest_to_its_owner(
     assert guest.wait() == 0
 
 
+@pytest.mark.usefixtures("quick")
+def test_a_guest_that_ran_ahead_before_the_first_look_is_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A busy host may start the pace's thread late."""
+    guest = subprocess.Popen(["sleep", "60"], start_new_session=True)
+    clocks = iter([0.6, None])
+    monkeypatch.setattr(clock, "virtual_s", lambda pid, binary: next(clocks))
+    held: list[bool] = []
+    try:
+        with closing(
+            pace.Pacer(guest, tmp_path, pace.Pace(60, lambda: 0.0, 1), held.append)
+        ) as pacer:
+            pacer._thread.join(60.0)  # it ends at the clock that cannot be read
+        assert held == [True, False]
+    finally:
+        watch.kill(guest)
+        guest.wait()
+
+
 class Ordinary(Guest):
     """A program in a guest's place."""
 
