@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The files of `impl Dsr` stand in levels: each calls only itself and files below it.
 
-use std::fs;
+#[path = "../../tests/levels.rs"]
+mod levels;
+
 use std::path::Path;
 
 /// The lowest first. `mod.rs` has the entry points of the driver, besides those of the link.
@@ -19,43 +21,10 @@ const LEVELS: [&str; 11] = [
     "mod",
 ];
 
-/// Calls over several lines in one.
-fn joined(text: &str) -> String {
-    let words: Vec<_> = text.split_whitespace().collect();
-    words.join(" ").replace(" .", ".")
-}
-
-/// The names that follow `before` in `text`.
-fn names<'a>(text: &'a str, before: &'a str) -> impl Iterator<Item = &'a str> {
-    text.split(before).skip(1).map(|rest| {
-        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_');
-        let (name, rest) = rest.split_at(end.unwrap_or(rest.len()));
-        if rest.starts_with('(') {
-            name
-        } else {
-            ""
-        }
-    })
-}
-
 #[test]
 fn calls_lead_downwards() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/node");
-    assert_eq!(fs::read_dir(&folder).unwrap().count(), LEVELS.len());
-    let read = |name| fs::read_to_string(folder.join(format!("{name}.rs"))).unwrap();
-    let texts = LEVELS.map(read);
-    for (level, text) in texts.iter().enumerate() {
-        let calls = joined(text);
-        for (above, other) in texts.iter().enumerate().skip(level + 1) {
-            let called = |name: &&str| names(&calls, "self.").any(|call| call == *name);
-            let wrong: Vec<_> = names(other, "    pub(super) fn ")
-                .chain(names(other, "    pub fn "))
-                .chain(names(other, "    fn "))
-                .filter(|name| !name.is_empty())
-                .filter(called)
-                .collect();
-            let (here, there) = (LEVELS[level], LEVELS[above]);
-            assert!(wrong.is_empty(), "{here}.rs calls {wrong:?} of {there}.rs");
-        }
-    }
+    levels::hold(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("src/node"),
+        &LEVELS,
+    );
 }
