@@ -4,8 +4,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 use core::net::Ipv4Addr;
-use hoplab_routing_core::Sequence;
-use hoplab_wire::ipv4;
+use hoplab_routing_core::{Joined, Sequence, Summary};
 
 /// Why a packet went no further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,39 +36,6 @@ impl DropCause {
             DropCause::Multicast => "multicast",
             DropCause::Rebooting => "rebooting",
         }
-    }
-}
-
-/// Enough of a packet to recognise it in another record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Summary {
-    pub source: Ipv4Addr,
-    pub destination: Ipv4Addr,
-    pub protocol: u8,
-    pub identification: u16,
-    pub length: usize,
-    /// Source port, destination port and sequence number of a TCP segment.
-    pub segment: Option<(u16, u16, u32)>,
-}
-
-impl Summary {
-    /// `None` for what is no IPv4.
-    pub fn of(packet: &[u8]) -> Option<Self> {
-        let view = ipv4::View::new(packet)?;
-        let tcp = view.protocol() == hoplab_wire::PROTOCOL_TCP && view.starts_payload();
-        let head = view.payload().first_chunk::<8>().filter(|_| tcp);
-        let segment = head.map(|&[a, b, c, d, e, f, g, h]| {
-            let ports = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
-            (ports.0, ports.1, u32::from_be_bytes([e, f, g, h]))
-        });
-        Some(Summary {
-            source: view.source(),
-            destination: view.destination(),
-            protocol: view.protocol(),
-            identification: view.identification(),
-            length: view.header_len() + view.payload_len(),
-            segment,
-        })
     }
 }
 
@@ -136,31 +102,6 @@ impl Event {
     }
 }
 
-struct List<'a>(&'a [Ipv4Addr]);
-
-impl fmt::Display for List<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, a) in self.0.iter().enumerate() {
-            write!(f, "{}{a}", if i == 0 { "" } else { "," })?;
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Display for Summary {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "src={} dst={} protocol={} id={} bytes={}",
-            self.source, self.destination, self.protocol, self.identification, self.length
-        )?;
-        match self.segment {
-            Some((from, to, sequence)) => write!(f, " ports={from}>{to} seq={sequence}"),
-            None => Ok(()),
-        }
-    }
-}
-
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kept = |no_delete: &bool| if *no_delete { " kept" } else { "" };
@@ -208,7 +149,12 @@ impl fmt::Display for Event {
                     Some(to) => write!(f, "to={to}")?,
                     None => write!(f, "to=all")?,
                 }
-                write!(f, " unreachable={}{}", List(unreachable), kept(no_delete))
+                write!(
+                    f,
+                    " unreachable={}{}",
+                    Joined(unreachable, ','),
+                    kept(no_delete)
+                )
             }
             Event::ErrorReceived {
                 from,
@@ -217,7 +163,7 @@ impl fmt::Display for Event {
             } => write!(
                 f,
                 "from={from} unreachable={}{}",
-                List(unreachable),
+                Joined(unreachable, ','),
                 kept(no_delete)
             ),
             Event::LinkFailure { next_hop, why } => write!(f, "next_hop={next_hop} why={why}"),

@@ -15,7 +15,7 @@ pub mod node;
 pub mod settings;
 pub mod table;
 
-pub use event::{DropCause, Event, Summary};
+pub use event::{DropCause, Event};
 pub use hoplab_base::{Duration, Instant, Stream};
 pub use hoplab_routing_core::Sequence;
 pub use hoplab_wire::Mac;

@@ -6,8 +6,13 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+extern crate alloc;
+
+mod counters;
 mod stream;
 mod time;
 
+#[doc(hidden)]
+pub use alloc::vec::Vec; // what `counters!` expands to
 pub use stream::Stream;
 pub use time::{Duration, Instant};

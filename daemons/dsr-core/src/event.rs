@@ -2,11 +2,11 @@
 //! What the protocol did and why, for the structured log: one value for each occurrence. Only a log
 //! that wants it has it formatted.
 
-use crate::wire::{Packet, Segment};
 use alloc::vec::Vec;
 use core::convert::Infallible;
 use core::fmt;
 use core::net::Ipv4Addr;
+use hoplab_routing_core::{Joined, Summary};
 
 /// Why a packet went no further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -93,30 +93,6 @@ impl Evidence {
     }
 }
 
-/// Enough of a packet to recognise it in another record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Summary {
-    pub source: Ipv4Addr,
-    pub destination: Ipv4Addr,
-    pub protocol: u8,
-    pub identification: u16,
-    pub length: usize,
-    pub segment: Option<Segment>,
-}
-
-impl Summary {
-    pub fn of(packet: &Packet) -> Self {
-        Summary {
-            source: packet.ip.source,
-            destination: packet.ip.destination,
-            protocol: packet.ip.protocol,
-            identification: packet.ip.identification,
-            length: packet.payload.len() + packet.ip.header_len(),
-            segment: packet.segment(),
-        }
-    }
-}
-
 /// `E`: what a layer says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event<E = Infallible> {
@@ -186,35 +162,6 @@ impl<E> Event<E> {
     }
 }
 
-struct Hops<'a>(&'a [Ipv4Addr]);
-
-impl fmt::Display for Hops<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, a) in self.0.iter().enumerate() {
-            write!(f, "{}{a}", if i == 0 { "" } else { ">" })?;
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Display for Summary {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "src={} dst={} protocol={} id={} bytes={}",
-            self.source, self.destination, self.protocol, self.identification, self.length
-        )?;
-        if let Some(s) = self.segment {
-            write!(
-                f,
-                " ports={}>{} seq={}",
-                s.source_port, s.destination_port, s.sequence
-            )?;
-        }
-        Ok(())
-    }
-}
-
 impl<E: fmt::Display> fmt::Display for Event<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -230,9 +177,11 @@ impl<E: fmt::Display> fmt::Display for Event<E> {
                 )
             }
             Event::ReplySent { to, route, why } => {
-                write!(f, "to={to} route={} why={why}", Hops(route))
+                write!(f, "to={to} route={} why={why}", Joined(route, '>'))
             }
-            Event::ReplyReceived { from, route } => write!(f, "from={from} route={}", Hops(route)),
+            Event::ReplyReceived { from, route } => {
+                write!(f, "from={from} route={}", Joined(route, '>'))
+            }
             Event::ReplySuppressed { to, target } => write!(f, "to={to} target={target}"),
             Event::ErrorSent {
                 to,
@@ -250,7 +199,7 @@ impl<E: fmt::Display> fmt::Display for Event<E> {
                 write!(f, "from={from} unreachable={unreachable}")?;
                 told.iter().try_for_each(|said| write!(f, " {said}"))
             }
-            Event::Salvage { packet, route } => write!(f, "{packet} route={}", Hops(route)),
+            Event::Salvage { packet, route } => write!(f, "{packet} route={}", Joined(route, '>')),
             Event::Drop {
                 cause,
                 packet: Some(p),

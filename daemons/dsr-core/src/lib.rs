@@ -22,7 +22,7 @@ pub mod signals;
 pub mod tables;
 pub mod wire;
 
-pub use event::{DropCause, Event, Summary};
+pub use event::{DropCause, Event};
 pub use hoplab_base::{Duration, Instant, Stream};
 pub use hoplab_wire::Mac;
 pub use node::{Class, Dsr, LinkDestination, Output, Stats, Token};

@@ -12,10 +12,12 @@ mod neighbours;
 mod rate;
 mod recent;
 mod sequence;
+mod summary;
 mod waiting;
 
 pub use neighbours::Neighbours;
 pub use rate::RateLimit;
 pub use recent::Recent;
 pub use sequence::Sequence;
+pub use summary::{Joined, Segment, Summary};
 pub use waiting::{Held, Waiting};

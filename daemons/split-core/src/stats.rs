@@ -54,53 +54,38 @@ impl Role {
     }
 }
 
-/// Declares [`Totals`] once: its fields are also the counters' names.
-macro_rules! totals {
-    ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// Counts of segments, unless said otherwise, since the connection's beginning.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-        pub struct Totals {
-            $($(#[$doc])* pub $name: u64,)*
-        }
-
-        impl Totals {
-            /// Every count with its name.
-            pub fn counters(&self) -> alloc::vec::Vec<(&'static str, u64)> {
-                alloc::vec![$((stringify!($name), self.$name),)*]
-            }
-        }
-    };
-}
-
-totals! {
-    /// Of a source: given by TCP; of a proxy: taken from their previous custodian.
-    taken,
-    /// Passed untouched, since there was no room for them.
-    declined,
-    /// Sent on, retransmissions too.
-    sent,
-    /// Sent again.
-    retransmitted,
-    /// Of those: since the timer ran out, counted a timer.
-    timeouts,
-    /// The next custodian, or the destination, answered for them.
-    lacked,
-    /// The end-to-end ACK freed them before any LACK did.
-    delivered,
-    /// Dropped, since nobody acknowledged them for too long.
-    given_up,
-    /// Came again though taken already: answered for again, not sent on. Of a source: TCP's own
-    /// retransmissions that were not needed.
-    absorbed,
-    /// Of a source: sent into the network anew, since TCP asked again for what a proxy had
-    /// answered for.
-    reissued,
-    /// LACKs sent, packets.
-    lacks_sent,
-    /// LACKs received, packets.
-    lacks_received,
-    /// Of a destination: end-to-end ACKs of its TCP that a later one made needless.
-    acks_thinned,
+hoplab_base::counters! {
+    /// Counts of segments, unless said otherwise, since the connection's beginning.
+    Totals {
+        /// Of a source: given by TCP; of a proxy: taken from their previous custodian.
+        taken,
+        /// Passed untouched, since there was no room for them.
+        declined,
+        /// Sent on, retransmissions too.
+        sent,
+        /// Sent again.
+        retransmitted,
+        /// Of those: since the timer ran out, counted a timer.
+        timeouts,
+        /// The next custodian, or the destination, answered for them.
+        lacked,
+        /// The end-to-end ACK freed them before any LACK did.
+        delivered,
+        /// Dropped, since nobody acknowledged them for too long.
+        given_up,
+        /// Came again though taken already: answered for again, not sent on. Of a source: TCP's own
+        /// retransmissions that were not needed.
+        absorbed,
+        /// Of a source: sent into the network anew, since TCP asked again for what a proxy had
+        /// answered for.
+        reissued,
+        /// LACKs sent, packets.
+        lacks_sent,
+        /// LACKs received, packets.
+        lacks_received,
+        /// Of a destination: end-to-end ACKs of its TCP that a later one made needless.
+        acks_thinned,
+    }
 }
 
 /// The state of a connection at a station now.

@@ -5,17 +5,16 @@ mod discover;
 mod maintain;
 mod receive;
 
-use crate::event::{DropCause, Event, Summary};
+use crate::event::{DropCause, Event};
 use crate::message::Message;
 use crate::settings::Settings;
 use crate::table::{Offer, Table, Taken};
 use alloc::collections::{BTreeMap, VecDeque};
-use alloc::vec;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 use discover::Discovery;
 use hoplab_base::{Duration, Instant, Stream};
-use hoplab_routing_core::{icmp, Neighbours, RateLimit, Recent, Sequence, Waiting};
+use hoplab_routing_core::{icmp, Neighbours, RateLimit, Recent, Sequence, Summary, Waiting};
 use hoplab_wire::{ipv4, Mac};
 
 /// Most neighbours that a station remembers.
@@ -62,43 +61,28 @@ pub enum Output {
     Event(Event),
 }
 
-/// Declares [`Stats`] once: its fields are also the counters' names.
-macro_rules! counters {
-    ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// Counters since the start.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-        pub struct Stats {
-            $($(#[$doc])* pub $name: u64,)*
-        }
-
-        impl Stats {
-            /// Every counter with its name.
-            pub fn counters(&self) -> Vec<(&'static str, u64)> {
-                vec![$((stringify!($name), self.$name),)*]
-            }
-        }
-    };
-}
-
-counters! {
-    /// Packets that the kernel had no route for.
-    caught,
-    dropped,
-    requests_sent,
-    requests_forwarded,
-    replies_sent,
-    /// Of those, the ones of a station that is not the destination.
-    intermediate_replies_sent,
-    gratuitous_replies_sent,
-    replies_forwarded,
-    reply_acks_sent,
-    hellos_sent,
-    errors_sent,
-    link_failures,
-    repairs_tried,
-    repairs_done,
-    /// Frames handed to the link that carry AODV's messages, each hop counted.
-    routing_frames,
+hoplab_base::counters! {
+    /// Counters since the start.
+    Stats {
+        /// Packets that the kernel had no route for.
+        caught,
+        dropped,
+        requests_sent,
+        requests_forwarded,
+        replies_sent,
+        /// Of those, the ones of a station that is not the destination.
+        intermediate_replies_sent,
+        gratuitous_replies_sent,
+        replies_forwarded,
+        reply_acks_sent,
+        hellos_sent,
+        errors_sent,
+        link_failures,
+        repairs_tried,
+        repairs_done,
+        /// Frames handed to the link that carry AODV's messages, each hop counted.
+        routing_frames,
+    }
 }
 
 /// One station running AODV.

@@ -2,7 +2,7 @@
 //! What all other files of the node may do: put out, queue, drop, log.
 
 use super::{Class, Dsr, LinkDestination, Output, Token};
-use crate::event::{DropCause, Event, Summary};
+use crate::event::{DropCause, Event};
 use crate::layer::{Fate, Layer, Report};
 use crate::queue::Item;
 use crate::wire::{Packet, ETHERTYPE_ARP, ETHERTYPE_IPV4};
@@ -31,7 +31,7 @@ impl<L: Layer> Dsr<L> {
         self.stats.dropped += 1;
         self.event(Event::Drop {
             cause,
-            packet: packet.map(Summary::of),
+            packet: packet.map(Packet::summary),
         });
         if let Some(packet) = packet.filter(|_| cause.is_of_the_route()) {
             self.tell(packet, Fate::Dropped(cause));

@@ -3,7 +3,7 @@
 //! packets that the broken link left behind.
 
 use super::Dsr;
-use crate::event::{DropCause, Event, Evidence, Summary};
+use crate::event::{DropCause, Event, Evidence};
 use crate::layer::{Fate, Layer, Stopped};
 use crate::queue::Item;
 use crate::tables::Waiting;
@@ -38,7 +38,7 @@ impl<L: Layer> Dsr<L> {
         mut more: Vec<Item>,
     ) {
         self.stats.link_failures += 1;
-        let packet = Summary::of(&trigger.packet);
+        let packet = trigger.packet.summary();
         self.event(Event::LinkFailure {
             next_hop: hop,
             packet,
@@ -244,7 +244,7 @@ impl<L: Layer> Dsr<L> {
         self.stats.salvaged += 1;
         let next_hop = route.get(1).copied();
         self.event(Event::Salvage {
-            packet: Summary::of(&packet),
+            packet: packet.summary(),
             route,
         });
         Some(Ok(Item {

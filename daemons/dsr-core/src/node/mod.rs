@@ -26,7 +26,6 @@ use crate::signals::Signals;
 use crate::tables::{Blacklist, GratuitousTable, Handled, News, RequestTable, SendBuffer, Waiting};
 use crate::wire::{Packet, ETHERTYPE_ARP};
 use alloc::collections::{BTreeMap, VecDeque};
-use alloc::vec;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 use hoplab_base::{Instant, Stream};
@@ -78,48 +77,33 @@ pub enum Output<E> {
     Layer(E),
 }
 
-/// Declares [`Stats`] once: its fields are also the counters' names.
-macro_rules! counters {
-    ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// Counters since the start.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-        pub struct Stats {
-            $($(#[$doc])* pub $name: u64,)*
-        }
-
-        impl Stats {
-            /// Every counter with its name.
-            pub fn counters(&self) -> Vec<(&'static str, u64)> {
-                vec![$((stringify!($name), self.$name),)*]
-            }
-        }
-    };
-}
-
-counters! {
-    originated,
-    delivered,
-    forwarded,
-    salvaged,
-    /// Packets of others that were put into the Send Buffer because no route could save them.
-    salvage_waits,
-    dropped,
-    requests_sent,
-    requests_forwarded,
-    replies_sent,
-    cached_replies_sent,
-    gratuitous_replies_sent,
-    replies_suppressed,
-    errors_sent,
-    link_failures,
-    status_timeouts,
-    /// Frames that the interface did not take.
-    frames_refused,
-    /// Frames handed to the link that carry DSR control only, each hop counted.
-    routing_frames,
-    arp_frames,
-    data_frames,
-    overheard,
+hoplab_base::counters! {
+    /// Counters since the start.
+    Stats {
+        originated,
+        delivered,
+        forwarded,
+        salvaged,
+        /// Packets of others that were put into the Send Buffer because no route could save them.
+        salvage_waits,
+        dropped,
+        requests_sent,
+        requests_forwarded,
+        replies_sent,
+        cached_replies_sent,
+        gratuitous_replies_sent,
+        replies_suppressed,
+        errors_sent,
+        link_failures,
+        status_timeouts,
+        /// Frames that the interface did not take.
+        frames_refused,
+        /// Frames handed to the link that carry DSR control only, each hop counted.
+        routing_frames,
+        arp_frames,
+        data_frames,
+        overheard,
+    }
 }
 
 struct Outstanding {

@@ -8,7 +8,7 @@ pub mod packet;
 pub use hoplab_wire::ipv4::{self, Header as Ipv4Header};
 pub use hoplab_wire::{ETHERTYPE_ARP, ETHERTYPE_IPV4, NO_NEXT_HEADER, PROTOCOL_DSR, PROTOCOL_TCP};
 pub use options::{DsrOption, ErrorKind, RouteError, RouteRequest, SourceRoute};
-pub use packet::{Packet, Segment};
+pub use packet::Packet;
 
 /// Why bytes are not a packet of the expected kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

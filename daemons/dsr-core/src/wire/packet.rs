@@ -12,6 +12,7 @@ use super::options::{DsrOption, RouteRequest, SourceRoute};
 use super::{Ipv4Header, ParseError, NO_NEXT_HEADER, PROTOCOL_DSR, PROTOCOL_TCP};
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
+use hoplab_routing_core::{Segment, Summary};
 
 /// Length of the fixed part of the DSR Options header, octets.
 pub const FIXED_LEN: usize = 4;
@@ -24,14 +25,6 @@ pub struct Packet {
     /// `None`: no DSR Options header.
     pub options: Option<Vec<DsrOption>>,
     pub payload: Vec<u8>,
-}
-
-/// What tells segments of TCP apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Segment {
-    pub source_port: u16,
-    pub destination_port: u16,
-    pub sequence: u32,
 }
 
 impl Packet {
@@ -189,12 +182,19 @@ impl Packet {
         if self.ip.protocol != PROTOCOL_TCP || !self.ip.starts_payload() {
             return None;
         }
-        let h: &[u8; 8] = self.payload.first_chunk()?;
-        Some(Segment {
-            source_port: u16::from_be_bytes([h[0], h[1]]),
-            destination_port: u16::from_be_bytes([h[2], h[3]]),
-            sequence: u32::from_be_bytes([h[4], h[5], h[6], h[7]]),
-        })
+        Segment::of(&self.payload)
+    }
+
+    /// What a log says of it.
+    pub fn summary(&self) -> Summary {
+        Summary {
+            source: self.ip.source,
+            destination: self.ip.destination,
+            protocol: self.ip.protocol,
+            identification: self.ip.identification,
+            length: self.payload.len() + self.ip.header_len(),
+            segment: self.segment(),
+        }
     }
 
     /// Length on the wire, octets: always that of [`Packet::emit`].
