@@ -68,7 +68,7 @@ AODV = MOVING.replace('"dsr"', '"aodv"').replace("elfn = true\n", "")
 def test_both_homes_give_equal_tables(run_scenario: Run, text: str) -> None:
     tables = [
         results.load(
-            Path(run_scenario(text, "--set", f"network.dsr={home}")["folder"])
+            Path(run_scenario(text, "--set", f"network.routing={home}")["folder"])
         ).manifest.tables
         for home in ("kernel", "daemon")
     ]

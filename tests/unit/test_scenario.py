@@ -173,6 +173,17 @@ def test_static_routes_start_from_waypoints(tmp_path: Path) -> None:
     assert neighbours(found) == {"n0": ["n1"], "n1": ["n0", "n2"], "n2": ["n1"]}
 
 
+def test_a_key_is_taken_under_its_old_name(tmp_path: Path) -> None:
+    file = write(tmp_path, CHAIN + '[network]\ndsr = "daemon"\n')
+    assert load(file).network == load(file, ["network.dsr=daemon"]).network
+    assert load(file).network.routing == "daemon"
+    assert "dsr" not in load(file).network.model_dump()
+    with pytest.raises(ScenarioError, match="old name of routing; remove dsr"):
+        load(file, ["network.routing=kernel"])
+    with pytest.raises(ScenarioError, match=r"network\.routing"):
+        load(file, ["network.dsr=demon"])
+
+
 @pytest.mark.parametrize(("stations", "found"), [("", 3), ("stations = 2", 2)])
 def test_a_trace_takes_the_first_stations(tmp_path: Path, stations: str, found: int) -> None:
     (tmp_path / "m.movements").write_text("0 1 2\n0 3 4\n0 5 6\n")

@@ -127,7 +127,7 @@ def dsr_command(plan: Plan, station: str, out: Path, epoch_ns: int) -> list[str]
         connection=plan.split_connections,
         split_table=str(raw / f"split-{station}.jsonl"),
         split_interval_s=plan.scenario.measure.interval_s,
-        resident=plan.scenario.network.dsr == "kernel",
+        resident=plan.scenario.network.routing == "kernel",
         settings=DsrSettings.model_validate(plan.scenario.routing.settings),
     )
     document = documents.write(raw / f"dsr-{station}.json", given.document())
@@ -146,7 +146,7 @@ def aodv_command(plan: Plan, station: str, out: Path, epoch_ns: int) -> list[str
         duration_s=plan.end_s,
         events=str(raw / f"events-aodv-{station}.jsonl"),
         counters=str(raw / f"routing-{station}.jsonl"),
-        resident=plan.scenario.network.dsr == "kernel",
+        resident=plan.scenario.network.routing == "kernel",
         settings=AodvSettings.model_validate(plan.scenario.routing.settings),
     )
     document = documents.write(raw / f"aodv-{station}.json", given.document())

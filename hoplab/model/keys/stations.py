@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -228,13 +228,23 @@ class Network(Table):
         "in virtual time: in the guest's kernel, or as a slower process that you can "
         "debug; in real time a process",
     )
-    dsr: Literal["kernel", "daemon"] = key(
-        "kernel", "the same for each station's daemon of DSR or AODV, with equal results"
+    routing: Literal["kernel", "daemon"] = key(
+        "kernel", "the same for each station's routing daemon of Hoplab, with equal results"
     )
     ipv6: Switch = key(
         False,
         "IPv6 addresses too; a flow with `ip = 6` implies it",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _under_its_old_name(cls, given: Any) -> Any:
+        """Take ``dsr``, which was the name of ``routing`` when DSR was the only such protocol."""
+        if not isinstance(given, dict) or "dsr" not in given:
+            return given
+        if "routing" in given:
+            raise ValueError("dsr is the old name of routing; remove dsr")
+        return {"routing" if name == "dsr" else name: value for name, value in given.items()}
 
 
 class Port(Table):
