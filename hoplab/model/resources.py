@@ -23,4 +23,5 @@ PROFILES = PACKAGE / "model" / "resolve" / "profiles"
 PRESETS = PACKAGE / "model" / "resolve" / "presets"
 TOPOLOGIES = _own("topologies", "topologies")
 EXPERIMENTS = _own("experiments", "experiments")
+EXAMPLES = _own("examples", "docs/examples")
 BINARIES = _own("bin", "build/bin")

@@ -54,7 +54,7 @@ def tutorial(folder: Path) -> None:
     file = re.search(r'```toml title="windows.toml"\n(.*?)```', text, re.DOTALL)
     assert file is not None
     (folder / "windows.toml").write_text(file[1], encoding="utf-8")
-    for verb in ("init", "run", "sweep"):
+    for verb in ("new", "run", "sweep"):
         line = re.search(rf"^hoplab ({verb} (?!.*--(?:set|dry-run)).*)$", text, re.MULTILINE)
         assert line is not None
         hoplab(*line[1].split(), cwd=folder)

@@ -45,7 +45,7 @@ def test_help_breaks_no_word_and_names_no_type_of_a_switch(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    for words in (["--help"], ["run", "--help"], ["init", "--help"]):
+    for words in (["--help"], ["run", "--help"], ["new", "--help"]):
         cli.command()(args=words, standalone_mode=False)
     said = capsys.readouterr().out
     assert "<bool>" not in said

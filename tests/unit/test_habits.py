@@ -101,14 +101,14 @@ def test_what_a_start_suggests_is_valid_too(tmp_path: Path) -> None:
     assert scenario.measure.packets
 
 
-def test_init_writes_once_and_leaves_nothing_wrong(tmp_path: Path) -> None:
-    assert hoplab("init", "a.toml", "--topology", "dumbbell", cwd=tmp_path).returncode == 0
+def test_new_writes_once_and_leaves_nothing_wrong(tmp_path: Path) -> None:
+    assert hoplab("new", "a.toml", "--topology", "dumbbell", cwd=tmp_path).returncode == 0
     again = hoplab("init", "a.toml", cwd=tmp_path)
     assert (again.returncode, again.stderr) == (
         2,
         "hoplab: a.toml: is there already; name a new file\n",
     )
-    wrong = hoplab("init", "b.toml", "--duration", "-4", cwd=tmp_path)
+    wrong = hoplab("new", "b.toml", "--duration", "-4", cwd=tmp_path)
     assert wrong.returncode == 2
     assert "duration_s: -4" in wrong.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["a.toml"]
@@ -260,7 +260,7 @@ def test_version_and_the_nearest_command(tmp_path: Path) -> None:
 
 
 def test_a_home_has_a_slow_client_and_a_server(tmp_path: Path) -> None:
-    assert hoplab("init", "home.toml", "--topology", "home", cwd=tmp_path).returncode == 0
+    assert hoplab("new", "home.toml", "--topology", "home", cwd=tmp_path).returncode == 0
     scenario = resolve(load(tmp_path / "home.toml"), tmp_path)
     (cell,) = scenario.cell
     slow = {station.name for station in scenario.station if station.mcs == 0}
@@ -281,15 +281,15 @@ def test_the_start_of_an_own_daemon_is_a_scenario(tmp_path: Path) -> None:
     assert "10.0.0.4/32" in daemons[3].run
 
 
-def test_init_names_the_variants_that_people_have_heard_of(tmp_path: Path) -> None:
-    told = hoplab("init", "--help", cwd=tmp_path, COLUMNS="200").stdout
+def test_new_names_the_variants_that_people_have_heard_of(tmp_path: Path) -> None:
+    told = hoplab("new", "--help", cwd=tmp_path, COLUMNS="200").stdout
     assert "cubic, bbr, linux-reno" in told
     assert "home" in told and "own" in told
 
 
-def test_init_asks_at_a_terminal(tmp_path: Path) -> None:
+def test_new_asks_at_a_terminal(tmp_path: Path) -> None:
     """Enter takes what is offered."""
-    words = ["-m", "hoplab", "init", "asked.toml"]
+    words = ["-m", "hoplab", "new", "asked.toml"]
     asked = pexpect.spawn(sys.executable, words, cwd=tmp_path, encoding="utf-8", timeout=60)
     for question, answer in (
         ("network", "chain"),

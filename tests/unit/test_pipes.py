@@ -159,7 +159,7 @@ OWN = (
     *("many/sweep/task.py", "model/records/schema.py", "model/resolve/resolve.py"),
     *("show/live/server.py", "show/live/shown.py", "show/report/figures.py"),
     # New files that the user names.
-    *("front/commands/export.py", "front/commands/init.py", "front/commands/lock.py"),
+    *("front/commands/export.py", "front/commands/new.py", "front/commands/lock.py"),
     "front/commands/selftest.py",
     *("many/study/expected.py", "many/study/pages.py", "many/sweep/dataset.py"),
     "many/sweep/page.py",

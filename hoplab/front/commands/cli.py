@@ -16,78 +16,47 @@ import typer.main
 from typer.core import TyperGroup
 
 from hoplab import __version__
-from hoplab.front.commands import helping
+from hoplab.front.commands import helping, listed
 from hoplab.guest.system import signals
 from hoplab.host import memory, terminal
 from hoplab.host.terminal import messages
 from hoplab.model.errors import HoplabError
 
-HOMES = {
-    "run": "run",
-    "check": "check",
-    "schema": "check",
-    "lock": "lock",
-    "exec": "execute",
-    "mininet": "mininet",
-    "shell": "shell",
-    "clean": "upkeep",
-    "doctor": "upkeep",
-    "report": "report",
-    "finish": "report",
-    "show": "export",
-    "export": "export",
-    "plot": "plot",
-    "study": "studies",
-    "init": "init",
-    "movement": "init",
-    "ls": "runs",
-    "diff": "runs",
-    "trace": "runs",
-    "verify": "runs",
-    "pack": "runs",
-    "sweep": "sweep",
-    "store": "store",
-    "machine": "machine",
-    "bisect": "bisect",
-    "selftest": "selftest",
-    "push": "stream",
-    "medium": "daemon",
-    "dsr": "daemon",
-    "aodv": "daemon",
-    "split": "daemon",
-}
-"""The module of this folder that has each command."""
-GROUPS = ("store", "machine")
-"""Commands with subcommands."""
-
 
 class _Loaded(Mapping[str, Any]):
     """The commands by name. Reading one imports its module."""
 
+    def __init__(self) -> None:
+        self._listed = {name: (group, entry) for group, name, entry in listed.all_listed()}
+
     def __iter__(self) -> Iterator[str]:
-        return iter(HOMES)
+        return iter(self._listed)
 
     def __len__(self) -> int:
-        return len(HOMES)
+        return len(self._listed)
 
     def __getitem__(self, name: str) -> Any:
-        module = importlib.import_module(f"hoplab.front.commands.{HOMES[name]}")
-        group = typer.main.get_group(module.app)
-        command = group if name in GROUPS else group.commands[name]
+        name = listed.FORMER.get(name, name)
+        group, entry = self._listed[name]
+        module = importlib.import_module(f"hoplab.front.commands.{entry.module}")
+        found = typer.main.get_group(module.app)
+        command: Any = found if entry.below else found.commands[name]
         command.name = name
+        command.rich_help_panel = group
+        helping.exemplified(command, entry)
         helping.told(command, typer.Context(command, info_name=name))
         return command
 
 
 class Commands(TyperGroup):
-    """The commands of `HOMES`, in its order."""
+    """The commands by their groups, in the list's order."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.commands = _Loaded()  # type: ignore[assignment]
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return list(HOMES)
+        return list(self.commands)
 
 
 app = typer.Typer(

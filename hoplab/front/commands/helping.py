@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from hoplab.front.commands.listed import Listed
+
 
 def options(command: Any, context: Any) -> None:
     """Show no type for options that take no value."""
@@ -21,6 +23,13 @@ def told(command: Any, context: Any) -> None:
         command.short_help = command.help.split("\n\n")[0].replace("\n", " ")
     for below in getattr(command, "commands", {}).values():
         told(below, context)
+
+
+def exemplified(command: Any, entry: Listed) -> None:
+    """End the help of a command, and of its subcommands, with an example."""
+    command.epilog = "\n\n".join(filter(None, (f"Example: {entry.example}", command.epilog)))
+    for name, example in entry.below:
+        command.commands[name].epilog = f"Example: {example}"
 
 
 def suggest(mistake: Any) -> None:

@@ -117,7 +117,11 @@ def run(
     options: Options,
 ) -> None:
     """Run scenarios, one after the other; each leaves a folder with tables, logs and a report."""
+    run_files(files, options)
 
+
+def run_files(files: list[Path], options: Options) -> None:
+    """Run scenarios and print their results. Raises `typer.Exit` if one of several failed."""
     options.check(len(files))
     # Report mistakes in all files before the first run begins.
     scenarios = [(file, _scenario(file, options, len(files) == 1)) for file in files]
