@@ -97,7 +97,8 @@ LAYERS = (
         "outside, where users come in",
         (
             Folder("front.mininet", "Mininet-WiFi's scripts, measured, and its movement"),
-            Folder("front", "the Python interface, doctor"),
+            Folder("front", "the Python interface, doctor, the catalogue of examples"),
+            Folder("front.imports", "other tools' networks as scenarios"),
             Folder("front.agents", "runs that an agent leads, for Gymnasium"),
             Folder("front.testing", "the pytest plugin"),
             Folder("front.pages", "pages and schemas made from declarations"),

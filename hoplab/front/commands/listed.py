@@ -39,6 +39,7 @@ GROUPS: dict[str, dict[str, Listed]] = {
         "schema": Listed("check", "hoplab schema > scenario.schema.json"),
         "lock": Listed("lock", "hoplab lock scenario.toml"),
         "movement": Listed("movement", "hoplab movement city.xml city.ns2 --stations 30"),
+        "import": Listed("importing", "hoplab import meshviewer.json city.toml"),
         "exec": Listed("execute", "hoplab exec --radios 3 -- iw dev"),
         "mininet": Listed("mininet", "hoplab mininet adhoc.py --out results"),
         "shell": Listed("shell", "hoplab shell scenario.toml --live"),
