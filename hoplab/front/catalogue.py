@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hoplab.model.errors import ScenarioError
+from hoplab.model.reading import MAX_BYTES, read_text
 from hoplab.model.resources import EXAMPLES
 
 PAGE = EXAMPLES / "README.md"
@@ -38,7 +39,7 @@ class Example:
 
 def examples() -> dict[str, Example]:
     """Return the examples by their names, in the order of their page."""
-    rows = map(ROW.match, PAGE.read_text(encoding="utf-8").splitlines())
+    rows = map(ROW.match, read_text(PAGE, MAX_BYTES, "the documentation").splitlines())
     return {
         row["name"]: Example(row["name"], row["shows"].replace("`", ""), _overrides(row["set"]))
         for row in rows

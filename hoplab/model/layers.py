@@ -102,6 +102,7 @@ LAYERS = (
             Folder("front.agents", "runs that an agent leads, for Gymnasium"),
             Folder("front.testing", "the pytest plugin"),
             Folder("front.pages", "pages and schemas made from declarations"),
+            Folder("front.context", "a server of the Model Context Protocol"),
             Folder("front.commands", "the command line"),
         ),
     ),

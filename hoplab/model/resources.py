@@ -23,5 +23,6 @@ PROFILES = PACKAGE / "model" / "resolve" / "profiles"
 PRESETS = PACKAGE / "model" / "resolve" / "presets"
 TOPOLOGIES = _own("topologies", "topologies")
 EXPERIMENTS = _own("experiments", "experiments")
-EXAMPLES = _own("examples", "docs/examples")
+DOCS = _own("docs", "docs")
+EXAMPLES = DOCS / "examples"
 BINARIES = _own("bin", "build/bin")

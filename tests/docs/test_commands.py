@@ -46,6 +46,7 @@ NOT_RUN = {
     "hoplab trace runs/starving *": "of that run",
     "hoplab * --live*": "waits for a browser; tests/page opens one",
     "*hoplab shell *": "waits for a person; tests/emulation/test_shell.py types to it",
+    "python experiments/faults/* make *": "ten runs; tests/emulation/test_faults.py",
     "* --influx http://127.0.0.1:8428 *": "needs a database; tests/emulation/test_dashboards.py",
     "HOPLAB_MININET_WIFI=*": "needs Mininet-WiFi, which no package registry has",
     "wmediumd *": "needs radios of mac80211_hwsim; tests/emulation/test_mininet.py",

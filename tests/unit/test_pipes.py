@@ -160,7 +160,7 @@ OWN = (
     *("show/live/server.py", "show/live/shown.py", "show/report/figures.py"),
     # New files that the user names.
     *("front/commands/export.py", "front/commands/new.py", "front/commands/lock.py"),
-    "front/commands/selftest.py",
+    *("front/commands/selftest.py", "front/commands/examples.py", "front/commands/importing.py"),
     *("many/study/expected.py", "many/study/pages.py", "many/sweep/dataset.py"),
     "many/sweep/page.py",
     "model/movement/__init__.py",

@@ -62,6 +62,7 @@ GROUPS: dict[str, dict[str, Listed]] = {
     "Share": {
         "verify": Listed("runs", "hoplab verify runs/first"),
         "pack": Listed("runs", "hoplab pack runs/first first.tar.zst"),
+        "mcp": Listed("context", "hoplab mcp ~/lab --wall 120"),
         "push": Listed("stream", "hoplab push runs/first --influx http://127.0.0.1:8428"),
     },
     "Machines": {
