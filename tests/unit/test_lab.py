@@ -15,6 +15,7 @@ import pytest
 from hoplab.guest.lab.cleanup import CleanUp
 from hoplab.guest.network.namespaces import Namespaces
 from hoplab.guest.probes.sampler import Sampler
+from hoplab.guest.probes.wired_queues import WiredQueues
 from hoplab.guest.system import processes
 from hoplab.guest.system.processes import Daemon, Daemons
 from hoplab.guest.tcp import profile, setup
@@ -85,7 +86,8 @@ def test_a_setting_of_the_profile_that_is_lacking_is_told(
 def test_progress_is_a_rate_at_any_interval(interval_s: float, kbps: float) -> None:
     """10 000 bytes a second."""
     sampler = Sampler.__new__(Sampler)
-    sampler._going, sampler._wired, sampler._totals = {}, [], deque([(0.0, 0)])
+    sampler._going, sampler._totals = {}, deque([(0.0, 0)])
+    sampler._wired = SimpleNamespace(sample=lambda t_s: None)  # type: ignore[assignment]
     sampler._wifi = None
     for step in range(1, 20):
         sampler._last = {"flow0": {"delivered_bytes": round(10_000 * step * interval_s)}}
@@ -121,13 +123,12 @@ def test_a_station_with_many_wires_is_read_once_a_sample() -> None:
     """A hub of 199 links was read 199 times, each time with the queues of all: its run failed for
     want of memory."""
     hub, rows = Listing(200), []
-    sampler = Sampler.__new__(Sampler)
-    sampler._going, sampler._totals, sampler._wifi = {}, deque([(0.0, 0)] * 2), None
-    sampler._last, sampler._marking = {}, set()
-    sampler._records = SimpleNamespace(add=lambda table, **row: rows.append(row))  # type: ignore[assignment]
+    queues = WiredQueues.__new__(WiredQueues)
+    queues._records = SimpleNamespace(add=lambda table, **row: rows.append(row))  # type: ignore[assignment]
+    queues._queues = {}
     ends = {i: End("hub", f"eth{i}", "", "", "", "", "", "") for i in range(1, 200)}
-    sampler._wired = [(hub, ends)]
-    sampler.sample(1.0)
+    queues._stations = [(hub, ends)]
+    queues.sample(1.0)
     assert hub.listed == 1
     assert [(row["interface"], row["backlog_packets"], row["sent_packets"]) for row in rows] == [
         (f"eth{i}", i, 7) for i in range(1, 200)

@@ -52,6 +52,7 @@ PARTS = {
     "tcp/loss-law": "loss_law:items",
     "tcp/dumbbell": "dumbbell:items",
     "tcp/round-trips": "round_trips:items",
+    "tcp/queues": "queues:items",
 }
 QUICK = (
     "medium/maximum",

@@ -19,8 +19,10 @@ from hoplab.model.errors import DaemonDied, HoplabError
 from hoplab.model.network.plan import Plan
 
 COLLECTION_S = 60
-"""Seconds between two collections of the guest's garbage. It is collected at no other time
-(`hoplab.guest.lab.__main__`)."""
+"""Seconds between two collections of the guest's garbage (`hoplab.guest.lab.__main__`)."""
+COLLECTION_SAMPLES = 600
+"""It is also collected after so many samples, of which each leaves messages of netlink behind. A
+hundred samples a second would fill the guest's memory in 20 s."""
 
 
 class Planned:
@@ -31,6 +33,8 @@ class Planned:
         self._plan = plan
         self._lost: set[str] = set()
         """Flows known to have had no answer."""
+        self._uncollected = 0
+        """Samples since the last collection."""
 
     def serve(self) -> None:
         """Start every flow's server, and the programs that time 0 waits for."""
@@ -90,11 +94,18 @@ class Planned:
     def _sample(self, t_s: float) -> None:
         self.runtime.sample(t_s)
         self._watch(t_s)
+        self._uncollected += 1
+        if self._uncollected >= COLLECTION_SAMPLES and t_s % COLLECTION_S != 0:
+            self._collect()
+
+    def _collect(self) -> None:
+        self._uncollected = 0
+        gc.collect()
 
     def _tick(self, t_s: float) -> None:
         """Once a second, whatever the interval of samples is."""
         if t_s % COLLECTION_S == 0:
-            gc.collect()
+            self._collect()
         runtime = self.runtime
         runtime.captures.drain()
         if runtime.programs is not None:

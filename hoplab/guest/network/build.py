@@ -183,7 +183,7 @@ def build(
 
             distribution.join(plan, network.namespaces)
         for cable in counted(plan, "sets up links", plan.cables):
-            wired.connect(network.namespaces, cable, plan.scenario.uses_ipv6)
+            wired.connect(network.namespaces, cable, plan.scenario.seed, plan.scenario.uses_ipv6)
         wired_loss.install(plan)
     except BaseException:
         network.close()

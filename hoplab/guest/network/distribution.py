@@ -12,17 +12,11 @@ name.
 
 from __future__ import annotations
 
-import math
-
 from hoplab.guest.network import wired
 from hoplab.guest.network.namespaces import Namespaces
-from hoplab.model.keys.scenario import Link
 from hoplab.model.network.plan import BRIDGE, UPLINK, WIRES, Plan
 from hoplab.model.network.reach import ETHERNET_MTU
 from hoplab.model.network.wlans import Wlan
-
-SMALLEST_FRAME_BITS = 8 * 60
-"""IEEE 802.3-2022 3.2.8, without the check sequence."""
 
 
 def bridge(plan: Plan, namespaces: Namespaces, wlan: Wlan) -> None:
@@ -57,13 +51,7 @@ def join(plan: Plan, namespaces: Namespaces) -> None:
             outer = namespaces.index(WIRES, name)
             wires.link("set", index=outer, master=inner, state="up")
             wired.sending_end(namespaces.netlink(station), port, cell.wire)
-            wired.wire(wires, outer, cell.wire, _room(cell.wire))
-
-
-def _room(link: Link) -> int:
-    """Return how many packets the switch's end holds: those on the way, and a queue."""
-    bits_on_the_way = link.rate_mbps * 1e3 * link.delay_ms
-    return link.queue.packets + math.ceil(bits_on_the_way / SMALLEST_FRAME_BITS)
+            wired.wire(wires, outer, cell.wire, wired.room(cell.wire))
 
 
 def reflect(namespaces: Namespaces, wlan: Wlan) -> None:

@@ -10,7 +10,7 @@ import math
 import struct
 from typing import Any
 
-from pyroute2.netlink import nla
+from pyroute2.netlink import NLA_F_NESTED, nla
 from pyroute2.netlink.rtnl import TC_H_ROOT
 from pyroute2.netlink.rtnl.tcmsg import plugins
 
@@ -28,28 +28,59 @@ class NetemOptions(nla):  # type: ignore[misc]
         ("duplicate", "I"),
         ("jitter", "I"),
     )
-    nla_map = ((6, "TCA_NETEM_RATE", "hex"),)
+    nla_map = (
+        (2, "TCA_NETEM_DELAY_DIST", "hex"),
+        (3, "TCA_NETEM_REORDER", "hex"),
+        (5, "TCA_NETEM_LOSS", "hex"),
+        (5 | NLA_F_NESTED, "TCA_NETEM_LOSS_NESTED", "hex"),
+        (6, "TCA_NETEM_RATE", "hex"),
+        (13, "TCA_NETEM_PRNG_SEED", "hex"),
+    )
+
+
+NETEM_LOSS_GE = 2
 
 
 class Netem:
-    """delay_us, loss (probability), rate_bytes (per s), limit (packets)."""
+    """delay_us, loss (probability), rate_bytes (per s), limit (packets).
+
+    And, where chance acts: jitter_us, distribution (values of 16 bits, `hoplab.model.network.
+    jitter`), bursts (p, r, 1 - h, 1 - k of Gilbert and Elliott), reorder and duplicate
+    (probabilities), seed.
+    """
 
     parent = TC_H_ROOT
     options = NetemOptions
 
     @staticmethod
     def get_parameters(values: dict[str, Any]) -> dict[str, Any]:
+        attributes = [("TCA_NETEM_RATE", struct.pack("=IiIi", values["rate_bytes"], 0, 0, 0))]
+        reorder = values.get("reorder", 0.0)
+        if reorder:
+            attributes.append(("TCA_NETEM_REORDER", struct.pack("=II", _of_32_bits(reorder), 0)))
+        if "bursts" in values:
+            p, r, bad, good = map(_of_32_bits, values["bursts"])
+            # The kernel has the share that survives the bad state.
+            model = struct.pack("=HHIIII", 20, NETEM_LOSS_GE, p, r, 0xFFFFFFFF - bad, good)
+            attributes.append(("TCA_NETEM_LOSS_NESTED", model))
+        if "seed" in values:
+            attributes.append(("TCA_NETEM_PRNG_SEED", struct.pack("=Q", values["seed"])))
+        if "distribution" in values:
+            table = values["distribution"]
+            attributes.append(("TCA_NETEM_DELAY_DIST", struct.pack(f"={len(table)}h", *table)))
         return {
             "latency": round(values.get("delay_us", 0) * TICKS_PER_US),
             "limit": values["limit"],
-            "loss": min(0xFFFFFFFF, round(values.get("loss", 0.0) * 0xFFFFFFFF)),
-            "gap": 0,
-            "duplicate": 0,
-            "jitter": 0,
-            "attrs": [
-                ("TCA_NETEM_RATE", struct.pack("=IiIi", values["rate_bytes"], 0, 0, 0)),
-            ],
+            "loss": _of_32_bits(values.get("loss", 0.0)),
+            "gap": 1 if reorder else 0,
+            "duplicate": _of_32_bits(values.get("duplicate", 0.0)),
+            "jitter": round(values.get("jitter_us", 0) * TICKS_PER_US),
+            "attrs": attributes,
         }
+
+
+def _of_32_bits(probability: float) -> int:
+    return min(0xFFFFFFFF, round(probability * 0xFFFFFFFF))
 
 
 class TbfOptions(nla):  # type: ignore[misc]

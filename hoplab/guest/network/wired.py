@@ -12,38 +12,45 @@ that starts at t arrives at t + L/R + D, as on a store-and-forward link.
 
 from __future__ import annotations
 
+import math
 from socket import AF_INET6
 from typing import Any
 
 from hoplab.guest.network import qdiscs
 from hoplab.guest.network.namespaces import Namespaces
-from hoplab.model.keys.scenario import Link
-from hoplab.model.keys.stations import NETEM_PACKETS
+from hoplab.model.keys.links import NETEM_PACKETS, Link
 from hoplab.model.network.plan import WIRES, Cable, End
+from hoplab.model.streams import stream_seed
 
 BURST_BYTES = 1514 + 8
 """Just above the largest Ethernet frame: a full bucket lets one packet go at once."""
+ROOT, LEAF = 0x10000, 0x20000
+"""Handles of the token bucket, and of the queue that is its child."""
+SMALLEST_FRAME_BITS = 8 * 60
+"""IEEE 802.3-2022 3.2.8, without the check sequence."""
 RED_WEIGHT = 2.0**-9
 """Weight of the average queue; 0.002 in Floyd and Jacobson."""
 
 qdiscs.register()
 
 
-def connect(namespaces: Namespaces, cable: Cable, with_ipv6: bool = False) -> None:
-    """Build a wired link, its addresses, rates and queues."""
+def connect(namespaces: Namespaces, cable: Cable, seed: int, with_ipv6: bool = False) -> None:
+    """Build a wired link, its addresses, rates and queues. ``seed`` is the scenario's."""
     wires = namespaces.netlink(WIRES)
     wires.link("add", ifname=cable.bridge, kind="bridge", br_mcast_snooping=0)
     bridge_index = namespaces.index(WIRES, cable.bridge)
     wires.link("set", index=bridge_index, state="up")
-    for end in cable.ends:
+    up, down = cable.link.ways
+    for end, leaving, coming in zip(cable.ends, (up, down), (down, up), strict=True):
         _veth(namespaces, end, bridge_index)
         netlink = namespaces.netlink(end.station)
         index = namespaces.index(end.station, end.interface)
         netlink.addr("add", index=index, address=end.address, prefixlen=30)
         if with_ipv6:
             netlink.addr("add", index=index, address=end.address_6, prefixlen=126, family=AF_INET6)
-        sending_end(netlink, index, cable.link)
-        wire(wires, namespaces.index(WIRES, end.wire), cable.link)
+        sending_end(netlink, index, leaving)
+        name = f"wire/{cable.bridge}/{end.station}"
+        wire(wires, namespaces.index(WIRES, end.wire), coming, seed=stream_seed(seed, name))
     _introduce(namespaces, cable, with_ipv6)
 
 
@@ -83,53 +90,81 @@ def _veth(namespaces: Namespaces, end: End, bridge: int) -> None:
 
 
 def sending_end(netlink: Any, index: int, link: Link) -> None:
-    """Give a station's end the link's rate and its queue."""
+    """Give a station's end the link's rate, or that of a queue that shapes, and its queue."""
+    queue = link.queue
+    shaped_mbps = link.rate_mbps if queue.kind == "cake" else queue.shape_mbps or link.rate_mbps
     netlink.tc(
         "add",
         "tbf",
         index,
-        0x10000,
-        rate_bytes=round(link.rate_mbps * 1e6 / 8),
+        ROOT,
+        rate_bytes=bytes_per_s(shaped_mbps),
         burst_bytes=BURST_BYTES,
         limit_bytes=1 << 24,
     )
-    queue = link.queue
     if queue.kind == "droptail":
-        netlink.tc("add", "pfifo", index, 0x20000, parent=0x10001, limit=queue.packets)
+        netlink.tc("add", "pfifo", index, LEAF, parent=ROOT + 1, limit=queue.packets)
+    elif queue.kind == "red":
+        _red(netlink, index, link, shaped_mbps)
     else:
-        _red(netlink, index, link)
+        # Import here, so that a run without such a queue does not import it.
+        from hoplab.guest.network import queues
+
+        queues.attach(netlink, index, ROOT + 1, LEAF, queue)
 
 
-def _red(netlink: Any, index: int, link: Link) -> None:
+def _red(netlink: Any, index: int, link: Link, rate_mbps: float) -> None:
     queue = link.queue
     size = queue.packet_bytes
     netlink.tc(
         "add",
         "red",
         index,
-        0x20000,
-        parent=0x10001,
+        LEAF,
+        parent=ROOT + 1,
         limit=queue.packets * size,
         min=queue.min_packets * size,
         max=queue.max_packets * size,
         avpkt=size,
         weight=RED_WEIGHT,
-        rate_bytes=round(link.rate_mbps * 1e6 / 8),
+        rate_bytes=bytes_per_s(rate_mbps),
         probability=queue.drop_probability,
-        ecn=queue.ecn,
+        ecn=queue.marks,
     )
 
 
-def wire(wires: Any, index: int, link: Link, limit: int = NETEM_PACKETS) -> None:
-    """Give the inner end towards a station the link's serialisation, delay and loss. It holds at
-    most ``limit`` packets."""
+def wire(
+    wires: Any, index: int, link: Link, limit: int | None = None, seed: int | None = None
+) -> None:
+    """Give the inner end towards a station the serialisation, delay and losses of a direction.
+
+    It holds at most ``limit`` packets. ``seed`` is for what chance does beyond uniform losses: the
+    discipline draws from a stream of its own then.
+    """
+    if link.is_disturbed:
+        # Import here, so that a run without chance on its wires does not import it.
+        from hoplab.guest.network import disturbed
+
+        disturbed.wire(wires, index, link, limit or NETEM_PACKETS, seed)
+        return
     wires.tc(
         "add",
         "netem",
         index,
-        0x10000,
+        ROOT,
         delay_us=link.delay_ms * 1000,
-        rate_bytes=round(link.rate_mbps * 1e6 / 8),
+        rate_bytes=bytes_per_s(link.rate_mbps),
         loss=link.loss,
-        limit=limit,
+        limit=limit or NETEM_PACKETS,
     )
+
+
+def room(link: Link) -> int:
+    """Return how many packets a direction holds that has a queue behind its start: those on the
+    way, and a queue."""
+    bits_on_the_way = link.rate_mbps * 1e3 * link.delay_ms
+    return link.queue.packets + math.ceil(bits_on_the_way / SMALLEST_FRAME_BITS)
+
+
+def bytes_per_s(rate_mbps: float) -> int:
+    return round(rate_mbps * 1e6 / 8)

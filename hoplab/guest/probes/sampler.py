@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections import deque
 from typing import Any
 
@@ -12,19 +11,17 @@ from hoplab.guest.probes.options import SackNotes
 from hoplab.guest.probes.sockets import SocketProbe, sender_row
 from hoplab.guest.probes.standby import StandbyProbe
 from hoplab.guest.probes.wifi_queues import WifiQueues
-from hoplab.model.network.plan import Conversation, End, Plan
+from hoplab.guest.probes.wired_queues import WiredQueues
+from hoplab.model.network.plan import Conversation, Plan
 from hoplab.model.records.writer import Records
 
 GOODPUT_WINDOW_S = 1.0
-TC_H_ROOT = 0xFFFFFFFF
-"""Parent of a queueing discipline that is an interface's own (linux/pkt_sched.h)."""
-RED_STATS = struct.Struct("=4I")
 ProbedEnd = tuple[SocketProbe, tuple[str, int]]
 """The sockets of a station, with address and port of a connection's end there."""
 
 
 class Sampler:
-    """Reads sockets and queues; writes tables `tcp`, `queues` and `wifi_queues`."""
+    """Reads sockets and queues; writes table `tcp`, and has the queues' written."""
 
     def __init__(
         self,
@@ -46,21 +43,7 @@ class Sampler:
         self._last: dict[str, dict[str, Any]] = {}
         self._totals = deque([(0.0, 0)])
         """Time and bytes delivered, at the samples of the last second."""
-        self._wired = [
-            (
-                namespaces.netlink(station),
-                {namespaces.index(station, end.interface): end for end in ends_of},
-            )
-            for station, ends_of in plan.ends.items()
-            if ends_of
-        ]
-        """The netlink socket of each station with wires, and their ends by interface."""
-        self._marking = {
-            (end.station, end.interface)
-            for cable in plan.cables
-            for end in cable.ends
-            if cable.link.queue.ecn
-        }
+        self._wired = WiredQueues(plan, namespaces, records)
 
     def begin(self, conversation: Conversation) -> None:
         """The flow's client has started."""
@@ -79,8 +62,7 @@ class Sampler:
         """A row for every flow that is going and every queue."""
         for conversation in self._going.values():
             self._sample_flow(conversation, t_s)
-        for netlink, ends in self._wired:
-            self._sample_queues(netlink, ends, t_s)
+        self._wired.sample(t_s)
         if self._wifi is not None:
             self._wifi.sample(t_s)
         self._totals.append((t_s, sum(row["delivered_bytes"] for row in self._last.values())))
@@ -136,34 +118,3 @@ class Sampler:
         row |= self._standby.columns(conversation, t_s)
         self._records.add("tcp", flow=name, **row)
         self._last[name] = row
-
-    def _sample_queues(self, netlink: Any, ends: dict[int, End], t_s: float) -> None:
-        """Read all queues of a station at once: the kernel lists those of all its interfaces, also
-        when asked for one."""
-        found: dict[int, dict[bool, Any]] = {}
-        for qdisc in netlink.get_qdiscs():
-            found.setdefault(qdisc["index"], {})[qdisc["parent"] == TC_H_ROOT] = qdisc
-        for index, end in ends.items():
-            queues = found.get(index, {})
-            if len(queues) == 2:
-                self._sample_queue(end, queues[True], queues[False], t_s)
-
-    def _sample_queue(self, end: End, root: Any, leaf: Any, t_s: float) -> None:
-        queue = leaf.get_attr("TCA_STATS2").get_attr("TCA_STATS_QUEUE")
-        basic = root.get_attr("TCA_STATS2").get_attr("TCA_STATS_BASIC")
-        marks = None
-        if (end.station, end.interface) in self._marking:
-            # struct tc_red_xstats: early and other drops, then marks (linux/pkt_sched.h).
-            own = leaf.get_attr("TCA_STATS2").get_attr("TCA_STATS_APP")
-            marks = RED_STATS.unpack_from(bytes.fromhex(own.replace(":", "")))[3]
-        self._records.add(
-            "queues",
-            t_s=round(t_s, 6),
-            node=end.station,
-            interface=end.interface,
-            backlog_packets=queue["qlen"],
-            backlog_bytes=queue["backlog"],
-            drops=queue["drops"],
-            sent_packets=basic["packets"],
-            marks=marks,
-        )

@@ -12,6 +12,7 @@ from typing import Any
 from pyroute2.iwutil import IW
 
 from hoplab.guest.network.namespaces import inside
+from hoplab.guest.probes.attributes import ATTRIBUTE, aligned, attributes
 from hoplab.model.errors import HoplabError
 from hoplab.model.network.plan import Plan
 from hoplab.model.network.wlans import Wlan
@@ -45,12 +46,8 @@ CATEGORY_OF_TID = (
 """Access category by user priority (IEEE 802.11-2020 table 10-1)."""
 HEADER = struct.Struct("=IHHII")
 GENERIC = struct.Struct("=BBH")
-ATTRIBUTE = struct.Struct("=HH")
-KIND = 0x3FFF
-"""Mask of an attribute's type, without the flags of nesting and byte order."""
 LARGEST_ANSWER = 1 << 16
 
-Attributes = Iterator[tuple[int, memoryview]]
 Counts = dict[str, int]
 
 
@@ -133,34 +130,20 @@ class _Radio:
                     code = -struct.unpack_from("=i", message)[0]
                     raise HoplabError(f"nl80211: the kernel refuses: {os.strerror(code)}")
                 yield _station(message[GENERIC.size :])
-                at += _aligned(length)
+                at += aligned(length)
 
     def close(self) -> None:
         self._socket.close()
 
 
-def _aligned(length: int) -> int:
-    return (length + 3) & ~3
-
-
-def _attributes(data: memoryview) -> Attributes:
-    at = 0
-    while at + ATTRIBUTE.size <= len(data):
-        length, kind = ATTRIBUTE.unpack_from(data, at)
-        if length < ATTRIBUTE.size:
-            return
-        yield kind & KIND, data[at + ATTRIBUTE.size : at + length]
-        at += _aligned(length)
-
-
 def _station(message: memoryview) -> tuple[bytes, Mapping[str, Counts]]:
     mac = b""
     found: dict[str, Any] = {}
-    for kind, value in _attributes(message):
+    for kind, value in attributes(message):
         if kind == NL80211_ATTR_MAC:
             mac = bytes(value)
         elif kind == NL80211_ATTR_STA_INFO:
-            info = dict(_attributes(value))
+            info = dict(attributes(value))
             found = _categories(info.get(NL80211_STA_INFO_TID_STATS, memoryview(b"")))
     return mac, found
 
@@ -168,13 +151,13 @@ def _station(message: memoryview) -> tuple[bytes, Mapping[str, Counts]]:
 def _categories(tids: memoryview) -> dict[str, Counts]:
     """Return the sums over the user priorities of each access category."""
     found: dict[str, Counts] = {}
-    for number, stats in _attributes(tids):
-        queue = dict(_attributes(stats)).get(NL80211_TID_STATS_TXQ_STATS)
+    for number, stats in attributes(tids):
+        queue = dict(attributes(stats)).get(NL80211_TID_STATS_TXQ_STATS)
         # Attribute 1 is TID 0. TIDs above 7 have no priority, and Linux uses none of them.
         if queue is None or number > len(CATEGORY_OF_TID):
             continue
         counts = found.setdefault(CATEGORY_OF_TID[number - 1], dict.fromkeys(COUNTED.values(), 0))
-        for kind, value in _attributes(queue):
+        for kind, value in attributes(queue):
             if kind in COUNTED:
                 counts[COUNTED[kind]] += int.from_bytes(value, "little")
     return found

@@ -116,6 +116,11 @@ class Results:
         return self.table("queues")
 
     @property
+    def queue_parts(self) -> pa.Table:
+        """Tins of CAKE, bands of ETS and queues of DualPI2 over time."""
+        return self.table("queue_parts")
+
+    @property
     def wifi_queues(self) -> pa.Table:
         """Linux's own queues of each station and access category over time, with
         ``radio.queue = "fq_codel"``."""

@@ -8,8 +8,8 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from hoplab.model.keys.declare import Conditions, Integer, Label, Name, Number, Table, Text, key
+from hoplab.model.keys.links import Link, require_room
 from hoplab.model.keys.radio import LAST_6_GHZ_CHANNEL, Categories, Width
-from hoplab.model.keys.stations import Link, require_room
 
 LONGEST_SSID_BYTES = 32
 """IEEE 802.11-2020 9.4.2.2."""

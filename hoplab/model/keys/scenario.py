@@ -20,12 +20,14 @@ from hoplab.model.keys.cells import MAX_CELLS, Cell
 from hoplab.model.keys.declare import MAX_DURATION_S, Conditions, Number, Table, Text, key
 from hoplab.model.keys.dsr import DsrSettings
 from hoplab.model.keys.faults import Event, Loss
+from hoplab.model.keys.links import Link
 from hoplab.model.keys.measure import Measure, Seeded
 from hoplab.model.keys.program import MAX_PROGRAMS, Additions, Program
+from hoplab.model.keys.queues import Queue
 from hoplab.model.keys.radio import RATES_MBPS, Energy, Nic, Radio
 from hoplab.model.keys.snr import MAX_MEASURED_LINKS, Snr
 from hoplab.model.keys.split import Split
-from hoplab.model.keys.stations import Link, Network, Queue, Station, Topology
+from hoplab.model.keys.stations import Network, Station, Topology
 from hoplab.model.keys.traffic import MAX_FLOWS, Flow, Tcp
 
 __all__ = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The keys of the network itself: `[topology]`, `[[station]]`, `[[link]]` and a link's queue."""
+"""The keys of the network itself: `[topology]`, `[network]` and `[[station]]`."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from hoplab.model.keys.declare import (
     Mac,
     Name,
     Number,
-    Probability,
     Switch,
     Table,
     Text,
     Time,
     key,
 )
+from hoplab.model.keys.queues import Queue
 from hoplab.model.keys.radio import Nic, Width
 from hoplab.model.movement.trace import Trace
 
@@ -35,60 +35,6 @@ SPEEDS = ("min_speed_mps", "max_speed_mps")
 WITH_SPEEDS = ("RandomDirection", "RandomWayPoint")
 """Mobility models of Mininet-WiFi that take speeds."""
 SAME_PLACE_M = 0.001
-LARGEST_FRAME_BYTES = 1514
-NETEM_PACKETS = 100_000
-"""Packets that the delaying discipline may hold (`hoplab.guest.network.wired`)."""
-RED_MOST_BYTES = 1 << 23
-"""The kernel keeps RED's thresholds in 32 bits, scaled by its averaging weight of 2^-9
-(include/net/red.h, red_check_params)."""
-
-
-def require_room(rate_mbps: float, delay_ms: float) -> None:
-    """Raise ValueError if a wire holds more packets than the discipline that delays them."""
-    on_the_way = rate_mbps * 1e6 / 8 / LARGEST_FRAME_BYTES * delay_ms / 1000
-    if on_the_way > NETEM_PACKETS:
-        raise ValueError(
-            f"{rate_mbps:g} Mbit/s and {delay_ms:g} ms hold {on_the_way:.0f} packets "
-            f"on the way, at most {NETEM_PACKETS}; lower one"
-        )
-
-
-class Queue(Table):
-    """The output queue of each end of a wired link."""
-
-    only: ClassVar[Conditions] = dict.fromkeys(
-        ("min_packets", "max_packets", "drop_probability", "packet_bytes", "ecn"),
-        ("kind", ("red",)),
-    )
-
-    kind: Literal["droptail", "red"] = key("droptail", "drop the last packet, or early")
-    packets: Integer = key(50, "capacity", ge=1, le=100_000)
-    min_packets: Integer = key(5, "mean length from which RED drops", ge=1, le=100_000)
-    max_packets: Integer = key(15, "mean length from which RED drops all", ge=2, le=100_000)
-    drop_probability: Number = key(0.1, "RED's at `max_packets`", gt=0, le=1)
-    packet_bytes: Integer = key(
-        1000, "RED's mean packet, for the averaging weight", unit="octets", ge=40, le=65_535
-    )
-
-    ecn: Switch = key(
-        False, "RED marks packets of ECN connections (`tcp.ecn`) instead of early drops"
-    )
-
-    @model_validator(mode="after")
-    def _check(self) -> Queue:
-        if self.kind != "red":
-            return self
-        if not self.min_packets < self.max_packets <= self.packets:
-            raise ValueError(
-                f"RED needs min_packets < max_packets <= packets, got {self.min_packets}, "
-                f"{self.max_packets}, {self.packets}"
-            )
-        if self.packets * self.packet_bytes >= RED_MOST_BYTES:
-            raise ValueError(
-                f"{self.packets} packets of {self.packet_bytes} octets are too much for RED; "
-                f"their product must be below {RED_MOST_BYTES}"
-            )
-        return self
 
 
 class Topology(Table):
@@ -286,21 +232,4 @@ class Station(Placed):
     def _has_a_card(self) -> Self:
         if self.nic is not None and not self.radio:
             raise ValueError("nic is a radio's; with radio = false there is none")
-        return self
-
-
-class Link(Table):
-    """A full-duplex wired link between two stations."""
-
-    ends: tuple[Name, Name] = key(..., "its two stations")
-    rate_mbps: Number = key(10.0, "of each direction", unit="Mbit/s", ge=0.001, le=10_000)
-    delay_ms: Number = key(10.0, "propagation delay", unit="ms", ge=0, le=100_000)
-    loss: Probability = key(0.0, "probability of losing a packet, in either direction")
-    queue: Queue = key(Queue(), "at each end")
-
-    @model_validator(mode="after")
-    def _check(self) -> Link:
-        if self.ends[0] == self.ends[1]:
-            raise ValueError(f"a link joins two different stations, got {self.ends[0]} twice")
-        require_room(self.rate_mbps, self.delay_ms)
         return self

@@ -126,7 +126,7 @@ class Course:
         t_s = number(row.get("t_s"))
         if t_s is not None and t_s >= 0:
             self.t_s = max(self.t_s, t_s)
-        if table in ("tcp", "udp", "exchanges", "queues", "wifi_queues"):
+        if table in ("tcp", "udp", "exchanges", "queues", "queue_parts", "wifi_queues"):
             self.lines.add(table, row)
             if table == "tcp":
                 state = "stands by" if row.get("standby") else str(row["ca_state"])

@@ -83,7 +83,7 @@ def _panels(results: Results, scenario: Resolved, whole: bool) -> Rows:
         for row in sampled:
             if row["flow"] in shown:
                 lines.add(table, row)
-    for table in ("exchanges", "queues", "wifi_queues"):
+    for table in ("exchanges", "queues", "queue_parts", "wifi_queues"):
         for row in results.rows(table):
             lines.add(table, row)
     packets = _grouped(results.rows("packets"), "flow")

@@ -210,6 +210,8 @@ class Lines:
         self._exchanges: dict[str, Line] = {}
         self._queues: dict[str, Line] = {}
         self._waiting: dict[str, Line] = {}
+        self._waits: dict[str, Line] = {}
+        """Of wired queues, and of their parts."""
         self._of_packets: tuple[list[Line], list[Line]] = ([], [])
 
     def add(self, table: str, row: Row) -> None:
@@ -234,11 +236,21 @@ class Lines:
             if name not in self._queues:
                 self._queues[name] = Line(name, limit=self._limit)
             self._queues[name].add(float(row["t_s"]), row["backlog_packets"])
+            self._add_wait(name, row)
+        elif table == "queue_parts":
+            self._add_wait(f"{row['node']} {row['interface']}, {row['part']}", row)
         elif table == "wifi_queues":
             name = f"{row['node']} to {row['peer']}, {row['category']}"
             if name not in self._waiting:
                 self._waiting[name] = Line(name, limit=self._limit)
             self._waiting[name].add(float(row["t_s"]), row["backlog_packets"])
+
+    def _add_wait(self, name: str, row: Row) -> None:
+        wait_ms = row.get("sojourn_ms")
+        if wait_ms is not None and name not in self._waits:
+            self._waits[name] = Line(name, limit=self._limit)
+        if name in self._waits:
+            self._waits[name].add(float(row["t_s"]), wait_ms)
 
     def add_packets(self, name: str, rows: list[dict[str, Any]]) -> None:
         """Take all packets of a flow after the run. They give its delay, and the goodput of a flow
@@ -355,6 +367,12 @@ class Lines:
                 "Of those due in the last second, of flows that ever lost one.",
             ),
             _queue_panel("Queue", "wired", "interfaces", self._queues),
+            _panel(
+                "Wait in wired queues",
+                "ms",
+                [line for line in self._waits.values() if any(line.y)][:MAX_QUEUES],
+                "As the kernel states it, of queues and parts that do.",
+            ),
             _queue_panel("Wi-Fi queue", "Wi-Fi", "queues", self._waiting),
         ]
         return [panel for panel in panels if panel["lines"]]

@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -123,6 +124,7 @@ def _page(results: Results) -> str:
             handovers=results.rows("handovers")[:MAX_ROWS],
             handovers_left_out=max(0, len(results.rows("handovers")) - MAX_ROWS),
             queues=_queues(results.rows("queues"), "node", "interface"),
+            queue_parts=_queues(results.rows("queue_parts"), "node", "interface", "part"),
             wifi_queues=_queues(results.rows("wifi_queues"), "node", "peer", "category"),
             splits=_splits(results.rows("split")),
             event_rows=data["events"][:MAX_ROWS],
@@ -292,18 +294,27 @@ def _airtime(radios: list[dict[str, Any]], duration_s: float) -> list[dict[str, 
 
 
 def _queues(rows: list[dict[str, Any]], *keys: str) -> list[dict[str, Any]]:
-    """Return, per queue, its last counts and its mean and largest backlog. ``keys`` identify a
-    queue."""
+    """Return, per queue, its last counts, its mean and largest backlog, and the mean of the waits
+    that were stated. ``keys`` identify a queue."""
     found: dict[tuple[str, ...], dict[str, Any]] = {}
     for row in rows:
         name = tuple(str(row[key]) for key in keys)
-        queue = found.setdefault(name, {"count": 0, "sum": 0, "largest": 0})
+        queue = found.setdefault(name, {"count": 0, "sum": 0, "largest": 0, "waits": []})
+        if row.get("sojourn_ms") is not None:
+            queue["waits"].append(row["sojourn_ms"])
         backlog = row["backlog_packets"] or 0
         queue["count"] += 1
         queue["sum"] += backlog
         queue["largest"] = max(queue["largest"], backlog)
         queue["last"] = row
-    return [{"mean": queue["sum"] / queue["count"], **queue} for _, queue in sorted(found.items())]
+    return [
+        {
+            "mean": queue["sum"] / queue["count"],
+            "wait_ms": fmean(queue["waits"]) if queue["waits"] else None,
+            **queue,
+        }
+        for _, queue in sorted(found.items())
+    ]
 
 
 def _programs(scenario: Mapping[str, Any], events: list[dict[str, Any]]) -> list[dict[str, Any]]:
