@@ -122,8 +122,10 @@ class Cell(Table):
 
     @property
     def wire(self) -> Link:
-        """The wire from its access point to the network's switch."""
-        return Link(
+        """The wire from its access point to the network's switch. Its values were checked with the
+        cell's. A guest asks for it while its clock counts, and the first check of a kind of table
+        makes its checker, whose work would be part of the run."""
+        return Link.model_construct(
             ends=(self.access_point, "switch"),
             rate_mbps=WIRE_RATE_MBPS if self.wire_rate_mbps is None else self.wire_rate_mbps,
             delay_ms=WIRE_DELAY_MS if self.wire_delay_ms is None else self.wire_delay_ms,
