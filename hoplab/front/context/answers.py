@@ -20,7 +20,7 @@ WORST = 10
 """Links, radios and kinds of events to tell."""
 MOST_DIFFERENCES = 200
 LOSSY = 0.02
-"""Share of a link's frames, from which on a fate is told."""
+"""Smallest share of a link's frames that a fate is reported with."""
 
 
 def explained(run: Results) -> Answer:

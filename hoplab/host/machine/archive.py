@@ -122,9 +122,14 @@ class Apt:
     """apt with sources, lists and cache of its own in ``folder``."""
 
     def __init__(
-        self, folder: Path, date: str | None = None, suites: Sequence[str] = SUITES
+        self,
+        folder: Path,
+        date: str | None = None,
+        suites: Sequence[str] = SUITES,
+        sources: bool = False,
     ) -> None:
-        """``date`` asks for the archive as it was then, ``suites`` for these of it."""
+        """``date`` asks for the archive as it was then, ``suites`` for these of it, ``sources`` for
+        source packages too."""
         self._folder = folder
         for tool in ("apt-get", "apt-cache", "dpkg-deb"):
             if shutil.which(tool) is None:
@@ -143,7 +148,8 @@ class Apt:
         lines = []
         for suite in suites:
             part = "debian-security" if suite.endswith("-security") else "debian"
-            lines.append(f"deb [{options}] {before}/{part}{after} {suite} main\n")
+            kinds = ("deb", "deb-src") if sources else ("deb",)
+            lines += [f"{k} [{options}] {before}/{part}{after} {suite} main\n" for k in kinds]
         (folder / "sources.list").write_text("".join(lines), encoding="utf-8")
         self._settings = [
             f"Dir::Etc::SourceList={folder / 'sources.list'}",
