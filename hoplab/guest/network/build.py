@@ -105,6 +105,7 @@ def _radio(plan: Plan, namespaces: Namespaces, wlan: Wlan, radios: Radios, iw: I
         wifi.limit_air_time(wlan.wiphy, radio.aql_us)
     if not radio.airtime_fairness:
         wifi.take_turns(wlan.wiphy)
+    wifi.set_codel(wlan.wiphy, radio)
     wifi.move(iw, phy, wlan.station)
     if isinstance(wlan.network, ResolvedCell):
         cells.settle(namespaces, wlan, phy, radio)

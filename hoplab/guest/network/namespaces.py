@@ -131,6 +131,12 @@ class Namespaces:
                     lacking.append(key)
         return lacking
 
+    def sysctl_value(self, name: str, key: str) -> str:
+        """Return the value of a sysctl in namespace ``name``, its parts by single spaces."""
+        with inside(name):
+            text = Path(f"/proc/sys/{key.replace('.', '/')}").read_text(encoding="ascii")
+        return " ".join(text.split())
+
     def spawn(
         self, name: str, command: Sequence[str], log: Path, **options: Any
     ) -> subprocess.Popen[bytes]:

@@ -19,6 +19,7 @@ from pyroute2.netlink.nl80211 import NL80211_NAMES, nl80211cmd
 from hoplab.guest.network import capabilities
 from hoplab.guest.network.namespaces import Namespaces, inside
 from hoplab.guest.network.routes import attribute
+from hoplab.guest.system.files import put
 from hoplab.model.errors import HoplabError, MissingTool
 from hoplab.model.keys.radio import (
     BAND_2_GHZ,
@@ -298,6 +299,24 @@ def limit_air_time(phy: str, aql_us: int) -> None:
     for category in range(4):
         limit = DEBUGFS / phy / "aql_txq_limit"
         limit.write_text(f"{category} {aql_us} {aql_us}", encoding="ascii")
+
+
+def set_codel(phy: str, radio: ResolvedRadio) -> None:
+    """Give a radio's queues CoDel's parameters of the scenario (`codel-parameters.patch`).
+
+    Raises `MissingTool` if the kernel does not let them be set.
+    """
+    for name in ("target", "interval", "ce_threshold"):
+        value_ms = getattr(radio, f"{name}_ms")
+        if value_ms is None:
+            continue
+        try:
+            put(str(DEBUGFS / phy / "aqm"), f"codel_{name}_us {round(value_ms * 1000)}")
+        except OSError as error:
+            raise MissingTool(
+                f"radio.{name}_ms: this kernel's mac80211 does not take it ({error.strerror}); "
+                "remove it, or run with a machine that has the patch codel-parameters"
+            ) from None
 
 
 def allow_schemes(wlan: Wlan, channel: int, schemes: Sequence[int]) -> None:

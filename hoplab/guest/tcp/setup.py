@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from hoplab.guest.network.namespaces import Namespaces
 from hoplab.guest.tcp import profile
 from hoplab.guest.tcp.sack import Sack
 from hoplab.guest.tcp.socket_settings import SocketSettings
-from hoplab.model.errors import MissingTool
+from hoplab.model.errors import MissingTool, ScenarioError
 from hoplab.model.keys.resolved import TcpFlow
 from hoplab.model.keys.variants import CONGESTION_CONTROLS
 from hoplab.model.network.plan import Conversation, Plan
@@ -46,7 +46,7 @@ def apply(plan: Plan, namespaces: Namespaces, sack: Sack) -> Applied:
             if isinstance(flow, TcpFlow) and flow.window_bytes is not None
         ]
         values = profile.sysctls(
-            plan.scenario.tcp,
+            plan.scenario.tcp_of(station),
             sack=sack.permitted(station),
             window_bytes=max(windows, default=0),
             splits=any(flow.split and flow.source == station for flow in flows),
@@ -54,6 +54,7 @@ def apply(plan: Plan, namespaces: Namespaces, sack: Sack) -> Applied:
         missing = namespaces.sysctl(station, values)
         made[station] = {key: value for key, value in values.items() if key not in missing}
         lacking.update(missing)
+        made[station] |= own_sysctls(namespaces, station, plan.scenario.tcp_of(station).sysctl)
     if profile.MIN_RTO in lacking:
         raise MissingTool(
             f"tcp.min_rto_ms: this kernel has no {profile.MIN_RTO}, which came with Linux 6.11; "
@@ -62,6 +63,31 @@ def apply(plan: Plan, namespaces: Namespaces, sack: Sack) -> Applied:
     sacked = [f.name for f in flows if isinstance(f, TcpFlow) and f.sack]
     doubt = profile.doubt(plan.scenario.tcp, sacked, os.uname().release)
     return Applied(made, tuple(sorted(lacking)), doubt)
+
+
+def own_sysctls(
+    namespaces: Namespaces, station: str, asked: Mapping[str, int | str]
+) -> dict[str, str]:
+    """Make the settings that the scenario names for a station. Returns them as the kernel has them.
+
+    Raises `MissingTool` for one that the kernel has not for each station, `ScenarioError` for a
+    value that it refuses.
+    """
+    found: dict[str, str] = {}
+    for name, value in asked.items():
+        try:
+            if namespaces.sysctl(station, {name: str(value)}):
+                release = os.uname().release
+                raise MissingTool(
+                    f"sysctl {name}: this kernel, {release}, has none that is a station's own; "
+                    "correct the name, or take another kernel with --machine"
+                )
+            found[name] = namespaces.sysctl_value(station, name)
+        except OSError as error:
+            raise ScenarioError(
+                f"sysctl {name}: the kernel refuses {value!r} at {station}: {error.strerror}"
+            ) from None
+    return found
 
 
 def _check_available(names: Iterable[str]) -> None:
@@ -90,18 +116,20 @@ def settings_of(plan: Plan, conversations: Iterable[Conversation]) -> list[Socke
     return [
         SocketSettings(
             port,
-            profile.initial_window(plan.scenario.tcp),
+            profile.initial_window(plan.scenario.tcp_of(station)),
             conversation.flow.window,
         )
         for conversation in conversations
-        for port in _sending_ports(conversation)
+        for station, port in _sending_ends(conversation)
     ]
 
 
-def _sending_ports(conversation: Conversation) -> tuple[int, ...]:
-    if conversation.flow.protocol == "rr":
-        return conversation.client_port, conversation.server_port
-    return (conversation.client_port,) if conversation.flow.protocol == "tcp" else ()
+def _sending_ends(conversation: Conversation) -> tuple[tuple[str, int], ...]:
+    flow = conversation.flow
+    client = flow.source, conversation.client_port
+    if flow.protocol == "rr":
+        return client, (flow.destination, conversation.server_port)
+    return (client,) if flow.protocol == "tcp" else ()
 
 
 def elfn(plan: Plan, later: Callable[[Callable[[], None]], None]) -> dict[str, Elfn]:

@@ -98,7 +98,7 @@ def _split(
                 f"flow.{i}.split.proxies: none of them is between {flow.source} and "
                 f"{flow.destination}; there are: {between}"
             )
-    if flow.elfn or (flow.elfn is None and scenario.tcp.elfn):
+    if flow.elfn or (flow.elfn is None and scenario.tcp_of(flow.source).elfn):
         raise ScenarioError(
             f"flow.{i}.elfn: the flow is split, and its proxies answer for a route that fails; "
             "set elfn = false or split = false"
@@ -112,7 +112,7 @@ def _over_aodv(scenario: Resolved, flow: AnyFlow, i: int) -> None:
             f"flow.{i}.split: a source does not know the stations of AODV's routes; use "
             "routing.protocol dsr, or set split = false"
         )
-    if flow.elfn or (flow.elfn is None and scenario.tcp.elfn):
+    if flow.elfn or (flow.elfn is None and scenario.tcp_of(flow.source).elfn):
         raise ScenarioError(
             f"flow.{i}.elfn: a Route Error of AODV names no segment, which ELFN needs; use "
             "routing.protocol dsr, or set elfn = false"

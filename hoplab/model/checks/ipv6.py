@@ -51,7 +51,7 @@ def _flow(scenario: Resolved, flow: Flow, i: int) -> None:
         )
     if flow.protocol != "tcp":
         return
-    if flow.elfn or (flow.elfn is None and scenario.tcp.elfn):
+    if flow.elfn or (flow.elfn is None and scenario.tcp_of(flow.source).elfn):
         raise ScenarioError(
             f"flow.{i}.ip: 6, but ELFN's notices are of IPv4; set elfn = false, or use ip = 4"
         )

@@ -158,7 +158,8 @@ def _links(scenario: Resolved) -> None:
 def _routing(scenario: Resolved) -> None:
     protocol = scenario.routing.protocol
     foreign = ("batmand", "babeld", "aodv", *(() if scenario.is_found else ("own",)))
-    if scenario.tcp.delayed_ack is False and protocol in foreign:
+    each = (scenario.tcp, *(one.tcp for one in scenario.station if one.tcp is not None))
+    if any(tcp.delayed_ack is False for tcp in each) and protocol in foreign:
         raise ScenarioError(
             f"tcp.delayed_ack: false is a property of routes, and {protocol} "
             "makes its own; use routing.protocol static, dsr or batman-adv"

@@ -296,6 +296,9 @@ class Radio(Table):
         "queue_frames": ("queue", ("fq_codel",)),
         "aql_us": ("queue", ("fq_codel",)),
         "airtime_fairness": ("queue", ("fq_codel",)),
+        "target_ms": ("queue", ("fq_codel",)),
+        "interval_ms": ("queue", ("fq_codel",)),
+        "ce_threshold_ms": ("queue", ("fq_codel",)),
     }
 
     profile: ProfileName = key("wavelan", "sets the other keys")
@@ -387,6 +390,23 @@ class Radio(Table):
         le=1_000_000,
     )
     airtime_fairness: Switch = key(True, "equal air time of stations; `false`: equal turns")
+    target_ms: Number | None = key(
+        None,
+        "wait that CoDel aims at in these queues; default the kernel's 20",
+        unit="ms",
+        ge=0.001,
+        le=1000,
+    )
+    interval_ms: Number | None = key(
+        None, "time above it before the first drop; default 100", unit="ms", ge=0.01, le=1000
+    )
+    ce_threshold_ms: Number | None = key(
+        None,
+        "marks each packet of ECN connections that waited longer; default none",
+        unit="ms",
+        ge=0.001,
+        le=1000,
+    )
     routing_priority: Switch = key(False, "routing messages overtake others in the interface queue")
     cw_min: Integer | None = key(
         None, "first contention window, 2^n - 1", unit="slots", ge=0, le=32_767

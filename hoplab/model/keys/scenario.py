@@ -171,6 +171,11 @@ class Scenario(Seeded):
         """Whether stations have addresses of IPv6."""
         return self.network.ipv6 or any(flow.ip == 6 for flow in self.flow)
 
+    def tcp_of(self, station: str) -> Tcp:
+        """A station's own settings of TCP, or those of all."""
+        own = (one.tcp for one in self.station if one.name == station)
+        return next(own, None) or self.tcp
+
     @property
     def is_found(self) -> bool:
         """Whether the network was there before the run: nobody builds it, nobody ends it."""

@@ -25,6 +25,7 @@ from hoplab.model.keys.declare import (
 )
 from hoplab.model.keys.queues import Queue
 from hoplab.model.keys.radio import Nic, Width
+from hoplab.model.keys.traffic import Sysctls, Tcp
 from hoplab.model.movement.trace import Trace
 
 MAX_STATIONS = 1000
@@ -226,6 +227,8 @@ class Station(Placed):
         ge=1,
         le=65_535,
     )
+    tcp: Tcp | None = key(None, "its own TCP: keys that differ from `[tcp]`")
+    sysctl: Sysctls | None = key(None, "settings of its kernel, over `tcp.sysctl`")
     port: Port | None = key(None, 'its radio, if `network.built_by = "script"`')
 
     @model_validator(mode="after")

@@ -7,7 +7,7 @@ import difflib
 import re
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, Tag, field_validator, model_validator
+from pydantic import AfterValidator, Field, Tag, field_validator, model_validator
 
 from hoplab.model.keys.declare import (
     MAX_DURATION_S,
@@ -68,6 +68,29 @@ ElfnChoice = Annotated[
 ]
 
 
+RESERVED_SYSCTLS = {
+    "net.ipv4.tcp_sack": "sack of flows says it",
+    "net.ipv4.tcp_rto_min_us": "tcp.min_rto_ms says it",
+    "net.ipv4.ip_forward": "every station forwards",
+}
+"""Settings that the lab makes itself, and why."""
+SYSCTL_PATTERN = r"^net\.(ipv4|ipv6|mptcp|core)(\.[a-zA-Z0-9_-]{1,64}){1,4}$"
+
+
+def _sysctl(name: str) -> str:
+    if name in RESERVED_SYSCTLS:
+        raise ValueError(f"{name} is not free: {RESERVED_SYSCTLS[name]}")
+    return name
+
+
+Sysctl = Annotated[str, Field(strict=True, pattern=SYSCTL_PATTERN), AfterValidator(_sysctl)]
+SysctlValue = (
+    Annotated[int, Field(strict=True)]
+    | Annotated[str, Field(strict=True, pattern=r"^[ -~]{1,256}$")]
+)
+Sysctls = Annotated[dict[Sysctl, SysctlValue], Field(max_length=100)]
+
+
 class Tcp(Table):
     """What every station's TCP is set to before the first flow."""
 
@@ -85,6 +108,17 @@ class Tcp(Table):
         "them; default: `linux` only answers, `classic` has none",
     )
     elfn: ElfnChoice = key(False, "stand by when a route fails: `true`, or `[tcp.elfn]`")
+    sysctl: Sysctls = key(
+        {},
+        "settings of the kernel for every station: `net.ipv4.…`, `net.ipv6.…`, `net.mptcp.…`, "
+        "`net.core.…`",
+    )
+
+    def over(self, below: Tcp) -> Tcp:
+        """Return these settings, with those of ``below`` where nothing is given."""
+        given = {name: getattr(self, name) for name in self.model_fields_set}
+        given["sysctl"] = {**below.sysctl, **self.sysctl}
+        return below.model_copy(update=given)
 
 
 class Draw(Table):

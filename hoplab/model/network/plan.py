@@ -378,7 +378,7 @@ def _conversation(
         address[flow.destination],
         *ports,
         stream_seed(scenario.seed, f"flow/{flow.name}"),
-        _elfn(flow, scenario.tcp),
+        _elfn(flow, scenario.tcp_of(flow.source)),
         _split(flow, address, ports, proxies),
         proxies,
     )
@@ -428,7 +428,7 @@ def _split(
 def _metrics(scenario: Resolved, station: str) -> dict[str, dict[str, int]]:
     """The receiver's acknowledgement policy is a property of the route towards the sender
     (RTAX_QUICKACK)."""
-    if scenario.tcp.delayed_ack is not False:
+    if scenario.tcp_of(station).delayed_ack is not False:
         return {}
     senders = [
         flow.source

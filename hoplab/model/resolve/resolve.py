@@ -40,6 +40,7 @@ from hoplab.model.keys.scenario import (
     Scenario,
     Split,
     Station,
+    Tcp,
     Topology,
 )
 from hoplab.model.keys.snr import Snr, load
@@ -104,7 +105,10 @@ def resolve(scenario: Scenario, folder: Path = Path(), walk: Walk = no_walk) -> 
     """
     stations, links = _network(scenario, folder, walk)
     radio, measured = _measured(radio_with_profile(scenario.radio), scenario, folder)
-    stations = tuple(_equipped(_placed(station), radio) for station in stations)
+    stations = tuple(
+        _with_own_tcp(_equipped(_placed(station), radio), scenario.tcp) for station in stations
+    )
+    own_tcp = {station.name: station.tcp for station in stations if station.tcp is not None}
     routes = scenario.routing.protocol == "own" and not scenario.is_found
     resolved = _narrowed(
         Resolved,
@@ -120,7 +124,10 @@ def resolve(scenario: Scenario, folder: Path = Path(), walk: Walk = no_walk) -> 
             "routing": _with_preset(scenario.routing),
             "warm_up_s": _warm_up_s(scenario) if scenario.warm_up_s is None else scenario.warm_up_s,
             "split": None,
-            "flow": tuple(_flow(flow, i, scenario) for i, flow in enumerate(scenario.flow)),
+            "flow": tuple(
+                _flow(flow, i, scenario, own_tcp.get(flow.source, scenario.tcp))
+                for i, flow in enumerate(scenario.flow)
+            ),
             "machine": programs.added(scenario.machine, folder),
             "program": tuple(
                 copy
@@ -296,6 +303,16 @@ def _equipped(station: Station, radio: ResolvedRadio) -> Station:
     return station.model_copy(update={"nic": nic})
 
 
+def _with_own_tcp(station: Station, common: Tcp) -> Station:
+    """Return a station that has settings of its own with the whole of them."""
+    if station.tcp is None and station.sysctl is None:
+        return station
+    tcp = (station.tcp or Tcp()).over(common)
+    sysctl = {**tcp.sysctl, **(station.sysctl or {})}
+    tcp = tcp.model_copy(update={"sysctl": sysctl})
+    return station.model_copy(update={"tcp": tcp, "sysctl": None})
+
+
 def _generated(scenario: Scenario, folder: Path, walk: Walk) -> tuple[Station, ...]:
     topology = scenario.topology
     if topology.kind == "chain":
@@ -398,7 +415,7 @@ def _from_file(
     return stations, links + extra
 
 
-def _flow(flow: Flow, index: int, scenario: Scenario) -> AnyFlow:
+def _flow(flow: Flow, index: int, scenario: Scenario, tcp: Tcp) -> AnyFlow:
     update: dict[str, Any] = {
         "protocol": flow.protocol,
         "name": flow.name or f"flow{index}",
@@ -406,7 +423,7 @@ def _flow(flow: Flow, index: int, scenario: Scenario) -> AnyFlow:
     }
     if flow.protocol == "tcp":
         update["split"] = split = _split(flow, index, scenario.split)
-        default = DEFAULT[scenario.tcp.profile]
+        default = DEFAULT[tcp.profile]
         if split is not None:
             default = FIXED_WINDOW
             update["window"] = split.window
