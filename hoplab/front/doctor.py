@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from hoplab.front import surroundings
 from hoplab.front.mininet import found as mininet_wifi
 from hoplab.guest.system.processes import program
 from hoplab.host.machine import confined, guests, memory, private, select, uml
@@ -36,7 +37,7 @@ CONFINEMENTS = {
     "landlock": "Landlock: a guest writes to its run's folder only",
     "namespace": "user and mount namespace: a guest writes to its run's folder only",
     "none": "none: what runs as root in a guest can write wherever you can; needs Linux 6.2 with "
-    "Landlock, or user namespaces (sysctl kernel.unprivileged_userns_clone=1)",
+    "Landlock, or user namespaces",
 }
 PROGRAMS = {
     "iperf3": "TCP traffic",
@@ -55,10 +56,15 @@ def checks() -> Iterator[Check]:
     """Yield every check, the most basic first."""
     machine = platform.machine()
     yield Check("processor", "guests", machine == "x86_64", machine)
+    yield replace(_try("kernel", "guests", surroundings.sandbox), needed=False)
+    yield _try("system calls", "guests", surroundings.profile)
+    yield _try("tracing", "guests", surroundings.tracing)
+    yield replace(_try("memory limit", "guests", surroundings.memory_limit), needed=False)
     yield _try("guest kernel", "guests", lambda: str(guests.open_kernel()))
     yield _try("private folder", "guests", lambda: str(private.folder()))
     yield _try("guest memory", "guests", _memory)
-    yield _try("confinement", "guests", lambda: CONFINEMENTS[confined.confinement()])
+    yield replace(_try("/dev/shm", "guests", surroundings.shared_memory), needed=False)
+    yield _try("confinement", "guests", _confinement)
     yield _room()
     yield _try("machine", "runs", lambda: select.chosen().id[:SHORT])
     yield _try("guest", "runs", _boot)
@@ -77,6 +83,13 @@ def checks() -> Iterator[Check]:
         "loaded" if hwsim else "not loaded; 'modprobe mac80211_hwsim radios=0'",
         needed=False,
     )
+
+
+def _confinement() -> str:
+    """Return what confines a guest, and if nothing does, the setting that could change it."""
+    mode = confined.confinement()
+    remedy = surroundings.user_namespaces() if mode == "none" else None
+    return CONFINEMENTS[mode] + (f" ({remedy})" if remedy else "")
 
 
 def _mininet() -> str:

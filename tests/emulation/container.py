@@ -78,9 +78,16 @@ class Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
 
 
-def confine() -> None:
+def denying(calls: dict[int, int]) -> list[tuple[int, int, int, int]]:
+    """A filter that answers these calls, by number, with these errors, and allows all others."""
+    lines = [(LOAD, 0, 0, NUMBER)]
+    for number, error in calls.items():
+        lines += [(JUMP_EQUAL, 0, 1, number), (RETURN, 0, 0, ERRNO | error)]
+    return [*lines, (RETURN, 0, 0, ALLOW)]
+
+
+def confine(lines: list[tuple[int, int, int, int]]) -> None:
     """From here on, for this process and all that it starts."""
-    lines = program()
     code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in lines))
     libc = ctypes.CDLL(None, use_errno=True)
     wanted = Program(len(lines), ctypes.cast(code, ctypes.c_void_p).value)
@@ -90,5 +97,5 @@ def confine() -> None:
 
 
 if __name__ == "__main__":
-    confine()
+    confine(program())
     os.execvp(sys.argv[1], sys.argv[1:])
