@@ -6,6 +6,9 @@ from __future__ import annotations
 import hashlib
 import random
 
+COMMON_SEED = 1
+"""For what is built before a run has its own seed."""
+
 
 def stream_seed(seed: int, name: str) -> int:
     """The first 8 bytes, little-endian, of SHA-256("SEED/NAME")."""

@@ -6,12 +6,22 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hoplab.front.commands.options import scenario_of
+from hoplab.front.mininet.found import builder
+from hoplab.host import results
+from hoplab.host.machine.originals import Originals
+from hoplab.host.results.manifest import Where
+from hoplab.host.runs import kinds
+from hoplab.host.runs.launch import RunRequest, perform
+from hoplab.model.keys.resolved import Resolved
 from hoplab.model.resources import PROJECT
+from hoplab.show.report.summary import summary
 from tests.scenarios import TWO_HOPS
 
 HOPLAB = PROJECT / ".venv" / "bin" / "hoplab"
@@ -65,13 +75,42 @@ def in_private_mounts(script: str, folder: Path) -> subprocess.CompletedProcess[
     return subprocess.run(command, cwd=folder, capture_output=True, text=True)
 
 
+_originals: list[Originals] = []
+"""The guests that runs of this process are copies of, while pytest runs."""
+MOST_ORIGINALS = 5
+"""Of some 140 MB each, for the sizes of guests that most tests have."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _standing_by(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with closing(Originals(tmp_path_factory.getbasetemp(), most=MOST_ORIGINALS)) as made:
+        _originals.append(made)
+        yield
+        _originals.clear()
+
+
 def run(hoplab: Hoplab, scenario: Path, name: str, *more: str) -> dict[str, Any]:
-    """Run a scenario's file into ``name`` beside it; returns what --json prints."""
-    out = str(scenario.parent / name)
-    done = hoplab("run", str(scenario), "--json", "--out", out, *more)
+    """Run a scenario's file into ``name`` beside it; returns what --json prints. If ``more`` are
+    only keys and a seed, it is a copy of a guest that stands by, which has the same results
+    (test_originals.py)."""
+    out = scenario.parent / name
+    if set(more[::2]) <= {"--set", "--seed"}:
+        keys = [
+            f"seed={value}" if option == "--seed" else value
+            for option, value in zip(more[::2], more[1::2], strict=True)
+        ]
+        return _copied(scenario_of(scenario, keys, None), scenario, out)
+    done = hoplab("run", str(scenario), "--json", "--out", str(out), *more)
     assert done.returncode == 0, done.stderr
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
+
+
+def _copied(scenario: Resolved, source: Path, out: Path) -> dict[str, Any]:
+    kind = kinds.chosen(Where.GUEST, scenario, builder, originals=_originals[0])
+    perform(RunRequest(scenario, kind, source, out))
+    answer: dict[str, Any] = json.loads(json.dumps(summary(results.load(out))))
+    return {**answer, "folder": str(out)}
 
 
 def in_guest(folder: Path, script: str, *arguments: str) -> dict[str, Any]:

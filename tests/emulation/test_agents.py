@@ -14,6 +14,8 @@ from gymnasium.utils.env_checker import check_env
 
 from hoplab import gym
 from hoplab.host.machine import watch
+from hoplab.host.machine.copies import Standing
+from hoplab.host.machine.originals import Originals
 from hoplab.host.results import reader
 from hoplab.host.runs import again
 from hoplab.host.runs.steps import Steps
@@ -113,6 +115,56 @@ def test_reset_without_a_seed_goes_on_from_the_last_one(make: Make) -> None:
     assert seeds[0] == 7
     assert env.reset(seed=7)[1]["seed"] == 7
     assert env.reset()[1]["seed"] == seeds[1] != 7
+
+
+def test_a_branch_has_the_future_that_its_past_would_have_had(make: Make) -> None:
+    """Both as copies of the guest, one of them of a branch, and where all is repeated."""
+    env = make(CHAIN, gym.Window("f", 1, 8), observe=["tcp.f.cwnd", RATE])
+    whole = play(env, [8, 8, 8, 2, 2, 2])
+    other = play(env, [8, 8, 8, 8, 1, 1])
+    env.reset(seed=1)
+    for _ in range(3):
+        env.step(8)
+    copied = env.branch()
+    assert ended(copied, [2, 2, 2], whole[0][3:]) == whole[1]
+    nested = env.branch()
+    nested.step(8)
+    further = nested.branch()
+    assert ended(further, [1, 1], other[0][4:]) == other[1]
+    nested.close()
+    assert ended(env, [2, 2, 2], whole[0][3:]) == whole[1]
+
+
+def test_a_branch_without_a_copy_repeats_its_past(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    env = make(CHAIN, gym.Window("f", 1, 8), observe=["tcp.f.cwnd", RATE])
+    whole = play(env, [8, 8, 8, 2, 2, 2])
+    env.reset(seed=1)
+    for _ in range(3):
+        env.step(8)
+    monkeypatch.setattr(Standing, "ask", lambda self, wish: None)
+    assert ended(env.branch(), [2, 2, 2], whole[0][3:]) == whole[1]
+
+
+def test_a_run_that_is_a_copy_is_as_one_that_booted(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    env = make(CHAIN, gym.Window("f", 1, 8), observe=["tcp.f.cwnd", RATE])
+    windows = [1, 2, 4, 8, 3, 6]
+    copied = play(env, windows), play(env, windows, seed=5)
+    monkeypatch.setattr(Originals, "_serves", lambda self, key, guest: False)
+    assert (play(env, windows), play(env, windows, seed=5)) == copied
+
+
+def ended(env: gym.ScenarioEnv, decisions: Sequence[Any], seen: list[dict[str, float]]) -> str:
+    """The digest of a run after its last decisions, each of which has been seen so."""
+    for decision, values in zip(decisions, seen, strict=True):
+        observation, _, _, cut, info = env.step(decision)
+        assert {name: float(value[0]) for name, value in observation.items()} == values
+    assert cut
+    env.close()
+    return str(info["digest"])
 
 
 def numbers(*values: float) -> list[np.ndarray[Any, Any]]:

@@ -17,6 +17,8 @@ import pytest
 
 from hoplab.front.commands.options import scenario_of
 from hoplab.host.machine import clock, confined, memory, originals, private, processes, select, uml
+from hoplab.host.machine.copies import Line, Wish
+from hoplab.host.machine.cores import Core
 from hoplab.host.machine.guests import Boot, SealedGuest
 from hoplab.host.machine.launcher.confine import LANDLOCK, NAMESPACE
 from hoplab.host.machine.originals import Originals
@@ -183,8 +185,8 @@ def test_copies_outlive_an_original_that_was_killed_and_later_guests_boot(
 
     def on_line(line: str) -> None:
         if not said:
-            os.kill(original._process.pid, signal.SIGKILL)
-            processes.wait_for_end(original._process.pid)
+            os.kill(original.pid, signal.SIGKILL)
+            processes.wait_for_end(original.pid)
         said.append(line)
 
     (room / "own").mkdir()
@@ -296,7 +298,9 @@ def test_where_there_is_no_room_or_no_landlock_a_guest_boots(
         patch.setattr(memory, "refusal", lambda place, size_mb: "full")
         asked = made._originals.copy()
         (original,) = asked.values()
-        assert original.ask(SealedGuest(select.chosen(), room), room, None) is None  # type: ignore[arg-type]
+        guest = SealedGuest(select.chosen(), room)
+        with closing(Line()) as line, closing(Core()) as core:
+            assert original.ask(Wish(guest, COMMAND, BOOT, core, line)) is None
     monkeypatch.setattr(confined, "confinement", lambda: NAMESPACE)
     assert carried_out(room, "next", "print('booted')", made) == ["booted", "0"]
     assert [*made._originals.values()] == [original]  # it was not asked
@@ -316,7 +320,7 @@ HOSTILE = {
 
 def test_an_original_refuses_what_is_no_request_and_goes_on(room: Path, made: Originals) -> None:
     original = standing(room, made)
-    line, place = original._line, os.open(room, os.O_PATH)
+    line, place = original.line, os.open(room, os.O_PATH)
     before = descriptors(original)
     for word, count, answer in HOSTILE.values():
         socket.send_fds(line, [word], [place] * count)
@@ -333,7 +337,7 @@ def test_an_original_refuses_what_is_no_request_and_goes_on(room: Path, made: Or
 
 
 def descriptors(original: originals.Original) -> list[str]:
-    return sorted(os.listdir(f"/proc/{original._process.pid}/fd"))  # noqa: PTH208 - names alone
+    return sorted(os.listdir(f"/proc/{original.pid}/fd"))  # noqa: PTH208 - names alone
 
 
 def test_a_guest_whose_host_has_gone_is_told_so(room: Path) -> None:

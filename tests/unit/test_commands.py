@@ -157,7 +157,7 @@ def test_the_json_of_a_run_names_its_folder(
     file.write_text(SCENARIO)
     following = SimpleNamespace(warnings=list, accounts=[])
     done = running.Done(Manifest(), folder / "report.html", following)
-    monkeypatch.setattr(running, "_performed", lambda *arguments: done)
+    monkeypatch.setattr(running, "performed", lambda *arguments: done)
     monkeypatch.setattr(results, "load", lambda folder: None)
     monkeypatch.setattr(summary, "summary", lambda found: {"digest": "d"})
     said = CliRunner().invoke(app, ["run", str(file), "--json"]).stdout

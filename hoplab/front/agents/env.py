@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,10 +17,12 @@ from gymnasium import spaces
 from hoplab.front import api
 from hoplab.front.agents.actions import Action, Goes, Window
 from hoplab.front.agents.episode import Episode
+from hoplab.front.agents.family import Family
 from hoplab.front.agents.fields import Field, Observer, field
 from hoplab.host.machine import select
+from hoplab.host.machine.copies import Source
 from hoplab.host.runs.kinds import Sealed
-from hoplab.host.runs.steps import Wanted
+from hoplab.host.runs.steps import Steps, Wanted
 from hoplab.model.errors import HoplabError, ScenarioError
 from hoplab.model.keys.resolved import Resolved
 from hoplab.model.keys.scenario import Scenario
@@ -72,13 +76,17 @@ class ScenarioEnv(gymnasium.Env[dict[str, Any], Any]):
         self._told = [one.name for one in told]
         self._delivered = [one.name for one in delivered]
         self._reward = reward
-        self._folder = None if folder is None else Path(folder)
+        self._family = Family(None if folder is None else Path(folder))
+        self._family.join()
         self._machine = select.chosen()
         Sealed(self._machine).require(self.scenario)
         self._episode: Episode | None = None
         self._observer = Observer((), (), ())
         self._last: dict[str, Any] = {}
         self._number = 0
+        self._is_closed = False
+        self._running = self.scenario
+        """With the present run's seed."""
         self.action_space = (
             self._actions[ONLY].space
             if ONLY in self._actions
@@ -102,18 +110,15 @@ class ScenarioEnv(gymnasium.Env[dict[str, Any], Any]):
         planned = [flow.name for flow in self.scenario.flow]
         self._observer = Observer(self._fields.values(), flows, planned)
         self._last = {}
-        self._episode = Episode(
-            self.scenario.model_copy(update={"seed": chosen}),
-            self._machine,
-            Wanted(
-                self._step_s,
-                [one.flow for one in self._actions.values() if isinstance(one, Window)],
-                flows,
-                any(one.for_medium for one in self._actions.values()),
-            ),
-            self._observer.take,
-            None if self._folder is None else self._folder / f"{self._number:04}",
+        self._running = self.scenario.model_copy(update={"seed": chosen})
+        wanted = Wanted(
+            self._step_s,
+            [one.flow for one in self._actions.values() if isinstance(one, Window)],
+            flows,
+            any(one.for_medium for one in self._actions.values()),
         )
+        self._begin(Steps(wanted), self._family.episode(self._number), self._family.originals)
+        assert self._episode is not None
         at_s = self._episode.reached()
         assert at_s is not None
         observation, _, info = self._seen(at_s)
@@ -137,19 +142,47 @@ class ScenarioEnv(gymnasium.Env[dict[str, Any], Any]):
         manifest = self._episode.manifest
         assert manifest is not None
         info |= {"digest": manifest.digest, "warnings": manifest.verdict.warnings}
-        if self._folder is not None:
+        if self._family.is_kept:
             info["folder"] = str(self._episode.folder)
         self._end()
         return observation, reward, False, True, info
 
+    def branch(self) -> ScenarioEnv:
+        """Return an environment that goes on from here by itself, with a run of its own.
+
+        Both have the same past, and with the same actions the same future, to the byte. The branch
+        is a copy of the guest. Where no copy can be made, its run repeats the past. It may branch
+        itself. Close it like any environment. Raises `HoplabError` without a run.
+        """
+        if self._episode is None:
+            raise HoplabError("branch: there is no run; call reset first")
+        made = copy.copy(self)
+        made._observer, made._last = copy.deepcopy(self._observer), copy.deepcopy(self._last)
+        made._np_random = copy.deepcopy(self._np_random)
+        made._family.join()
+        past = self._episode
+        steps = past.steps.branch()
+        made._begin(steps, self._family.branch(past.folder), steps)
+        steps.come_here()
+        return made
+
+    def _begin(self, steps: Steps, folder: Path, originals: Source) -> None:
+        take = self._observer.take
+        self._episode = Episode(self._running, self._machine, steps, take, folder, originals)
+
     def close(self) -> None:
         """End the present run, if there is one."""
         self._end()
+        if not self._is_closed:
+            self._is_closed = True
+            self._family.leave()
         super().close()
 
     def _end(self) -> None:
         if self._episode is not None:
             self._episode.close()
+            if not self._family.is_kept:
+                shutil.rmtree(self._episode.folder, ignore_errors=True)
             self._episode = None
 
     def _requests(self, action: Any) -> list[dict[str, Any]]:

@@ -3,17 +3,17 @@
 
 from __future__ import annotations
 
-import tempfile
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from hoplab.host.machine.copies import Source
 from hoplab.host.machine.sealed import Machine
 from hoplab.host.results.manifest import Manifest
 from hoplab.host.runs.kinds import Sealed
 from hoplab.host.runs.launch import RunRequest, perform
-from hoplab.host.runs.steps import Steps, Wanted
+from hoplab.host.runs.steps import Steps
 from hoplab.host.stream.follow import Follower
 from hoplab.host.stream.sink import Batch
 from hoplab.model.errors import HoplabError
@@ -27,19 +27,20 @@ class Episode:
         self,
         scenario: Resolved,
         machine: Machine,
-        wanted: Wanted,
+        steps: Steps,
         take: Callable[[Batch], None],
-        folder: Path | None = None,
+        folder: Path,
+        originals: Source,
     ) -> None:
-        """Start it. ``take`` receives its samples, which are kept if there is a ``folder``."""
+        """Start it in ``folder``. ``take`` receives its samples. Its guest is a copy of one of the
+        ``originals``, if there is any."""
         self.manifest: Manifest | None = None
         """The manifest, once the run has ended."""
+        self.folder = folder
+        self.steps = steps
         self._failure: BaseException | None = None
-        self._temporary = None if folder else tempfile.TemporaryDirectory(prefix="hoplab-episode-")
-        self.folder = folder or Path(str(self._temporary and self._temporary.name)) / "run"
-        self._follower = Follower(self.folder, scenario.duration_s, take)
-        self._steps = Steps(wanted)
-        request = RunRequest(scenario, Sealed(machine, self._steps), out=self.folder)
+        self._follower = Follower(folder, scenario.duration_s, take)
+        request = RunRequest(scenario, Sealed(machine, steps, originals), out=folder)
         self._thread = threading.Thread(
             target=self._perform, args=(request,), name="episode", daemon=True
         )
@@ -48,7 +49,7 @@ class Episode:
     def reached(self) -> float | None:
         """Return the time of its next step in s, once ``take`` has all samples until then. None at
         its end. Raises the run's errors, and `ScenarioError` for a request that was refused."""
-        at_s = self._steps.reached()
+        at_s = self.steps.reached()
         if at_s is None:
             self._thread.join()
         while self._follower.poll():
@@ -59,15 +60,13 @@ class Episode:
 
     def go_on(self, requests: Sequence[dict[str, Any]]) -> None:
         """Carry out the requests, and let the run go on to its next step."""
-        self._steps.go_on(requests)
+        self.steps.go_on(requests)
 
     def close(self) -> None:
         """End the run at any point."""
-        self._steps.close()
+        self.steps.close()
         self._thread.join()
         self._follower.close()
-        if self._temporary is not None:
-            self._temporary.cleanup()
 
     def _perform(self, request: RunRequest) -> None:
         try:
@@ -77,4 +76,4 @@ class Episode:
         except BaseException as error:  # a defect, passed to the caller that waits for a step
             self._failure = error
         finally:
-            self._steps.close()
+            self.steps.close()

@@ -33,6 +33,9 @@ _MACHINE = (
 GROUPS: dict[str, dict[str, Listed]] = {
     "Run": {
         "run": Listed("run", "hoplab run scenario.toml --set flow.0.window=8 --out runs/window-8"),
+        "branch": Listed(
+            "branch", "hoplab branch scenario.toml --at 20 --set-at 20 flow.0.window=2"
+        ),
         "new": Listed("new", "hoplab new first.toml --topology chain --stations 8"),
         "examples": Listed("examples", "hoplab examples hidden-terminals --changed"),
         "check": Listed("check", "hoplab check scenario.toml --print"),

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -40,8 +41,15 @@ Machine = Annotated[str, typer.Option(help="uml (a guest) or host (this kernel, 
 Seed = Annotated[int | None, typer.Option("--seed", help="Override the scenario's seed.")]
 
 
-def scenario_of(path: Path, overrides: list[str] | None, seed: int | None) -> Resolved:
+def scenario_of(
+    path: Path,
+    overrides: list[str] | None,
+    seed: int | None,
+    branch: Mapping[str, Any] | None = None,
+) -> Resolved:
     document = file.read(path)
+    if branch is not None:
+        document["branch"] = branch
     for one in (*(overrides or ()), *(() if seed is None else (f"seed={seed}",))):
         file.override(document, one)
     return mistakes.load(document, str(path), path.parent, walk)

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import json
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,8 +26,9 @@ from hoplab.front.commands.options import (
 from hoplab.front.mininet.found import builder
 from hoplab.host import results
 from hoplab.host.machine import select
+from hoplab.host.machine.originals import Originals
 from hoplab.host.results.manifest import Manifest, Where
-from hoplab.host.runs import kinds, size
+from hoplab.host.runs import folder, kinds, size
 from hoplab.host.runs.launch import Observers, RunRequest, perform, require_time
 from hoplab.host.stream.chosen import sinks
 from hoplab.host.stream.hub import Stream
@@ -78,6 +80,9 @@ class Options:
     live: Annotated[
         bool, typer.Option("--live", help="Show the run on a page on this host as it goes.")
     ] = False
+    cold: Annotated[
+        bool, typer.Option("--cold", help="Boot a guest for each of several, instead of a copy.")
+    ] = False
     show_command: Annotated[
         bool, typer.Option("--show-command", help="Print what would be started; run nothing.")
     ] = False
@@ -104,10 +109,10 @@ class Options:
         """Return where the runs take place."""
         return Where.GUEST if self.is_named else Where(self.machine)
 
-    def on(self, scenario: Resolved) -> kinds.Runnable:
-        """Return the machine for a scenario."""
+    def on(self, scenario: Resolved, among: Originals | None = None) -> kinds.Runnable:
+        """Return the machine for a scenario. A guest may be a copy of one ``among`` originals."""
         named = select.named(self.machine) if self.is_named else None
-        return kinds.chosen(self.where, scenario, builder, self.machine_file, named)
+        return kinds.chosen(self.where, scenario, builder, self.machine_file, named, among)
 
 
 @app.command()
@@ -130,35 +135,66 @@ def run_files(files: list[Path], options: Options) -> None:
             print(options.on(scenario).shown(scenario))
         return
     failed: HoplabError | None = None
-    for file, scenario in scenarios:
-        try:
-            done = _performed(scenario, file, options)
-        except HoplabError as error:
-            if len(files) == 1:
-                raise
-            say(f"hoplab: {file}: {error}")
+    with _among(len(files), options) as among:
+        for file, scenario in scenarios:
+            error = _told(scenario, file, options, len(files) == 1, among)
             failed = failed or error
-            continue
-        for warning in done.warnings():
-            say(f"hoplab: warning: {warning}")
-        if options.as_json:
-            print(json.dumps(done.as_json()), flush=True)
-            continue
-        if len(files) > 1:
-            _print(f"{file}:")
-        output.print(done.table())
-        for line in done.lines():
-            _print(line)
     if failed is not None:
         raise typer.Exit(failed.exit_status)
 
 
-def _scenario(file: Path, options: Options, alone: bool) -> Resolved:
+@contextmanager
+def _among(files: int, options: Options) -> Iterator[Originals | None]:
+    """Provide guests to be copies of, if there are several runs. Their results are below the folder
+    `folder.DEFAULT`."""
+    if files == 1 or options.cold or options.where is not Where.GUEST:
+        yield None
+        return
+    with closing(Originals(folder.DEFAULT, at_once=True)) as originals:
+        yield originals
+
+
+def _told(
+    scenario: Resolved, file: Path, options: Options, alone: bool, among: Originals | None
+) -> HoplabError | None:
+    """Perform one run and print its results. Returns its error if there are further runs."""
+    try:
+        done = performed(scenario, file, options, among)
+    except HoplabError as error:
+        if alone:
+            raise
+        say(f"hoplab: {file}: {error}")
+        return error
+    for warning in done.warnings():
+        say(f"hoplab: warning: {warning}")
+    if options.as_json:
+        print(json.dumps(done.as_json()), flush=True)
+        return None
+    if not alone:
+        _print(f"{file}:")
+    output.print(done.table())
+    for line in done.lines():
+        _print(line)
+    return None
+
+
+def told_branch(file: Path, options: Options, branch: Mapping[str, Any]) -> None:
+    """Perform the run of a scenario with this table `branch`, and print its results."""
+    scenario = _scenario(file, options, True, branch)
+    if options.show_command:
+        print(options.on(scenario).shown(scenario))
+        return
+    _told(scenario, file, options, True, None)
+
+
+def _scenario(
+    file: Path, options: Options, alone: bool, branch: Mapping[str, Any] | None = None
+) -> Resolved:
     overrides = list(options.overrides or ())
     if options.medium is not None:
         overrides.append(f"network.medium={options.medium}")
     try:
-        return scenario_of(file, overrides, options.seed)
+        return scenario_of(file, overrides, options.seed, branch)
     except ScenarioError as error:
         if alone or str(error).startswith(str(file)):
             raise
@@ -206,8 +242,10 @@ class Done:
         ]
 
 
-def _performed(scenario: Resolved, file: Path, options: Options) -> Done:
-    """Perform one run to its end."""
+def performed(
+    scenario: Resolved, file: Path, options: Options, among: Originals | None = None
+) -> Done:
+    """Perform one run to its end. Its guest may be a copy of one ``among`` originals."""
 
     pages: list[Path] = []
     chosen = sinks(options.influx, options.stream)
@@ -222,17 +260,22 @@ def _performed(scenario: Resolved, file: Path, options: Options) -> Done:
 
             report.prepare()
 
-        def on_results(folder: Path) -> None:
+        def on_results(where: Path) -> None:
             from hoplab.show import report
 
-            pages.append(report.render(folder))
+            pages.append(report.render(where))
             if page is not None:
                 page.report = pages[0]
 
         stack.enter_context(told_so_far(pages))
         bar = progress.shown(messages, scenario.title or file.stem, scenario.duration_s)
         request = RunRequest(
-            scenario, options.on(scenario), file, options.out, options.wall_limit, options.pace
+            scenario,
+            options.on(scenario, among),
+            file,
+            options.out,
+            options.wall_limit,
+            options.pace,
         )
         moved = stack.enter_context(bar)
         if (takes := size.told(scenario)) is not None:

@@ -1,18 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The half of the plugin that pytest loads in a guest. It sends the test's reports outside."""
+"""The half of the plugin that pytest loads in a guest. It sends the test's reports outside.
+
+pytest collects the test's whole file. Then the guest stands by: it goes on itself, or copies of it
+do, each with one test of the file. The test's seed acts from there on.
+"""
 
 from __future__ import annotations
 
 import json
+import random
+import sys
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import pytest
 
+from hoplab.guest.lab import standby
+from hoplab.model import writing
+from hoplab.model.reading import content
+
 FOLDER = "HOPLAB_PYTEST_REPORTS"
 """Variable of a guest's pytest: the folder that it shares with the pytest outside."""
 REPORTS = "reports.jsonl"
+WANTED = "test.json"
 OPTIONS = frozenset({"radios", "seed", "realtime", "memory_mb"})
 """Options of a marker."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The test that a guest is for, by its name in its file. Without a seed time is real."""
+
+    name: str
+    seed: int | None
+
+    def write(self, folder: Path) -> None:
+        """Leave it where the guest looks."""
+        writing.write_text(folder / WANTED, json.dumps(asdict(self)))
+
+
+def _wanted(folder: Path) -> Wanted:
+    return Wanted(**json.loads(content(folder / WANTED)))
 
 
 def report(config: pytest.Config, folder: Path) -> None:
@@ -39,6 +67,23 @@ class Reporter:
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
             self._write(report)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
+        """Stand by, then run the one test."""
+        if session.testsfailed:
+            return None
+        standby.stand_by()
+        wanted = _wanted(self.path.parent)
+        if wanted.seed is not None:
+            standby.begin(wanted.seed)
+        random.seed()  # by the kernel's numbers, which depend on the seed from here on
+        for item in session.items:
+            if item.nodeid.partition("::")[2] == wanted.name:
+                item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+                return True
+        sys.stderr.write(f"{wanted.name}: is no test of its file in a guest\n")
+        return True
 
     def _write(self, report: pytest.TestReport | pytest.CollectReport) -> None:
         assert self.config is not None

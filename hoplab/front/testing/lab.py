@@ -13,7 +13,8 @@ from typing import Any
 
 from hoplab.front import api
 from hoplab.host.machine import select
-from hoplab.host.machine.sealed import SHORT, Machine
+from hoplab.host.machine.originals import Originals
+from hoplab.host.machine.sealed import SHORT
 from hoplab.host.results import digests
 from hoplab.host.runs.kinds import Sealed
 from hoplab.host.runs.launch import RunRequest, perform
@@ -34,9 +35,12 @@ def goodput_kbps(run: api.Run) -> float:
 class Lab:
     """Runs scenarios into folders below ``kept``, named by the hash of scenario and machine. An
     existing run is read from there, whichever test made it. Relative paths start at the test
-    file."""
+    file. Guests are copies of the ``originals``."""
 
-    def __init__(self, kept: Path, beside: Path, seeds: int) -> None:
+    def __init__(
+        self, kept: Path, beside: Path, seeds: int, originals: Originals | None = None
+    ) -> None:
+        self._originals = originals
         self.kept = kept
         self.beside = beside
         self.seeds = seeds
@@ -65,7 +69,7 @@ class Lab:
         folder = self.kept / key_of(text_of(resolved), machine.id)[:SHORT]
         with _turn(folder):
             if not _is_whole(folder):
-                _run(resolved, folder, machine)
+                _run(resolved, folder, Sealed(machine, originals=self._originals))
         if folder not in self.used:
             self.used.append(folder)
         return api.load(folder)
@@ -118,7 +122,7 @@ def _line(event: Mapping[str, Any]) -> str:
     return f"  {t_s:>12} {' '.join(map(str, words))}".rstrip()
 
 
-def _run(scenario: Resolved, folder: Path, machine: Machine) -> None:
+def _run(scenario: Resolved, folder: Path, machine: Sealed) -> None:
     """Run a scenario into ``folder``. Half-done output of an earlier pytest, or a failed run, is
     moved aside."""
     if folder.exists():
@@ -126,7 +130,7 @@ def _run(scenario: Resolved, folder: Path, machine: Machine) -> None:
         while (aside := folder.with_name(f"{folder.name}-failed-{number}")).exists():
             number += 1
         folder.rename(aside)
-    perform(RunRequest(scenario, Sealed(machine), out=folder))
+    perform(RunRequest(scenario, machine, out=folder))
 
 
 def _is_whole(folder: Path) -> bool:

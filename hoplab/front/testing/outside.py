@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import shutil
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +22,7 @@ from hoplab.front.testing import guest
 from hoplab.host.machine import private, uml
 from hoplab.host.machine.guests import MEMORY_MB as USUAL_MB
 from hoplab.host.machine.guests import MOST_RADIOS, Boot, OpenGuest
+from hoplab.host.machine.originals import Originals
 from hoplab.host.machine.uml import Streams
 from hoplab.host.machine.watch import Limits
 from hoplab.model.errors import HoplabError, ScenarioError
@@ -61,19 +66,54 @@ def _in_wall_time(reports: list[pytest.TestReport], wall_s: float) -> None:
 
 
 def _reports(item: pytest.Item, marker: pytest.Mark) -> Iterator[pytest.TestReport]:
-    with private.guest_folder() as folder:  # 'hoplab clean' clears it after a crash
-        log = folder / "pytest.log"
-        failure = ""
-        log.touch()
-        try:
-            _boot(item, _settings(item, marker), folder, log)
-        except (HoplabError, pytest.fail.Exception) as error:  # also what pytest-timeout raises
-            failure = str(error)
-        found = list(_read(item, folder / guest.REPORTS))
-        yield from (report for report in found if isinstance(report, pytest.TestReport))
-        if not any(getattr(report, "when", None) == "teardown" for report in found):
-            collected = [r for r in found if isinstance(r, pytest.CollectReport)]
-            yield from _broken(item, failure, collected, log)
+    standing = Standing.of(item.config)
+    folder = Path(tempfile.mkdtemp(dir=standing.room))
+    log = folder / "pytest.log"
+    failure = ""
+    log.touch()
+    try:
+        _start(item, _settings(item, marker), folder, log, standing)
+    except (HoplabError, pytest.fail.Exception) as error:  # also what pytest-timeout raises
+        failure = str(error)
+    found = list(_read(item, folder / guest.REPORTS))
+    yield from (report for report in found if isinstance(report, pytest.TestReport))
+    if not any(getattr(report, "when", None) == "teardown" for report in found):
+        collected = [r for r in found if isinstance(r, pytest.CollectReport)]
+        yield from _broken(item, failure, collected, log)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+class Standing:
+    """What tests in guests share until pytest ends: a folder for theirs, and the guests that theirs
+    are copies of. Each of these has one file's tests."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._stack = contextlib.ExitStack()
+        # 'hoplab clean' clears it after a crash.
+        self.room = self._stack.enter_context(private.guest_folder())
+        self._is_cold = config.getoption("hoplab_cold") or config.getoption("capture") == "no"
+        self._originals = Originals(self.room, at_once=True)
+        self._stack.callback(self._originals.close)
+        config.add_cleanup(self._stack.close)
+
+    @classmethod
+    def of(cls, config: pytest.Config) -> Standing:
+        """Return the one of this pytest."""
+        if STANDING not in config.stash:
+            config.stash[STANDING] = cls(config)
+        return config.stash[STANDING]
+
+    def originals(self, item: pytest.Item) -> Originals | None:
+        """Return what the test's guest is to be a copy of; None if the file has no other test for a
+        guest, or if it is to boot."""
+        if self._is_cold:
+            return None
+        others = (other for other in item.session.items if other.path == item.path)
+        marked = [other for other in others if other.get_closest_marker("hoplab") is not None]
+        return self._originals if len(marked) > 1 else None
+
+
+STANDING: pytest.StashKey[Standing] = pytest.StashKey()
 
 
 def _settings(item: pytest.Item, marker: pytest.Mark) -> dict[str, Any]:
@@ -99,20 +139,28 @@ def _settings(item: pytest.Item, marker: pytest.Mark) -> dict[str, Any]:
     return dict(marker.kwargs)
 
 
-def _boot(item: pytest.Item, settings: dict[str, Any], folder: Path, log: Path) -> None:
+def _start(
+    item: pytest.Item, settings: dict[str, Any], folder: Path, log: Path, standing: Standing
+) -> None:
     shown = item.config.getoption("capture") == "no"
     seed = getattr(item, "callspec", None) and item.callspec.params.get("hoplab_seed")  # type: ignore[attr-defined]
+    seed = seed or settings.get("seed", 1)
+    virtual = not settings.get("realtime", False)
+    name = item.nodeid.partition("::")[2]
+    guest.Wanted(name, seed if virtual else None).write(folder)
     with log.open("wb") as file:
+        streams = Streams(stdout=None if shown else file, stderr=None if shown else file)
+        if virtual:
+            streams = replace(streams, stands_by=True, originals=standing.originals(item))
         uml.run_guest(
             OpenGuest(folder, cwd=str(item.config.invocation_params.dir)),
             ["env", f"{guest.FOLDER}=/out", *_environment(), *_command(item)],
             Boot(
                 settings.get("memory_mb", USUAL_MB),
-                seed or settings.get("seed", 1),
-                not settings.get("realtime", False),
-                settings.get("radios", 0),
+                virtual=virtual,
+                radios=settings.get("radios", 0),
             ),
-            Streams(stdout=None if shown else file, stderr=None if shown else file),
+            streams,
             Limits(virtual_s=LONGEST_S, tell=partial(_tell, item)),
         )
 
@@ -133,14 +181,13 @@ def _environment() -> list[str]:
 
 def _command(item: pytest.Item) -> list[str]:
     config = item.config
-    name = item.nodeid.partition("::")[2]
     # Not from the current folder, where a folder called hoplab would hide this package.
     words = [
         sys.executable,
         "-P",
         "-m",
         "pytest",
-        f"{item.path}::{name}",
+        str(item.path),
         f"--rootdir={config.rootpath}",
     ]
     # A limit of wall time is for the outer pytest. In a guest it would be one of virtual time.

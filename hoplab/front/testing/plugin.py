@@ -20,6 +20,7 @@ from hoplab.model.errors import ScenarioError
 if TYPE_CHECKING:
     from hoplab.front.testing.lab import Lab
     from hoplab.front.testing.network import Network
+    from hoplab.host.machine.originals import Originals
 
 MARKER = (
     "hoplab(radios=0, seed=1, realtime=False, memory_mb=2048): run this test in a guest of its "
@@ -43,6 +44,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=Path,
         metavar="FOLDER",
         help=f"where lab.run keeps runs; {KEPT}/ in pytest's root folder where it is not given",
+    )
+    group.addoption(
+        "--hoplab-cold",
+        action="store_true",
+        help="boot a guest for each run and each test, instead of a copy of one that stands by",
     )
 
 
@@ -100,9 +106,22 @@ def lab(request: pytest.FixtureRequest) -> Lab:
 
     config = request.config
     kept = config.getoption("hoplab_runs") or config.rootpath / KEPT
-    made = Lab(kept, request.path.parent, config.getoption("hoplab_seeds") or SEEDS)
+    seeds = config.getoption("hoplab_seeds") or SEEDS
+    made = Lab(kept, request.path.parent, seeds, _originals(config, kept))
     request.node.stash[LAB] = made
     return made
+
+
+def _originals(config: pytest.Config, room: Path) -> Originals | None:
+    """Return the guests that runs below ``room`` are copies of, until pytest ends."""
+    from hoplab.host.machine.originals import Originals
+
+    if config.getoption("hoplab_cold"):
+        return None
+    if ORIGINALS not in config.stash:
+        config.stash[ORIGINALS] = Originals(room)
+        config.add_cleanup(config.stash[ORIGINALS].close)
+    return config.stash[ORIGINALS]
 
 
 @pytest.fixture
@@ -120,6 +139,7 @@ def network(request: pytest.FixtureRequest) -> Iterator[Callable[..., Network]]:
 
 
 LAB: pytest.StashKey[Lab] = pytest.StashKey()
+ORIGINALS: pytest.StashKey[Originals] = pytest.StashKey()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -36,7 +36,6 @@ class Acts:
         self._group = stage.built.group
         self._runtime = runtime
         self._undo = undo
-        self._medium = None if control is None else MediumClient(control, undo)
         self._windows: dict[str, LiveWindow] = {}
         self._limits: dict[str, int] = {}
         self._acts: dict[str, Act] = {
@@ -45,10 +44,21 @@ class Acts:
             "mcs": self._mcs,
             "rate": self._rate,
         }
+        self._medium: MediumClient | None = None
+        if control is not None:
+            self.ask_at(control)
+
+    def ask_at(self, control: Path) -> None:
+        """From now on the medium takes changes, at its socket ``control``."""
+        self._medium = MediumClient(control, self._undo)
+        for kind in ("up", "down", "move", "loss"):
+            self._acts[kind] = self._event_of(kind)
+        self._acts["transmit"] = self._transmit
+
+    def reseed(self, seed: int) -> None:
+        """Let what the medium draws at random depend on another seed from now on."""
         if self._medium is not None:
-            for kind in ("up", "down", "move", "loss"):
-                self._acts[kind] = self._event_of(kind)
-            self._acts["transmit"] = self._transmit
+            self._ask({"do": "reseed", "seed": seed})
 
     def add(self, what: str, act: Act) -> None:
         """Register another act, requested as ``what``."""

@@ -36,13 +36,17 @@ PROBE_BYTES = 1 << 16
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 Arrange = Callable[[Started, CleanUp], Planned]
 """The last stage: it leads the run from time 0 to its end."""
+Course = Callable[[CleanUp], Planned]
+"""All stages of a run but the last."""
 
 
-def prepare(out: Path) -> Plan:
-    """Return the plan of the scenario in ``out``. Makes the folders for records and logs."""
+def prepare(out: Path, seed: int | None = None) -> Plan:
+    """Return the plan of the scenario in ``out``, or of the same with another ``seed``. Makes the
+    folders for records and logs."""
     for folder in ("raw", "logs", "captures"):
         (out / folder).mkdir(exist_ok=True)
-    return plan(Resolved.model_validate_json(content(out / "scenario.json")))
+    scenario = Resolved.model_validate_json(content(out / "scenario.json"))
+    return plan(scenario if seed is None else scenario.model_copy(update={"seed": seed}))
 
 
 def main(arguments: list[str]) -> int:
@@ -65,15 +69,15 @@ def perform(
     """Perform the run in the folder ``out`` and return the exit status. ``make`` is as for `built`,
     and ``control`` as for `started`. ``ready`` receives CLOCK_MONOTONIC of time 0, just before that
     time."""
-    # Otherwise the kernel wakes every process up to 50 us late. Child processes inherit the
-    # setting.
-    library = ctypes.CDLL(None)
-    library.prctl(PR_SET_TIMERSLACK, 1)
-    library.prctl(PR_SET_NAME, NAME)
     account = Account()
 
     def course(undo: CleanUp) -> Planned:
         whole = prepare(out)
+        if whole.scenario.branch is not None:
+            # Import here, so that a run without a branch does not import it.
+            from hoplab.guest.lab import branched
+
+            return branched.course(out, account, whole, undo)
         if not real_time:
             standby.begin(whole.scenario.seed)
         made = built(whole, out, account, undo, make)
@@ -82,13 +86,23 @@ def perform(
         ready(stage.clock.epoch_ns)
         return run
 
+    return conduct(out, account, course)
+
+
+def conduct(out: Path, account: Account, course: Course) -> int:
+    """Perform the run of ``course`` in the folder ``out``. Returns the exit status."""
+    # Otherwise the kernel wakes every process up to 50 us late. Child processes inherit the
+    # setting.
+    library = ctypes.CDLL(None)
+    library.prctl(PR_SET_TIMERSLACK, 1)
+    library.prctl(PR_SET_NAME, NAME)
     account.status, account.error = _verdict(out, course)
     with contextlib.suppress(OSError):  # the exit status says it too
         account.write(out)
     return account.status
 
 
-def _verdict(out: Path, course: Callable[[CleanUp], Planned]) -> tuple[int, str | None]:
+def _verdict(out: Path, course: Course) -> tuple[int, str | None]:
     """Perform the run. Returns the exit status and the error message."""
     try:
         with CleanUp() as undo:

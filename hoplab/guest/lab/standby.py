@@ -36,12 +36,18 @@ def stand_by() -> None:
     except FileNotFoundError:
         return
     try:
+        stand_by_at(line)
+    finally:
+        os.close(line)
+
+
+def stand_by_at(line: int) -> None:
+    """Do so at the open line to the host."""
+    try:
         fcntl.ioctl(line, HOPLAB_STAND_BY)
     except OSError as error:
         if error.errno != errno.ENOTTY:
             raise
-    finally:
-        os.close(line)
 
 
 def begin(seed: int) -> None:
@@ -49,6 +55,11 @@ def begin(seed: int) -> None:
     numbers there, which takes 64 bits of ``seed``."""
     now_ns = time.monotonic_ns()
     time.sleep((-now_ns % NANOSECONDS) / NANOSECONDS)
+    reseed(seed)
+
+
+def reseed(seed: int) -> None:
+    """Seed the kernel's generator of random numbers now."""
     generator = os.open(GENERATOR, os.O_RDONLY | os.O_CLOEXEC)
     try:
         libc = ctypes.CDLL(None, use_errno=True)

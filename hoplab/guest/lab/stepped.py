@@ -2,14 +2,17 @@
 """A planned run in virtual time that stops at each step and asks the host how to go on.
 
 ``python -m hoplab.guest.lab.stepped FOLDER`` works as `hoplab.guest.lab`. The host talks to it at
-`HOST`, in lines of JSON. The host first says what it is going to do::
+`HOST`, in lines of JSON. It stands by once the network is built, which no seed has changed until
+then: this guest goes on, or a copy with another seed does. The host first says what it is going to
+do::
 
-    {"step_s": 0.5, "windows": ["flow0"], "flows": [], "medium": true}
+    {"step_s": 0.5, "windows": ["flow0"], "flows": [], "medium": true, "stands_by": true}
 
-At each step, beginning at time 0, this program says ``{"at": t_s}`` and reads the answer
-``{"acts": [{"do": …}, …]}``. Until it comes, the whole kernel of the guest waits, and virtual time
-with it. An act that cannot be done is answered by ``{"refused": reason}``. This program then reads
-another answer.
+At each step, beginning at time 0, this program says ``{"at": t_s}``, stands by where it
+``stands_by``, and reads the answer ``{"acts": [{"do": …}, …]}``. Until it comes, the whole kernel
+of the guest waits, and virtual time with it. A copy that is made there reads an answer of its own.
+An act that cannot be done is answered by ``{"refused": reason}``. This program then reads another
+answer.
 """
 
 from __future__ import annotations
@@ -23,33 +26,37 @@ from hoplab.model import writing
 gc.disable()
 loading.shorten()
 
+import errno  # noqa: E402
 import heapq  # noqa: E402
 import json  # noqa: E402
 import math  # noqa: E402
 import os  # noqa: E402
 import sys  # noqa: E402
 from collections.abc import Iterator  # noqa: E402
-from dataclasses import dataclass  # noqa: E402
+from dataclasses import dataclass, replace  # noqa: E402
 from functools import partial  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
-from hoplab.guest.lab import job  # noqa: E402
+from hoplab.guest.lab import job, standby  # noqa: E402
 from hoplab.guest.lab.account import Account  # noqa: E402
 from hoplab.guest.lab.acts import Acts  # noqa: E402
+from hoplab.guest.lab.built import built  # noqa: E402
 from hoplab.guest.lab.cleanup import CleanUp  # noqa: E402
 from hoplab.guest.lab.flow_switch import FlowSwitch  # noqa: E402
 from hoplab.guest.lab.planned import Planned, begun  # noqa: E402
 from hoplab.guest.lab.runtime import Action, Going, Runtime  # noqa: E402
-from hoplab.guest.lab.started import Started  # noqa: E402
+from hoplab.guest.lab.started import Started, started  # noqa: E402
 from hoplab.guest.system import signals  # noqa: E402
 from hoplab.guest.system.note import NOTES  # noqa: E402
 from hoplab.model.errors import GuestFailed, HoplabError, MissingTool  # noqa: E402
+from hoplab.model.streams import COMMON_SEED  # noqa: E402
 
 HOST = "/dev/hoplab-host"
 """See kernel-modules/guest/c/host.c."""
 AT_ONCE = 1 << 16
 LEFT = "the agent left"
+GONE = (errno.EPIPE, errno.ECONNRESET)
 
 
 class HostLine:
@@ -64,6 +71,16 @@ class HostLine:
         data = (json.dumps(what, separators=(",", ":")) + "\n").encode()
         while data:
             data = data[os.write(self._descriptor, data) :]
+
+    def stand_by(self) -> None:
+        """Let the host decide whether this guest goes on, or copies too. Raises `GuestFailed`
+        if nobody will."""
+        try:
+            standby.stand_by_at(self._descriptor)
+        except OSError as error:
+            if error.errno not in GONE:
+                raise
+            raise GuestFailed(LEFT) from None
 
     def hear(self) -> dict[str, Any]:
         """Return the host's next line. No virtual time passes until it comes. Raises `GuestFailed`
@@ -88,6 +105,7 @@ class Stepped(Planned):
         self._built = stage.built
         self._line = line
         self._step_s = asked.step_s
+        self._stands_by = asked.stands_by
         self._acts = Acts(stage, runtime, asked.control, undo)
         self._acts.follow_windows(asked.windows)
         self._flows = FlowSwitch(stage.built, runtime, self._acts, asked.flows, undo)
@@ -125,6 +143,8 @@ class Stepped(Planned):
 
     def _step(self, t_s: float) -> None:
         self._line.say(at=t_s)
+        if self._stands_by:
+            self._line.stand_by()
         while True:
             requests = self._line.hear()["acts"]
             try:
@@ -147,9 +167,27 @@ class _Asked:
     windows: list[str]
     flows: list[str]
     control: Path | None
+    stands_by: bool
 
 
-def _arranged(line: HostLine, asked: _Asked, stage: Started, undo: CleanUp) -> Planned:
+def _asked(line: HostLine) -> _Asked:
+    wanted = line.hear()
+    control = NOTES / f"{os.getpid()}-medium" if wanted["medium"] else None
+    return _Asked(
+        wanted["step_s"], wanted["windows"], wanted["flows"], control, wanted["stands_by"]
+    )
+
+
+def _course(out: Path, account: Account, line: HostLine, undo: CleanUp) -> Planned:
+    common = job.prepare(out, COMMON_SEED)
+    standby.begin(COMMON_SEED)
+    network = built(common, out, account, undo)
+    line.stand_by()
+    own = job.prepare(out)
+    standby.begin(own.scenario.seed)
+    asked = _asked(line)
+    network = replace(network, plan=replace(own, mac=network.plan.mac))
+    stage = started(network, False, undo, asked.control)
     return begun(Stepped(stage, undo, line, asked), stage)
 
 
@@ -157,6 +195,7 @@ def main(arguments: list[str]) -> int:
     """``FOLDER``; returns the exit status."""
     signals.raise_on_signals()
     out = Path(arguments[0])
+    account = Account()
     try:
         line = HostLine()
     except OSError as error:
@@ -164,11 +203,7 @@ def main(arguments: list[str]) -> int:
         (out / "raw").mkdir(exist_ok=True)
         Account(MissingTool.exit_status, lacking).write(out)
         return MissingTool.exit_status
-    wanted = line.hear()
-    control = NOTES / f"{os.getpid()}-medium" if wanted["medium"] else None
-    asked = _Asked(wanted["step_s"], wanted["windows"], wanted["flows"], control)
-    arrange = partial(_arranged, line, asked)
-    return job.perform(out, False, arrange=arrange, control=control)
+    return job.conduct(out, account, partial(_course, out, account, line))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,8 @@ import shlex
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from hoplab.host.machine import addition, confined, equip, kernel, select
@@ -29,6 +30,8 @@ NOTHING = Additions()
 CPUINFO = "/proc/cpuinfo"
 """The host's file that describes a guest's processor."""
 MEMORY_MB = 2048
+BEGUN = "begun"
+"""Folder of an original's results, which its copies get too."""
 MOST_RADIOS = 100
 """The most radios that mac80211_hwsim makes when it is loaded."""
 COPIES = "copies"
@@ -72,6 +75,11 @@ class Boot:
 class Guest(ABC):
     """A kernel, the root that it boots, and the host's files that it may write."""
 
+    out: Path | None
+    """The folder that it has as /out."""
+    is_copied_later = False
+    """See `SealedGuest`."""
+
     @property
     @abstractmethod
     def kernel(self) -> Path:
@@ -90,6 +98,28 @@ class Guest(ABC):
         """Return further files and folders of the host that the guest may read. None if it may read
         all that its user can."""
         return None
+
+    @property
+    def can_be_copied(self) -> bool:
+        """Whether its kernel can stand by (`hoplab.host.machine.originals`)."""
+        return False
+
+    def alike(self) -> tuple[str, ...]:
+        """Return what guests have in common that boot alike, beside their command and `Boot`."""
+        raise NotImplementedError
+
+    def as_original(self) -> Guest:
+        """Return the guest that this one, and those alike, can be copies of."""
+        raise NotImplementedError
+
+    def template(self, folder: Path) -> Path | None:
+        """Return the folder of results of an original in ``folder``, if it has any before it stands
+        by."""
+        return None
+
+    def lead(self, folder: Path) -> None:
+        """Show the guest whose own folder this is where its results go."""
+        (folder / "out").symlink_to((self.out or self.template(folder) or folder).resolve())
 
     @abstractmethod
     def prepare(self, folder: Path, argv: Sequence[str], boot: Boot, terminal: str) -> None:
@@ -111,6 +141,10 @@ class SealedGuest(Guest):
     """Whether the guest gets the machine's addition for access points."""
     additions: Additions = NOTHING
     """Packages and files for programs beside the machine's own."""
+    scenario: str | None = None
+    """The scenario that an original begins before it stands by; None if it begins none."""
+    is_copied_later: bool = False
+    """Whether an original goes on once, as any run does, and is copied when it stands by again."""
 
     @property
     def kernel(self) -> Path:
@@ -133,6 +167,10 @@ class SealedGuest(Guest):
         """Fill the folder. A sealed guest's own init finds everything below its kernel's current
         folder."""
         (folder / "root.cpio").symlink_to(self.machine.root.resolve())
+        if self.out is None and self.scenario is not None:
+            made = folder / BEGUN
+            made.mkdir()
+            (made / "scenario.json").write_text(self.scenario, encoding="utf-8")
         self.lead(folder)
         if self.access_points:
             # A link would lead nowhere in the guest.
@@ -143,18 +181,19 @@ class SealedGuest(Guest):
             lines.append(equip.UNPACK)
         _write(folder, [*lines, *equip.declared(self.additions)], argv)
 
-    def lead(self, folder: Path) -> None:
-        """Show the guest whose own folder this is where its results go."""
-        (folder / "out").symlink_to((self.out or folder).resolve())
-
     @property
     def can_be_copied(self) -> bool:
-        """Whether its kernel can stand by (`hoplab.host.machine.originals`)."""
-        return COPIES in self.machine.description["kernel"].get("tiers", ())
+        return COPIES in self.machine.description.get("kernel", {}).get("tiers", ())
 
     def alike(self) -> tuple[str, ...]:
-        """Return what guests have in common that boot alike, beside their command and `Boot`."""
-        return self.machine.id, str(self.access_points), repr(self.additions)
+        begun = self.scenario or ""
+        return self.machine.id, str(self.access_points), repr(self.additions), begun
+
+    def as_original(self) -> SealedGuest:
+        return replace(self, out=None)
+
+    def template(self, folder: Path) -> Path | None:
+        return None if self.scenario is None else folder / BEGUN
 
     def _addition(self) -> Path:
         if addition.NAME not in self.machine.files:
@@ -175,6 +214,8 @@ class OpenGuest(Guest):
     cwd: str = "/"
     keeps: bool = False
     folders: Sequence[Path] = ()
+    is_original: bool = False
+    """Whether its copies have results, in /out."""
 
     @property
     def kernel(self) -> Path:
@@ -188,19 +229,36 @@ class OpenGuest(Guest):
         out = [] if self.out is None else [str(self.out.resolve())]
         return [*out, os.path.realpath(self.cwd)] if self.keeps else out
 
+    @property
+    def can_be_copied(self) -> bool:
+        return COPIES in _open_tiers()
+
+    def alike(self) -> tuple[str, ...]:
+        return str(self.kernel), self.cwd, str(self.keeps), *map(str, self.folders)
+
+    def as_original(self) -> OpenGuest:
+        return replace(self, out=None, is_original=True)
+
+    def lead(self, folder: Path) -> None:
+        super().lead(folder)
+        for name, place in self._places().items():
+            (folder / name).symlink_to(place.resolve())
+        # The first process has opened it when it is copied.
+        (folder / "status").touch()
+
+    def _places(self) -> dict[str, Path]:
+        shown = {f"shown{i}": place.absolute() for i, place in enumerate(self.folders)}
+        modules = open_kernel().parent / "modules"
+        return {"project": PROJECT, "cwd": Path(self.cwd), "modules": modules, **shown}
+
     def prepare(self, folder: Path, argv: Sequence[str], boot: Boot, terminal: str) -> None:
         """Write the job, whose variables are those of `init`."""
         shutil.copy(INIT, folder / "init")
+        self.lead(folder)
         shown = {f"shown{i}": place.absolute() for i, place in enumerate(self.folders)}
-        places = {"project": PROJECT, "cwd": Path(self.cwd), **shown}
-        places["modules"] = open_kernel().parent / "modules"
-        if self.out is not None:
-            places["out"] = self.out
-        for name, place in places.items():
-            (folder / name).symlink_to(place.resolve())
         values = {
             "project": str(PROJECT),
-            "writable": "" if self.out is None else "1",
+            "writable": "" if self.out is None and not self.is_original else "1",
             "cwd": self.cwd,
             "writable_cwd": "1" if self.keeps else "",
             # In an ordinary user's namespace, root's programs belong to nobody.
@@ -223,6 +281,13 @@ def open_kernel() -> Path:
     """Return the kernel of a guest that has the host's files, with its modules beside it. It is the
     checkout's, or that of an installed package's machine. Raises `MissingTool` if there is none."""
     return kernel.path() if IS_CHECKOUT else select.chosen().kernel
+
+
+@cache
+def _open_tiers() -> Sequence[str]:
+    """Return the tiers of patches of that kernel."""
+    found = kernel.facts() if IS_CHECKOUT else select.chosen().description["kernel"]
+    return tuple(found.get("tiers", ()))
 
 
 def require() -> None:

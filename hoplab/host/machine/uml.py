@@ -18,11 +18,11 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from hoplab.host.machine import confined, memory, originals, private, processes
+from hoplab.host.machine import confined, memory, private, processes
+from hoplab.host.machine.copies import Copy, Line, Output, Place, Source, Standing, Wish
 from hoplab.host.machine.cores import Core
-from hoplab.host.machine.guests import Boot, Guest, SealedGuest
+from hoplab.host.machine.guests import Boot, Guest
 from hoplab.host.machine.launcher.descriptors import LINE_FD
-from hoplab.host.machine.originals import Copy, Originals
 from hoplab.host.machine.pace import Pace, Pacer
 from hoplab.host.machine.watch import Limits, Watch, kill, last_message
 from hoplab.model.errors import GuestFailed, ScenarioError
@@ -41,10 +41,13 @@ class Streams:
     ``on_line`` receives each line of standard output as it comes, after a call of
     ``while_booting``. With ``terminal`` the command has
     the caller's terminal: job control, Ctrl-C, its size. A ``line`` is a socket that the command
-    has as `LINE`, a terminal. In virtual time it is /dev/hoplab-host, where a read holds the whole
-    guest until something comes. ``on_hold`` receives the function to call when such a wait begins
-    and ends. A command that ``stands_by`` asks there once whether to go on, and may do so as a copy
-    of another guest, one of the ``originals``.
+    has as `LINE`, a terminal in real time.
+
+    In virtual time a command that ``stands_by`` has /dev/hoplab-host, where a read holds the whole
+    guest until something comes. There it asks once whether to go on, and may do so as a copy of
+    another guest, one of the ``originals``, a ``whole`` one if it is to be copied itself. Then
+    ``attend`` receives the guest, whose line it closes in the end, and whether it is a copy.
+    ``on_hold`` receives the function to call when a wait there begins and ends.
     """
 
     stdin: int | IO[bytes] = subprocess.DEVNULL
@@ -56,7 +59,16 @@ class Streams:
     line: int | None = None
     on_hold: Callable[[Callable[[bool], None]], None] | None = None
     stands_by: bool = False
-    originals: Originals | None = None
+    originals: Source | None = None
+    whole: bool = False
+    attend: Callable[[Standing, bool], None] | None = None
+
+    def attended(self, guest: Standing, copied: bool) -> None:
+        """Hand a guest that can be talked with to whoever attends it."""
+        if self.attend is None:
+            guest.line.close()
+        else:
+            self.attend(guest, copied)
 
 
 @dataclass(frozen=True)
@@ -120,15 +132,34 @@ def _copied(
     core: Core,
 ) -> tuple[Copy, Path] | None:
     """Begin as a copy that ``stack`` ends. Returns it with its folder; None if one has to boot."""
-    if streams.originals is None or not isinstance(guest, SealedGuest):
+    if streams.originals is None:
         return None
-    with streams.originals.asked(guest, argv, boot, core) as asked, _held_signals():
-        process = None if asked is None else asked.taken()
-        if asked is None or process is None:
-            return None
-        stack.callback(shutil.rmtree, asked.folder, ignore_errors=True)
-        stack.callback(_end, process)
-        return process, asked.folder
+    line = Line()
+    with contextlib.ExitStack() as unused:
+        unused.callback(line.close)
+        wish = Wish(guest, argv, boot, core, line, _output(streams), streams.whole)
+        with streams.originals.asked(wish) as asked, _held_signals():
+            process = None if asked is None else asked.taken()
+            if asked is None or process is None:
+                return None
+            stack.callback(shutil.rmtree, asked.folder, ignore_errors=True)
+            stack.callback(_end, process)
+        unused.pop_all()
+    streams.attended(Standing(process.pid, line.own, asked.place), True)
+    return process, asked.folder
+
+
+def _output(streams: Streams) -> Output:
+    """Return where a copy's output goes, as `subprocess.Popen` would have it."""
+    stdout = None if streams.on_line is not None else _number(streams.stdout, 1)
+    stderr = None if streams.stderr == subprocess.DEVNULL else _number(streams.stderr, 2)
+    return Output(stdout, stderr)
+
+
+def _number(file: int | IO[bytes] | None, usual: int) -> int:
+    if file is None:
+        return usual
+    return file if isinstance(file, int) else file.fileno()
 
 
 def _booted(
@@ -149,8 +180,12 @@ def _booted(
     if streams.line is not None and not boot.virtual:
         command.append(f"con3=fd:{LINE_FD},fd:{LINE_FD}")
     line = streams.line
-    if line is None and streams.stands_by:
-        line = stack.enter_context(originals.going_on()).fileno()
+    talk = Line() if streams.stands_by else None
+    if talk is not None:
+        stack.callback(talk.other.close)
+        line = talk.other.fileno()
+        if guest.can_be_copied:
+            talk.go()
     with _held_signals():
         process = subprocess.Popen(
             confined.launched(core.number, may_write, command, guest.readable(), line),
@@ -162,6 +197,9 @@ def _booted(
             start_new_session=True,
         )
         stack.callback(_end, process)
+    if talk is not None:
+        memory_at = os.path.realpath(folder / private.MEMORY)
+        streams.attended(Standing(process.pid, talk.own, Place(memory_at, boot.memory_mb)), False)
     return process, folder
 
 

@@ -72,6 +72,8 @@ class Manifest(_Frozen):
     host: dict[str, Any] | None = None
     confinement: str | None = None
     seed: int | None = None
+    branch: dict[str, Any] | None = None
+    """Of a branch: when it began, and the SHA-256 of its past's scenario as JSON."""
     machine: Annotated[Where, Field(strict=False)] = Where.GUEST
     started: Text = ""
     routing: dict[str, Any] = {}

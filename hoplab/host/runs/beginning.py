@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 from hoplab import __version__
 from hoplab.guest.system.processes import program
@@ -17,7 +19,7 @@ from hoplab.host.results.manifest import RUNNING, VERSION, Manifest, Verdict, Wh
 from hoplab.host.runs.folder import shown
 from hoplab.host.runs.kinds import programs
 from hoplab.model.errors import HoplabError
-from hoplab.model.keys.resolved import Resolved
+from hoplab.model.keys.resolved import Resolved, ResolvedBranch
 from hoplab.model.records import inplace
 
 ROOM = 2048
@@ -47,7 +49,14 @@ def begin(out: Path, scenario: Resolved, where: Where, sealed: Machine | None = 
         routing=scenario.routing.model_dump(),
         verdict=Verdict(status=None, error=None, warnings=[]),
     )
+    if scenario.branch is not None:
+        manifest = manifest.updated(branch=_branch(scenario.branch))
     write(out, manifest, reserve=len(json.dumps(manifest.document(), indent=1)) + ROOM)
+
+
+def _branch(branch: ResolvedBranch) -> dict[str, Any]:
+    past = branch.past.model_dump_json(exclude_none=True)
+    return {"at_s": branch.at_s, "past": hashlib.sha256(past.encode()).hexdigest()}
 
 
 def write(out: Path, manifest: Manifest, reserve: int = 0) -> None:

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from hoplab.guest.system.processes import program
 from hoplab.host.machine import confined, equip, guests, host, memory, select, uml
+from hoplab.host.machine.copies import Source
 from hoplab.host.machine.guests import Boot, Guest, OpenGuest, SealedGuest
-from hoplab.host.machine.originals import Originals
 from hoplab.host.machine.pace import Pace
 from hoplab.host.machine.sealed import Machine
 from hoplab.host.machine.uml import Streams
@@ -30,6 +30,7 @@ from hoplab.model.errors import ScenarioError
 from hoplab.model.keys.resolved import Resolved
 from hoplab.model.keys.scenario import SETTINGS_OF
 from hoplab.model.resources import IS_CHECKOUT, PROJECT
+from hoplab.model.streams import COMMON_SEED
 
 WMEM_MAX = Path("/proc/sys/net/core/wmem_max")
 PLAIN = Streams()
@@ -106,12 +107,11 @@ class Attendable(Runnable):
 
 @dataclass(frozen=True)
 class Sealed(Runnable):
-    """A guest that boots a sealed machine. With ``steps`` it asks the host at each step how to go
-    on, and boots."""
+    """A guest of a sealed machine. With ``steps`` it asks the host at each step how to go on."""
 
     machine: Machine
     steps: Steps | None = None
-    originals: Originals | None = None
+    originals: Source | None = None
     """Guests to be copies of, if this is to be one."""
 
     @property
@@ -146,9 +146,18 @@ class Sealed(Runnable):
     def run(self, scenario: Resolved, out: Path, watched: Watched) -> int:
         guest = SealedGuest(self.machine, out, bool(scenario.cell), scenario.machine)
         more_mb = equip.memory_mb(self.machine)
-        streams = Streams(stands_by=True, originals=self.originals)
+        # A guest with files of its results open cannot be copied yet.
+        among = None if scenario.branch is not None else self.originals
+        streams = Streams(stands_by=True, originals=among)
+        if scenario.branch is not None:
+            past = scenario.branch.past.model_copy(update={"branch": scenario.branch})
+            text = past.model_dump_json(exclude_none=True)
+            guest = replace(guest, scenario=text, is_copied_later=True)
         if self.steps is not None:
-            streams = Streams(line=self.steps.other.fileno(), on_hold=self.steps.held_by)
+            common = scenario.model_copy(update={"seed": COMMON_SEED})
+            guest = replace(guest, scenario=common.model_dump_json(exclude_none=True))
+            hold, attend = self.steps.held_by, self.steps.attend
+            streams = replace(streams, on_hold=hold, attend=attend)
         return _run_guest(guest, self._command, scenario, watched, more_mb, streams)
 
     def shown(self, scenario: Resolved) -> str:
@@ -172,6 +181,7 @@ class OwnGuest(Attendable):
 
     def require(self, scenario: Resolved) -> None:
         guests.require()
+        _refuse_branch(scenario)
         # If a guest has to compile the lab itself, its run takes another course.
         compileall.compile_dir(PROJECT / "hoplab", quiet=2)
         _require_programs(scenario)
@@ -224,6 +234,7 @@ class ThisHost(Attendable):
 
     def require(self, scenario: Resolved) -> None:
         _require_programs(scenario)
+        _refuse_branch(scenario)
         most = int(WMEM_MAX.read_text(encoding="ascii"))
         for flow in scenario.flow:
             if flow.buffer_bytes is not None and flow.buffer_bytes > most:
@@ -260,18 +271,20 @@ def chosen(
     find: Find = none_here,
     machine_file: Path | None = None,
     machine: Machine | None = None,
+    originals: Source | None = None,
 ) -> Runnable:
     """Return the machine for a run. A guest uses ``machine``, ``machine_file``, this checkout's
-    machine or the installed one. If others build the network, ``find`` looks for the builder."""
+    machine or the installed one. If others build the network, ``find`` looks for the builder. A
+    sealed guest may be a copy of one of the ``originals``."""
     if where is Where.HOST:
         return ThisHost(builder_of(scenario, find))
     if machine is not None:
-        return Sealed(machine)
+        return Sealed(machine, originals=originals)
     if machine_file is None:
         builder = builder_of(scenario, find)
         if builder or _takes_hosts_programs(scenario):
             return OwnGuest(builder)
-    return Sealed(select.chosen(machine_file))
+    return Sealed(select.chosen(machine_file), originals=originals)
 
 
 def attended(where: Where, scenario: Resolved, find: Find = none_here) -> Attendable:
@@ -287,7 +300,10 @@ def builder_of(scenario: Resolved, find: Find = none_here) -> Builder:
 
 
 def memory_mb(scenario: Resolved, duration_s: float | None = None) -> int:
-    """Return the memory of a guest for the scenario, or for another duration of it."""
+    """Return the memory of a guest for the scenario, or for another duration of it. A branch has
+    that of its past, which much in a kernel depends on."""
+    if scenario.branch is not None:
+        scenario = scenario.branch.past
     whole_s = (duration_s or scenario.duration_s) + scenario.warm_up_s
     numbers = len(scenario.station), len(scenario.flow), whole_s, len(scenario.program)
     return memory.needed_mb(*numbers)
@@ -318,6 +334,14 @@ def _require_programs(scenario: Resolved) -> None:
 
 def _takes_hosts_programs(scenario: Resolved) -> bool:
     return any(program.host for program in scenario.program)
+
+
+def _refuse_branch(scenario: Resolved) -> None:
+    if scenario.branch is not None:
+        raise ScenarioError(
+            "branch: needs a sealed machine, where a run repeats; leave --machine host, "
+            "network.built_by and host = true of programs out"
+        )
 
 
 def _refuse_found(scenario: Resolved) -> None:

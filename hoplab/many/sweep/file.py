@@ -28,6 +28,9 @@ PLAIN = {"congestion_control": "variant"}
 DIGITS = 12
 """Digits of a range's values, so that 0.1 + 0.2 is 0.3."""
 
+THEN = "then:"
+"""Begins a key that is to be set from the branch on."""
+
 Scalar = bool | int | float | str
 Settings = tuple[tuple[str, Any], ...]
 """Keys of the scenario, with the values to set."""
@@ -150,6 +153,37 @@ class Grid(SweepTable):
     set: dict[str, Any] = Field({})
 
 
+class Futures(SweepTable):
+    """What counts from a time on: axes of its own, whose runs share what was before."""
+
+    at_s: Annotated[Number, Field(ge=0)]
+    axis: tuple[Axis, ...] = Field((), max_length=MOST_AXES)
+    set: dict[str, Any] = Field({})
+
+    def axes(self) -> tuple[Axis, ...]:
+        """Return the axes, whose keys are those of the branch."""
+        return tuple(_then(axis) for axis in self.axis)
+
+    def settings(self) -> Settings:
+        """Return what all its runs set."""
+        then = ((THEN + key, value) for key, value in self.set.items())
+        return (("branch.at_s", float(self.at_s)), *then)
+
+
+def _then(axis: Axis) -> Axis:
+    return axis.model_copy(
+        update={
+            "name": axis.parameter,
+            "key": None if axis.key is None else THEN + axis.key,
+            "keys": tuple(THEN + key for key in axis.keys),
+            "case": tuple(
+                Case(name=case.name, set={THEN + key: value for key, value in case.set.items()})
+                for case in axis.case
+            ),
+        }
+    )
+
+
 class Seeds(SweepTable):
     """Repetitions: so many seeds from ``first`` on."""
 
@@ -165,6 +199,7 @@ class SweepFile(SweepTable):
     set: dict[str, Any] = Field({})
     axis: tuple[Axis, ...] = Field((), max_length=MOST_AXES)
     grid: tuple[Grid, ...] = Field((), max_length=MOST_AXES)
+    branch: tuple[Futures, ...] = Field((), max_length=MOST_AXES)
     leave_out: tuple[Text, ...] = Field((), max_length=conditions.MOST)
     seeds: (
         Annotated[Integer, Field(ge=1, le=MOST_SEEDS)]

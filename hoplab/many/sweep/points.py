@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hoplab.many.sweep.conditions import Condition
-from hoplab.many.sweep.file import Axis, Settings, SweepFile, load
+from hoplab.many.sweep.file import THEN, Axis, Settings, SweepFile, load
 from hoplab.many.sweep.stopping import Rule
 from hoplab.model.errors import ScenarioError
 from hoplab.model.keys.resolved import Resolved
@@ -190,6 +190,10 @@ class Sweep:
             if key == MACHINE and isinstance(value, str):
                 machine = value
                 continue
+            if key.startswith(THEN):
+                branch = document.setdefault("branch", {})
+                branch.setdefault("set", {})[key.removeprefix(THEN)] = copy.deepcopy(value)
+                continue
             assign(document, key, copy.deepcopy(value), f"{self.source}: {key}")
         document["seed"] = seed
         return Point(combination.parameters, document, self.folder, self.walk, machine)
@@ -243,14 +247,25 @@ class Sweep:
         yield from self.file.axis
         for grid in self.file.grid:
             yield from grid.axis
+        for branch in self.file.branch:
+            yield from branch.axes()
 
     def _groups(self) -> list[tuple[Axis, ...]]:
         return [group for group, _ in self._with_settings()]
 
     def _with_settings(self) -> list[tuple[tuple[Axis, ...], Settings]]:
-        if not self.file.grid:
-            return [(self.file.axis, ())]
-        return [((*self.file.axis, *grid.axis), tuple(grid.set.items())) for grid in self.file.grid]
+        pasts: list[tuple[tuple[Axis, ...], Settings]] = [(self.file.axis, ())]
+        if self.file.grid:
+            pasts = [
+                ((*self.file.axis, *grid.axis), tuple(grid.set.items())) for grid in self.file.grid
+            ]
+        if not self.file.branch:
+            return pasts
+        return [
+            ((*axes, *branch.axes()), (*settings, *branch.settings()))
+            for axes, settings in pasts
+            for branch in self.file.branch
+        ]
 
 
 def read(path: Path | str, walk: Walk = no_walk) -> Sweep:

@@ -14,6 +14,7 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import Discriminator, Field, Tag
 
 from hoplab.model.keys.backbones import Backbone
+from hoplab.model.keys.branch import Branch
 from hoplab.model.keys.cells import Cell, Ssid
 from hoplab.model.keys.declare import Integer, Label, Number, Switch, Table
 from hoplab.model.keys.medium_file import MediumFile
@@ -202,6 +203,12 @@ class ResolvedProgram(Program):
     name: Label
 
 
+class ResolvedBranch(Branch):
+    """A branch with what its future is a future of."""
+
+    past: Resolved
+
+
 @narrows(Scenario)
 class Resolved(Scenario):
     """The whole of a run, with nothing left to be chosen."""
@@ -212,6 +219,7 @@ class Resolved(Scenario):
     backbone: tuple[ResolvedBackbone, ...] = ()
     flow: tuple[AnyFlow, ...] = ()
     program: tuple[ResolvedProgram, ...] = ()
+    branch: ResolvedBranch | None = None
 
     @property
     def networks(self) -> tuple[tuple[ResolvedCell, ...], ...]:

@@ -16,6 +16,7 @@ from pydantic import PlainValidator, ValidationError, model_validator
 
 from hoplab.model.keys.aodv import AodvSettings
 from hoplab.model.keys.backbones import Backbone
+from hoplab.model.keys.branch import Branch
 from hoplab.model.keys.cells import MAX_CELLS, Cell
 from hoplab.model.keys.declare import MAX_DURATION_S, Conditions, Number, Table, Text, key
 from hoplab.model.keys.dsr import DsrSettings
@@ -160,6 +161,7 @@ class Scenario(Seeded):
     snr: tuple[Snr, ...] = key((), "measured links", max_length=MAX_MEASURED_LINKS)
     event: tuple[Event, ...] = key((), "failures, moves and losses", max_length=10_000)
     measure: Measure = key(Measure(), "additional records")
+    branch: Branch | None = key(None, "another future, from a time on")
 
     @property
     def roams(self) -> bool:

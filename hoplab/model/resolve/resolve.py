@@ -27,6 +27,7 @@ from hoplab.model.keys.resolved import (
     AnyFlow,
     Resolved,
     ResolvedBackbone,
+    ResolvedBranch,
     ResolvedCell,
     ResolvedMedium,
     ResolvedRadio,
@@ -53,6 +54,7 @@ from hoplab.model.network.plan import addresses_of
 from hoplab.model.network.powers import received_dbm
 from hoplab.model.network.reach import reach_m
 from hoplab.model.resolve import programs
+from hoplab.model.resolve.branch import branched
 from hoplab.model.resources import PRESETS, PROFILES, TOPOLOGIES
 from hoplab.model.wording import worded
 
@@ -103,6 +105,11 @@ def resolve(scenario: Scenario, folder: Path = Path(), walk: Walk = no_walk) -> 
 
     Raises `ScenarioError` if parts contradict each other.
     """
+    if isinstance(scenario.branch, ResolvedBranch):
+        future = resolve(scenario.model_copy(update={"branch": None}), folder, walk)
+        return future.model_copy(update={"branch": scenario.branch})
+    if scenario.branch is not None:
+        return branched(scenario, lambda written: resolve(written, folder, walk))
     stations, links = _network(scenario, folder, walk)
     radio, measured = _measured(radio_with_profile(scenario.radio), scenario, folder)
     stations = tuple(

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A guest that stands by, and copies of it (`kernel-modules/guest/c/copies.c`).
+
+A copy is a run of its own. It starts in some 50 ms instead of a second, and keeps pages in the
+original's memory until it writes to them. A *whole* copy has all pages of its own: it takes longer
+to make, but may stand by itself, and its original may go on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Protocol
+
+from hoplab.host.machine import confined, memory, processes
+from hoplab.host.machine.cores import Core
+from hoplab.host.machine.guests import Boot, Guest
+from hoplab.host.machine.launcher import confine
+
+LONGEST_ANSWER = 64
+GO, COPY, WHOLE, COPIED = b"go", b"copy", b"whole", b"copied"
+CREDENTIALS = struct.Struct("3i")
+"""``struct ucred`` of unix(7): process, user, group."""
+END_S = 5.0
+ANSWER_S = 60.0
+"""Seconds after which an original that stands by has not made a copy, and never will."""
+
+
+class Line:
+    """A line between a guest and the host, with both its ends. It keeps the bounds of messages."""
+
+    def __init__(self) -> None:
+        self.own, self.other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+
+    def go(self) -> None:
+        """Let the guest go on itself when it stands by."""
+        with contextlib.suppress(OSError):  # it has ended, which others report
+            self.own.send(GO)
+
+    def close(self) -> None:
+        """Close both ends."""
+        self.own.close()
+        self.other.close()
+
+
+class Copy:
+    """A running copy, with the part of `subprocess.Popen` that guests need."""
+
+    def __init__(self, pid: int, stdout: IO[bytes] | None) -> None:
+        self.pid = pid
+        self.stdout = stdout
+
+    def wait(self, timeout: float) -> int:
+        """Wait for the end, and reap the process. Raises `subprocess.TimeoutExpired`."""
+        return processes.reap(self.pid, timeout)
+
+
+def copied(answer: bytes) -> int | None:
+    """Return the process that is a copy, as the original says; None if it says no such thing."""
+    word, _, number = answer.partition(b" ")
+    return int(number) if word == COPY and number.isdigit() else None
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where a copy's output and errors go. None for output is a pipe to `Copy.stdout`."""
+
+    stdout: int | None = None
+    stderr: int | None = None
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a guest is on this host: its memory's folder and size, the folder in which copies of it
+    have folders of their own, and its results, of which they get the like. Without a ``home`` or a
+    line there are no copies of it."""
+
+    memory: str
+    memory_mb: int
+    home: Path | None = None
+    results: Path | None = None
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a copy is to be: ``guest`` that runs ``argv``, at a core, with a line and outputs. A
+    ``whole`` one may be copied itself, and write wherever its original may, since its copies will.
+    """
+
+    guest: Guest
+    argv: Sequence[str]
+    boot: Boot
+    core: Core
+    line: Line
+    output: Output = Output()
+    whole: bool = False
+
+
+class Asked:
+    """A copy that has been asked for. Until it is `taken`, it ends when this is closed."""
+
+    def __init__(self, original: Standing, wish: Wish, folder: Path) -> None:
+        self.folder = folder
+        """The copy's own."""
+        self.reader: IO[bytes] | None = None
+        self.added: list[Path] = []
+        """What its folder of results has of the original's."""
+        place = original.place
+        home = place.home if wish.whole else None
+        self.place = Place(place.memory, place.memory_mb, home, wish.guest.out)
+        self._original = original
+        self._own = wish.line.own
+        self.is_taken = False
+
+    def taken(self) -> Copy | None:
+        """Return the copy; None if there is none, and then there never will be one. Call it with
+        signals held: from here on only the caller ends the copy."""
+        said, speaker = self._said()
+        pid = copied(self._original.answer())
+        # The guest may be a stranger's, and say anything. The host's kernel knows who spoke.
+        if pid is None or said != COPIED or speaker != pid or not processes.is_child(pid):
+            self._original.reap(pid, speaker)
+            return None
+        self.is_taken = True
+        self._own.setblocking(True)
+        return Copy(pid, self.reader)
+
+    def close(self) -> None:
+        """Forget the copy, unless it has been taken."""
+        if not self.is_taken:
+            if self.reader is not None:
+                self.reader.close()
+            shutil.rmtree(self.folder, ignore_errors=True)
+            for path in self.added:
+                _remove(path)
+
+    def _said(self) -> tuple[bytes, int | None]:
+        """Return what the copy said, and which process that was."""
+        try:
+            room = socket.CMSG_SPACE(CREDENTIALS.size)
+            said, about, _, _ = self._own.recvmsg(LONGEST_ANSWER, room)
+        except OSError:
+            return b"", None
+        for level, kind, data in about:
+            if (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS):
+                return said, CREDENTIALS.unpack(data[: CREDENTIALS.size])[0]
+        return said, None
+
+
+class Standing:
+    """A guest that stands by, or is about to: its process, its line, and where it is."""
+
+    def __init__(self, pid: int, line: socket.socket, place: Place) -> None:
+        self.pid = pid
+        self.line = line
+        self.place = place
+
+    def ask(self, wish: Wish) -> Asked | None:
+        """Ask for a copy, and wait until it has begun. Returns None if there is no memory for it.
+        Raises `OSError` if it cannot have what this guest has written."""
+        home, guest, line = self.place.home, wish.guest, wish.line
+        if home is None or memory.refusal(self.place.memory, self.place.memory_mb) is not None:
+            return None
+        with contextlib.ExitStack() as stack:
+            folder = Path(tempfile.mkdtemp(dir=home))
+            asked = Asked(self, wish, folder)
+            stack.callback(asked.close)
+            guest.lead(folder)
+            if self.place.results is not None and guest.out is not None:
+                _add(self.place.results, guest.out, asked.added)
+            line.own.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+            line.own.setblocking(False)
+            with contextlib.ExitStack() as given:
+                given.callback(line.other.close)
+                descriptors = [line.other.fileno(), _opened(given, folder, os.O_PATH)]
+                descriptors += self._outputs(given, asked, wish.output)
+                if not wish.whole and confined.confinement() == confine.LANDLOCK:
+                    # The original may write wherever one of its copies may.
+                    rules = confine.rules([str(folder), *guest.writable()], guest.readable())
+                    given.callback(os.close, rules)
+                    descriptors.append(rules)
+                with contextlib.suppress(OSError):  # it has ended, which its line will tell
+                    os.sched_setaffinity(self.pid, {wish.core.number})
+                    word = WHOLE if wish.whole else COPY
+                    socket.send_fds(self.line, [word], descriptors)
+            self.wait(line.own, wish.core)
+            stack.pop_all()
+        return asked
+
+    @staticmethod
+    def _outputs(given: contextlib.ExitStack, asked: Asked, output: Output) -> list[int]:
+        nothing = _opened(given, os.devnull, os.O_RDWR)
+        stdout = output.stdout
+        if stdout is None:
+            reader, stdout = os.pipe2(os.O_CLOEXEC)
+            given.callback(os.close, stdout)
+            asked.reader = os.fdopen(reader, "rb")
+        return [stdout, nothing if output.stderr is None else output.stderr]
+
+    def wait(self, own: socket.socket, core: Core) -> None:
+        """Wait until a copy has said something at its line, or has gone."""
+        select.select([own], [], [], ANSWER_S)
+
+    def go(self) -> None:
+        """Let this guest itself go on."""
+        with contextlib.suppress(OSError):  # it has ended, which others report
+            self.line.send(GO)
+
+    def answer(self) -> bytes:
+        """Return the answer to the last request; nothing if the original has ended, or hangs."""
+        if not select.select([self.line], [], [], ANSWER_S)[0]:
+            return b""
+        try:
+            return self.line.recv(LONGEST_ANSWER)
+        except OSError:
+            return b""
+
+    def reap(self, pid: int | None, speaker: int | None = None) -> None:
+        """End and reap a copy that failed, ``speaker`` if it has spoken. Other processes are left
+        alone, whatever the guest said: each guest has a session of its own."""
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            if pid is None or not processes.is_child(pid):
+                return
+            if speaker == pid or os.getsid(pid) == self.pid:
+                os.kill(pid, signal.SIGKILL)
+            processes.reap(pid, END_S)
+
+
+class Source(Protocol):
+    """Guests of which others can be copies."""
+
+    def asked(self, wish: Wish) -> AbstractContextManager[Asked | None]:
+        """Return a context of a copy to take; of None if a guest has to boot."""
+
+
+def _add(source: Path, target: Path, added: list[Path]) -> None:
+    """Add to a folder what another one has beside it, and to ``added`` what that is. A guest made
+    it, so it may be anything: links are copied as links, and special files raise `OSError`."""
+    for entry in source.iterdir():
+        made = target / entry.name
+        if os.path.lexists(made):
+            continue
+        added.append(made)
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.copytree(entry, made, symlinks=True)
+        else:
+            shutil.copy2(entry, made, follow_symlinks=False)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _opened(stack: contextlib.ExitStack, path: Path | str, flags: int) -> int:
+    descriptor = os.open(path, flags | os.O_CLOEXEC)
+    stack.callback(os.close, descriptor)
+    return descriptor
